@@ -1,0 +1,99 @@
+import type { Catalog } from './catalog.ts';
+import { checkNames, neededAmounts, neededLocks } from './demand.ts';
+import { VolleyError } from './errors.ts';
+import type { Execution } from './execution.ts';
+import type { Group } from './group.ts';
+import { checkNumber, checkSpanMs, MAX_SPAN_MS, show } from './numbers.ts';
+import { priorityLevel } from './priority.ts';
+import type { ResourceManager } from './resources.ts';
+import type { ExecutionSpec } from './spec.ts';
+import { termsOf } from './terms.ts';
+
+const LONGEST_TOOL_NAME = 256;
+
+/** Where the needs of one specification are worked out before they are compared with those of the known classes. */
+const scratch: number[] = [];
+
+/** What an admission looks at. */
+export interface Admitting {
+  readonly catalog: Catalog;
+  readonly resources: ResourceManager;
+  readonly stepMs: number;
+}
+
+/**
+ * Checks a specification and fills a blank execution with it. Nothing is counted, linked or queued yet, so an error
+ * leaves no trace.
+ */
+export function fill(
+  { catalog, resources, stepMs }: Admitting,
+  execution: Execution,
+  spec: ExecutionSpec,
+  seq: number,
+  now: number,
+  ofGroup?: Group,
+): void {
+  const { toolName, priority, conflictsWith, estimatedMs } = spec;
+  checkToolName(toolName);
+  const level = priorityLevel(priority);
+  const needs = neededAmounts(spec.resources, scratch);
+  const locks = neededLocks(spec.resources);
+  if (conflictsWith !== undefined) checkNames('conflictsWith', conflictsWith);
+  if (spec.group !== undefined) checkGroupName(spec.group);
+  if (spec.dependsOn !== undefined && !Array.isArray(spec.dependsOn)) {
+    throw new VolleyError(
+      'INVALID_VALUE',
+      `dependsOn must be a list of ids or handles, but it is ${show(spec.dependsOn)}.`,
+    );
+  }
+  const deadlineMs = checkSpanMs('deadlineMs', spec.deadlineMs);
+  if (estimatedMs !== undefined) checkNumber('estimatedMs', estimatedMs, { min: 0, max: MAX_SPAN_MS });
+  resources.assertPossible(needs, spec);
+
+  const tool = catalog.tool(toolName);
+  tool.terms = termsOf(spec, tool.terms);
+  if (ofGroup !== undefined && spec.group !== undefined && spec.group !== ofGroup.name) {
+    throw new VolleyError(
+      'INVALID_VALUE',
+      `An execution of group ${show(ofGroup.name)} cannot be of group ${show(spec.group)} too.`,
+    );
+  }
+  const group = ofGroup ?? catalog.group(spec.group, now);
+  const demand = catalog.demandClass(tool, group, needs, catalog.conflicts(conflictsWith));
+  execution.seq = seq;
+  execution.name = spec.id;
+  execution.demand = demand;
+  execution.level = level;
+  execution.submittedAt = now;
+  execution.urgentBy = now + level * stepMs;
+  execution.estimateMs =
+    estimatedMs === undefined ? tool.durations.estimateMs() : Math.max(1, Math.round(estimatedMs));
+  execution.pathMs = execution.estimateMs;
+  execution.terms = tool.terms;
+  if (deadlineMs !== 0) execution.deadlineAt = now + deadlineMs;
+  if (locks.length > 0) execution.claims = resources.locks.claim(locks);
+}
+
+/** Takes back what `fill` had noted, when another of the same group turned out to be wrong. */
+export function discard({ resources, catalog }: Admitting, filled: readonly Execution[]): void {
+  for (const execution of filled) {
+    if (execution.claims !== undefined) resources.locks.forget(execution);
+    if (execution.demand.unsettled === 0) catalog.release(execution.demand);
+  }
+}
+
+function checkToolName(name: unknown): asserts name is string {
+  if (typeof name === 'string' && name !== '' && name.length <= LONGEST_TOOL_NAME) return;
+  throw new VolleyError(
+    'INVALID_VALUE',
+    `toolName must be a text of 1 to ${LONGEST_TOOL_NAME} characters, but it is ${show(name)}.`,
+  );
+}
+
+export function checkGroupName(name: unknown): asserts name is string {
+  if (typeof name === 'string' && name !== '' && name.length <= LONGEST_TOOL_NAME) return;
+  throw new VolleyError(
+    'INVALID_VALUE',
+    `group must be a text of 1 to ${LONGEST_TOOL_NAME} characters, but it is ${show(name)}.`,
+  );
+}

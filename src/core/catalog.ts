@@ -1,0 +1,141 @@
+import type { ResourceVector } from './demand.ts';
+import { DemandClass } from './demand-class.ts';
+import { VolleyError } from './errors.ts';
+import { Group } from './group.ts';
+import { checkNumber, show } from './numbers.ts';
+import { checkRate, RateLimit, type RateOptions } from './rate.ts';
+import { Tool } from './tool.ts';
+
+/** Limits for one tool or one group. */
+export interface SharedLimits {
+  /** How many of its executions may run at once. */
+  readonly maxConcurrency?: number;
+  /** How many attempts may start in a span of time. `null` takes the rate away. */
+  readonly rate?: RateOptions | null;
+}
+
+const NO_CONFLICTS: readonly Tool[] = [];
+/** How many tools are remembered with what was learned of them, and how many idle classes for each. */
+const MOST_IDLE_TOOLS = 10_000;
+const MOST_IDLE_CLASSES = 8;
+
+/** What the scheduler knows by name: tools, groups, and the classes of equal demand between them. */
+export class Catalog {
+  readonly tools = new Map<string, Tool>();
+  readonly groups = new Map<string, Group>();
+  /** Where executions belong that name no group. */
+  readonly root = new Group('', 0);
+
+  tool(name: string): Tool {
+    let tool = this.tools.get(name);
+    if (tool === undefined) {
+      tool = new Tool(name);
+      this.tools.set(name, tool);
+    }
+    return tool;
+  }
+
+  group(name: string | undefined, now: number): Group {
+    if (name === undefined || name === '') return this.root;
+    let group = this.groups.get(name);
+    if (group === undefined) {
+      group = new Group(name, now);
+      this.groups.set(name, group);
+    }
+    return group;
+  }
+
+  conflicts(names: readonly string[] | undefined): readonly Tool[] {
+    if (names === undefined || names.length === 0) return NO_CONFLICTS;
+    return [...new Set(names)].sort().map((name) => {
+      const tool = this.tool(name);
+      tool.isPinned = true;
+      return tool;
+    });
+  }
+
+  demandClass(tool: Tool, group: Group, needs: ResourceVector, conflicts: readonly Tool[]): DemandClass {
+    for (const known of tool.classes) if (known.matches(group, needs, conflicts)) return known;
+    const made = new DemandClass(tool, group, [...needs], conflicts);
+    tool.classes.push(made);
+    group.classes.push(made);
+    return made;
+  }
+
+  /** Forgets what nobody uses any more, after the last execution of the class has settled. */
+  release(demand: DemandClass): void {
+    const { tool, group } = demand;
+    if (tool.classes.length > MOST_IDLE_CLASSES) this.dropClass(demand);
+    this.dropGroupIfIdle(group);
+    if (this.tools.size > MOST_IDLE_TOOLS) this.dropToolIfIdle(tool);
+  }
+
+  /** A group ends with its last execution, unless limits were set for it by name. */
+  dropGroupIfIdle(group: Group): void {
+    if (group.unsettled > 0 || group.isPinned || group === this.root) return;
+    for (const demand of [...group.classes]) this.dropClass(demand);
+    if (this.groups.get(group.name) === group) this.groups.delete(group.name);
+  }
+
+  private dropClass(demand: DemandClass): void {
+    removeFrom(demand.tool.classes, demand);
+    removeFrom(demand.group.classes, demand);
+  }
+
+  private dropToolIfIdle(tool: Tool): void {
+    if (tool.unsettled > 0 || tool.running > 0 || tool.isPinned) return;
+    for (const demand of [...tool.classes]) this.dropClass(demand);
+    this.tools.delete(tool.name);
+  }
+}
+
+function removeFrom<T>(list: T[], item: T): void {
+  const at = list.indexOf(item);
+  if (at >= 0) list.splice(at, 1);
+}
+
+/** Limits that were found to be valid; `null` takes a rate away, undefined leaves it. */
+export interface CheckedLimits {
+  readonly maxConcurrency: number | undefined;
+  readonly rate: RateOptions | null | undefined;
+}
+
+export function checkSharedLimits(owner: string, limits: SharedLimits): CheckedLimits {
+  if (typeof limits !== 'object' || limits === null) {
+    throw new VolleyError(
+      'INVALID_VALUE',
+      `The limits of ${owner} must be an object, but they are ${show(limits)}.`,
+    );
+  }
+  const { maxConcurrency, rate } = limits;
+  if (maxConcurrency !== undefined) {
+    checkNumber(`maxConcurrency of ${owner}`, maxConcurrency, { min: 1, integer: true, allowInfinity: true });
+  }
+  return { maxConcurrency, rate: rate == null ? rate : checkRate(`rate of ${owner}`, rate) };
+}
+
+/** Returns the rate limit that was replaced, for whose sake others may be waiting. */
+export function applySharedLimits(
+  target: Tool | Group,
+  { maxConcurrency, rate }: CheckedLimits,
+): RateLimit | undefined {
+  const replaced = target.rate;
+  if (maxConcurrency !== undefined) target.maxConcurrency = maxConcurrency;
+  if (rate === undefined) return undefined;
+  target.rate =
+    rate === null ? undefined : new RateLimit(`${target.kind} ${target.name}`, rate.count, rate.perMs);
+  if (replaced !== undefined) target.rate?.continueFrom(replaced);
+  return replaced;
+}
+
+/** Checks the limits of many before any of them changes. */
+export function checkAllLimits<T extends Tool | Group>(
+  kind: string,
+  limits: Readonly<Record<string, SharedLimits>> | undefined,
+  find: (name: string) => T,
+): { find: () => T; checked: CheckedLimits }[] {
+  return Object.entries(limits ?? {}).map(([name, shared]) => ({
+    find: () => find(name),
+    checked: checkSharedLimits(`${kind} ${name}`, shared),
+  }));
+}

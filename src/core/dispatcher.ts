@@ -1,0 +1,290 @@
+import { RESOURCES } from './demand.ts';
+import { Contenders, type DemandClass } from './demand-class.ts';
+import type { Execution } from './execution.ts';
+import type { Group } from './group.ts';
+import type { RateLimit } from './rate.ts';
+import { changeRank, dequeue, goesBefore } from './ready-queue.ts';
+import type { ResourceManager } from './resources.ts';
+import { Room } from './room.ts';
+import type { Timed, Timers } from './timers.ts';
+import type { Tool } from './tool.ts';
+
+/** How many of those that want their room back a dispatch looks at, so that its cost does not grow with them. */
+const MOST_RESUMING = 64;
+
+/** What keeps a class of executions from starting now. */
+export type Obstacle =
+  | { readonly kind: 'resource'; readonly index: number; readonly waiters: DemandClass[] }
+  | { readonly kind: 'reservation'; readonly waiters: DemandClass[] }
+  | Tool
+  | Group
+  | RateLimit;
+
+/**
+ * Decides what starts next. It promises that nothing starts beyond a limit, that what does not fit never keeps out
+ * what does, and that whatever has waited long enough gets its turn: room is then kept for it (a reservation) until
+ * all it needs is free at the same time.
+ *
+ * Classes that may fit contend in the order of their most urgent execution. One that does not fit is parked with
+ * whatever it lacks and is not looked at again until some of that comes back.
+ */
+export class Dispatcher {
+  readonly room: Room;
+  readonly resources: ResourceManager;
+  isPaused = false;
+  /** For whom room is kept. */
+  reserved: Execution | undefined;
+  readonly contenders = new Contenders();
+  readonly shortages: readonly Obstacle[] = RESOURCES.map((_, index) => ({
+    kind: 'resource',
+    index,
+    waiters: [],
+  }));
+  readonly reservation: Obstacle = { kind: 'reservation', waiters: [] };
+  /** Those that lent their room and want it back, in order. */
+  readonly resuming: Execution[] = [];
+
+  constructor(
+    private readonly timers: Timers<Timed>,
+    private readonly reserveAfterMs: number,
+  ) {
+    this.room = new Room((holder) => this.enqueue(holder as Execution));
+    this.resources = this.room.resources;
+  }
+
+  /** Who holds room, in no particular order. */
+  get holders(): readonly Execution[] {
+    return this.room.holders;
+  }
+
+  enqueue(execution: Execution): void {
+    execution.demand.queue.push(execution, execution.level);
+    this.reorder(execution.demand);
+  }
+
+  /** Gives one that waits another rank. */
+  rerank(execution: Execution, rank: number): void {
+    changeRank(execution, rank, execution.level);
+    this.reorder(execution.demand);
+    // It may now stand before the one that kept it from a free lock.
+    if (execution.claims !== undefined) this.resources.locks.promoteNext(execution);
+  }
+
+  /** Takes out one that shall not start any more. */
+  withdraw(execution: Execution): void {
+    dequeue(execution);
+    this.reorder(execution.demand);
+    if (execution.claims !== undefined) this.resources.locks.noLongerContends(execution);
+    if (execution === this.reserved) this.dropReservation();
+  }
+
+  /** Starts whatever fits, the most urgent first. `start` and `resume` must not come back here. */
+  dispatch(now: number, start: (execution: Execution) => void, resume: (execution: Execution) => void): void {
+    while (this.resuming.length > 0 && this.tryResume(this.resuming[0]!)) resume(this.resuming.shift()!);
+    if (this.resuming.length > 1) this.resumeBehindFirst(resume);
+    if (this.isPaused) return;
+    const reserved = this.reserved;
+    if (reserved !== undefined && reserved.room !== 'lent' && this.fitsReserved(reserved, now))
+      this.launch(reserved, now, start);
+    while (this.resources.hasSlot()) {
+      const demand = this.contenders.peek();
+      if (demand === undefined) return;
+      const execution = demand.head!;
+      const obstacle = this.obstacle(demand, now) ?? this.reservationAgainst(demand);
+      if (obstacle !== undefined) {
+        this.contenders.remove(demand);
+        demand.park(obstacle.waiters);
+        if (obstacle.kind === 'rate') this.timers.set(obstacle, obstacle.allowedAt(now));
+        else this.considerReservation(execution, now, start);
+        continue;
+      }
+      const lock = execution.claims === undefined ? undefined : this.resources.locks.obstacle(execution);
+      if (lock !== undefined) {
+        dequeue(execution);
+        this.reorder(demand);
+        this.resources.locks.wait(execution, lock);
+        this.considerReservation(execution, now, start);
+        continue;
+      }
+      this.launch(execution, now, start);
+    }
+  }
+
+  /** Gives back the room of an execution and lets those contend again who lacked any of it. */
+  release(execution: Execution): void {
+    const { needs, tool, group, conflicts } = execution.demand;
+    this.room.vacate(execution);
+    // Even if others remain: one that has waited long must be looked at, to have room kept for it.
+    for (const other of conflicts) this.wake(other.waiters);
+    for (let index = 0; index < needs.length; index++)
+      if (needs[index]! > 0) this.wake(this.shortages[index]!.waiters);
+    this.wake(tool.waiters);
+    this.wake(group.waiters);
+    this.wake(this.reservation.waiters);
+  }
+
+  /** Lets a running execution that waits for others give its room to them. */
+  lend(execution: Execution): void {
+    this.release(execution);
+    execution.room = 'lent';
+  }
+
+  /** Asks for lent room back; `resume` is called by a later dispatch when it was taken. */
+  reclaim(execution: Execution): void {
+    if (!this.resuming.includes(execution)) this.resuming.push(execution);
+  }
+
+  /** One that asked for its lent room back waits for others again. */
+  withdrawReclaim(execution: Execution): void {
+    const at = this.resuming.indexOf(execution);
+    if (at >= 0) this.resuming.splice(at, 1);
+    if (execution === this.reserved) this.dropReservation();
+  }
+
+  /** The attempt of one that had lent its room is over. */
+  forgetLent(execution: Execution): void {
+    execution.room = 'none';
+    this.withdrawReclaim(execution);
+  }
+
+  /** After limits changed or a pause ended, everything may look different. */
+  wakeAll(): void {
+    for (const shortage of this.shortages) this.wake(shortage.waiters);
+    if (this.reserved !== undefined) this.dropReservation();
+  }
+
+  wake(waiters: DemandClass[]): void {
+    while (waiters.length > 0) {
+      const demand = waiters[waiters.length - 1]!;
+      demand.unpark();
+      this.contenders.add(demand);
+    }
+  }
+
+  /** What keeps the class from starting now, apart from locks and a reservation. */
+  obstacle(demand: DemandClass, now: number): Obstacle | undefined {
+    const short = this.resources.shortage(demand.needs);
+    if (short >= 0) return this.shortages[short];
+    const { tool, group } = demand;
+    if (tool.running >= tool.maxConcurrency || tool.conflictedBy > 0) return tool;
+    if (group.isPaused || group.running >= group.maxConcurrency) return group;
+    for (const other of demand.conflicts) if (other.running > 0) return other;
+    if (tool.rate !== undefined && tool.rate.allowedAt(now) > now) return tool.rate;
+    if (group.rate !== undefined && group.rate.allowedAt(now) > now) return group.rate;
+    return undefined;
+  }
+
+  /** Whether starting one of the class could make the reserved one wait longer. */
+  reservationAgainst(demand: DemandClass): Obstacle | undefined {
+    if (this.reserved === undefined) return undefined;
+    const other = this.reserved.demand;
+    const { used, limits } = this.resources;
+    for (let index = 0; index < demand.needs.length; index++) {
+      const own = demand.needs[index]!;
+      const kept = other.needs[index]!;
+      if (own > 0 && kept > 0 && used[index]! + own + kept > limits[index]!) return this.reservation;
+    }
+    const { tool, group } = demand;
+    const sharesTool =
+      tool === other.tool && (tool.rate !== undefined || tool.running + 2 > tool.maxConcurrency);
+    const sharesGroup =
+      group === other.group && (group.rate !== undefined || group.running + 2 > group.maxConcurrency);
+    const conflicts = demand.conflicts.includes(other.tool) || other.conflicts.includes(tool);
+    return sharesTool || sharesGroup || conflicts ? this.reservation : undefined;
+  }
+
+  private launch(execution: Execution, now: number, start: (execution: Execution) => void): void {
+    const { demand } = execution;
+    dequeue(execution);
+    this.reorder(demand);
+    this.room.occupy(execution);
+    demand.tool.rate?.record(now);
+    demand.group.rate?.record(now);
+    if (execution === this.reserved) this.dropReservation();
+    start(execution);
+  }
+
+  /** Puts a class where it belongs after its queue has changed. */
+  private reorder(demand: DemandClass): void {
+    const head = demand.queue.peek();
+    if (head === demand.head && head?.rank === demand.headRank) return;
+    demand.setHead(head);
+    if (demand.contenderIndex >= 0) {
+      if (head === undefined) this.contenders.remove(demand);
+      else this.contenders.headChanged(demand);
+    } else if (head === undefined) {
+      demand.unpark();
+    } else if (demand.parkedIn === undefined) {
+      this.contenders.add(demand);
+    }
+  }
+
+  /** Room is kept for the first that cannot resume yet: those behind it may, unless it would wait longer for them. */
+  private resumeBehindFirst(resume: (execution: Execution) => void): void {
+    const { resuming } = this;
+    for (let at = 1; at < resuming.length && at < MOST_RESUMING; at++) {
+      const execution = resuming[at]!;
+      if (this.reservationAgainst(execution.demand) !== undefined || !this.room.mayResume(execution))
+        continue;
+      this.room.occupy(execution);
+      resuming.splice(at--, 1);
+      resume(execution);
+    }
+  }
+
+  private tryResume(execution: Execution): boolean {
+    if (!this.room.mayResume(execution)) {
+      if (this.reserved === execution) return false;
+      this.reserve(execution);
+      // Perhaps it was only kept out by a reservation that has just ended.
+      if (!this.room.mayResume(execution)) return false;
+    }
+    this.room.occupy(execution);
+    if (execution === this.reserved) this.dropReservation();
+    return true;
+  }
+
+  private fitsReserved(execution: Execution, now: number): boolean {
+    if (this.obstacle(execution.demand, now) !== undefined) return false;
+    return this.room.areLocksFree(execution);
+  }
+
+  /** Keeps room for one that has waited long, unless room is being kept for a more urgent one. */
+  private considerReservation(
+    execution: Execution,
+    now: number,
+    start: (execution: Execution) => void,
+  ): void {
+    if (now - execution.since < this.reserveAfterMs || execution.demand.group.isPaused) return;
+    const reserved = this.reserved;
+    if (reserved !== undefined && (reserved.room === 'lent' || !goesBefore(execution, reserved))) return;
+    if (execution.demand.needs.some((need, index) => need > this.resources.limits[index]!)) return;
+    if (this.wouldPass(execution)) return;
+    this.reserve(execution);
+    // Perhaps it was only kept out by the reservation that has just ended, or by the order of those behind a lock.
+    if (this.fitsReserved(execution, now)) this.launch(execution, now, start);
+  }
+
+  /** Whether a more urgent one waits for a lock of it: a reservation would pass it, again and again. */
+  private wouldPass(execution: Execution): boolean {
+    if (execution.claims === undefined) return false;
+    return execution.claims.some(({ lock }) => {
+      const first = lock.first();
+      return first !== undefined && goesBefore(first, execution);
+    });
+  }
+
+  private reserve(execution: Execution): void {
+    if (this.reserved !== undefined) this.dropReservation();
+    this.reserved = execution;
+    this.resources.locks.reservedFor = execution;
+  }
+
+  private dropReservation(): void {
+    const execution = this.reserved!;
+    this.reserved = undefined;
+    this.resources.locks.reservedFor = undefined;
+    if (execution.claims !== undefined) this.resources.locks.promoteNext(execution);
+    this.wake(this.reservation.waiters);
+  }
+}

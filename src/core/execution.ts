@@ -1,0 +1,125 @@
+import type { DemandClass } from './demand-class.ts';
+import type { Failure } from './failure.ts';
+import { GraphNode } from './graph.ts';
+import type { LockClaim, LockHolder } from './lock.ts';
+import { type ExecutionStatus, STATUS_NAMES, Status, type StatusCode } from './status.ts';
+import { DEFAULT_TERMS, type Terms } from './terms.ts';
+import type { Timed } from './timers.ts';
+
+/** How an execution ended when it did not complete. */
+export type Ending =
+  | { readonly kind: 'failed'; readonly failure: Failure }
+  | { readonly kind: 'cancelled'; readonly reason: unknown }
+  /** `cause` is the root: the first that did not complete. There is none where a compensation was not needed. */
+  | { readonly kind: 'skipped'; readonly cause: Execution | undefined };
+
+/** What few executions have; kept apart, because the size of those that wait is what a long queue costs. */
+class Rarities {
+  claims: LockClaim[] | undefined = undefined;
+  ending: Ending | undefined = undefined;
+  deadlineAt = 0;
+  retryAt = 0;
+  graceUntil = 0;
+  progressAt = 0;
+}
+
+/**
+ * The scheduler's record of one execution. A shell extends it with what it needs itself and hands it in blank; the
+ * scheduler fills it. One shape with small integers, because a million of them may wait: 0 stands for "none" in every
+ * limit and moment that is optional.
+ */
+export class Execution extends GraphNode implements Timed, LockHolder {
+  demand!: DemandClass;
+  state: StatusCode = Status.pending;
+  /** When it came into its present state. */
+  since = 0;
+  /** The number of the current or last attempt, from 1; it fences late answers of earlier ones. */
+  attempt = 0;
+
+  /** Urgency after inheritance, 0 to 4. */
+  level = 0;
+  /** By when it would like to start: submission plus an allowance for its level, or what it inherited. */
+  urgentBy = 0;
+  estimateMs = 0;
+  /** The longest predicted path from its start to the end of everything that waits for it. */
+  pathMs = 0;
+  rank = 0;
+  home: LockHolder['home'] = undefined;
+  place = -1;
+
+  submittedAt = 0;
+  startedAt = 0;
+  timerIndex = -1;
+
+  /** Held while running and while a stopped attempt lingers; lent while it waits for its children. */
+  room: 'none' | 'held' | 'lent' = 'none';
+  terms: Terms = DEFAULT_TERMS;
+  private rarities: Rarities | undefined = undefined;
+  nextInGroup: Execution | undefined = undefined;
+  previousInGroup: Execution | undefined = undefined;
+
+  get claims(): LockClaim[] | undefined {
+    return this.rarities?.claims;
+  }
+
+  set claims(claims: LockClaim[] | undefined) {
+    this.withRarities().claims = claims;
+  }
+
+  /** How it ended, if it did not complete. */
+  get ending(): Ending | undefined {
+    return this.rarities?.ending;
+  }
+
+  set ending(ending: Ending) {
+    this.withRarities().ending = ending;
+  }
+
+  get deadlineAt(): number {
+    return this.rarities === undefined ? 0 : this.rarities.deadlineAt;
+  }
+
+  set deadlineAt(at: number) {
+    this.withRarities().deadlineAt = at;
+  }
+
+  get retryAt(): number {
+    return this.rarities === undefined ? 0 : this.rarities.retryAt;
+  }
+
+  set retryAt(at: number) {
+    this.withRarities().retryAt = at;
+  }
+
+  /** Until when a stopped attempt that has not ended may keep its room; 0 while there is none. */
+  get graceUntil(): number {
+    return this.rarities === undefined ? 0 : this.rarities.graceUntil;
+  }
+
+  set graceUntil(at: number) {
+    this.withRarities().graceUntil = at;
+  }
+
+  /** The last sign of life of an attempt that may not stall. */
+  get progressAt(): number {
+    return this.rarities === undefined ? 0 : this.rarities.progressAt;
+  }
+
+  set progressAt(at: number) {
+    this.withRarities().progressAt = at;
+  }
+
+  /** What the caller expects it to take, 0 if he did not say. */
+  get ownEstimateMs(): number {
+    return this.terms.isEstimated ? this.estimateMs : 0;
+  }
+
+  get statusName(): ExecutionStatus {
+    return STATUS_NAMES[this.state];
+  }
+
+  private withRarities(): Rarities {
+    this.rarities ??= new Rarities();
+    return this.rarities;
+  }
+}

@@ -1,0 +1,19 @@
+/** Why an execution failed. */
+export type FailureReason =
+  | 'error'
+  | 'timeout'
+  | 'stalled'
+  | 'memory'
+  | 'cpu'
+  | 'crashed'
+  | 'deadline'
+  | 'budget';
+
+/** The failure of one attempt, as the shell reports it. */
+export interface Failure {
+  readonly reason: FailureReason;
+  /** Whether trying again is pointless. */
+  readonly isPermanent?: boolean;
+  /** What the tool threw, if it did; opaque to the core. */
+  readonly error?: unknown;
+}

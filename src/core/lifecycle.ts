@@ -1,0 +1,288 @@
+import type { Catalog } from './catalog.ts';
+import type { Dispatcher } from './dispatcher.ts';
+import type { Effects } from './effects.ts';
+import { internalError } from './errors.ts';
+import type { Ending, Execution } from './execution.ts';
+import type { Failure } from './failure.ts';
+import type { DependencyGraph } from './graph.ts';
+import type { Group } from './group.ts';
+import { nextMoment } from './moments.ts';
+import type { Random } from './random.ts';
+import type { Retention } from './retention.ts';
+import { retryDelayMs } from './retry.ts';
+import { ALLOWED, isSettled, STATUS_NAMES, Status, type StatusCode } from './status.ts';
+import type { Timed, Timers } from './timers.ts';
+import { rankOf } from './urgency.ts';
+
+export interface LifecycleParts {
+  readonly graph: DependencyGraph<Execution>;
+  readonly catalog: Catalog;
+  readonly dispatcher: Dispatcher;
+  readonly timers: Timers<Timed>;
+  readonly effects: Effects;
+  readonly random: Random;
+  readonly stepMs: number;
+  readonly graceMs: number;
+  readonly retention: Retention;
+}
+
+/**
+ * Moves executions along the table of transitions, with everything that hangs on a step: the counts, the timers,
+ * the dependents, the failure policy of the group. Each execution settles exactly once, and a settled one never
+ * changes again.
+ */
+export class Lifecycle {
+  /** How many executions are in each status, in the order of STATUS_NAMES; the settled ones of all time. */
+  readonly counts: number[] = STATUS_NAMES.map(() => 0);
+  /** How many stopped attempts are in their grace period. */
+  lingering = 0;
+  /** How often each transition was taken: `from * 8 + to`. */
+  readonly transitionsTaken = new Uint32Array(STATUS_NAMES.length ** 2);
+  /** Pending executions whose dependencies rule them out; a list, because a chain of them may be long. */
+  private readonly toSkip: Execution[] = [];
+
+  constructor(private readonly parts: LifecycleParts) {}
+
+  /** Takes in an execution that is linked into the graph already. A group is taken in whole before any is judged. */
+  accept(execution: Execution): void {
+    const { tool, group } = execution.demand;
+    execution.demand.add(execution);
+    tool.unsettled++;
+    group.add(execution);
+    this.counts[Status.pending]!++;
+    group.counts[Status.pending]!++;
+    if (execution.deadlineAt !== 0) this.updateTimer(execution);
+  }
+
+  /** Queues an execution if what it depends on allows it already, or skips it. */
+  judge(execution: Execution, now: number): void {
+    if (execution.state !== Status.pending) return;
+    const failed = execution.dependencies && firstUnsuccessful(execution);
+    if (failed !== undefined) this.dependencySettled(execution, failed, now);
+    else if (execution.waitingFor === 0) this.allSettled(execution, now);
+    this.skipAll(now);
+  }
+
+  /** Begins the attempt for which the dispatcher took the room. */
+  begin(execution: Execution, now: number): void {
+    this.move(execution, Status.running, now);
+    execution.attempt++;
+    execution.startedAt = now;
+    if (execution.terms.stallMs !== 0) execution.progressAt = now;
+    this.updateTimer(execution);
+    this.parts.effects.start(execution);
+  }
+
+  succeeded(execution: Execution, now: number): void {
+    this.endAttempt(execution, now);
+    execution.demand.tool.durations.learn(now - execution.startedAt, execution.ownEstimateMs);
+    this.settle(execution, Status.completed, undefined, now);
+  }
+
+  /** The attempt is over and its room is free. */
+  failed(execution: Execution, failure: Failure, now: number): void {
+    this.endAttempt(execution, now);
+    this.afterFailure(execution, failure, now);
+  }
+
+  /** Ends an execution from outside, whatever it does; an attempt that runs is told to stop. */
+  end(execution: Execution, ending: Ending, now: number): void {
+    if (execution.state === Status.running) this.stopAttempt(execution, now);
+    this.settle(execution, Status[ending.kind], ending, now);
+  }
+
+  /** Ends everything of the groups that has not settled: first as asked, and only then what that rules out. */
+  endGroups(groups: readonly Group[], ending: Ending, now: number): void {
+    for (const group of groups) {
+      const { failFast } = group;
+      group.failFast = false;
+      for (let execution = group.first; execution !== undefined; execution = group.first) {
+        if (execution.state === Status.running) this.stopAttempt(execution, now);
+        this.finish(execution, Status[ending.kind], ending, now);
+      }
+      group.failFast = failFast;
+    }
+    this.skipAll(now);
+  }
+
+  /** A stopped attempt has ended at last. */
+  attemptGone(execution: Execution, now: number): void {
+    this.releaseRoom(execution, now);
+    execution.graceUntil = 0;
+    this.lingering--;
+    this.updateTimer(execution);
+  }
+
+  onTimer(execution: Execution, now: number): void {
+    if (execution.graceUntil !== 0 && now >= execution.graceUntil) {
+      execution.graceUntil = 0;
+      this.lingering--;
+      this.parts.effects.abandoned(execution, now);
+      this.releaseRoom(execution, now);
+    }
+    const { state, deadlineAt } = execution;
+    const { timeoutMs, stallMs } = execution.terms;
+    if (isSettled(state)) return;
+    if (deadlineAt !== 0 && now >= deadlineAt) {
+      this.end(execution, { kind: 'failed', failure: { reason: 'deadline' } }, now);
+    } else if (state === Status.running && timeoutMs !== 0 && now >= execution.startedAt + timeoutMs) {
+      this.overrun(execution, { reason: 'timeout' }, now);
+    } else if (state === Status.running && stallMs !== 0 && now >= execution.progressAt + stallMs) {
+      this.overrun(execution, { reason: 'stalled' }, now);
+    } else if (state === Status.retrying && execution.graceUntil === 0 && now >= execution.retryAt) {
+      this.queue(execution, now);
+    } else {
+      this.updateTimer(execution);
+    }
+  }
+
+  /** Gives an execution that waits the place that its changed urgency asks for. */
+  rerank(execution: Execution): void {
+    if (execution.state !== Status.queued) return;
+    const rank = rankOf(execution, this.parts.stepMs);
+    if (rank === execution.rank) return;
+    this.parts.dispatcher.rerank(execution, rank);
+  }
+
+  private overrun(execution: Execution, failure: Failure, now: number): void {
+    this.stopAttempt(execution, now);
+    this.afterFailure(execution, failure, now);
+  }
+
+  private afterFailure(execution: Execution, failure: Failure, now: number): void {
+    const { attempt } = execution;
+    const { retry } = execution.terms;
+    const isRepeatable = failure.reason !== 'crashed' || execution.terms.isIdempotent;
+    if (
+      attempt <= retry.maxRetries &&
+      isRepeatable &&
+      failure.isPermanent !== true &&
+      failure.reason !== 'budget'
+    ) {
+      this.move(execution, Status.retrying, now);
+      execution.retryAt = now + retryDelayMs(retry, attempt, this.parts.random);
+      this.updateTimer(execution);
+      this.parts.effects.retrying(execution, failure, now);
+    } else {
+      this.settle(execution, Status.failed, { kind: 'failed', failure }, now);
+    }
+  }
+
+  private queue(execution: Execution, now: number): void {
+    this.move(execution, Status.queued, now);
+    execution.rank = rankOf(execution, this.parts.stepMs);
+    if (execution.timerIndex >= 0 || execution.deadlineAt !== 0) this.updateTimer(execution);
+    this.parts.dispatcher.enqueue(execution);
+  }
+
+  /** The attempt ended by itself. */
+  private endAttempt(execution: Execution, now: number): void {
+    if (execution.room === 'lent') this.parts.dispatcher.forgetLent(execution);
+    this.releaseRoom(execution, now);
+  }
+
+  /** The attempt must end: it keeps its room until it has, or until its grace period is over. */
+  private stopAttempt(execution: Execution, now: number): void {
+    if (execution.room === 'lent') this.parts.dispatcher.forgetLent(execution);
+    execution.graceUntil = Math.max(1, now + this.parts.graceMs);
+    this.lingering++;
+    this.parts.effects.stop(execution);
+  }
+
+  private releaseRoom(execution: Execution, now: number): void {
+    if (execution.room === 'held') {
+      this.parts.dispatcher.release(execution);
+      this.parts.effects.released(execution, now);
+    }
+    if (isSettled(execution.state)) this.forgetClaims(execution);
+  }
+
+  private settle(execution: Execution, to: StatusCode, ending: Ending | undefined, now: number): void {
+    this.finish(execution, to, ending, now);
+    this.skipAll(now);
+  }
+
+  private finish(execution: Execution, to: StatusCode, ending: Ending | undefined, now: number): void {
+    const { graph, catalog, dispatcher, effects, timers, retention } = this.parts;
+    const { demand } = execution;
+    const { group } = demand;
+    if (execution.state === Status.queued) dispatcher.withdraw(execution);
+    this.move(execution, to, now);
+    if (ending !== undefined) execution.ending = ending;
+    if (execution.timerIndex >= 0 || execution.graceUntil !== 0) this.updateTimer(execution);
+    if (execution.claims !== undefined && execution.graceUntil === 0) this.forgetClaims(execution);
+    group.remove(execution);
+    if (group.unsettled === 0) timers.clear(group);
+    demand.tool.unsettled--;
+    const dependents = graph.settle(execution);
+    execution.dependencies = undefined;
+    if (dependents !== undefined)
+      for (const dependent of dependents) this.dependencySettled(dependent, execution, now);
+    retention.add(execution);
+    effects.settled(execution);
+    if (demand.remove(execution) === 0) catalog.release(demand);
+    if (to === Status.failed && group.failFast) {
+      this.skipAll(now);
+      this.endGroups(
+        [group],
+        { kind: 'cancelled', reason: `${execution.id} failed, and the group is failFast` },
+        now,
+      );
+    }
+  }
+
+  private forgetClaims(execution: Execution): void {
+    if (execution.claims !== undefined) this.parts.dispatcher.resources.locks.forget(execution);
+  }
+
+  private dependencySettled(execution: Execution, dependency: Execution, now: number): void {
+    if (execution.state !== Status.pending) return;
+    if (execution.terms.policy === 'skip' && dependency.state !== Status.completed)
+      this.toSkip.push(execution);
+    else if (execution.waitingFor === 0) this.allSettled(execution, now);
+  }
+
+  private allSettled(execution: Execution, now: number): void {
+    const isUnneeded = execution.terms.policy === 'on-failure' && firstUnsuccessful(execution) === undefined;
+    if (isUnneeded) this.toSkip.push(execution);
+    else this.queue(execution, now);
+  }
+
+  private skipAll(now: number): void {
+    const { toSkip } = this;
+    while (toSkip.length > 0) {
+      const execution = toSkip.pop()!;
+      if (execution.state !== Status.pending) continue;
+      const failed = firstUnsuccessful(execution);
+      const cause = failed?.ending?.kind === 'skipped' ? (failed.ending.cause ?? failed) : failed;
+      this.finish(execution, Status.skipped, { kind: 'skipped', cause }, now);
+    }
+  }
+
+  private move(execution: Execution, to: StatusCode, now: number): void {
+    const from = execution.state;
+    if ((ALLOWED[from]! & (1 << to)) === 0) {
+      throw internalError(
+        `${execution.id} cannot go from ${STATUS_NAMES[from]} to ${STATUS_NAMES[to]} (attempt ${execution.attempt}, submitted at ${execution.submittedAt}, started at ${execution.startedAt})`,
+      );
+    }
+    const groupCounts = execution.demand.group.counts;
+    this.transitionsTaken[from * 8 + to]!++;
+    this.counts[from]!--;
+    this.counts[to]!++;
+    groupCounts[from]!--;
+    groupCounts[to]!++;
+    execution.state = to;
+    execution.since = now;
+  }
+
+  private updateTimer(execution: Execution): void {
+    const at = nextMoment(execution);
+    if (at === 0) this.parts.timers.clear(execution);
+    else this.parts.timers.set(execution, at);
+  }
+}
+
+function firstUnsuccessful(execution: Execution): Execution | undefined {
+  return execution.dependencies?.find((dependency) => dependency.state > Status.completed);
+}

@@ -1,0 +1,42 @@
+import { VolleyError } from './errors.ts';
+
+/** Checks one number of the caller's, so that a NaN can never reach the arithmetic of the scheduler. */
+export function checkNumber(
+  name: string,
+  value: unknown,
+  rules: { min: number; max?: number; integer?: boolean; allowInfinity?: boolean },
+): number {
+  const { min, max = Number.MAX_SAFE_INTEGER, integer = false, allowInfinity = false } = rules;
+  if (typeof value === 'number') {
+    if (value === Number.POSITIVE_INFINITY && allowInfinity) return value;
+    if (value >= min && value <= max && (!integer || Number.isInteger(value))) return value;
+  }
+  const kind = integer ? 'a whole number' : 'a number';
+  const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
+  const infinity = allowInfinity ? ' or Infinity' : '';
+  throw new VolleyError(
+    'INVALID_VALUE',
+    `${name} must be ${kind} ${range}${infinity}, but it is ${show(value)}.`,
+    {
+      name,
+      value,
+    },
+  );
+}
+
+/** A longest time span: beyond it a timer could not be set, and nobody means it (about 24 days). */
+export const MAX_SPAN_MS = 2 ** 31 - 1;
+
+/** A time span of the caller's in whole milliseconds, or `none` (0) where it is left out or Infinity. */
+export function checkSpanMs(name: string, value: unknown, none = 0): number {
+  if (value === undefined) return none;
+  if (typeof value === 'number' && value >= 0.001 && value <= MAX_SPAN_MS) return Math.ceil(value);
+  if (value === Number.POSITIVE_INFINITY) return 0;
+  return checkNumber(name, value, { min: 0.001, max: MAX_SPAN_MS, allowInfinity: true });
+}
+
+export function show(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value);
+  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object';
+  return String(value);
+}

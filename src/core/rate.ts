@@ -1,0 +1,59 @@
+import type { DemandClass } from './demand-class.ts';
+import { VolleyError } from './errors.ts';
+import { checkNumber, MAX_SPAN_MS, show } from './numbers.ts';
+import type { Timed } from './timers.ts';
+
+/** At most `count` starts in any span of `perMs` milliseconds. */
+export interface RateOptions {
+  readonly count: number;
+  readonly perMs: number;
+}
+
+/**
+ * A strict sliding window: it remembers the last `count` starts, so no span of `perMs` ever holds more. (A token
+ * bucket would let twice as many pass around its refill, which is what remote APIs punish.)
+ */
+export class RateLimit implements Timed {
+  readonly kind = 'rate';
+  timerIndex = -1;
+  readonly waiters: DemandClass[] = [];
+  private starts: number[] = [];
+  private oldest = 0;
+
+  constructor(
+    /** Whose rate it is, for people: `tool fetch` or `group crawl`. */
+    readonly owner: string,
+    readonly count: number,
+    readonly perMs: number,
+  ) {}
+
+  /** The first moment at which another start is allowed; not later than `now` means at once. */
+  allowedAt(now: number): number {
+    if (this.starts.length < this.count) return now;
+    return this.starts[this.oldest]! + this.perMs;
+  }
+
+  /** Goes on from the limit that this one replaces: a change must not forget the latest starts. */
+  continueFrom({ starts, oldest }: RateLimit): void {
+    this.starts = [...starts.slice(oldest), ...starts.slice(0, oldest)].slice(-this.count);
+  }
+
+  record(now: number): void {
+    if (this.starts.length < this.count) {
+      this.starts.push(now);
+    } else {
+      this.starts[this.oldest] = now;
+      this.oldest = (this.oldest + 1) % this.count;
+    }
+  }
+}
+
+export function checkRate(name: string, rate: RateOptions): RateOptions {
+  if (typeof rate !== 'object' || rate === null) {
+    throw new VolleyError('INVALID_VALUE', `${name} must be { count, perMs }, but it is ${show(rate)}.`);
+  }
+  return {
+    count: checkNumber(`${name}.count`, rate.count, { min: 1, max: 1_000_000, integer: true }),
+    perMs: Math.ceil(checkNumber(`${name}.perMs`, rate.perMs, { min: 1, max: MAX_SPAN_MS })),
+  };
+}

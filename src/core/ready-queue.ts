@@ -1,0 +1,232 @@
+import { IndexedHeap } from './heap.ts';
+
+/** What decides who goes first. */
+export interface Standing {
+  /** The smaller goes first. */
+  readonly rank: number;
+  /** The order of submission; decides between equal ranks. */
+  readonly seq: number;
+}
+
+/** What a waiting item must carry to be ordered and to be found again. */
+export interface Ranked extends Standing {
+  /** The part of a queue that holds the item, and the place there. */
+  home: Home | undefined;
+  place: number;
+}
+
+interface Home {
+  readonly queue: ReadyQueue<Ranked>;
+  remove(item: Ranked): void;
+}
+
+export function goesBefore(a: Standing, b: Standing): boolean {
+  return a.rank === b.rank ? a.seq < b.seq : a.rank < b.rank;
+}
+
+const SMALLEST_RING = 16;
+/** How many items a query looks at one by one. */
+const MOST_COUNTED = 1000;
+
+/** First in, first out, for items that arrive in their order anyway; removal from the middle leaves a hole. */
+class Ring<T extends Ranked> implements Home {
+  private slots: (T | undefined)[] = new Array(SMALLEST_RING).fill(undefined);
+  private head = 0;
+  private tail = 0;
+  private lastRank = 0;
+  private lastSeq = 0;
+  live = 0;
+
+  constructor(readonly queue: ReadyQueue<Ranked>) {}
+
+  /** Whether the item belongs behind all that was added before. */
+  accepts(item: T): boolean {
+    if (this.live === 0 || item.rank > this.lastRank) return true;
+    return item.rank === this.lastRank && item.seq > this.lastSeq;
+  }
+
+  push(item: T): void {
+    if (this.tail - this.head === this.slots.length) this.rebuild();
+    item.home = this;
+    item.place = this.tail;
+    this.slots[this.tail & (this.slots.length - 1)] = item;
+    this.tail++;
+    this.live++;
+    this.lastRank = item.rank;
+    this.lastSeq = item.seq;
+  }
+
+  peek(): T | undefined {
+    if (this.live === 0) return undefined;
+    const mask = this.slots.length - 1;
+    let first = this.slots[this.head & mask];
+    while (first === undefined) {
+      this.head++;
+      first = this.slots[this.head & mask];
+    }
+    return first;
+  }
+
+  remove(item: Ranked): void {
+    this.slots[item.place & (this.slots.length - 1)] = undefined;
+    item.home = undefined;
+    this.live--;
+    if (this.live === 0) this.reset();
+  }
+
+  /** Exact where nothing was taken out of the middle. */
+  countBefore(item: Standing): number {
+    const { slots, head } = this;
+    let first = head;
+    let last = this.tail;
+    while (first < last) {
+      const middle = (first + last) >> 1;
+      let at = middle;
+      while (at < last && slots[at & (slots.length - 1)] === undefined) at++;
+      if (at < last && goesBefore(slots[at & (slots.length - 1)]!, item)) first = at + 1;
+      else last = middle;
+    }
+    return first === head ? 0 : Math.round(((first - head) * this.live) / (this.tail - head));
+  }
+
+  *[Symbol.iterator](): Iterator<T> {
+    for (let at = this.head; at < this.tail; at++) {
+      const item = this.slots[at & (this.slots.length - 1)];
+      if (item !== undefined) yield item;
+    }
+  }
+
+  private reset(): void {
+    this.head = this.tail = 0;
+    if (this.slots.length > 1024) this.slots = new Array(SMALLEST_RING).fill(undefined);
+  }
+
+  /** Doubles the room; where there are many holes, it closes them instead. */
+  private rebuild(): void {
+    if (this.live * 2 < this.slots.length) this.compact();
+    else this.grow();
+  }
+
+  /** Places stay as they are: the items, which may be many and cold, are not touched. */
+  private grow(): void {
+    const old = this.slots;
+    const slots: (T | undefined)[] = new Array(old.length * 2).fill(undefined);
+    for (let at = this.head; at < this.tail; at++)
+      slots[at & (slots.length - 1)] = old[at & (old.length - 1)];
+    this.slots = slots;
+  }
+
+  private compact(): void {
+    const items = [...this];
+    this.slots.fill(undefined);
+    this.head = this.tail = 0;
+    for (const item of items) {
+      item.place = this.tail;
+      this.slots[this.tail++] = item;
+    }
+  }
+}
+
+class RankHeap<T extends Ranked> extends IndexedHeap<T> implements Home {
+  constructor(readonly queue: ReadyQueue<Ranked>) {
+    super();
+  }
+
+  push(item: T): void {
+    item.home = this;
+    this.insert(item, item.rank);
+  }
+
+  override remove(item: T): void {
+    super.remove(item);
+    item.home = undefined;
+  }
+
+  /** Exact for a small heap; of a large one every so many are looked at. */
+  countBefore(item: Standing): number {
+    const counted = Math.min(this.size, MOST_COUNTED);
+    let before = 0;
+    for (let index = 0; index < counted; index++) {
+      if (goesBefore(this.items[Math.floor((index * this.size) / counted)]!, item)) before++;
+    }
+    return counted === 0 ? 0 : Math.round((before * this.size) / counted);
+  }
+
+  protected override winsTie(a: T, b: T): boolean {
+    return a.seq < b.seq;
+  }
+
+  protected override indexOf(item: T): number {
+    return item.place;
+  }
+
+  protected override setIndex(item: T, index: number): void {
+    item.place = index;
+  }
+}
+
+/**
+ * Items in the order of their rank, then of their submission. Most work arrives in order within its priority, so
+ * each priority level has a ring with O(1) for everything; only what arrives out of order goes through a heap.
+ */
+export class ReadyQueue<T extends Ranked> {
+  private readonly rings: (Ring<T> | undefined)[] = [];
+  private readonly used: Ring<T>[] = [];
+  private heap: RankHeap<T> | undefined;
+
+  push(item: T, level: number): void {
+    let ring = this.rings[level];
+    if (ring === undefined) {
+      ring = new Ring(this as unknown as ReadyQueue<Ranked>);
+      this.rings[level] = ring;
+      this.used.push(ring);
+    }
+    if (ring.accepts(item)) {
+      ring.push(item);
+    } else {
+      this.heap ??= new RankHeap(this as unknown as ReadyQueue<Ranked>);
+      this.heap.push(item);
+    }
+  }
+
+  peek(): T | undefined {
+    let best = this.heap?.peek();
+    for (const ring of this.used) {
+      const first = ring.peek();
+      if (first !== undefined && (best === undefined || goesBefore(first, best))) best = first;
+    }
+    return best;
+  }
+
+  get size(): number {
+    let size = this.heap?.size ?? 0;
+    for (const ring of this.used) size += ring.live;
+    return size;
+  }
+
+  /** About how many of the waiting items go before the given one, which may wait elsewhere: a query of bounded cost. */
+  countBefore(item: Standing): number {
+    let count = 0;
+    for (const ring of this.used) count += ring.countBefore(item);
+    if (this.heap !== undefined) count += this.heap.countBefore(item);
+    return count;
+  }
+
+  *[Symbol.iterator](): Iterator<T> {
+    if (this.heap !== undefined) yield* this.heap;
+    for (const ring of this.used) yield* ring;
+  }
+}
+
+/** Gives a waiting item another rank, in the queue where it waits. */
+export function changeRank<T extends Ranked & { rank: number }>(item: T, rank: number, level: number): void {
+  const queue = item.home!.queue;
+  item.home!.remove(item);
+  item.rank = rank;
+  queue.push(item, level);
+}
+
+/** Takes an item out of whichever queue holds it. */
+export function dequeue(item: Ranked): void {
+  item.home?.remove(item);
+}

@@ -1,0 +1,297 @@
+import { type Admitting, checkGroupName, discard, fill } from './admission.ts';
+import {
+  applySharedLimits,
+  Catalog,
+  checkAllLimits,
+  checkSharedLimits,
+  type SharedLimits,
+} from './catalog.ts';
+import { Dispatcher } from './dispatcher.ts';
+import type { Effects } from './effects.ts';
+import type { Execution } from './execution.ts';
+import type { Failure } from './failure.ts';
+import { DependencyGraph } from './graph.ts';
+import { Group } from './group.ts';
+import { Lifecycle } from './lifecycle.ts';
+import { checkNumber, checkSpanMs, MAX_SPAN_MS } from './numbers.ts';
+import { seededRandom } from './random.ts';
+import { RateLimit } from './rate.ts';
+import type { ResourceLimits } from './resources.ts';
+import { Retention } from './retention.ts';
+import type { ExecutionSpec, GroupSpec } from './spec.ts';
+import { isSettled, Status } from './status.ts';
+import { type Timed, Timers } from './timers.ts';
+import { raiseDependencies, raiseWithin } from './urgency.ts';
+
+/** The limits within which the scheduler starts executions; what is left out stays as it is. */
+export interface SchedulerLimits extends ResourceLimits {
+  /** How many executions may run at once. */
+  readonly concurrency?: number;
+  readonly tools?: Readonly<Record<string, SharedLimits>>;
+  readonly groups?: Readonly<Record<string, SharedLimits>>;
+}
+
+/** How a scheduler behaves; all of it has a default. */
+export interface SchedulerOptions {
+  readonly limits?: SchedulerLimits;
+  /** The allowance between two priorities, and so how fast waiting makes up for a lower one. Default 30000. */
+  readonly ageingMs?: number;
+  /** After what time of waiting room is kept for one that does not fit. Default 5000. */
+  readonly reserveAfterMs?: number;
+  /** How long an attempt that was told to stop may keep its room. Default 5000. */
+  readonly graceMs?: number;
+  /** How many settled executions can still be found by their id. Default 1000. */
+  readonly retainSettled?: number;
+  /** Decides the jitter of retries. Default 1. */
+  readonly seed?: number;
+}
+
+/**
+ * The heart of Volley: a synchronous state machine. What happened goes in through its methods, each with the time at
+ * which it happened; what shall be done comes out through {@link Effects}. Nothing starts but in `advance`, and the
+ * same calls in the same order always give the same schedule.
+ */
+export class Scheduler {
+  readonly catalog = new Catalog();
+  readonly graph = new DependencyGraph<Execution>();
+  readonly timers = new Timers<Timed>();
+  readonly dispatcher: Dispatcher;
+  readonly lifecycle: Lifecycle;
+  /** The allowance between two priorities. */
+  readonly stepMs: number;
+  private readonly admitting: Admitting;
+  private readonly begin: (execution: Execution) => void;
+  private readonly rerank = (execution: Execution): void => this.lifecycle.rerank(execution);
+  private readonly resumed: (execution: Execution) => void;
+  private lastSeq = 0;
+  private lastGroup = 0;
+  private now = 0;
+
+  constructor(effects: Effects, options: SchedulerOptions = {}) {
+    const {
+      ageingMs = 30_000,
+      reserveAfterMs = 5000,
+      graceMs = 5000,
+      retainSettled = 1000,
+      seed = 1,
+    } = options;
+    checkNumber('seed', seed, { min: 0, max: 2 ** 32, integer: true });
+    const stepMs = Math.ceil(checkNumber('ageingMs', ageingMs, { min: 1, max: MAX_SPAN_MS }));
+    this.stepMs = stepMs;
+    this.dispatcher = new Dispatcher(
+      this.timers,
+      checkNumber('reserveAfterMs', reserveAfterMs, { min: 0, max: MAX_SPAN_MS }),
+    );
+    this.lifecycle = new Lifecycle({
+      graph: this.graph,
+      catalog: this.catalog,
+      dispatcher: this.dispatcher,
+      timers: this.timers,
+      effects,
+      random: seededRandom(seed),
+      stepMs,
+      graceMs: Math.ceil(checkNumber('graceMs', graceMs, { min: 0, max: MAX_SPAN_MS })),
+      retention: new Retention(
+        this.graph,
+        checkNumber('retainSettled', retainSettled, { min: 0, max: 1e9, integer: true }),
+      ),
+    });
+    this.admitting = { catalog: this.catalog, resources: this.dispatcher.resources, stepMs };
+    this.begin = (execution) => this.lifecycle.begin(execution, this.now);
+    this.resumed = (execution) => effects.resumed(execution);
+    if (options.limits !== undefined) this.limit(options.limits);
+  }
+
+  /** Takes in one execution, blank as it was made. It starts in a later `advance`. */
+  submit(execution: Execution, spec: ExecutionSpec, now: number): void {
+    fill(this.admitting, execution, spec, this.lastSeq + 1, now);
+    try {
+      if (spec.dependsOn === undefined) this.graph.addSingle(execution);
+      else this.graph.add([execution], [spec]);
+    } catch (error) {
+      discard(this.admitting, [execution]);
+      throw error;
+    }
+    this.lastSeq++;
+    if (execution.dependencies !== undefined) raiseDependencies([execution], this.rerank);
+    this.lifecycle.accept(execution);
+    this.lifecycle.judge(execution, now);
+  }
+
+  /** Takes in executions as one group, all or none. They may depend on each other in any order. */
+  submitAll(
+    executions: readonly Execution[],
+    specs: readonly ExecutionSpec[],
+    now: number,
+    options: GroupSpec = {},
+  ): Group {
+    const { name = this.nextGroupName(), failFast, timeoutMs } = options;
+    checkGroupName(name);
+    const limits = checkSharedLimits(`group ${name}`, options);
+    const spanMs = checkSpanMs(`timeoutMs of group ${name}`, timeoutMs);
+    const group = this.catalog.group(name, now);
+    const firstSeq = this.lastSeq + 1;
+    let order: readonly Execution[];
+    let filled = 0;
+    try {
+      for (; filled < specs.length; filled++) {
+        fill(this.admitting, executions[filled]!, specs[filled]!, firstSeq + filled, now, group);
+      }
+      // The numbers are used up even if the group is refused.
+      this.lastSeq += executions.length;
+      order = this.graph.add(executions, specs);
+    } catch (error) {
+      discard(this.admitting, executions.slice(0, filled));
+      this.catalog.dropGroupIfIdle(group);
+      throw error;
+    }
+    this.wakeRate(applySharedLimits(group, limits));
+    this.dispatcher.wake(group.waiters);
+    this.dispatcher.wake(this.dispatcher.reservation.waiters);
+    if (failFast !== undefined || group.unsettled === 0) group.failFast = failFast ?? false;
+    if (spanMs !== 0 && executions.length > 0) this.timers.set(group, now + spanMs);
+    this.raiseAll(order, firstSeq);
+    this.lastGroup++;
+    for (const execution of executions) this.lifecycle.accept(execution);
+    for (const execution of order) this.lifecycle.judge(execution, now);
+    this.catalog.dropGroupIfIdle(group);
+    return group;
+  }
+
+  /** The attempt ended well. Answers false for a late answer: of an attempt that was stopped, or of an earlier one. */
+  succeed(execution: Execution, attempt: number, now: number): boolean {
+    if (!this.isCurrent(execution, attempt, now)) return false;
+    this.lifecycle.succeeded(execution, now);
+    return true;
+  }
+
+  /** The attempt failed. Answers false for a late answer, as `succeed` does. */
+  fail(execution: Execution, attempt: number, failure: Failure, now: number): boolean {
+    if (!this.isCurrent(execution, attempt, now)) return false;
+    this.lifecycle.failed(execution, failure, now);
+    return true;
+  }
+
+  /** The attempt is alive. Answers false if it is not the current one. */
+  progress(execution: Execution, attempt: number, now: number): boolean {
+    if (execution.state !== Status.running || execution.attempt !== attempt) return false;
+    if (execution.terms.stallMs !== 0) execution.progressAt = now;
+    return true;
+  }
+
+  /** Answers false if the execution had settled before. */
+  cancel(execution: Execution, reason: unknown, now: number): boolean {
+    if (isSettled(execution.state)) return false;
+    this.lifecycle.end(execution, { kind: 'cancelled', reason }, now);
+    return true;
+  }
+
+  cancelGroup(group: Group, reason: unknown, now: number): void {
+    this.lifecycle.endGroups([group], { kind: 'cancelled', reason }, now);
+  }
+
+  cancelAll(reason: unknown, now: number): void {
+    const groups = [this.catalog.root, ...this.catalog.groups.values()];
+    this.lifecycle.endGroups(groups, { kind: 'cancelled', reason }, now);
+  }
+
+  /** Starts nothing more, of a group or at all; what runs goes on. */
+  pause(group?: Group): void {
+    if (group === undefined) this.dispatcher.isPaused = true;
+    else group.isPaused = true;
+    this.dispatcher.wakeAll();
+  }
+
+  resume(group?: Group): void {
+    if (group === undefined) {
+      this.dispatcher.isPaused = false;
+    } else {
+      group.isPaused = false;
+      this.dispatcher.wake(group.waiters);
+    }
+  }
+
+  /** Ends every pause. */
+  resumeAll(): void {
+    this.resume();
+    for (const group of this.catalog.groups.values()) this.resume(group);
+  }
+
+  /** Changes limits while everything runs. What runs keeps its room; what waits is looked at again. */
+  limit(limits: SchedulerLimits): void {
+    const shared = [
+      ...checkAllLimits('tool', limits.tools, (name) => this.catalog.tool(name)),
+      ...checkAllLimits('group', limits.groups, (name) => this.catalog.group(name, this.now)),
+    ];
+    this.dispatcher.resources.setLimits(limits);
+    for (const { find, checked } of shared) {
+      const target = find();
+      target.isPinned = true;
+      this.wakeRate(applySharedLimits(target, checked));
+      this.dispatcher.wake(target.waiters);
+    }
+    this.dispatcher.wakeAll();
+  }
+
+  /** A running execution waits for others and lets them have its room meanwhile. */
+  lend(execution: Execution): void {
+    if (execution.state !== Status.running) return;
+    if (execution.room === 'held') this.dispatcher.lend(execution);
+    else this.dispatcher.withdrawReclaim(execution);
+  }
+
+  /** It wants its room back; {@link Effects.resumed} tells when it has it. */
+  reclaim(execution: Execution): void {
+    if (execution.state === Status.running && execution.room === 'lent') this.dispatcher.reclaim(execution);
+  }
+
+  /** Lets the time come: ends what has run too long, then starts whatever fits. */
+  advance(now: number): void {
+    this.now = now;
+    while (this.timers.firstKey <= now) {
+      const due = this.timers.peek()!;
+      this.timers.clear(due);
+      if (due instanceof RateLimit) this.dispatcher.wake(due.waiters);
+      else if (due instanceof Group)
+        this.lifecycle.endGroups([due], { kind: 'failed', failure: { reason: 'deadline' } }, now);
+      else this.lifecycle.onTimer(due as Execution, now);
+    }
+    this.dispatcher.dispatch(now, this.begin, this.resumed);
+  }
+
+  /** When `advance` must be called next even if nothing happens; Infinity for never. */
+  nextWakeAt(): number {
+    return this.timers.firstKey;
+  }
+
+  /** Carries urgency and paths through a new group, and from there to what it waits for outside. */
+  private raiseAll(order: readonly Execution[], firstSeq: number): void {
+    const linked = order.filter((execution) => execution.dependencies !== undefined);
+    if (linked.length === 0) return;
+    raiseWithin(linked, firstSeq);
+    const entries = linked.filter((execution) =>
+      execution.dependencies!.some((dependency) => dependency.seq < firstSeq),
+    );
+    if (entries.length > 0) raiseDependencies(entries, this.rerank);
+  }
+
+  /** A name that no group has by chance: one without a name must not join another. */
+  private nextGroupName(): string {
+    let number = this.lastGroup + 1;
+    while (this.catalog.groups.has(`group-${number}`)) number++;
+    return `group-${number}`;
+  }
+
+  private isCurrent(execution: Execution, attempt: number, now: number): boolean {
+    if (execution.attempt !== attempt) return false;
+    if (execution.state === Status.running) return true;
+    if (execution.graceUntil !== 0) this.lifecycle.attemptGone(execution, now);
+    return false;
+  }
+
+  private wakeRate(rate: RateLimit | undefined): void {
+    if (rate === undefined) return;
+    this.timers.clear(rate);
+    this.dispatcher.wake(rate.waiters);
+  }
+}

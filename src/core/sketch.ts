@@ -1,0 +1,87 @@
+/**
+ * A histogram of whole numbers with buckets that grow with the value: bounded memory however many values it has
+ * seen, and quantiles that are off by a known share at most (about 1.6 % with 5 bits, 6 % with 3).
+ */
+export class Sketch {
+  private readonly buckets: Uint32Array;
+  private readonly bits: number;
+  count = 0;
+  sum = 0;
+  max = 0;
+  private halvings = 0;
+
+  constructor(bits = 5) {
+    this.bits = bits;
+    this.buckets = new Uint32Array((32 - bits + 1) << bits);
+  }
+
+  add(value: number): void {
+    this.buckets[this.bucketOf(value)]!++;
+    this.count++;
+    this.sum += value;
+    if (value > this.max) this.max = value;
+  }
+
+  /** Whether older values count less than newer ones. */
+  get hasFaded(): boolean {
+    return this.halvings > 0;
+  }
+
+  mean(): number {
+    return this.count === 0 ? 0 : this.sum / this.count;
+  }
+
+  /** The value below which the share `q` of all values lies; 0 while nothing was added. */
+  quantile(q: number): number {
+    if (this.count === 0) return 0;
+    let left = Math.max(1, Math.ceil(q * this.count));
+    for (let bucket = 0; bucket < this.buckets.length; bucket++) {
+      left -= this.buckets[bucket]!;
+      if (left <= 0) return Math.min(this.max, this.middleOf(bucket));
+    }
+    return this.max;
+  }
+
+  /** Halves the weight of everything seen so far, so that what comes counts more. */
+  decay(): void {
+    this.count = 0;
+    this.sum /= 2;
+    // What cannot be halved goes to the next bucket: rounding down everywhere would lose the rare values altogether.
+    // Every other time the first bucket gets one more, or the rare values would wander upwards.
+    this.halvings++;
+    let carry = this.halvings & 1;
+    for (let bucket = 0; bucket < this.buckets.length; bucket++) {
+      const weight = this.buckets[bucket]! + carry;
+      carry = weight & 1;
+      const kept = weight >> 1;
+      this.buckets[bucket] = kept;
+      this.count += kept;
+    }
+  }
+
+  /** Calls back for each bucket that is not empty, from the lowest: its values lie from `low` to `low + width`. */
+  forEachBucket(callback: (low: number, width: number, count: number) => void): void {
+    for (let bucket = 0; bucket < this.buckets.length; bucket++) {
+      const count = this.buckets[bucket]!;
+      if (count === 0) continue;
+      const excess = Math.max(0, (bucket >> this.bits) - 1);
+      const width = bucket === 0 ? 0 : 2 ** excess;
+      callback(this.middleOf(bucket) - width / 2, width, count);
+    }
+  }
+
+  /** Values below 2^(bits+1) have a bucket each; above, 2^bits buckets share each power of two. */
+  private bucketOf(value: number): number {
+    const whole = value < 0 ? 0 : value > 0x7fffffff ? 0x7fffffff : value | 0;
+    const excess = 31 - this.bits - Math.clz32(whole);
+    if (excess <= 0) return whole;
+    return (excess << this.bits) + (whole >>> excess);
+  }
+
+  private middleOf(bucket: number): number {
+    const excess = (bucket >> this.bits) - 1;
+    if (excess <= 0) return bucket;
+    const low = (bucket - (excess << this.bits)) * 2 ** excess;
+    return low + (2 ** excess - 1) / 2;
+  }
+}

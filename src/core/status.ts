@@ -1,0 +1,68 @@
+/**
+ * The life of an execution as a table. `docs/states.md` draws it, and a test fails when the two differ.
+ *
+ * Statuses are small integers inside the core because they are compared on every step; everything public uses
+ * their names.
+ */
+
+export const STATUS_NAMES = [
+  'pending',
+  'queued',
+  'running',
+  'retrying',
+  'completed',
+  'failed',
+  'cancelled',
+  'skipped',
+] as const;
+
+/** Where an execution stands: see the table of transitions in `docs/states.md`. */
+export type ExecutionStatus = (typeof STATUS_NAMES)[number];
+
+export const Status = {
+  pending: 0,
+  queued: 1,
+  running: 2,
+  retrying: 3,
+  completed: 4,
+  failed: 5,
+  cancelled: 6,
+  skipped: 7,
+} as const satisfies Record<ExecutionStatus, number>;
+
+export type StatusCode = (typeof Status)[ExecutionStatus];
+
+export interface Transition {
+  readonly from: ExecutionStatus;
+  readonly to: ExecutionStatus;
+  readonly when: string;
+}
+
+export const TRANSITIONS: readonly Transition[] = [
+  { from: 'pending', to: 'queued', when: 'dependencies are settled and allow it' },
+  { from: 'pending', to: 'skipped', when: 'a dependency rules it out' },
+  { from: 'pending', to: 'cancelled', when: 'cancelled' },
+  { from: 'pending', to: 'failed', when: 'deadline' },
+  { from: 'queued', to: 'running', when: 'there is room' },
+  { from: 'queued', to: 'cancelled', when: 'cancelled' },
+  { from: 'queued', to: 'failed', when: 'deadline' },
+  { from: 'running', to: 'completed', when: 'the attempt succeeded' },
+  { from: 'running', to: 'retrying', when: 'the attempt failed, a retry is left' },
+  { from: 'running', to: 'failed', when: 'the attempt failed, no retry is left' },
+  { from: 'running', to: 'cancelled', when: 'cancelled' },
+  { from: 'retrying', to: 'queued', when: 'the pause is over' },
+  { from: 'retrying', to: 'cancelled', when: 'cancelled' },
+  { from: 'retrying', to: 'failed', when: 'deadline' },
+];
+
+/** For each status, the set of statuses that may follow, as a bit mask. */
+export const ALLOWED: readonly number[] = STATUS_NAMES.map((from) =>
+  TRANSITIONS.filter((transition) => transition.from === from).reduce(
+    (mask, transition) => mask | (1 << Status[transition.to]),
+    0,
+  ),
+);
+
+export function isSettled(status: StatusCode): boolean {
+  return status >= Status.completed;
+}

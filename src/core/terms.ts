@@ -1,0 +1,58 @@
+import { VolleyError } from './errors.ts';
+import { checkSpanMs, show } from './numbers.ts';
+import { NO_RETRY, type RetryPolicy, retryPolicy } from './retry.ts';
+import type { ExecutionSpec } from './spec.ts';
+
+/**
+ * What an execution does when a dependency did not complete: `skip` it (and say why), `run` all the same once all
+ * have settled, or run only `on-failure`, as a compensation.
+ */
+export type DependencyPolicy = 'skip' | 'run' | 'on-failure';
+
+/** How an execution is treated. Most of a tool are treated alike and share one object. */
+export interface Terms {
+  /** 0 for no limit. */
+  readonly timeoutMs: number;
+  readonly stallMs: number;
+  readonly retry: RetryPolicy;
+  readonly policy: DependencyPolicy;
+  readonly isIdempotent: boolean;
+  /** Whether the caller said what it is expected to take. */
+  readonly isEstimated: boolean;
+}
+
+export const DEFAULT_TERMS: Terms = {
+  timeoutMs: 300_000,
+  stallMs: 0,
+  retry: NO_RETRY,
+  policy: 'skip',
+  isIdempotent: false,
+  isEstimated: false,
+};
+
+/** The terms of a specification; `known` is given back if they are the same. */
+export function termsOf(spec: ExecutionSpec, known: Terms): Terms {
+  const timeoutMs = checkSpanMs('timeoutMs', spec.timeoutMs, DEFAULT_TERMS.timeoutMs);
+  const stallMs = checkSpanMs('stallMs', spec.stallMs);
+  const retry = retryPolicy(spec.retry);
+  const policy = dependencyPolicy(spec.onDependencyFailure);
+  const isIdempotent = spec.idempotent === true;
+  const isEstimated = spec.estimatedMs !== undefined;
+  const isKnown =
+    timeoutMs === known.timeoutMs &&
+    stallMs === known.stallMs &&
+    retry === known.retry &&
+    policy === known.policy &&
+    isIdempotent === known.isIdempotent &&
+    isEstimated === known.isEstimated;
+  return isKnown ? known : { timeoutMs, stallMs, retry, policy, isIdempotent, isEstimated };
+}
+
+function dependencyPolicy(policy: DependencyPolicy | undefined): DependencyPolicy {
+  if (policy === undefined) return 'skip';
+  if (policy === 'skip' || policy === 'run' || policy === 'on-failure') return policy;
+  throw new VolleyError(
+    'INVALID_VALUE',
+    `onDependencyFailure must be skip, run or on-failure, but it is ${show(policy)}.`,
+  );
+}

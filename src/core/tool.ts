@@ -1,0 +1,24 @@
+import type { DemandClass } from './demand-class.ts';
+import { DurationModel } from './estimate.ts';
+import type { RateLimit } from './rate.ts';
+import { DEFAULT_TERMS, type Terms } from './terms.ts';
+
+/** What the scheduler knows of one tool. */
+export class Tool {
+  readonly kind = 'tool';
+  maxConcurrency = Number.POSITIVE_INFINITY;
+  rate: RateLimit | undefined;
+  running = 0;
+  /** How many running executions declared that they conflict with this tool. */
+  conflictedBy = 0;
+  unsettled = 0;
+  /** Whether it must be remembered: limits were set for it, or another tool conflicts with it. */
+  isPinned = false;
+  /** The terms of the execution that was submitted last; most of the next ones have the same. */
+  terms: Terms = DEFAULT_TERMS;
+  readonly durations = new DurationModel();
+  readonly classes: DemandClass[] = [];
+  readonly waiters: DemandClass[] = [];
+
+  constructor(readonly name: string) {}
+}

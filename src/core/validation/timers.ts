@@ -1,0 +1,41 @@
+import { Execution } from '../execution.ts';
+import { Group } from '../group.ts';
+import { RateLimit } from '../rate.ts';
+import type { Scheduler } from '../scheduler.ts';
+import { isSettled, Status } from '../status.ts';
+import type { Census } from './accounts.ts';
+import { check } from './check.ts';
+import { checkHeap } from './waiting.ts';
+
+/** A timer stands for every moment at which time alone changes something, and for no other. */
+export function checkTimers({ timers }: Scheduler, { all }: Census): void {
+  checkHeap(timers, (timed) => timed.timerIndex, 'the timers');
+  for (const timed of timers) {
+    if (timed instanceof Group)
+      check(timed.unsettled > 0, `the group ${timed.name} with a timer has not ended`);
+    else check(timed instanceof Execution || timed instanceof RateLimit, 'each timer belongs to somebody');
+  }
+  for (const execution of all) {
+    const expected = firstMoment(execution);
+    const isSet = execution.timerIndex >= 0;
+    check(isSet === expected < Number.POSITIVE_INFINITY, 'a timer is set while there is a limit', execution);
+    if (!isSet) continue;
+    const at = timers.keyAt(execution.timerIndex);
+    // Progress moves the limit of a stall without touching the timer, which then comes too early.
+    const mayComeEarly = execution.state === Status.running && execution.terms.stallMs !== 0;
+    const isRight = mayComeEarly ? at <= expected : at === expected;
+    check(isRight, `the timer (${at}) is set for the next limit (${expected})`, execution);
+  }
+}
+
+function firstMoment(execution: Execution): number {
+  const { state, graceUntil, deadlineAt, startedAt, progressAt, retryAt } = execution;
+  const { timeoutMs, stallMs } = execution.terms;
+  const moments: number[] = [];
+  if (graceUntil !== 0) moments.push(graceUntil);
+  if (!isSettled(state) && deadlineAt !== 0) moments.push(deadlineAt);
+  if (state === Status.running && timeoutMs !== 0) moments.push(startedAt + timeoutMs);
+  if (state === Status.running && stallMs !== 0) moments.push(progressAt + stallMs);
+  if (state === Status.retrying && graceUntil === 0) moments.push(Math.max(1, retryAt));
+  return Math.min(...moments);
+}

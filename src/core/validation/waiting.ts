@@ -1,0 +1,102 @@
+import { RESOURCES } from '../demand.ts';
+import type { DemandClass } from '../demand-class.ts';
+import type { IndexedHeap } from '../heap.ts';
+import { goesBefore, type Ranked } from '../ready-queue.ts';
+import type { Scheduler } from '../scheduler.ts';
+import { Status } from '../status.ts';
+import type { Tool } from '../tool.ts';
+import type { Census } from './accounts.ts';
+import { check, count } from './check.ts';
+
+/** Everything queued stands in one queue, and every queue is looked at or will be woken. */
+export function checkQueues(scheduler: Scheduler, { all }: Census): void {
+  const { contenders, resources } = scheduler.dispatcher;
+  checkHeap(contenders, (demand) => demand.contenderIndex, 'the contenders');
+  let standing = 0;
+  for (const demand of new Set([...all.map((execution) => execution.demand), ...contenders])) {
+    checkClass(scheduler, demand);
+    standing += demand.queue.size;
+  }
+  for (const lock of resources.locks) standing += [...lock.waiting()].length;
+  const queued = count(all, ({ state }) => state === Status.queued);
+  check(standing === queued, `the ${queued} queued ones stand in one queue each (${standing})`);
+}
+
+function checkClass(scheduler: Scheduler, demand: DemandClass): void {
+  const { contenders } = scheduler.dispatcher;
+  const { queue, head, headRank, contenderIndex, parkedIn } = demand;
+  const waiting = [...queue];
+  for (const execution of waiting) check(execution.demand === demand, 'a class queues its own', execution);
+  check(waiting.length === queue.size, 'a queue knows its size', head);
+  const first = firstOf(waiting);
+  check(head === first && queue.peek() === first, 'the head of a class is its most urgent', first);
+  check(first === undefined || headRank === first.rank, 'the rank of a class is that of its head', first);
+  const places = Number(contenderIndex >= 0) + Number(parkedIn !== undefined);
+  check(places === (first === undefined ? 0 : 1), 'a class with a queue contends or is parked', first);
+  if (contenderIndex >= 0) {
+    check(contenders.keyAt(contenderIndex) === headRank, 'a class contends with the rank of its head', first);
+  }
+  if (parkedIn !== undefined) checkParking(scheduler, demand);
+}
+
+/** Whatever parked a class must still be there, or its wake-up was lost. */
+function checkParking({ dispatcher }: Scheduler, demand: DemandClass): void {
+  const { tool, group, needs, parkedIn, head } = demand;
+  const { used, limits } = dispatcher.resources;
+  check(parkedIn![demand.parkedAt] === demand, 'a parked class stands where it says', head);
+  const short = dispatcher.shortages.findIndex(({ waiters }) => waiters === parkedIn);
+  const busy = [tool, ...demand.conflicts].find(({ waiters }) => waiters === parkedIn);
+  const rate = [tool.rate, group.rate].find((limit) => limit?.waiters === parkedIn);
+  if (short >= 0) {
+    const isShort = used[short]! + needs[short]! > limits[short]!;
+    check(isShort, `what waits for ${RESOURCES[short]} does not fit`, head);
+  } else if (busy !== undefined) {
+    check(keepsOut(busy, demand), `the tool ${busy.name} keeps out what waits for it`, head);
+  } else if (group.waiters === parkedIn) {
+    const isFull = group.isPaused || group.running >= group.maxConcurrency;
+    check(isFull, `the group ${group.name} keeps out what waits for it`, head);
+  } else if (rate !== undefined) {
+    check(rate.timerIndex >= 0, `the rate of ${rate.owner} that others wait for has a timer`, head);
+  } else {
+    check(dispatcher.reservation.waiters === parkedIn, 'a class is parked where it can be woken', head);
+    const isAgainst = dispatcher.reservationAgainst(demand) !== undefined;
+    check(isAgainst, 'the reservation keeps out what waits for it', head);
+  }
+}
+
+function keepsOut(tool: Tool, demand: DemandClass): boolean {
+  const isBusy = tool.running >= tool.maxConcurrency || tool.conflictedBy > 0;
+  if (tool === demand.tool && isBusy) return true;
+  return demand.conflicts.includes(tool) && tool.running > 0;
+}
+
+/** At most one has room kept for it, and it can use it. */
+export function checkReservation({ dispatcher }: Scheduler): void {
+  const { reserved, resuming, resources } = dispatcher;
+  check(new Set(resuming).size === resuming.length, 'nobody resumes twice', resuming[0]);
+  for (const execution of resuming) check(execution.room === 'lent', 'who resumes has lent', execution);
+  check(resources.locks.reservedFor === reserved, 'locks are kept for whom room is kept', reserved);
+  if (reserved === undefined) return;
+  const waits = reserved.state === Status.queued || reserved === resuming[0];
+  check(waits, 'room is kept for one that waits', reserved);
+  if (reserved.room === 'lent') return;
+  check(!reserved.demand.group.isPaused, 'no room is kept for a paused group', reserved);
+  const isPossible = reserved.demand.needs.every((need, index) => need <= resources.limits[index]!);
+  check(isPossible, 'no room is kept for what the limits rule out', reserved);
+}
+
+export function checkHeap<T>(heap: IndexedHeap<T>, placeOf: (item: T) => number, what: string): void {
+  let place = 0;
+  for (const item of heap) {
+    check(placeOf(item) === place, `${what} know their places`);
+    const isOrdered = place === 0 || heap.keyAt((place - 1) >> 1) <= heap.keyAt(place);
+    check(isOrdered, `${what} are in order`);
+    place++;
+  }
+}
+
+export function firstOf<T extends Ranked>(items: Iterable<T>): T | undefined {
+  let best: T | undefined;
+  for (const item of items) if (best === undefined || goesBefore(item, best)) best = item;
+  return best;
+}

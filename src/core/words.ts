@@ -1,0 +1,39 @@
+import type { Failure } from './failure.ts';
+
+/** A reason for people, whatever the caller gave as one. */
+export function reasonText(reason: unknown): string {
+  if (reason === undefined) return 'no reason was given';
+  return reason instanceof Error ? reason.message : String(reason);
+}
+
+/** Why an attempt failed, in few words. */
+export function failureText({ reason, error }: Failure): string {
+  return error === undefined ? reason : `${reason} (${reasonText(error)})`;
+}
+
+/** A span of time for people: `850 ms`, `1.5 s`, `2 min 5 s`, `1 h 3 min`. */
+export function spanText(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  const seconds = ms / 1000;
+  if (seconds < 59.95) return `${Number(seconds.toFixed(1))} s`;
+  const whole = Math.round(seconds);
+  if (whole < 3600) return twoParts(Math.floor(whole / 60), 'min', whole % 60, 's');
+  const minutes = Math.round(seconds / 60);
+  return twoParts(Math.floor(minutes / 60), 'h', minutes % 60, 'min');
+}
+
+/** `a`, `a and b`, `a, b and 3 more` where there are more than are listed. */
+export function listText(listed: readonly string[], total = listed.length): string {
+  const more = total - listed.length;
+  if (more > 0) return `${listed.join(', ')} and ${more} more`;
+  return listed.length < 2 ? listed.join('') : `${listed.slice(0, -1).join(', ')} and ${listed.at(-1)}`;
+}
+
+/** `1 execution`, `2 executions`. */
+export function countText(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+function twoParts(large: number, largeUnit: string, small: number, smallUnit: string): string {
+  return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`;
+}

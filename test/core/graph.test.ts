@@ -1,0 +1,147 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { VolleyError } from '../../src/core/errors.ts';
+import { DependencyGraph, GraphNode } from '../../src/core/graph.ts';
+
+/** Adds named nodes with what each depends on, numbered in the order in which they stand. */
+function graphOf(edges: Record<string, readonly string[]>): { graph: DependencyGraph; order: string[] } {
+  const graph = new DependencyGraph();
+  const nodes = Object.keys(edges).map((name, index) => new GraphNode(index + 1, name));
+  const order = graph.add(
+    nodes,
+    Object.values(edges).map((dependsOn) => ({ dependsOn })),
+  );
+  return { graph, order: order.map(({ id }) => id) };
+}
+
+function pathOf(edges: Record<string, readonly string[]>): unknown {
+  try {
+    graphOf(edges);
+  } catch (error) {
+    return error instanceof VolleyError && error.code === 'DEPENDENCY_CYCLE'
+      ? (error.details as { path: string[] }).path
+      : error;
+  }
+  return undefined;
+}
+
+const ready = (graph: DependencyGraph) => graph.ready().map(({ id }) => id);
+
+describe('a dependency graph', () => {
+  it('makes the links of a chain ready one after the other', () => {
+    const { graph } = graphOf({ a: [], b: ['a'], c: ['b'] });
+    expect(ready(graph)).toEqual(['a']);
+    graph.settle(graph.find('a')!);
+    expect(ready(graph)).toEqual(['b']);
+    graph.settle(graph.find('b')!);
+    expect(ready(graph)).toEqual(['c']);
+  });
+
+  it('finds a cycle of three, and shows it as an ordered path', () => {
+    expect(pathOf({ a: ['c'], b: ['a'], c: ['b'] })).toEqual(['a', 'c', 'b', 'a']);
+  });
+
+  it('shows the cycle only, not what leads to it', () => {
+    expect(pathOf({ start: ['a'], a: ['b'], b: ['c'], c: ['b'], after: ['start'] })).toEqual(['b', 'c', 'b']);
+    expect(pathOf({ self: ['self'] })).toEqual(['self', 'self']);
+  });
+
+  it('shortens a long cycle in the message, and has all of it in the details', () => {
+    const size = 1000;
+    const edges = Object.fromEntries(
+      Array.from({ length: size }, (_, at) => [`n${at}`, [`n${(at + 1) % size}`]]),
+    );
+    expect(pathOf(edges)).toHaveLength(size + 1);
+    expect(() => graphOf(edges)).toThrow(/^The dependencies form a cycle: n0 → n1 .{10,200} → n0 \(/);
+  });
+
+  it('orders nodes that refer forward behind what they depend on', () => {
+    expect(graphOf({ a: ['b', 'c'], b: ['c'], c: [] }).order).toEqual(['c', 'b', 'a']);
+  });
+
+  it('returns those that depended on a node when it settles', () => {
+    const { graph } = graphOf({ a: [], b: ['a'], c: ['a', 'b'] });
+    expect(graph.settle(graph.find('a')!)?.map(({ id, waitingFor }) => [id, waitingFor])).toEqual([
+      ['b', 0],
+      ['c', 1],
+    ]);
+    expect(graph.settle(graph.find('c')!)).toBeUndefined();
+  });
+
+  it('finds nodes by their own name and by their number, until they are forgotten', () => {
+    const graph = new DependencyGraph();
+    const [named, numbered] = [new GraphNode(1, 'a'), new GraphNode(2)];
+    graph.add([named, numbered], [{}, { dependsOn: ['a'] }]);
+    expect([graph.find('a'), graph.find('exec-1'), graph.find('exec-2')]).toEqual([named, named, numbered]);
+    graph.settle(named);
+    graph.forget(named);
+    expect([graph.find('a'), graph.find('exec-1'), graph.find('exec-4294967298')]).toEqual(
+      Array(3).fill(undefined),
+    );
+  });
+
+  it('takes a node itself as a dependency, settled or not, remembered or not', () => {
+    const graph = new DependencyGraph();
+    const [done, open] = [new GraphNode(1), new GraphNode(2)];
+    graph.add([done, open], [{}, {}]);
+    graph.settle(done);
+    graph.forget(done);
+    const next = new GraphNode(3);
+    graph.add([next], [{ dependsOn: [done, open, done] }]);
+    expect(next.waitingFor).toBe(1);
+    expect(next.dependencies).toEqual([done, open]);
+  });
+
+  it('counts a dependency once however often it is named', () => {
+    const graph = new DependencyGraph();
+    const base = new GraphNode(1, 'base');
+    const repeated = new GraphNode(2);
+    graph.add([base, repeated], [{}, { dependsOn: Array(40).fill('base') }]);
+    expect(repeated.waitingFor).toBe(1);
+    expect(base.dependents).toEqual([repeated]);
+  });
+
+  it('adds nothing when one of the nodes is wrong', () => {
+    for (const wrong of [['ghost'], ['b'], ['c', 'd']]) {
+      const graph = new DependencyGraph();
+      const base = new GraphNode(1, 'base');
+      graph.add([base], [{}]);
+      const nodes = [new GraphNode(2, 'a'), new GraphNode(3, 'b'), new GraphNode(4, 'c')];
+      expect(() =>
+        graph.add(nodes, [{ dependsOn: ['base'] }, { dependsOn: wrong }, { dependsOn: ['b'] }]),
+      ).toThrow();
+      expect([...graph]).toEqual([base]);
+      expect(base.dependents).toBeUndefined();
+    }
+  });
+
+  it('settles any acyclic graph to its end, each node after all that it depends on', () => {
+    const dag = fc.array(fc.array(fc.nat(30), { maxLength: 4 }), { minLength: 1, maxLength: 30 });
+    fc.assert(
+      fc.property(dag, fc.nat(1000), (references, turn) => {
+        // Each node depends on nodes further down the list, so it refers forward and has no cycle.
+        const edges = Object.fromEntries(
+          references.map((list, at) => [
+            `n${at}`,
+            list
+              .map((to) => at + 1 + to)
+              .filter((to) => to < references.length)
+              .map((to) => `n${to}`),
+          ]),
+        );
+        const { graph, order } = graphOf(edges);
+        for (const [place, name] of order.entries()) {
+          for (const dependency of edges[name]!) expect(order.indexOf(dependency)).toBeLessThan(place);
+        }
+        const settled = new Set<string>();
+        while (settled.size < references.length) {
+          const choices = graph.ready();
+          const next = choices[(turn + settled.size) % choices.length]!;
+          for (const dependency of edges[next.id]!) expect(settled).toContain(dependency);
+          graph.settle(next);
+          settled.add(next.id);
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,148 @@
+import { describe, expect, it } from 'vitest';
+import { World } from './support/world.ts';
+
+const LARGE = { id: 'large', resources: { cpu: 4 } } as const;
+const SMALL = { resources: { cpu: 1 } } as const;
+
+/** Lets small ones come and go, one always overlapping the next, and tells when the large one starts. */
+function runStream(world: World, untilMs: number): number | undefined {
+  const large = world.find('large');
+  while (large.statusName === 'queued' && world.now < untilMs) {
+    world.advance(50);
+    world.succeed(world.attempts[0]!.execution);
+    world.submit(SMALL);
+  }
+  return large.statusName === 'running' ? large.startedAt : undefined;
+}
+
+describe('backfilling', () => {
+  it('lets small ones pass a large one that has not waited long', () => {
+    const world = new World({ reserveAfterMs: 1000, limits: { cpu: 4 } });
+    world.submit(SMALL);
+    world.submit(LARGE);
+    world.submit({ ...SMALL, id: 'small' });
+    expect(world.running).toEqual(['exec-1', 'small']);
+  });
+
+  it('keeps room for a large one that has waited, so that a stream of small ones cannot starve it', () => {
+    const world = new World({ reserveAfterMs: 1000, limits: { cpu: 4 } });
+    for (let index = 0; index < 4; index++) world.submit(SMALL);
+    world.submit(LARGE);
+    expect(runStream(world, 10_000)).toBeLessThanOrEqual(1000 + 4 * 50);
+  });
+
+  it('lets small ones pass as long as the time to reserve has not come', () => {
+    const world = new World({ reserveAfterMs: 5000, limits: { cpu: 4 } });
+    for (let index = 0; index < 4; index++) world.submit(SMALL);
+    world.submit(LARGE);
+    expect(runStream(world, 5000)).toBeUndefined();
+    expect(world.started.length).toBeGreaterThan(90);
+  });
+
+  it('holds back only what would delay the large one', () => {
+    const world = new World({ reserveAfterMs: 0, limits: { cpu: 4, memoryMb: 1000 } });
+    world.submit(SMALL);
+    world.submit(LARGE);
+    world.submit({ ...SMALL, id: 'delays' });
+    world.submit({ id: 'harmless', resources: { cpu: 0, memoryMb: 10 } });
+    expect(world.running).toEqual(['exec-1', 'harmless']);
+  });
+
+  it('lets others in again as soon as there is room for both', () => {
+    const world = new World({ reserveAfterMs: 0, limits: { cpu: 4, memoryMb: 1000 } });
+    const cpu = world.submit({ resources: { cpu: 3, memoryMb: 0 } });
+    const memory = world.submit({ resources: { cpu: 0, memoryMb: 600 } });
+    world.submit({ id: 'large', resources: { cpu: 4, memoryMb: 300 } });
+    world.submit({ id: 'small', resources: { cpu: 0, memoryMb: 200 } });
+    expect(world.running).toEqual([cpu.id, memory.id]);
+    world.succeed(memory);
+    expect(world.running).toEqual([cpu.id, 'small']);
+  });
+
+  it('keeps locks free too, for one that needs several', () => {
+    const world = new World({ reserveAfterMs: 0 });
+    const a = world.submit({ resources: { exclusive: ['a'] } });
+    const b = world.submit({ resources: { exclusive: ['b'] } });
+    world.submit({ id: 'both', resources: { exclusive: ['a', 'b'] } });
+    world.submit({ id: 'next', resources: { exclusive: ['a'] } });
+    world.succeed(a);
+    expect(world.running).toEqual([b.id]);
+    world.succeed(b);
+    expect(world.running).toEqual(['both']);
+  });
+
+  it('gives the room to a more urgent one, which starts at once if only the reservation kept it out', () => {
+    const world = new World({
+      reserveAfterMs: 0,
+      limits: { concurrency: 2, tools: { t: { maxConcurrency: 1 } } },
+    });
+    world.submit({ id: 'first', toolName: 't' });
+    world.submit({ id: 'second', toolName: 't' });
+    world.submit({ id: 'urgent', priority: 'critical' });
+    expect(world.running).toEqual(['first', 'urgent']);
+  });
+
+  it('ends with the one for whom the room was kept', () => {
+    const world = new World({ reserveAfterMs: 0, limits: { cpu: 4 } });
+    world.submit(SMALL);
+    const large = world.submit(LARGE);
+    world.submit({ ...SMALL, id: 'small' });
+    expect(world.running).toEqual(['exec-1']);
+    world.cancel(large);
+    expect(world.running).toEqual(['exec-1', 'small']);
+  });
+
+  it('is given up when limits no longer allow it, and when its group is paused', () => {
+    for (const hinder of [
+      (world: World) => world.limit({ cpu: 3 }),
+      (world: World) => world.pause(world.scheduler.catalog.groups.get('g')),
+    ]) {
+      const world = new World({ reserveAfterMs: 0, limits: { cpu: 4 } });
+      world.submit(SMALL);
+      world.submit({ ...LARGE, group: 'g' });
+      world.submit({ ...SMALL, id: 'small' });
+      hinder(world);
+      expect(world.running).toEqual(['exec-1', 'small']);
+      world.limit({ cpu: 4 });
+      world.resume(world.scheduler.catalog.groups.get('g'));
+      world.succeed(world.find('exec-1'));
+      world.succeed(world.find('small'));
+      expect(world.running).toEqual(['large']);
+    }
+  });
+
+  it('lets others in again as soon as their group has room for both', () => {
+    const world = new World({ reserveAfterMs: 0, limits: { cpu: 4 } });
+    const drafts = [SMALL, LARGE, { id: 'small', resources: { cpu: 0 } }];
+    world.submitAll(drafts, { name: 'g', maxConcurrency: 2 });
+    expect(world.running).toEqual(['exec-1']);
+    world.submitAll([], { name: 'g', maxConcurrency: 3 });
+    expect(world.running).toEqual(['exec-1', 'small']);
+  });
+
+  it('reaches one that others declare a conflict with, though one of them always runs', () => {
+    const world = new World({ reserveAfterMs: 1000 });
+    const stream = { toolName: 'stream', conflictsWith: ['victim'] };
+    for (let index = 0; index < 3; index++) world.submit(stream);
+    const victim = world.submit({ toolName: 'victim' });
+    while (victim.statusName === 'queued' && world.now < 10_000) {
+      world.advance(50);
+      world.succeed(world.attempts[0]!.execution);
+      world.submit(stream);
+    }
+    expect(victim.startedAt).toBeLessThanOrEqual(1000 + 4 * 50);
+  });
+
+  it('is not made for one that a more urgent one waits before at a lock', () => {
+    const world = new World({ reserveAfterMs: 0 });
+    const stream = { toolName: 'stream', conflictsWith: ['stream'], resources: { exclusive: ['db'] } };
+    for (let index = 0; index < 2; index++) world.submit(stream);
+    const reader = world.submit({ resources: { shared: ['db'] } });
+    for (let count = 0; count < 2; count++) {
+      world.advance(10);
+      world.submit(stream);
+      world.succeed(world.attempts[0]!.execution);
+    }
+    expect(reader.statusName).toBe('running');
+  });
+});

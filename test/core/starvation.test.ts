@@ -1,0 +1,86 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { seededRandom } from '../../src/core/random.ts';
+import { type Draft, World } from './support/world.ts';
+
+const AGEING_MS = 100;
+const RESERVE_AFTER_MS = 50;
+const LONGEST_WORK_MS = 30;
+/** So many competitors are there at any time, running or waiting. */
+const COMPETITORS = 8;
+
+const need = fc.record(
+  {
+    cpu: fc.constantFrom(0, 1, 2, 4),
+    io: fc.constantFrom('none', 'low', 'high'),
+    exclusive: fc.subarray(['x', 'y']),
+    shared: fc.subarray(['x', 'y']),
+  },
+  { requiredKeys: [] },
+);
+
+const draft: fc.Arbitrary<Draft> = fc
+  .tuple(
+    fc.constantFrom('t0', 't1', 't2'),
+    need,
+    fc.constantFrom('critical', 'high', 'normal', 'background'),
+    fc.oneof(fc.constant([]), fc.subarray(['t0', 't1', 't2'], { maxLength: 1 })),
+    fc.constantFrom({}, {}, { group: 'g' }),
+  )
+  .map(([toolName, resources, priority, conflictsWith, group]) => ({
+    toolName,
+    resources,
+    priority,
+    conflictsWith,
+    ...group,
+  }));
+
+const LIMITS = {
+  concurrency: 4,
+  cpu: 4,
+  ioOperations: 8,
+  tools: { t0: { maxConcurrency: 1 } },
+  groups: { g: { maxConcurrency: 2 } },
+};
+
+describe('no starvation', () => {
+  it('any execution starts within a bound under an endless stream of any others', {
+    timeout: 120_000,
+  }, () => {
+    fc.assert(
+      fc.property(
+        draft,
+        fc.array(draft, { minLength: 1, maxLength: 6 }),
+        fc.nat(1000),
+        (wanted, others, seed) => {
+          const random = seededRandom(seed);
+          const world = new World({
+            ageingMs: AGEING_MS,
+            reserveAfterMs: RESERVE_AFTER_MS,
+            retainSettled: 0,
+            limits: LIMITS,
+          });
+          const compete = () => {
+            const other = others[Math.floor(random() * others.length)]!;
+            world.submit({ ...other, estimatedMs: 1, timeoutMs: LONGEST_WORK_MS * 2 });
+          };
+          for (let index = 0; index < COMPETITORS; index++) compete();
+          const victim = world.submit({ ...wanted, estimatedMs: 1 });
+          // Five steps until nothing new goes before it, then what was there before it, and what runs when it is its turn.
+          const bound = 5 * AGEING_MS + RESERVE_AFTER_MS + (COMPETITORS + 1) * LONGEST_WORK_MS;
+          while (victim.statusName === 'queued' && world.now <= bound) {
+            world.advance(5);
+            for (const { execution } of [...world.attempts]) {
+              const worked = world.now - execution.startedAt;
+              if (execution === victim || (worked < LONGEST_WORK_MS && random() > 0.3)) continue;
+              world.succeed(execution);
+              compete();
+            }
+          }
+          expect(victim.statusName).toBe('running');
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+});

@@ -1,0 +1,144 @@
+import { RESOURCES, SCALE } from '../../../src/core/demand.ts';
+import type { Execution } from '../../../src/core/execution.ts';
+import type { RateLimit } from '../../../src/core/rate.ts';
+import type { Scheduler } from '../../../src/core/scheduler.ts';
+import type { ExecutionSpec } from '../../../src/core/spec.ts';
+import { assertNothingFits } from './work-conservation.ts';
+
+const IO_WEIGHTS = { none: 0, low: 1, medium: 2, high: 4 } as const;
+
+/**
+ * Keeps an account of its own of what the scheduler starts, from the specifications alone, and throws when a promise
+ * is broken: a limit, a lock, a conflict, an order, an end that comes twice.
+ */
+export class Monitor {
+  /** Whether limits were changed: what ran before may then use more than they allow now. */
+  limitsWereChanged = false;
+  /** All that was accepted, with what was asked for. */
+  readonly specs = new Map<Execution, ExecutionSpec>();
+  readonly settledOnes = new Set<Execution>();
+  private readonly dependencies = new Map<Execution, readonly Execution[]>();
+  private readonly holding = new Set<Execution>();
+  private readonly starts = new Map<RateLimit, number[]>();
+
+  constructor(private readonly scheduler: Scheduler) {}
+
+  accepted(execution: Execution, spec: ExecutionSpec): void {
+    this.specs.set(execution, spec);
+    this.dependencies.set(execution, execution.dependencies ?? []);
+  }
+
+  started(execution: Execution, now: number): void {
+    this.expect(!this.settledOnes.has(execution), 'starts after it settled', execution);
+    this.expect(!this.holding.has(execution), 'starts while an attempt of it holds room', execution);
+    this.expect(this.dependenciesAllow(execution), 'starts against its dependencies', execution);
+    const { group, tool } = execution.demand;
+    this.expect(!this.scheduler.dispatcher.isPaused && !group.isPaused, 'starts in a pause', execution);
+    for (const rate of [tool.rate, group.rate]) if (rate !== undefined) this.countStart(rate, execution, now);
+    this.takesRoom(execution);
+    for (const [index, name] of RESOURCES.entries()) {
+      const own = this.needs(execution)[index]!;
+      const isWithin = own === 0 || this.inUse(index) <= this.scheduler.dispatcher.resources.limits[index]!;
+      this.expect(isWithin, `starts beyond the limit of ${name}`, execution);
+    }
+  }
+
+  /** One whose limit was lowered meanwhile goes on as soon as nobody else uses that resource. */
+  resumed(execution: Execution): void {
+    this.takesRoom(execution);
+    for (const [index, name] of RESOURCES.entries()) {
+      const own = this.needs(execution)[index]!;
+      const used = this.inUse(index);
+      const isWithin =
+        used <= this.scheduler.dispatcher.resources.limits[index]! || used === own || own === 0;
+      this.expect(isWithin, `resumes beyond the limit of ${name}`, execution);
+    }
+  }
+
+  released(execution: Execution): void {
+    this.expect(this.holding.delete(execution), 'gives back room that it has not', execution);
+  }
+
+  lent(execution: Execution): void {
+    this.holding.delete(execution);
+  }
+
+  settled(execution: Execution): void {
+    this.expect(!this.settledOnes.has(execution), 'settles twice', execution);
+    this.settledOnes.add(execution);
+  }
+
+  /** The scheduler has had its turn: whatever can run runs. */
+  looked(now: number): void {
+    assertNothingFits(this.scheduler, now);
+  }
+
+  private takesRoom(execution: Execution): void {
+    this.holding.add(execution);
+    const { tool, group } = execution.demand;
+    const ofTool = [...this.holding].filter(({ demand }) => demand.tool === tool).length;
+    const ofGroup = [...this.holding].filter(({ demand }) => demand.group === group).length;
+    this.expect(ofTool <= tool.maxConcurrency, `runs beyond the limit of ${tool.name}`, execution);
+    this.expect(ofGroup <= group.maxConcurrency, `runs beyond the limit of ${group.name}`, execution);
+    for (const other of this.holding) {
+      if (other !== execution)
+        this.expect(this.areCompatible(execution, other), `runs with ${other.id}`, execution);
+    }
+  }
+
+  private dependenciesAllow(execution: Execution): boolean {
+    const statuses = this.dependencies.get(execution)!.map((dependency) => dependency.statusName);
+    const areSettled = this.dependencies
+      .get(execution)!
+      .every((dependency) => this.settledOnes.has(dependency));
+    const areCompleted = statuses.every((status) => status === 'completed');
+    switch (this.specs.get(execution)!.onDependencyFailure ?? 'skip') {
+      case 'run':
+        return areSettled;
+      case 'on-failure':
+        return areSettled && !areCompleted;
+      default:
+        return areCompleted;
+    }
+  }
+
+  private areCompatible(a: Execution, b: Execution): boolean {
+    const [one, other] = [this.specs.get(a)!, this.specs.get(b)!];
+    const conflicts =
+      one.conflictsWith?.includes(other.toolName) || other.conflictsWith?.includes(one.toolName) || false;
+    return !conflicts && !this.excludes(one, other) && !this.excludes(other, one);
+  }
+
+  private excludes({ resources = {} }: ExecutionSpec, other: ExecutionSpec): boolean {
+    const names = [...(other.resources?.exclusive ?? []), ...(other.resources?.shared ?? [])];
+    return resources.exclusive?.some((name) => names.includes(name)) ?? false;
+  }
+
+  private needs(execution: Execution): readonly number[] {
+    const {
+      cpu = 0.1,
+      memoryMb = 100,
+      io = 'low',
+      network = false,
+    } = this.specs.get(execution)!.resources ?? {};
+    return [1, cpu, memoryMb, IO_WEIGHTS[io], Number(network)].map((amount) => Math.round(amount * SCALE));
+  }
+
+  private inUse(index: number): number {
+    let sum = 0;
+    for (const execution of this.holding) sum += this.needs(execution)[index]!;
+    return sum;
+  }
+
+  private countStart(rate: RateLimit, execution: Execution, now: number): void {
+    const starts = this.starts.get(rate) ?? [];
+    starts.push(now);
+    this.starts.set(rate, starts);
+    const inWindow = starts.filter((at) => at > now - rate.perMs).length;
+    this.expect(inWindow <= rate.count, `starts beyond the rate of ${rate.owner}`, execution);
+  }
+
+  private expect(holds: boolean, fault: string, execution: Execution): void {
+    if (!holds) throw new Error(`${execution.id} (attempt ${execution.attempt}) ${fault}`);
+  }
+}

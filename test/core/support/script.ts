@@ -1,0 +1,206 @@
+import fc from 'fast-check';
+import type { ResourceRequirements } from '../../../src/core/demand.ts';
+import type { FailureReason } from '../../../src/core/failure.ts';
+import type { SchedulerLimits } from '../../../src/core/scheduler.ts';
+import type { ExecutionSpec, GroupSpec } from '../../../src/core/spec.ts';
+import type { WorldOptions } from './world.ts';
+
+/** What a random execution asks for; `after` picks among those that there are when it is submitted. */
+export interface RandomDraft {
+  readonly spec: Omit<ExecutionSpec, 'id' | 'dependsOn'>;
+  readonly after: readonly number[];
+  /** Picks among the members of its own group, in whatever direction. */
+  readonly within: readonly number[];
+}
+
+/** One thing that happens. Numbers called `pick` choose among whatever there is at that moment. */
+export type Step =
+  | { readonly kind: 'submit'; readonly draft: RandomDraft }
+  | { readonly kind: 'submitAll'; readonly drafts: readonly RandomDraft[]; readonly options: GroupSpec }
+  | { readonly kind: 'succeed' | 'progress' | 'cancel' | 'lend' | 'reclaim'; readonly pick: number }
+  | {
+      readonly kind: 'fail';
+      readonly pick: number;
+      readonly reason: FailureReason;
+      readonly isPermanent: boolean;
+    }
+  | { readonly kind: 'answerLate'; readonly pick: number; readonly attempt: number }
+  | { readonly kind: 'cancelGroup' | 'pauseGroup' | 'resumeGroup'; readonly pick: number }
+  | { readonly kind: 'cancelAll' | 'pause' | 'resume' }
+  | { readonly kind: 'limit'; readonly limits: SchedulerLimits }
+  | { readonly kind: 'wait'; readonly ms: number };
+
+/** A whole random run: how the scheduler is made, and what happens to it. */
+export interface Script {
+  readonly options: WorldOptions & { readonly limits: SchedulerLimits };
+  readonly steps: readonly Step[];
+}
+
+const TOOLS = ['t0', 't1', 't2', 't3'] as const;
+const GROUPS = ['g0', 'g1', 'g2'] as const;
+const LOCKS = ['x', 'y', 'z'] as const;
+
+const pick = fc.nat(1000);
+
+/** A record in which each field is there with a chance of `often` in ten. */
+function sparse<T extends object>(
+  often: number,
+  fields: { [K in keyof T]: fc.Arbitrary<T[K]> },
+): fc.Arbitrary<Partial<T>> {
+  const maybe = Object.entries<fc.Arbitrary<unknown>>(fields).map(([name, value]) => {
+    const there = value.map((chosen): [string, unknown][] => [[name, chosen]]);
+    return fc.oneof({ weight: often, arbitrary: there }, { weight: 10 - often, arbitrary: fc.constant([]) });
+  });
+  return fc.tuple(...maybe).map((entries) => Object.fromEntries(entries.flat()) as Partial<T>);
+}
+
+const seldom = <T>(list: fc.Arbitrary<T[]>) =>
+  fc.oneof({ weight: 1, arbitrary: list }, { weight: 2, arbitrary: fc.constant([]) });
+const names = <T>(from: readonly T[], max: number) => fc.subarray([...from], { maxLength: max });
+
+const resources: fc.Arbitrary<ResourceRequirements> = sparse(5, {
+  cpu: fc.constantFrom(0, 0.1, 0.5, 1, 3),
+  memoryMb: fc.constantFrom(0, 50, 100, 300),
+  io: fc.constantFrom('none', 'low', 'medium', 'high'),
+  network: fc.boolean(),
+  exclusive: names(LOCKS, 2),
+  shared: names(LOCKS, 2),
+});
+
+const priority = fc.constantFrom('critical', 'high', 'normal', 'low', 'background', 'medium');
+
+const retry = sparse(6, {
+  maxRetries: fc.nat(2),
+  delayMs: fc.constantFrom(0, 5, 40),
+  factor: fc.constantFrom(1, 2),
+  jitter: fc.constantFrom(0, 0.5, 1),
+});
+
+const spec: fc.Arbitrary<RandomDraft['spec']> = fc
+  .tuple(
+    fc.constantFrom(...TOOLS),
+    sparse(4, {
+      priority,
+      resources,
+      retry,
+      group: fc.constantFrom(...GROUPS),
+      onDependencyFailure: fc.constantFrom('skip', 'run', 'on-failure'),
+      idempotent: fc.boolean(),
+      estimatedMs: fc.constantFrom(0, 10, 500),
+    }),
+    sparse(2, {
+      conflictsWith: names(TOOLS, 2),
+      timeoutMs: fc.constantFrom(10, 80, Number.POSITIVE_INFINITY),
+      stallMs: fc.constantFrom(8, 60),
+      deadlineMs: fc.constantFrom(1, 70, 400),
+    }),
+  )
+  .map(([toolName, usual, unusual]) => ({ toolName, ...usual, ...unusual }));
+
+const draft: fc.Arbitrary<RandomDraft> = fc.record({
+  spec,
+  after: seldom(fc.array(pick, { maxLength: 2 })),
+  within: seldom(fc.array(pick, { maxLength: 1 })),
+});
+
+const rate = fc.record({ count: fc.integer({ min: 1, max: 3 }), perMs: fc.constantFrom(10, 50) });
+const maxConcurrency = fc.integer({ min: 1, max: 3 });
+const shared = sparse(4, { maxConcurrency, rate: fc.oneof(rate, fc.constant(null)) });
+
+const groupOptions: fc.Arbitrary<GroupSpec> = sparse(4, {
+  name: fc.constantFrom(...GROUPS, 'h'),
+  maxConcurrency,
+  rate: fc.oneof(rate, fc.constant(null)),
+  failFast: fc.boolean(),
+  timeoutMs: fc.constantFrom(30, 300),
+});
+
+/** May rule out what is queued already. */
+const changedLimits: fc.Arbitrary<SchedulerLimits> = sparse(3, {
+  concurrency: fc.integer({ min: 1, max: 6 }),
+  cpu: fc.constantFrom(0.4, 1, 4, 8),
+  memoryMb: fc.constantFrom(60, 300, 900),
+  ioOperations: fc.constantFrom(1, 4, 9),
+  networkOperations: fc.constantFrom(0, 1, 3),
+  tools: fc.dictionary(fc.constantFrom(...TOOLS), shared, { maxKeys: 2 }),
+  groups: fc.dictionary(fc.constantFrom(...GROUPS), shared, { maxKeys: 2 }),
+});
+
+/** Every single demand is possible within them. */
+const firstLimits: fc.Arbitrary<SchedulerLimits> = fc.record({
+  concurrency: fc.integer({ min: 1, max: 6 }),
+  cpu: fc.constantFrom(3, 4, 8),
+  memoryMb: fc.constantFrom(300, 900),
+  ioOperations: fc.constantFrom(4, 9),
+  networkOperations: fc.constantFrom(1, 3),
+  tools: fc.record({ t0: shared, t1: shared, t2: shared }),
+  groups: fc.record({ g0: shared, g1: shared }),
+});
+
+const rarely = fc.nat(4).map((value) => value === 4);
+const failure = fc.constantFrom<FailureReason>('error', 'memory', 'cpu', 'crashed', 'budget');
+const aimed = <K extends string>(...kinds: K[]) => fc.record({ kind: fc.constantFrom(...kinds), pick });
+const weighted = (weight: number, arbitrary: fc.Arbitrary<Step>) => ({ weight, arbitrary });
+
+const stepsWith = (draft: fc.Arbitrary<RandomDraft>) =>
+  fc.oneof(
+    weighted(36, fc.record({ kind: fc.constant('submit'), draft })),
+    weighted(
+      10,
+      fc.record({
+        kind: fc.constant('submitAll'),
+        drafts: fc.array(draft, { maxLength: 6 }),
+        options: groupOptions,
+      }),
+    ),
+    weighted(24, aimed('succeed')),
+    weighted(15, fc.record({ kind: fc.constant('fail'), pick, reason: failure, isPermanent: rarely })),
+    weighted(
+      3,
+      fc.record({ kind: fc.constant('answerLate'), pick, attempt: fc.integer({ min: 1, max: 3 }) }),
+    ),
+    weighted(14, aimed('lend', 'reclaim')),
+    weighted(6, aimed('cancel', 'progress')),
+    weighted(6, aimed('pauseGroup', 'resumeGroup')),
+    weighted(1, aimed('cancelGroup')),
+    weighted(4, fc.record({ kind: fc.constantFrom('pause', 'resume', 'resume') })),
+    weighted(1, fc.record({ kind: fc.constant('cancelAll') })),
+    weighted(5, fc.record({ kind: fc.constant('limit'), limits: changedLimits })),
+    weighted(20, fc.record({ kind: fc.constant('wait'), ms: fc.constantFrom(0, 1, 5, 20, 60) })),
+  ) as fc.Arbitrary<Step>;
+
+const scriptsWith = (draft: fc.Arbitrary<RandomDraft>): fc.Arbitrary<Script> =>
+  fc.record({
+    options: fc.record({
+      advancesAlone: fc.boolean(),
+      limits: firstLimits,
+      ageingMs: fc.constantFrom(20, 200),
+      reserveAfterMs: fc.constantFrom(0, 10, 50),
+      graceMs: fc.constantFrom(0, 15),
+      retainSettled: fc.constantFrom(0, 3, 1000),
+      seed: fc.nat(1000),
+    }),
+    steps: fc.array(stepsWith(draft), { minLength: 1, maxLength: 120, size: 'max' }),
+  });
+
+/** Everything may happen, in every combination. */
+export const scripts = scriptsWith(draft);
+
+/** Most executions want one of two locks, and have little else that keeps them apart. */
+export const crowdedScripts = scriptsWith(
+  fc.record({
+    spec: fc
+      .tuple(
+        fc.constantFrom('t0', 't1', 't3'),
+        sparse(6, {
+          exclusive: names(['x', 'y'], 2),
+          shared: names(['x', 'y'], 2),
+          cpu: fc.constantFrom(0, 1, 3),
+        }),
+        sparse(3, { priority, group: fc.constantFrom(...GROUPS), retry }),
+      )
+      .map(([toolName, resources, usual]) => ({ toolName, resources, ...usual })),
+    after: seldom(fc.array(pick, { maxLength: 1 })),
+    within: fc.constant([]),
+  }),
+);

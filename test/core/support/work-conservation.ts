@@ -1,0 +1,35 @@
+import type { Execution } from '../../../src/core/execution.ts';
+import type { LockTable } from '../../../src/core/locks.ts';
+import { goesBefore } from '../../../src/core/ready-queue.ts';
+import type { Scheduler } from '../../../src/core/scheduler.ts';
+
+/** Throws if an execution waits although all it needs is free: what does not fit must not keep out what does. */
+export function assertNothingFits({ graph, dispatcher }: Scheduler, now: number): void {
+  const { resources, reserved } = dispatcher;
+  if (dispatcher.isPaused || !resources.hasSlot()) return;
+  for (const execution of graph) {
+    if (execution.statusName !== 'queued') continue;
+    if (dispatcher.obstacle(execution.demand, now) !== undefined) continue;
+    if (execution !== reserved && dispatcher.reservationAgainst(execution.demand) !== undefined) continue;
+    if (isKeptOutByLock(resources.locks, execution)) continue;
+    throw new Error(`${execution.id} waits ${placeOf(execution)} although there is room for it`);
+  }
+}
+
+function placeOf(execution: Execution): string {
+  const { demand, claims = [] } = execution;
+  const at = claims.find(({ lock }) => lock.isAwaitedBy(execution));
+  if (at === undefined) return demand.contenderIndex >= 0 ? 'as a contender' : 'in a parked class';
+  return `for the lock ${at.lock.name}`;
+}
+
+/** A lock may be kept for one that goes before and cannot take it yet, so that readers do not starve a writer. */
+function isKeptOutByLock(locks: LockTable, execution: Execution): boolean {
+  return (execution.claims ?? []).some((claim) => {
+    if (!locks.isFree(claim, execution)) return true;
+    return [...claim.lock.waiting()].some((other) => {
+      if (other === execution || !goesBefore(other, execution)) return false;
+      return !locks.isFree(other.claims!.find(({ lock }) => lock === claim.lock)!, other);
+    });
+  });
+}
