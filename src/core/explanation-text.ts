@@ -1,0 +1,135 @@
+import type { ResourceName } from './demand.ts';
+import type { Execution } from './execution.ts';
+import type { Ahead, NamedExecution, NamedWithStatus, StandingReason } from './explanation.ts';
+import { unreachable } from './unreachable.ts';
+import { countText, failureText, listText, spanText } from './words.ts';
+
+const RESOURCE_WORDS: Readonly<Record<ResourceName, string>> = {
+  concurrency: 'slots',
+  cpu: 'cpu',
+  memoryMb: 'MB of memory',
+  ioOperations: 'I/O operations',
+  networkOperations: 'network operations',
+};
+
+/** The same facts as a sentence whose subject is the execution. */
+export function explanationText(execution: Execution, standing: StandingReason): string {
+  const text = standingText(execution, standing);
+  return 'roomIsKept' in standing && standing.roomIsKept ? `${text}; room is being kept for it` : text;
+}
+
+function standingText(execution: Execution, standing: StandingReason): string {
+  switch (standing.reason) {
+    case 'dependencies':
+      return dependenciesText(standing);
+    case 'paused':
+      return standing.group === undefined
+        ? 'the engine is paused'
+        : `its group ${quote(standing.group)} is paused`;
+    case 'concurrency':
+      return `${standing.limit === 1 ? 'the only slot is' : `all ${standing.limit} slots are`} taken, and ${aheadText(standing.ahead)}`;
+    case 'resource':
+      return resourceText(standing);
+    case 'tool-limit':
+      return `its tool has ${standing.running} of at most ${standing.limit} running`;
+    case 'group-limit':
+      return `its group ${quote(standing.group)} has ${standing.running} of at most ${standing.limit} running`;
+    case 'conflict': {
+      const { conflictsWith } = standing;
+      return `conflicts with ${listText(conflictsWith)}, which ${conflictsWith.length === 1 ? 'is' : 'are'} running`;
+    }
+    case 'lock':
+      return lockText(standing);
+    case 'rate':
+      return `the rate of ${standing.owner} allows the next start in ${spanText(standing.allowedInMs)}`;
+    case 'reservation':
+      return `room is being kept for ${whoText(standing.reservedFor)}, which has waited long`;
+    case 'turn':
+      return aheadText(standing.ahead);
+    case 'retry-pause':
+      return retryText(standing);
+    case 'running':
+      return runningText(execution, standing);
+    case 'completed':
+      return `completed ${spanText(standing.agoMs)} ago${attemptsText(standing.attempts)}`;
+    case 'failed': {
+      const words =
+        execution.ending?.kind === 'failed' ? failureText(execution.ending.failure) : standing.failure;
+      return `failed ${spanText(standing.agoMs)} ago${attemptsText(standing.attempts)}: ${words}`;
+    }
+    case 'cancelled':
+      return `was cancelled ${spanText(standing.agoMs)} ago: ${standing.because}`;
+    case 'skipped':
+      return skippedText(standing.cause);
+    default:
+      return unreachable(standing);
+  }
+}
+
+type Of<R extends StandingReason['reason']> = Extract<StandingReason, { reason: R }>;
+
+function dependenciesText({ waitsFor, open, total }: Of<'dependencies'>): string {
+  const names = waitsFor.map(({ id, status }) => `${id} (${status})`);
+  const list = open > names.length ? listText(names, open) : names.join(', ');
+  return `waits for ${open} of ${total} ${total === 1 ? 'dependency' : 'dependencies'}: ${list}`;
+}
+
+function resourceText({ resource, needed, free, limit, isPossible }: Of<'resource'>): string {
+  const needs = `needs ${needed} ${RESOURCE_WORDS[resource]}`;
+  if (isPossible) return `${needs}, ${free} of ${limit} are free`;
+  return `${needs}, but the limit was lowered to ${limit}: it cannot start until the limit is raised`;
+}
+
+function lockText({ lock, heldBy, holders, ahead }: Of<'lock'>): string {
+  const waits = `waits for the lock ${quote(lock)}`;
+  const before = ahead === 0 ? '' : `, ${countText(ahead, 'other')} wait${ahead === 1 ? 's' : ''} before it`;
+  if (holders === 0) return `${waits}${before === '' ? ', which is about to be given away' : before}`;
+  return `${waits}, held by ${listText(heldBy.map(whoText), holders)}${before}`;
+}
+
+function retryText({ retryInMs, attemptsLeft, isStillStopping, lastFailure }: Of<'retry-pause'>): string {
+  const when = isStillStopping ? 'as soon as its stopped attempt is gone' : `in ${spanText(retryInMs)}`;
+  const left = attemptsLeft === 1 ? 'for the last time ' : '';
+  const more = attemptsLeft === 1 ? '' : `, ${attemptsLeft} attempts are left`;
+  return `tries again ${left}${when}${more}${lastFailure === undefined ? '' : `; the last attempt failed: ${failureText(lastFailure)}`}`;
+}
+
+function runningText({ terms }: Execution, running: Of<'running'>): string {
+  const { attempt, runningForMs, hasLentRoom, timeoutInMs, stallInMs, deadlineInMs } = running;
+  const which = terms.retry.maxRetries === 0 ? '' : ` (attempt ${attempt} of ${terms.retry.maxRetries + 1})`;
+  const lent = hasLentRoom ? ', others use its room while it waits for its children' : '';
+  const limits = [
+    limitText('timeout', timeoutInMs),
+    limitText('stalled', stallInMs),
+    limitText('deadline', deadlineInMs),
+  ];
+  return `has been running for ${spanText(runningForMs)}${which}${lent}${limits.join('')}`;
+}
+
+function limitText(name: string, inMs: number | undefined): string {
+  return inMs === undefined ? '' : `, ${name} in ${spanText(Math.max(0, inMs))}`;
+}
+
+function skippedText(cause: NamedWithStatus | undefined): string {
+  if (cause === undefined) return 'was skipped because it runs only when a dependency fails, and none did';
+  return `was skipped because ${whoText(cause)} ${cause.status === 'failed' ? 'failed' : `was ${cause.status}`}`;
+}
+
+function aheadText({ withSameNeeds, overall }: Ahead): string {
+  if (overall === 0) return 'it is the next to start';
+  const same =
+    withSameNeeds === 0 || withSameNeeds === overall ? '' : `, ${withSameNeeds} of them with the same needs`;
+  return `about ${countText(overall, 'execution')} ${overall === 1 ? 'goes' : 'go'} before it${same}`;
+}
+
+function attemptsText(attempts: number): string {
+  return attempts > 1 ? ` after ${attempts} attempts` : '';
+}
+
+function whoText({ id, toolName }: NamedExecution): string {
+  return `${id} (${toolName})`;
+}
+
+function quote(name: string): string {
+  return JSON.stringify(name);
+}

@@ -1,0 +1,166 @@
+import { RESOURCES, type ResourceName, SCALE } from './demand.ts';
+import type { Effects } from './effects.ts';
+import { Execution } from './execution.ts';
+import type { FailureReason } from './failure.ts';
+import { IndexedHeap } from './heap.ts';
+import { checkNumber, MAX_SPAN_MS } from './numbers.ts';
+import { type Random, seededRandom } from './random.ts';
+import { byResource } from './resources.ts';
+import { Scheduler, type SchedulerLimits, type SchedulerOptions } from './scheduler.ts';
+import type { ExecutionSpec, GroupSpec } from './spec.ts';
+import type { ExecutionStatus } from './status.ts';
+
+/** An execution whose work is a span of virtual time. */
+export interface SimulatedExecution extends Omit<ExecutionSpec, 'dependsOn'> {
+  readonly dependsOn?: readonly string[];
+  /** How long an attempt takes; a function draws it anew for each attempt. */
+  readonly durationMs: number | ((random: Random) => number);
+  /** How many attempts fail before one succeeds. Default 0. */
+  readonly failures?: number;
+  /** The reason of those failures. Default error. */
+  readonly failureReason?: FailureReason;
+}
+
+/** Options of {@link simulate}; what the engine takes, and a seed. */
+export interface SimulationOptions extends Omit<SchedulerOptions, 'limits'> {
+  readonly seed?: number;
+  readonly group?: GroupSpec;
+}
+
+/** One attempt on the virtual time line. */
+export interface SimulatedAttempt {
+  /** The place of the execution in the list that was given. */
+  readonly index: number;
+  readonly attempt: number;
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+/** What {@link simulate} found. */
+export interface SimulationResult {
+  /** The virtual time at which the last execution settled. */
+  readonly makespanMs: number;
+  /** Every attempt, in the order of their starts. */
+  readonly schedule: readonly SimulatedAttempt[];
+  /** The final status of each execution, in the order of the list that was given. */
+  readonly statuses: readonly ExecutionStatus[];
+  /** The mean use of each resource over the makespan, and its limit. */
+  readonly utilization: Readonly<Record<ResourceName, { readonly meanUsed: number; readonly limit: number }>>;
+}
+
+class VirtualExecution extends Execution {
+  /** The place of its latest attempt in the schedule. */
+  scheduleIndex = -1;
+  agendaIndex = -1;
+
+  constructor(readonly index: number) {
+    super();
+  }
+}
+
+/** The running attempts by the time of their end. */
+class Agenda extends IndexedHeap<VirtualExecution> {
+  protected override winsTie(a: VirtualExecution, b: VirtualExecution): boolean {
+    return a.scheduleIndex < b.scheduleIndex;
+  }
+
+  protected override indexOf(item: VirtualExecution): number {
+    return item.agendaIndex;
+  }
+
+  protected override setIndex(item: VirtualExecution, index: number): void {
+    item.agendaIndex = index;
+  }
+}
+
+/** Virtual attempts in place of real ones. */
+class VirtualWorld implements Effects {
+  now = 0;
+  lastSettledAt = 0;
+  readonly agenda = new Agenda();
+  readonly schedule: { index: number; attempt: number; startMs: number; endMs: number }[] = [];
+  readonly statuses: ExecutionStatus[];
+
+  constructor(
+    private readonly executions: readonly SimulatedExecution[],
+    private readonly random: Random,
+  ) {
+    this.statuses = executions.map(() => 'pending');
+  }
+
+  start(execution: VirtualExecution): void {
+    const { index, attempt } = execution;
+    const { durationMs } = this.executions[index]!;
+    const spanMs = typeof durationMs === 'number' ? durationMs : durationMs(this.random);
+    checkNumber('durationMs', spanMs, { min: 0, max: MAX_SPAN_MS });
+    const endMs = this.now + Math.round(spanMs);
+    execution.scheduleIndex = this.schedule.length;
+    this.schedule.push({ index, attempt, startMs: this.now, endMs });
+    // Without a grace period the attempt before may have been stopped at this very moment.
+    if (execution.agendaIndex >= 0) this.agenda.remove(execution);
+    this.agenda.insert(execution, endMs);
+  }
+
+  /** A virtual attempt obeys at once: its end is now. */
+  stop(execution: VirtualExecution): void {
+    this.schedule[execution.scheduleIndex]!.endMs = this.now;
+    this.agenda.update(execution, this.now);
+  }
+
+  settled(execution: VirtualExecution): void {
+    this.statuses[execution.index] = execution.statusName;
+    this.lastSettledAt = this.now;
+  }
+
+  retrying(): void {}
+  released(): void {}
+  abandoned(): void {}
+  resumed(): void {}
+
+  /** Lets every attempt end whose time has come. */
+  finishDue(scheduler: Scheduler): void {
+    while (this.agenda.firstKey <= this.now) {
+      const due = this.agenda.peek()!;
+      this.agenda.remove(due);
+      const { failures = 0, failureReason = 'error' } = this.executions[due.index]!;
+      if (due.attempt <= failures) scheduler.fail(due, due.attempt, { reason: failureReason }, this.now);
+      else scheduler.succeed(due, due.attempt, this.now);
+    }
+  }
+}
+
+/**
+ * Runs executions on virtual time, with the very scheduler that runs real ones: the same input and seed always give
+ * the same schedule. It answers how long a batch would take under given limits, and where the time goes.
+ */
+export function simulate(
+  executions: readonly SimulatedExecution[],
+  limits: SchedulerLimits,
+  options: SimulationOptions = {},
+): SimulationResult {
+  const { group, ...schedulerOptions } = options;
+  const world = new VirtualWorld(executions, seededRandom(options.seed ?? 1));
+  const scheduler = new Scheduler(world, { retainSettled: 0, ...schedulerOptions, limits });
+  const { used, limits: scaledLimits } = scheduler.dispatcher.resources;
+  const usedTime = RESOURCES.map(() => 0);
+
+  const members = executions.map((_, index) => new VirtualExecution(index));
+  scheduler.submitAll(members, executions, 0, group);
+  scheduler.advance(0);
+  for (;;) {
+    const at = Math.min(world.agenda.firstKey, scheduler.nextWakeAt());
+    if (at === Number.POSITIVE_INFINITY) break;
+    for (let index = 0; index < used.length; index++) usedTime[index]! += used[index]! * (at - world.now);
+    world.now = at;
+    world.finishDue(scheduler);
+    scheduler.advance(at);
+  }
+  const makespanMs = world.lastSettledAt;
+  const mean = (index: number) => (makespanMs === 0 ? 0 : usedTime[index]! / makespanMs / SCALE);
+  return {
+    makespanMs,
+    schedule: world.schedule,
+    statuses: world.statuses,
+    utilization: byResource((index) => ({ meanUsed: mean(index), limit: scaledLimits[index]! / SCALE })),
+  };
+}

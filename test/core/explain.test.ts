@@ -1,0 +1,203 @@
+import { describe, expect, it } from 'vitest';
+import type { Execution } from '../../src/core/execution.ts';
+import { explain } from '../../src/core/explain.ts';
+import type { Explanation } from '../../src/core/explanation.ts';
+import { World } from './support/world.ts';
+
+function explained(world: World, execution: Execution): Explanation {
+  return explain(world.scheduler, execution, world.now);
+}
+
+describe('an execution that waits for dependencies', () => {
+  it('names those that are open, with their status', () => {
+    const world = new World({ limits: { concurrency: 2 } });
+    const done = world.submit({ id: 'done' });
+    world.succeed(done);
+    world.submit({ id: 'fetch-a' });
+    world.submit({ id: 'other' });
+    world.submit({ id: 'fetch-b' });
+    const merge = world.submit({ id: 'merge', toolName: 'merge', dependsOn: ['done', 'fetch-a', 'fetch-b'] });
+    expect(explained(world, merge)).toMatchObject({
+      id: 'merge',
+      toolName: 'merge',
+      status: 'pending',
+      reason: 'dependencies',
+      open: 2,
+      total: 3,
+      waitsFor: [
+        { id: 'fetch-a', status: 'running' },
+        { id: 'fetch-b', status: 'queued' },
+      ],
+      text: 'waits for 2 of 3 dependencies: fetch-a (running), fetch-b (queued)',
+    });
+  });
+
+  it('lists ten of many and says how many there are', () => {
+    const world = new World({ limits: { concurrency: 1 } });
+    const ids = Array.from({ length: 25 }, (_, index) => `part-${index}`);
+    for (const id of ids) world.submit({ id });
+    const explanation = explained(world, world.submit({ dependsOn: ids }));
+    if (explanation.reason !== 'dependencies') throw new Error(`unexpected ${explanation.reason}`);
+    expect(explanation.waitsFor).toHaveLength(10);
+    expect(explanation.open).toBe(25);
+    expect(explanation.text).toMatch(/^waits for 25 of 25 dependencies: part-0 \(running\), .* and 15 more$/);
+  });
+
+  it('speaks of a single dependency in the singular', () => {
+    const world = new World();
+    world.submit({ id: 'a' });
+    const { text } = explained(world, world.submit({ dependsOn: ['a'] }));
+    expect(text).toBe('waits for 1 of 1 dependency: a (running)');
+  });
+});
+
+describe('a running execution', () => {
+  it('tells since when it runs and what limits it', () => {
+    const world = new World();
+    const execution = world.submit({
+      timeoutMs: 30_000,
+      stallMs: 5000,
+      deadlineMs: 60_000,
+      retry: { maxRetries: 3 },
+    });
+    world.advance(2000);
+    world.progress(execution);
+    world.advance(1200);
+    expect(explained(world, execution)).toMatchObject({
+      status: 'running',
+      reason: 'running',
+      attempt: 1,
+      runningForMs: 3200,
+      hasLentRoom: false,
+      timeoutInMs: 26_800,
+      stallInMs: 3800,
+      deadlineInMs: 56_800,
+      text: 'has been running for 3.2 s (attempt 1 of 4), timeout in 26.8 s, stalled in 3.8 s, deadline in 56.8 s',
+    });
+  });
+
+  it('tells that others use its room while it waits for its children', () => {
+    const world = new World();
+    const parent = world.submit({ timeoutMs: Number.POSITIVE_INFINITY });
+    world.lend(parent);
+    world.advance(850);
+    expect(explained(world, parent)).toMatchObject({
+      reason: 'running',
+      hasLentRoom: true,
+      timeoutInMs: undefined,
+      text: 'has been running for 850 ms, others use its room while it waits for its children',
+    });
+  });
+});
+
+describe('an execution between two attempts', () => {
+  it('tells when it tries again, how often it may, and why the last attempt failed', () => {
+    const world = new World();
+    const execution = world.submit({ retry: { maxRetries: 2, delayMs: 1500, jitter: 0 } });
+    const failure = { reason: 'error', error: new Error('no route to host') } as const;
+    world.fail(execution, failure);
+    expect(explain(world.scheduler, execution, world.now, failure)).toMatchObject({
+      status: 'retrying',
+      reason: 'retry-pause',
+      retryInMs: 1500,
+      attemptsLeft: 2,
+      lastFailure: failure,
+      text: 'tries again in 1.5 s, 2 attempts are left; the last attempt failed: error (no route to host)',
+    });
+  });
+
+  it('says when it is the last time', () => {
+    const world = new World();
+    const execution = world.submit({ retry: { maxRetries: 1, delayMs: 200, jitter: 0 } });
+    world.fail(execution);
+    expect(explained(world, execution).text).toBe('tries again for the last time in 200 ms');
+  });
+
+  it('waits for a stopped attempt to be gone', () => {
+    const world = new World();
+    const execution = world.submit({ timeoutMs: 100, retry: { maxRetries: 1, delayMs: 0 } });
+    world.advance(100);
+    expect(explained(world, execution)).toMatchObject({
+      reason: 'retry-pause',
+      isStillStopping: true,
+      text: 'tries again for the last time as soon as its stopped attempt is gone',
+    });
+  });
+});
+
+describe('a settled execution', () => {
+  it('tells that it completed, and after how many attempts', () => {
+    const world = new World();
+    const execution = world.submit({ retry: { maxRetries: 1, delayMs: 0, jitter: 0 } });
+    world.fail(execution);
+    world.advance(1);
+    world.succeed(execution);
+    world.advance(65_000);
+    expect(explained(world, execution)).toMatchObject({
+      status: 'completed',
+      reason: 'completed',
+      attempts: 2,
+      agoMs: 65_000,
+      text: 'completed 1 min 5 s ago after 2 attempts',
+    });
+  });
+
+  it('tells why it failed', () => {
+    const world = new World();
+    const execution = world.submit({});
+    world.fail(execution, { reason: 'error', error: new Error('boom') });
+    expect(explained(world, execution)).toMatchObject({
+      status: 'failed',
+      reason: 'failed',
+      failure: 'error',
+      attempts: 1,
+      text: 'failed 0 ms ago: error (boom)',
+    });
+  });
+
+  it('tells why it was cancelled', () => {
+    const world = new World();
+    const execution = world.submit({});
+    world.cancel(execution, 'the user left');
+    expect(explained(world, execution)).toMatchObject({
+      status: 'cancelled',
+      reason: 'cancelled',
+      because: 'the user left',
+      text: 'was cancelled 0 ms ago: the user left',
+    });
+  });
+
+  it('names the root cause when it was skipped', () => {
+    const world = new World();
+    const root = world.submit({ id: 'fetch-a', toolName: 'fetch' });
+    world.submit({ id: 'parse', dependsOn: ['fetch-a'] });
+    const last = world.submit({ id: 'merge', dependsOn: ['parse'] });
+    world.fail(root);
+    expect(explained(world, last)).toMatchObject({
+      status: 'skipped',
+      reason: 'skipped',
+      cause: { id: 'fetch-a', toolName: 'fetch', status: 'failed' },
+      text: 'was skipped because fetch-a (fetch) failed',
+    });
+  });
+
+  it('tells when a cancelled dependency was the cause', () => {
+    const world = new World();
+    const root = world.submit({ id: 'a', toolName: 'fetch' });
+    const dependent = world.submit({ dependsOn: ['a'] });
+    world.cancel(root);
+    expect(explained(world, dependent).text).toBe('was skipped because a (fetch) was cancelled');
+  });
+
+  it('tells that a compensation was not needed', () => {
+    const world = new World();
+    const root = world.submit({ id: 'a' });
+    const compensation = world.submit({ dependsOn: ['a'], onDependencyFailure: 'on-failure' });
+    world.succeed(root);
+    expect(explained(world, compensation)).toMatchObject({
+      reason: 'skipped',
+      cause: undefined,
+      text: 'was skipped because it runs only when a dependency fails, and none did',
+    });
+  });
+});

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import { gameOf } from '../../src/core/prediction/game.ts';
+import { seededRandom } from '../../src/core/random.ts';
+import { alike, coverage, linked, mixed, needingCpu, type Shape } from './support/coverage.ts';
+import { VirtualScheduler } from './support/virtual-scheduler.ts';
+
+const SHAPES: Readonly<Record<string, Shape>> = {
+  'independent executions': {
+    limits: { concurrency: 8 },
+    training: (random) => alike(random, 200),
+    work: (random) => alike(random, 1000),
+  },
+  'very different tools': {
+    limits: { concurrency: 16 },
+    training: (random) => mixed(random, 200),
+    work: (random) => mixed(random, 1000),
+  },
+  'a wide random graph': {
+    limits: { concurrency: 4 },
+    training: (random) => mixed(random, 200),
+    work: (random) => linked(random, mixed(random, 1000), 60),
+  },
+  'a narrow random graph, where the longest path decides': {
+    limits: { concurrency: 8 },
+    training: (random) => mixed(random, 200),
+    work: (random) => linked(random, mixed(random, 1000)),
+  },
+  'executions that share a few processors': {
+    limits: { concurrency: 16, cpu: 4 },
+    training: (random) => mixed(random, 200),
+    work: (random) => needingCpu(mixed(random, 1000)),
+  },
+  'a tool that may run twice at a time': {
+    limits: { concurrency: 16, tools: { build: { maxConcurrency: 2 } } },
+    training: (random) => mixed(random, 200),
+    work: (random) => mixed(random, 1000),
+  },
+};
+
+describe('the predicted range of a large group covers the truth in 70 to 90 % of the runs', () => {
+  it.each(Object.entries(SHAPES))(
+    'for %s, at the start and in the middle',
+    (_name, shape) => {
+      for (const share of coverage(shape, 200, [0, 0.5])) {
+        expect(share).toBeGreaterThanOrEqual(0.7);
+        expect(share).toBeLessThanOrEqual(0.9);
+      }
+    },
+    180_000,
+  );
+});
+
+describe('a prediction', () => {
+  it('does no more for a hundred thousand executions than for a thousand', () => {
+    const steps = [1000, 100_000].map((count) => {
+      const virtual = new VirtualScheduler({ limits: { concurrency: 8 } });
+      virtual.submitAll([{ toolName: 'alike', durationMs: 500 }]);
+      virtual.run();
+      const group = virtual.submitAll(
+        Array.from({ length: count }, () => ({ toolName: 'alike', durationMs: 500 })),
+      );
+      const game = gameOf(virtual.scheduler, group, virtual.now);
+      if (typeof game === 'string') throw new Error(game);
+      const random = seededRandom(1);
+      for (let play = 0; play < 10; play++) game.play(random);
+      return game.steps;
+    });
+    expect(steps[1]!).toBeLessThan(1.1 * steps[0]!);
+  });
+});

@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest';
+import { DurationModel } from '../../src/core/estimate.ts';
+import type { Distribution } from '../../src/core/prediction/distribution.ts';
+import { seededRandom } from '../../src/core/random.ts';
+import { lognormalMs } from './support/coverage.ts';
+
+function learned(durations: readonly number[]): DurationModel {
+  const model = new DurationModel();
+  for (const durationMs of durations) model.learn(durationMs);
+  return model;
+}
+
+function drawn(distribution: Distribution, count = 20_000): number[] {
+  const random = seededRandom(3);
+  return Array.from({ length: count }, () => distribution.draw(random)).sort((a, b) => a - b);
+}
+
+function around(durationMs: number, count: number, seed = 1): number[] {
+  const random = seededRandom(seed);
+  return Array.from({ length: count }, () => lognormalMs(random, durationMs, 0.2));
+}
+
+describe('the learned duration of a tool', () => {
+  it('starts as a guess', () => {
+    expect(new DurationModel().estimateMs()).toBe(1000);
+    expect(new DurationModel().distribution()).toBeUndefined();
+  });
+
+  it('is near what was seen', () => {
+    const estimate = learned(around(400, 50)).estimateMs();
+    expect(estimate).toBeGreaterThan(360);
+    expect(estimate).toBeLessThan(440);
+  });
+
+  it('is at least a millisecond, so that a longer chain is a longer path', () => {
+    expect(learned([0, 0, 0]).estimateMs()).toBe(1);
+  });
+
+  it('is not moved by an outlier', () => {
+    const usual = around(100, 50);
+    const model = learned([...usual, 3_600_000]);
+    const before = learned(usual);
+    expect(model.estimateMs()).toBeLessThan(1.1 * before.estimateMs());
+    expect(model.distribution()!.mean).toBeLessThan(1.1 * before.distribution()!.mean);
+  });
+
+  it('keeps the weight of slow runs that are merely rare', () => {
+    const durations = Array.from({ length: 200 }, (_, index) => (index % 20 === 0 ? 5000 : 10));
+    const { mean } = learned(durations).distribution()!;
+    expect(mean).toBeGreaterThan(230);
+    expect(mean).toBeLessThan(290);
+  });
+
+  it('follows a tool that changes', () => {
+    const model = learned([...around(100, 2000), ...around(1000, 1500, 2)]);
+    expect(model.estimateMs()).toBeGreaterThan(900);
+    expect(model.samples).toBeLessThanOrEqual(512);
+  });
+
+  it('does not lose its rare values by fading', () => {
+    const random = seededRandom(5);
+    const durations = Array.from({ length: 5000 }, () => lognormalMs(random, 1000, 1));
+    const recent = durations.slice(-400);
+    const recentMean = recent.reduce((sum, durationMs) => sum + durationMs, 0) / recent.length;
+    const { mean } = learned(durations).distribution()!;
+    expect(mean).toBeGreaterThan(0.85 * recentMean);
+    expect(mean).toBeLessThan(1.15 * recentMean);
+  });
+});
+
+describe('durations that are drawn', () => {
+  it('are spread as those that were seen, without steps', () => {
+    const random = seededRandom(1);
+    const distribution = learned(
+      Array.from({ length: 500 }, () => Math.round(1000 + 1000 * random())),
+    ).distribution()!;
+    const sorted = drawn(distribution);
+    for (const share of [0.1, 0.25, 0.5, 0.75, 0.9]) {
+      expect(sorted[share * sorted.length]!).toBeGreaterThan(1000 + 1000 * share - 80);
+      expect(sorted[share * sorted.length]!).toBeLessThan(1000 + 1000 * share + 80);
+    }
+    expect(new Set(sorted).size).toBeGreaterThan(0.9 * sorted.length);
+  });
+
+  it('vary even when only one was seen', () => {
+    const sorted = drawn(learned([100]).distribution()!);
+    expect(sorted[0.1 * sorted.length]!).toBeLessThan(70);
+    expect(sorted[0.9 * sorted.length]!).toBeGreaterThan(130);
+  });
+
+  it('are longer than what has passed already', () => {
+    const distribution = learned(around(100, 100)).distribution()!;
+    const random = seededRandom(1);
+    for (const passed of [0, 50, 100, 150, 1000]) {
+      for (let draw = 0; draw < 100; draw++) {
+        expect(distribution.drawBeyond(passed, random)).toBeGreaterThanOrEqual(passed);
+      }
+    }
+  });
+
+  it('are less certain on average the fewer were seen', () => {
+    const errors = [3, 30, 300].map((count) => learned(around(100, count)).distribution()!.relativeError);
+    expect(errors[0]!).toBeGreaterThan(2 * errors[1]!);
+    expect(errors[1]!).toBeGreaterThan(2 * errors[2]!);
+  });
+});
