@@ -1,0 +1,261 @@
+import { availableParallelism, totalmem } from 'node:os';
+import type { SharedLimits } from '../core/catalog.ts';
+import { VolleyError } from '../core/errors.ts';
+import type { Execution } from '../core/execution.ts';
+import { explain } from '../core/explain.ts';
+import type { Explanation } from '../core/explanation.ts';
+import type { Group } from '../core/group.ts';
+import { checkNumber } from '../core/numbers.ts';
+import type { TimeLeft } from '../core/predict.ts';
+import type { ResourceLimits } from '../core/resources.ts';
+import type { SchedulerLimits } from '../core/scheduler.ts';
+import type { GroupSpec } from '../core/spec.ts';
+import type { ExecutionContext } from './context.ts';
+import { GroupHandle } from './group-handle.ts';
+import type { CancelResult, ExecutionHandle } from './handle.ts';
+import type { AllocationRecord, UtilizationSample } from './history.ts';
+import type { Job } from './job.ts';
+import type { ProgressTracker } from './progress-tracker.ts';
+import { Runtime } from './runtime.ts';
+import type { ExecutionStatistics } from './statistics.ts';
+import type { ToolFunction } from './task.ts';
+
+/** Limits that can be changed at any time; what is left out stays as it is. */
+export interface EngineLimits {
+  /** How many executions may run at once. */
+  readonly maxConcurrency?: number;
+  readonly limits?: ResourceLimits;
+  /** Limits for each tool by name. */
+  readonly tools?: Readonly<Record<string, SharedLimits>>;
+  /** Limits for each group by name. */
+  readonly groups?: Readonly<Record<string, SharedLimits>>;
+}
+
+/** How an engine behaves; all of it has a default. */
+export interface EngineOptions extends EngineLimits {
+  /** By how much waiting makes up for one step of priority. Default 30000. */
+  readonly ageingMs?: number;
+  /** After what time of waiting room is kept for one that does not fit. Default 5000. */
+  readonly reserveAfterMs?: number;
+  /** How long a function that was told to stop may keep its room. Default 5000. */
+  readonly graceMs?: number;
+  /** How many settled executions can still be found by their id. Default 1000. */
+  readonly retainSettled?: number;
+  /** How many updates are remembered for slow readers. Default 4096. */
+  readonly eventLogSize?: number;
+  /** How many past allocations are remembered. Default 1000. */
+  readonly allocationHistorySize?: number;
+  /** Decides the jitter of retries. Default: random. */
+  readonly seed?: number;
+}
+
+/** An execution of a group, with its work. */
+export interface GroupItem<T = unknown> extends ExecutionContext {
+  readonly run: ToolFunction<T>;
+}
+
+const DEFAULT_CONCURRENCY = 64;
+const DEFAULT_IO_OPERATIONS = 64;
+const DEFAULT_NETWORK_OPERATIONS = 64;
+
+/**
+ * Runs functions in parallel, within limits, in the order of urgency and dependencies.
+ *
+ * ```ts
+ * await using engine = new ParallelExecutionEngine({ maxConcurrency: 8 });
+ * const page = engine.submit({ toolName: 'fetch' }, ({ signal }) => fetch(url, { signal }));
+ * console.log(await page.wait());
+ * ```
+ */
+export class ParallelExecutionEngine implements AsyncDisposable {
+  private readonly runtime: Runtime;
+  private closing: Promise<void> | undefined;
+
+  constructor(options: EngineOptions = {}) {
+    const {
+      maxConcurrency,
+      limits,
+      tools,
+      groups,
+      eventLogSize = 4096,
+      allocationHistorySize = 1000,
+      ...rest
+    } = options;
+    this.runtime = new Runtime({
+      ...rest,
+      seed: options.seed ?? Math.floor(Math.random() * 2 ** 32),
+      limits: toSchedulerLimits({
+        maxConcurrency: maxConcurrency ?? DEFAULT_CONCURRENCY,
+        limits: {
+          cpu: availableParallelism(),
+          memoryMb: Math.floor(totalmem() / 2 ** 20),
+          ioOperations: DEFAULT_IO_OPERATIONS,
+          networkOperations: DEFAULT_NETWORK_OPERATIONS,
+          ...limits,
+        },
+        ...(tools && { tools }),
+        ...(groups && { groups }),
+      }),
+      eventLogSize: checkNumber('eventLogSize', eventLogSize, { min: 16, max: 2 ** 24, integer: true }),
+      allocationHistorySize: checkNumber('allocationHistorySize', allocationHistorySize, {
+        min: 1,
+        max: 2 ** 24,
+        integer: true,
+      }),
+    });
+  }
+
+  /** Everything that happens, for whoever wants to watch. */
+  get progress(): ProgressTracker {
+    return this.runtime.tracker;
+  }
+
+  /** Takes in a function; it is called when its dependencies allow it and there is room, never before this returns. */
+  submit<T>(context: ExecutionContext, run: ToolFunction<T>): ExecutionHandle<T> {
+    this.assertOpen();
+    return this.runtime.submit(context, run);
+  }
+
+  /** Takes in a group as a whole: all of it or, with an error, none. Its members may depend on each other in any order. */
+  submitAll(items: readonly GroupItem[], options: GroupSpec = {}): GroupHandle {
+    this.assertOpen();
+    const { group, jobs } = this.runtime.submitAll(items, options);
+    return new GroupHandle(this.runtime, group, jobs);
+  }
+
+  /** The handle of an execution that is unsettled or settled recently. */
+  handle(id: string): ExecutionHandle | undefined {
+    return this.runtime.scheduler.graph.find(id) as Job | undefined;
+  }
+
+  /** Ends one execution, whatever it does; see {@link ExecutionHandle.cancel}. */
+  cancel(id: string, reason?: unknown): CancelResult {
+    return this.runtime.cancel(this.find(id) as Job, reason);
+  }
+
+  /** Ends everything of a group that has not settled. */
+  cancelGroup(name: string, reason?: unknown): void {
+    const group = this.findGroup(name);
+    this.runtime.change((scheduler, now) => scheduler.cancelGroup(group, reason, now));
+  }
+
+  /** Ends everything that has not settled. The engine stays open. */
+  cancelAll(reason?: unknown): void {
+    this.runtime.change((scheduler, now) => scheduler.cancelAll(reason, now));
+  }
+
+  /** Starts nothing more, of one group or at all; what runs goes on. */
+  pause(group?: string): void {
+    const found = group === undefined ? undefined : this.findGroup(group);
+    this.runtime.change((scheduler) => scheduler.pause(found));
+  }
+
+  /** Takes back a {@link pause} of the same group, or the one of everything. */
+  resume(group?: string): void {
+    const found = group === undefined ? undefined : this.findGroup(group);
+    this.runtime.change((scheduler) => scheduler.resume(found));
+  }
+
+  /** Changes limits while everything runs. What runs keeps its room, what waits is looked at again. */
+  setLimits(limits: EngineLimits): void {
+    this.runtime.change((scheduler) => scheduler.limit(toSchedulerLimits(limits)));
+  }
+
+  /**
+   * Why an execution is not running, or where else it stands: as data, and as `text` for people, such as
+   * `waits for the lock "db", held by exec-12 (migrate)`. It changes nothing.
+   */
+  explain(id: string): Explanation {
+    const execution = this.find(id);
+    const { scheduler, clock } = this.runtime;
+    return explain(scheduler, execution, clock.now(), (execution as Job).extras?.lastFailure);
+  }
+
+  /**
+   * How long a group, or everything, will still take, as a range that holds in four of five cases; undefined while
+   * nothing is known of the durations. It costs some milliseconds. See {@link TimeLeft}.
+   */
+  timeLeft(group?: string): TimeLeft | undefined {
+    return this.runtime.timeLeft(group === undefined ? undefined : this.findGroup(group));
+  }
+
+  /** Counts, durations and the use of resources, kept as things happen. */
+  statistics(): ExecutionStatistics {
+    const { scheduler, statistics } = this.runtime;
+    return statistics.summary(scheduler.lifecycle.counts, scheduler.dispatcher.resources.utilization());
+  }
+
+  /** The latest allocations that were given back, the oldest first. */
+  allocationHistory(): AllocationRecord[] {
+    return this.runtime.history.allocations();
+  }
+
+  /** The use of each resource over time, coarser the longer the engine runs. */
+  utilizationHistory(): UtilizationSample[] {
+    return this.runtime.history.utilization();
+  }
+
+  /** Waits until nothing is left to do. More may be submitted meanwhile, and is waited for too. */
+  drain(): Promise<void> {
+    return new Promise((resolve) => this.runtime.onIdle(resolve));
+  }
+
+  /**
+   * Takes no more work, and waits for what there is; with `cancel` that is cancelled first. Pauses end, for what is
+   * paused would never end. Running functions may still submit children. Calling it again gives the same promise, and
+   * may add the cancellation.
+   */
+  close(options: { readonly cancel?: boolean } = {}): Promise<void> {
+    this.closing ??= this.drain().then(() => this.runtime.tracker.close());
+    if (options.cancel === true) this.cancelAll('the engine was closed');
+    this.runtime.change((scheduler) => scheduler.resumeAll());
+    return this.closing;
+  }
+
+  /** The same as {@link close}: `await using` waits for everything. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  private assertOpen(): void {
+    if (this.closing !== undefined) {
+      throw new VolleyError(
+        'ENGINE_CLOSED',
+        'The engine was closed and takes no more work: create a new one.',
+      );
+    }
+  }
+
+  private find(id: string): Execution {
+    const execution = this.runtime.scheduler.graph.find(id);
+    if (execution === undefined) {
+      throw new VolleyError(
+        'UNKNOWN_EXECUTION',
+        `No execution has the id ${JSON.stringify(id)}, or it was forgotten since it settled.`,
+        { id },
+      );
+    }
+    return execution;
+  }
+
+  private findGroup(name: string): Group {
+    const group = this.runtime.scheduler.catalog.groups.get(name);
+    if (group === undefined) {
+      throw new VolleyError(
+        'UNKNOWN_GROUP',
+        `No group has the name ${JSON.stringify(name)}, or it has ended.`,
+        { name },
+      );
+    }
+    return group;
+  }
+}
+
+function toSchedulerLimits({ maxConcurrency, limits, tools, groups }: EngineLimits): SchedulerLimits {
+  return {
+    ...limits,
+    ...(maxConcurrency !== undefined && { concurrency: maxConcurrency }),
+    ...(tools && { tools }),
+    ...(groups && { groups }),
+  };
+}

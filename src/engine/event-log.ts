@@ -1,0 +1,82 @@
+import type { Execution } from '../core/execution.ts';
+import type { Job } from './job.ts';
+import { Wakeups } from './wakeups.ts';
+
+/** One event as it is kept; an update for people is made of it when somebody reads. */
+export interface LoggedEvent {
+  readonly eventId: number;
+  readonly typeIndex: number;
+  readonly at: number;
+  readonly execution: Execution;
+  readonly attempt: number;
+  readonly detail: unknown;
+}
+
+/**
+ * The last events of the engine, in a ring of parallel arrays: writing one makes no object. Event ids rise by one.
+ *
+ * Readers pull: each keeps a position of its own, so a slow one costs nothing and is told what it missed.
+ */
+export class EventLog {
+  /** The id of the next event. */
+  nextId = 1;
+  private readonly mask: number;
+  private readonly typeIndexes: Uint8Array;
+  private readonly times: Float64Array;
+  private readonly attempts: Int32Array;
+  private readonly executions: (Execution | undefined)[];
+  private readonly details: unknown[];
+  /** Fires with every event. */
+  readonly arrivals = new Wakeups();
+
+  constructor(capacity: number) {
+    let size = 16;
+    while (size < capacity) size *= 2;
+    this.mask = size - 1;
+    this.typeIndexes = new Uint8Array(size);
+    this.times = new Float64Array(size);
+    this.attempts = new Int32Array(size);
+    this.executions = new Array(size).fill(undefined);
+    this.details = new Array(size).fill(undefined);
+  }
+
+  get oldestId(): number {
+    return Math.max(1, this.nextId - this.mask - 1);
+  }
+
+  append(typeIndex: number, execution: Execution, at: number, detail: unknown): void {
+    const id = this.nextId++;
+    const slot = id & this.mask;
+    this.typeIndexes[slot] = typeIndex;
+    this.times[slot] = at;
+    this.attempts[slot] = execution.attempt;
+    this.executions[slot] = execution;
+    this.details[slot] = detail;
+    this.arrivals.fire();
+    (execution as Job).extras?.follow(id);
+  }
+
+  has(id: number): boolean {
+    return id >= this.oldestId && id < this.nextId;
+  }
+
+  read(id: number): LoggedEvent {
+    const slot = id & this.mask;
+    return {
+      eventId: id,
+      typeIndex: this.typeIndexes[slot]!,
+      at: this.times[slot]!,
+      execution: this.executions[slot]!,
+      attempt: this.attempts[slot]!,
+      detail: this.details[slot],
+    };
+  }
+
+  /** The ids of the remembered events of one execution: a look at the whole log, for the few that are followed. */
+  idsOf(execution: Execution): number[] {
+    const ids: number[] = [];
+    for (let id = this.oldestId; id < this.nextId; id++)
+      if (this.executions[id & this.mask] === execution) ids.push(id);
+    return ids;
+  }
+}

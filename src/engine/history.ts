@@ -1,0 +1,90 @@
+import { type ResourceName, SCALE } from '../core/demand.ts';
+import type { Execution } from '../core/execution.ts';
+import { byResource, type ResourceManager } from '../core/resources.ts';
+import type { Clock } from './clock.ts';
+
+/** An allocation that was given back. */
+export interface AllocationRecord {
+  readonly executionId: string;
+  readonly toolName: string;
+  readonly attempt: number;
+  readonly amounts: Readonly<Record<ResourceName, number>>;
+  /** Times of day in milliseconds since 1970. */
+  readonly from: number;
+  readonly until: number;
+}
+
+/** The use of each resource at one moment. */
+export interface UtilizationSample {
+  /** The time of day in milliseconds since 1970. */
+  readonly at: number;
+  readonly used: Readonly<Record<ResourceName, number>>;
+}
+
+const MOST_SAMPLES = 512;
+const FIRST_INTERVAL_MS = 50;
+
+/** Who held what, and how much was in use over time; both of bounded length. */
+export class AllocationHistory {
+  private readonly executions: Execution[] = [];
+  private readonly attempts: number[] = [];
+  private readonly starts: number[] = [];
+  private readonly ends: number[] = [];
+  private next = 0;
+  private samples: { at: number; used: number[] }[] = [];
+  private intervalMs = FIRST_INTERVAL_MS;
+  private nextSampleAt = 0;
+
+  constructor(
+    private readonly capacity: number,
+    private readonly clock: Clock,
+    private readonly resources: ResourceManager,
+  ) {}
+
+  released(execution: Execution, now: number): void {
+    const slot = this.next;
+    this.executions[slot] = execution;
+    this.attempts[slot] = execution.attempt;
+    this.starts[slot] = execution.startedAt;
+    this.ends[slot] = now;
+    this.next = slot + 1 === this.capacity ? 0 : slot + 1;
+  }
+
+  /** Call it when the use may have changed; it takes a sample if one is due. */
+  observe(now: number): void {
+    if (now < this.nextSampleAt) return;
+    this.samples.push({ at: now, used: [...this.resources.used] });
+    // Twice the interval and half of the samples: all of the past stays in view, ever more coarsely.
+    if (this.samples.length > MOST_SAMPLES) {
+      this.samples = this.samples.filter((_, index) => index % 2 === 0);
+      this.intervalMs *= 2;
+    }
+    this.nextSampleAt = now + this.intervalMs;
+  }
+
+  /** The latest allocations that were given back, the oldest first. */
+  allocations(): AllocationRecord[] {
+    const count = this.executions.length;
+    const first = count < this.capacity ? 0 : this.next;
+    return Array.from({ length: count }, (_, index) => {
+      const slot = (first + index) % count;
+      const execution = this.executions[slot]!;
+      const { needs, tool } = execution.demand;
+      return {
+        executionId: execution.id,
+        toolName: tool.name,
+        attempt: this.attempts[slot]!,
+        amounts: byResource((resource) => needs[resource]! / SCALE),
+        from: this.clock.toEpoch(this.starts[slot]!),
+        until: this.clock.toEpoch(this.ends[slot]!),
+      };
+    });
+  }
+
+  utilization(): UtilizationSample[] {
+    return this.samples.map(({ at, used }) => ({
+      at: this.clock.toEpoch(at),
+      used: byResource((index) => used[index]! / SCALE),
+    }));
+  }
+}

@@ -1,0 +1,164 @@
+import type { Execution } from '../core/execution.ts';
+import type { Failure } from '../core/failure.ts';
+import type { Scheduler } from '../core/scheduler.ts';
+import { Status } from '../core/status.ts';
+import { Alarm } from './alarm.ts';
+import type { Clock } from './clock.ts';
+import type { Job } from './job.ts';
+import { Task, type TaskOwner } from './task.ts';
+import { ToolFailure } from './tool-failure.ts';
+
+/** After so long without a break other work of the process gets its turn. */
+const SLICE_MS = 10;
+
+/**
+ * Calls the functions that the scheduler starts. A lane takes one after the other, so that the end of one and the
+ * start of the next share a turn; there are as many lanes as attempts run at the same time. Between slices of a few
+ * milliseconds the event loop gets its turn, however many small tasks there are.
+ */
+export class Lanes {
+  /** What shall start, from `nextStart` to `endOfStarts`; the array is used again and again. */
+  private readonly starts: (Execution | undefined)[] = [];
+  private nextStart = 0;
+  private endOfStarts = 0;
+  private stops: Task[] = [];
+  /** When the turn that was requested last was requested first. */
+  private requestedAt = 0;
+  private isTurnRequested = false;
+  private isSliceOpen = false;
+  private sliceStartedAt = 0;
+  private readonly alarm: Alarm;
+
+  constructor(
+    private readonly scheduler: Scheduler,
+    private readonly clock: Clock,
+    private readonly owner: TaskOwner,
+    private readonly turnEnded: (now: number) => void,
+  ) {
+    this.alarm = new Alarm(clock, this.turn);
+  }
+
+  /** The scheduler wants an attempt to run. */
+  start(execution: Execution): void {
+    this.starts[this.endOfStarts++] = execution;
+  }
+
+  /** The scheduler wants an attempt to stop. */
+  stop(execution: Execution): void {
+    const { task } = execution as Job;
+    if (task !== undefined) this.stops.push(task);
+  }
+
+  /**
+   * Has the scheduler look at everything soon, but not before the caller is done. Returns the time; all that one caller
+   * does in one go happens at the same moment, so that priorities decide about it and not the order of a loop.
+   */
+  requestTurn(): number {
+    if (!this.isTurnRequested) {
+      this.isTurnRequested = true;
+      this.requestedAt = this.clock.now();
+      queueMicrotask(this.turn);
+    }
+    return this.requestedAt;
+  }
+
+  /** Aborts what was stopped. Call it when the scheduler has returned, for listeners may call back. */
+  deliverStops(): void {
+    while (this.stops.length > 0) {
+      const stops = this.stops;
+      this.stops = [];
+      for (const task of stops) task.stop(task.job.stopReason());
+    }
+  }
+
+  rest(): void {
+    this.alarm.clear();
+  }
+
+  private readonly turn = (): void => {
+    this.isTurnRequested = false;
+    const execution = this.next(this.clock.now());
+    if (execution !== undefined) void this.runLane(execution);
+  };
+
+  /** Lets the scheduler decide, opens further lanes if it starts several, and gives the caller the last. */
+  private next(now: number): Execution | undefined {
+    this.scheduler.advance(now);
+    this.deliverStops();
+    this.alarm.setFor(this.scheduler.nextWakeAt());
+    this.turnEnded(now);
+    if (!this.isSliceOpen) this.openSlice(now);
+    else if (now - this.sliceStartedAt >= SLICE_MS) return undefined;
+    let execution = this.takeStart();
+    for (let other = this.takeStart(); other !== undefined; other = this.takeStart()) {
+      void this.runLane(execution!);
+      execution = other;
+    }
+    return execution;
+  }
+
+  private takeStart(): Execution | undefined {
+    if (this.nextStart === this.endOfStarts) {
+      this.nextStart = this.endOfStarts = 0;
+      return undefined;
+    }
+    const execution = this.starts[this.nextStart];
+    this.starts[this.nextStart++] = undefined;
+    return execution;
+  }
+
+  private openSlice(now: number): void {
+    this.isSliceOpen = true;
+    this.sliceStartedAt = now;
+    setImmediate(this.closeSlice);
+  }
+
+  private readonly closeSlice = (): void => {
+    this.isSliceOpen = false;
+    if (this.nextStart < this.endOfStarts) this.turn();
+  };
+
+  private async runLane(first: Execution): Promise<void> {
+    let execution: Execution | undefined = first;
+    let now = this.clock.now();
+    while (execution !== undefined) {
+      const { attempt } = execution;
+      const job = execution as Job;
+      if (execution.state !== Status.running) {
+        // It was stopped between the scheduler's word and now, so its attempt is gone before it began.
+        this.scheduler.succeed(execution, attempt, now);
+        this.requestTurn();
+        return;
+      }
+      // It was even started anew between the two, and has been called for that already.
+      if (job.task?.attempt === attempt) return;
+      const task = new Task(this.owner, job);
+      job.task = task;
+      let value: unknown;
+      let failure: Failure | undefined;
+      try {
+        value = await job.run(task);
+      } catch (error) {
+        failure = failureOf(error);
+      }
+      now = this.clock.now();
+      if (failure === undefined) {
+        if (job.task === task) job.value = value;
+        this.scheduler.succeed(execution, attempt, now);
+      } else {
+        this.scheduler.fail(execution, attempt, failure, now);
+        task.cancelChildren(`its parent ${execution.id} failed`);
+      }
+      if (job.task === task) job.task = undefined;
+      task.continue();
+      execution = this.next(now);
+    }
+  }
+}
+
+function failureOf(error: unknown): Failure {
+  if (error instanceof ToolFailure) return { reason: error.reason, isPermanent: !error.retryable, error };
+  const isPermanent =
+    typeof error === 'object' && error !== null && (error as { retryable?: unknown }).retryable === false;
+  return { reason: 'error', isPermanent, error };
+}

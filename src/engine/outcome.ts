@@ -1,0 +1,94 @@
+import { VolleyError } from '../core/errors.ts';
+import type { Execution } from '../core/execution.ts';
+import type { FailureReason } from '../core/failure.ts';
+import { reasonText } from '../core/words.ts';
+
+interface OutcomeBase {
+  readonly id: string;
+  readonly toolName: string;
+  /** How many attempts were started. */
+  readonly attempts: number;
+  /** From the submission to the start of the last attempt, or to the end if there was none. */
+  readonly waitedMs: number;
+  /** From the start of the last attempt to the end. */
+  readonly durationMs: number;
+}
+
+/** How an execution ended: a value, or the reason why there is none. */
+export type Outcome<T = unknown> =
+  | (OutcomeBase & { readonly status: 'completed'; readonly value: T })
+  | (OutcomeBase & { readonly status: 'failed'; readonly reason: FailureReason; readonly error: unknown })
+  | (OutcomeBase & { readonly status: 'cancelled'; readonly reason: string })
+  /** `cause` is the id of the root cause; a compensation that was not needed has none. */
+  | (OutcomeBase & { readonly status: 'skipped'; readonly cause: string | undefined });
+
+/** Describes a settled execution; `value` is what its function returned. */
+export function outcomeOf<T>(execution: Execution, value: T): Outcome<T> {
+  const { id, attempt, submittedAt, startedAt, since: settledAt, ending } = execution;
+  const base = {
+    id,
+    toolName: execution.demand.tool.name,
+    attempts: attempt,
+    waitedMs: (attempt === 0 ? settledAt : startedAt) - submittedAt,
+    durationMs: attempt === 0 ? 0 : settledAt - startedAt,
+  };
+  switch (ending?.kind) {
+    case undefined:
+      return { ...base, status: 'completed', value };
+    case 'failed':
+      return { ...base, status: 'failed', reason: ending.failure.reason, error: errorOf(execution) };
+    case 'cancelled':
+      return { ...base, status: 'cancelled', reason: reasonText(ending.reason) };
+    case 'skipped':
+      return { ...base, status: 'skipped', cause: ending.cause?.id };
+  }
+}
+
+/** What `wait()` throws for an execution that did not complete: the tool's own error where there is one. */
+export function errorOf(execution: Execution): unknown {
+  const { ending } = execution;
+  const who = `${execution.id} (${execution.demand.tool.name})`;
+  const details = { id: execution.id, toolName: execution.demand.tool.name, attempts: execution.attempt };
+  switch (ending?.kind) {
+    case undefined:
+      return undefined;
+    case 'cancelled':
+      return new VolleyError(
+        'EXECUTION_CANCELLED',
+        `${who} was cancelled: ${reasonText(ending.reason)}`,
+        details,
+      );
+    case 'skipped': {
+      const { cause } = ending;
+      const why =
+        cause === undefined
+          ? 'it runs only when a dependency fails, and none did'
+          : `it depends on ${cause.id} (${cause.demand.tool.name}), which ${cause.statusName === 'failed' ? 'failed' : `was ${cause.statusName}`}`;
+      return new VolleyError('EXECUTION_SKIPPED', `${who} was skipped: ${why}`, {
+        ...details,
+        cause: cause?.id,
+      });
+    }
+    case 'failed': {
+      const { reason, error } = ending.failure;
+      if (error !== undefined) return error;
+      const { timeoutMs, stallMs } = execution.terms;
+      switch (reason) {
+        case 'timeout':
+          return new VolleyError('EXECUTION_TIMEOUT', `${who} ran longer than its limit of ${timeoutMs} ms`, {
+            ...details,
+            timeoutMs,
+          });
+        case 'stalled':
+          return new VolleyError('EXECUTION_STALLED', `${who} reported no progress for ${stallMs} ms`, {
+            ...details,
+            stallMs,
+          });
+        case 'deadline':
+          return new VolleyError('EXECUTION_DEADLINE', `${who} did not finish before its deadline`, details);
+        default:
+          return new VolleyError('EXECUTION_FAILED', `${who} failed: ${reason}`, { ...details, reason });
+      }
+    }
+  }
+}

@@ -1,0 +1,214 @@
+import type { Execution } from '../core/execution.ts';
+import type { Failure } from '../core/failure.ts';
+import type { Group } from '../core/group.ts';
+import { checkNumber } from '../core/numbers.ts';
+import { type ExecutionStatus, STATUS_NAMES } from '../core/status.ts';
+import type { Clock } from './clock.ts';
+import { EventLog } from './event-log.ts';
+import type { Job } from './job.ts';
+import { errorOf, outcomeOf } from './outcome.ts';
+import { ExecutionCursor, LogCursor, type ProgressStream, Subscription } from './subscription.ts';
+import { type ProgressUpdate, UPDATE_TYPES, type UpdateType } from './updates.ts';
+
+/** How far a set of executions has come. */
+export interface AggregatedProgress extends Readonly<Record<ExecutionStatus, number>> {
+  readonly total: number;
+  /** The share of the work that is done, 0 to 1: settled executions and the reported part of running ones. */
+  readonly progress: number;
+}
+
+interface Report {
+  readonly progress: number;
+  readonly step: string | undefined;
+}
+
+const TYPE_INDEX = Object.fromEntries(UPDATE_TYPES.map((type, index) => [type, index])) as Record<
+  UpdateType,
+  number
+>;
+const LONGEST_TEXT = 2000;
+
+/** Where everything that happens is written down, and where everybody reads it. */
+export class ProgressTracker {
+  private readonly log: EventLog;
+  /** The sum of what the running executions of a group reported. */
+  private readonly partial = new WeakMap<Group, number>();
+  private isClosed = false;
+
+  /** @internal */
+  constructor(
+    private readonly clock: Clock,
+    capacity: number,
+    private readonly groups: () => Iterable<Group>,
+    private readonly counts: readonly number[],
+  ) {
+    this.log = new EventLog(capacity);
+  }
+
+  /** The id of the latest update, 0 before the first. */
+  get lastEventId(): number {
+    return this.log.nextId - 1;
+  }
+
+  /**
+   * All updates from now on, or after the event id of an earlier one. A reader that falls too far behind gets a
+   * `missed` update with the number of those that are gone. Ends when the engine is closed.
+   */
+  subscribe(options: { readonly after?: number } = {}): ProgressStream {
+    const { after = this.lastEventId } = options;
+    const from = Math.min(checkNumber('after', after, { min: 0, integer: true }) + 1, this.log.nextId);
+    return new Subscription(
+      new LogCursor(
+        this.log,
+        from,
+        (id) => this.describe(id),
+        () => this.isClosed,
+      ),
+    );
+  }
+
+  /** How far everything has come, or one group. */
+  aggregated(group?: Group): AggregatedProgress {
+    const counts = group?.counts ?? this.counts;
+    const total = counts.reduce((sum, count) => sum + count, 0);
+    const byStatus = Object.fromEntries(STATUS_NAMES.map((name, index) => [name, counts[index]!]));
+    const settled = counts.slice(4).reduce((sum, count) => sum + count, 0);
+    const groups = group === undefined ? this.groups() : [group];
+    let partial = 0;
+    for (const one of groups) partial += this.partial.get(one) ?? 0;
+    return {
+      ...(byStatus as Record<ExecutionStatus, number>),
+      total,
+      progress: total === 0 ? 0 : Math.min(1, (settled + partial) / total),
+    };
+  }
+
+  /** @internal */
+  follow(job: Job): ProgressStream {
+    const execution = job;
+    const describeEnd = () => {
+      return job.isSettled
+        ? this.describeAs(execution.statusName as UpdateType, execution, this.lastEventId)
+        : undefined;
+    };
+    const cursor = new ExecutionCursor(
+      this.log,
+      this.log.idsOf(execution),
+      (id) => this.describe(id),
+      describeEnd,
+    );
+    if (job.isSettled) return new Subscription(cursor);
+    const { followers } = job.withExtras();
+    followers.add(cursor);
+    return new Subscription(cursor, () => followers.delete(cursor));
+  }
+
+  /** @internal */
+  started(execution: Execution): void {
+    this.log.append(TYPE_INDEX.started, execution, execution.startedAt, undefined);
+  }
+
+  /** @internal */
+  reported(execution: Execution, now: number, progress: number | undefined, step: string | undefined): void {
+    const text = step?.slice(0, LONGEST_TEXT);
+    if (progress === undefined) {
+      this.log.append(TYPE_INDEX.step, execution, now, text);
+      return;
+    }
+    this.addPartial(execution, progress);
+    this.log.append(TYPE_INDEX.progress, execution, now, { progress, step: text } satisfies Report);
+  }
+
+  /** @internal */
+  retrying(execution: Execution, failure: Failure, now: number): void {
+    this.addPartial(execution, 0);
+    this.log.append(TYPE_INDEX.retrying, execution, now, { failure, retryInMs: execution.retryAt - now });
+  }
+
+  /** @internal */
+  abandoned(execution: Execution, now: number): void {
+    this.log.append(TYPE_INDEX.abandoned, execution, now, undefined);
+  }
+
+  /** @internal */
+  settled(execution: Execution): void {
+    this.addPartial(execution, 0);
+    this.log.append(TYPE_INDEX[execution.statusName as UpdateType], execution, execution.since, undefined);
+  }
+
+  /** Lets all readers come to their end. @internal */
+  close(): void {
+    this.isClosed = true;
+    this.log.arrivals.fire();
+  }
+
+  private addPartial(execution: Execution, progress: number): void {
+    const { task } = execution as Job;
+    if (task === undefined || task.share === progress) return;
+    const { group } = execution.demand;
+    this.partial.set(group, (this.partial.get(group) ?? 0) + progress - task.share);
+    task.share = progress;
+  }
+
+  private describe(eventId: number): ProgressUpdate {
+    const { typeIndex, execution, at, attempt, detail } = this.log.read(eventId);
+    return this.describeAs(UPDATE_TYPES[typeIndex]!, execution, eventId, at, attempt, detail);
+  }
+
+  private describeAs(
+    type: UpdateType,
+    execution: Execution,
+    eventId: number,
+    at = execution.since,
+    attempt = execution.attempt,
+    detail?: unknown,
+  ): ProgressUpdate {
+    const base = {
+      eventId,
+      executionId: execution.id,
+      toolName: execution.demand.tool.name,
+      group: execution.demand.group.name || undefined,
+      attempt,
+      at: this.clock.toEpoch(at),
+    };
+    switch (type) {
+      case 'started':
+      case 'abandoned':
+        return { ...base, type };
+      case 'progress': {
+        const { progress, step } = detail as Report;
+        return { ...base, type, progress, step };
+      }
+      case 'step':
+        return { ...base, type, step: detail as string };
+      case 'retrying': {
+        const { failure, retryInMs } = detail as { failure: Failure; retryInMs: number };
+        return {
+          ...base,
+          type,
+          reason: failure.reason,
+          error: errorText(failure.error ?? failure.reason),
+          retryInMs,
+        };
+      }
+      default: {
+        const outcome = outcomeOf(execution, undefined);
+        switch (outcome.status) {
+          case 'completed':
+            return { ...base, type: 'completed', durationMs: outcome.durationMs };
+          case 'failed':
+            return { ...base, type: 'failed', reason: outcome.reason, error: errorText(errorOf(execution)) };
+          case 'cancelled':
+            return { ...base, type: 'cancelled', reason: outcome.reason.slice(0, LONGEST_TEXT) };
+          case 'skipped':
+            return { ...base, type: 'skipped', cause: outcome.cause };
+        }
+      }
+    }
+  }
+}
+
+/** The message alone: a stack belongs to the outcome, not into a stream. */
+function errorText(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).slice(0, LONGEST_TEXT);
+}

@@ -1,0 +1,287 @@
+import type { Effects } from '../core/effects.ts';
+import { VolleyError } from '../core/errors.ts';
+import type { Execution } from '../core/execution.ts';
+import type { Failure } from '../core/failure.ts';
+import type { Group } from '../core/group.ts';
+import { show } from '../core/numbers.ts';
+import { predictRemaining, type TimeLeft } from '../core/predict.ts';
+import { seededRandom } from '../core/random.ts';
+import { Scheduler, type SchedulerOptions } from '../core/scheduler.ts';
+import type { ExecutionSpec, GroupSpec } from '../core/spec.ts';
+import { Status } from '../core/status.ts';
+import { ChildHandle } from './child-handle.ts';
+import { Clock } from './clock.ts';
+import type { ExecutionContext } from './context.ts';
+import type { CancelResult, ExecutionHandle } from './handle.ts';
+import { AllocationHistory } from './history.ts';
+import { Job, type JobOwner } from './job.ts';
+import { Lanes } from './lanes.ts';
+import { ProgressTracker } from './progress-tracker.ts';
+import { StatisticsKeeper } from './statistics.ts';
+import type { ProgressStream } from './subscription.ts';
+import type { Task, TaskOwner, ToolFunction } from './task.ts';
+
+export interface RuntimeOptions extends SchedulerOptions {
+  readonly eventLogSize: number;
+  readonly allocationHistorySize: number;
+}
+
+/** The shell around the scheduler: it turns its decisions into calls, promises and events, and reports back. */
+export class Runtime implements Effects, JobOwner, TaskOwner {
+  readonly clock = new Clock();
+  readonly scheduler: Scheduler;
+  readonly tracker: ProgressTracker;
+  readonly statistics = new StatisticsKeeper();
+  readonly history: AllocationHistory;
+  private readonly lanes: Lanes;
+  private idleCallbacks: (() => void)[] = [];
+  private readonly groupCallbacks = new Map<Group, (() => void)[]>();
+
+  constructor({ eventLogSize, allocationHistorySize, ...options }: RuntimeOptions) {
+    this.scheduler = new Scheduler(this, options);
+    const { catalog, lifecycle, dispatcher } = this.scheduler;
+    const groups = () => [catalog.root, ...catalog.groups.values()];
+    this.tracker = new ProgressTracker(this.clock, eventLogSize, groups, lifecycle.counts);
+    this.history = new AllocationHistory(allocationHistorySize, this.clock, dispatcher.resources);
+    this.lanes = new Lanes(this.scheduler, this.clock, this, (now) => this.turnEnded(now));
+  }
+
+  /** Whether nothing is left to do and every stopped attempt has ended or was given up. */
+  get isIdle(): boolean {
+    const { counts, lingering } = this.scheduler.lifecycle;
+    const open =
+      counts[Status.pending]! + counts[Status.queued]! + counts[Status.running]! + counts[Status.retrying]!;
+    return open === 0 && lingering === 0;
+  }
+
+  submit<T>(context: ExecutionContext, run: ToolFunction<T>): Job<T> {
+    checkContext(context);
+    checkFunction(run);
+    const job = new Job<T>(this, run);
+    const requestedAt = this.lanes.requestTurn();
+    // A deadline counts from its own submission, however busy the caller was since the first of this turn.
+    const now = context.deadlineMs === undefined ? requestedAt : this.clock.now();
+    this.scheduler.submit(job, this.toSpec(context), now);
+    if (context.signal !== undefined) this.linkSignal(job as Job, context.signal);
+    return job;
+  }
+
+  submitAll(
+    contexts: readonly (ExecutionContext & { readonly run: ToolFunction })[],
+    options: GroupSpec,
+  ): { group: Group; jobs: Job[] } {
+    if (!Array.isArray(contexts))
+      throw new VolleyError('INVALID_VALUE', `submitAll takes a list, but it got ${show(contexts)}.`);
+    const specs: ExecutionSpec[] = [];
+    const jobs: Job[] = [];
+    for (const context of contexts) {
+      checkContext(context);
+      checkFunction(context.run);
+      specs.push(this.toSpec(context));
+      jobs.push(new Job(this, context.run));
+    }
+    this.lanes.requestTurn();
+    const group = this.scheduler.submitAll(jobs, specs, this.clock.now(), options);
+    for (let index = 0; index < jobs.length; index++) {
+      const { signal } = contexts[index]!;
+      if (signal !== undefined) this.linkSignal(jobs[index]!, signal);
+    }
+    return { group, jobs };
+  }
+
+  /** Changes something in the scheduler and lets it look at everything again. */
+  change(change: (scheduler: Scheduler, now: number) => void): void {
+    change(this.scheduler, this.clock.now());
+    this.lanes.deliverStops();
+    this.lanes.requestTurn();
+  }
+
+  /** How long a group, or everything, will still take. The same question gets the same answer: chance is fixed. */
+  timeLeft(group?: Group): TimeLeft | undefined {
+    return predictRemaining(this.scheduler, group, this.clock.now(), seededRandom(1));
+  }
+
+  onIdle(callback: () => void): void {
+    if (this.isIdle) callback();
+    else this.idleCallbacks.push(callback);
+  }
+
+  onGroupEnd(group: Group, callback: () => void): void {
+    if (group.unsettled === 0) {
+      callback();
+      return;
+    }
+    const callbacks = this.groupCallbacks.get(group);
+    if (callbacks === undefined) this.groupCallbacks.set(group, [callback]);
+    else callbacks.push(callback);
+  }
+
+  // What the scheduler says.
+
+  start(execution: Execution): void {
+    this.statistics.started(execution);
+    this.tracker.started(execution);
+    this.lanes.start(execution);
+  }
+
+  stop(execution: Execution): void {
+    this.lanes.stop(execution);
+  }
+
+  retrying(execution: Execution, failure: Failure, now: number): void {
+    this.statistics.retried();
+    (execution as Job).withExtras().lastFailure = failure;
+    this.tracker.retrying(execution, failure, now);
+  }
+
+  settled(execution: Execution): void {
+    if (execution.state === Status.completed) this.statistics.completed(execution);
+    this.tracker.settled(execution);
+    (execution as Job).announce();
+    const { group } = execution.demand;
+    if (group.unsettled === 0 && this.groupCallbacks.size > 0) this.groupEnded(group);
+  }
+
+  released(execution: Execution, now: number): void {
+    this.history.released(execution, now);
+  }
+
+  abandoned(execution: Execution, now: number): void {
+    this.statistics.abandoned();
+    this.tracker.abandoned(execution, now);
+  }
+
+  resumed(execution: Execution): void {
+    (execution as Job).task?.continue();
+  }
+
+  // What handles and attempts ask for.
+
+  cancel(job: Job, reason: unknown): CancelResult {
+    let cancelled = false;
+    if (!job.isSettled) {
+      this.change((scheduler, now) => {
+        cancelled = scheduler.cancel(job, reason, now);
+      });
+    }
+    return { cancelled, status: job.status };
+  }
+
+  follow(job: Job): ProgressStream {
+    return this.tracker.follow(job);
+  }
+
+  report(task: Task, progress: number | undefined, step: string | undefined): void {
+    const execution = task.job;
+    const now = this.clock.now();
+    if (this.scheduler.progress(execution, task.attempt, now))
+      this.tracker.reported(execution, now, progress, step);
+  }
+
+  submitChild<T>(parent: Task, context: ExecutionContext, run: ToolFunction<T>): ExecutionHandle<T> {
+    if (!parent.isCurrent) {
+      throw new VolleyError(
+        'EXECUTION_CANCELLED',
+        `${parent.id} cannot submit children any more: this attempt is over.`,
+      );
+    }
+    this.checkAncestors(parent, context);
+    const child = this.submit(context, run);
+    parent.adopt(child as Job);
+    return new ChildHandle(parent, child);
+  }
+
+  cancelChild(child: Job, reason: string): void {
+    this.cancel(child, reason);
+  }
+
+  lend(task: Task): void {
+    if (!task.isCurrent) return;
+    this.change((scheduler) => scheduler.lend(task.job));
+  }
+
+  reclaim(task: Task): void {
+    const execution = task.job;
+    if (!task.isCurrent || execution.room !== 'lent') {
+      task.continue();
+      return;
+    }
+    this.change((scheduler) => scheduler.reclaim(execution));
+  }
+
+  private turnEnded(now: number): void {
+    this.history.observe(now);
+    if (!this.isIdle) return;
+    this.lanes.rest();
+    if (this.idleCallbacks.length === 0) return;
+    const callbacks = this.idleCallbacks;
+    this.idleCallbacks = [];
+    for (const callback of callbacks) callback();
+  }
+
+  private groupEnded(group: Group): void {
+    const callbacks = this.groupCallbacks.get(group);
+    this.groupCallbacks.delete(group);
+    for (const callback of callbacks ?? []) callback();
+  }
+
+  private linkSignal(job: Job, signal: AbortSignal): void {
+    const cancel = () => void this.cancel(job, signal.reason);
+    if (signal.aborted) {
+      cancel();
+      return;
+    }
+    signal.addEventListener('abort', cancel, { once: true });
+    job.withExtras().unlink = () => signal.removeEventListener('abort', cancel);
+  }
+
+  private toSpec(context: ExecutionContext): ExecutionSpec {
+    const { dependsOn } = context;
+    if (!Array.isArray(dependsOn)) return context as ExecutionSpec;
+    return { ...context, dependsOn: dependsOn.map((reference) => this.toReference(reference)) };
+  }
+
+  /** A child that depends on the function that submits it could never start. */
+  private checkAncestors(parent: Task, { dependsOn }: ExecutionContext): void {
+    if (!Array.isArray(dependsOn)) return;
+    for (let task: Task | undefined = parent; task !== undefined; task = task.parent) {
+      const { job } = task;
+      if (dependsOn.some((reference) => reference === job.id || reference === job)) {
+        throw new VolleyError(
+          'INVALID_VALUE',
+          `A child of ${job.id} cannot depend on it: each would wait for the other.`,
+        );
+      }
+    }
+  }
+
+  private toReference(reference: unknown): string | Execution {
+    if (typeof reference === 'string') return reference;
+    const job = reference instanceof ChildHandle ? reference.job : reference;
+    if (job instanceof Job && job.belongsTo(this)) return job;
+    throw new VolleyError(
+      'INVALID_VALUE',
+      `dependsOn takes ids and handles of the same engine, but it has ${show(reference)}.`,
+    );
+  }
+}
+
+function checkContext(context: unknown): void {
+  if (typeof context !== 'object' || context === null) {
+    throw new VolleyError(
+      'INVALID_VALUE',
+      `An execution is described by an object such as { toolName: 'fetch' }, but it is ${show(context)}.`,
+    );
+  }
+  const { signal } = context as Partial<ExecutionContext>;
+  if (signal === undefined || typeof signal?.aborted === 'boolean') return;
+  throw new VolleyError('INVALID_VALUE', `signal must be an AbortSignal, but it is ${show(signal)}.`);
+}
+
+function checkFunction(run: unknown): void {
+  if (typeof run === 'function') return;
+  throw new VolleyError(
+    'INVALID_VALUE',
+    `The work of an execution must be a function, but it is ${show(run)}.`,
+  );
+}

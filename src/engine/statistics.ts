@@ -1,0 +1,80 @@
+import type { Execution } from '../core/execution.ts';
+import type { ResourceUtilization } from '../core/resources.ts';
+import { Sketch } from '../core/sketch.ts';
+import { type ExecutionStatus, STATUS_NAMES } from '../core/status.ts';
+
+/** A distribution of spans in milliseconds; the quantiles are exact to about 2 %. */
+export interface DurationSummary {
+  readonly count: number;
+  readonly meanMs: number;
+  readonly p50Ms: number;
+  readonly p95Ms: number;
+  readonly p99Ms: number;
+  readonly maxMs: number;
+}
+
+/** What an engine has done and does. */
+export interface ExecutionStatistics {
+  /** How many executions were ever submitted. */
+  readonly submitted: number;
+  /** How many are in each status; the settled ones of all time. */
+  readonly counts: Readonly<Record<ExecutionStatus, number>>;
+  readonly retries: number;
+  /** Stopped attempts that did not end in their grace period. */
+  readonly abandoned: number;
+  /** How long completed executions ran. */
+  readonly duration: DurationSummary;
+  /** How long executions waited from their submission to their first start. */
+  readonly waiting: DurationSummary;
+  readonly utilization: ResourceUtilization;
+}
+
+/** Kept as events pass: asking for statistics never looks at the executions. */
+export class StatisticsKeeper {
+  private readonly durations = new Sketch();
+  private readonly waits = new Sketch();
+  private retries = 0;
+  private abandonedAttempts = 0;
+
+  started(execution: Execution): void {
+    if (execution.attempt === 1) this.waits.add(execution.startedAt - execution.submittedAt);
+  }
+
+  completed(execution: Execution): void {
+    this.durations.add(execution.since - execution.startedAt);
+  }
+
+  retried(): void {
+    this.retries++;
+  }
+
+  abandoned(): void {
+    this.abandonedAttempts++;
+  }
+
+  summary(counts: readonly number[], utilization: ResourceUtilization): ExecutionStatistics {
+    return {
+      submitted: counts.reduce((sum, count) => sum + count, 0),
+      counts: Object.fromEntries(STATUS_NAMES.map((name, index) => [name, counts[index]!])) as Record<
+        ExecutionStatus,
+        number
+      >,
+      retries: this.retries,
+      abandoned: this.abandonedAttempts,
+      duration: summarise(this.durations),
+      waiting: summarise(this.waits),
+      utilization,
+    };
+  }
+}
+
+function summarise(sketch: Sketch): DurationSummary {
+  return {
+    count: sketch.count,
+    meanMs: sketch.mean(),
+    p50Ms: sketch.quantile(0.5),
+    p95Ms: sketch.quantile(0.95),
+    p99Ms: sketch.quantile(0.99),
+    maxMs: sketch.max,
+  };
+}

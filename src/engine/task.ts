@@ -1,0 +1,167 @@
+import { VolleyError } from '../core/errors.ts';
+import { show } from '../core/numbers.ts';
+import type { ExecutionContext } from './context.ts';
+import type { ExecutionHandle } from './handle.ts';
+import type { Job } from './job.ts';
+import type { Outcome } from './outcome.ts';
+
+/** The work of an execution. It may be called again for a retry. */
+export type ToolFunction<T = unknown> = (task: TaskContext) => T | PromiseLike<T>;
+
+/** What a running function is given; all of it can be destructured. */
+export interface TaskContext {
+  /** The id of the execution. */
+  readonly id: string;
+  /** The number of the attempt, from 1. */
+  readonly attempt: number;
+  /** Aborted when the attempt shall stop: cancelled, timed out, or the engine gives up on it. */
+  readonly signal: AbortSignal;
+  /** Reports the share that is done, from 0 to 1, the current step, or both. Also a sign of life against stalling. */
+  readonly report: Report;
+  /** How the dependencies ended, by id. */
+  readonly outcomes: ReadonlyMap<string, Outcome>;
+  /**
+   * Submits a child. While this function waits for it through the handle's `wait()` or `outcome()`, its own room and
+   * locks are lent, so that nesting cannot deadlock; they are taken again before the last such wait returns. Children
+   * that have not settled are cancelled if this attempt fails or is stopped.
+   */
+  readonly submit: <T>(context: ExecutionContext, run: ToolFunction<T>) => ExecutionHandle<T>;
+}
+
+/** See {@link TaskContext.report}. */
+export interface Report {
+  (progress: number, step?: string): void;
+  (step: string): void;
+}
+
+/** What an attempt needs of the engine. */
+export interface TaskOwner {
+  report(task: Task, progress: number | undefined, step: string | undefined): void;
+  submitChild<T>(parent: Task, context: ExecutionContext, run: ToolFunction<T>): ExecutionHandle<T>;
+  cancelChild(child: Job, reason: string): void;
+  lend(task: Task): void;
+  reclaim(task: Task): void;
+}
+
+/** One attempt of an execution. Its parts are made when the function asks for them. */
+export class Task implements TaskContext {
+  readonly attempt: number;
+  private controller: AbortController | undefined = undefined;
+  private stopped: { readonly reason: unknown } | undefined = undefined;
+  private children: Set<Job> | undefined = undefined;
+  private known: Map<string, Outcome> | undefined = undefined;
+  /** What was last reported, 0 to 1. */
+  share = 0;
+  private openWaits = 0;
+  private resume: (() => void) | undefined = undefined;
+
+  constructor(
+    private readonly owner: TaskOwner,
+    readonly job: Job,
+  ) {
+    this.attempt = job.attempt;
+  }
+
+  get id(): string {
+    return this.job.id;
+  }
+
+  /** The attempt of another execution that submitted this one, if any. */
+  get parent(): Task | undefined {
+    return this.job.extras?.parent;
+  }
+
+  /** Whether it is the attempt that counts, and not stopped. */
+  get isCurrent(): boolean {
+    return this.stopped === undefined && this.job.task === this;
+  }
+
+  get signal(): AbortSignal {
+    if (this.controller === undefined) {
+      this.controller = new AbortController();
+      if (this.stopped !== undefined) this.controller.abort(this.stopped.reason);
+    }
+    return this.controller.signal;
+  }
+
+  get report(): Report {
+    return (first: number | string, second?: string) => {
+      if (typeof first === 'string') return this.owner.report(this, undefined, first);
+      if (typeof first !== 'number' || !(first >= 0 && first <= 1)) {
+        throw new VolleyError(
+          'INVALID_VALUE',
+          `report() takes a share from 0 to 1 or a text, but it got ${show(first)}.`,
+        );
+      }
+      if (second !== undefined && typeof second !== 'string') {
+        throw new VolleyError(
+          'INVALID_VALUE',
+          `The step that report() takes must be a text, but it is ${show(second)}.`,
+        );
+      }
+      this.owner.report(this, first, second);
+    };
+  }
+
+  get outcomes(): ReadonlyMap<string, Outcome> {
+    if (this.known === undefined) {
+      this.known = new Map();
+      for (const dependency of this.job.dependencies ?? []) {
+        this.known.set(dependency.id, (dependency as Job).currentOutcome());
+      }
+    }
+    return this.known;
+  }
+
+  get submit(): TaskContext['submit'] {
+    return (context, run) => this.owner.submitChild(this, context, run);
+  }
+
+  adopt(child: Job): void {
+    this.children ??= new Set();
+    this.children.add(child);
+    child.withExtras().parent = this;
+    child.onSettled(() => this.children!.delete(child));
+  }
+
+  /** Tells the function to stop, and its children with it. */
+  stop(reason: unknown): void {
+    this.stopped = { reason };
+    this.continue();
+    this.controller?.abort(reason);
+    this.cancelChildren(`its parent ${this.id} was stopped`);
+  }
+
+  cancelChildren(reason: string): void {
+    if (this.children === undefined) return;
+    // The newest first, so that none is skipped because of an older one on which it depends.
+    for (const child of [...this.children].reverse()) this.owner.cancelChild(child, reason);
+  }
+
+  /** Lends the room of this attempt while a promise of a child is open. */
+  async lendWhile<T>(promise: Promise<T>): Promise<T> {
+    if (this.openWaits++ === 0) {
+      this.owner.lend(this);
+      // A branch that still waits for the room needs it no more: another waits for a child now.
+      this.continue();
+    }
+    try {
+      return await promise;
+    } finally {
+      if (--this.openWaits === 0 && this.stopped === undefined) await this.reclaimed();
+    }
+  }
+
+  /** The room is back, or needed no more: the function may go on. */
+  continue(): void {
+    this.resume?.();
+    this.resume = undefined;
+  }
+
+  private reclaimed(): Promise<void> {
+    return new Promise((resolve) => {
+      this.resume = resolve;
+      this.owner.reclaim(this);
+    });
+  }
+}

@@ -1,0 +1,52 @@
+import type { FailureReason } from '../core/failure.ts';
+
+interface UpdateBase {
+  /** Rises by one with every update of the engine; a reader can resume after it. */
+  readonly eventId: number;
+  readonly executionId: string;
+  readonly toolName: string;
+  readonly group: string | undefined;
+  readonly attempt: number;
+  /** The time of day in milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** Something that happened to an execution. */
+export type ProgressUpdate =
+  | (UpdateBase & { readonly type: 'started' })
+  /** `progress` is the share that is done, 0 to 1. */
+  | (UpdateBase & { readonly type: 'progress'; readonly progress: number; readonly step: string | undefined })
+  | (UpdateBase & { readonly type: 'step'; readonly step: string })
+  | (UpdateBase & {
+      readonly type: 'retrying';
+      readonly reason: FailureReason;
+      readonly error: string;
+      readonly retryInMs: number;
+    })
+  | (UpdateBase & { readonly type: 'completed'; readonly durationMs: number })
+  | (UpdateBase & { readonly type: 'failed'; readonly reason: FailureReason; readonly error: string })
+  | (UpdateBase & { readonly type: 'cancelled'; readonly reason: string })
+  | (UpdateBase & { readonly type: 'skipped'; readonly cause: string | undefined })
+  /** A stopped attempt did not end in its grace period; its room was given to others all the same. */
+  | (UpdateBase & { readonly type: 'abandoned' });
+
+/** Tells a slow reader how many updates are gone that it has not seen. */
+export interface MissedUpdates {
+  readonly type: 'missed';
+  readonly count: number;
+}
+
+/** The kinds of updates; the event log keeps their numbers. */
+export const UPDATE_TYPES = [
+  'started',
+  'progress',
+  'step',
+  'retrying',
+  'completed',
+  'failed',
+  'cancelled',
+  'skipped',
+  'abandoned',
+] as const satisfies readonly ProgressUpdate['type'][];
+
+export type UpdateType = (typeof UPDATE_TYPES)[number];

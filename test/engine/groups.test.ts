@@ -1,0 +1,180 @@
+import { describe, expect, it } from 'vitest';
+import type { ExecutionContext } from '../../src/index.ts';
+import { openEngine } from './support/engine.ts';
+import { codeOf, thrownBy } from './support/errors.ts';
+import { HeldTool } from './support/held-tool.ts';
+
+const fails = () => Promise.reject(new Error('broken'));
+
+describe('submitAll', () => {
+  it('takes members that refer forward', async () => {
+    const engine = openEngine();
+    const order: string[] = [];
+    const run = ({ id }: { id: string }) => order.push(id);
+    const group = engine.submitAll([
+      { toolName: 'step', id: 'last', dependsOn: ['middle'], run },
+      { toolName: 'step', id: 'middle', dependsOn: ['first'], run },
+      { toolName: 'step', id: 'first', run },
+    ]);
+    expect((await group.outcome()).succeeded).toBe(true);
+    expect(order).toEqual(['first', 'middle', 'last']);
+  });
+
+  it.each<[string, string, ExecutionContext]>([
+    ['a cycle', 'DEPENDENCY_CYCLE', { toolName: 'bad', id: 'b', dependsOn: ['a'] }],
+    ['an unknown dependency', 'UNKNOWN_DEPENDENCY', { toolName: 'bad', dependsOn: ['nobody'] }],
+    ['an id that is used twice', 'DUPLICATE_ID', { toolName: 'bad', id: 'a' }],
+    ['an impossible demand', 'IMPOSSIBLE_DEMAND', { toolName: 'bad', resources: { cpu: 99 } }],
+    ['an invalid value', 'INVALID_VALUE', { toolName: 'bad', timeoutMs: Number.NaN }],
+  ])('submits nothing if one member has %s', async (_, code, bad) => {
+    const engine = openEngine({ limits: { cpu: 4 } });
+    let calls = 0;
+    const run = () => ++calls;
+    const good = {
+      toolName: 'good',
+      id: 'a',
+      dependsOn: bad.id === 'b' ? ['b'] : [],
+      resources: { exclusive: ['x'] },
+    };
+    const submit = () =>
+      engine.submitAll(
+        [
+          { ...good, run },
+          { toolName: 'good', run },
+          { ...bad, run },
+        ],
+        { name: 'g' },
+      );
+    expect(codeOf(thrownBy(submit))).toBe(code);
+    await engine.drain();
+    expect(calls).toBe(0);
+    expect(engine.statistics().submitted).toBe(0);
+    expect(codeOf(thrownBy(() => engine.pause('g')))).toBe('UNKNOWN_GROUP');
+    // The id and the lock are free again.
+    await engine.submit({ toolName: 'good', id: 'a', resources: { exclusive: ['x'] } }, run).wait();
+    expect(calls).toBe(1);
+  });
+
+  it('ends at once with nothing in it', async () => {
+    const engine = openEngine();
+    const group = engine.submitAll([], { name: 'nothing' });
+    expect(await group.outcome()).toMatchObject({ name: 'nothing', succeeded: true, total: 0 });
+    expect(await group.outcomes()).toEqual([]);
+    expect(group.handles).toEqual([]);
+    expect(group.progress()).toMatchObject({ total: 0 });
+  });
+
+  it('gives a group without a name one of its own', () => {
+    const engine = openEngine();
+    const item = { toolName: 'quick', run: () => {} };
+    const names = [engine.submitAll([item]).name, engine.submitAll([item]).name];
+    expect(new Set(names).size).toBe(2);
+  });
+
+  it('may depend on what was submitted before', async () => {
+    const engine = openEngine();
+    const before = engine.submit({ toolName: 'before', id: 'before' }, () => 20);
+    const group = engine.submitAll([
+      { toolName: 'after', dependsOn: ['before', before], run: ({ outcomes }) => outcomes.get('before') },
+    ]);
+    expect(await group.handles[0]!.wait()).toMatchObject({ status: 'completed', value: 20 });
+  });
+});
+
+describe('a group handle', () => {
+  it('gives the outcomes in the order of the input', async () => {
+    const engine = openEngine();
+    const slow = new HeldTool<string>();
+    const group = engine.submitAll([
+      { toolName: 'slow', run: slow.run },
+      { toolName: 'fails', id: 'failed', run: fails },
+      { toolName: 'skipped', dependsOn: ['failed'], run: () => {} },
+      { toolName: 'quick', run: () => 'quick' },
+    ]);
+    await group.handles[3]!.wait();
+    slow.finish('slow');
+    expect(await group.outcomes()).toMatchObject([
+      { status: 'completed', value: 'slow' },
+      { status: 'failed' },
+      { status: 'skipped', cause: 'failed' },
+      { status: 'completed', value: 'quick' },
+    ]);
+    expect(group.handles.map((handle) => handle.toolName)).toEqual(['slow', 'fails', 'skipped', 'quick']);
+  });
+
+  it('sums up how it ended, once and later', async () => {
+    const engine = openEngine();
+    const group = engine.submitAll(
+      [
+        { toolName: 'fails', id: 'failed', run: fails },
+        { toolName: 'skipped', dependsOn: ['failed'], run: () => {} },
+        { toolName: 'quick', run: () => {} },
+      ],
+      { name: 'mixed' },
+    );
+    const outcome = await group.outcome();
+    expect(outcome).toMatchObject({ name: 'mixed', succeeded: false, total: 3 });
+    expect(outcome.counts).toMatchObject({ completed: 1, failed: 1, skipped: 1, running: 0 });
+    expect(await group.outcome()).toEqual(outcome);
+  });
+
+  it('tells how far it has come', async () => {
+    const engine = openEngine({ maxConcurrency: 1 });
+    const tool = new HeldTool<void>();
+    const group = engine.submitAll([
+      { toolName: 'held', run: tool.run },
+      { toolName: 'held', run: tool.run },
+    ]);
+    const first = await tool.started();
+    expect(group.progress()).toMatchObject({ total: 2, running: 1, queued: 1, progress: 0 });
+    first.task.report(0.5);
+    expect(group.progress().progress).toBe(0.25);
+    first.finish();
+    await tool.started(2);
+    expect(group.progress()).toMatchObject({ total: 2, running: 1, completed: 1, progress: 0.5 });
+    tool.finish();
+    await group.outcome();
+    expect(group.progress()).toMatchObject({ completed: 2, progress: 1 });
+  });
+});
+
+describe('two groups with the same name', () => {
+  it('at the same time are one group, with the outcomes of each for itself', async () => {
+    const engine = openEngine();
+    const tool = new HeldTool<string>();
+    const first = engine.submitAll([{ toolName: 'held', run: tool.run }], { name: 'crawl' });
+    const second = engine.submitAll([{ toolName: 'held', run: tool.run }], { name: 'crawl' });
+    await tool.started(2);
+    first.cancel('all of the name');
+    expect(await first.outcomes()).toMatchObject([{ status: 'cancelled' }]);
+    expect(await second.outcomes()).toMatchObject([{ status: 'cancelled' }]);
+  });
+
+  it('one after the other have nothing to do with each other', async () => {
+    const engine = openEngine();
+    const first = engine.submitAll([{ toolName: 'fails', run: fails }], { name: 'crawl' });
+    expect(await first.outcome()).toMatchObject({ succeeded: false, total: 1 });
+    const second = engine.submitAll([{ toolName: 'quick', run: () => {} }], { name: 'crawl' });
+    expect(await second.outcome()).toMatchObject({ succeeded: true, total: 1 });
+  });
+
+  it('one after the other are told apart even where limits are set for the name', async () => {
+    const engine = openEngine({ groups: { crawl: { maxConcurrency: 2 } } });
+    const first = engine.submitAll([{ toolName: 'fails', run: fails }], { name: 'crawl', failFast: true });
+    const ended = await first.outcome();
+    expect(ended).toMatchObject({ succeeded: false, total: 1 });
+    const tool = new HeldTool<void>();
+    const second = engine.submitAll(
+      [
+        { toolName: 'held', run: tool.run },
+        { toolName: 'fails', run: fails },
+      ],
+      { name: 'crawl' },
+    );
+    await second.handles[1]!.outcome();
+    expect(await first.outcome()).toBe(ended);
+    expect(second.progress()).toMatchObject({ total: 2, failed: 1, running: 1 });
+    tool.finish();
+    expect(await second.outcome()).toMatchObject({ total: 2, counts: { completed: 1, failed: 1 } });
+  });
+});

@@ -1,0 +1,73 @@
+import { setTimeout } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { openEngine } from './support/engine.ts';
+import { HeldTool } from './support/held-tool.ts';
+
+describe('the allocation history', () => {
+  it('says who held what, and from when to when', async () => {
+    const engine = openEngine();
+    const resources = { cpu: 0.5, memoryMb: 200, io: 'medium', network: true } as const;
+    await engine.submit({ toolName: 'work', id: 'w', resources }, () => setTimeout(20)).wait();
+    const [record, ...rest] = engine.allocationHistory();
+    expect(rest).toEqual([]);
+    expect(record).toMatchObject({
+      executionId: 'w',
+      toolName: 'work',
+      attempt: 1,
+      amounts: { concurrency: 1, cpu: 0.5, memoryMb: 200, ioOperations: 2, networkOperations: 1 },
+    });
+    expect(record!.until - record!.from).toBeGreaterThanOrEqual(19);
+    expect(Math.abs(record!.until - Date.now())).toBeLessThan(10_000);
+  });
+
+  it('has a record of each attempt', async () => {
+    const engine = openEngine();
+    const handle = engine.submit(
+      { toolName: 'flaky', retry: { maxRetries: 2, delayMs: 1 } },
+      ({ attempt }) => {
+        if (attempt < 3) throw new Error('again');
+      },
+    );
+    await handle.wait();
+    expect(engine.allocationHistory().map((record) => record.attempt)).toEqual([1, 2, 3]);
+  });
+
+  it('keeps the latest, the oldest of them first', async () => {
+    const engine = openEngine({ maxConcurrency: 1, allocationHistorySize: 3 });
+    const items = Array.from({ length: 7 }, (_, index) => ({
+      toolName: 'quick',
+      id: `q${index}`,
+      run: () => {},
+    }));
+    await engine.submitAll(items).outcome();
+    expect(engine.allocationHistory().map((record) => record.executionId)).toEqual(['q4', 'q5', 'q6']);
+  });
+
+  it('has nothing of what never held anything', async () => {
+    const engine = openEngine();
+    engine.submit({ toolName: 'cancelled' }, () => {}).cancel();
+    await engine.drain();
+    expect(engine.allocationHistory()).toEqual([]);
+  });
+});
+
+describe('the utilization history', () => {
+  it('samples the use of each resource over time', async () => {
+    const engine = openEngine({ limits: { cpu: 4 } });
+    const tool = new HeldTool<void>();
+    const held = engine.submit({ toolName: 'held', resources: { cpu: 2 } }, tool.run);
+    await tool.started();
+    // Quick ones give the engine occasions to look while the held one runs.
+    for (let round = 0; round < 10; round++) {
+      await engine.submit({ toolName: 'work', resources: { cpu: 1 } }, () => setTimeout(15)).wait();
+    }
+    tool.finish();
+    await held.wait();
+    const samples = engine.utilizationHistory();
+    expect(samples.length).toBeGreaterThanOrEqual(2);
+    expect(samples.length).toBeLessThanOrEqual(512);
+    expect(samples.some(({ used }) => used.cpu >= 2)).toBe(true);
+    const times = samples.map(({ at }) => at);
+    expect(times).toEqual([...times].sort((a, b) => a - b));
+  });
+});

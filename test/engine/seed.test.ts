@@ -1,0 +1,67 @@
+import { setTimeout } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { openEngine } from './support/engine.ts';
+import { readUpdates, typesOf } from './support/updates.ts';
+
+/** Counts how many functions are inside at the same time. */
+class Turnstile {
+  most = 0;
+  private inside = 0;
+
+  async pass(work: () => Promise<void>): Promise<void> {
+    this.most = Math.max(this.most, ++this.inside);
+    await work();
+    this.inside--;
+  }
+}
+
+/** The tests of the document that asked for the engine; those of graph and resources stand with the core. */
+describe('the tests of the seed', () => {
+  it('runs tools of 100, 200 and 150 ms at once, so that all end in under 250 ms', async () => {
+    const engine = openEngine({ maxConcurrency: 4 });
+    const start = performance.now();
+    const handles = [100, 200, 150].map((ms, index) =>
+      engine.submit({ toolName: `tool${index + 1}` }, () => setTimeout(ms, ms)),
+    );
+    const results = await Promise.all(handles.map((handle) => handle.wait()));
+    const duration = performance.now() - start;
+    expect(results).toEqual([100, 200, 150]);
+    expect(duration).toBeLessThan(250);
+  });
+
+  it('streams the progress of a tool from its start to its completion', async () => {
+    const engine = openEngine();
+    const reading = readUpdates(engine.progress.subscribe(), 'completed');
+    const handle = engine.submit({ toolName: 'long_task' }, async ({ report }) => {
+      for (const share of [0.25, 0.5, 0.75]) {
+        await setTimeout(5);
+        report(share);
+      }
+    });
+    await handle.wait();
+    expect(typesOf(await reading)).toEqual(['started', 'progress', 'progress', 'progress', 'completed']);
+  });
+
+  it('runs 1,000 quick tools, up to 100 at once but never more', async () => {
+    const engine = openEngine({ maxConcurrency: 100, limits: { cpu: 4, memoryMb: 8192, ioOperations: 50 } });
+    const turnstile = new Turnstile();
+    const resources = { cpu: 0.04, memoryMb: 80, io: 'none' } as const;
+    const handles = Array.from({ length: 1000 }, (_, index) =>
+      engine.submit({ toolName: `tool_${index}`, resources }, () => turnstile.pass(() => setTimeout(10))),
+    );
+    await Promise.all(handles.map((handle) => handle.wait()));
+    expect(engine.statistics().counts.completed).toBe(1000);
+    expect(turnstile.most).toBe(100);
+  });
+
+  it('runs as many of them as the scarcest resource allows', async () => {
+    const engine = openEngine({ maxConcurrency: 100, limits: { cpu: 4, memoryMb: 8192, ioOperations: 50 } });
+    const turnstile = new Turnstile();
+    const handles = Array.from({ length: 200 }, () =>
+      engine.submit({ toolName: 'quick' }, () => turnstile.pass(() => setTimeout(5))),
+    );
+    await Promise.all(handles.map((handle) => handle.wait()));
+    // By default each takes a tenth of a core, of which there are 4.
+    expect(turnstile.most).toBe(40);
+  });
+});

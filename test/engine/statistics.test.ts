@@ -1,0 +1,89 @@
+import { setTimeout } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { openEngine } from './support/engine.ts';
+import { HeldTool } from './support/held-tool.ts';
+
+describe('statistics()', () => {
+  it('counts everything that was submitted by its status', async () => {
+    const engine = openEngine({ maxConcurrency: 3 });
+    const tool = new HeldTool<void>();
+    const quick = engine.submit({ toolName: 'quick' }, () => {});
+    const failed = engine.submit({ toolName: 'fails' }, () => Promise.reject(new Error('broken')));
+    engine.submit({ toolName: 'skipped', dependsOn: [failed] }, () => {});
+    engine.submit({ toolName: 'cancelled' }, () => {}).cancel();
+    await Promise.all([quick.outcome(), failed.outcome()]);
+    const held = Array.from({ length: 3 }, () => engine.submit({ toolName: 'held' }, tool.run));
+    engine.submit({ toolName: 'queued' }, () => {});
+    engine.submit({ toolName: 'pending', dependsOn: [held[0]!] }, () => {});
+    await tool.started(3);
+    const { submitted, counts } = engine.statistics();
+    expect(submitted).toBe(9);
+    expect(counts).toEqual({
+      pending: 1,
+      queued: 1,
+      running: 3,
+      retrying: 0,
+      completed: 1,
+      failed: 1,
+      cancelled: 1,
+      skipped: 1,
+    });
+  });
+
+  it('knows how long executions ran and waited', async () => {
+    const engine = openEngine({ maxConcurrency: 1 });
+    const group = engine.submitAll([
+      { toolName: 'work', run: () => setTimeout(30) },
+      { toolName: 'work', run: () => setTimeout(30) },
+      { toolName: 'work', run: () => setTimeout(60) },
+      { toolName: 'fails', run: () => Promise.reject(new Error('not counted')) },
+    ]);
+    await group.outcome();
+    const { duration, waiting } = engine.statistics();
+    expect(duration.count).toBe(3);
+    expect(duration.meanMs).toBeGreaterThanOrEqual(38);
+    expect(duration.p50Ms).toBeGreaterThanOrEqual(28);
+    expect(duration.p99Ms).toBeGreaterThanOrEqual(58);
+    expect(duration.p50Ms).toBeLessThanOrEqual(duration.p95Ms);
+    expect(duration.p95Ms).toBeLessThanOrEqual(duration.p99Ms);
+    expect(duration.p99Ms).toBeLessThanOrEqual(duration.maxMs);
+    expect(waiting.count).toBe(4);
+    expect(waiting.maxMs).toBeGreaterThanOrEqual(115);
+  });
+
+  it('is empty, not undefined, before anything has run', () => {
+    const { submitted, retries, abandoned, duration } = openEngine().statistics();
+    expect([submitted, retries, abandoned]).toEqual([0, 0, 0]);
+    expect(duration).toEqual({ count: 0, meanMs: 0, p50Ms: 0, p95Ms: 0, p99Ms: 0, maxMs: 0 });
+  });
+
+  it('shows what is used of each resource, and its limit', async () => {
+    const limits = { cpu: 4, memoryMb: 1000, ioOperations: 10, networkOperations: 3 };
+    const engine = openEngine({ maxConcurrency: 5, limits });
+    const tool = new HeldTool<void>();
+    const resources = { cpu: 1.5, memoryMb: 300, io: 'high', network: true } as const;
+    engine.submit({ toolName: 'heavy', resources }, tool.run);
+    engine.submit({ toolName: 'light' }, tool.run);
+    const first = await tool.started();
+    const second = await tool.started(2);
+    expect(engine.statistics().utilization).toEqual({
+      concurrency: { used: 2, limit: 5 },
+      cpu: { used: 1.6, limit: 4 },
+      memoryMb: { used: 400, limit: 1000 },
+      ioOperations: { used: 5, limit: 10 },
+      networkOperations: { used: 1, limit: 3 },
+    });
+    first.finish();
+    second.finish();
+    await engine.drain();
+    expect(engine.statistics().utilization.cpu).toEqual({ used: 0, limit: 4 });
+  });
+
+  it('stays the same for executions that the engine has forgotten', async () => {
+    const engine = openEngine({ retainSettled: 0 });
+    await engine
+      .submitAll(Array.from({ length: 100 }, () => ({ toolName: 'quick', run: () => {} })))
+      .outcome();
+    expect(engine.statistics()).toMatchObject({ submitted: 100, counts: { completed: 100 } });
+  });
+});

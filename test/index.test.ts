@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import * as volley from '../src/index.ts';
+
+describe('the public surface', () => {
+  it('is this list of names and nothing else', () => {
+    expect(Object.keys(volley).sort()).toEqual([
+      'DependencyGraph',
+      'ERROR_CODES',
+      'GraphNode',
+      'GroupHandle',
+      'PRIORITIES',
+      'ParallelExecutionEngine',
+      'ProgressTracker',
+      'ResourceManager',
+      'ToolFailure',
+      'VolleyError',
+      'simulate',
+    ]);
+  });
+
+  it('gives the engine these methods and nothing else', () => {
+    const { prototype } = volley.ParallelExecutionEngine;
+    const own = ['assertOpen', 'constructor', 'find', 'findGroup'];
+    const names = Object.getOwnPropertyNames(prototype).filter((name) => !own.includes(name));
+    expect(names.sort()).toEqual([
+      'allocationHistory',
+      'cancel',
+      'cancelAll',
+      'cancelGroup',
+      'close',
+      'drain',
+      'explain',
+      'handle',
+      'pause',
+      'progress',
+      'resume',
+      'setLimits',
+      'statistics',
+      'submit',
+      'submitAll',
+      'timeLeft',
+      'utilizationHistory',
+    ]);
+  });
+});
