@@ -1,0 +1,27 @@
+import { eventLoop } from './event-loop/scenario.ts';
+import { graph } from './graph/scenario.ts';
+import { lockGrowth } from './growth/lock.ts';
+import { nodeGrowth } from './growth/nodes.ts';
+import type { Scenario } from './harness/scenario.ts';
+import { latency } from './latency/scenario.ts';
+import { memory } from './memory/scenario.ts';
+import { noOps } from './no-ops/scenario.ts';
+import { simulation } from './simulation/scenario.ts';
+
+export const SCENARIOS: readonly Scenario[] = [
+  noOps,
+  graph,
+  nodeGrowth,
+  lockGrowth,
+  latency,
+  memory,
+  eventLoop,
+  simulation,
+];
+
+export function findScenario(name: string): Scenario {
+  const found = SCENARIOS.find((scenario) => scenario.name === name);
+  if (found !== undefined) return found;
+  const known = SCENARIOS.map((scenario) => scenario.name).join(', ');
+  throw new Error(`Unknown scenario ${JSON.stringify(name)}: use one of ${known}.`);
+}

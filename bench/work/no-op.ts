@@ -1,0 +1,2 @@
+/** The work of every contestant: none at all, but asynchronous. */
+export const noOp = async (): Promise<void> => {};
