@@ -1,0 +1,41 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { pages, ROOT } from './markdown.ts';
+import { exampleFiles, regionsOf } from './regions.ts';
+
+const blocks = pages().flatMap(({ codeBlocks }) => codeBlocks);
+const snippets = blocks.filter(({ language }) => /^(ts|typescript|js|javascript)$/.test(language));
+const printed = blocks.filter(({ options }) => options.has('output'));
+
+describe('a TypeScript block of the docs', () => {
+  it.each(snippets)(
+    'shows a region of a type-checked example, word for word: $where',
+    ({ options, text }) => {
+      const file = options.get('file') ?? 'no file= behind ```ts';
+      expect(exampleFiles()).toContain(file);
+      expect(text).toBe(regionsOf(file).get(options.get('region') ?? ''));
+    },
+  );
+});
+
+describe('an example of the docs', () => {
+  it.each(exampleFiles())('runs to its end and prints what the docs say: %s', async (file) => {
+    const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', file], { cwd: ROOT });
+    for (const { options, text } of printed)
+      if (options.get('output') === file) expect(stdout).toContain(text);
+  });
+
+  it.each(exampleFiles())('is shown in full, region by region: %s', (file) => {
+    const shown = snippets
+      .filter(({ options }) => options.get('file') === file)
+      .map(({ options }) => options.get('region'));
+    expect([...regionsOf(file).keys()].filter((region) => !shown.includes(region))).toEqual([]);
+  });
+});
+
+describe('an output in the docs', () => {
+  it.each(printed)('belongs to an example: $where', ({ options }) => {
+    expect(exampleFiles()).toContain(options.get('output'));
+  });
+});
