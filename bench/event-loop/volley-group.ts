@@ -1,6 +1,5 @@
 import { engineWith } from '../work/engine.ts';
-import { noOp } from '../work/no-op.ts';
-import { PRIORITIES } from '../work/priorities.ts';
+import { FULL_ITEMS } from '../work/full-context.ts';
 import type { DrainContestant } from './drain.ts';
 
 export const contestant: DrainContestant = {
@@ -8,16 +7,7 @@ export const contestant: DrainContestant = {
   async run({ count, concurrency, levels, submitted }) {
     const engine = engineWith(concurrency);
     const items = [];
-    for (let index = 0; index < count; index++) {
-      items.push({
-        toolName: 'no-op',
-        priority: PRIORITIES[levels[index]!]!,
-        resources: { cpu: 0.5, memoryMb: 10 },
-        timeoutMs: 30_000,
-        retry: { maxRetries: 3 },
-        run: noOp,
-      });
-    }
+    for (let index = 0; index < count; index++) items.push(FULL_ITEMS[levels[index]!]!);
     const group = engine.submitAll(items);
     submitted();
     await group.outcome();

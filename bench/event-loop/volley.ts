@@ -1,6 +1,6 @@
 import { engineWith } from '../work/engine.ts';
+import { FULL_CONTEXTS } from '../work/full-context.ts';
 import { noOp } from '../work/no-op.ts';
-import { PRIORITIES } from '../work/priorities.ts';
 import type { DrainContestant } from './drain.ts';
 
 export const contestant: DrainContestant = {
@@ -9,16 +9,7 @@ export const contestant: DrainContestant = {
     const engine = engineWith(concurrency);
     const promises: Promise<void>[] = [];
     for (let index = 0; index < count; index++) {
-      const handle = engine.submit(
-        {
-          toolName: 'no-op',
-          priority: PRIORITIES[levels[index]!]!,
-          resources: { cpu: 0.5, memoryMb: 10 },
-          timeoutMs: 30_000,
-          retry: { maxRetries: 3 },
-        },
-        noOp,
-      );
+      const handle = engine.submit(FULL_CONTEXTS[levels[index]!]!, noOp);
       promises.push(handle.wait());
     }
     const all = Promise.all(promises);
