@@ -7,7 +7,7 @@ import { checkNumber, checkSpanMs, MAX_SPAN_MS, show } from './numbers.ts';
 import { priorityLevel } from './priority.ts';
 import type { ResourceManager } from './resources.ts';
 import type { ExecutionSpec } from './spec.ts';
-import { termsOf } from './terms.ts';
+import { DEFAULT_TERMS, termsOf } from './terms.ts';
 
 const LONGEST_TOOL_NAME = 256;
 
@@ -39,7 +39,7 @@ export function fill(
   const needs = neededAmounts(spec.resources, scratch);
   const locks = neededLocks(spec.resources);
   if (conflictsWith !== undefined) checkNames('conflictsWith', conflictsWith);
-  if (spec.group !== undefined) checkGroupName(spec.group);
+  if (spec.group !== undefined) checkGroupOf(spec.group, ofGroup);
   if (spec.dependsOn !== undefined && !Array.isArray(spec.dependsOn)) {
     throw new VolleyError(
       'INVALID_VALUE',
@@ -50,14 +50,9 @@ export function fill(
   if (estimatedMs !== undefined) checkNumber('estimatedMs', estimatedMs, { min: 0, max: MAX_SPAN_MS });
   resources.assertPossible(needs, spec);
 
+  const terms = termsOf(spec, catalog.tools.get(toolName)?.terms ?? DEFAULT_TERMS);
   const tool = catalog.tool(toolName);
-  tool.terms = termsOf(spec, tool.terms);
-  if (ofGroup !== undefined && spec.group !== undefined && spec.group !== ofGroup.name) {
-    throw new VolleyError(
-      'INVALID_VALUE',
-      `An execution of group ${show(ofGroup.name)} cannot be of group ${show(spec.group)} too.`,
-    );
-  }
+  tool.terms = terms;
   const group = ofGroup ?? catalog.group(spec.group, now);
   const demand = catalog.demandClass(tool, group, needs, catalog.conflicts(conflictsWith));
   execution.seq = seq;
@@ -69,7 +64,7 @@ export function fill(
   execution.estimateMs =
     estimatedMs === undefined ? tool.durations.estimateMs() : Math.max(1, Math.round(estimatedMs));
   execution.pathMs = execution.estimateMs;
-  execution.terms = tool.terms;
+  execution.terms = terms;
   if (deadlineMs !== 0) execution.deadlineAt = now + deadlineMs;
   if (locks.length > 0) execution.claims = resources.locks.claim(locks);
 }
@@ -87,6 +82,15 @@ function checkToolName(name: unknown): asserts name is string {
   throw new VolleyError(
     'INVALID_VALUE',
     `toolName must be a text of 1 to ${LONGEST_TOOL_NAME} characters, but it is ${show(name)}.`,
+  );
+}
+
+function checkGroupOf(name: unknown, ofGroup: Group | undefined): void {
+  checkGroupName(name);
+  if (ofGroup === undefined || name === ofGroup.name) return;
+  throw new VolleyError(
+    'INVALID_VALUE',
+    `An execution of group ${show(ofGroup.name)} cannot be of group ${show(name)} too.`,
   );
 }
 
