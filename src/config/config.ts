@@ -1,0 +1,69 @@
+import type { SharedLimits } from '../core/catalog.ts';
+import type { Priority } from '../core/priority.ts';
+import type { ResourceLimits } from '../core/resources.ts';
+import type { RetryOptions } from '../core/retry.ts';
+import type { RunLimits } from '../runners/runner.ts';
+import type { FileSettings, HttpSettings, ShellSettings } from '../tools/builtin/environment.ts';
+
+/** Everything that `volley.toml` can say, checked, with defaults filled in and paths made absolute. */
+export interface VolleyConfig {
+  readonly engine: EngineSettings;
+  /** Can be changed while everything runs. */
+  readonly limits: LimitSettings;
+  readonly defaults: CallDefaults;
+  readonly tools: ToolSettings;
+  readonly files: FileSettings;
+  readonly http: HttpSettings;
+  readonly shell: Pick<ShellSettings, 'enabled' | 'shell' | 'env'>;
+  readonly threads: ThreadSettings;
+  readonly processes: ProcessSettings;
+  readonly secrets: SecretSettings;
+}
+
+export interface EngineSettings {
+  readonly ageingMs: number;
+  readonly reserveAfterMs: number;
+  readonly graceMs: number;
+  readonly retainSettled: number;
+  readonly eventLogSize: number;
+}
+
+export interface LimitSettings {
+  readonly maxConcurrency: number;
+  readonly resources: ResourceLimits;
+  readonly tools: Readonly<Record<string, SharedLimits>>;
+  readonly groups: Readonly<Record<string, SharedLimits>>;
+}
+
+/** For calls whose tool says nothing itself. */
+export interface CallDefaults {
+  readonly priority: Priority;
+  readonly timeoutMs: number;
+  readonly retry: RetryOptions;
+}
+
+export interface ToolSettings {
+  /** Globs of the names that may be called; what `deny` matches may not. */
+  readonly allow: readonly string[];
+  readonly deny: readonly string[];
+  /** Globs of modules that bring tools, loaded in order. */
+  readonly modules: readonly string[];
+  /** Folders in which file tools and processes may work, absolute. */
+  readonly roots: readonly string[];
+}
+
+export interface ThreadSettings {
+  readonly max: number;
+}
+
+export interface ProcessSettings {
+  readonly sandbox: 'auto' | 'required' | 'off';
+  readonly limits: RunLimits;
+}
+
+export interface SecretSettings {
+  /** Globs of names of environment variables and fields whose values are never shown. */
+  readonly names: readonly string[];
+  /** How many characters of a tool's step or error text leave the process. */
+  readonly maxTextLength: number;
+}

@@ -1,0 +1,76 @@
+import type { Report } from '../engine/task.ts';
+
+/** What the function of a tool is given besides its input, wherever it runs. */
+export interface ToolContext {
+  /** The id of the execution. */
+  readonly id: string;
+  /** The number of the attempt, from 1. */
+  readonly attempt: number;
+  /** Aborted when the attempt shall stop. */
+  readonly signal: AbortSignal;
+  /** Reports the share that is done, from 0 to 1, the current step, or both. */
+  readonly report: Report;
+}
+
+/** The work of a tool. */
+export type ToolRun<I = unknown, O = unknown> = (input: I, context: ToolContext) => O | PromiseLike<O>;
+
+/** Where a runner finds the work of a tool. */
+export type ToolCode =
+  /** A function of this thread. */
+  | { readonly kind: 'function'; readonly run: ToolRun }
+  /** The text of a function that uses nothing of its surroundings; evaluated in the other thread or process. */
+  | { readonly kind: 'source'; readonly text: string }
+  /** A module and the name of its export: a function, a tool, or a list of tools of which `toolName` is one. */
+  | { readonly kind: 'module'; readonly url: string; readonly exportName: string };
+
+/** What a runner enforces. Only processes can enforce all of it; see docs/tools.md. */
+export interface RunLimits {
+  /** Memory of all its processes together. */
+  readonly memoryMb?: number;
+  /** CPU time of all its processes together. */
+  readonly cpuMs?: number;
+  readonly openFiles?: number;
+  readonly processes?: number;
+  /** What it may write to its output and error streams together; more ends it. */
+  readonly outputBytes?: number;
+  /** The size of the serialised result; a larger one fails the call. */
+  readonly resultBytes?: number;
+}
+
+/** What a process may touch. */
+export interface SandboxPolicy {
+  /** `auto` uses what the system allows, `required` refuses to run without all of it, `off` uses none. */
+  readonly mode: 'auto' | 'required' | 'off';
+  /** Folders that it may read, besides the system's own. */
+  readonly read: readonly string[];
+  /** Folders that it may read and write. */
+  readonly write: readonly string[];
+  readonly network: boolean;
+}
+
+/** One call of a tool, as a runner needs it. */
+export interface RunnerCall {
+  readonly toolName: string;
+  readonly code: ToolCode;
+  /** Already checked against the tool's schema. It is serialised for another thread or process. */
+  readonly input: unknown;
+  readonly limits: RunLimits;
+  readonly sandbox: SandboxPolicy;
+}
+
+/** What a runner may say of the attempt that it runs. */
+export interface RunnerTask extends ToolContext {
+  /** The work begins only now: time limits count from here, not from when the runner was asked. */
+  began(): void;
+}
+
+/**
+ * A place where attempts run. `run` settles only when nothing of the attempt remains: no thread that works on it, no
+ * process of its group, no temporary file. It rejects with what the tool threw, or with a `ToolFailure` whose reason
+ * tells what the runner had to end it for. After `close()` nothing of the runner itself remains.
+ */
+export interface Runner {
+  run(call: RunnerCall, task: RunnerTask): Promise<unknown>;
+  close(): Promise<void>;
+}
