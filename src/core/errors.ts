@@ -108,7 +108,8 @@ export const ERROR_CODES = {
     remedy: 'Return less (a summary, a path to a file), or raise the limit.',
   },
   UNSERIALISABLE_RESULT: {
-    meaning: 'A tool in a thread or a process returned something that cannot be sent back: a function, for example.',
+    meaning:
+      'A tool in a thread or a process returned something that cannot be sent back: a function, for example.',
     remedy: 'Return plain data.',
   },
   UNSERIALISABLE_INPUT: {
