@@ -18,7 +18,7 @@ export {
   type ResourceUtilization,
 } from './core/resources.ts';
 export type { RetryOptions } from './core/retry.ts';
-export type { SchedulerLimits } from './core/scheduler.ts';
+export type { SchedulerLimits } from './core/scheduler-options.ts';
 export {
   type SimulatedAttempt,
   type SimulatedExecution,

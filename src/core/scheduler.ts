@@ -1,11 +1,5 @@
 import { type Admitting, checkGroupName, discard, fill } from './admission.ts';
-import {
-  applySharedLimits,
-  Catalog,
-  checkAllLimits,
-  checkSharedLimits,
-  type SharedLimits,
-} from './catalog.ts';
+import { applySharedLimits, Catalog, checkAllLimits, checkSharedLimits } from './catalog.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { Effects } from './effects.ts';
 import type { Execution } from './execution.ts';
@@ -16,35 +10,12 @@ import { Lifecycle } from './lifecycle.ts';
 import { checkNumber, checkSpanMs, MAX_SPAN_MS } from './numbers.ts';
 import { seededRandom } from './random.ts';
 import { RateLimit } from './rate.ts';
-import type { ResourceLimits } from './resources.ts';
 import { Retention } from './retention.ts';
+import type { SchedulerLimits, SchedulerOptions } from './scheduler-options.ts';
 import type { ExecutionSpec, GroupSpec } from './spec.ts';
 import { isSettled, Status } from './status.ts';
 import { type Timed, Timers } from './timers.ts';
 import { raiseDependencies, raiseWithin } from './urgency.ts';
-
-/** The limits within which the scheduler starts executions; what is left out stays as it is. */
-export interface SchedulerLimits extends ResourceLimits {
-  /** How many executions may run at once. */
-  readonly concurrency?: number;
-  readonly tools?: Readonly<Record<string, SharedLimits>>;
-  readonly groups?: Readonly<Record<string, SharedLimits>>;
-}
-
-/** How a scheduler behaves; all of it has a default. */
-export interface SchedulerOptions {
-  readonly limits?: SchedulerLimits;
-  /** The allowance between two priorities, and so how fast waiting makes up for a lower one. Default 30000. */
-  readonly ageingMs?: number;
-  /** After what time of waiting room is kept for one that does not fit. Default 5000. */
-  readonly reserveAfterMs?: number;
-  /** How long an attempt that was told to stop may keep its room. Default 5000. */
-  readonly graceMs?: number;
-  /** How many settled executions can still be found by their id. Default 1000. */
-  readonly retainSettled?: number;
-  /** Decides the jitter of retries. Default 1. */
-  readonly seed?: number;
-}
 
 /**
  * The heart of Volley: a synchronous state machine. What happened goes in through its methods, each with the time at
@@ -177,6 +148,11 @@ export class Scheduler {
     if (execution.state !== Status.running || execution.attempt !== attempt) return false;
     if (execution.terms.stallMs !== 0) execution.progressAt = now;
     return true;
+  }
+
+  /** The work begins only now, whatever has kept it since the attempt started: limits in time count from here. */
+  began(execution: Execution, attempt: number, now: number): void {
+    if (this.progress(execution, attempt, now)) execution.startedAt = now;
   }
 
   /** Answers false if the execution had settled before. */

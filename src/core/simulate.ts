@@ -6,7 +6,8 @@ import { IndexedHeap } from './heap.ts';
 import { checkNumber, MAX_SPAN_MS } from './numbers.ts';
 import { type Random, seededRandom } from './random.ts';
 import { byResource } from './resources.ts';
-import { Scheduler, type SchedulerLimits, type SchedulerOptions } from './scheduler.ts';
+import { Scheduler } from './scheduler.ts';
+import type { SchedulerLimits, SchedulerOptions } from './scheduler-options.ts';
 import type { ExecutionSpec, GroupSpec } from './spec.ts';
 import type { ExecutionStatus } from './status.ts';
 

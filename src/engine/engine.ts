@@ -8,7 +8,7 @@ import type { Group } from '../core/group.ts';
 import { checkNumber } from '../core/numbers.ts';
 import type { TimeLeft } from '../core/predict.ts';
 import type { ResourceLimits } from '../core/resources.ts';
-import type { SchedulerLimits } from '../core/scheduler.ts';
+import type { SchedulerLimits } from '../core/scheduler-options.ts';
 import type { GroupSpec } from '../core/spec.ts';
 import type { ExecutionContext } from './context.ts';
 import { GroupHandle } from './group-handle.ts';

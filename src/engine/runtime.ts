@@ -6,7 +6,8 @@ import type { Group } from '../core/group.ts';
 import { show } from '../core/numbers.ts';
 import { predictRemaining, type TimeLeft } from '../core/predict.ts';
 import { seededRandom } from '../core/random.ts';
-import { Scheduler, type SchedulerOptions } from '../core/scheduler.ts';
+import { Scheduler } from '../core/scheduler.ts';
+import type { SchedulerOptions } from '../core/scheduler-options.ts';
 import type { ExecutionSpec, GroupSpec } from '../core/spec.ts';
 import { Status } from '../core/status.ts';
 import { ChildHandle } from './child-handle.ts';
@@ -176,6 +177,10 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
     const now = this.clock.now();
     if (this.scheduler.progress(execution, task.attempt, now))
       this.tracker.reported(execution, now, progress, step);
+  }
+
+  began(task: Task): void {
+    this.scheduler.began(task.job, task.attempt, this.clock.now());
   }
 
   submitChild<T>(parent: Task, context: ExecutionContext, run: ToolFunction<T>): ExecutionHandle<T> {

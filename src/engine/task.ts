@@ -18,6 +18,8 @@ export interface TaskContext {
   readonly signal: AbortSignal;
   /** Reports the share that is done, from 0 to 1, the current step, or both. Also a sign of life against stalling. */
   readonly report: Report;
+  /** Says that the work begins only now: time limits count from here. For functions that hand it to others. */
+  readonly began: () => void;
   /** How the dependencies ended, by id. */
   readonly outcomes: ReadonlyMap<string, Outcome>;
   /**
@@ -37,6 +39,7 @@ export interface Report {
 /** What an attempt needs of the engine. */
 export interface TaskOwner {
   report(task: Task, progress: number | undefined, step: string | undefined): void;
+  began(task: Task): void;
   submitChild<T>(parent: Task, context: ExecutionContext, run: ToolFunction<T>): ExecutionHandle<T>;
   cancelChild(child: Job, reason: string): void;
   lend(task: Task): void;
@@ -101,6 +104,10 @@ export class Task implements TaskContext {
       }
       this.owner.report(this, first, second);
     };
+  }
+
+  get began(): () => void {
+    return () => this.owner.began(this);
   }
 
   get outcomes(): ReadonlyMap<string, Outcome> {

@@ -1,4 +1,8 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { VolleyError } from '../core/errors.ts';
+import { show } from '../core/numbers.ts';
+import { compileJsonSchema } from './json-schema.ts';
+import { compileStandardSchema } from './standard-schema.ts';
 
 /** A JSON Schema (2020-12 unless `$schema` says otherwise). */
 export type JsonSchema = { readonly [keyword: string]: unknown };
@@ -18,10 +22,48 @@ export interface SchemaIssue {
 export interface CompiledSchema<T = unknown> {
   /** For discovery; undefined where a Standard Schema cannot be shown as JSON Schema. */
   readonly jsonSchema: JsonSchema | undefined;
-  /** The value as the schema gives it back (defaults filled in, transformed), or the rules that it breaks. */
+  /** The value as the schema gives it back (a Standard Schema may change it), or the rules that it breaks. */
   check(value: unknown): CheckResult<T> | Promise<CheckResult<T>>;
 }
 
+/** What a schema says of a value. */
 export type CheckResult<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly issues: readonly SchemaIssue[] };
+
+/** What a tool without a schema has. */
+const ANYTHING: CompiledSchema = {
+  jsonSchema: {},
+  check: (value) => ({ ok: true, value }),
+};
+
+/** Makes a schema ready for use, or says what is wrong with it. `owner` is for the error: `the input of resize`. */
+export function compileSchema<T>(schema: ToolSchema<T> | undefined, owner: string): CompiledSchema<T> {
+  if (schema === undefined) return ANYTHING as CompiledSchema<T>;
+  if (
+    (typeof schema !== 'object' && typeof schema !== 'function') ||
+    schema === null ||
+    Array.isArray(schema)
+  )
+    throw new VolleyError(
+      'INVALID_TOOL',
+      `The schema of ${owner} must be a Standard Schema (such as z.object({ … })) or a JSON Schema, but it is ${show(schema)}.`,
+    );
+  return isStandard(schema) ? compileStandardSchema(schema) : compileJsonSchema<T>(schema, owner);
+}
+
+/** The broken rules in one line: `/path must be a string; /size is required`. */
+export function describeIssues(issues: readonly SchemaIssue[]): string {
+  const shown = issues.slice(0, 5).map(({ path, rule }) => `${path === '' ? 'the whole' : path} ${rule}`);
+  const more = issues.length - shown.length;
+  return shown.join('; ') + (more > 0 ? `; and ${more} more` : '');
+}
+
+/** A JSON pointer (RFC 6901) to a place inside a value. */
+export function pointerTo(keys: readonly PropertyKey[]): string {
+  return keys.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+}
+
+function isStandard<T>(schema: ToolSchema<T>): schema is StandardSchemaV1<unknown, T> {
+  return '~standard' in schema;
+}

@@ -1,14 +1,19 @@
 import type { ResourceRequirements } from '../core/demand.ts';
 import type { Priority } from '../core/priority.ts';
 import type { RetryOptions } from '../core/retry.ts';
-import type { RunLimits, ToolCode, ToolRun } from '../runners/runner.ts';
+import type { RunLimits, ToolCode, ToolContext, ToolRun } from '../runners/runner.ts';
 import type { CompiledSchema, ToolSchema } from './schema.ts';
 
 /** Where a tool runs, and thereby which of its faults stay its own; `docs/tools.md` has the table. */
 export type Isolation = 'inline' | 'thread' | 'process';
 
 /** Needs that are always the same, or that follow from the input: a file's lock, for example. */
-export type ResourceNeeds<I> = ResourceRequirements | ((input: I) => ResourceRequirements);
+export type ResourceNeeds<I> = ResourceRequirements | NeedsMethod<I>['needs'];
+
+/** Typed as methods are, so that a tool of some input is also a tool: its schema stands between them. */
+interface NeedsMethod<I> {
+  needs(input: I): ResourceRequirements;
+}
 
 /** What is said of every tool, however its work is given. */
 export interface ToolProperties<I> {
@@ -82,6 +87,6 @@ export interface Tool<I = unknown, O = unknown> {
   readonly limits: RunLimits;
   readonly env: readonly string[];
   readonly code: ToolCode;
-  /** The work itself, for whoever wants to call it directly; undefined for a tool that is given by a module. */
-  readonly run: ToolRun<I, O> | undefined;
+  /** The work itself, for whoever wants to call it directly; missing where it is given by a module. */
+  run?(input: I, context: ToolContext): O | PromiseLike<O>;
 }

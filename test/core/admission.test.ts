@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type ErrorCode, VolleyError } from '../../src/core/errors.ts';
-import { Scheduler, type SchedulerOptions } from '../../src/core/scheduler.ts';
+import { Scheduler } from '../../src/core/scheduler.ts';
+import type { SchedulerOptions } from '../../src/core/scheduler-options.ts';
 import { SILENT_EFFECTS } from './support/silent-effects.ts';
 import { type Draft, World } from './support/world.ts';
 

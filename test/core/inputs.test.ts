@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { SchedulerLimits } from '../../src/core/scheduler.ts';
+import type { SchedulerLimits } from '../../src/core/scheduler-options.ts';
 import { type Draft, World } from './support/world.ts';
 
 /** What runs at once of executions that are submitted together. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Group } from '../../src/core/group.ts';
 import { predictRemaining, type TimeLeft } from '../../src/core/predict.ts';
 import { seededRandom } from '../../src/core/random.ts';
-import type { SchedulerLimits } from '../../src/core/scheduler.ts';
+import type { SchedulerLimits } from '../../src/core/scheduler-options.ts';
 import type { GroupSpec } from '../../src/core/spec.ts';
 import { VirtualScheduler, type Work } from './support/virtual-scheduler.ts';
 

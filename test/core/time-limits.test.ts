@@ -27,6 +27,31 @@ describe('limits in time', () => {
     expect(describeEnd(second)).toBe('failed: timeout');
   });
 
+  it('count an attempt from where its work began, if that was later', () => {
+    const world = new World();
+    const execution = world.submit({ timeoutMs: 100, stallMs: 60 });
+    world.advance(50);
+    world.began(execution);
+    world.advance(59);
+    expect(execution.statusName).toBe('running');
+    world.progress(execution);
+    world.advance(40);
+    expect(execution.statusName).toBe('running');
+    world.advance(1);
+    expect(describeEnd(execution)).toBe('failed: timeout');
+  });
+
+  it('pay no attention to the begin of an earlier attempt', () => {
+    const world = new World();
+    const execution = world.submit({ timeoutMs: 100, retry: { maxRetries: 1, delayMs: 0 } });
+    world.fail(execution);
+    world.advance(1);
+    world.advance(50);
+    world.began(execution, 1);
+    world.advance(50);
+    expect(describeEnd(execution)).toBe('failed: timeout');
+  });
+
   it('count the deadline from submission, whatever the execution is waiting for', () => {
     const world = new World({ limits: { concurrency: 1 } });
     const running = world.submit({ deadlineMs: 200 });

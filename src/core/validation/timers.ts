@@ -21,8 +21,8 @@ export function checkTimers({ timers }: Scheduler, { all }: Census): void {
     check(isSet === expected < Number.POSITIVE_INFINITY, 'a timer is set while there is a limit', execution);
     if (!isSet) continue;
     const at = timers.keyAt(execution.timerIndex);
-    // Progress moves the limit of a stall without touching the timer, which then comes too early.
-    const mayComeEarly = execution.state === Status.running && execution.terms.stallMs !== 0;
+    // Progress and a late begin move limits without touching the timer, which then comes too early.
+    const mayComeEarly = execution.state === Status.running;
     const isRight = mayComeEarly ? at <= expected : at === expected;
     check(isRight, `the timer (${at}) is set for the next limit (${expected})`, execution);
   }

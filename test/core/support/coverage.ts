@@ -1,7 +1,7 @@
 import { predictRemaining } from '../../../src/core/predict.ts';
 import { normal } from '../../../src/core/prediction/distribution.ts';
 import { type Random, seededRandom } from '../../../src/core/random.ts';
-import type { SchedulerLimits } from '../../../src/core/scheduler.ts';
+import type { SchedulerLimits } from '../../../src/core/scheduler-options.ts';
 import { VirtualScheduler, type Work } from './virtual-scheduler.ts';
 
 /** A kind of batch: what was run before, so that durations are known, and what is predicted. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { ResourceRequirements } from '../../../src/core/demand.ts';
 import type { FailureReason } from '../../../src/core/failure.ts';
-import type { SchedulerLimits } from '../../../src/core/scheduler.ts';
+import type { SchedulerLimits } from '../../../src/core/scheduler-options.ts';
 import type { ExecutionSpec, GroupSpec } from '../../../src/core/spec.ts';
 import type { WorldOptions } from './world.ts';
 

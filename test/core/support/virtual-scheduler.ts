@@ -1,7 +1,8 @@
 import type { Effects } from '../../../src/core/effects.ts';
 import { Execution } from '../../../src/core/execution.ts';
 import type { Group } from '../../../src/core/group.ts';
-import { Scheduler, type SchedulerOptions } from '../../../src/core/scheduler.ts';
+import { Scheduler } from '../../../src/core/scheduler.ts';
+import type { SchedulerOptions } from '../../../src/core/scheduler-options.ts';
 import type { ExecutionSpec, GroupSpec } from '../../../src/core/spec.ts';
 
 /** An execution with the virtual time that it will really take. */

@@ -2,7 +2,8 @@ import type { Effects } from '../../../src/core/effects.ts';
 import { Execution } from '../../../src/core/execution.ts';
 import type { Failure, FailureReason } from '../../../src/core/failure.ts';
 import type { Group } from '../../../src/core/group.ts';
-import { Scheduler, type SchedulerLimits, type SchedulerOptions } from '../../../src/core/scheduler.ts';
+import { Scheduler } from '../../../src/core/scheduler.ts';
+import type { SchedulerLimits, SchedulerOptions } from '../../../src/core/scheduler-options.ts';
 import type { ExecutionSpec, GroupSpec } from '../../../src/core/spec.ts';
 import { validate } from '../../../src/core/validate.ts';
 import { Monitor } from './monitor.ts';
@@ -87,6 +88,10 @@ export class World implements Effects {
 
   progress(execution: Execution, attempt = execution.attempt): boolean {
     return this.change(() => this.scheduler.progress(execution, attempt, this.now));
+  }
+
+  began(execution: Execution, attempt = execution.attempt): void {
+    this.change(() => this.scheduler.began(execution, attempt, this.now));
   }
 
   cancel(execution: Execution, reason: unknown = 'asked'): boolean {

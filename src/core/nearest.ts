@@ -1,0 +1,51 @@
+/** Longer names are not compared: no name of Volley's is as long, and the work grows with the square. */
+const MAX_LENGTH = 128;
+
+/**
+ * The known name that was most likely meant, for "did you mean": at most one mistake in three letters, where a letter
+ * too much, too few, wrong, or swapped with its neighbour is one mistake. Case and `_`, `-`, `.`, space make no
+ * difference. Of equally near names the first wins.
+ */
+export function nearest(name: string, known: Iterable<string>): string | undefined {
+  if (name.length > MAX_LENGTH) return undefined;
+  const wanted = plain(name);
+  let best: string | undefined;
+  let fewest = Number.POSITIVE_INFINITY;
+  for (const candidate of known) {
+    if (candidate.length > MAX_LENGTH) continue;
+    const letters = plain(candidate);
+    const allowed = Math.max(1, Math.floor(Math.max(wanted.length, letters.length) / 3));
+    if (Math.abs(wanted.length - letters.length) > allowed) continue;
+    const mistakes = distance(wanted, letters);
+    // A name with nothing in common is never meant, however short the two are.
+    if (mistakes > allowed || mistakes >= Math.max(wanted.length, letters.length)) continue;
+    if (mistakes < fewest) {
+      fewest = mistakes;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+function plain(name: string): string {
+  return name.toLowerCase().replace(/[\s._-]+/g, '_');
+}
+
+/** Edit distance in which a swap of neighbours counts once (optimal string alignment). */
+function distance(a: string, b: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= a.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= b.length; column++) {
+      const isSame = a[row - 1] === b[column - 1];
+      let least = Math.min(last[column]! + 1, current[column - 1]! + 1, last[column - 1]! + (isSame ? 0 : 1));
+      const isSwap = row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
+      if (isSwap) least = Math.min(least, beforeLast[column - 2]! + 1);
+      current.push(least);
+    }
+    beforeLast = last;
+    last = current;
+  }
+  return last[b.length]!;
+}

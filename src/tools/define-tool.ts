@@ -1,0 +1,160 @@
+import { checkNames, neededAmounts, neededLocks } from '../core/demand.ts';
+import { VolleyError } from '../core/errors.ts';
+import { nearest } from '../core/nearest.ts';
+import { checkNumber, checkSpanMs, show } from '../core/numbers.ts';
+import { priorityLevel } from '../core/priority.ts';
+import { retryPolicy } from '../core/retry.ts';
+import type { RunLimits, ToolCode, ToolRun } from '../runners/runner.ts';
+import { compileSchema } from './schema.ts';
+import type { Isolation, Tool, ToolDefinition } from './tool.ts';
+
+const NAME = /^[A-Za-z_][\w.-]{0,127}$/;
+const ISOLATIONS: readonly Isolation[] = ['inline', 'thread', 'process'];
+const FIELDS = new Set<string>(
+  `name description input output resources priority conflictsWith idempotent readOnly dedupe isolation timeoutMs
+  stallMs retry limits env run module exportName`.split(/\s+/),
+);
+/** What another process is needed for: in this one it could only be hoped for. */
+const PROCESS_LIMITS = ['memoryMb', 'cpuMs', 'openFiles', 'processes', 'outputBytes'] as const;
+
+/** Registered, so that a tool of one copy of Volley is known to another: a user's module may bring its own. */
+const BRAND = Symbol.for('volley.tool');
+
+/**
+ * Describes a tool, and checks the description: a mistake is found here, not at the first call.
+ *
+ * ```ts
+ * const resize = defineTool({
+ *   name: 'resize',
+ *   input: z.object({ path: z.string() }),
+ *   isolation: 'process',
+ *   resources: { cpu: 1, memoryMb: 300 },
+ *   run: async ({ path }, { report, signal }) => { … },
+ * });
+ * ```
+ */
+export function defineTool<I = unknown, O = unknown>(definition: ToolDefinition<I, O>): Tool<I, O> {
+  if (typeof definition !== 'object' || definition === null)
+    throw new VolleyError('INVALID_TOOL', `A tool is defined by an object, but this is ${show(definition)}.`);
+  const { name } = definition;
+  if (typeof name !== 'string' || !NAME.test(name)) {
+    throw new VolleyError(
+      'INVALID_TOOL',
+      `The name of a tool must have 1 to 128 letters, digits, "_", "-" or ".", the first a letter or "_", but it is ${show(name)}.`,
+    );
+  }
+  try {
+    return branded(checked(definition));
+  } catch (error) {
+    if (!(error instanceof VolleyError) || error.code === 'INVALID_TOOL') throw error;
+    throw new VolleyError('INVALID_TOOL', `Tool ${name}: ${error.message}`, error.details);
+  }
+}
+
+/** Whether something was made by {@link defineTool}. */
+export function isTool(value: unknown): value is Tool {
+  return typeof value === 'object' && value !== null && BRAND in value;
+}
+
+/** The same tool whose work is found elsewhere; see `ToolCode`. */
+export function withCode(tool: Tool, code: ToolCode): Tool {
+  return branded({ ...tool, code });
+}
+
+function branded<T extends object>(tool: T): T {
+  return Object.freeze(Object.defineProperty(tool, BRAND, { value: true }));
+}
+
+function checked<I, O>(definition: ToolDefinition<I, O>): Tool<I, O> {
+  const { name, isolation = 'inline', readOnly = false, resources, conflictsWith = [] } = definition;
+  const { priority, timeoutMs, stallMs, retry, limits = {}, env = [] } = definition;
+  for (const field of Object.keys(definition)) if (!FIELDS.has(field)) fail(name, unknownField(field));
+  if (!ISOLATIONS.includes(isolation))
+    fail(name, `isolation must be inline, thread or process, but it is ${show(isolation)}`);
+  if (typeof resources !== 'function') {
+    neededAmounts(resources, []);
+    neededLocks(resources);
+  }
+  if (priority !== undefined) priorityLevel(priority);
+  checkNames('conflictsWith', conflictsWith);
+  checkNames('env', env);
+  checkSpanMs('timeoutMs', timeoutMs);
+  checkSpanMs('stallMs', stallMs);
+  retryPolicy(retry);
+  checkLimits(name, limits, isolation);
+
+  const flag = (field: 'idempotent' | 'readOnly' | 'dedupe', value = readOnly): boolean =>
+    typeof value === 'boolean' ? value : fail(name, `${field} must be true or false`);
+  return {
+    name,
+    description: definition.description ?? '',
+    input: compileSchema(definition.input, `the input of ${name}`),
+    output:
+      definition.output === undefined ? undefined : compileSchema(definition.output, `the output of ${name}`),
+    resources,
+    priority,
+    conflictsWith: [...conflictsWith],
+    idempotent: flag('idempotent', definition.idempotent),
+    readOnly: flag('readOnly'),
+    dedupe: flag('dedupe', definition.dedupe),
+    isolation,
+    timeoutMs,
+    stallMs,
+    retry,
+    limits,
+    env: [...env],
+    code: codeOf(definition, isolation),
+    ...('run' in definition && { run: definition.run }),
+  };
+}
+
+function unknownField(field: string): string {
+  const close = nearest(field, FIELDS);
+  return `"${field}" is no field of a tool${close === undefined ? '' : `; did you mean "${close}"?`}`;
+}
+
+function checkLimits(name: string, limits: RunLimits, isolation: Isolation): void {
+  if (typeof limits !== 'object' || limits === null) fail(name, `limits must be an object`);
+  for (const [limit, value] of Object.entries(limits))
+    checkNumber(`limits.${limit}`, value, { min: 1, max: Number.MAX_SAFE_INTEGER });
+  if (isolation === 'process') return;
+  for (const limit of PROCESS_LIMITS) {
+    if (limits[limit] !== undefined) {
+      fail(name, `limits.${limit} can be enforced in a process only: set isolation to "process"`);
+    }
+  }
+}
+
+function codeOf<I, O>(definition: ToolDefinition<I, O>, isolation: Isolation): ToolCode {
+  const { name } = definition;
+  if ('module' in definition) {
+    if ('run' in definition) fail(name, 'give either run or module, not both');
+    return {
+      kind: 'module',
+      url: moduleUrl(name, definition.module),
+      exportName: definition.exportName ?? 'default',
+    };
+  }
+  const { run } = definition;
+  if (typeof run !== 'function') fail(name, `run must be a function, but it is ${show(run)}`);
+  if (isolation === 'inline') return { kind: 'function', run: run as ToolRun };
+  const text = Function.prototype.toString.call(run);
+  // Native and bound functions have no text that could be evaluated elsewhere.
+  if (/\{\s*\[native code\]\s*\}\s*$/.test(text)) {
+    fail(name, `run is a bound or native function, which cannot be sent to a ${isolation}: give a module`);
+  }
+  return { kind: 'source', text };
+}
+
+function moduleUrl(name: string, module: unknown): string {
+  if (module instanceof URL) return module.href;
+  if (typeof module === 'string' && /^(file|data|node):/.test(module)) return module;
+  return fail(
+    name,
+    `module must be a file URL, such as new URL('./tool.mjs', import.meta.url), but it is ${show(module)}`,
+  );
+}
+
+function fail(name: string, problem: string): never {
+  throw new VolleyError('INVALID_TOOL', `Tool ${name}: ${problem}.`, { tool: name });
+}

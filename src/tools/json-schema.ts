@@ -1,0 +1,88 @@
+import { createRequire } from 'node:module';
+import type { Ajv as AjvInstance, ErrorObject, ValidateFunction } from 'ajv';
+import { VolleyError } from '../core/errors.ts';
+import type { CompiledSchema, JsonSchema, SchemaIssue } from './schema.ts';
+import { pointerTo } from './schema.ts';
+
+const require = createRequire(import.meta.url);
+/** One for each draft, made when the first schema of that draft appears: loading Ajv takes tens of milliseconds. */
+const validators = new Map<string, AjvInstance>();
+
+/** The schema is checked now and compiled when the first value comes: hundreds of tools may be known and few called. */
+export function compileJsonSchema<T>(schema: JsonSchema, owner: string): CompiledSchema<T> {
+  const ajv = validatorFor(schema);
+  if (!ajv.validateSchema(schema)) throw invalidSchema(owner, ajv.errorsText(ajv.errors));
+  let validate: ValidateFunction | undefined;
+  return {
+    jsonSchema: schema,
+    check: (value) => {
+      validate ??= compile(ajv, schema, owner);
+      const ok = validate(value);
+      return ok ? { ok, value: value as T } : { ok: false, issues: issuesOf(validate.errors ?? []) };
+    },
+  };
+}
+
+function compile(ajv: AjvInstance, schema: JsonSchema, owner: string): ValidateFunction {
+  try {
+    return ajv.compile(schema);
+  } catch (error) {
+    throw invalidSchema(owner, (error as Error).message);
+  } finally {
+    // Two tools may give the same `$id` to different schemas, and Ajv would keep every schema for ever.
+    ajv.removeSchema(schema);
+  }
+}
+
+function invalidSchema(owner: string, problem: string): VolleyError {
+  return new VolleyError('INVALID_TOOL', `The JSON Schema of ${owner} is not valid: ${problem}.`);
+}
+
+function validatorFor({ $schema }: JsonSchema): AjvInstance {
+  const isOld = typeof $schema === 'string' && /draft-0[67]/.test($schema);
+  const draft = isOld ? 'ajv' : 'ajv/dist/2020';
+  let ajv = validators.get(draft);
+  if (ajv === undefined) {
+    const { default: Ajv } = require(draft) as { default: new (options: object) => AjvInstance };
+    const { default: addFormats } = require('ajv-formats') as { default: (ajv: AjvInstance) => void };
+    // Schemas come from many places: an unknown keyword or format is passed over, as the specification says.
+    ajv = new Ajv({ allErrors: true, strict: false, logger: false, verbose: true });
+    addFormats(ajv);
+    validators.set(draft, ajv);
+  }
+  return ajv;
+}
+
+function issuesOf(errors: readonly ErrorObject[]): SchemaIssue[] {
+  return errors.map((error) => ({
+    path: error.instancePath + pointerTo(missingOrExtra(error)),
+    rule: ruleOf(error),
+  }));
+}
+
+/** The field that the rule is about, where Ajv names only the object around it. */
+function missingOrExtra({ keyword, params }: ErrorObject): string[] {
+  const { missingProperty, additionalProperty, unevaluatedProperty } = params as Record<string, string>;
+  const field =
+    keyword === 'required' ? missingProperty : (additionalProperty ?? unevaluatedProperty ?? undefined);
+  return field === undefined ? [] : [field];
+}
+
+function ruleOf({ keyword, params, message = `breaks the rule "${keyword}"` }: ErrorObject): string {
+  const { allowedValues, allowedValue, type } = params;
+  switch (keyword) {
+    case 'required':
+      return 'is required';
+    case 'additionalProperties':
+    case 'unevaluatedProperties':
+      return 'is not a known field';
+    case 'enum':
+      return `must be one of ${allowedValues.map((value: unknown) => JSON.stringify(value)).join(', ')}`;
+    case 'const':
+      return `must be ${JSON.stringify(allowedValue)}`;
+    case 'type':
+      return `must be of type ${[type].flat().join(' or ')}`;
+    default:
+      return message;
+  }
+}

@@ -1,0 +1,163 @@
+import picomatch from 'picomatch';
+import { VolleyError } from '../core/errors.ts';
+import { nearest } from '../core/nearest.ts';
+import { show } from '../core/numbers.ts';
+import { fromAgentTool, isAgentTool, type ParallelAgentTool } from './agent-tool.ts';
+import { isTool } from './define-tool.ts';
+import type { JsonSchema } from './schema.ts';
+import type { Tool } from './tool.ts';
+
+/** Which tools may be called, as globs of names. */
+export interface ToolAccess {
+  /** Default `['*']`. */
+  readonly allow?: readonly string[];
+  /** Goes before `allow`. Default none. */
+  readonly deny?: readonly string[];
+}
+
+/** What somebody needs to know who chooses a tool. */
+export interface ToolDescription {
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: JsonSchema;
+  readonly outputSchema?: JsonSchema;
+  readonly readOnly: boolean;
+  readonly idempotent: boolean;
+}
+
+interface Entry {
+  readonly tool: Tool;
+  readonly source: ParallelAgentTool | undefined;
+}
+
+/** What can be called, by name. */
+export class ToolRegistry {
+  private readonly entries = new Map<string, Entry>();
+  /** Why a tool that exists elsewhere is not here, by name. */
+  private readonly absent = new Map<string, string>();
+  private readonly conflicts = new Map<string, readonly string[]>();
+  private readonly isAllowed: (name: string) => boolean;
+
+  constructor({ allow = ['*'], deny = [] }: ToolAccess = {}) {
+    const [allowed, denied] = [matcher('allow', allow), matcher('deny', deny)];
+    this.isAllowed = (name) => allowed(name) && !denied(name);
+  }
+
+  /** Takes in tools: all of them or, with an error, none. */
+  register(...tools: readonly (Tool | ParallelAgentTool)[]): void {
+    const added = new Map<string, Entry>();
+    for (const given of tools) {
+      const entry = toEntry(given);
+      const { name } = entry.tool;
+      if (this.entries.has(name) || added.has(name)) {
+        throw new VolleyError(
+          'DUPLICATE_TOOL',
+          `There is already a tool with the name ${name}: rename one of them.`,
+          {
+            name,
+          },
+        );
+      }
+      added.set(name, entry);
+    }
+    for (const [name, entry] of added) this.entries.set(name, entry);
+    this.conflicts.clear();
+  }
+
+  /** Takes a tool out. What runs of it goes on. */
+  unregister(name: string): boolean {
+    this.conflicts.clear();
+    return this.entries.delete(name);
+  }
+
+  /** Explains to whoever asks for a tool why it is not there. */
+  explainAbsence(name: string, remedy: string): void {
+    this.absent.set(name, remedy);
+  }
+
+  /** The tool of that name, if it exists and may be called; an error that says what to do otherwise. */
+  resolve(name: string): Tool {
+    const entry = this.entries.get(name);
+    if (entry === undefined) throw this.unknown(name);
+    if (!this.isAllowed(name)) {
+      throw new VolleyError(
+        'TOOL_NOT_ALLOWED',
+        `The tool ${name} may not be called: the allow and deny lists exclude it.`,
+        { name },
+      );
+    }
+    return entry.tool;
+  }
+
+  /** All tools that may be called, or those whose names match a glob, in the order of their names. */
+  list(glob = '*'): ToolDescription[] {
+    const matches = matcher('list', [glob]);
+    return [...this.entries.values()]
+      .map(({ tool }) => tool)
+      .filter(({ name }) => matches(name) && this.isAllowed(name))
+      .sort((a, b) => (a.name < b.name ? -1 : 1))
+      .map(describe);
+  }
+
+  /** The names of the tools that may not run at the same time as this one, by its own word. */
+  conflictsOf(tool: Tool): readonly string[] {
+    let known = this.conflicts.get(tool.name);
+    if (known === undefined) {
+      const source = this.entries.get(tool.name)?.source;
+      const others = source?.canRunParallelWith === undefined ? [] : [...this.entries.keys()];
+      known = [...tool.conflictsWith, ...others.filter((other) => !source!.canRunParallelWith!(other))];
+      this.conflicts.set(tool.name, known);
+    }
+    return known;
+  }
+
+  private unknown(name: string): VolleyError {
+    const reason = this.absent.get(name);
+    if (reason !== undefined) {
+      return new VolleyError('TOOL_NOT_ALLOWED', `The tool ${name} may not be called: ${reason}.`, { name });
+    }
+    const callable = [...this.entries.keys()].filter(this.isAllowed);
+    const close = nearest(name, callable);
+    const hint =
+      close !== undefined
+        ? `did you mean ${close}?`
+        : callable.length === 0
+          ? 'none is registered.'
+          : `there are ${callable.slice(0, 20).join(', ')}${callable.length > 20 ? ', …' : ''}.`;
+    return new VolleyError('UNKNOWN_TOOL', `There is no tool ${show(name)}; ${hint}`, {
+      name,
+      nearest: close,
+    });
+  }
+}
+
+function toEntry(given: unknown): Entry {
+  if (isTool(given)) return { tool: given, source: undefined };
+  if (isAgentTool(given)) return { tool: fromAgentTool(given), source: given };
+  throw new VolleyError(
+    'INVALID_TOOL',
+    `register() takes what defineTool() returns, or an object with name and execute(), but it got ${show(given)}.`,
+  );
+}
+
+function describe(tool: Tool): ToolDescription {
+  const { name, description, input, output, readOnly, idempotent } = tool;
+  return {
+    name,
+    description,
+    inputSchema: input.jsonSchema ?? {},
+    ...(output?.jsonSchema !== undefined && { outputSchema: output.jsonSchema }),
+    readOnly,
+    idempotent,
+  };
+}
+
+function matcher(list: string, globs: readonly string[]): (name: string) => boolean {
+  if (!Array.isArray(globs) || !globs.every((glob) => typeof glob === 'string' && glob !== '')) {
+    throw new VolleyError(
+      'INVALID_VALUE',
+      `${list} must be a list of globs such as ["read_*"], but it is ${show(globs)}.`,
+    );
+  }
+  return globs.length === 0 ? () => false : picomatch([...globs], { dot: true });
+}

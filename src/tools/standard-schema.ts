@@ -1,0 +1,36 @@
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
+import { type CheckResult, type CompiledSchema, type JsonSchema, pointerTo } from './schema.ts';
+
+export function compileStandardSchema<T>(schema: StandardSchemaV1<unknown, T>): CompiledSchema<T> {
+  const standard = schema['~standard'];
+  return {
+    jsonSchema: asJsonSchema(schema),
+    check: (value) => {
+      const result = standard.validate(value);
+      return result instanceof Promise ? result.then(toCheckResult) : toCheckResult(result);
+    },
+  };
+}
+
+function toCheckResult<T>(result: StandardSchemaV1.Result<T>): CheckResult<T> {
+  if (result.issues === undefined) return { ok: true, value: result.value };
+  return {
+    ok: false,
+    issues: result.issues.map(({ path = [], message }) => ({
+      path: pointerTo(path.map((part) => (typeof part === 'object' ? part.key : part))),
+      rule: message,
+    })),
+  };
+}
+
+/** What the library itself says of the input that it takes; not every schema can be said that way. */
+function asJsonSchema(schema: StandardSchemaV1): JsonSchema | undefined {
+  const { jsonSchema } = schema['~standard'] as Partial<StandardJSONSchemaV1.Props>;
+  if (jsonSchema === undefined) return undefined;
+  try {
+    return jsonSchema.input({ target: 'draft-2020-12' });
+  } catch {
+    // A transformation or a custom check has no JSON Schema: the tool works all the same, it is only not described.
+    return undefined;
+  }
+}

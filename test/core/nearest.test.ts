@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+import { nearest } from '../../src/core/nearest.ts';
+
+const keys = [
+  'max_concurrency',
+  'cpu',
+  'memory_mb',
+  'io_operations',
+  'network_operations',
+  'tools',
+  'groups',
+];
+
+describe('the nearest name', () => {
+  it.each([
+    ['max_concurency', 'max_concurrency', 'a letter too few'],
+    ['memory_mbb', 'memory_mb', 'a letter too much'],
+    ['memery_mb', 'memory_mb', 'a wrong letter'],
+    ['ocpu', 'cpu', 'a letter before it'],
+    ['cup', 'cpu', 'two letters swapped'],
+    ['maxConcurrency', 'max_concurrency', 'camel case'],
+    ['MAX-CONCURRENCY', 'max_concurrency', 'capitals and hyphens'],
+    ['tool', 'tools', 'the singular'],
+  ])('finds for %s the name %s: %s', (name, meant) => {
+    expect(nearest(name, keys)).toBe(meant);
+  });
+
+  it.each(['timeout_ms', 'gpu_cores', '', 'x', 'zzz'])('suggests nothing for %j', (name) => {
+    expect(nearest(name, keys)).toBeUndefined();
+  });
+
+  it('prefers fewer mistakes, then the name that stands first', () => {
+    expect(nearest('car', ['cart', 'car', 'cat'])).toBe('car');
+    expect(nearest('cax', ['cat', 'car'])).toBe('cat');
+  });
+
+  it('suggests nothing where nothing is known, and does not compare endless names', () => {
+    expect(nearest('cpu', [])).toBeUndefined();
+    expect(nearest('c'.repeat(100_000), ['c'.repeat(100_001)])).toBeUndefined();
+  });
+});
