@@ -2,7 +2,7 @@ import { type Admitting, checkGroupName, discard, fill } from './admission.ts';
 import { applySharedLimits, Catalog, checkAllLimits, checkSharedLimits } from './catalog.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { Effects } from './effects.ts';
-import type { Execution } from './execution.ts';
+import { Execution } from './execution.ts';
 import type { Failure } from './failure.ts';
 import { DependencyGraph } from './graph.ts';
 import { Group } from './group.ts';
@@ -87,6 +87,13 @@ export class Scheduler {
     if (execution.dependencies !== undefined) raiseDependencies([execution], this.rerank);
     this.lifecycle.accept(execution);
     this.lifecycle.judge(execution, now);
+  }
+
+  /** Throws what `submit` would, as far as the specification alone decides it. */
+  check(spec: ExecutionSpec, now: number): void {
+    const probe = new Execution();
+    fill(this.admitting, probe, spec, 0, now);
+    discard(this.admitting, [probe]);
   }
 
   /** Takes in executions as one group, all or none. They may depend on each other in any order. */

@@ -123,6 +123,11 @@ export class ParallelExecutionEngine implements AsyncDisposable {
     return new GroupHandle(this.runtime, group, jobs);
   }
 
+  /** Throws what {@link submit} would throw for this specification by itself: wrong values, demands that never fit. */
+  check(context: ExecutionContext): void {
+    this.runtime.check(context);
+  }
+
   /** The handle of an execution that is unsettled or settled recently. */
   handle(id: string): ExecutionHandle | undefined {
     return this.runtime.scheduler.graph.find(id) as Job | undefined;

@@ -67,6 +67,11 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
     return job;
   }
 
+  check(context: ExecutionContext): void {
+    checkContext(context);
+    this.scheduler.check(this.toSpec(context), this.clock.now());
+  }
+
   submitAll(
     contexts: readonly (ExecutionContext & { readonly run: ToolFunction })[],
     options: GroupSpec,

@@ -57,6 +57,8 @@ export interface RunnerCall {
   readonly input: unknown;
   readonly limits: RunLimits;
   readonly sandbox: SandboxPolicy;
+  /** Environment variables that a process gets besides the usual ones. */
+  readonly env: Readonly<Record<string, string>>;
 }
 
 /** What a runner may say of the attempt that it runs. */

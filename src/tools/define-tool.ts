@@ -83,8 +83,11 @@ function checked<I, O>(definition: ToolDefinition<I, O>): Tool<I, O> {
   retryPolicy(retry);
   checkLimits(name, limits, isolation);
 
-  const flag = (field: 'idempotent' | 'readOnly' | 'dedupe', value = readOnly): boolean =>
-    typeof value === 'boolean' ? value : fail(name, `${field} must be true or false`);
+  const flag = (field: 'readOnly' | 'idempotent' | 'dedupe'): boolean => {
+    const { [field]: value = readOnly } = definition;
+    return typeof value === 'boolean' ? value : fail(name, `${field} must be true or false`);
+  };
+  flag('readOnly');
   return {
     name,
     description: definition.description ?? '',
@@ -94,9 +97,9 @@ function checked<I, O>(definition: ToolDefinition<I, O>): Tool<I, O> {
     resources,
     priority,
     conflictsWith: [...conflictsWith],
-    idempotent: flag('idempotent', definition.idempotent),
-    readOnly: flag('readOnly'),
-    dedupe: flag('dedupe', definition.dedupe),
+    readOnly,
+    idempotent: flag('idempotent'),
+    dedupe: flag('dedupe'),
     isolation,
     timeoutMs,
     stallMs,
