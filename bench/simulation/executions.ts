@@ -23,6 +23,7 @@ export function makeExecutions(count: number, hasDependencies: boolean): Simulat
   const random = seededRandom(3);
   const levels = randomLevels(count);
   const ids = Array.from({ length: count }, (_, index) => `execution-${index}`);
+  // Written out, because objects made by spreading have a shape of their own each.
   return ids.map((id, index) => ({
     id,
     toolName: `tool-${index % TOOLS}`,
@@ -32,7 +33,7 @@ export function makeExecutions(count: number, hasDependencies: boolean): Simulat
     retry: { maxRetries: 3 },
     durationMs: 10 + Math.floor(random() * 990),
     failures: index % FAILING === 0 ? 1 : 0,
-    ...(hasDependencies && index > 0 && { dependsOn: earlier(ids, index, random) }),
+    dependsOn: hasDependencies ? earlier(ids, index, random) : [],
   }));
 }
 

@@ -55,8 +55,6 @@ export class Execution extends GraphNode implements Timed, LockHolder {
   room: 'none' | 'held' | 'lent' = 'none';
   terms: Terms = DEFAULT_TERMS;
   private rarities: Rarities | undefined = undefined;
-  nextInGroup: Execution | undefined = undefined;
-  previousInGroup: Execution | undefined = undefined;
 
   get claims(): LockClaim[] | undefined {
     return this.rarities?.claims;

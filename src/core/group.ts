@@ -1,8 +1,11 @@
 import type { DemandClass } from './demand-class.ts';
 import type { Execution } from './execution.ts';
 import type { RateLimit } from './rate.ts';
-import { STATUS_NAMES } from './status.ts';
+import { isSettled, STATUS_NAMES } from './status.ts';
 import type { Timed } from './timers.ts';
+
+/** So many settled ones may stay in the list of a group, however few are left. */
+const MOST_SETTLED = 64;
 
 /** Executions that share a concurrency, a rate, a time limit, a failure policy and an end. */
 export class Group implements Timed {
@@ -18,8 +21,8 @@ export class Group implements Timed {
   workMs = 0;
   /** How many executions of the group are in each status, in the order of STATUS_NAMES, since it was last empty. */
   readonly counts: number[] = STATUS_NAMES.map(() => 0);
-  /** The unsettled executions as a linked list, so that one leaves in O(1). */
-  first: Execution | undefined;
+  /** In the order in which they came. Those that have settled are taken out in bulk, when they are the larger half. */
+  private members: Execution[] = [];
   readonly classes: DemandClass[] = [];
   readonly waiters: DemandClass[] = [];
   /** Whether limits were set for it: such a group is kept while it is empty. */
@@ -36,21 +39,27 @@ export class Group implements Timed {
       this.counts.fill(0);
       this.createdAt = execution.submittedAt;
     }
-    const first = this.first;
-    execution.nextInGroup = first;
-    execution.previousInGroup = undefined;
-    if (first !== undefined) first.previousInGroup = execution;
-    this.first = execution;
+    this.members.push(execution);
     this.unsettled++;
   }
 
+  /** Counts one as settled. */
   remove(execution: Execution): void {
-    const { nextInGroup: next, previousInGroup: previous } = execution;
-    if (previous === undefined) this.first = next;
-    else previous.nextInGroup = next;
-    if (next !== undefined) next.previousInGroup = previous;
-    execution.nextInGroup = execution.previousInGroup = undefined;
     this.unsettled--;
     if (execution.attempt > 0) this.workMs += execution.since - execution.startedAt;
+    const { length } = this.members;
+    if (length > MOST_SETTLED && length > 2 * this.unsettled) this.members = [...this.unsettledMembers()];
+  }
+
+  /** The unsettled executions, the oldest first. */
+  *unsettledMembers(): Generator<Execution, void, undefined> {
+    for (const member of this.members) if (!isSettled(member.state)) yield member;
+  }
+
+  /** The unsettled execution that came last. */
+  newest(): Execution | undefined {
+    const { members } = this;
+    while (members.length > 0 && isSettled(members[members.length - 1]!.state)) members.pop();
+    return members[members.length - 1];
   }
 }

@@ -96,7 +96,7 @@ export class Lifecycle {
     for (const group of groups) {
       const { failFast } = group;
       group.failFast = false;
-      for (let execution = group.first; execution !== undefined; execution = group.first) {
+      for (let execution = group.newest(); execution !== undefined; execution = group.newest()) {
         if (execution.state === Status.running) this.stopAttempt(execution, now);
         this.finish(execution, Status[ending.kind], ending, now);
       }

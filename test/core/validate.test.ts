@@ -40,11 +40,15 @@ const TAMPERS: readonly [invariant: string, tamper: Tamper][] = [
   ['the group g counts what runs', ({ catalog }) => void catalog.groups.get('g')!.running++],
   [
     'the group g lists its unsettled executions',
-    ({ catalog }, find) => catalog.groups.get('g')!.remove(find('lent')),
+    ({ catalog }) => Object.assign(catalog.groups.get('g')!, { members: [] }),
   ],
   [
-    'the list of the group g is linked',
-    (_, find) => Object.assign(find('pending'), { previousInGroup: undefined }),
+    'the group g lists each execution once',
+    ({ catalog }, find) => catalog.groups.get('g')!.add(find('lent')),
+  ],
+  [
+    'the group g counts its unsettled executions',
+    ({ catalog }, find) => catalog.groups.get('g')!.remove(find('lent')),
   ],
   ['the count of queued ones of all', ({ lifecycle }) => void lifecycle.counts[Status.queued]!++],
   ['the count of pending ones of the group g', ({ catalog }) => void catalog.groups.get('g')!.counts[0]!--],

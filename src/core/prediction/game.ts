@@ -37,7 +37,7 @@ export function gameOf(
   if (total <= MOST_PLAYED) return gameOfExecutions(scheduler, all.flatMap(members), group, now);
   if (group === undefined) return gameOfClasses(scheduler, all.flatMap(shares), now);
   if (asked <= MOST_PLAYED) return gameOfFewAmongMany(scheduler, group, now);
-  const others = sharesBefore(scheduler, group, standingOf(scheduler, group.first!));
+  const others = sharesBefore(scheduler, group, standingOf(scheduler, group.newest()!));
   const observedParallel = asked === total ? observe(scheduler, group, now) : undefined;
   return gameOfClasses(scheduler, [...others, ...shares(group)], now, observedParallel);
 }
@@ -128,9 +128,7 @@ function allGroups({ catalog }: Scheduler): Group[] {
 }
 
 function members(group: Group): Execution[] {
-  const found: Execution[] = [];
-  for (let next = group.first; next !== undefined; next = next.nextInGroup) found.push(next);
-  return found;
+  return [...group.unsettledMembers()].reverse();
 }
 
 function shares({ classes }: Group): Share[] {

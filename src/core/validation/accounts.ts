@@ -78,12 +78,9 @@ export function checkGroups({ catalog }: Scheduler, { unsettled, holding, limits
 
 function checkMembers(group: Group, members: readonly Execution[]): void {
   const listed = new Set<Execution>();
-  let previous: Execution | undefined;
-  for (let member = group.first; member !== undefined; member = member.nextInGroup) {
-    check(!listed.has(member), `the list of the group ${group.name} ends`, member);
-    check(member.previousInGroup === previous, `the list of the group ${group.name} is linked`, member);
+  for (const member of group.unsettledMembers()) {
+    check(!listed.has(member), `the group ${group.name} lists each execution once`, member);
     listed.add(member);
-    previous = member;
   }
   const isComplete = listed.size === members.length && members.every((member) => listed.has(member));
   check(isComplete, `the group ${group.name} lists its unsettled executions`);
