@@ -7,6 +7,8 @@ import type { FileSettings, HttpSettings, ShellSettings } from '../tools/builtin
 
 /** Everything that `volley.toml` can say, checked, with defaults filled in and paths made absolute. */
 export interface VolleyConfig {
+  /** The folder from which relative paths count, absolute: the file's own, or the working directory without a file. */
+  readonly folder: string;
   readonly engine: EngineSettings;
   /** Can be changed while everything runs. */
   readonly limits: LimitSettings;
@@ -30,7 +32,7 @@ export interface EngineSettings {
 
 export interface LimitSettings {
   readonly maxConcurrency: number;
-  readonly resources: ResourceLimits;
+  readonly resources: Required<ResourceLimits>;
   readonly tools: Readonly<Record<string, SharedLimits>>;
   readonly groups: Readonly<Record<string, SharedLimits>>;
 }
@@ -39,14 +41,14 @@ export interface LimitSettings {
 export interface CallDefaults {
   readonly priority: Priority;
   readonly timeoutMs: number;
-  readonly retry: RetryOptions;
+  readonly retry: Required<RetryOptions>;
 }
 
 export interface ToolSettings {
   /** Globs of the names that may be called; what `deny` matches may not. */
   readonly allow: readonly string[];
   readonly deny: readonly string[];
-  /** Globs of modules that bring tools, loaded in order. */
+  /** Globs of modules that bring tools, loaded in order; from {@link VolleyConfig.folder}. */
   readonly modules: readonly string[];
   /** Folders in which file tools and processes may work, absolute. */
   readonly roots: readonly string[];
@@ -58,7 +60,7 @@ export interface ThreadSettings {
 
 export interface ProcessSettings {
   readonly sandbox: 'auto' | 'required' | 'off';
-  readonly limits: RunLimits;
+  readonly limits: Required<RunLimits>;
 }
 
 export interface SecretSettings {

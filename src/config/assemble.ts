@@ -1,0 +1,95 @@
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { checkSettings, type Finding } from './check.ts';
+import {
+  applyOverrides,
+  type Environment,
+  type Override,
+  readOverrides,
+  type TomlTable,
+} from './environment.ts';
+import { configError, type Problem } from './problems.ts';
+import type { Settings } from './schema.ts';
+import { parseSource, readSource } from './source.ts';
+import type { TomlPlaces } from './toml-places.ts';
+import { pathText, valueText } from './toml-text.ts';
+
+/**
+ * The settings of file and environment together. Everything that is wrong with either is in one error. This module
+ * loads the parser and the schema library, so it is itself loaded only for those who configure something.
+ */
+export async function assembleSettings(
+  file: string | undefined,
+  folder: string,
+  env: Environment,
+): Promise<Settings> {
+  const text = file === undefined ? '' : await readSource(file);
+  const parsed = parseSource(text);
+  const data: TomlTable = 'data' in parsed ? parsed.data : Object.create(null);
+  const { overrides, problems: unknownVariables } = readOverrides(env, data);
+  applyOverrides(data, overrides);
+  const checked = checkSettings(data);
+  const findings = [
+    ...('findings' in checked ? checked.findings : []),
+    ...(await rootFindings(data, folder)),
+  ];
+  const syntax = 'problem' in parsed ? [parsed.problem] : [];
+  if (findings.length + unknownVariables.length + syntax.length > 0) {
+    const locate = await locator(text, overrides, syntax.length === 0);
+    throw configError([...syntax, ...findings.map(locate), ...unknownVariables], file, text);
+  }
+  return (checked as { settings: Settings }).settings;
+}
+
+/** A root that is not there would otherwise refuse every file, but only when the first tool is called. */
+async function rootFindings({ tools }: TomlTable, folder: string): Promise<Finding[]> {
+  const roots = (tools as { roots?: unknown } | undefined)?.roots;
+  if (!Array.isArray(roots)) return [];
+  const findings = await Promise.all(roots.map((root, index) => rootFinding(root, index, folder)));
+  return findings.filter((finding) => finding !== undefined);
+}
+
+async function rootFinding(root: unknown, index: number, folder: string): Promise<Finding | undefined> {
+  // Anything else is refused by the schema.
+  if (typeof root !== 'string' || root === '') return undefined;
+  const absolute = resolve(folder, root);
+  const found = await stat(absolute).catch(() => undefined);
+  if (found?.isDirectory()) return undefined;
+  const path = ['tools', 'roots', index];
+  const what = found === undefined ? 'does not exist' : 'is not a folder';
+  const text = `${pathText(path)} must be a folder, but it is ${valueText(root)}, and ${absolute} ${what}.`;
+  return { path, part: 'value', text };
+}
+
+/** Finds out who said what is wrong: a variable, or a place of the file. */
+async function locator(
+  text: string,
+  overrides: readonly Override[],
+  isValidToml: boolean,
+): Promise<(finding: Finding) => Problem> {
+  const places = isValidToml ? await placesOf(text) : undefined;
+  return ({ path, part, text: what }) => {
+    const table = path.slice(0, -1);
+    const isOutsideFile = table.length > 0 && places?.has(table) !== true;
+    const said =
+      overrides.find((override) => startsWith(path, override.path)) ??
+      // What is missing beside something that only a variable says, is missing because of it.
+      (isOutsideFile ? overrides.find((override) => startsWith(override.path, table)) : undefined);
+    const place = said === undefined ? places?.find(path, part) : undefined;
+    return { text: what, key: pathText(path), variable: said?.variable, place };
+  };
+}
+
+async function placesOf(text: string): Promise<TomlPlaces | undefined> {
+  const { TomlPlaces } = await import('./toml-places.ts');
+  try {
+    return new TomlPlaces(text);
+  } catch {
+    // The two parsers differ in the newest syntax. The problems are then shown without their lines.
+    return undefined;
+  }
+}
+
+function startsWith(path: readonly PropertyKey[], start: readonly PropertyKey[]): boolean {
+  return start.every((part, index) => path[index] === part);
+}

@@ -1,0 +1,81 @@
+import type { z } from 'zod';
+import { nearest } from '../core/nearest.ts';
+import { listText } from '../core/words.ts';
+import { nodeAt, tablesOf, validText } from './outline.ts';
+import { configSchema, type Settings } from './schema.ts';
+import { pathText, valueText } from './toml-text.ts';
+
+/** Something that is wrong with a key or with its value. */
+export interface Finding {
+  readonly path: readonly PropertyKey[];
+  readonly part: 'key' | 'value';
+  readonly text: string;
+}
+
+/** How many of the names that are known are listed where none is near. */
+const MOST_LISTED = 12;
+
+/** The settings with their defaults, or everything that is wrong with them. */
+export function checkSettings(data: unknown): { settings: Settings } | { findings: Finding[] } {
+  const result = configSchema.safeParse(data);
+  if (result.success) return { settings: result.data };
+  const findings = new Map<string, Finding>();
+  for (const finding of result.error.issues.flatMap((issue) => findingsOf(issue, data))) {
+    const id = JSON.stringify(finding.path);
+    if (!findings.has(id)) findings.set(id, finding);
+  }
+  return { findings: [...findings.values()] };
+}
+
+function findingsOf(issue: z.core.$ZodIssue, data: unknown): Finding[] {
+  const { path } = issue;
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      return issue.keys.map((key) => ({ path: [...path, key], part: 'key', text: unknownKey(path, key) }));
+    case 'invalid_key':
+      return [{ path, part: 'key', text: invalidName(path) }];
+    default: {
+      const rule = issue.code === 'custom' ? issue.message : `must be ${validText(nodeAt(path) ?? {})}`;
+      const value = valueAt(data, path);
+      const text =
+        value === undefined
+          ? `${pathText(path)} is missing: it ${rule}.`
+          : `${pathText(path)} ${rule}, but it is ${valueText(value)}.${meant(path, value)}`;
+      return [{ path, part: 'value', text }];
+    }
+  }
+}
+
+function unknownKey(table: readonly PropertyKey[], key: string): string {
+  const known = Object.keys(nodeAt(table)?.properties ?? {});
+  const near = nearest(key, known);
+  if (near !== undefined) return `unknown key ${pathText([...table, key])}. Did you mean ${near}?`;
+  const elsewhere = tablesOf()
+    .flatMap(({ keys }) => keys)
+    .find(({ path }) => path.at(-1) === key && !path.includes('*'));
+  if (elsewhere !== undefined) {
+    return `unknown key ${pathText([...table, key])}. Did you mean ${pathText(elsewhere.path)}?`;
+  }
+  const place = table.length === 0 ? 'at the top' : `in [${pathText(table)}]`;
+  const names = listText(known.slice(0, MOST_LISTED), known.length);
+  return `unknown key ${pathText([...table, key])}. Known ${place}: ${names}.`;
+}
+
+function invalidName(path: readonly PropertyKey[]): string {
+  const rule = nodeAt(path.slice(0, -1))?.propertyNames?.description;
+  return `the name in ${pathText(path)} must be ${rule}.`;
+}
+
+/** The choice that was meant by a wrong one. */
+function meant(path: readonly PropertyKey[], value: unknown): string {
+  const choices = nodeAt(path)?.enum;
+  if (choices === undefined || typeof value !== 'string') return '';
+  const near = nearest(value, choices);
+  return near === undefined ? '' : ` Did you mean ${valueText(near)}?`;
+}
+
+function valueAt(data: unknown, path: readonly PropertyKey[]): unknown {
+  let value = data;
+  for (const part of path) value = (value as Record<PropertyKey, unknown> | undefined)?.[part];
+  return value;
+}

@@ -1,0 +1,63 @@
+import { availableParallelism, totalmem } from 'node:os';
+
+/**
+ * What holds where neither the file nor the environment says anything. It stands apart from the schema, which takes
+ * its defaults from here, so that nobody without a configuration has to wait for the schema library to load.
+ */
+export const DEFAULTS = {
+  engine: {
+    ageing_ms: 30_000,
+    reserve_after_ms: 5000,
+    grace_ms: 5000,
+    retain_settled: 1000,
+    event_log_size: 4096,
+  },
+  limits: {
+    max_concurrency: 64,
+    cpu: availableParallelism(),
+    memory_mb: Math.floor(totalmem() / 2 ** 20),
+    io_operations: 64,
+    network_operations: 64,
+    tools: {},
+    groups: {},
+  },
+  defaults: {
+    priority: 'normal',
+    timeout_ms: 300_000,
+    retry: { max_retries: 0, delay_ms: 1000, factor: 2, max_delay_ms: 30_000, jitter: 0.5 },
+  },
+  tools: {
+    allow: ['*'],
+    deny: [],
+    modules: [],
+    roots: ['.'],
+    files: { max_bytes: 1_048_576, max_entries: 1000 },
+    http_request: {
+      enabled: false,
+      allow_private: false,
+      allow_hosts: ['*'],
+      max_bytes: 5_242_880,
+      max_redirects: 5,
+      timeout_ms: 30_000,
+    },
+    shell: {
+      enabled: false,
+      program: ['/bin/sh', '-c'],
+      env: ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ'],
+    },
+  },
+  threads: { max: availableParallelism() },
+  processes: {
+    sandbox: 'auto',
+    memory_mb: 1024,
+    cpu_ms: 300_000,
+    open_files: 1024,
+    processes: 64,
+    output_bytes: 10_485_760,
+    result_bytes: 10_485_760,
+  },
+  secrets: {
+    names: ['*_TOKEN', '*_KEY', '*SECRET*', '*PASSWORD*', '*PASSWD*', '*CREDENTIAL*'],
+    max_text_length: 2000,
+  },
+} as const;

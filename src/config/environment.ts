@@ -1,0 +1,134 @@
+import { nearest } from '../core/nearest.ts';
+import { type Key, type SchemaNode, schemaOutline, tablesOf, VARIABLE_PREFIX } from './outline.ts';
+import type { Problem } from './problems.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What one environment variable says. */
+export interface Override {
+  readonly variable: string;
+  readonly path: readonly string[];
+  readonly value: unknown;
+}
+
+/** A table of the file as the parser gives it. */
+export type TomlTable = { [key: string]: unknown };
+
+/**
+ * Finds what the environment says of the configuration. A variable below one of our sections, or nearly that, which
+ * is none of ours is a problem: most likely a typo. Others that begin alike belong to somebody else.
+ */
+export function readOverrides(
+  env: Environment,
+  data: TomlTable,
+): { readonly overrides: readonly Override[]; readonly problems: readonly Problem[] } {
+  const variables = Object.entries(env).filter(([name, text]) => name.startsWith(VARIABLE_PREFIX) && text);
+  // The outline takes longer to make than all the rest.
+  if (variables.length === 0) return { overrides: [], problems: [] };
+  const keys = tablesOf().flatMap((table) => table.keys);
+  const fixed = new Map(keys.filter(hasFixedName).map((key) => [key.variable, key]));
+  const chosen = keys.filter((key) => !hasFixedName(key));
+  const overrides: Override[] = [];
+  const problems: Problem[] = [];
+  for (const [variable, text = ''] of variables) {
+    const key = fixed.get(variable);
+    if (key !== undefined) {
+      overrides.push({ variable, path: key.path, value: readValue(text, key.node) });
+      continue;
+    }
+    const found = findChosen(variable, chosen, data);
+    if (found !== undefined) {
+      overrides.push({ variable, path: found.path, value: readValue(text, found.key.node) });
+      continue;
+    }
+    const problem = unknownVariable(variable, [...fixed.keys()]);
+    if (problem !== undefined) problems.push(problem);
+  }
+  return { overrides, problems };
+}
+
+/** Puts what the environment says over what the file says. */
+export function applyOverrides(data: TomlTable, overrides: readonly Override[]): void {
+  for (const { path, value } of overrides) {
+    let table = data;
+    for (const name of path.slice(0, -1)) {
+      // Without a prototype, as the parser makes them: a name such as __proto__ is a name like any other.
+      table[name] ??= Object.create(null);
+      table = table[name] as TomlTable;
+      // The file has something else in its place, which is a problem of its own.
+      if (typeof table !== 'object' || Array.isArray(table)) break;
+    }
+    if (typeof table === 'object' && !Array.isArray(table)) table[path.at(-1)!] = value;
+  }
+}
+
+function hasFixedName({ path }: Key): boolean {
+  return !path.includes('*');
+}
+
+/** A variable whose name holds one that the user chose, as in VOLLEY_LIMITS_TOOLS_<NAME>_MAX_CONCURRENCY. */
+function findChosen(variable: string, keys: readonly Key[], data: TomlTable) {
+  for (const key of keys) {
+    const [before, after] = key.variable.split('<NAME>') as [string, string];
+    const isLongEnough = variable.length > before.length + after.length;
+    if (!isLongEnough || !variable.startsWith(before) || !variable.endsWith(after)) continue;
+    const capitals = variable.slice(before.length, variable.length - after.length);
+    const at = key.path.indexOf('*');
+    const known = Object.keys(tableAt(data, key.path.slice(0, at)));
+    const name = known.find((candidate) => inCapitals(candidate) === capitals) ?? capitals.toLowerCase();
+    return { key, path: key.path.with(at, name) };
+  }
+  return undefined;
+}
+
+function tableAt(data: TomlTable, path: readonly string[]): TomlTable {
+  let value: unknown = data;
+  for (const name of path) value = (value as TomlTable | undefined)?.[name];
+  return typeof value === 'object' && value !== null ? (value as TomlTable) : {};
+}
+
+function inCapitals(name: string): string {
+  return name.toUpperCase().replace(/[^A-Z0-9_]/g, '_');
+}
+
+/** What cannot be read as the type that is wanted stays a text, and is refused by the schema in its own words. */
+function readValue(text: string, { type }: SchemaNode): unknown {
+  const trimmed = text.trim();
+  switch (type) {
+    case 'integer':
+    case 'number':
+      return /^[+-]?[\d_]+(\.\d+)?(e[+-]?\d+)?$/i.test(trimmed) ? Number(trimmed.replaceAll('_', '')) : text;
+    case 'boolean':
+      if (/^(true|1)$/i.test(trimmed)) return true;
+      return /^(false|0)$/i.test(trimmed) ? false : text;
+    case 'array':
+      return trimmed.startsWith('[') ? parsedList(trimmed) : trimmed.split(',').map((item) => item.trim());
+    default:
+      return trimmed;
+  }
+}
+
+function parsedList(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function unknownVariable(variable: string, known: readonly string[]): Problem | undefined {
+  const rest = variable.slice(VARIABLE_PREFIX.length);
+  const close = nearest(
+    rest,
+    known.map((name) => name.slice(VARIABLE_PREFIX.length)),
+  );
+  const section = Object.keys(schemaOutline().properties!).find((name) =>
+    `${rest}_`.startsWith(`${name.toUpperCase()}_`),
+  );
+  if (close === undefined && section === undefined) return undefined;
+  const hint =
+    close !== undefined
+      ? `Did you mean ${VARIABLE_PREFIX}${close}?`
+      : `The variables of [${section}] are listed in docs/configuration.md.`;
+  return { text: `no setting has this variable. ${hint}`, key: undefined, variable, place: undefined };
+}

@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import { listText } from '../core/words.ts';
+import { configSchema } from './schema.ts';
+import { numberText, valueText } from './toml-text.ts';
+
+/** A part of the schema as JSON Schema shows it, as far as ours uses that. */
+export interface SchemaNode {
+  readonly type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, SchemaNode>>;
+  readonly additionalProperties?: SchemaNode | false;
+  readonly propertyNames?: SchemaNode;
+  readonly required?: readonly string[];
+  readonly items?: SchemaNode;
+  readonly enum?: readonly string[];
+  readonly examples?: readonly unknown[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minItems?: number;
+  readonly default?: unknown;
+  readonly defaultText?: string;
+}
+
+/** A key that has a value of its own. `*` in a path stands for a name that the user chooses. */
+export interface Key {
+  readonly path: readonly string[];
+  readonly node: SchemaNode;
+  /** The environment variable that overrides it, with `<NAME>` for a chosen name. */
+  readonly variable: string;
+}
+
+/** A table of the file with the keys that stand in it. */
+export interface Table {
+  readonly path: readonly string[];
+  readonly node: SchemaNode;
+  readonly keys: readonly Key[];
+}
+
+export const VARIABLE_PREFIX = 'VOLLEY_';
+
+let outline: SchemaNode | undefined;
+
+/** The whole schema, for whoever describes it: the check itself asks {@link configSchema}. */
+export function schemaOutline(): SchemaNode {
+  outline ??= z.toJSONSchema(configSchema, { io: 'input', target: 'draft-7' }) as SchemaNode;
+  return outline;
+}
+
+/** All tables, each followed by those inside it. */
+export function tablesOf(node: SchemaNode = schemaOutline(), path: readonly string[] = []): Table[] {
+  const inner = Object.entries(node.properties ?? {});
+  if (typeof node.additionalProperties === 'object') inner.push(['*', node.additionalProperties]);
+  const keys = inner
+    .filter(([, { type }]) => type !== 'object')
+    .map(([name, child]) => ({ path: [...path, name], node: child, variable: variableOf([...path, name]) }));
+  const tables = inner
+    .filter(([, { type }]) => type === 'object')
+    .flatMap(([name, child]) => tablesOf(child, [...path, name]));
+  return [{ path, node, keys }, ...tables];
+}
+
+export function nodeAt(path: readonly PropertyKey[]): SchemaNode | undefined {
+  let node: SchemaNode | undefined = schemaOutline();
+  for (const part of path) {
+    if (node === undefined) return undefined;
+    if (typeof part === 'number') node = node.items;
+    else node = childOf(node, String(part));
+  }
+  return node;
+}
+
+function childOf({ properties, additionalProperties }: SchemaNode, name: string): SchemaNode | undefined {
+  if (properties !== undefined && Object.hasOwn(properties, name)) return properties[name];
+  return typeof additionalProperties === 'object' ? additionalProperties : undefined;
+}
+
+/** What a value must be: `a whole number from 1 to 64`. */
+export function validText(node: SchemaNode): string {
+  switch (node.type) {
+    case 'integer':
+      return `a whole number ${rangeText(node)}`;
+    case 'number':
+      return `a number ${rangeText(node)}`;
+    case 'boolean':
+      return 'true or false';
+    case 'array': {
+      const example = node.examples === undefined ? '' : ` such as ${valueText(node.examples[0])}`;
+      return `a list of texts${example}${node.minItems ? ', not empty' : ''}`;
+    }
+    case 'string':
+      if (node.enum !== undefined) return orText(node.enum.map(valueText));
+      return `a text of ${node.minLength ?? 0} to ${numberText(node.maxLength ?? 0)} characters`;
+    default:
+      return node.required === undefined ? 'a table' : `a table with ${listText(node.required)}`;
+  }
+}
+
+export function rangeText({ minimum, maximum }: SchemaNode): string {
+  return `from ${numberText(minimum!)} to ${numberText(maximum!)}`;
+}
+
+/** `"a", "b" or "c"` */
+function orText(words: readonly string[]): string {
+  return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
+}
+
+function variableOf(path: readonly string[]): string {
+  return VARIABLE_PREFIX + path.map((part) => (part === '*' ? '<NAME>' : part.toUpperCase())).join('_');
+}

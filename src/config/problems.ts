@@ -1,0 +1,84 @@
+import { VolleyError } from '../core/errors.ts';
+import { countText } from '../core/words.ts';
+
+/** One thing that is wrong with the configuration. */
+export interface Problem {
+  /** What is wrong and what is valid, as a sentence. */
+  readonly text: string;
+  /** The key as it is written in the file, with its tables; undefined for the file as a whole. */
+  readonly key: string | undefined;
+  /** The environment variable that says it, if the file does not. */
+  readonly variable: string | undefined;
+  /** The place in the file, where it has one. */
+  readonly place: Place | undefined;
+}
+
+/** A stretch of one line; line and column count from 1. */
+export interface Place {
+  readonly line: number;
+  readonly column: number;
+  readonly length: number;
+}
+
+/** How many problems are shown; who has more has another file before them. */
+const MOST_SHOWN = 20;
+const LONGEST_LINE = 120;
+
+/** The error that shows all problems: for each the place, what is wrong, and the line itself. */
+export function configError(
+  problems: readonly Problem[],
+  file: string | undefined,
+  source: string,
+  cause?: unknown,
+): VolleyError {
+  const lines = source.split(/\r?\n/);
+  const shown = inOrder(problems).slice(0, MOST_SHOWN);
+  const blocks = shown.map((problem) => blockOf(problem, file, lines));
+  if (problems.length > shown.length) blocks.push(`… and ${problems.length - shown.length} more.`);
+  return new VolleyError(
+    'INVALID_CONFIG',
+    `The configuration is not valid (${countText(problems.length, 'problem')}):\n\n${blocks.join('\n\n')}`,
+    {
+      file,
+      problems: shown.map(({ text, key, variable, place }) => ({
+        text,
+        key,
+        variable,
+        line: place?.line,
+        column: place?.column,
+      })),
+    },
+    { cause },
+  );
+}
+
+/** As they stand in the file, then those of variables by name. */
+function inOrder(problems: readonly Problem[]): Problem[] {
+  return [...problems].sort((a, b) => {
+    const [first, second] = [a.variable ?? '', b.variable ?? ''];
+    if (first !== second) return first < second ? -1 : 1;
+    const lines = (a.place?.line ?? 0) - (b.place?.line ?? 0);
+    return lines || (a.place?.column ?? 0) - (b.place?.column ?? 0);
+  });
+}
+
+function blockOf({ text, variable, place }: Problem, file: string | undefined, lines: string[]): string {
+  if (variable !== undefined) return `${variable}: ${text}`;
+  if (place === undefined) return file === undefined ? text : `${file}: ${text}`;
+  return `${file}:${place.line}:${place.column}: ${text}\n${excerpt(place, lines[place.line - 1] ?? '')}`;
+}
+
+/** The line with carets below what is meant, cut around it where the line is long. */
+function excerpt({ line, column, length }: Place, text: string): string {
+  const from = column - 1 < LONGEST_LINE - 20 ? 0 : column - 1 - 40;
+  const part = text.slice(from, from + LONGEST_LINE).replaceAll('\t', ' ');
+  const before = from > 0 ? '…' : '';
+  const after = from + LONGEST_LINE < text.length ? '…' : '';
+  const start = column - 1 - from;
+  const carets = '^'.repeat(Math.max(1, Math.min(length, part.length - start)));
+  const margin = `  ${line} | `;
+  return [
+    `${margin}${before}${part}${after}`,
+    `${' '.repeat(margin.length - 2)}| ${' '.repeat(before.length + start)}${carets}`,
+  ].join('\n');
+}

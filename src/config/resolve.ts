@@ -1,0 +1,84 @@
+import { resolve } from 'node:path';
+import type { SharedLimits } from '../core/catalog.ts';
+import type { VolleyConfig } from './config.ts';
+import type { Settings } from './schema.ts';
+
+/** From the words of the file to those of the rest of Volley. */
+export function toConfig(settings: Settings, folder: string): VolleyConfig {
+  const { engine, limits, defaults, tools, processes, secrets } = settings;
+  const { files, http_request: http, shell } = tools;
+  const [program, ...programArguments] = shell.program;
+  return {
+    folder: resolve(folder),
+    engine: {
+      ageingMs: engine.ageing_ms,
+      reserveAfterMs: engine.reserve_after_ms,
+      graceMs: engine.grace_ms,
+      retainSettled: engine.retain_settled,
+      eventLogSize: engine.event_log_size,
+    },
+    limits: {
+      maxConcurrency: limits.max_concurrency,
+      resources: {
+        cpu: limits.cpu,
+        memoryMb: limits.memory_mb,
+        ioOperations: limits.io_operations,
+        networkOperations: limits.network_operations,
+      },
+      tools: toSharedLimits(limits.tools),
+      groups: toSharedLimits(limits.groups),
+    },
+    defaults: {
+      priority: defaults.priority,
+      timeoutMs: defaults.timeout_ms,
+      retry: {
+        maxRetries: defaults.retry.max_retries,
+        delayMs: defaults.retry.delay_ms,
+        factor: defaults.retry.factor,
+        maxDelayMs: defaults.retry.max_delay_ms,
+        jitter: defaults.retry.jitter,
+      },
+    },
+    tools: {
+      allow: tools.allow,
+      deny: tools.deny,
+      modules: tools.modules,
+      roots: [...new Set(tools.roots.map((root) => resolve(folder, root)))],
+    },
+    files: { maxBytes: files.max_bytes, maxEntries: files.max_entries },
+    http: {
+      enabled: http.enabled,
+      allowPrivate: http.allow_private,
+      allowHosts: http.allow_hosts,
+      maxBytes: http.max_bytes,
+      maxRedirects: http.max_redirects,
+      timeoutMs: http.timeout_ms,
+    },
+    shell: { enabled: shell.enabled, shell: [program!, ...programArguments], env: shell.env },
+    threads: { max: settings.threads.max },
+    processes: {
+      sandbox: processes.sandbox,
+      limits: {
+        memoryMb: processes.memory_mb,
+        cpuMs: processes.cpu_ms,
+        openFiles: processes.open_files,
+        processes: processes.processes,
+        outputBytes: processes.output_bytes,
+        resultBytes: processes.result_bytes,
+      },
+    },
+    secrets: { names: secrets.names, maxTextLength: secrets.max_text_length },
+  };
+}
+
+function toSharedLimits(byName: Settings['limits']['tools']): Record<string, SharedLimits> {
+  return Object.fromEntries(
+    Object.entries(byName).map(([name, { max_concurrency: maxConcurrency, rate }]) => [
+      name,
+      {
+        ...(maxConcurrency !== undefined && { maxConcurrency }),
+        ...(rate !== undefined && { rate: { count: rate.count, perMs: rate.per_ms } }),
+      },
+    ]),
+  );
+}

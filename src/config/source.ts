@@ -1,0 +1,61 @@
+import { readFile } from 'node:fs/promises';
+import { parse, TomlError } from 'smol-toml';
+import type { TomlTable } from './environment.ts';
+import { configError, type Problem } from './problems.ts';
+
+/** A configuration is written by hand; what is larger was named by mistake. */
+const MAX_BYTES = 1_048_576;
+
+/** The text of the file, without a byte order mark. */
+export async function readSource(file: string): Promise<string> {
+  let bytes: Buffer;
+  try {
+    bytes = await readFile(file);
+  } catch (error) {
+    throw configError([wholeFile(readingProblem(error))], file, '', error);
+  }
+  if (bytes.length > MAX_BYTES) throw configError([wholeFile('the file is larger than 1 MB.')], file, '');
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (error) {
+    throw configError([wholeFile('the file is not valid UTF-8: save it in that encoding.')], file, '', error);
+  }
+}
+
+/** What the text says, or what is wrong with its syntax. */
+export function parseSource(text: string): { data: TomlTable } | { problem: Problem } {
+  try {
+    return { data: parse(text) };
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error;
+    const [what] = error.message.replace(/^Invalid TOML document: /, '').split('\n');
+    const { line, column } = error;
+    return {
+      problem: {
+        text: `this is not valid TOML: ${what}.`,
+        key: undefined,
+        variable: undefined,
+        place: { line, column, length: 1 },
+      },
+    };
+  }
+}
+
+function readingProblem(error: unknown): string {
+  switch ((error as NodeJS.ErrnoException).code) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+      return 'the file does not exist.';
+    case 'EISDIR':
+      return 'this is a folder, not a file.';
+    case 'EACCES':
+    case 'EPERM':
+      return 'the file may not be read by this user.';
+    default:
+      return `the file cannot be read: ${(error as Error).message}.`;
+  }
+}
+
+function wholeFile(text: string): Problem {
+  return { text, key: undefined, variable: undefined, place: undefined };
+}

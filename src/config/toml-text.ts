@@ -1,0 +1,35 @@
+const LONGEST = 80;
+
+/** A number as people write it in TOML: `300_000`. */
+export function numberText(value: number): string {
+  if (value === Number.POSITIVE_INFINITY) return 'inf';
+  if (value === Number.NEGATIVE_INFINITY) return '-inf';
+  if (Number.isNaN(value)) return 'nan';
+  if (!Number.isInteger(value) || Math.abs(value) < 10_000) return String(value);
+  return String(value).replace(/\B(?=(\d{3})+$)/g, '_');
+}
+
+/** A value as it stands in TOML, shortened where it is long. */
+export function valueText(value: unknown): string {
+  if (typeof value === 'number') return numberText(value);
+  if (value instanceof Date) return 'a date';
+  if (Array.isArray(value)) return shortened(`[${value.map(valueText).join(', ')}]`);
+  if (typeof value === 'object' && value !== null) return 'a table';
+  return typeof value === 'string' ? shortened(JSON.stringify(value)) : String(value);
+}
+
+/** A key with its tables: `limits.tools."my tool".rate`, `tools.roots[0]`. */
+export function pathText(path: readonly PropertyKey[]): string {
+  return path
+    .map((part, index) => {
+      if (typeof part === 'number') return `[${part}]`;
+      const name = String(part);
+      const text = /^[\w-]+$/.test(name) ? name : shortened(JSON.stringify(name));
+      return index === 0 ? text : `.${text}`;
+    })
+    .join('');
+}
+
+function shortened(text: string): string {
+  return text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}…`;
+}

@@ -1,0 +1,189 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { defaultConfig } from '../../src/config/default-config.ts';
+import { findConfig, loadConfig } from '../../src/config/load.ts';
+import { codeOf, rejectionOf } from '../engine/support/errors.ts';
+import { folderWith } from './support/folder.ts';
+
+describe('the file', () => {
+  it('is found in the working directory and in every folder above, the nearest first', () => {
+    const folder = folderWith({ 'volley.toml': '', 'a/b/volley.toml': '', 'a/b/c/d/x.txt': '' });
+    expect(findConfig(folder)).toBe(join(folder, 'volley.toml'));
+    expect(findConfig(join(folder, 'a'))).toBe(join(folder, 'volley.toml'));
+    expect(findConfig(join(folder, 'a/b/c/d'))).toBe(join(folder, 'a/b/volley.toml'));
+  });
+
+  it('is not a folder of that name', () => {
+    const folder = folderWith({ 'volley.toml': '', 'a/volley.toml/x.txt': '' });
+    expect(findConfig(join(folder, 'a'))).toBe(join(folder, 'volley.toml'));
+  });
+
+  it('need not exist', async () => {
+    const folder = folderWith();
+    expect(await loadConfig({ cwd: folder, env: {} })).toMatchObject({
+      config: defaultConfig(folder),
+      file: undefined,
+    });
+  });
+
+  it('must exist where it is named', async () => {
+    const folder = folderWith();
+    const error = await rejectionOf(loadConfig({ cwd: folder, file: 'my.toml', env: {} }));
+    expect(codeOf(error)).toBe('INVALID_CONFIG');
+    expect((error as Error).message).toContain(`${join(folder, 'my.toml')}: the file does not exist.`);
+  });
+
+  it('may have another name and place, from the working directory', async () => {
+    const folder = folderWith({ 'etc/my.toml': '[limits]\nmax_concurrency = 3' });
+    const { config, file } = await loadConfig({ cwd: folder, file: 'etc/my.toml', env: {} });
+    expect(file).toBe(join(folder, 'etc/my.toml'));
+    expect(config.limits.maxConcurrency).toBe(3);
+    expect(config.folder).toBe(join(folder, 'etc'));
+  });
+
+  it.each([
+    ['a folder', 'folder', 'this is a folder, not a file.'],
+    ['not UTF-8', 'latin.toml', 'the file is not valid UTF-8'],
+    ['too large', 'large.toml', 'the file is larger than 1 MB.'],
+  ])('is refused where it is %s', async (_, file, problem) => {
+    const folder = folderWith({ 'large.toml': `# ${'x'.repeat(2 ** 20)}` });
+    mkdirSync(join(folder, 'folder'));
+    writeFileSync(join(folder, 'latin.toml'), Buffer.from([0x23, 0xe4, 0xff]));
+    const error = await rejectionOf(loadConfig({ cwd: folder, file, env: {} }));
+    expect((error as Error).message).toContain(problem);
+  });
+
+  it('may begin with a byte order mark and have lines that end as on Windows', async () => {
+    const folder = folderWith({ 'volley.toml': '\uFEFF[threads]\r\nmax = 7\r\n' });
+    expect((await loadConfig({ cwd: folder, env: {} })).config.threads.max).toBe(7);
+  });
+});
+
+describe('what is loaded', () => {
+  it('is everything that the file says, in the words of the rest of Volley', async () => {
+    const folder = folderWith({ 'data/x.txt': '', 'volley.toml': EVERYTHING });
+    const { config } = await loadConfig({ cwd: folder, env: {} });
+    expect(config).toEqual({
+      folder,
+      engine: { ageingMs: 1, reserveAfterMs: 2, graceMs: 3, retainSettled: 4, eventLogSize: 16 },
+      limits: {
+        maxConcurrency: 5,
+        resources: { cpu: 1.5, memoryMb: 6, ioOperations: 7, networkOperations: 8 },
+        tools: {
+          'fetch.page': { maxConcurrency: 2, rate: { count: 3, perMs: 4 } },
+          plain: {},
+        },
+        groups: { 'my group': { rate: { count: 1, perMs: 9 } } },
+      },
+      defaults: {
+        priority: 'background',
+        timeoutMs: 10,
+        retry: { maxRetries: 1, delayMs: 2, factor: 3, maxDelayMs: 4, jitter: 0 },
+      },
+      tools: {
+        allow: ['a*'],
+        deny: ['b?'],
+        modules: ['./t/*.mjs'],
+        roots: [join(folder, 'data'), folder],
+      },
+      files: { maxBytes: 1, maxEntries: 2 },
+      http: {
+        enabled: true,
+        allowPrivate: true,
+        allowHosts: ['*.x.org'],
+        maxBytes: 3,
+        maxRedirects: 0,
+        timeoutMs: 4,
+      },
+      shell: { enabled: true, shell: ['/bin/bash', '-e', '-c'], env: ['A'] },
+      threads: { max: 2 },
+      processes: {
+        sandbox: 'off',
+        limits: {
+          memoryMb: 16,
+          cpuMs: 1,
+          openFiles: 17,
+          processes: 2,
+          outputBytes: 3,
+          resultBytes: 4,
+        },
+      },
+      secrets: { names: ['MY_*'], maxTextLength: 99 },
+    });
+  });
+
+  it('keeps the defaults of what a section does not mention', async () => {
+    const folder = folderWith({ 'volley.toml': '[limits]\ncpu = 1\n[tools.shell]\nenabled = true' });
+    const { config } = await loadConfig({ cwd: folder, env: {} });
+    const defaults = defaultConfig(folder);
+    expect(config).toEqual({
+      ...defaults,
+      limits: { ...defaults.limits, resources: { ...defaults.limits.resources, cpu: 1 } },
+      shell: { ...defaults.shell, enabled: true },
+    });
+  });
+
+  it('takes a name such as __proto__ for what it is', async () => {
+    const folder = folderWith({ 'volley.toml': '[limits.groups.__proto__]\nmax_concurrency = 2' });
+    const { config } = await loadConfig({ cwd: folder, env: {} });
+    expect(Object.getPrototypeOf(config.limits.groups)).toBe(Object.prototype);
+    expect({}).not.toHaveProperty('max_concurrency');
+  });
+});
+
+const EVERYTHING = `
+[engine]
+ageing_ms = 1
+reserve_after_ms = 2
+grace_ms = 3
+retain_settled = 4
+event_log_size = 16
+[limits]
+max_concurrency = 5
+cpu = 1.5
+memory_mb = 6
+io_operations = 7
+network_operations = 8
+[limits.tools]
+"fetch.page" = { max_concurrency = 2, rate = { count = 3, per_ms = 4 } }
+plain = {}
+[limits.groups."my group".rate]
+count = 1
+per_ms = 9
+[defaults]
+priority = "background"
+timeout_ms = 10
+retry = { max_retries = 1, delay_ms = 2, factor = 3, max_delay_ms = 4, jitter = 0 }
+[tools]
+allow = ["a*"]
+deny = ["b?"]
+modules = ["./t/*.mjs"]
+roots = ["data", ".", "./data"]
+files.max_bytes = 1
+files.max_entries = 2
+[tools.http_request]
+enabled = true
+allow_private = true
+allow_hosts = ["*.x.org"]
+max_bytes = 3
+max_redirects = 0
+timeout_ms = 4
+[tools.shell]
+enabled = true
+program = ["/bin/bash", "-e", "-c"]
+env = ["A"]
+[threads]
+max = 2
+[processes]
+sandbox = "off"
+memory_mb = 16
+cpu_ms = 1
+open_files = 17
+processes = 2
+output_bytes = 3
+result_bytes = 4
+[secrets]
+names = ["MY_*"]
+max_text_length = 99
+`;
