@@ -1,0 +1,68 @@
+import type { CallResult, ToolCall } from '../call.ts';
+import { listOf } from './arguments.ts';
+import { type ToolNames, toolNames } from './names.ts';
+import { type ListedTool, type ObjectSchema, objectSchema } from './schemas.ts';
+import { shownResult } from './text.ts';
+
+/** The block with which Claude calls a tool. */
+export interface AnthropicToolUse {
+  readonly type: 'tool_use';
+  readonly id: string;
+  readonly name: string;
+  readonly input: unknown;
+}
+
+/** A message of the Messages API, as far as it is read. */
+export interface AnthropicMessage {
+  readonly content: string | readonly (AnthropicToolUse | { readonly type: string })[];
+}
+
+/** The block with which a call is answered; all of one message's go into one user message. */
+export interface AnthropicToolResult {
+  type: 'tool_result';
+  tool_use_id: string;
+  content: string;
+  is_error?: true;
+}
+
+/** A tool in the list of a request. */
+export interface AnthropicTool {
+  name: string;
+  description?: string;
+  input_schema: ObjectSchema;
+}
+
+/** The tools of a request. Give the same names to {@link anthropicCalls}. */
+export function anthropicTools(tools: readonly ListedTool[], names = toolNames(tools)): AnthropicTool[] {
+  return tools.map((tool) => ({
+    name: names.toProvider(tool.name),
+    ...(tool.description !== '' && { description: tool.description }),
+    input_schema: objectSchema(tool),
+  }));
+}
+
+/** The calls of a message, in their order. What Anthropic's servers run themselves is none. */
+export function anthropicCalls(message: AnthropicMessage, names?: ToolNames): ToolCall[] {
+  const content = message?.content;
+  if (typeof content === 'string') return [];
+  return listOf(content, 'a message of the Messages API')
+    .filter((block): block is AnthropicToolUse => block?.type === 'tool_use')
+    .map(({ id, name, input }) => ({
+      id,
+      name: names?.fromProvider(name) ?? name,
+      arguments: input ?? {},
+    }));
+}
+
+/** The answers to calls, in the order of the results. */
+export function anthropicResults(results: readonly CallResult[]): AnthropicToolResult[] {
+  return results.map((result) => {
+    const { text, isError } = shownResult(result);
+    return {
+      type: 'tool_result',
+      tool_use_id: result.id,
+      content: text,
+      ...(isError && { is_error: true }),
+    };
+  });
+}

@@ -1,0 +1,70 @@
+import { VolleyError } from '../../core/errors.ts';
+import { show } from '../../core/numbers.ts';
+import type { ToolDescription } from '../../tools/registry.ts';
+import type { CallResult, ToolCall } from '../call.ts';
+import { type ObjectSchema, objectSchema } from './schemas.ts';
+import { type JsonValue, shownResult } from './text.ts';
+
+/** A request `tools/call` of the Model Context Protocol, as far as it is read. */
+export interface McpCallRequest {
+  readonly params: {
+    readonly name: string;
+    readonly arguments?: { readonly [name: string]: unknown } | undefined;
+  };
+}
+
+/** The result of a request `tools/call`. An alias, because the SDK wants further fields to be possible. */
+export type McpCallResult = {
+  content: { type: 'text'; text: string }[];
+  /** The value once more, where it is an object. */
+  structuredContent?: { [key: string]: JsonValue };
+  isError?: true;
+};
+
+/** A tool in the answer to `tools/list`. */
+export interface McpTool {
+  name: string;
+  description?: string;
+  inputSchema: ObjectSchema;
+  outputSchema?: ObjectSchema;
+  annotations: { readOnlyHint: boolean; idempotentHint: boolean };
+}
+
+/** The answer to `tools/list`. The protocol takes the names of tools as they are. */
+export function mcpTools(tools: readonly ToolDescription[]): McpTool[] {
+  return tools.map((tool) => ({
+    name: tool.name,
+    ...(tool.description !== '' && { description: tool.description }),
+    inputSchema: objectSchema(tool),
+    // Whoever promises a schema must always answer with an object.
+    ...(isObjectSchema(tool.outputSchema) && { outputSchema: tool.outputSchema }),
+    annotations: { readOnlyHint: tool.readOnly, idempotentHint: tool.idempotent },
+  }));
+}
+
+/** The call of a request. Its id is the caller's to choose: the protocol's own are numbers that come again. */
+export function mcpCall(request: McpCallRequest, id?: string): ToolCall {
+  const params = request?.params;
+  if (typeof params?.name !== 'string') {
+    throw new VolleyError(
+      'INVALID_CALL',
+      `This is not a request tools/call: params.name must be a text, but it is ${show(params?.name)}.`,
+    );
+  }
+  return { ...(id !== undefined && { id }), name: params.name, arguments: params.arguments ?? {} };
+}
+
+/** The answer to a call. */
+export function mcpResult(result: CallResult): McpCallResult {
+  const shown = shownResult(result);
+  const content = [{ type: 'text' as const, text: shown.text }];
+  if (shown.isError) return { content, isError: true };
+  const { value } = shown;
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject ? { content, structuredContent: value } : { content };
+}
+
+function isObjectSchema(schema: ToolDescription['outputSchema']): schema is ObjectSchema {
+  const { type } = schema ?? {};
+  return type === 'object';
+}

@@ -1,0 +1,64 @@
+import type { CallResult, ToolCall } from '../call.ts';
+import { listOf, parsedArguments } from './arguments.ts';
+import { type ToolNames, toolNames } from './names.ts';
+import { type ListedTool, type ObjectSchema, objectSchema } from './schemas.ts';
+import { shownResult } from './text.ts';
+
+/** One entry of `tool_calls`. */
+export interface OpenAIChatToolCall {
+  readonly type: 'function';
+  readonly id: string;
+  readonly function: { readonly name: string; readonly arguments: string };
+}
+
+/** A message of the Chat Completions API, as far as it is read. */
+export interface OpenAIChatMessage {
+  readonly tool_calls?: readonly (OpenAIChatToolCall | { readonly type: string })[] | null;
+}
+
+/** The message with which a call is answered. */
+export interface OpenAIChatToolMessage {
+  role: 'tool';
+  tool_call_id: string;
+  content: string;
+}
+
+/** A tool in the list of a request. */
+export interface OpenAIChatTool {
+  type: 'function';
+  function: { name: string; description?: string; parameters: ObjectSchema };
+}
+
+/** The tools of a request. Give the same names to {@link openaiChatCalls}. */
+export function openaiChatTools(tools: readonly ListedTool[], names = toolNames(tools)): OpenAIChatTool[] {
+  return tools.map((tool) => ({
+    type: 'function',
+    function: {
+      name: names.toProvider(tool.name),
+      ...(tool.description !== '' && { description: tool.description }),
+      parameters: objectSchema(tool),
+    },
+  }));
+}
+
+/** The calls of functions in a message, in their order. One with broken arguments is among them and will fail alone. */
+export function openaiChatCalls(message: OpenAIChatMessage, names?: ToolNames): ToolCall[] {
+  // A message without calls has none of the list, so it is the message that must be there.
+  const calls = message && (message.tool_calls ?? []);
+  return listOf(calls, 'a message of the Chat Completions API')
+    .filter((call): call is OpenAIChatToolCall => call?.type === 'function')
+    .map(({ id, function: { name, arguments: text } }) => ({
+      id,
+      name: names?.fromProvider(name) ?? name,
+      ...parsedArguments(text),
+    }));
+}
+
+/** The answers to calls, in the order of the results; a failure is told in words. */
+export function openaiChatResults(results: readonly CallResult[]): OpenAIChatToolMessage[] {
+  return results.map((result) => ({
+    role: 'tool',
+    tool_call_id: result.id,
+    content: shownResult(result).text,
+  }));
+}

@@ -1,0 +1,72 @@
+import type { CallResult, ToolCall } from '../call.ts';
+import { listOf } from './arguments.ts';
+import type { ToolNames } from './names.ts';
+import { type JsonValue, shownResult } from './text.ts';
+
+/** A part with which a model calls a tool: of a message, or of the `toolCalls` of `generateText`. */
+export interface VercelToolCall {
+  readonly type: 'tool-call';
+  readonly toolCallId: string;
+  readonly toolName: string;
+  readonly input: unknown;
+  readonly providerExecuted?: boolean | undefined;
+  /** Set where the SDK could not read the arguments, with an error that says why. */
+  readonly invalid?: boolean | undefined;
+  readonly error?: unknown;
+}
+
+type Part = VercelToolCall | { readonly type: string };
+
+/** An assistant message of the AI SDK, or parts of one. */
+export type VercelMessage = readonly Part[] | { readonly content: string | readonly Part[] };
+
+/** The part with which a call is answered; the parts are the content of a message of the role `tool`. */
+export interface VercelToolResult {
+  type: 'tool-result';
+  toolCallId: string;
+  toolName: string;
+  output:
+    | { type: 'text'; value: string }
+    | { type: 'json'; value: JsonValue }
+    | { type: 'error-text'; value: string };
+}
+
+/** The calls of a message, in their order, without those that the provider ran itself. */
+export function vercelCalls(message: VercelMessage, names?: ToolNames): ToolCall[] {
+  const content = isList(message) ? message : message?.content;
+  if (typeof content === 'string') return [];
+  return listOf<Part>(content, 'a message of the AI SDK')
+    .filter((part): part is VercelToolCall => part?.type === 'tool-call')
+    .filter((part) => part.providerExecuted !== true)
+    .map((part) => ({
+      id: part.toolCallId,
+      name: names?.fromProvider(part.toolName) ?? part.toolName,
+      ...argumentsOf(part),
+    }));
+}
+
+/** The answers to calls, in the order of the results. */
+export function vercelResults(results: readonly CallResult[], names?: ToolNames): VercelToolResult[] {
+  return results.map((result) => ({
+    type: 'tool-result',
+    toolCallId: result.id,
+    toolName: names?.toProvider(result.name) ?? result.name,
+    output: outputOf(result),
+  }));
+}
+
+function isList(message: VercelMessage): message is readonly Part[] {
+  return Array.isArray(message);
+}
+
+function argumentsOf({ input, invalid, error }: VercelToolCall): Pick<ToolCall, 'arguments' | 'invalid'> {
+  if (invalid !== true) return { arguments: input ?? {} };
+  return { invalid: error instanceof Error ? error.message : String(error ?? 'the AI SDK refused them') };
+}
+
+function outputOf(result: CallResult): VercelToolResult['output'] {
+  const shown = shownResult(result);
+  if (shown.isError) return { type: 'error-text', value: shown.text };
+  const { value } = shown;
+  return typeof value === 'string' ? { type: 'text', value } : { type: 'json', value };
+}

@@ -1,0 +1,49 @@
+import type { CodeFacts } from './facts.ts';
+import type { Grammar } from './grammar.ts';
+import { Lines } from './lines.ts';
+import { Walk } from './walk.ts';
+
+/** How many steps of the parser are made between two pauses. */
+const STRIDE = 16;
+/** The share of the work that parsing is; walking the tree is the rest. */
+const PARSING = 0.9;
+
+/**
+ * Finds out what can be told of a source file. It yields the share that is done, every millisecond or so, for a caller
+ * who does not want to wait for all of it at once; see `inSlices`. Of each list the first `limit` entries are kept.
+ */
+export function* analyse(source: string, grammar: Grammar, limit: number): Generator<number, CodeFacts> {
+  const lines = yield* withShare(Lines.of(source), 0);
+  const parse = grammar.parser.startParse(source);
+  let tree = parse.advance();
+  for (let steps = 1; tree === null; steps++) {
+    if (steps % STRIDE === 0) yield (PARSING * parse.parsedPos) / source.length;
+    tree = parse.advance();
+  }
+  yield PARSING;
+  const walk = new Walk(grammar, source, lines, limit);
+  yield* withShare(walk.over(tree), PARSING);
+  const counts = yield* withShare(lines.count(source, walk.comments), PARSING);
+  const { functions, classes, imports, syntaxErrors, topLevelDecisions, longest } = walk;
+  const { totalComplexity, maxComplexity } = walk;
+  return {
+    language: grammar.language,
+    lines: counts,
+    functions,
+    classes,
+    imports,
+    syntaxErrors,
+    totalComplexity,
+    maxComplexity,
+    topLevelDecisions,
+    longest,
+  };
+}
+
+function* withShare<T>(steps: Generator<void, T>, share: number): Generator<number, T> {
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+    yield share;
+  }
+}

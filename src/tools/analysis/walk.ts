@@ -1,0 +1,184 @@
+import type { SyntaxNode, Tree, TreeCursor } from '@lezer/common';
+import type { Bounded, ClassFacts, FunctionFacts, ImportFacts } from './facts.ts';
+import type { Grammar } from './grammar.ts';
+import { isSpace, type Lines } from './lines.ts';
+import { NAMELESS, nameOf } from './names.ts';
+
+/** How many nodes are visited between two pauses. */
+const STRIDE = 512;
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** A function or class that the walk is inside of. */
+type Scope = { readonly depth: number } & (
+  | { readonly kind: 'function'; readonly facts: Mutable<FunctionFacts> }
+  | { readonly kind: 'class'; readonly facts: Mutable<ClassFacts> }
+);
+
+/** A list of which only the first `limit` are kept. */
+class Collected<T> implements Bounded<T> {
+  count = 0;
+  readonly first: T[] = [];
+
+  constructor(private readonly limit: number) {}
+
+  add(item: T): void {
+    this.count++;
+    if (this.first.length < this.limit) this.first.push(item);
+  }
+}
+
+/** One walk over a tree, without recursion: how deep it is nested is the author's choice, not ours. */
+export class Walk {
+  readonly functions: Collected<FunctionFacts>;
+  readonly classes: Collected<ClassFacts>;
+  readonly imports: Collected<ImportFacts>;
+  readonly syntaxErrors: Collected<number>;
+  /** Pairs of positions, in order; docstrings are among them. */
+  readonly comments: number[] = [];
+  totalComplexity = 0;
+  maxComplexity = 0;
+  topLevelDecisions = 0;
+  longest: FunctionFacts | undefined;
+
+  private readonly scopes: Scope[] = [];
+  /** The function in which decisions count. */
+  private readonly functionStack: Mutable<FunctionFacts>[] = [];
+  private lastErrorLine = 0;
+  /** Where the last docstring ends: unlike a comment it can be the end of a function. */
+  private documentationEnd = -1;
+
+  constructor(
+    private readonly grammar: Grammar,
+    private readonly source: string,
+    private readonly lines: Lines,
+    limit: number,
+  ) {
+    this.functions = new Collected(limit);
+    this.classes = new Collected(limit);
+    this.imports = new Collected(limit);
+    this.syntaxErrors = new Collected(limit);
+  }
+
+  /** Yields between strides. */
+  *over(tree: Tree): Generator<void, void> {
+    const cursor = tree.cursor();
+    let depth = 0;
+    for (let visited = 1; ; visited++) {
+      if (visited % STRIDE === 0) yield;
+      this.enter(cursor, depth);
+      if (cursor.firstChild()) {
+        depth++;
+        continue;
+      }
+      for (;;) {
+        if (this.scopes.at(-1)?.depth === depth) this.leave(cursor.to);
+        if (cursor.nextSibling()) break;
+        if (!cursor.parent()) return;
+        depth--;
+      }
+    }
+  }
+
+  private enter(cursor: TreeCursor, depth: number): void {
+    const { grammar } = this;
+    const { name } = cursor;
+    if (cursor.type.isError) this.addError(cursor.node);
+    else if (grammar.comments.has(name)) this.comments.push(cursor.from, cursor.to);
+    else if (grammar.isDocumentation(cursor)) {
+      this.comments.push(cursor.from, cursor.to);
+      this.documentationEnd = cursor.to;
+    } else if (grammar.isDecision(cursor, this.source)) this.addDecision();
+    else if (grammar.functions.has(name)) {
+      if (this.hasBody(cursor)) this.enterFunction(cursor.node, depth);
+    } else if (grammar.classes.has(name)) this.enterClass(cursor.node, depth);
+    else if (grammar.imports.has(name)) this.addImports(cursor.node);
+  }
+
+  private hasBody(cursor: TreeCursor): boolean {
+    return (
+      this.grammar.expressionFunctions.has(cursor.name) || cursor.node.getChild(this.grammar.body) !== null
+    );
+  }
+
+  private enterFunction(node: SyntaxNode, depth: number): void {
+    const facts = { ...this.heading(node), complexity: 1, parameters: this.parametersOf(node) };
+    const home = this.scopes.at(-1);
+    if (home?.kind === 'class' && facts.name !== NAMELESS) home.facts.methods++;
+    this.functions.add(facts);
+    this.functionStack.push(facts);
+    this.scopes.push({ depth, kind: 'function', facts });
+  }
+
+  private enterClass(node: SyntaxNode, depth: number): void {
+    const facts = { ...this.heading(node), methods: 0 };
+    this.classes.add(facts);
+    this.scopes.push({ depth, kind: 'class', facts });
+  }
+
+  private heading(node: SyntaxNode): { name: string; line: number; endLine: number } {
+    const home = this.scopes.at(-1);
+    const ownName = nameOf(node, this.grammar, this.source);
+    const isMember = home?.kind === 'class' && ownName !== NAMELESS;
+    let head = node.firstChild;
+    while (head !== null && this.grammar.decorators.has(head.name)) head = head.nextSibling;
+    const line = this.lines.at(head?.from ?? node.from);
+    return { name: isMember ? `${home.facts.name}.${ownName}` : ownName, line, endLine: line };
+  }
+
+  private leave(to: number): void {
+    const { kind, facts } = this.scopes.pop()!;
+    facts.endLine = this.lines.at(this.endOfCode(to) - 1);
+    if (kind === 'class') return;
+    this.functionStack.pop();
+    this.totalComplexity += facts.complexity;
+    this.maxComplexity = Math.max(this.maxComplexity, facts.complexity);
+    const { longest } = this;
+    // Of two within each other the inner one ends first, so the line decides between equals.
+    const more = longest === undefined ? 1 : facts.endLine - facts.line - (longest.endLine - longest.line);
+    if (more > 0 || (more === 0 && facts.line < longest!.line)) this.longest = facts;
+  }
+
+  /** The body of a Python function may hold what follows it: white space and comments. */
+  private endOfCode(to: number): number {
+    for (let last = this.comments.length - 1; ; last -= 2) {
+      while (to > 0 && isSpace(this.source.charCodeAt(to - 1))) to--;
+      if (this.comments[last] !== to || to === this.documentationEnd) return to;
+      to = this.comments[last - 1]!;
+    }
+  }
+
+  private parametersOf(node: SyntaxNode): number {
+    let count = 0;
+    let isNext = true;
+    for (let child = node.getChild('ParamList')?.firstChild; child; child = child.nextSibling) {
+      if (child.name === ',') isNext = true;
+      else if (isNext && this.grammar.parameters.has(child.name)) {
+        count++;
+        isNext = false;
+      }
+    }
+    return count;
+  }
+
+  private addDecision(): void {
+    const home = this.functionStack.at(-1);
+    if (home === undefined) this.topLevelDecisions++;
+    else home.complexity++;
+  }
+
+  private addImports(node: SyntaxNode): void {
+    const modules = this.grammar.importedBy(node, this.source);
+    if (modules.length === 0) return;
+    const line = this.lines.at(node.from);
+    for (const module of modules) this.imports.add({ module, line });
+  }
+
+  private addError(error: SyntaxNode): void {
+    const line = this.lines.at(error.from);
+    // The parser often reports one mistake several times.
+    if (line === this.lastErrorLine || this.grammar.isValidAfterAll(error, this.source)) return;
+    this.lastErrorLine = line;
+    this.syntaxErrors.add(line);
+  }
+}

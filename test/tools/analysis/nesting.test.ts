@@ -1,0 +1,39 @@
+import { describe, expect, test } from 'vitest';
+import { factsOf } from './support/sample.ts';
+
+// The parsers go some thousand levels deep; what lies deeper they report and read less exactly. All that is promised
+// of such a file is that it does no harm.
+describe('deep nesting overflows no stack:', { timeout: 90_000 }, () => {
+  test('100,000 parentheses', () => {
+    const facts = factsOf('a.js', `x = ${'('.repeat(100_000)}a${')'.repeat(100_000)}\nfunction f() {}\n`);
+    expect(facts.lines).toEqual({ total: 2, code: 2, comment: 0, blank: 0 });
+    expect(facts.functions.count).toBe(1);
+  });
+
+  test.each([
+    ['a.js', '{'],
+    ['a.js', '['],
+    ['a.py', '('],
+    ['a.jsx', '<a>'],
+    ['a.js', '`${'],
+    ['a.ts', 'a<'],
+  ])('unclosed, %s: %s', (name, opening) => {
+    expect(factsOf(name, opening.repeat(20_000)).syntaxErrors.first).toEqual([1]);
+  });
+
+  test.each([
+    ['a.js', 'a=>'],
+    ['a.py', 'lambda:'],
+  ])('functions, %s: %s', (name, opening) => {
+    const facts = factsOf(name, `x = ${opening.repeat(20_000)}1`, 10);
+    expect(facts.functions.count).toBeGreaterThan(19_000);
+    expect(facts.totalComplexity).toBe(facts.functions.count);
+  });
+
+  test.each([
+    ['a.js', '&&'],
+    ['a.py', ' and '],
+  ])('operators, %s: %s', (name, operator) => {
+    expect(factsOf(name, `x = a${`${operator}a`.repeat(20_000)}`).topLevelDecisions).toBe(20_000);
+  });
+});
