@@ -1,12 +1,36 @@
 import { defineConfig } from 'vitest/config';
 
+const common = {
+  pool: 'forks',
+  globals: false,
+  testTimeout: 20_000,
+} as const;
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    pool: 'forks',
-    globals: false,
-    testTimeout: 20_000,
+    globalSetup: ['scripts/set-up-tests.ts'],
     passWithNoTests: false,
     reporters: ['default', './scripts/vitest-closing-line.ts'],
+    projects: [
+      {
+        test: {
+          ...common,
+          name: 'behaviour',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/timing/**'],
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        // What is timed runs alone, after everything else.
+        test: {
+          ...common,
+          name: 'timing',
+          include: ['test/timing/**/*.test.ts'],
+          fileParallelism: false,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
   },
 });

@@ -6,7 +6,10 @@ import type { Scenario } from './harness/scenario.ts';
 import { latency } from './latency/scenario.ts';
 import { memory } from './memory/scenario.ts';
 import { noOps } from './no-ops/scenario.ts';
+import { processes } from './processes/scenario.ts';
+import { sandbox } from './sandbox/scenario.ts';
 import { simulation } from './simulation/scenario.ts';
+import { threads } from './threads/scenario.ts';
 
 export const SCENARIOS: readonly Scenario[] = [
   noOps,
@@ -17,6 +20,9 @@ export const SCENARIOS: readonly Scenario[] = [
   memory,
   eventLoop,
   simulation,
+  threads,
+  processes,
+  sandbox,
 ];
 
 export function findScenario(name: string): Scenario {

@@ -1,3 +1,67 @@
+export type { ConfigChange } from './config/change.ts';
+export type {
+  CallDefaults,
+  EngineSettings,
+  LimitSettings,
+  ProcessSettings,
+  SecretSettings,
+  ThreadSettings,
+  ToolSettings,
+  VolleyConfig,
+} from './config/config.ts';
+export { defaultConfig } from './config/default-config.ts';
+export { findConfig, type LoadedConfig, type LoadOptions, loadConfig } from './config/load.ts';
+export { type ConfigWatch, watchConfig } from './config/watch.ts';
+export type { CallError, CallResult, ToolCall } from './coordinator/call.ts';
+export {
+  type CoordinatorOptions,
+  type ExecuteOptions,
+  ParallelToolCoordinator,
+} from './coordinator/coordinator.ts';
+export {
+  type AnthropicMessage,
+  type AnthropicTool,
+  type AnthropicToolResult,
+  type AnthropicToolUse,
+  anthropicCalls,
+  anthropicResults,
+  anthropicTools,
+} from './coordinator/formats/anthropic.ts';
+export {
+  type McpCallRequest,
+  type McpCallResult,
+  type McpTool,
+  mcpCall,
+  mcpResult,
+  mcpTools,
+} from './coordinator/formats/mcp.ts';
+export { type ToolNames, toolNames } from './coordinator/formats/names.ts';
+export {
+  type OpenAIChatMessage,
+  type OpenAIChatTool,
+  type OpenAIChatToolCall,
+  type OpenAIChatToolMessage,
+  openaiChatCalls,
+  openaiChatResults,
+  openaiChatTools,
+} from './coordinator/formats/openai-chat.ts';
+export {
+  type OpenAIFunctionCall,
+  type OpenAIFunctionCallOutput,
+  type OpenAIFunctionTool,
+  type OpenAIResponse,
+  openaiResponsesCalls,
+  openaiResponsesResults,
+  openaiResponsesTools,
+} from './coordinator/formats/openai-responses.ts';
+export {
+  type VercelMessage,
+  type VercelToolCall,
+  type VercelToolResult,
+  vercelCalls,
+  vercelResults,
+} from './coordinator/formats/vercel.ts';
+export { openCoordinator } from './coordinator/open-coordinator.ts';
 export type { SharedLimits } from './core/catalog.ts';
 export type { IoIntensity, ResourceName, ResourceRequirements } from './core/demand.ts';
 export { ERROR_CODES, type ErrorCode, VolleyError } from './core/errors.ts';
@@ -46,3 +110,23 @@ export type { ProgressStream } from './engine/subscription.ts';
 export type { Report, TaskContext, ToolFunction } from './engine/task.ts';
 export { ToolFailure } from './engine/tool-failure.ts';
 export type { MissedUpdates, ProgressUpdate } from './engine/updates.ts';
+export { CONTAINS, type Containment, type Fault } from './runners/containment.ts';
+export type { Diagnosis, Layer, LayerName } from './runners/process/diagnose.ts';
+export { diagnose } from './runners/process/diagnose-system.ts';
+export type {
+  RunLimits,
+  Runner,
+  RunnerCall,
+  RunnerTask,
+  SandboxPolicy,
+  ToolCode,
+  ToolContext,
+  ToolRun,
+} from './runners/runner.ts';
+export type { ParallelAgentTool } from './tools/agent-tool.ts';
+export type { FileSettings, HttpSettings, ShellSettings } from './tools/builtin/environment.ts';
+export { defineTool } from './tools/define-tool.ts';
+export { loadToolModules } from './tools/modules.ts';
+export { type ToolAccess, type ToolDescription, ToolRegistry } from './tools/registry.ts';
+export type { CheckResult, CompiledSchema, JsonSchema, SchemaIssue, ToolSchema } from './tools/schema.ts';
+export type { Isolation, ResourceNeeds, Tool, ToolDefinition, ToolProperties } from './tools/tool.ts';

@@ -1,7 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
 
-const PEERS = ['async', 'effect', 'fastq', 'p-graph', 'p-limit', 'p-map', 'p-queue'];
+const PEERS = [
+  'async',
+  'effect',
+  'fastq',
+  'p-graph',
+  'p-limit',
+  'p-map',
+  'p-queue',
+  'piscina',
+  'tinypool',
+  'workerpool',
+];
 
 /** Where and with what the figures were measured. */
 export function describeMachine(args: readonly string[]): string {

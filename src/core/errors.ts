@@ -4,7 +4,8 @@
  */
 export const ERROR_CODES = {
   DUPLICATE_ID: {
-    meaning: 'The id is already used by another execution of this engine or of the same group.',
+    meaning:
+      'The id is already used by another execution of this engine or of the same group, or by a task of the same batch.',
     remedy: 'Give each execution its own id, or leave the id out and let Volley choose one.',
   },
   INVALID_ID: {
@@ -124,6 +125,11 @@ export const ERROR_CODES = {
     meaning: 'A program could not be started: it does not exist, may not be run, or the system refused.',
     remedy: 'Read the reason in the message; `diagnose()` tells what this system allows.',
   },
+  COMMAND_FAILED: {
+    meaning: 'A command of the shell ended with an exit status other than 0, or was killed.',
+    remedy:
+      'Read its last lines in the message and all of it in `details`; call with `allow_failure: true` to get it as a result.',
+  },
   SANDBOX_UNAVAILABLE: {
     meaning: 'The sandbox is required, but this system does not have all of it.',
     remedy: 'Install what `diagnose()` says is missing, or set `processes.sandbox` to "auto".',
@@ -151,6 +157,62 @@ export const ERROR_CODES = {
   INVALID_MODULE: {
     meaning: 'A module of `tools.modules` cannot be loaded, or exports no tools.',
     remedy: 'Export what defineTool() returns, as the default or by name.',
+  },
+  UNKNOWN_BATCH: {
+    meaning: 'The store has no batch of this name.',
+    remedy: 'Check the name against the list of batches, or add a task to it first.',
+  },
+  UNKNOWN_TASK: {
+    meaning: 'The batch has no task with this id or number; it may have been cleared.',
+    remedy: 'Check the id against the list of tasks.',
+  },
+  TASK_SETTLED: {
+    meaning: 'The task has ended already, so it cannot start or end now.',
+    remedy: 'Open it again with retry, if it shall run once more.',
+  },
+  BATCH_HELD: {
+    meaning: 'Another process runs this batch; the message says which, where and since when.',
+    remedy: 'Wait for its end or stop it there; other batches can be run meanwhile.',
+  },
+  STORE_NEWER: {
+    meaning: 'The store was written by a newer version of Volley, whose form this version does not know.',
+    remedy: 'Update Volley, or use another file as the store.',
+  },
+  STORE_DAMAGED: {
+    meaning: 'The file of the store is damaged, or is no store of Volley; it was left as it is.',
+    remedy: 'Move the file away together with its -wal and -shm, or put a backup in its place.',
+  },
+  STORE_UNAVAILABLE: {
+    meaning:
+      'The store cannot be opened, read or written: no permission, a full disk, a deleted file, a lock that stays.',
+    remedy:
+      'Remove the cause that the message names, then try again; a write that failed left nothing behind.',
+  },
+  STORE_CLOSED: {
+    meaning: 'The store was closed and takes no more calls.',
+    remedy: 'Open it again, or call before close().',
+  },
+  INVALID_REQUEST: {
+    meaning:
+      'A request to batch_executor_tool is not of the form that its action takes; the message says where.',
+    remedy: 'Correct the field that the message names; nothing was done.',
+  },
+  UNKNOWN_ACTION: {
+    meaning: 'batch_executor_tool has no such action.',
+    remedy: 'Use one of the actions that the message lists.',
+  },
+  BATCH_RUNNING: {
+    meaning:
+      'The batch runs in this process at the moment, and what was asked for is possible only when it does not.',
+    remedy: 'Wait for its end, or stop it first.',
+  },
+  INVALID_TASK_FILE: {
+    meaning: 'A file of tasks cannot be read; the message gives file, line, column and what is valid.',
+    remedy: 'Correct that place; nothing was added.',
+  },
+  INVALID_TEMPLATE: {
+    meaning: 'A template gives no tasks: its patterns match no file, or its params are not valid.',
+    remedy: 'Correct what the message names; nothing was added.',
   },
   INTERNAL: {
     meaning: 'Volley broke one of its own rules.',

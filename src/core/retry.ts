@@ -46,10 +46,10 @@ export function retryPolicy(options: RetryOptions | undefined): RetryPolicy {
   const plain = typeof maxRetries === 'number' ? plainPolicies[maxRetries] : undefined;
   if (
     plain !== undefined &&
-    delayMs === undefined &&
-    factor === undefined &&
-    maxDelayMs === undefined &&
-    jitter === undefined
+    (delayMs === undefined || delayMs === plain.delayMs) &&
+    (factor === undefined || factor === plain.factor) &&
+    (maxDelayMs === undefined || maxDelayMs === plain.maxDelayMs) &&
+    (jitter === undefined || jitter === plain.jitter)
   ) {
     return plain;
   }

@@ -16,6 +16,8 @@ export interface TaskContext {
   readonly attempt: number;
   /** Aborted when the attempt shall stop: cancelled, timed out, or the engine gives up on it. */
   readonly signal: AbortSignal;
+  /** Calls back when the attempt shall stop, or at once if so already. It is cheaper than a listener on the signal. */
+  readonly onStop: (callback: (reason: unknown) => void) => void;
   /** Reports the share that is done, from 0 to 1, the current step, or both. Also a sign of life against stalling. */
   readonly report: Report;
   /** Says that the work begins only now: time limits count from here. For functions that hand it to others. */
@@ -51,6 +53,7 @@ export class Task implements TaskContext {
   readonly attempt: number;
   private controller: AbortController | undefined = undefined;
   private stopped: { readonly reason: unknown } | undefined = undefined;
+  private stopCallbacks: ((reason: unknown) => void)[] | undefined = undefined;
   private children: Set<Job> | undefined = undefined;
   private known: Map<string, Outcome> | undefined = undefined;
   /** What was last reported, 0 to 1. */
@@ -85,6 +88,14 @@ export class Task implements TaskContext {
       if (this.stopped !== undefined) this.controller.abort(this.stopped.reason);
     }
     return this.controller.signal;
+  }
+
+  get onStop(): TaskContext['onStop'] {
+    return (callback) => {
+      if (this.stopped !== undefined) callback(this.stopped.reason);
+      else if (this.stopCallbacks === undefined) this.stopCallbacks = [callback];
+      else this.stopCallbacks.push(callback);
+    };
   }
 
   get report(): Report {
@@ -136,6 +147,7 @@ export class Task implements TaskContext {
     this.stopped = { reason };
     this.continue();
     this.controller?.abort(reason);
+    for (const callback of this.stopCallbacks ?? []) callback(reason);
     this.cancelChildren(`its parent ${this.id} was stopped`);
   }
 

@@ -65,6 +65,8 @@ export interface RunnerCall {
 export interface RunnerTask extends ToolContext {
   /** The work begins only now: time limits count from here, not from when the runner was asked. */
   began(): void;
+  /** Calls back when the attempt shall stop. Where it is there, no signal has to be made, which takes its time. */
+  readonly onStop?: (callback: (reason: unknown) => void) => void;
 }
 
 /**

@@ -32,7 +32,7 @@ export async function loadToolModules(patterns: readonly string[], baseFolder: s
 }
 
 /** The same tool, found by path in another thread or process: its text alone would miss the rest of its module. */
-export function fromModule(tool: Tool, url: string, exportName: string): Tool {
+function fromModule(tool: Tool, url: string, exportName: string): Tool {
   const isByPath = tool.code.kind === 'module';
   return tool.isolation === 'inline' || isByPath ? tool : withCode(tool, { kind: 'module', url, exportName });
 }

@@ -18,7 +18,8 @@ function toCheckResult<T>(result: StandardSchemaV1.Result<T>): CheckResult<T> {
     ok: false,
     issues: result.issues.map(({ path = [], message }) => ({
       path: pointerTo(path.map((part) => (typeof part === 'object' ? part.key : part))),
-      rule: message,
+      // zod begins with it, and the text around says the same.
+      rule: message.replace(/^Invalid input: /, ''),
     })),
   };
 }

@@ -19,7 +19,7 @@ describe('a TypeScript block of the docs', () => {
   );
 });
 
-describe('an example of the docs', () => {
+describe.concurrent('an example of the docs', () => {
   it.each(exampleFiles())('runs to its end and prints what the docs say: %s', async (file) => {
     const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', file], { cwd: ROOT });
     for (const { options, text } of printed)

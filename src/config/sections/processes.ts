@@ -31,7 +31,7 @@ export const processesSection = table(
       max: 1_048_576,
     }),
     processes: wholeNumber({
-      does: 'How many processes and threads a call may have.',
+      does: 'How many processes a call may have at once. The kernel counts threads, so that each is taken for one of Node with its threads.',
       default: defaults.processes,
       min: 1,
       max: 1_000_000,

@@ -6,7 +6,7 @@ export function completed(id: string, value: unknown): CallResult {
   return { ...BASE, id, status: 'completed', value };
 }
 
-export function failed(id: string, message = 'The host did not answer'): CallResult {
+function failed(id: string, message = 'The host did not answer'): CallResult {
   return { ...BASE, id, attempts: 3, status: 'failed', reason: 'timeout', error: { name: 'Error', message } };
 }
 

@@ -1,0 +1,8 @@
+import { cpSync } from 'node:fs';
+
+// What the compiler leaves behind: files that are no TypeScript but belong to the package.
+const ASSETS = ['runners/process/launcher.pl'];
+
+for (const asset of ASSETS) {
+  cpSync(new URL(`../src/${asset}`, import.meta.url), new URL(`../dist/${asset}`, import.meta.url));
+}

@@ -1,0 +1,20 @@
+import { type LoadOptions, loadConfig } from '../config/load.ts';
+import { loadToolModules } from '../tools/modules.ts';
+import { ParallelToolCoordinator } from './coordinator.ts';
+
+/**
+ * A coordinator as `volley.toml` describes it: the limits and rules of the nearest file, and the tools of the modules
+ * that it names.
+ */
+export async function openCoordinator(options: LoadOptions = {}): Promise<ParallelToolCoordinator> {
+  const { config } = await loadConfig(options);
+  const tools = await loadToolModules(config.tools.modules, config.folder);
+  const coordinator = new ParallelToolCoordinator({ config });
+  try {
+    coordinator.register(...tools);
+  } catch (error) {
+    await coordinator.close();
+    throw error;
+  }
+  return coordinator;
+}

@@ -1,0 +1,57 @@
+import type { VolleyConfig } from '../config/config.ts';
+import { VolleyError } from '../core/errors.ts';
+import { InlineRunner } from '../runners/inline.ts';
+import { createLauncher } from '../runners/process/create-launcher.ts';
+import type { Launcher } from '../runners/process/launcher.ts';
+import { ProcessRunner } from '../runners/process/process-runner.ts';
+import type { Runner } from '../runners/runner.ts';
+import { ThreadRunner } from '../runners/thread/thread-runner.ts';
+import type { Isolation } from '../tools/tool.ts';
+
+/** The runners of a coordinator, each made when the first call needs it. */
+export class RunnerSet {
+  private readonly made = new Map<Isolation, Runner>();
+  private sharedLauncher: Launcher | undefined;
+  private isClosed = false;
+
+  constructor(private readonly config: VolleyConfig) {}
+
+  get(isolation: Isolation): Runner {
+    this.assertOpen();
+    let runner = this.made.get(isolation);
+    if (runner === undefined) {
+      runner = this.make(isolation);
+      this.made.set(isolation, runner);
+    }
+    return runner;
+  }
+
+  /** What starts processes, for the process runner and the shell alike. */
+  get launcher(): Launcher {
+    this.assertOpen();
+    this.sharedLauncher ??= createLauncher();
+    return this.sharedLauncher;
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+    await Promise.all([...this.made.values()].map((runner) => runner.close()));
+    await this.sharedLauncher?.close();
+  }
+
+  private make(isolation: Isolation): Runner {
+    switch (isolation) {
+      case 'inline':
+        return new InlineRunner();
+      case 'thread':
+        return new ThreadRunner({ maxThreads: this.config.threads.max });
+      case 'process':
+        return new ProcessRunner({ launcher: this.launcher });
+    }
+  }
+
+  private assertOpen(): void {
+    if (this.isClosed)
+      throw new VolleyError('RUNNER_CLOSED', 'The coordinator was closed: create a new one.');
+  }
+}

@@ -1,0 +1,87 @@
+import type { CallDefaults } from '../config/config.ts';
+import type { ResourceRequirements } from '../core/demand.ts';
+import { VolleyError } from '../core/errors.ts';
+import type { Priority } from '../core/priority.ts';
+import type { RetryOptions } from '../core/retry.ts';
+import type { Tool } from '../tools/tool.ts';
+import type { ToolCall } from './call.ts';
+import type { ReadyCall } from './plan.ts';
+
+/** Needs nothing but a slot: for what only waits for something else. */
+export const NO_NEEDS: ResourceRequirements = { cpu: 0, memoryMb: 0, io: 'none' };
+
+/** What the engine is told of a call, apart from its needs and its place among others. */
+export interface CallSpec {
+  readonly toolName: string;
+  readonly priority: Priority;
+  readonly timeoutMs: number;
+  readonly retry: RetryOptions;
+  readonly idempotent: boolean;
+  readonly conflictsWith: readonly string[];
+  readonly stallMs: number | undefined;
+  readonly deadlineMs: number | undefined;
+}
+
+/** The call's own word goes before the tool's, and that before the defaults. */
+export function specOf(
+  call: ToolCall,
+  tool: Tool,
+  conflictsWith: readonly string[],
+  defaults: CallDefaults,
+): CallSpec {
+  return {
+    toolName: tool.name,
+    priority: call.priority ?? tool.priority ?? defaults.priority,
+    timeoutMs: call.timeoutMs ?? tool.timeoutMs ?? defaults.timeoutMs,
+    retry:
+      call.retry === undefined && tool.retry === undefined
+        ? defaults.retry
+        : { ...defaults.retry, ...tool.retry, ...call.retry },
+    idempotent: tool.idempotent,
+    conflictsWith,
+    stallMs: call.stallMs ?? tool.stallMs,
+    deadlineMs: call.deadlineMs,
+  };
+}
+
+/** What a call needs, if that can be told before its references are resolved. */
+export function knownNeeds({ call, tool, input, references }: ReadyCall): ResourceRequirements | undefined {
+  return references.size > 0 && typeof tool.resources === 'function' ? undefined : needsOf(call, tool, input);
+}
+
+/** What a call needs: a call may change the amounts, but never drop the locks that its tool takes. */
+export function needsOf(call: ToolCall, tool: Tool, input: unknown): ResourceRequirements {
+  const own = typeof tool.resources === 'function' ? needsFrom(tool, input) : (tool.resources ?? {});
+  const { resources } = call;
+  if (resources === undefined) return own;
+  return {
+    ...own,
+    ...resources,
+    ...joined('exclusive', own, resources),
+    ...joined('shared', own, resources),
+  };
+}
+
+function joined(
+  field: 'exclusive' | 'shared',
+  own: ResourceRequirements,
+  given: ResourceRequirements,
+): object {
+  const [first, second] = [own[field], given[field]];
+  // What is no list stays as it is, for the engine to refuse.
+  if (!Array.isArray(first) || !Array.isArray(second))
+    return first === undefined || second !== undefined ? {} : { [field]: first };
+  return { [field]: [...new Set([...first, ...second])] };
+}
+
+function needsFrom(tool: Tool, input: unknown): ResourceRequirements {
+  try {
+    return (tool.resources as (input: unknown) => ResourceRequirements)(input);
+  } catch (error) {
+    if (error instanceof VolleyError) throw error;
+    throw new VolleyError(
+      'INVALID_TOOL',
+      `The resources of ${tool.name} could not be told from its input: ${error}`,
+    );
+  }
+}

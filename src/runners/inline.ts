@@ -1,0 +1,29 @@
+import { VolleyError } from '../core/errors.ts';
+import { loadCode } from './load-code.ts';
+import type { Runner, RunnerCall, RunnerTask, ToolCode, ToolRun } from './runner.ts';
+
+/**
+ * Calls the function in this thread. Nothing but its errors is contained: it stops only if it obeys its signal, it can
+ * block the event loop, and no limit is enforced.
+ */
+export class InlineRunner implements Runner {
+  private readonly loaded = new WeakMap<ToolCode, ToolRun>();
+  private isClosed = false;
+
+  async run({ toolName, code, input }: RunnerCall, task: RunnerTask): Promise<unknown> {
+    if (this.isClosed)
+      throw new VolleyError('RUNNER_CLOSED', `The runner was closed before "${toolName}" was called.`);
+    if (code.kind === 'function') return code.run(input, task);
+    let run = this.loaded.get(code);
+    if (run === undefined) {
+      run = await loadCode(code, toolName);
+      this.loaded.set(code, run);
+      task.signal.throwIfAborted();
+    }
+    return run(input, task);
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+  }
+}

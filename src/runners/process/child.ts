@@ -1,0 +1,93 @@
+import { readSync, writeSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { deserialize } from 'node:v8';
+import { loadCode } from '../load-code.ts';
+import { fromWireError, toWireError, type WireError } from '../wire-error.ts';
+import { encodeFrame, FRAME, FrameReader, HEADER_BYTES } from './channel.ts';
+import type { ChildCall } from './child-call.ts';
+import { ProgressSender } from './progress-sender.ts';
+import { toJson } from './result-json.ts';
+
+const INPUT = 0;
+const CHANNEL = 3;
+const MAX_ABORT_BYTES = 2 ** 20;
+
+// The call comes before anything else, so it is simply waited for.
+const call = deserialize(readFrame()) as ChildCall;
+// Standard input is the runner's. A tool that reads it finds it empty instead of taking messages away.
+Object.defineProperty(process, 'stdin', { value: Readable.from([]), configurable: true });
+
+const controller = new AbortController();
+const progress = new ProgressSender((body) => send(FRAME.progress, body));
+listenForAbort();
+
+try {
+  const run = await loadCode(call.code, call.toolName);
+  const { id, attempt, input } = call;
+  const result = await run(input, { id, attempt, signal: controller.signal, report: progress.report });
+  finish(FRAME.result, toJson(result, call.toolName, call.resultBytes));
+} catch (error) {
+  fail(error);
+}
+
+function fail(error: unknown): void {
+  finish(FRAME.error, JSON.stringify(toWireError(error)));
+}
+
+/** The last word. Whatever the tool left running ends here, after its own exit handlers. */
+function finish(kind: number, body: string): never {
+  progress.flush();
+  send(kind, body);
+  process.exit(0);
+}
+
+function listenForAbort(): void {
+  const reader = new FrameReader(
+    (kind, body) => {
+      if (kind === FRAME.abort) controller.abort(fromWireError(JSON.parse(body.toString()) as WireError));
+    },
+    (_kind, bodyBytes) => bodyBytes <= MAX_ABORT_BYTES,
+  );
+  const socket = new Socket({ fd: INPUT, readable: true, writable: false });
+  // It keeps the process alive: a tool may well wait for nothing but its signal.
+  socket.on('data', (chunk) => reader.push(chunk));
+  // The runner never ends this stream while it wants a result: it is gone.
+  socket.on('close', () => process.exit(1));
+  socket.on('error', () => process.exit(1));
+}
+
+function readFrame(): Buffer {
+  const header = readExactly(HEADER_BYTES);
+  return readExactly(header.readUInt32LE(0));
+}
+
+function readExactly(bytes: number): Buffer {
+  const buffer = Buffer.allocUnsafe(bytes);
+  for (let at = 0; at < bytes; ) {
+    const count = retrying(() => readSync(INPUT, buffer, at, bytes - at, null));
+    if (count === 0) process.exit(1);
+    at += count;
+  }
+  return buffer;
+}
+
+/** Written at once, so that it arrives even if the very next line of the tool crashes the process. */
+function send(kind: number, body: string): void {
+  const frame = encodeFrame(kind, body);
+  for (let at = 0; at < frame.length; ) {
+    at += retrying(() => writeSync(CHANNEL, frame, at, frame.length - at));
+  }
+}
+
+/** The descriptors may or may not block, depending on how the process was started. */
+function retrying(action: () => number): number {
+  for (;;) {
+    try {
+      return action();
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+    }
+  }
+}

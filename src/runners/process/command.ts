@@ -1,0 +1,164 @@
+import { constants } from 'node:os';
+import { VolleyError } from '../../core/errors.ts';
+import { ToolFailure } from '../../engine/tool-failure.ts';
+import type { RunLimits } from '../runner.ts';
+import type { LaunchedProcess, Launcher, LaunchRequest, OutputStream, ProcessEnd } from './launcher.ts';
+import { OutputCapture } from './output-capture.ts';
+
+/** What of each stream is given back: half of it from the beginning, half from the end. */
+const KEPT_BYTES = 64 * 1024;
+/** How long a program has to end by itself after SIGTERM. */
+const GRACE_MS = 200;
+/** How a shell shows that the program it ran was ended by the limit of CPU time. */
+const CPU_EXIT_CODE = 128 + constants.signals.SIGXCPU;
+
+export interface CommandOptions extends Pick<LaunchRequest, 'argv' | 'cwd' | 'env'> {
+  readonly input?: string | Buffer;
+  /**
+   * CPU time, memory and open files are limited for each process, and `outputBytes` in all. The number of processes is
+   * not: the kernel counts those of the whole user. Limits for all processes together are the matter of cgroups.
+   */
+  readonly limits: RunLimits;
+  /** See `LaunchRequest.cgroups`. */
+  readonly cgroups?: readonly string[];
+  /** Ends the command: first with SIGTERM, then with SIGKILL. */
+  readonly signal?: AbortSignal;
+  readonly onStarted?: (pid: number) => void;
+  readonly onOutput?: (stream: OutputStream, chunk: Buffer) => void;
+}
+
+export interface CommandResult {
+  readonly exitCode: number | undefined;
+  readonly signal: string | undefined;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Whether something in the middle of `stdout` or `stderr` is left out. */
+  readonly truncated: boolean;
+  readonly durationMs: number;
+}
+
+/**
+ * Runs a program to its end, and gives what it wrote, whatever its exit status. Settles when nothing of its process group
+ * is left. Rejects with the reason of the signal if that was aborted, with a `ToolFailure` if a limit ended it, and
+ * with `PROCESS_NOT_STARTED`.
+ */
+export function runCommand(launcher: Launcher, options: CommandOptions): Promise<CommandResult> {
+  return new Promise((resolve, reject) => {
+    const command = new Command(options, resolve, reject);
+    command.start(launcher);
+  });
+}
+
+class Command {
+  private readonly stdout = new OutputCapture(KEPT_BYTES);
+  private readonly stderr = new OutputCapture(KEPT_BYTES);
+  private readonly cpuSeconds: number | undefined;
+  private readonly startedAt = performance.now();
+  private process!: LaunchedProcess;
+  /** Why it is being ended, if it is. */
+  private cause: { readonly error: unknown } | undefined;
+  private killTimer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly options: CommandOptions,
+    private readonly resolve: (result: CommandResult) => void,
+    private readonly reject: (error: unknown) => void,
+  ) {
+    const { cpuMs } = options.limits;
+    this.cpuSeconds = cpuMs === undefined ? undefined : Math.max(1, Math.ceil(cpuMs / 1000));
+  }
+
+  start(launcher: Launcher): void {
+    const { argv, cwd, env, input, limits, cgroups = [], signal } = this.options;
+    if (signal?.aborted) {
+      this.reject(signal.reason);
+      return;
+    }
+    const { memoryMb, openFiles } = limits;
+    this.process = launcher.launch(
+      {
+        argv,
+        cwd,
+        env,
+        cgroups,
+        limits: {
+          ...(this.cpuSeconds !== undefined && { cpuSeconds: this.cpuSeconds }),
+          ...(openFiles !== undefined && { openFiles }),
+          ...(memoryMb !== undefined && { dataBytes: Math.ceil(memoryMb * 2 ** 20) }),
+        },
+        input: input !== undefined,
+        channel: false,
+      },
+      this,
+    );
+    signal?.addEventListener('abort', this.stop, { once: true });
+    if (input === undefined) return;
+    this.process.write(input);
+    this.process.endInput();
+  }
+
+  // What the launcher says.
+
+  started(pid: number): void {
+    this.options.onStarted?.(pid);
+  }
+
+  data(stream: OutputStream, chunk: Buffer): void {
+    const { limits, onOutput } = this.options;
+    (stream === 'stdout' ? this.stdout : this.stderr).push(chunk);
+    const { outputBytes } = limits;
+    if (outputBytes !== undefined && this.stdout.totalBytes + this.stderr.totalBytes > outputBytes) {
+      this.end('SIGKILL', outputFailure(this.options.argv[0], outputBytes));
+    } else onOutput?.(stream, chunk);
+  }
+
+  ended(end: ProcessEnd): void {
+    clearTimeout(this.killTimer);
+    this.options.signal?.removeEventListener('abort', this.stop);
+    if (this.cause !== undefined) this.reject(this.cause.error);
+    else if (end.startError !== undefined) this.reject(startFailure(this.options.argv[0], end.startError));
+    else if (this.isOutOfCpu(end)) this.reject(cpuFailure(this.options.argv[0], this.cpuSeconds!));
+    else {
+      this.resolve({
+        exitCode: end.exitCode,
+        signal: end.signal,
+        stdout: this.stdout.text(),
+        stderr: this.stderr.text(),
+        truncated: this.stdout.isTruncated || this.stderr.isTruncated,
+        durationMs: performance.now() - this.startedAt,
+      });
+    }
+  }
+
+  private readonly stop = (): void => {
+    this.end('SIGTERM', this.options.signal!.reason);
+    this.killTimer = setTimeout(() => this.process.kill('SIGKILL'), GRACE_MS);
+  };
+
+  private end(signal: 'SIGTERM' | 'SIGKILL', error: unknown): void {
+    this.cause ??= { error };
+    this.process.kill(signal);
+  }
+
+  private isOutOfCpu({ exitCode, signal, cpuMs }: ProcessEnd): boolean {
+    if (this.cpuSeconds === undefined) return false;
+    if (signal === 'SIGXCPU' || exitCode === CPU_EXIT_CODE) return true;
+    // Whoever ignores SIGXCPU is killed a second later.
+    return signal === 'SIGKILL' && cpuMs !== undefined && cpuMs >= this.cpuSeconds * 1000;
+  }
+}
+
+function startFailure(program: string, problem: string): VolleyError {
+  return new VolleyError('PROCESS_NOT_STARTED', `${program} could not be started: ${problem}`, { program });
+}
+
+function outputFailure(program: string, outputBytes: number): ToolFailure {
+  const message = `${program} wrote more than its limit of ${outputBytes} bytes and was ended; write less, or raise the limit.`;
+  const cause = new VolleyError('OUTPUT_LIMIT', message, { program, outputBytes });
+  return new ToolFailure(message, { retryable: false, cause });
+}
+
+function cpuFailure(program: string, cpuSeconds: number): ToolFailure {
+  const message = `${program} used more than its limit of ${cpuSeconds} s of CPU time and was ended.`;
+  return new ToolFailure(message, { reason: 'cpu', retryable: false });
+}

@@ -1,0 +1,74 @@
+import { VolleyError } from '../../core/errors.ts';
+import { Helper, type HelperCommand } from './helper.ts';
+import type { LaunchedProcess, Launcher, LaunchListener, LaunchRequest } from './launcher.ts';
+import { withShellLimits } from './shell-limits.ts';
+
+/**
+ * Launches through a helper process that is started when it is needed first, and again if it dies. If it cannot even
+ * start, everything goes to the substitute from then on, also what was asked for in the meantime.
+ */
+export class HelperLauncher implements Launcher {
+  private helper: Helper | undefined;
+  private isUnusable = false;
+  private isClosed = false;
+  /** Settles when the helper is gone, and everything that it had launched. */
+  private dealtWith: Promise<void> | undefined;
+
+  constructor(
+    private readonly substitute: Launcher,
+    private readonly command: HelperCommand = { perl: 'perl', mode: modeOfThisMachine() },
+  ) {}
+
+  /** The process id of the helper, while there is one. */
+  get helperPid(): number | undefined {
+    return this.helper?.pid;
+  }
+
+  prepare(): void {
+    if (this.isClosed) return;
+    if (this.isUnusable) this.substitute.prepare();
+    else this.current();
+  }
+
+  launch(request: LaunchRequest, listener: LaunchListener): LaunchedProcess {
+    if (this.isClosed) throw new VolleyError('RUNNER_CLOSED', 'The launcher was closed; create a new one.');
+    if (this.isUnusable) return this.substitute.launch(request, listener);
+    if (this.command.mode === 'portable') request = withShellLimits(request);
+    return this.current().launch(request, listener);
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+    await this.helper?.close();
+    await this.dealtWith;
+    await this.substitute.close();
+  }
+
+  private current(): Helper {
+    if (this.helper === undefined) {
+      const helper = new Helper(this.command);
+      this.helper = helper;
+      this.dealtWith = helper.gone.then((reason) => this.replace(helper, reason));
+    }
+    return this.helper;
+  }
+
+  private async replace(helper: Helper, reason: string): Promise<void> {
+    this.helper = undefined;
+    const launches = helper.abandon();
+    if (helper.isReady || this.isClosed) {
+      const text = `the helper that starts processes is gone: ${reason}`;
+      await Promise.all(launches.map((launch) => launch.lose(text)));
+    } else {
+      this.isUnusable = true;
+      for (const launch of launches) launch.moveTo(this.substitute);
+    }
+  }
+}
+
+/** The fastest way to run the helper here. */
+export function modeOfThisMachine(): HelperCommand['mode'] {
+  const { platform, arch } = process;
+  if (platform !== 'linux') return 'portable';
+  return arch === 'x64' ? 'x86_64' : arch === 'arm64' ? 'aarch64' : 'portable';
+}

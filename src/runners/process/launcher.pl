@@ -1,0 +1,460 @@
+#!/usr/bin/perl -w
+# Starts programs for a Node process that is too large to fork cheaply. It is run as one long-lived child and speaks
+# the protocol below on its input and output; src/runners/process/helper-launcher.ts is the other side.
+#
+# The less memory this process has, the less each fork costs. Run as `launcher.pl x86_64` or `launcher.pl aarch64` it
+# therefore loads no module (not even warnings.pm, for which -w stands in) and makes the calls of Linux that perl lacks
+# by number. As `launcher.pl portable` it uses POSIX.pm, and cannot set limits.
+#
+# PROTOCOL. A frame is: length of the payload (32 bits, little endian), id of the launch (32 bits), type (one letter),
+# payload.
+#
+#   to the helper
+#     L launch       strings, each after its length (32 bits): directory; flags, of which `i` opens the input and `c`
+#                    descriptor 3; limits as `name=number …`; the number of cgroup files, and these; the number of
+#                    arguments, and these; then the environment as NAME=value
+#     W input        bytes for the program's input
+#     E end of input
+#     K kill         the number of the signal as a byte; goes to the whole group
+#   from the helper
+#     H hello        once, when it is ready; id 0
+#     S started      process id (32 bits)
+#     O, R, C data   bytes of its output, of its error output, of its descriptor 3
+#     A accepted     how many bytes of input it took (32 bits); the other side keeps a bounded number on the way
+#     X ended        wait status (32 bits), milliseconds of CPU time (32 bits), why it could not be started (text)
+#
+# The end of the helper's own input means that the other side is gone: everything that was launched is killed.
+
+use strict;
+
+sub OUT_LIMIT()   { 1 << 20 }    # above so many unsent bytes no output of programs is read
+sub READ_SIZE()   { 1 << 16 }
+sub LINGER()      { 0.5 }        # seconds for what remains of a group after its leader
+sub TICK()        { 0.005 }      # seconds between looks at such remains
+sub HOLD()        { 0.002 }      # seconds for which the news of a start may wait for company
+sub NOT_STARTED() { 127 }        # exit status of a child whose reason is in the pipe for failures
+sub SIGKILL()     { 9 }
+sub WNOHANG()     { 1 }
+sub F_GETFL()     { 3 }
+sub F_SETFL()     { 4 }
+
+# Numbers of Linux system calls, and of its resource limits.
+my %CALLS = (
+    x86_64 => {
+        prlimit => 302, prctl => 157, dup3 => 292, clock => 228, sigprocmask => 14, signalfd => 289,
+    },
+    aarch64 => {
+        prlimit => 261, prctl => 167, dup3 => 24, clock => 113, sigprocmask => 135, signalfd => 74,
+    },
+);
+my %RESOURCES = (cpu => 0, file => 1, data => 2, core => 4, processes => 6, open => 7);
+my %SIGNALS = (HUP => 1, INT => 2, QUIT => 3, PIPE => 13, TERM => 15, CHLD => 17);
+
+my $calls = $CALLS{ $ARGV[0] };    # undefined in the portable mode
+my ($EINTR, $EAGAIN, $O_NONBLOCK, $has_clock) = (4, 11, 04000, 0);
+if ($calls) {
+    die "this perl is not made for $ARGV[0]\n" if $^O ne 'linux' || length pack('p', undef) != 8;
+}
+else {
+    require POSIX;
+    ($EINTR, $EAGAIN, $O_NONBLOCK) = (POSIX::EINTR(), POSIX::EAGAIN(), POSIX::O_NONBLOCK());
+    $has_clock = eval { require Time::HiRes; 1 };
+}
+
+my %jobs;         # by id: what runs or still lingers
+my %job_of;       # by process id: those whose leader has not been waited for
+my %lingering;    # by id: the leader is gone, but its group or its streams are not
+my @sources;      # by descriptor: [job, type of frame, handle]
+my $reading = ''; # descriptors to read, as select() takes them
+my $writing = ''; # descriptors of inputs that are full
+my $control = ''; # those of $reading that are read even if the other side is slow
+my ($in, $out) = ('', '');
+my $is_urgent = 0; # whether something in $out shall leave at once
+my $waited_cpu = 0;
+my $environment;
+my %failures;     # by process id: why a program did not start
+my $has_strays = 0;    # whether there may be processes that nobody launched
+my $own_pid = $$;
+my $own_open;          # the limits for open files that this process had, as the kernel takes them
+my %hard_limits;       # by name: what cannot be exceeded
+my %limit_plans;       # by the text of the limits
+
+open my $null, '+<', '/dev/null' or die "/dev/null: $!";
+die "descriptor 3 is taken\n" if fileno $null != 3;
+pipe my $failure_reader, my $failure_writer or die "pipe: $!";
+set_nonblocking($_) for \*STDIN, \*STDOUT, $failure_reader;
+my $child_signals = set_up_system();
+vec($control, $_, 1) = 1 for 0, $child_signals ? fileno $child_signals : ();
+$reading = $control;
+send_frame(0, 'H', '');
+run();
+
+sub run {
+    while (1) {
+        flush_out() if $is_urgent;
+        my $readable = length $out > OUT_LIMIT ? $control : $reading;
+        my $writable = $writing;
+        vec($writable, 1, 1) = 1 if $is_urgent;
+        my $wait = length $out && !$is_urgent ? HOLD : %lingering ? TICK : !$child_signals && %job_of ? 0.05 : undef;
+        my $found = select $readable, $writable, undef, $wait;
+        $is_urgent = 1 if $found == 0 && length $out;
+        if ($found > 0) {
+            handle_input() if vec $readable, 0, 1;
+            write_inputs($writable) if length $writing;
+            read_sources($readable);
+        }
+        reap() if !$child_signals || $found > 0 && vec $readable, fileno $child_signals, 1;
+        look_at_lingering() if %lingering;
+        kill_strays() if $has_strays && !%jobs;
+    }
+}
+
+# ---- the other side
+
+sub send_frame {
+    my ($id, $type, $payload) = @_;
+    $out .= pack('VVa', length $payload, $id, $type) . $payload;
+    # That a program started is held back a little: the end of a short one then comes along, and the other side has to
+    # wake up only once. Everything else takes it along at once.
+    $is_urgent = 1 if $type ne 'S';
+}
+
+sub flush_out {
+    while (length $out) {
+        my $written = syswrite STDOUT, $out, 1 << 18;
+        if (defined $written) { substr $out, 0, $written, '' }
+        elsif ($! == $EAGAIN)  { return }
+        elsif ($! != $EINTR)   { shut_down() }
+    }
+    $is_urgent = 0;
+}
+
+sub handle_input {
+    my $count = sysread STDIN, $in, 1 << 18, length $in;
+    return if !defined $count && ($! == $EAGAIN || $! == $EINTR);
+    shut_down() if !$count;
+    my $at = 0;
+    while (length($in) - $at >= 9) {
+        my ($length, $id, $type) = unpack 'VVa', substr $in, $at, 9;
+        last if length($in) - $at - 9 < $length;
+        my $payload = substr $in, $at + 9, $length;
+        $at += 9 + $length;
+        if ($type eq 'L') { launch($id, $payload); next }
+        my $job = $jobs{$id} or next;
+        if ($type eq 'K') { kill ord $payload, -$job->{pid} if $job->{group} }
+        elsif ($type eq 'W') { take_input($job, $payload) }
+        elsif ($type eq 'E') { $job->{at_end} = 1; write_input($job) }
+    }
+    substr $in, 0, $at, '' if $at;
+}
+
+# Kills everything that was launched, also what left its group, and ends.
+sub shut_down {
+    my $deadline = now() + 2;
+    while (1) {
+        kill SIGKILL, -$_->{pid} for grep { $_->{group} } values %jobs;
+        kill_strays();
+        1 while waitpid(-1, WNOHANG) > 0;
+        exit 0 if waitpid(-1, WNOHANG) == -1 || now() > $deadline;
+        select undef, undef, undef, TICK;
+    }
+}
+
+# ---- launching
+
+sub launch {
+    my ($id, $payload) = @_;
+    my ($cwd, $flags, $limits, @rest) = unpack '(V/a*)*', $payload;
+    my @cgroups = splice @rest, 0, shift @rest;
+    my @argv    = splice @rest, 0, shift @rest;
+    my $names   = join "\0", @rest;
+    if (!defined $environment || $environment ne $names) {
+        # Set here and not in the child: most launches have the environment of the one before.
+        %ENV = map { split /=/, $_, 2 } @rest;
+        $environment = $names;
+    }
+    %limit_plans = () if keys %limit_plans > 100;
+    my $plan = $calls ? ($limit_plans{$limits} //= plan_limits($limits)) : [];
+
+    my @outputs = ('O', 'R', $flags =~ /c/ ? 'C' : ());
+    my (@readers, @writers, $input_reader, $input_writer);
+    for my $index (0 .. $#outputs) {
+        pipe $readers[$index], $writers[$index] or return refuse($id, "no pipe could be made: $!");
+    }
+    if ($flags =~ /i/) {
+        pipe $input_reader, $input_writer or return refuse($id, "no pipe could be made: $!");
+        set_nonblocking($input_writer);
+    }
+    my $pid = fork;
+    return refuse($id, "no process could be made: $!") if !defined $pid;
+    run_child($cwd, $plan, \@cgroups, \@argv, $input_reader || $null, @writers) if !$pid;
+
+    # Also done by the child: whoever comes first makes the group before it is needed.
+    setpgrp $pid, $pid;
+    my $job = { id => $id, pid => $pid, group => 1, open => scalar @outputs };
+    for my $index (0 .. $#outputs) {
+        my $descriptor = fileno $readers[$index];
+        $sources[$descriptor] = [$job, $outputs[$index], $readers[$index]];
+        vec($reading, $descriptor, 1) = 1;
+    }
+    if ($input_writer) { @$job{qw(input pending)} = ($input_writer, '') }
+    $jobs{$id} = $job_of{$pid} = $job;
+    send_frame($id, 'S', pack 'V', $pid);
+    # Its input is sent only then.
+    $is_urgent = 1 if $input_writer;
+}
+
+sub refuse {
+    my ($id, $reason) = @_;
+    send_frame($id, 'X', pack('VV', 0, 0) . $reason);
+}
+
+# Becomes the program. Whatever fails on the way is told through the pipe for failures.
+sub run_child {
+    my ($cwd, $plan, $cgroups, $argv, @streams) = @_;
+    setpgrp 0, 0;
+    for my $file (@$cgroups) {
+        open my $cgroup, '>', $file or fail_child("the cgroup $file cannot be entered: $!");
+        defined syswrite $cgroup, $$ or fail_child("the cgroup $file cannot be entered: $!");
+    }
+    chdir $cwd or fail_child("the folder $cwd cannot be entered: $!");
+    for my $target (0 .. $#streams) { copy_descriptor(fileno $streams[$target], $target) }
+    if ($calls) {
+        # The death of this helper is the death of the program. It may have died before this call.
+        syscall $calls->{prctl}, 1, SIGKILL, 0, 0, 0;
+        exit NOT_STARTED if getppid != $own_pid;
+        for my $limit (@$plan) {
+            next if syscall($calls->{prlimit}, 0, $limit->[1], $limit->[2], 0) == 0;
+            fail_child("the limit $limit->[0] cannot be set: $!");
+        }
+    }
+    # A signal that came in the meantime is delivered here.
+    set_blocked_signals();
+    # Without the warning: the reason goes another way.
+    local $^W = 0;
+    exec { $argv->[0] } @$argv or fail_child("$argv->[0]: $!");
+}
+
+sub fail_child {
+    my ($reason) = @_;
+    syswrite $failure_writer, pack 'Vv/a*', $$, substr $reason, 0, 1000;
+    exit NOT_STARTED;
+}
+
+# ---- streams
+
+sub read_sources {
+    my ($readable) = @_;
+    my $bits = unpack 'b*', $readable;
+    my $descriptor = -1;
+    while (($descriptor = index $bits, '1', $descriptor + 1) >= 0) {
+        my $source = $sources[$descriptor] or next;
+        my $count = sysread $source->[2], my $chunk, READ_SIZE;
+        if ($count) { send_frame($source->[0]{id}, $source->[1], $chunk) }
+        elsif (defined $count || ($! != $EINTR && $! != $EAGAIN)) { close_source($descriptor) }
+    }
+}
+
+sub close_source {
+    my ($descriptor) = @_;
+    my $job = $sources[$descriptor][0];
+    close $sources[$descriptor][2];
+    $sources[$descriptor] = undef;
+    vec($reading, $descriptor, 1) = 0;
+    $job->{open}--;
+    finish_if_over($job);
+}
+
+sub take_input {
+    my ($job, $bytes) = @_;
+    # A program that closed its input, or ended, takes all and uses nothing.
+    return accept_input($job, length $bytes) if !$job->{input};
+    $job->{pending} .= $bytes;
+    write_input($job);
+}
+
+sub write_inputs {
+    my ($writable) = @_;
+    for my $job (values %jobs) {
+        write_input($job) if $job->{input} && vec $writable, fileno $job->{input}, 1;
+    }
+}
+
+sub write_input {
+    my ($job) = @_;
+    my $input = $job->{input} or return;
+    while (length $job->{pending}) {
+        my $written = syswrite $input, $job->{pending}, READ_SIZE;
+        if ($written) {
+            substr $job->{pending}, 0, $written, '';
+            accept_input($job, $written);
+        }
+        elsif ($! == $EAGAIN) {
+            vec($writing, fileno $input, 1) = 1;
+            return;
+        }
+        elsif ($! != $EINTR) {
+            accept_input($job, length $job->{pending});
+            return close_input($job);
+        }
+    }
+    vec($writing, fileno $input, 1) = 0;
+    close_input($job) if $job->{at_end};
+}
+
+sub accept_input {
+    my ($job, $count) = @_;
+    send_frame($job->{id}, 'A', pack 'V', $count);
+}
+
+sub close_input {
+    my ($job) = @_;
+    my $input = delete $job->{input} or return;
+    vec($writing, fileno $input, 1) = 0;
+    close $input;
+}
+
+# ---- ends
+
+sub reap {
+    sysread $child_signals, my $seen, 4096 if $child_signals;
+    while ((my $pid = waitpid -1, WNOHANG) > 0) {
+        my $status = $?;
+        my (undef, undef, $user, $system) = times;
+        my $cpu = $user + $system - $waited_cpu;
+        $waited_cpu += $cpu;
+        $has_strays = !!$calls;
+        # Anything else came here when its own parent died.
+        my $job = delete $job_of{$pid} or next;
+        $job->{ending} = pack('VV', $status, $cpu * 1000) . ($status == NOT_STARTED << 8 ? failure_of($pid) : '');
+        close_input($job);
+        $job->{group} = kill SIGKILL, -$pid;
+        finish_if_over($job);
+        $lingering{ $job->{id} } = now() + LINGER if $jobs{ $job->{id} };
+    }
+}
+
+sub finish_if_over {
+    my ($job) = @_;
+    return if $job->{group} || $job->{open} || !exists $job->{ending};
+    send_frame($job->{id}, 'X', $job->{ending});
+    delete $lingering{ $job->{id} };
+    delete $jobs{ $job->{id} };
+}
+
+# Waits for the rest of groups and for what still comes out of their pipes, but not for ever: a process that left its
+# group can hold a pipe open as long as it likes.
+sub look_at_lingering {
+    my $now = now();
+    for my $id (keys %lingering) {
+        my $job = $jobs{$id};
+        $job->{group} = kill SIGKILL, -$job->{pid} if $job->{group};
+        if (length $out > OUT_LIMIT) { $lingering{$id} = $now + LINGER }
+        elsif ($now > $lingering{$id}) {
+            $job->{group} = 0;
+            for my $descriptor (grep { $sources[$_] && $sources[$_][0] == $job } 0 .. $#sources) {
+                close_source($descriptor);
+            }
+        }
+        finish_if_over($job);
+    }
+}
+
+sub failure_of {
+    my ($pid) = @_;
+    my $records = '';
+    1 while sysread $failure_reader, $records, 4096, length $records;
+    %failures = (%failures, unpack '(Vv/a*)*', $records) if length $records;
+    return delete $failures{$pid} // '';
+}
+
+# Kills the children of this process, called when no launch needs them any more. The kernel gives it processes whose
+# parents died, also if they left their group.
+sub kill_strays {
+    $has_strays = 0;
+    open my $children, '<', "/proc/self/task/$$/children" or return;
+    my $count = sysread $children, my $list, 65536;
+    kill SIGKILL, split ' ', $list if $count;
+}
+
+# ---- the system
+
+# Gives the descriptor that is readable when a child ended, where there is one.
+sub set_up_system {
+    # The other side decides when to end, not a terminal or a service manager. Blocked and not ignored, for programs
+    # inherit what is ignored, and what comes between fork and exec waits for the program.
+    set_blocked_signals(qw(HUP INT QUIT PIPE TERM));
+    if (!$calls) {
+        # So that it interrupts select().
+        $SIG{CHLD} = sub { };
+        return undef;
+    }
+    # No core files; as many descriptors as are allowed, which programs do not inherit.
+    syscall $calls->{prlimit}, 0, $RESOURCES{core}, my $none = pack('QQ', 0, 0), 0;
+    for my $name (keys %RESOURCES) {
+        my $both = pack 'QQ', 0, 0;
+        syscall $calls->{prlimit}, 0, $RESOURCES{$name}, 0, $both;
+        $hard_limits{$name} = (unpack 'QQ', $both)[1];
+        $own_open = $both if $name eq 'open';
+    }
+    my $most_open = pack 'QQ', ($hard_limits{open}) x 2;
+    syscall $calls->{prlimit}, 0, $RESOURCES{open}, $most_open, 0;
+    # Processes whose parents died become children of this one, so that it can see and end them.
+    syscall $calls->{prctl}, 36, 1, 0, 0, 0;
+    set_blocked_signals(qw(HUP INT QUIT PIPE TERM CHLD));
+    my $awaited = pack 'Q', 1 << $SIGNALS{CHLD} - 1;
+    my $descriptor = syscall $calls->{signalfd}, -1, $awaited, 8, $O_NONBLOCK | 02000000;
+    die "signalfd: $!" if $descriptor < 0;
+    open my $handle, '<&=', $descriptor or die "signalfd: $!";
+    return $handle;
+}
+
+sub set_blocked_signals {
+    my @names = @_;
+    if ($calls) {
+        my $mask = 0;
+        $mask |= 1 << $SIGNALS{$_} - 1 for @names;
+        syscall $calls->{sigprocmask}, 2, my $bits = pack('Q', $mask), 0, 8;
+    }
+    else {
+        my @numbers = map { POSIX->can("SIG$_")->() } @names;
+        POSIX::sigprocmask(POSIX::SIG_SETMASK(), POSIX::SigSet->new(@numbers));
+    }
+}
+
+# What the child has to set: [name, resource, soft and hard limit]. Made here, once, because every page of memory that a
+# child touches between fork and exec has to be copied.
+sub plan_limits {
+    my ($limits) = @_;
+    my %wanted = $limits =~ /(\w+)=(\d+)/g;
+    my @plan;
+    for my $name (keys %wanted) {
+        my ($resource, $most) = ($RESOURCES{$name}, $hard_limits{$name});
+        my $soft = $wanted{$name} < $most ? $wanted{$name} : $most;
+        # The CPU limit first warns with SIGXCPU, which ends a program that does not care, and a second later kills.
+        my $hard = $name eq 'cpu' && $soft < $most ? $soft + 1 : $soft;
+        push @plan, [$name, $resource, pack 'QQ', $soft, $hard];
+    }
+    push @plan, ['open', $RESOURCES{open}, $own_open] if !$wanted{open};
+    return \@plan;
+}
+
+# Not by perl's own open(), which makes several calls for it. No source but $null, which comes first, is below 4.
+sub copy_descriptor {
+    my ($from, $to) = @_;
+    my $result = $calls ? syscall($calls->{dup3}, $from, $to, 0) : POSIX::dup2($from, $to);
+    fail_child("a stream cannot be opened: $!") if $result < 0;
+}
+
+sub set_nonblocking {
+    my ($handle) = @_;
+    fcntl $handle, F_SETFL, fcntl($handle, F_GETFL, 0) | $O_NONBLOCK or die "fcntl: $!";
+}
+
+sub now {
+    return $has_clock ? Time::HiRes::time() : time if !$calls;
+    my $moment = pack 'qq', 0, 0;
+    syscall $calls->{clock}, 1, $moment;
+    my ($seconds, $nanoseconds) = unpack 'qq', $moment;
+    return $seconds + $nanoseconds / 1e9;
+}

@@ -1,0 +1,212 @@
+import { serialize } from 'node:v8';
+import { VolleyError } from '../../core/errors.ts';
+import type { PortableCode } from '../load-code.ts';
+import type { RunLimits, RunnerCall, RunnerTask } from '../runner.ts';
+import { fromWireError, toWireError, type WireError } from '../wire-error.ts';
+import { encodeFrame, FRAME, FrameReader } from './channel.ts';
+import type { ChildCall } from './child-call.ts';
+import type { ConfinedListener, ConfinedProcess } from './confined-process.ts';
+import type { OutputStream } from './launcher.ts';
+import { asMemoryFailure, failureOf } from './process-failure.ts';
+import { tooLarge } from './result-json.ts';
+
+/** A call whose limits on what it sends are known. */
+export type LimitedCall = RunnerCall & {
+  readonly limits: RunLimits & { readonly outputBytes: number; readonly resultBytes: number };
+};
+
+type Start = (listener: ConfinedListener) => Promise<ConfinedProcess>;
+type Answer = { readonly value: unknown } | { readonly error: unknown };
+
+/** How long a tool that was told to stop may take to clean up. */
+const ABORT_GRACE_MS = 300;
+/** How long a process may take to end after it gave its answer, for its exit handlers. */
+const EXIT_GRACE_MS = 1000;
+const MAX_PROGRESS_BYTES = 64 * 1024;
+const MAX_ERROR_BYTES = 1024 * 1024;
+const KEPT_STDERR_BYTES = 8 * 1024;
+
+/** One call in one process: what is sent to it, what it says, and what that means. */
+export class ProcessCall {
+  readonly toolName: string;
+  readonly code: PortableCode;
+  /** Settles with the call, however it ends. */
+  readonly settled: Promise<void>;
+  private settle!: () => void;
+  private readonly message: Buffer;
+  private readonly reader: FrameReader;
+  private process: ConfinedProcess | undefined;
+  private answer: Answer | undefined;
+  /** Why it was ended from here; goes before whatever the process said. */
+  private stopped: { readonly error: unknown } | undefined;
+  private outputBytes = 0;
+  private stderr: Buffer = Buffer.alloc(0);
+  private timer: NodeJS.Timeout | undefined;
+
+  /** Throws if the call cannot be sent; nothing is started then. */
+  constructor(
+    private readonly call: LimitedCall,
+    private readonly task: RunnerTask,
+  ) {
+    this.toolName = call.toolName;
+    this.code = portable(call);
+    this.message = encodeFrame(FRAME.call, encodeCall(call, this.code, task));
+    this.reader = new FrameReader(
+      (kind, body) => this.take(kind, body),
+      (kind, bodyBytes) => this.accepts(kind, bodyBytes),
+    );
+    this.settled = new Promise((resolve) => {
+      this.settle = resolve;
+    });
+  }
+
+  /** Settles when nothing of the process remains. */
+  async run(start: Start): Promise<unknown> {
+    const { signal } = this.task;
+    const onAbort = () => this.abort();
+    signal.addEventListener('abort', onAbort);
+    try {
+      const process = await start({
+        started: () => this.task.began(),
+        data: (stream, chunk) => this.hear(stream, chunk),
+      });
+      this.process = process;
+      process.write(this.message);
+      // It was too early for these before.
+      if (this.stopped !== undefined) process.kill();
+      else if (signal.aborted) this.abort();
+      const end = await process.ended;
+      if (this.stopped !== undefined) throw this.stopped.error;
+      if (this.answer === undefined) {
+        signal.throwIfAborted();
+        throw failureOf(end, this.call, this.stderr.toString());
+      }
+      if ('value' in this.answer) return this.answer.value;
+      throw this.answer.error;
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+      clearTimeout(this.timer);
+      this.settle();
+    }
+  }
+
+  /** Ends it at once; the call fails with this error. */
+  stop(error: unknown): void {
+    this.stopped ??= { error };
+    this.process?.kill();
+  }
+
+  private abort(): void {
+    if (this.process === undefined) return;
+    this.process.write(encodeFrame(FRAME.abort, JSON.stringify(toWireError(this.task.signal.reason))));
+    this.killAfter(ABORT_GRACE_MS);
+  }
+
+  private killAfter(graceMs: number): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.process?.kill(), graceMs);
+  }
+
+  private hear(stream: OutputStream, chunk: Buffer): void {
+    if (this.stopped !== undefined) return;
+    if (stream === 'channel') {
+      if (this.answer === undefined) this.reader.push(chunk);
+      return;
+    }
+    if (stream === 'stderr') this.stderr = tail(this.stderr, chunk);
+    this.countOutput(chunk.length);
+  }
+
+  private countOutput(bytes: number): void {
+    const { toolName, limits } = this.call;
+    this.outputBytes += bytes;
+    if (this.outputBytes <= limits.outputBytes) return;
+    this.stop(
+      new VolleyError(
+        'OUTPUT_LIMIT',
+        `The tool "${toolName}" wrote more than its limit of ${limits.outputBytes} bytes to its output and was ended: write less, or raise \`outputBytes\`.`,
+        { toolName, maxBytes: limits.outputBytes },
+      ),
+    );
+  }
+
+  /** Our own code in the process keeps to all of this; but a tool can write to the channel as well. */
+  private accepts(kind: number, bodyBytes: number): boolean {
+    const { toolName, limits } = this.call;
+    if (this.answer !== undefined || this.stopped !== undefined) return false;
+    if (kind === FRAME.result && bodyBytes > limits.resultBytes) {
+      this.stop(tooLarge(toolName, bodyBytes, limits.resultBytes));
+      return false;
+    }
+    const isKnown =
+      kind === FRAME.result ||
+      (kind === FRAME.progress && bodyBytes <= MAX_PROGRESS_BYTES) ||
+      (kind === FRAME.error && bodyBytes <= MAX_ERROR_BYTES);
+    if (!isKnown) this.stop(new Error(`The process of the tool "${toolName}" sent what is no message.`));
+    return isKnown;
+  }
+
+  private take(kind: number, body: Buffer): void {
+    if (kind === FRAME.progress) {
+      this.countOutput(body.length);
+      this.report(body);
+      return;
+    }
+    try {
+      this.answer = this.read(kind, body);
+      this.killAfter(EXIT_GRACE_MS);
+    } catch (cause) {
+      this.stop(
+        new Error(`The process of the tool "${this.toolName}" sent an answer that is no JSON.`, { cause }),
+      );
+    }
+  }
+
+  private read(kind: number, body: Buffer): Answer {
+    if (kind === FRAME.result) return { value: body.length === 0 ? undefined : JSON.parse(body.toString()) };
+    return { error: asMemoryFailure(fromWireError(JSON.parse(body.toString()) as WireError), this.call) };
+  }
+
+  private report(body: Buffer): void {
+    let share: unknown;
+    let step: unknown;
+    try {
+      [share, step] = JSON.parse(body.toString()) as unknown[];
+    } catch {
+      return;
+    }
+    const text = typeof step === 'string' ? step : undefined;
+    if (typeof share === 'number' && share >= 0 && share <= 1) this.task.report(share, text);
+    else if (text !== undefined) this.task.report(text);
+  }
+}
+
+function portable({ code, toolName }: RunnerCall): PortableCode {
+  if (code.kind !== 'function') return code;
+  throw new VolleyError(
+    'INVALID_TOOL',
+    `The tool "${toolName}" is a function of this thread and cannot run in a process: give it as a text or as a module.`,
+    { toolName },
+  );
+}
+
+function encodeCall({ toolName, input, limits }: LimitedCall, code: PortableCode, task: RunnerTask): Buffer {
+  const { id, attempt } = task;
+  const call: ChildCall = { toolName, code, input, id, attempt, resultBytes: limits.resultBytes };
+  try {
+    return serialize(call);
+  } catch (cause) {
+    throw new VolleyError(
+      'UNSERIALISABLE_INPUT',
+      `The input of the tool "${toolName}" cannot be sent to its process: ${cause instanceof Error ? cause.message : String(cause)}. Pass plain data, or run the tool inline.`,
+      { toolName },
+      { cause },
+    );
+  }
+}
+
+function tail(kept: Buffer, chunk: Buffer): Buffer {
+  const all = Buffer.concat([kept, chunk]);
+  // A copy, so that a small end does not keep a large piece.
+  return all.length > KEPT_STDERR_BYTES ? Buffer.from(all.subarray(-KEPT_STDERR_BYTES)) : all;
+}

@@ -1,0 +1,63 @@
+import { VolleyError } from '../../core/errors.ts';
+import { ToolFailure } from '../../engine/tool-failure.ts';
+import type { RunnerCall } from '../runner.ts';
+import type { ConfinedEnd } from './confined-process.ts';
+
+/** What V8 prints before it ends a process that cannot have more memory. */
+const OUT_OF_MEMORY = /heap out of memory|process out of memory|invalid size error|Allocation failed/;
+const MAX_SHOWN_LENGTH = 1000;
+
+/** What it means that a process ended without an answer. */
+export function failureOf(end: ConfinedEnd, call: RunnerCall, stderr: string): Error {
+  const { toolName, limits } = call;
+  const said = stderr.trim() === '' ? '' : `\n${lastLines(stderr)}`;
+  if (end.startError !== undefined) return notStarted(toolName, end.startError);
+  if (end.exitCode === 1 && stderr.startsWith('bwrap: ')) return notStarted(toolName, stderr.trim());
+  if (end.limit === 'memory' || OUT_OF_MEMORY.test(stderr)) {
+    return new ToolFailure(
+      `The tool "${toolName}" needed more memory than its limit of ${limits.memoryMb} MB, and was ended.`,
+      { reason: 'memory', retryable: false },
+    );
+  }
+  if (end.limit === 'cpu') {
+    return new ToolFailure(
+      `The tool "${toolName}" used more CPU time than its limit of ${limits.cpuMs} ms, and was ended.`,
+      { reason: 'cpu', retryable: false },
+    );
+  }
+  if (end.limit === 'processes') {
+    return new ToolFailure(
+      `The tool "${toolName}" started more than its limit of ${limits.processes} processes, and was ended.`,
+      { reason: 'crashed', retryable: false },
+    );
+  }
+  const how =
+    end.signal === undefined
+      ? `ended with exit status ${end.exitCode} before it gave a result`
+      : `was ended by ${end.signal}`;
+  return new ToolFailure(`The process of the tool "${toolName}" ${how}.${said}`, { reason: 'crashed' });
+}
+
+/** An allocation that failed is an error that can be caught; what it means is the same. */
+export function asMemoryFailure(error: unknown, { toolName, limits }: RunnerCall): unknown {
+  const { message, code } = error as { message?: unknown; code?: unknown };
+  const isMemory = message === 'Array buffer allocation failed' || code === 'ERR_MEMORY_ALLOCATION_FAILED';
+  if (!isMemory) return error;
+  return new ToolFailure(
+    `The tool "${toolName}" needed more memory than its limit of ${limits.memoryMb} MB: ${message}`,
+    { reason: 'memory', retryable: false, cause: error },
+  );
+}
+
+function notStarted(toolName: string, why: string): VolleyError {
+  return new VolleyError(
+    'PROCESS_NOT_STARTED',
+    `The process of the tool "${toolName}" could not be started: ${why}`,
+    { toolName },
+  );
+}
+
+function lastLines(text: string): string {
+  const trimmed = text.trim();
+  return trimmed.length > MAX_SHOWN_LENGTH ? `…${trimmed.slice(-MAX_SHOWN_LENGTH)}` : trimmed;
+}

@@ -1,0 +1,125 @@
+import { existsSync, lstatSync, readlinkSync } from 'node:fs';
+import { dirname, sep } from 'node:path';
+import type { SandboxPolicy } from '../runner.ts';
+
+/** How bubblewrap is called on this machine; found by trying. */
+export interface Bubblewrap {
+  readonly program: string;
+  /** Which forms of the user namespace it can make here. */
+  readonly userFlags: readonly string[];
+}
+
+/** The forms that are tried, the strictest first. The last is for root where user namespaces are switched off. */
+export const USER_FLAGS: readonly (readonly string[])[] = [
+  ['--unshare-user', '--disable-userns'],
+  ['--unshare-user'],
+  [],
+];
+
+export interface SandboxRequest {
+  readonly policy: Pick<SandboxPolicy, 'read' | 'write' | 'network'>;
+  /** Folders and files that the program itself needs: Node, the tool's module. */
+  readonly code: readonly string[];
+  readonly cwd: string;
+  /** How much its private folder for temporary files may hold. */
+  readonly temporaryBytes: number;
+}
+
+/** Where a program finds its private folder for temporary files. */
+export const PRIVATE_TMP = '/tmp';
+
+const SYSTEM_FOLDERS = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/nix/store'];
+/** Of `/etc` only what programs need to start, to find names, and to trust certificates. */
+const SETTINGS = ['ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'alternatives', 'nsswitch.conf', 'localtime']
+  .concat(
+    'passwd',
+    'group',
+    'hosts',
+    'resolv.conf',
+    'ssl',
+    'ca-certificates',
+    'pki',
+    'mime.types',
+    'services',
+  )
+  .map((name) => `/etc/${name}`);
+
+/**
+ * The arguments with which bubblewrap runs a program: it sees the system's folders and its own code read-only, what the
+ * policy names, and nothing else; no other process, no network unless allowed, no capabilities.
+ *
+ * Started by root it stays root's uid, so that it can write what root owns, but root of a namespace that owns nothing:
+ * `/proc/sys` would still let that uid change the kernel's settings, hence the read-only copy over it.
+ */
+export function sandboxArguments({ program, userFlags }: Bubblewrap, request: SandboxRequest): string[] {
+  const { policy, cwd } = request;
+  return [
+    program,
+    ...userFlags,
+    ...['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
+    ...(policy.network ? [] : ['--unshare-net']),
+    ...['--die-with-parent', '--cap-drop', 'ALL'],
+    ...mounts(request).flatMap(({ flags }) => flags),
+    ...(existsSync(cwd) ? ['--dir', cwd, '--chdir', cwd] : ['--chdir', PRIVATE_TMP]),
+    ...['--remount-ro', '/', '--'],
+  ];
+}
+
+interface Mount {
+  readonly path: string;
+  readonly flags: readonly string[];
+  /** Whether it shows what the host has there, or something of its own. */
+  readonly isOfHost: boolean;
+}
+
+/** An outer folder comes before those in it, or it would cover them. */
+function mounts({ policy, code, temporaryBytes }: SandboxRequest): Mount[] {
+  const found = new Map<string, Mount>();
+  const add = (mount: Mount) => found.set(mount.path, mount);
+  for (const mount of privateMounts(temporaryBytes)) add(mount);
+  for (const path of policy.read) add({ path, flags: ['--ro-bind-try', path, path], isOfHost: true });
+  for (const path of policy.write) add({ path, flags: ['--bind-try', path, path], isOfHost: true });
+  // What lies in a folder of the policy stays as the policy has it: perhaps writable.
+  const addUnlessShown = (mount: Mount) => {
+    if (nearest(mount.path, found)?.isOfHost !== true) add(mount);
+  };
+  systemMounts().forEach(addUnlessShown);
+  for (const path of code) addUnlessShown({ path, flags: ['--ro-bind-try', path, path], isOfHost: true });
+  return [...found.values()].sort((a, b) => depthOf(a.path) - depthOf(b.path));
+}
+
+/** What a program finds at a path: the mount of the innermost folder around it. */
+function nearest(path: string, found: ReadonlyMap<string, Mount>): Mount | undefined {
+  for (let folder = path; ; folder = dirname(folder)) {
+    const mount = found.get(folder);
+    if (mount !== undefined || folder === dirname(folder)) return mount;
+  }
+}
+
+function depthOf(path: string): number {
+  return path.split(sep).filter((part) => part !== '').length;
+}
+
+function privateMounts(temporaryBytes: number): Mount[] {
+  const size = ['--size', String(Math.max(1, Math.floor(temporaryBytes)))];
+  const dev = ['--dev', '/dev', ...size, '--tmpfs', '/dev/shm', '--remount-ro', '/dev'];
+  return [
+    { path: '/proc', flags: ['--proc', '/proc', '--ro-bind', '/proc/sys', '/proc/sys'], isOfHost: false },
+    { path: '/dev', flags: dev, isOfHost: false },
+    { path: PRIVATE_TMP, flags: [...size, '--perms', '1777', '--tmpfs', PRIVATE_TMP], isOfHost: false },
+  ];
+}
+
+let system: Mount[] | undefined;
+
+function systemMounts(): readonly Mount[] {
+  system ??= [...SYSTEM_FOLDERS, ...SETTINGS].flatMap((path) => {
+    const kind = lstatSync(path, { throwIfNoEntry: false });
+    if (kind === undefined) return [];
+    // `/bin` is most often a link into `/usr`. A setting that is a link may lead to where nothing is shown.
+    const isLink = kind.isSymbolicLink() && SYSTEM_FOLDERS.includes(path);
+    const flags = isLink ? ['--symlink', readlinkSync(path), path] : ['--ro-bind-try', path, path];
+    return [{ path, flags, isOfHost: true }];
+  });
+  return system;
+}

@@ -1,0 +1,65 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { VolleyError } from '../../core/errors.ts';
+import { Guard } from './guard.ts';
+import type { LaunchedProcess, Launcher, LaunchListener, LaunchRequest } from './launcher.ts';
+import { requestProblem, startProblem, withShellLimits } from './shell-limits.ts';
+import { SpawnLaunch } from './spawn-launch.ts';
+
+/**
+ * Launches with Node's own `spawn`, which holds the event loop for as long as the memory of this process is large, and
+ * a shell that sets the limits. For systems without perl.
+ */
+export class SpawnLauncher implements Launcher {
+  private readonly guard = new Guard();
+  private readonly launches = new Set<SpawnLaunch>();
+  private isClosed = false;
+  private allEnded: (() => void) | undefined;
+
+  prepare(): void {
+    this.guard.start();
+  }
+
+  launch(request: LaunchRequest, listener: LaunchListener): LaunchedProcess {
+    if (this.isClosed) throw new VolleyError('RUNNER_CLOSED', 'The launcher was closed; create a new one.');
+    this.guard.start();
+    const launch = new SpawnLaunch(listener, (pid) => this.forget(launch, pid));
+    this.launches.add(launch);
+    const problem = requestProblem(request) ?? startProblem(request);
+    if (problem !== undefined) launch.refuse(problem);
+    else this.start(launch, request);
+    return launch;
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+    if (this.launches.size > 0) {
+      const ended = new Promise<void>((resolve) => {
+        this.allEnded = resolve;
+      });
+      for (const launch of this.launches) launch.kill('SIGKILL');
+      await ended;
+    }
+    await this.guard.stop();
+  }
+
+  private start(launch: SpawnLaunch, request: LaunchRequest): void {
+    try {
+      launch.follow(this.spawn(request), (pid) => this.guard.add(pid));
+    } catch (error) {
+      // Such as a list of arguments that is too long.
+      launch.refuse((error as Error).message);
+    }
+  }
+
+  private spawn(request: LaunchRequest): ChildProcess {
+    const { argv, cwd, env, input, channel } = withShellLimits(request);
+    const stdio = [input ? 'pipe' : 'ignore', 'pipe', 'pipe', ...(channel ? ['pipe' as const] : [])] as const;
+    return spawn(argv[0], argv.slice(1), { cwd, env: { ...env }, detached: true, stdio: [...stdio] });
+  }
+
+  private forget(launch: SpawnLaunch, pid: number | undefined): void {
+    if (pid !== undefined) this.guard.remove(pid);
+    this.launches.delete(launch);
+    if (this.launches.size === 0) this.allEnded?.();
+  }
+}

@@ -1,0 +1,69 @@
+/** Calls that one thread can hold at once: the one that runs and those that wait behind it. */
+export const SLOTS = 128;
+
+const FREE = 0;
+const OFFERED = 1;
+const CLAIMED = 2;
+const WITHDRAWN = 3;
+const ANSWERED = 4;
+/** The word after the slots: whether the host was told to look for answers and has not done so. */
+const NOTICE = SLOTS;
+
+/**
+ * Who owns a call that was sent to a thread. Both sides change a word of shared memory, so that exactly one of them
+ * gets it: the thread claims it right before it runs it, the host withdraws it to give it to somebody else. Neither
+ * waits for the other, and the thread may be in an endless loop meanwhile.
+ */
+export class Claims {
+  private readonly words: Int32Array<SharedArrayBuffer>;
+
+  constructor(readonly buffer = new SharedArrayBuffer((SLOTS + 1) * Int32Array.BYTES_PER_ELEMENT)) {
+    this.words = new Int32Array(buffer);
+  }
+
+  /** The host is about to send a call in a free slot. */
+  offer(slot: number): void {
+    Atomics.store(this.words, slot, OFFERED);
+  }
+
+  /** The thread is about to run it; if not, it skips it, and the slot can be used again. */
+  claim(slot: number): boolean {
+    if (Atomics.compareExchange(this.words, slot, OFFERED, CLAIMED) === OFFERED) return true;
+    Atomics.store(this.words, slot, FREE);
+    return false;
+  }
+
+  /** The host takes it back, unless the thread has it already. */
+  withdraw(slot: number): boolean {
+    return Atomics.compareExchange(this.words, slot, OFFERED, WITHDRAWN) === OFFERED;
+  }
+
+  /** The thread has left an answer. Whether the host must be told, or knows that it has to look anyway. */
+  answer(slot: number): boolean {
+    Atomics.store(this.words, slot, ANSWERED);
+    return Atomics.exchange(this.words, NOTICE, 1) === 0;
+  }
+
+  /** The host is about to look at all slots. */
+  look(): void {
+    Atomics.store(this.words, NOTICE, 0);
+  }
+
+  isAnswered(slot: number): boolean {
+    return Atomics.load(this.words, slot) === ANSWERED;
+  }
+
+  /** The host has the answer. */
+  release(slot: number): void {
+    Atomics.store(this.words, slot, FREE);
+  }
+
+  isClaimed(slot: number): boolean {
+    return Atomics.load(this.words, slot) === CLAIMED;
+  }
+
+  /** Whether the thread has passed a withdrawn slot. */
+  isFree(slot: number): boolean {
+    return Atomics.load(this.words, slot) === FREE;
+  }
+}

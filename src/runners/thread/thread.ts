@@ -1,0 +1,299 @@
+import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads';
+import { scriptEntry } from '../entry.ts';
+import { fromWireError, toWireError } from '../wire-error.ts';
+import { Claims, SLOTS } from './claims.ts';
+import { type ThreadEnd, undeliverableInput, unreadableResult } from './failures.ts';
+import type { KnownTool } from './known-tools.ts';
+import {
+  type CallMessage,
+  type HostMessage,
+  LOOK,
+  PROGRESS,
+  READY,
+  type ThreadData,
+  type ThreadMessage,
+  type ToolMessage,
+  VALUE,
+} from './protocol.ts';
+import { SimpleAnswers } from './simple-answers.ts';
+import type { ThreadCall } from './thread-call.ts';
+
+/** What a thread needs of the runner it belongs to. */
+export interface ThreadOwner {
+  /** It is ready, or has answered. */
+  hasRoom(thread: Thread): void;
+  /** Calls that it was given and has not begun, in their order. */
+  gaveBack(calls: readonly ThreadCall[]): void;
+  /** Nothing of it is left. `lost` had begun, if anything had. */
+  ended(thread: Thread, end: ThreadEnd, lost: ThreadCall | undefined): void;
+}
+
+const ENTRY = scriptEntry('./worker', import.meta.url);
+/** How long a call that was told to stop may take to do so, before its thread is ended. */
+const STOP_GRACE_MS = 100;
+/** So much work may be sent ahead: enough to hide the time that a message takes. */
+const AHEAD_MS = 2;
+const MOST_IN_FLIGHT = 64;
+/** A thread that has more is not sent single calls; it gets many at once when it has less. */
+const LOW_WATER = MOST_IN_FLIGHT / 2;
+const MOST_TOOLS = 500;
+
+/** A worker thread, seen from the host. It runs one call after the other, in the order in which they were sent. */
+export class Thread {
+  isReady = false;
+  isEnding = false;
+  /** The calls that it was sent and has not answered. Only the first one can have begun. */
+  readonly flight: ThreadCall[] = [];
+  /** How long those will take, as far as that is known. */
+  private flightMs = 0;
+  private readonly claims = new Claims();
+  private readonly answers = new SimpleAnswers();
+  private readonly freeSlots = Array.from({ length: SLOTS }, (_, index) => SLOTS - 1 - index);
+  /** Slots whose calls were taken back; the thread may still come across them. */
+  private readonly withdrawnSlots: number[] = [];
+  private readonly knownTools = new Set<number>();
+  private readonly worker: Worker;
+  private readonly port: MessagePort;
+  private error: { readonly value: unknown } | undefined = undefined;
+
+  constructor(private readonly owner: ThreadOwner) {
+    const { port1, port2 } = new MessageChannel();
+    const workerData: ThreadData = {
+      port: port2,
+      claims: this.claims.buffer,
+      answers: this.answers.buffer,
+    };
+    this.worker = new Worker(ENTRY.url, {
+      name: 'volley tools',
+      workerData,
+      transferList: [port2],
+      // Nobody reads it: the thread sends what its tools print to the error stream.
+      stdout: true,
+      // Left out, a thread gets the flags of the process. There are no `resourceLimits`: they stop slow growth of the
+      // heap only, so a tool that needs a limit on memory runs in a process.
+      ...(ENTRY.execArgv.length > 0 && { execArgv: [...ENTRY.execArgv] }),
+    });
+    this.port = port1;
+    this.port.on('message', (message: ThreadMessage) => this.received(message));
+    this.port.on('messageerror', (error) => this.receivedUnreadable(error));
+    // The worker itself decides whether the process stays alive.
+    this.port.unref();
+    this.worker.on('error', (value) => {
+      this.error = { value };
+    });
+    this.worker.on('exit', (exitCode) => this.exited(exitCode));
+  }
+
+  get isIdle(): boolean {
+    return this.isReady && !this.isEnding && this.flight.length === 0;
+  }
+
+  /** Whether it should be sent more now, beginning with this call. */
+  wants(call: ThreadCall): boolean {
+    return this.flight.length <= LOW_WATER && this.canTake(call);
+  }
+
+  /** Whether a call may be sent in addition to what it has: one that waits, or many if all of them are tiny. */
+  canTake({ tool }: ThreadCall): boolean {
+    const { length } = this.flight;
+    if (!this.isReady || this.isEnding || !this.hasSlot()) return false;
+    if (length === 0) return true;
+    if (this.flight[0]!.stop !== undefined) return false;
+    if (this.knownTools.size >= MOST_TOOLS && !this.knownTools.has(tool.number)) return false;
+    return length === 1 || (length < MOST_IN_FLIGHT && this.flightMs + expectedMs(tool) <= AHEAD_MS);
+  }
+
+  /** Takes a call that {@link canTake} allows. It is sent with the next {@link send}. */
+  take(call: ThreadCall): void {
+    call.thread = this;
+    call.slot = this.freeSlots.pop()!;
+    call.expectedMs = expectedMs(call.tool);
+    this.flight.push(call);
+    this.flightMs += call.expectedMs;
+  }
+
+  /** Sends calls that were taken: the last ones of the flight. */
+  send(calls: readonly ThreadCall[]): void {
+    if (this.flight.length === calls.length) this.worker.ref();
+    const forget = this.knownTools.size >= MOST_TOOLS && this.flight.length === calls.length;
+    if (forget) this.knownTools.clear();
+    const tools: ToolMessage[] = [];
+    for (const { tool } of calls) {
+      if (this.knownTools.has(tool.number)) continue;
+      this.knownTools.add(tool.number);
+      tools.push([tool.number, tool.name, tool.code]);
+    }
+    for (const { slot } of calls) this.claims.offer(slot);
+    try {
+      this.post({ kind: 'calls', forget, tools, calls: calls.map(messageOf) });
+    } catch {
+      this.post({ kind: 'calls', forget, tools, calls: [] });
+      for (const call of calls) this.sendAlone(call);
+    }
+    this.flight[0]?.begin();
+  }
+
+  /** Takes a call back that has not begun. */
+  withdraw(call: ThreadCall): boolean {
+    if (!this.claims.withdraw(call.slot)) return false;
+    this.withdrawnSlots.push(call.slot);
+    this.remove(call);
+    return true;
+  }
+
+  /** Takes up to so many calls back that have not begun, the last ones first. */
+  withdrawLast(count: number): ThreadCall[] {
+    const calls: ThreadCall[] = [];
+    while (calls.length < count && this.flight.length > 1) {
+      const last = this.flight.at(-1)!;
+      if (!this.withdraw(last)) break;
+      calls.unshift(last);
+    }
+    return calls;
+  }
+
+  /** Tells the function of a call that has begun to stop, and ends the thread if it does not. */
+  stop(call: ThreadCall, reason: unknown): void {
+    this.post({ kind: 'abort', slot: call.slot, reason: toWireError(reason) });
+    call.graceTimer = setTimeout(() => this.giveUp(call), STOP_GRACE_MS);
+  }
+
+  async end(): Promise<void> {
+    this.isEnding = true;
+    await this.worker.terminate();
+  }
+
+  /**
+   * Everything else is taken back first. If that fails for one, it has begun, so the call in question is over, and its
+   * answer is on the way: then the thread lives on. If it succeeds, nothing new can begin, and only that call ends.
+   */
+  private giveUp(call: ThreadCall): void {
+    this.collect();
+    if (call.thread === undefined) return;
+    const others = this.flight.filter((other) => other !== call);
+    const taken = others.filter((other) => this.withdraw(other));
+    if (taken.length === others.length) void this.end();
+    this.owner.gaveBack(taken);
+  }
+
+  private received(message: ThreadMessage): void {
+    // What lies in shared memory was there before anything that is said of the first call which is left then.
+    this.collect();
+    switch (message[0]) {
+      case READY:
+        this.isReady = true;
+        if (this.flight.length === 0) this.worker.unref();
+        break;
+      case LOOK:
+        break;
+      default: {
+        const call = this.flight[0];
+        // Only the first one can be meant. But the thread runs the tools' code, which could get hold of the port.
+        if (call === undefined || call.slot !== message[1]) return;
+        if (message[0] === PROGRESS) {
+          reportTo(call, message[2], message[3]);
+          return;
+        }
+        this.release(call);
+        call.tool.took(message[2]);
+        if (message[0] === VALUE) call.resolve(message[3]);
+        else call.reject(fromWireError(message[3]));
+        // Those behind it may have been answered before, when it was still in the way.
+        this.collect();
+      }
+    }
+    this.owner.hasRoom(this);
+  }
+
+  /** Takes the answers that were left in shared memory. */
+  private collect(): void {
+    this.claims.look();
+    for (let call = this.flight[0]; call !== undefined; call = this.flight[0]) {
+      const { slot } = call;
+      if (!this.claims.isAnswered(slot)) return;
+      const value = this.answers.value(slot);
+      call.tool.took(this.answers.durationMs(slot));
+      this.release(call);
+      call.resolve(value);
+    }
+  }
+
+  /** Nothing but a result can be unreadable, and only the first call can have one. */
+  private receivedUnreadable(error: unknown): void {
+    const call = this.flight[0];
+    if (call === undefined) return;
+    this.release(call);
+    call.reject(unreadableResult(call, error));
+    this.collect();
+    this.owner.hasRoom(this);
+  }
+
+  /** A call is over, and its slot can be used again. */
+  private release(call: ThreadCall): void {
+    this.claims.release(call.slot);
+    this.freeSlots.push(call.slot);
+    this.remove(call);
+  }
+
+  private remove(call: ThreadCall): void {
+    if (this.flight[0] === call) this.flight.shift();
+    else this.flight.splice(this.flight.indexOf(call), 1);
+    call.thread = undefined;
+    this.flightMs -= call.expectedMs;
+    if (this.flight.length > 0) {
+      this.flight[0]!.begin();
+      return;
+    }
+    this.flightMs = 0;
+    this.worker.unref();
+  }
+
+  private sendAlone(call: ThreadCall): void {
+    try {
+      this.post({ kind: 'calls', forget: false, tools: [], calls: [messageOf(call)] });
+    } catch (error) {
+      this.release(call);
+      call.reject(undeliverableInput(call, error));
+    }
+  }
+
+  private post(message: HostMessage): void {
+    this.port.postMessage(message);
+  }
+
+  private hasSlot(): boolean {
+    if (this.freeSlots.length > 0) return true;
+    for (let index = this.withdrawnSlots.length - 1; index >= 0; index--) {
+      const slot = this.withdrawnSlots[index]!;
+      if (this.claims.isFree(slot)) this.freeSlots.push(...this.withdrawnSlots.splice(index, 1));
+    }
+    return this.freeSlots.length > 0;
+  }
+
+  private exited(exitCode: number): void {
+    // What it said before it ended counts.
+    for (let next = receiveMessageOnPort(this.port); next; next = receiveMessageOnPort(this.port))
+      this.received(next.message as ThreadMessage);
+    this.collect();
+    this.port.close();
+    const hadBegun = this.flight.length > 0 && this.claims.isClaimed(this.flight[0]!.slot);
+    const lost = hadBegun ? this.flight.shift() : undefined;
+    const end = { exitCode, error: this.error, wasReady: this.isReady };
+    this.isEnding = true;
+    this.owner.gaveBack(this.flight.splice(0));
+    this.owner.ended(this, end, lost);
+  }
+}
+
+function expectedMs({ typicalMs }: KnownTool): number {
+  return typicalMs ?? AHEAD_MS;
+}
+
+function messageOf({ slot, tool, task, call }: ThreadCall): CallMessage {
+  return [slot, tool.number, task.id, task.attempt, call.limits.resultBytes ?? -1, call.input];
+}
+
+function reportTo({ task }: ThreadCall, share: number | undefined, step: string | undefined): void {
+  if (share !== undefined) task.report(share, step);
+  else if (step !== undefined) task.report(step);
+}

@@ -1,0 +1,143 @@
+import { ERROR_CODES, type ErrorCode, VolleyError } from '../core/errors.ts';
+import type { FailureReason } from '../core/failure.ts';
+import { ToolFailure } from '../engine/tool-failure.ts';
+
+/**
+ * An error on its way between two threads or processes: plain data, limited in size, the same after structured
+ * cloning and after JSON. Its sender may be anything, so whoever reads it believes no field.
+ */
+export interface WireError {
+  readonly name: string;
+  readonly message: string;
+  readonly stack?: string;
+  /** Of a VolleyError, or of Node such as `ENOENT`. */
+  readonly code?: string;
+  /** Of a VolleyError. */
+  readonly details?: Readonly<Record<string, unknown>>;
+  /** Of a ToolFailure. */
+  readonly reason?: string;
+  /** Any error may say that trying again is pointless. */
+  readonly retryable?: boolean;
+  readonly cause?: WireError;
+  /** What was thrown, where it was a text, a number or the like and no error. */
+  readonly value?: string | number | boolean | null;
+}
+
+const MAX_TEXT = 16_384;
+const MAX_STACK = 16_384;
+const MAX_DETAILS = 16_384;
+const MAX_CAUSES = 5;
+
+const REASONS: Readonly<Record<FailureReason, true>> = {
+  error: true,
+  timeout: true,
+  stalled: true,
+  memory: true,
+  cpu: true,
+  crashed: true,
+  deadline: true,
+  budget: true,
+};
+
+const BUILT_IN = { EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError } as const;
+
+/** Describes whatever was thrown. It never throws itself, however strange the error is. */
+export function toWireError(thrown: unknown): WireError {
+  try {
+    return describe(thrown, MAX_CAUSES);
+  } catch {
+    return { name: 'Error', message: 'The tool threw something that cannot be described.' };
+  }
+}
+
+/** The same kind of error on this side. */
+export function fromWireError(wire: WireError): unknown {
+  return rebuild(wire, MAX_CAUSES);
+}
+
+function describe(thrown: unknown, causes: number): WireError {
+  if (thrown === null || typeof thrown === 'boolean' || typeof thrown === 'number')
+    return { name: 'Error', message: String(thrown), value: thrown };
+  if (typeof thrown === 'string') return { name: 'Error', message: '', value: cut(thrown, MAX_TEXT) };
+  if (typeof thrown !== 'object') return { name: 'Error', message: `The tool threw ${String(thrown)}` };
+
+  const { name, message, stack, code, details, reason, retryable, cause } = thrown as Record<string, unknown>;
+  if (typeof message !== 'string') {
+    return { name: 'Error', message: `The tool threw an object that is no error: ${asJson(thrown)}` };
+  }
+  const plainDetails = plain(details);
+  return {
+    name: typeof name === 'string' ? cut(name, 200) : 'Error',
+    message: cut(message, MAX_TEXT),
+    ...(typeof stack === 'string' && { stack: cut(stack, MAX_STACK) }),
+    ...(typeof code === 'string' && { code: cut(code, 200) }),
+    ...(plainDetails !== undefined && { details: plainDetails }),
+    ...(typeof reason === 'string' && { reason: cut(reason, 200) }),
+    ...(typeof retryable === 'boolean' && { retryable }),
+    ...(cause !== undefined && causes > 0 && { cause: describe(cause, causes - 1) }),
+  };
+}
+
+function rebuild(wire: unknown, causes: number): unknown {
+  if (typeof wire !== 'object' || wire === null) return new Error(`The tool failed: ${String(wire)}`);
+  const { value, stack, ...rest } = wire as Partial<Record<keyof WireError, unknown>>;
+  if (value !== undefined) return value;
+  const cause = rest.cause !== undefined && causes > 0 ? rebuild(rest.cause, causes - 1) : undefined;
+  const name = typeof rest.name === 'string' ? rest.name : 'Error';
+  const message = typeof rest.message === 'string' ? cut(rest.message, MAX_TEXT) : '';
+  const code = typeof rest.code === 'string' ? rest.code : undefined;
+  const error = create(name, message, code, rest, cause === undefined ? undefined : { cause });
+  // A name or a stack that is not enumerable, as with any error: it is not printed a second time.
+  if (error.name !== name) hide(error, 'name', name);
+  if (typeof stack === 'string') hide(error, 'stack', cut(stack, MAX_STACK));
+  return error;
+}
+
+function create(
+  name: string,
+  message: string,
+  code: string | undefined,
+  { details, reason, retryable }: Partial<Record<keyof WireError, unknown>>,
+  options: { cause: unknown } | undefined,
+): Error {
+  if (name === 'VolleyError' && code !== undefined && Object.hasOwn(ERROR_CODES, code))
+    return new VolleyError(code as ErrorCode, message, plain(details) ?? {}, options);
+  if (name === 'ToolFailure' && typeof reason === 'string' && Object.hasOwn(REASONS, reason))
+    return new ToolFailure(message, {
+      reason: reason as FailureReason,
+      retryable: retryable !== false,
+      cause: options?.cause,
+    });
+  const type = Object.hasOwn(BUILT_IN, name) ? BUILT_IN[name as keyof typeof BUILT_IN] : Error;
+  return Object.assign(new type(message, options), {
+    ...(code !== undefined && { code }),
+    ...(retryable === false && { retryable }),
+  });
+}
+
+function hide(error: Error, key: 'name' | 'stack', value: string): void {
+  Object.defineProperty(error, key, { value, configurable: true, writable: true, enumerable: false });
+}
+
+/** A copy that JSON can carry, or nothing where there is none of a sensible size. */
+function plain(details: unknown): Record<string, unknown> | undefined {
+  if (typeof details !== 'object' || details === null || Array.isArray(details)) return undefined;
+  try {
+    const text = JSON.stringify(details);
+    return text.length > MAX_DETAILS ? undefined : (JSON.parse(text) as Record<string, unknown>);
+  } catch {
+    return undefined;
+  }
+}
+
+function asJson(value: object): string {
+  try {
+    return cut(JSON.stringify(value) ?? String(value), 1000);
+  } catch {
+    return Object.prototype.toString.call(value);
+  }
+}
+
+function cut(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length)}…` : text;
+}

@@ -1,0 +1,113 @@
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { z } from 'zod';
+import { analyse } from '../analysis/analyse.ts';
+import { grammarOf, KNOWN_EXTENSIONS } from '../analysis/languages.ts';
+import { Lines } from '../analysis/lines.ts';
+import { inSlices } from '../analysis/slices.ts';
+import { defineTool } from '../define-tool.ts';
+import type { Tool } from '../tool.ts';
+import { type AnalyzedCode, type CountedText, countedText, reportOf } from './code-report.ts';
+import type { ToolEnvironment } from './environment.ts';
+import { readRange } from './file-range.ts';
+import { PATH } from './inputs.ts';
+import { memoryForMb } from './needs.ts';
+import { fileFailure, permanentFailure, quoted } from './refusal.ts';
+import { openFile } from './regular-file.ts';
+import { Roots } from './roots.ts';
+import { decodeText } from './text.ts';
+
+const DESCRIPTION = `Tells the facts of a source file: lines (code, comment, blank), functions with their cyclomatic
+complexity, classes, imports and the longest function. JavaScript, TypeScript and Python are read with real parsers
+(${KNOWN_EXTENSIONS.join(' ')}); of any other text the lines are counted. Complexity is 1 for a function and 1 more for
+each if, elif, loop, case, catch, except, conditional expression, && || ?? "and" "or", and each for and if of a
+comprehension; a function within another is counted on its own. Docstrings count as comments. parse_errors are lines
+that the parser could not read: a mistake, or rare syntax that it does not know; figures near them may be off.`;
+
+const INPUT = z.strictObject({
+  action: z.literal('analyze').default('analyze').describe('There is only this one.'),
+  file_path: PATH.describe('The source file, relative to the working folder or absolute.'),
+});
+
+type AnalyzerInput = z.infer<typeof INPUT>;
+type AnalyzerResult = AnalyzedCode | CountedText;
+
+const MIB = 2 ** 20;
+/** What a tree takes, measured: 20 times the size of ordinary code. */
+const TREE_SHARE = 20;
+const BYTE_ORDER_MARK = '\ufeff';
+
+/** Counts lines, functions, complexity and imports of a source file. */
+export function codeAnalyzerTool(
+  environment: Pick<ToolEnvironment, 'roots' | 'files'>,
+  roots = new Roots(environment.roots),
+): Tool<AnalyzerInput, AnalyzerResult> {
+  const { maxBytes, maxEntries } = environment.files;
+  return defineTool<AnalyzerInput, AnalyzerResult>({
+    name: 'code_analyzer_tool',
+    description: DESCRIPTION.replaceAll('\n', ' '),
+    input: INPUT,
+    readOnly: true,
+    resources: ({ file_path }) => {
+      const bytes = Math.min(maxBytes, sizeOf(resolve(environment.roots[0] ?? '/', file_path)));
+      return {
+        cpu: 1,
+        memoryMb: memoryForMb(bytes) + Math.ceil((TREE_SHARE * bytes) / MIB),
+        io: 'low',
+        shared: [roots.lockName(file_path)],
+      };
+    },
+    run: async ({ file_path }, { signal, report }) => {
+      try {
+        const source = await readSource(roots, file_path, maxBytes, signal);
+        const grammar = grammarOf(file_path);
+        if (grammar === undefined) {
+          return countedText(
+            file_path,
+            await inSlices(linesOf(source), signal, () => report('Counting lines')),
+          );
+        }
+        const facts = await inSlices(analyse(source, grammar, maxEntries), signal, (share) => report(share));
+        return reportOf(file_path, facts);
+      } catch (error) {
+        throw fileFailure('analyze', file_path, error);
+      }
+    },
+  });
+}
+
+async function readSource(
+  roots: Roots,
+  path: string,
+  maxBytes: number,
+  signal: AbortSignal,
+): Promise<string> {
+  const { handle, stats } = await openFile(roots, path);
+  try {
+    if (stats.size > maxBytes) {
+      throw permanentFailure(
+        `${quoted(path)} has ${stats.size} bytes, but at most ${maxBytes} are read: raise tools.files.max_bytes, or analyze another file.`,
+      );
+    }
+    const { bytes } = await readRange(handle, { from: 0, to: stats.size }, false, signal);
+    const text = decodeText(bytes);
+    if (text === undefined) throw permanentFailure(`${quoted(path)} is not UTF-8 text.`);
+    return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
+  } finally {
+    await handle.close();
+  }
+}
+
+function* linesOf(source: string) {
+  const lines = yield* Lines.of(source);
+  return yield* lines.count(source, []);
+}
+
+/** Only for what it will need: whether it may be read at all is asked later. */
+function sizeOf(path: string): number {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  } catch {
+    return 0;
+  }
+}

@@ -1,0 +1,146 @@
+import { z } from 'zod';
+import { defineTool } from '../define-tool.ts';
+import type { Tool } from '../tool.ts';
+import type { HttpSettings, ToolEnvironment } from './environment.ts';
+import { bodyText } from './http/body.ts';
+import { Destinations, resolveByTheSystem, urlProblem } from './http/destination.ts';
+import { type Answer, exchange } from './http/exchange.ts';
+import { requestFailed } from './http/failures.ts';
+import { headersProblem } from './http/headers.ts';
+import { type HttpMessage, redirected } from './http/redirects.ts';
+import { unlessAborted, within } from './http/within.ts';
+import { memoryForMb } from './needs.ts';
+
+/** So that the request ends by its own limit, which says more, before the engine ends it. */
+const MARGIN_MS = 5000;
+
+function inputWithin({ maxBytes, timeoutMs }: HttpSettings) {
+  return z
+    .strictObject({
+      url: z
+        .string()
+        .max(8192)
+        .superRefine((url, check) => {
+          const problem = urlProblem(url);
+          if (problem !== undefined) check.addIssue(problem);
+        })
+        .describe('The whole URL, beginning with http:// or https://.'),
+      method: z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']).default('GET'),
+      headers: z
+        .record(z.string(), z.string())
+        .default({})
+        .superRefine((headers, check) => {
+          const found = headersProblem(headers);
+          if (found === undefined) return;
+          const path = found.name === undefined ? [] : [found.name];
+          check.addIssue({ code: 'custom', path, message: found.problem });
+        })
+        .describe('Headers to send, by name.'),
+      body: z
+        .string()
+        .refine((body) => Buffer.byteLength(body) <= maxBytes, { error: `must be at most ${maxBytes} bytes` })
+        .optional()
+        .describe('The text to send. Say what it is with the header content-type.'),
+      timeout_ms: z
+        .int()
+        .min(1)
+        .max(timeoutMs)
+        .default(timeoutMs)
+        .describe('How long all of it may take, redirects included.'),
+      max_bytes: z
+        .int()
+        .min(0)
+        .max(maxBytes)
+        .default(maxBytes)
+        .describe('How much of the answer is read; what is beyond is cut off.'),
+      follow_redirects: z.boolean().default(true).describe('Whether redirects are followed.'),
+    })
+    .refine(({ method, body }) => body === undefined || (method !== 'GET' && method !== 'HEAD'), {
+      path: ['body'],
+      error: 'cannot be sent with GET or HEAD',
+    });
+}
+
+type HttpRequestInput = z.infer<ReturnType<typeof inputWithin>>;
+
+interface HttpRequestResult {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
+  readonly body: string;
+  /** Whether the body is given as text, or as base64 since it is none. */
+  readonly encoding: 'text' | 'base64';
+  /** Where the answer came from in the end. */
+  readonly url: string;
+  /** How many redirects led there. */
+  readonly redirects: number;
+  /** Whether the limit cut off a part of the body. */
+  readonly truncated: boolean;
+}
+
+/**
+ * Sends a request to the public internet, or to wherever the settings allow. A tool is read-only and idempotent for
+ * all its calls or for none, and a POST is neither; which failures may be tried again is decided for each request.
+ */
+export function httpRequestTool(
+  environment: ToolEnvironment,
+  resolve = resolveByTheSystem,
+): Tool<HttpRequestInput, HttpRequestResult> {
+  const settings = environment.http;
+  const destinations = new Destinations(settings, resolve);
+  return defineTool<HttpRequestInput, HttpRequestResult>({
+    name: 'http_request',
+    description: `Sends an HTTP request and gives the answer: status, headers and body, at most ${settings.maxBytes} bytes. An answer such as 404 or 500 is a result, not an error.`,
+    input: inputWithin(settings),
+    readOnly: false,
+    idempotent: false,
+    timeoutMs: settings.timeoutMs + MARGIN_MS,
+    resources: ({ max_bytes, body = '' }) => ({
+      cpu: 0.1,
+      memoryMb: memoryForMb(max_bytes + body.length),
+      io: 'none',
+      network: true,
+    }),
+    run: (input, { signal }) =>
+      within(input.timeout_ms, signal, (limited) => send(input, settings, destinations, limited)),
+  });
+}
+
+async function send(
+  input: HttpRequestInput,
+  settings: HttpSettings,
+  destinations: Destinations,
+  signal: AbortSignal,
+): Promise<HttpRequestResult> {
+  const { method, headers, body } = input;
+  let message: HttpMessage = { url: new URL(input.url), method, headers, body };
+  for (let redirects = 0; ; redirects++) {
+    const addresses = await unlessAborted(signal, destinations.addressesFor(message.url));
+    const answer = await exchange(message, addresses, input.max_bytes, signal);
+    const next = input.follow_redirects
+      ? redirected(message, answer.status, answer.headers.location)
+      : undefined;
+    if (next === undefined) return resultOf(message, answer, redirects);
+    if (redirects === settings.maxRedirects) {
+      throw requestFailed(`it was redirected more than ${settings.maxRedirects} times`, false);
+    }
+    message = next;
+  }
+}
+
+function resultOf(
+  message: HttpMessage,
+  { status, headers, body }: Answer,
+  redirects: number,
+): HttpRequestResult {
+  return {
+    status,
+    headers: Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined)) as Record<
+      string,
+      string | string[]
+    >,
+    ...bodyText(body, headers['content-type']),
+    url: message.url.href,
+    redirects,
+    truncated: body.truncated,
+  };
+}

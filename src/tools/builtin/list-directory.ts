@@ -1,0 +1,100 @@
+import { lstat } from 'node:fs/promises';
+import { z } from 'zod';
+import { defineTool } from '../define-tool.ts';
+import type { Tool } from '../tool.ts';
+import type { ToolEnvironment } from './environment.ts';
+import { type EntryType, Folder } from './folder.ts';
+import { GLOB, PATH, pathMatcher } from './inputs.ts';
+import { fileFailure } from './refusal.ts';
+import { Roots } from './roots.ts';
+import { DEEPEST, Walk, type WalkEntry } from './walk.ts';
+
+const INPUT = z.strictObject({
+  path: PATH.default('.').describe('The folder to list, relative to the working folder or absolute.'),
+  recursive: z.boolean().default(false).describe('Whether to list the folders inside it too.'),
+  depth: z
+    .int()
+    .min(1)
+    .max(DEEPEST)
+    .optional()
+    .describe(`How many levels to list where recursive is set; 1 is the folder alone. Default ${DEEPEST}.`),
+  glob: GLOB.optional().describe(
+    'Only what matches: "*.ts" by name at any depth, "src/**/*.ts" by the path from the listed folder.',
+  ),
+});
+
+type ListDirectoryInput = z.infer<typeof INPUT>;
+
+interface ListedEntry {
+  /** From the listed folder. */
+  readonly path: string;
+  readonly type: EntryType;
+  /** In bytes, of a file. */
+  readonly size?: number;
+}
+
+interface ListDirectoryResult {
+  readonly path: string;
+  readonly entries: readonly ListedEntry[];
+  /** Whether there is more than the limits let it list. */
+  readonly truncated: boolean;
+  /** How many folders inside could not be opened. */
+  readonly unreadable: number;
+}
+
+/** Lists what a folder holds. It takes no lock: files are replaced at once, so there is never half a one to see. */
+export function listDirectoryTool(
+  environment: ToolEnvironment,
+  roots = new Roots(environment.roots),
+): Tool<ListDirectoryInput, ListDirectoryResult> {
+  const { maxEntries } = environment.files;
+  return defineTool<ListDirectoryInput, ListDirectoryResult>({
+    name: 'list_directory',
+    description: `Lists a folder: path, type and size of each entry, sorted by name, at most ${maxEntries}. Symbolic links are not followed.`,
+    input: INPUT,
+    readOnly: true,
+    resources: ({ recursive }) => ({
+      cpu: recursive ? 0.3 : 0.1,
+      memoryMb: 20 + Math.ceil(maxEntries / 2000),
+      io: recursive ? 'medium' : 'low',
+    }),
+    run: async (input, { signal }) => {
+      try {
+        return await list(input, roots, maxEntries, signal);
+      } catch (error) {
+        throw fileFailure('list', input.path, error);
+      }
+    },
+  });
+}
+
+async function list(
+  { path, recursive, depth, glob }: ListDirectoryInput,
+  roots: Roots,
+  maxEntries: number,
+  signal: AbortSignal,
+): Promise<ListDirectoryResult> {
+  const matches = glob === undefined ? () => true : pathMatcher(glob);
+  const folder = await Folder.open(roots, path);
+  try {
+    const walk = new Walk(recursive ? (depth ?? DEEPEST) : 1, () => true, signal);
+    const entries: ListedEntry[] = [];
+    let isFull = false;
+    for await (const entry of walk.through(folder)) {
+      if (!matches(entry.path, entry.name)) continue;
+      isFull = entries.length === maxEntries;
+      if (isFull) break;
+      entries.push(await describe(entry));
+    }
+    return { path, entries, truncated: isFull || walk.isCut, unreadable: walk.unreadable };
+  } finally {
+    await folder.close();
+  }
+}
+
+async function describe({ path, name, type, folder }: WalkEntry): Promise<ListedEntry> {
+  if (type !== 'file') return { path, type };
+  // It may have gone since its name was read; it was there when the folder was looked at.
+  const stats = await lstat(folder.pathTo(name)).catch(() => undefined);
+  return { path, type, ...(stats !== undefined && { size: stats.size }) };
+}

@@ -1,0 +1,52 @@
+import { type ErrorCode, VolleyError } from '../../core/errors.ts';
+import { ToolFailure } from '../../engine/tool-failure.ts';
+
+/** An error that the engine does not answer with another attempt: the same would come of it. */
+export function refusal(
+  code: ErrorCode,
+  message: string,
+  details: Readonly<Record<string, unknown>> = {},
+  cause?: unknown,
+): VolleyError {
+  const error = new VolleyError(code, message, details, cause === undefined ? undefined : { cause });
+  return Object.assign(error, { retryable: false });
+}
+
+/** What the system says of files, for people; trying again helps with none of these. */
+const FILE_PROBLEMS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file or folder',
+  ENOTDIR: 'a part of the path is not a folder',
+  EISDIR: 'it is a folder',
+  EACCES: 'access is denied',
+  EPERM: 'the system does not permit it',
+  EROFS: 'the file system is read-only',
+  EEXIST: 'something else has that name',
+  ELOOP: 'it leads through too many symbolic links',
+  ENAMETOOLONG: 'a name in it is too long',
+  EFBIG: 'the file would be too large for the file system',
+};
+
+/** A problem of a tool in the words that its caller used, whatever the system calls it. */
+export function fileFailure(action: string, path: string, error: unknown): Error {
+  if (error instanceof VolleyError || error instanceof ToolFailure) return error;
+  const code = codeOf(error);
+  const problem = FILE_PROBLEMS[code ?? ''];
+  if (problem !== undefined) return permanentFailure(`Cannot ${action} ${quoted(path)}: ${problem}.`, error);
+  if (code === undefined) return error instanceof Error ? error : new Error(String(error));
+  return new ToolFailure(`Cannot ${action} ${quoted(path)}: the system says ${code}.`, { cause: error });
+}
+
+export function permanentFailure(message: string, cause?: unknown): ToolFailure {
+  return new ToolFailure(message, { retryable: false, cause });
+}
+
+/** The code of an error of the system, such as ENOENT. */
+export function codeOf(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | null | undefined)?.code;
+  return typeof code === 'string' ? code : undefined;
+}
+
+/** A text of the caller's in a message: on one line, and not too long. */
+export function quoted(text: string): string {
+  return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text);
+}

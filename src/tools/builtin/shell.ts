@@ -1,0 +1,199 @@
+import { z } from 'zod';
+import { VolleyError } from '../../core/errors.ts';
+import { ToolFailure } from '../../engine/tool-failure.ts';
+import { type CommandOptions, type CommandResult, runCommand } from '../../runners/process/command.ts';
+import type { OutputStream } from '../../runners/process/launcher.ts';
+import { sandboxedCommand } from '../../runners/process/sandboxed-command.ts';
+import type { ToolContext } from '../../runners/runner.ts';
+import { defineTool } from '../define-tool.ts';
+import type { Tool } from '../tool.ts';
+import type { ShellSettings, ToolEnvironment } from './environment.ts';
+import { PATH } from './inputs.ts';
+import { fileFailure, refusal } from './refusal.ts';
+import { Roots } from './roots.ts';
+import { simpleCommand } from './simple-command.ts';
+
+/** The shell of which it is known what it does with a simple command. */
+const POSIX_SHELL = '/bin/sh -c';
+const LONGEST_COMMAND = 100_000;
+const LONGEST_INPUT = 10_000_000;
+const LONGEST_TIMEOUT_MS = 86_400_000;
+/** How much of its output a failed command has in the message of its error. */
+const SHOWN_LINES = 5;
+const SHOWN_LENGTH = 500;
+const STEP_LENGTH = 200;
+
+const INPUT = z.strictObject({
+  command: z.string().min(1).max(LONGEST_COMMAND).describe('The command, as one would type it in a shell.'),
+  cwd: PATH.optional().describe('The folder to run in. Default: the working folder.'),
+  timeout_ms: z
+    .int()
+    .min(1)
+    .max(LONGEST_TIMEOUT_MS)
+    .optional()
+    .describe('After so many milliseconds it is ended.'),
+  stdin: z
+    .string()
+    .max(LONGEST_INPUT)
+    .optional()
+    .describe('What it can read from its input. Default: nothing.'),
+  allow_failure: z
+    .boolean()
+    .optional()
+    .describe('Whether an exit status other than 0 is a result like any other. Default: it fails the call.'),
+});
+
+type ShellInput = z.infer<typeof INPUT>;
+
+type Place = Pick<CommandOptions, 'cwd' | 'env'>;
+
+interface ShellResult {
+  /** null if a signal ended it. */
+  readonly exit_code: number | null;
+  readonly signal: string | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Whether something in the middle of stdout or stderr is left out. */
+  readonly truncated: boolean;
+  readonly duration_ms: number;
+}
+
+/**
+ * Runs a command. A status other than 0 fails the call, for what depends on it must not run: nobody deploys what did
+ * not build. Whoever asks a question whose answer is a status (`grep -q`, `test`) says so with `allow_failure`.
+ */
+export function shellTool(
+  environment: ToolEnvironment,
+  roots = new Roots(environment.roots),
+): Tool<ShellInput, ShellResult> {
+  const { shell } = environment;
+  const env = commandEnvironment(shell.env);
+  return defineTool<ShellInput, ShellResult>({
+    name: 'shell',
+    description: 'Runs a shell command and gives its exit status and what it wrote.',
+    input: INPUT,
+    resources: { cpu: 1, memoryMb: 200, io: 'medium', network: shell.sandbox.network },
+    run: async (input, context) => {
+      // A root as it stands was given by the user; only what a caller names must be looked at.
+      const cwd = input.cwd === undefined ? environment.roots[0] : await folder(roots, input.cwd);
+      if (cwd === undefined)
+        throw refusal('PATH_NOT_ALLOWED', 'A command needs a folder, but no root is configured.');
+      const result = await run(shell, { cwd, env: { ...env, PWD: cwd } }, input, context);
+      const isFailure = result.exitCode !== 0;
+      if (isFailure && input.allow_failure !== true) throw failureOf(result, input.command);
+      return resultOf(result);
+    },
+  });
+}
+
+/** Where a command runs, which must be inside a root. */
+async function folder(roots: Roots, path: string): Promise<string> {
+  try {
+    return await roots.realPlace(path);
+  } catch (error) {
+    throw fileFailure('run in', path, error);
+  }
+}
+
+async function run(settings: ShellSettings, place: Place, input: ShellInput, context: ToolContext) {
+  const { stdin, timeout_ms } = input;
+  const { signal, report } = context;
+  const command = {
+    ...place,
+    limits: settings.limits,
+    ...(stdin !== undefined && { input: stdin }),
+    onOutput: (_: OutputStream, chunk: Buffer) => {
+      const step = lastLine(chunk);
+      if (step !== '') report(step);
+    },
+  };
+  if (timeout_ms === undefined) return runIn(settings, input.command, { ...command, signal });
+
+  const controller = new AbortController();
+  const stop = () => controller.abort(signal.reason);
+  const message = `The command ran longer than its timeout_ms of ${timeout_ms} and was ended.`;
+  const timer = setTimeout(
+    () => controller.abort(new ToolFailure(message, { reason: 'timeout' })),
+    timeout_ms,
+  );
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    return await runIn(settings, input.command, { ...command, signal: controller.signal });
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+/** Runs a command in the sandbox, in the shell, or without either where it makes no difference. */
+async function runIn(
+  { launcher, sandbox, shell }: ShellSettings,
+  text: string,
+  options: Omit<CommandOptions, 'argv'>,
+): Promise<CommandResult> {
+  const command: CommandOptions = { ...options, argv: [...(shell as [string]), text] };
+  if (sandbox.mode !== 'off') {
+    return runCommand(launcher(), await sandboxedCommand(launcher(), command, sandbox));
+  }
+  const words = shell.join(' ') === POSIX_SHELL ? simpleCommand(text) : undefined;
+  if (words === undefined) return runCommand(launcher(), command);
+  try {
+    return await runCommand(launcher(), { ...command, argv: words });
+  } catch (error) {
+    const isMissing = error instanceof VolleyError && error.code === 'PROCESS_NOT_STARTED';
+    if (!isMissing) throw error;
+    // The shell says it in its own words, or knows more.
+    return runCommand(launcher(), command);
+  }
+}
+
+/** What a command sees of the environment: enough to work in, and nothing that nobody meant for it. */
+function commandEnvironment(names: readonly string[]): Record<string, string> {
+  // Nobody looks at it in a terminal.
+  const env: Record<string, string> = { PATH: '/usr/local/bin:/usr/bin:/bin', TERM: 'dumb' };
+  for (const [name, value] of Object.entries(process.env)) {
+    const isCommon = /^(PATH|HOME|LANG|LC_\w+|TMPDIR)$/.test(name);
+    if (value !== undefined && (isCommon || names.includes(name))) env[name] = value;
+  }
+  return env;
+}
+
+function resultOf({ exitCode, signal, stdout, stderr, truncated, durationMs }: CommandResult): ShellResult {
+  return {
+    exit_code: exitCode ?? null,
+    signal: signal ?? null,
+    stdout,
+    stderr,
+    truncated,
+    duration_ms: Math.round(durationMs),
+  };
+}
+
+function failureOf(result: CommandResult, command: string): Error {
+  const { exitCode, signal, stdout, stderr } = result;
+  const how = signal === undefined ? `ended with exit status ${exitCode}` : `was ended by ${signal}`;
+  const shown = lastLines(stderr.trim() === '' ? stdout : stderr);
+  const message = `The command ${how}${shown === '' ? '.' : `:\n${shown}`}`;
+  const error: VolleyError = refusal('COMMAND_FAILED', message, { command, ...resultOf(result) });
+  return signal === undefined
+    ? error
+    : new ToolFailure(message, { reason: 'crashed', retryable: false, cause: error });
+}
+
+function lastLines(text: string): string {
+  const lines = text.trimEnd().split('\n').slice(-SHOWN_LINES).join('\n');
+  return lines.length > SHOWN_LENGTH ? `…${lines.slice(-SHOWN_LENGTH)}` : lines;
+}
+
+/** For whoever watches: what a chunk of output ends with. */
+function lastLine(chunk: Buffer): string {
+  const text = chunk
+    .subarray(-2 * STEP_LENGTH)
+    .toString()
+    .trimEnd();
+  return text
+    .slice(text.lastIndexOf('\n') + 1)
+    .slice(-STEP_LENGTH)
+    .trim();
+}

@@ -1,0 +1,127 @@
+import type { FileHandle } from 'node:fs/promises';
+
+/** A line that holds what is searched for. */
+export interface TextMatch {
+  readonly path: string;
+  /** Counted from 1. */
+  readonly line: number;
+  readonly text: string;
+  /** The lines around it, where they were asked for. */
+  readonly before?: readonly string[];
+  readonly after?: readonly string[];
+}
+
+/** One read; what it brings is searched without a pause, so it is small. */
+const CHUNK_BYTES = 16 * 1024;
+/** A longer line is searched in pieces. */
+const LONGEST_LINE = 16 * 1024;
+/** How much of a line is shown. */
+const LONGEST_SHOWN = 500;
+/** How much a whole search reads. */
+const MOST_BYTES_READ = 256 * 2 ** 20;
+
+/** Searches files line by line, one after another, within limits that count for all of them together. */
+export class TextSearch {
+  readonly matches: TextMatch[] = [];
+  searched = 0;
+  /** Whether a limit kept it from finding everything. */
+  isCut = false;
+  private readBytes = 0;
+  private shownCharacters = 0;
+  private readonly chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+
+  constructor(
+    private readonly holds: (line: string) => boolean,
+    private readonly context: number,
+    private readonly limits: { readonly maxEntries: number; readonly maxBytes: number },
+  ) {}
+
+  async search(
+    handle: FileHandle,
+    path: string,
+    signal: AbortSignal,
+  ): Promise<'found' | 'nothing' | 'skipped'> {
+    const first = this.matches.length;
+    const file = new FileLines(this.context, (line, number, around) => {
+      if (this.isCut || !this.holds(line)) return;
+      this.isCut =
+        this.matches.length >= this.limits.maxEntries || this.shownCharacters >= this.limits.maxBytes;
+      if (this.isCut) return;
+      const text = shown(line);
+      this.shownCharacters += text.length * (1 + 2 * this.context);
+      this.matches.push({ path, line: number, text, ...around() });
+    });
+    const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+    while (!this.isCut) {
+      signal.throwIfAborted();
+      const { bytesRead } = await handle.read(this.chunk, 0, CHUNK_BYTES, null);
+      if (bytesRead === 0) break;
+      this.readBytes += bytesRead;
+      this.isCut = this.readBytes > MOST_BYTES_READ;
+      const bytes = this.chunk.subarray(0, bytesRead);
+      if (bytes.includes(0)) {
+        this.matches.length = first;
+        return 'skipped';
+      }
+      file.add(decoder.decode(bytes, { stream: true }));
+    }
+    file.end(decoder.decode());
+    this.searched++;
+    return this.matches.length > first ? 'found' : 'nothing';
+  }
+}
+
+type Around = { before?: string[]; after?: string[] };
+
+/** Cuts a text that comes in pieces into lines, and keeps those around each. */
+class FileLines {
+  private rest = '';
+  private number = 1;
+  private readonly before: string[] = [];
+  /** Lists that still take lines which follow their match. */
+  private open: string[][] = [];
+
+  constructor(
+    private readonly context: number,
+    private readonly visit: (line: string, number: number, around: () => Around) => void,
+  ) {}
+
+  add(text: string): void {
+    const lines = (this.rest + text).split('\n');
+    this.rest = lines.pop()!;
+    for (const line of lines) this.line(line);
+    if (this.rest.length >= LONGEST_LINE) {
+      this.visit(this.rest, this.number, () => this.around());
+      this.rest = '';
+    }
+  }
+
+  end(text: string): void {
+    this.add(text);
+    if (this.rest !== '') this.line(this.rest);
+  }
+
+  private line(line: string): void {
+    const text = line.endsWith('\r') ? line.slice(0, -1) : line;
+    if (this.context > 0) {
+      for (const list of this.open) list.push(shown(text));
+      this.open = this.open.filter((list) => list.length < this.context);
+    }
+    this.visit(text, this.number, () => this.around());
+    this.number++;
+    if (this.context === 0) return;
+    this.before.push(shown(text));
+    if (this.before.length > this.context) this.before.shift();
+  }
+
+  private around(): Around {
+    if (this.context === 0) return {};
+    const after: string[] = [];
+    this.open.push(after);
+    return { before: [...this.before], after };
+  }
+}
+
+function shown(line: string): string {
+  return line.length > LONGEST_SHOWN ? `${line.slice(0, LONGEST_SHOWN)}…` : line;
+}

@@ -1,0 +1,78 @@
+import { VolleyError } from '../../core/errors.ts';
+import type { EntryType, Folder } from './folder.ts';
+import { codeOf } from './refusal.ts';
+import { isTemporaryName } from './write-file.ts';
+
+/** One thing that a walk found. */
+export interface WalkEntry {
+  /** From the folder where the walk began, with `/` between names. */
+  readonly path: string;
+  readonly name: string;
+  readonly type: EntryType;
+  /** Where it stands; open until the walk goes on. */
+  readonly folder: Folder;
+}
+
+/** How deep a walk may go: each level holds a folder open. */
+export const DEEPEST = 32;
+/** How many entries a walk looks at. */
+const MOST_VISITED = 200_000;
+/** What a folder may answer that is closed to us, or that is gone since its name was read. */
+const PASSED_OVER = new Set(['EACCES', 'EPERM', 'ENOENT', 'ENOTDIR', 'ELOOP']);
+
+/**
+ * Goes through a folder and those below, each in the order of names, a folder before what it holds. Symbolic links
+ * are told but not followed, so the walk stays where it began.
+ */
+export class Walk {
+  /** Whether a limit kept it from seeing everything. */
+  isCut = false;
+  /** Folders that could not be opened. */
+  unreadable = 0;
+  private visited = 0;
+
+  constructor(
+    private readonly depth: number,
+    private readonly enters: (name: string) => boolean,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  async *through(folder: Folder, prefix = '', level = 1): AsyncGenerator<WalkEntry> {
+    const { entries, isCut } = await folder.entries(this.signal);
+    if (isCut) this.isCut = true;
+    for (const { name, type } of entries) {
+      if (isTemporaryName(name)) continue;
+      this.signal.throwIfAborted();
+      if (++this.visited > MOST_VISITED) {
+        this.isCut = true;
+        return;
+      }
+      const path = prefix + name;
+      yield { path, name, type, folder };
+      if (type === 'directory' && this.enters(name)) yield* this.below(folder, name, path, level);
+    }
+  }
+
+  private async *below(parent: Folder, name: string, path: string, level: number): AsyncGenerator<WalkEntry> {
+    if (level >= this.depth) {
+      if (level >= DEEPEST) this.isCut = true;
+      return;
+    }
+    const folder = await parent.openFolder(name).catch((error: unknown) => {
+      if (!isPassedOver(error)) throw error;
+      this.unreadable++;
+      return undefined;
+    });
+    if (folder === undefined) return;
+    try {
+      yield* this.through(folder, `${path}/`, level + 1);
+    } finally {
+      await folder.close();
+    }
+  }
+}
+
+/** Whether a problem concerns one entry only, so that the others can still be looked at. */
+export function isPassedOver(error: unknown): boolean {
+  return error instanceof VolleyError || PASSED_OVER.has(codeOf(error) ?? '');
+}

@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import { referencesIn, resolveReferences } from '../../src/coordinator/references.ts';
+
+const known = new Set(['a', 'b-1', 'x.y']);
+const results = {
+  a: { items: [{ name: 'first' }, { name: 'second' }], count: 2, 'odd/key~': true, nothing: null },
+  'b-1': 'plain text',
+  'x.y': { z: 'dotted' },
+};
+const resolve = (value: unknown) =>
+  resolveReferences(value, known, (id) => (results as Record<string, unknown>)[id]);
+
+describe('references between calls', () => {
+  it('are found wherever they stand in the arguments', () => {
+    const found = referencesIn(
+      { deep: [{ $from: 'a' }], text: 'see ${b-1} and ${x.y.z}', plain: 7, none: null },
+      known,
+    );
+    expect([...found]).toEqual(['a', 'b-1', 'x.y']);
+  });
+
+  it('keep the type of what they stand for', () => {
+    expect(
+      resolve({
+        whole: { $from: 'a' },
+        item: { $from: 'a', path: '/items/1' },
+        count: { $from: 'a', path: '/count' },
+        odd: { $from: 'a', path: '/odd~1key~0' },
+        nothing: { $from: 'a', path: '/nothing' },
+      }),
+    ).toEqual({ whole: results.a, item: { name: 'second' }, count: 2, odd: true, nothing: null });
+  });
+
+  it('become text inside a text', () => {
+    expect(resolve('${a.items.0.name}: ${a.count} of ${a.items}, ${b-1}, ${x.y.z}')).toBe(
+      'first: 2 of [{"name":"first"},{"name":"second"}], plain text, dotted',
+    );
+  });
+
+  it('leave alone what is no reference to a call of the list', () => {
+    const command = 'echo ${HOME} $a {a} ${unknown.items} ${}';
+    expect([...referencesIn(command, known)]).toEqual([]);
+    expect(resolve(command)).toBe(command);
+    expect(resolve({ $from: 'a', path: '/count', extra: 1 })).toEqual({
+      $from: 'a',
+      path: '/count',
+      extra: 1,
+    });
+    expect(resolve({ $from: 7 })).toEqual({ $from: 7 });
+  });
+
+  it('can be written as plain text', () => {
+    expect([...referencesIn('$${a.count}', known)]).toEqual([]);
+    expect(resolve('$${a.count} is ${a.count}')).toBe('${a.count} is 2');
+  });
+
+  it('say which path is missing in which result, and what is there', () => {
+    const missing = (value: unknown) => () => resolve(value);
+    expect(missing({ $from: 'a', path: '/items/0/title' })).toThrow(
+      'The result of a has no "/items/0/title": "/items/0" is an object with "name".',
+    );
+    expect(missing({ $from: 'a', path: '/items/5' })).toThrow('"/items" is a list of 2.');
+    expect(missing('${b-1.name}')).toThrow('The result of b-1 has no "/name": the result is a string.');
+    expect(missing({ $from: 'a', path: '/nothing/at/all' })).toThrow('"/nothing" is null.');
+    expect(missing({ $from: 'a', path: '/constructor' })).toThrow(
+      expect.objectContaining({ code: 'UNRESOLVED_REFERENCE' }),
+    );
+  });
+
+  it('are refused before anything starts where they cannot be right', () => {
+    expect(() => referencesIn({ $from: 'nobody' }, known)).toThrow(
+      expect.objectContaining({ code: 'UNKNOWN_DEPENDENCY', message: expect.stringContaining('"nobody"') }),
+    );
+    expect(() => referencesIn({ $from: 'a', path: 'items' }, known)).toThrow('a JSON pointer such as');
+    let deep: unknown = 1;
+    for (let level = 0; level < 200; level++) deep = [deep];
+    expect(() => referencesIn(deep, known)).toThrow('more than 100 levels');
+  });
+
+  it('do not let a result bring in references of its own', () => {
+    expect(resolveReferences('${b-1}', known, () => '${a.count}')).toBe('${a.count}');
+    expect(resolveReferences({ $from: 'b-1' }, known, () => ({ $from: 'a' }))).toEqual({ $from: 'a' });
+  });
+});

@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest';
+import { VolleyError } from '../../src/core/errors.ts';
+import { ToolFailure } from '../../src/engine/tool-failure.ts';
+import { fromWireError, toWireError, type WireError } from '../../src/runners/wire-error.ts';
+
+/** There and back, by way of JSON, the narrowest way there is. */
+function crossed(thrown: unknown): unknown {
+  return fromWireError(JSON.parse(JSON.stringify(toWireError(thrown))) as WireError);
+}
+
+describe('an error that crosses a boundary', () => {
+  it('stays a VolleyError with its code and details', () => {
+    const error = new VolleyError('REQUEST_FAILED', 'refused', { url: 'x', nested: [1] });
+    const copy = crossed(error) as VolleyError;
+    expect(copy).toBeInstanceOf(VolleyError);
+    expect({ ...copy }).toEqual({ ...error });
+    expect(copy.message).toBe('refused');
+    expect(copy.stack).toBe(error.stack);
+  });
+
+  it('stays a ToolFailure with its reason, and tells whether to try again', () => {
+    for (const retryable of [true, false]) {
+      const copy = crossed(new ToolFailure('too much', { reason: 'memory', retryable }));
+      expect(copy).toBeInstanceOf(ToolFailure);
+      expect(copy).toMatchObject({ message: 'too much', reason: 'memory', retryable });
+    }
+  });
+
+  it('stays one of the built-in kinds, and otherwise keeps its name', () => {
+    expect(crossed(new TypeError('x'))).toBeInstanceOf(TypeError);
+    class CustomError extends Error {
+      override name = 'CustomError';
+    }
+    const copy = crossed(new CustomError('mine')) as Error;
+    expect(String(copy)).toBe('CustomError: mine');
+    expect(Object.keys(copy)).toEqual([]);
+    expect(String(crossed(new DOMException('too slow', 'TimeoutError')))).toBe('TimeoutError: too slow');
+  });
+
+  it('keeps the code that Node gives, and that trying again is pointless', () => {
+    const permanent = Object.assign(new Error('gone'), { retryable: false });
+    expect(crossed(permanent)).toMatchObject({ message: 'gone', retryable: false });
+    expect(crossed(Object.assign(new Error('no file'), { code: 'ENOENT' }))).toMatchObject({
+      code: 'ENOENT',
+    });
+  });
+
+  it('keeps its causes, up to a limit, even if they go round in a circle', () => {
+    const copy = crossed(
+      new Error('outer', { cause: new RangeError('inner', { cause: 'a text' }) }),
+    ) as Error;
+    expect(copy.cause).toBeInstanceOf(RangeError);
+    expect((copy.cause as Error).cause).toBe('a text');
+
+    const circle = new Error('round');
+    circle.cause = circle;
+    let depth = 0;
+    for (let error = crossed(circle) as Error; error.cause !== undefined; error = error.cause as Error)
+      depth++;
+    expect(depth).toBe(5);
+  });
+
+  it('is limited in size', () => {
+    const error = new VolleyError('INTERNAL', 'x'.repeat(1e6), { large: 'y'.repeat(1e6) });
+    expect(JSON.stringify(toWireError(error)).length).toBeLessThan(60_000);
+    expect(crossed(error)).toMatchObject({ code: 'INTERNAL', details: {} });
+  });
+
+  it('may be no error at all: simple values stay, others are described', () => {
+    for (const value of ['a text', 0, false, null]) expect(crossed(value)).toBe(value);
+    expect(crossed(undefined)).toMatchObject({ message: 'The tool threw undefined' });
+    expect(crossed({ status: 404 })).toMatchObject({ message: expect.stringContaining('{"status":404}') });
+    expect(crossed(Symbol('s'))).toMatchObject({ message: 'The tool threw Symbol(s)' });
+  });
+
+  it('cannot do harm by being strange', () => {
+    const hostile = new Proxy(
+      {},
+      {
+        get() {
+          throw new Error('hands off');
+        },
+      },
+    );
+    expect(crossed(hostile)).toBeInstanceOf(Error);
+    expect(crossed(Object.assign(new Error('x'), { details: { big: 1n } }))).toMatchObject({ message: 'x' });
+  });
+
+  it('is not believed: what is not of the right form becomes a plain error', () => {
+    const forged = [
+      { name: 'VolleyError', message: 'm', code: 'NO_SUCH_CODE' },
+      { name: 'VolleyError', message: 'm', code: 'toString' },
+      { name: 'ToolFailure', message: 'm', reason: 'constructor' },
+      { name: 7, message: 'm', stack: {}, code: [] },
+    ];
+    for (const wire of forged) {
+      const error = fromWireError(wire as unknown as WireError) as Error;
+      expect(Object.getPrototypeOf(error)).toBe(Error.prototype);
+      expect(error.message).toBe('m');
+    }
+    for (const wire of [undefined, null, 3, 'text'])
+      expect(fromWireError(wire as unknown as WireError)).toBeInstanceOf(Error);
+  });
+});

@@ -1,0 +1,113 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { regexMatcher } from '../../../../src/tools/builtin/pattern/matcher.ts';
+
+/** Patterns of the part that both JavaScript and the matcher know; small, since JavaScript tries all ways through them. */
+const { pattern } = fc.letrec<{ pattern: string; branch: string; piece: string; atom: string }>((tie) => ({
+  pattern: fc.oneof(
+    { maxDepth: 2 },
+    tie('branch'),
+    fc.tuple(tie('branch'), tie('pattern')).map((all) => all.join('|')),
+  ),
+  branch: fc.array(tie('piece'), { maxLength: 3 }).map((all) => all.join('')),
+  piece: fc.oneof(
+    fc
+      .tuple(tie('atom'), fc.constantFrom('', '', '*', '+', '?', '*?', '{2}', '{1,}', '{0,2}'))
+      .map((all) => all.join('')),
+    fc.constantFrom('^', '$', '\\b', '\\B'),
+  ),
+  atom: fc.oneof(
+    { maxDepth: 2 },
+    fc.constantFrom(
+      'a',
+      'b',
+      'B',
+      ' ',
+      '.',
+      '\\w',
+      '\\W',
+      '\\d',
+      '\\s',
+      '\\S',
+      '[ab]',
+      '[^a]',
+      '[a-c\\d]',
+      '[^\\w]',
+      '[\\W_]',
+      'é',
+      '\\u00e9',
+      '\\x41',
+      '{',
+    ),
+    tie('pattern').map((inner) => `(${inner})`),
+    tie('pattern').map((inner) => `(?:${inner})`),
+  ),
+}));
+const text = fc.string({
+  unit: fc.constantFrom('a', 'b', 'c', 'A', 'B', '1', ' ', '_', 'é', 'É', '{', '-', '\t'),
+  maxLength: 7,
+});
+
+describe('a search by regular expression', () => {
+  it('finds what the expressions of JavaScript find, with and without regard to case', () => {
+    fc.assert(
+      fc.property(pattern, text, fc.boolean(), (source, given, ignoreCase) => {
+        const expected = new RegExp(source, ignoreCase ? 'i' : '').test(given);
+        expect(regexMatcher(source, ignoreCase).test(given)).toBe(expected);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it('answers the same however often it is asked', () => {
+    fc.assert(
+      fc.property(pattern, fc.array(text, { maxLength: 10 }), (source, given) => {
+        const matcher = regexMatcher(source, false);
+        const expression = new RegExp(source);
+        for (const each of given) expect(matcher.test(each)).toBe(expression.test(each));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it.each([
+    ['(a+)+$', `${'a'.repeat(20_000)}!`],
+    ['(a|aa)+$', `${'a'.repeat(20_000)}!`],
+    ['(.*)*x.*x.*x.*x.*x$', 'x'.repeat(20_000).concat('!')],
+    ['^(\\w+\\s?)*$', `${'word '.repeat(4000)}!`],
+    // Nearly every place of such a text has a state of its own, so that none is met again.
+    [
+      '[ab]*a[ab]{300}c',
+      Array.from({ length: 10_000 }, (_, n) => (Math.sin(n * n) > 0 ? 'a' : 'b')).join(''),
+    ],
+  ])('ends soon where backtracking would take for ever: %s', (source, given) => {
+    expect(regexMatcher(source, false).test(given)).toBe(false);
+  });
+
+  it('takes a character beyond the first 65536 as one', () => {
+    expect(regexMatcher('^.$', false).test('😀')).toBe(true);
+    expect(regexMatcher('^[😀-😎]$', false).test('😃')).toBe(true);
+    expect(regexMatcher('^\\u{1F600}$', false).test('😀')).toBe(true);
+  });
+
+  it.each([
+    ['(?=a)', 'look-around'],
+    ['(?<!a)b', 'look-around'],
+    ['(a)\\1', 'back-reference'],
+    ['a**', 'repeats a repetition'],
+    ['*a', 'repeats nothing'],
+    ['^*', 'cannot be repeated'],
+    ['(a', 'has no ")"'],
+    ['a)', 'has no "("'],
+    ['[a', 'has no "]"'],
+    ['[b-a]', 'wrong order'],
+    ['a{3,2}', 'wrong order'],
+    ['a{5000}', 'more than 1000'],
+    ['((a{100}){100}){100}', 'too large'],
+    ['\\p{L}', 'not known here'],
+    ['a\\', 'ends too early'],
+    ['('.repeat(60), 'nested'],
+  ])('refuses %s and says why', (source, problem) => {
+    expect(() => regexMatcher(source, false)).toThrow(problem);
+  });
+});
