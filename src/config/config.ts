@@ -20,6 +20,7 @@ export interface VolleyConfig {
   readonly threads: ThreadSettings;
   readonly processes: ProcessSettings;
   readonly secrets: SecretSettings;
+  readonly store: StoreSettings;
 }
 
 export interface EngineSettings {
@@ -68,4 +69,9 @@ export interface SecretSettings {
   readonly names: readonly string[];
   /** How many characters of a tool's step or error text leave the process. */
   readonly maxTextLength: number;
+}
+
+export interface StoreSettings {
+  /** Where batches are kept, absolute. */
+  readonly file: string;
 }

@@ -60,4 +60,5 @@ export const DEFAULTS = {
     names: ['*_TOKEN', '*_KEY', '*SECRET*', '*PASSWORD*', '*PASSWD*', '*CREDENTIAL*'],
     max_text_length: 2000,
   },
+  store: { file: '.volley/volley.db' },
 } as const;

@@ -68,6 +68,7 @@ export function toConfig(settings: Settings, folder: string): VolleyConfig {
       },
     },
     secrets: { names: secrets.names, maxTextLength: secrets.max_text_length },
+    store: { file: resolve(folder, settings.store.file) },
   };
 }
 

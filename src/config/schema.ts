@@ -4,6 +4,7 @@ import { engineSection } from './sections/engine.ts';
 import { limitsSection } from './sections/limits.ts';
 import { processesSection } from './sections/processes.ts';
 import { secretsSection } from './sections/secrets.ts';
+import { storeSection } from './sections/store.ts';
 import { threadsSection } from './sections/threads.ts';
 import { toolsSection } from './sections/tools.ts';
 
@@ -19,6 +20,7 @@ export const configSchema = z.strictObject({
   threads: threadsSection.prefault({}),
   processes: processesSection.prefault({}),
   secrets: secretsSection.prefault({}),
+  store: storeSection.prefault({}),
 });
 
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;

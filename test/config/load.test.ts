@@ -110,6 +110,7 @@ describe('what is loaded', () => {
         },
       },
       secrets: { names: ['MY_*'], maxTextLength: 99 },
+      store: { file: join(folder, 'data/batches.db') },
     });
   });
 
@@ -186,4 +187,6 @@ result_bytes = 4
 [secrets]
 names = ["MY_*"]
 max_text_length = 99
+[store]
+file = "data/batches.db"
 `;

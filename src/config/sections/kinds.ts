@@ -42,6 +42,10 @@ export function choice<const T extends readonly [string, ...string[]]>(
     .meta({ description: about.does });
 }
 
+export function text(about: About<string>) {
+  return z.string().min(1).max(MAX_TEXT).default(about.default).meta({ description: about.does });
+}
+
 /** A list of texts, each of which must pass `check`; it returns what is valid, such as `must be a host name`. */
 export function textList(
   about: About<readonly string[]> & { readonly examples: readonly string[]; readonly min?: number },
