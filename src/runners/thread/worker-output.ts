@@ -10,7 +10,8 @@ type Write = typeof process.stderr.write;
 
 /**
  * What tools print goes to the error stream of the process, since its output stream may carry a protocol, and only so
- * much for each call, since it is buffered. What is written to a descriptor directly cannot be caught in a thread.
+ * much for each call, since it is buffered. What is written to a descriptor directly cannot be caught in a thread, and
+ * what is still on its way when the process ends is lost.
  */
 export function limitOutput(): OutputLimit {
   const writeThrough = process.stderr.write.bind(process.stderr);

@@ -105,4 +105,13 @@ describe('a call in a thread', () => {
     expect(error).toBeInstanceOf(VolleyError);
     expect(error).toMatchObject({ code: 'INVALID_VALUE' });
   });
+
+  it('gives each call its own result when very many are in flight, simple and not', async () => {
+    const runner = openRunner(2);
+    const values = [undefined, null, false, true, 0, -0, -1.5, Number.NaN, '', 'text', [1], { a: 1 }, 1n];
+    const expected = Array.from({ length: 3000 }, (_, index) => values[(index * 7) % values.length]);
+    const echo = callOf((input) => input);
+    const results = expected.map((input) => runner.run({ ...echo, input }, new TestTask()));
+    expect(await Promise.all(results)).toEqual(expected);
+  });
 });
