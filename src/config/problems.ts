@@ -69,7 +69,7 @@ function blockOf({ text, variable, place }: Problem, file: string | undefined, l
 }
 
 /** The line with carets below what is meant, cut around it where the line is long. */
-function excerpt({ line, column, length }: Place, text: string): string {
+export function excerpt({ line, column, length }: Place, text: string): string {
   const from = column - 1 < LONGEST_LINE - 20 ? 0 : column - 1 - 40;
   const part = text.slice(from, from + LONGEST_LINE).replaceAll('\t', ' ');
   const before = from > 0 ? '…' : '';

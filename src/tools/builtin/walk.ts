@@ -1,7 +1,7 @@
 import { VolleyError } from '../../core/errors.ts';
 import type { EntryType, Folder } from './folder.ts';
 import { codeOf } from './refusal.ts';
-import { isTemporaryName } from './write-file.ts';
+import { isTemporaryName } from './replace-file.ts';
 
 /** One thing that a walk found. */
 export interface WalkEntry {

@@ -1,0 +1,101 @@
+import { randomBytes } from 'node:crypto';
+import type { Stats } from 'node:fs';
+import { type FileHandle, lstat, realpath, rename, unlink } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
+import { Folder } from './folder.ts';
+import { codeOf } from './refusal.ts';
+import { requireRegular } from './regular-file.ts';
+import { notAllowed, type Roots } from './roots.ts';
+
+export interface ReplaceOptions {
+  /** Whether missing folders are made. */
+  readonly createDirectories: boolean;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Replaces a file inside the roots as a whole, by what `write` puts into a new one: whoever reads it sees the old
+ * content or the new, never a part.
+ */
+export async function replaceFile(
+  roots: Roots,
+  path: string,
+  { createDirectories, signal }: ReplaceOptions,
+  write: (handle: FileHandle) => Promise<void>,
+): Promise<{ readonly created: boolean }> {
+  const target = await targetOf(roots, path);
+  signal.throwIfAborted();
+  const folder = createDirectories
+    ? await Folder.make(roots, dirname(target), path)
+    : await Folder.openReal(roots, await realpath(dirname(target)), path);
+  try {
+    const name = basename(target);
+    const existing = await lstatIfAny(folder.pathTo(name));
+    if (existing !== undefined) requireRegular(existing, path);
+    await replace(folder, name, existing, signal, write);
+    return { created: existing === undefined };
+  } finally {
+    await folder.close();
+  }
+}
+
+/** The file itself, so that a symbolic link stays one and its file gets the content. */
+async function targetOf(roots: Roots, path: string): Promise<string> {
+  try {
+    return await roots.realPlace(path);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+  }
+  const absolute = await roots.place(path);
+  if ((await lstatIfAny(absolute))?.isSymbolicLink())
+    throw notAllowed(path, 'it is a symbolic link that leads nowhere');
+  return absolute;
+}
+
+async function replace(
+  folder: Folder,
+  name: string,
+  existing: Stats | undefined,
+  signal: AbortSignal,
+  write: (handle: FileHandle) => Promise<void>,
+): Promise<void> {
+  const temporary = temporaryName();
+  let isInPlace = false;
+  try {
+    const handle = await folder.createFile(temporary);
+    try {
+      await write(handle);
+      if (existing !== undefined) {
+        // Who may not give the file to its owner keeps it; changing the owner may clear bits of the mode.
+        await handle.chown(existing.uid, existing.gid).catch(() => {});
+        await handle.chmod(existing.mode & 0o7777);
+      }
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    signal.throwIfAborted();
+    await rename(folder.pathTo(temporary), folder.pathTo(name));
+    isInPlace = true;
+  } finally {
+    if (!isInPlace) await unlink(folder.pathTo(temporary)).catch(() => {});
+  }
+}
+
+async function lstatIfAny(path: string): Promise<Stats | undefined> {
+  try {
+    return await lstat(path);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined;
+    throw error;
+  }
+}
+
+function temporaryName(): string {
+  return `.volley-${randomBytes(8).toString('hex')}.tmp`;
+}
+
+/** Whether a file is one that is just being written: other tools do not show it. */
+export function isTemporaryName(name: string): boolean {
+  return /^\.volley-[\da-f]{16}\.tmp$/.test(name);
+}
