@@ -1,4 +1,5 @@
 import { tmpdir } from 'node:os';
+import { Confinement } from '../../dist/runners/process/confinement.js';
 import { createLauncher } from '../../dist/runners/process/create-launcher.js';
 import type { ShellSettings } from '../../dist/tools/builtin/environment.js';
 import { shellTool } from '../../dist/tools/builtin/shell.js';
@@ -9,6 +10,7 @@ import type { ProcessContestant } from './contestant.ts';
 const WARM_UP = 50;
 
 const launcher = createLauncher();
+const confinement = new Confinement(launcher);
 const shell: ShellSettings = {
   enabled: true,
   shell: ['/bin/sh', '-c'],
@@ -16,9 +18,11 @@ const shell: ShellSettings = {
   limits: { memoryMb: 1024, cpuMs: 60_000, openFiles: 1024, outputBytes: 1_000_000 },
   sandbox: { mode: 'off', read: [], write: [], network: true },
   launcher: () => launcher,
+  confinement: () => confinement,
 };
 const tool = shellTool({
   roots: [tmpdir()],
+  protectedPaths: [],
   files: { maxBytes: 0, maxEntries: 0 },
   http: { enabled: false, allowPrivate: false, allowHosts: [], maxBytes: 0, maxRedirects: 0, timeoutMs: 0 },
   shell,

@@ -16,13 +16,14 @@ export interface VolleyConfig {
   readonly tools: ToolSettings;
   readonly files: FileSettings;
   readonly http: HttpSettings;
-  readonly shell: Pick<ShellSettings, 'enabled' | 'shell' | 'env'>;
+  readonly shell: Pick<ShellSettings, 'enabled' | 'shell' | 'env'> & { readonly network: boolean };
   readonly threads: ThreadSettings;
   readonly processes: ProcessSettings;
   readonly secrets: SecretSettings;
   readonly store: StoreSettings;
 }
 
+/** How the engine behaves. */
 export interface EngineSettings {
   readonly ageingMs: number;
   readonly reserveAfterMs: number;
@@ -31,6 +32,7 @@ export interface EngineSettings {
   readonly eventLogSize: number;
 }
 
+/** What may run at once. */
 export interface LimitSettings {
   readonly maxConcurrency: number;
   readonly resources: Required<ResourceLimits>;
@@ -45,6 +47,7 @@ export interface CallDefaults {
   readonly retry: Required<RetryOptions>;
 }
 
+/** What may be called, and where it may work. */
 export interface ToolSettings {
   /** Globs of the names that may be called; what `deny` matches may not. */
   readonly allow: readonly string[];
@@ -55,15 +58,18 @@ export interface ToolSettings {
   readonly roots: readonly string[];
 }
 
+/** The pool of threads. */
 export interface ThreadSettings {
   readonly max: number;
 }
 
+/** How processes are kept in. */
 export interface ProcessSettings {
   readonly sandbox: 'auto' | 'required' | 'off';
   readonly limits: Required<RunLimits>;
 }
 
+/** What must not leave the process. */
 export interface SecretSettings {
   /** Globs of names of environment variables and fields whose values are never shown. */
   readonly names: readonly string[];
@@ -71,6 +77,7 @@ export interface SecretSettings {
   readonly maxTextLength: number;
 }
 
+/** Where batches are kept. */
 export interface StoreSettings {
   /** Where batches are kept, absolute. */
   readonly file: string;

@@ -1,7 +1,8 @@
-import { statSync } from 'node:fs';
+import { lstatSync, type Stats, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { VolleyConfig } from './config.ts';
 import { DEFAULTS } from './defaults.ts';
+import { configError } from './problems.ts';
 import { toConfig } from './resolve.ts';
 import type { Settings } from './schema.ts';
 
@@ -26,13 +27,39 @@ export interface LoadedConfig {
   readonly file: string | undefined;
 }
 
-/** The nearest `volley.toml` in a folder or above it. */
+/**
+ * The nearest `volley.toml` in a folder or above it. It names code that is run, so it must be the user's own or the
+ * system's: anybody may put a file into a folder such as /tmp.
+ */
 export function findConfig(from: string): string | undefined {
   for (let folder = resolve(from); ; folder = dirname(folder)) {
     const file = join(folder, FILE_NAME);
-    if (statSync(file, { throwIfNoEntry: false })?.isFile()) return file;
+    const stats = statSync(file, { throwIfNoEntry: false });
+    if (stats?.isFile()) {
+      requireTrusted(file, stats);
+      return file;
+    }
     if (dirname(folder) === folder) return undefined;
   }
+}
+
+function requireTrusted(file: string, stats: Stats): void {
+  // A link decides from which folder modules are loaded, so whose it is counts too.
+  const problem = distrust(lstatSync(file)) ?? distrust(stats);
+  if (problem === undefined) return;
+  const text = `${problem}, so it is not taken without being asked for: it could name code of somebody else. If you trust it, name it with --config (\`file\` of loadConfig).`;
+  throw configError([{ text, key: undefined, variable: undefined, place: undefined }], file, '');
+}
+
+function distrust(stats: Stats): string | undefined {
+  const user = process.getuid?.();
+  // This system knows no such owners.
+  if (user === undefined) return undefined;
+  if (stats.uid !== 0 && stats.uid !== user)
+    return `the file belongs to another user (${stats.uid}; you are ${user})`;
+  // The mode of a link says nothing.
+  if (!stats.isSymbolicLink() && (stats.mode & 0o002) !== 0) return 'everybody may write to the file';
+  return undefined;
 }
 
 /**

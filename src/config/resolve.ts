@@ -54,7 +54,12 @@ export function toConfig(settings: Settings, folder: string): VolleyConfig {
       maxRedirects: http.max_redirects,
       timeoutMs: http.timeout_ms,
     },
-    shell: { enabled: shell.enabled, shell: [program!, ...programArguments], env: shell.env },
+    shell: {
+      enabled: shell.enabled,
+      shell: [program!, ...programArguments],
+      env: shell.env,
+      network: shell.network,
+    },
     threads: { max: settings.threads.max },
     processes: {
       sandbox: processes.sandbox,

@@ -2,6 +2,7 @@ import { VolleyError } from '../core/errors.ts';
 import type { GroupSpec } from '../core/spec.ts';
 import type { GroupItem, ParallelExecutionEngine } from '../engine/engine.ts';
 import type { GroupHandle } from '../engine/group-handle.ts';
+import type { ExecutionHandle } from '../engine/handle.ts';
 import type { Outcome } from '../engine/outcome.ts';
 import type { CallResult } from './call.ts';
 import type { CallDesk } from './call-desk.ts';
@@ -11,31 +12,32 @@ import { earlyResult, toResult } from './results.ts';
 
 /** The calls of one list while they run. Their ids are made unique in the engine by the name of the group. */
 export class CallGroup {
-  private readonly ends: ReadonlyMap<string, EarlyEnd>;
+  private ends!: ReadonlyMap<string, EarlyEnd>;
   private readonly handle: GroupHandle;
   /** The place among the handles of the execution that runs for a call. */
   private readonly places = new Map<string, number>();
   /** The execution that runs for a call; identical calls share one. */
   private readonly executionIds = new Map<string, string>();
+  /** What does the work of a call in its place, by the id of the call. */
+  private readonly children = new Map<string, ExecutionHandle>();
 
   constructor(
     engine: ParallelExecutionEngine,
     private readonly desk: CallDesk,
-    private readonly planned: readonly PlannedCall[],
+    private planned: readonly PlannedCall[],
     private readonly name: string,
     options: GroupSpec,
   ) {
-    this.ends = earlyEnds(planned);
-    const items: GroupItem[] = [];
-    for (const one of planned) {
-      const source = (one.kind === 'ready' ? one.sameAs : undefined) ?? one.id;
-      this.executionIds.set(one.id, `${name}/${source}`);
-      if (one.kind === 'refused' || one.sameAs !== undefined || this.ends.has(one.id)) continue;
-      this.places.set(one.id, items.length);
-      items.push(this.itemFor(one));
+    try {
+      this.handle = engine.submitAll(this.items(), { ...options, name });
+    } catch (error) {
+      // A limit may have changed since the calls were planned: that concerns some of them, not the whole list.
+      const again = planned.map((one) => desk.recheck(one));
+      if (again.every((one, index) => one === planned[index])) throw this.inCallersWords(error);
+      this.planned = again;
+      this.handle = engine.submitAll(this.items(), { ...options, name });
     }
-    this.handle = engine.submitAll(items, { ...options, name });
-    const refused = planned.find(({ kind }) => kind === 'refused');
+    const refused = this.planned.find(({ kind }) => kind === 'refused');
     if (options.failFast === true && refused !== undefined) this.cancel(`${refused.id} was refused`);
   }
 
@@ -43,44 +45,41 @@ export class CallGroup {
     this.handle.cancel(reason);
   }
 
-  /** The result of every call, in their order. */
-  results(): Promise<CallResult[]> {
-    return Promise.all(this.planned.map((one) => this.resultOf(one)));
+  /** The result of every call, in their order; `give` hears of each when it comes. */
+  results(give?: (result: CallResult) => void): Promise<CallResult[]> {
+    return Promise.all(
+      this.planned.map(async (one) => {
+        const result = await this.resultOf(one);
+        give?.(result);
+        return result;
+      }),
+    );
   }
 
-  /** The results as they come. */
-  async *stream(): AsyncGenerator<CallResult, void, undefined> {
-    const arrived: CallResult[] = [];
-    let wake: () => void = () => {};
+  private items(): GroupItem[] {
+    this.ends = earlyEnds(this.planned);
+    this.places.clear();
+    const items: GroupItem[] = [];
     for (const one of this.planned) {
-      void this.resultOf(one).then((result) => {
-        arrived.push(result);
-        wake();
-      });
+      const source = (one.kind === 'ready' ? one.sameAs : undefined) ?? one.id;
+      this.executionIds.set(one.id, `${this.name}/${source}`);
+      if (one.kind === 'refused' || one.sameAs !== undefined || this.ends.has(one.id)) continue;
+      this.places.set(one.id, items.length);
+      items.push(this.itemFor(one));
     }
-    try {
-      for (let given = 0; given < this.planned.length; given++) {
-        if (arrived.length === 0) {
-          await new Promise<void>((resolve) => {
-            wake = resolve;
-          });
-        }
-        yield arrived.shift()!;
-      }
-    } finally {
-      // Whoever stops listening wants the rest no more. When all results were given, this changes nothing.
-      this.cancel('nobody reads the results any more');
-    }
+    return items;
   }
 
   private async resultOf(planned: PlannedCall): Promise<CallResult> {
     const { redactor } = this.desk;
     const source = planned.kind === 'ready' ? planned.sameAs : undefined;
-    const end = this.ends.get(source ?? planned.id);
+    const id = source ?? planned.id;
+    const end = this.ends.get(id);
     if (end !== undefined) return shared(earlyResult(planned, end, redactor), source);
-    const outcome = await this.handle.handles[this.places.get(source ?? planned.id)!]!.outcome();
-    const callIdOf = (executionId: string) => executionId.slice(this.name.length + 1);
-    return shared(toResult(planned, outcome, redactor, callIdOf), source);
+    const outcome = await this.handle.handles[this.places.get(id)!]!.outcome();
+    // It has settled with its parent, if not before.
+    const child = await this.children.get(id)?.outcome();
+    return shared(toResult(planned, withChild(outcome, child), redactor, this.plain), source);
   }
 
   private itemFor(ready: ReadyCall): GroupItem {
@@ -90,8 +89,30 @@ export class CallGroup {
       dependsOn: started.map((id) => `${this.name}/${id}`),
       hasFailedDependency: started.length < ready.dependsOn.length,
       resultOf: (task) => (id) => resultValue(id, task.outcomes.get(this.executionIds.get(id)!)),
+      group: this.name,
+      onChild: (child) => this.children.set(ready.id, child),
     });
   }
+
+  /** A text of the engine with the ids that the caller knows. */
+  private readonly plain = (text: string): string => text.replaceAll(`${this.name}/`, '');
+
+  private inCallersWords(error: unknown): unknown {
+    if (!(error instanceof VolleyError)) return error;
+    const { path } = error.details as { path?: readonly string[] };
+    return new VolleyError(error.code, this.plain(error.message), {
+      ...error.details,
+      ...(path !== undefined && { path: path.map(this.plain) }),
+    });
+  }
+}
+
+/** The child did the work; waiting for its room was waiting, too. */
+function withChild(outcome: Outcome, child: Outcome | undefined): Outcome {
+  if (child === undefined) return outcome;
+  const { attempts, durationMs } = child;
+  const waitedMs = Math.max(0, outcome.waitedMs + outcome.durationMs - durationMs);
+  return { ...outcome, attempts, durationMs, waitedMs };
 }
 
 function resultValue(id: string, outcome: Outcome | undefined): unknown {

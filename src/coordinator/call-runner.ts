@@ -1,5 +1,7 @@
 import type { VolleyConfig } from '../config/config.ts';
 import type { ResourceRequirements } from '../core/demand.ts';
+import { VolleyError } from '../core/errors.ts';
+import type { ExecutionHandle } from '../engine/handle.ts';
 import type { Outcome } from '../engine/outcome.ts';
 import type { TaskContext } from '../engine/task.ts';
 import { ToolFailure } from '../engine/tool-failure.ts';
@@ -11,7 +13,15 @@ import type { Redactor } from './redactor.ts';
 import { type ResultLookup, resolveReferences } from './references.ts';
 import { ReportedError } from './reported-error.ts';
 import type { RunnerSet } from './runner-set.ts';
-import { type CallSpec, needsOf } from './spec.ts';
+import { needsOf } from './spec.ts';
+
+const NO_LIMIT_MS = Number.POSITIVE_INFINITY;
+
+/** How the child of a call belongs to what is around it. */
+interface Nesting {
+  readonly group: string | undefined;
+  readonly onChild: ((child: ExecutionHandle) => void) | undefined;
+}
 
 /** Runs the attempts of calls: resolves references, checks what goes in and out, and lets nothing secret through. */
 export class CallRunner {
@@ -22,12 +32,16 @@ export class CallRunner {
   ) {}
 
   /** The attempt of a call whose needs are known. `resultOf` gives the result of another call. */
-  async run(ready: ReadyCall, task: TaskContext, resultOf: ResultLookup): Promise<unknown> {
+  async run(
+    ready: ReadyCall,
+    needs: ResourceRequirements,
+    task: TaskContext,
+    resultOf: ResultLookup,
+  ): Promise<unknown> {
     return this.reporting(async () => {
-      const input = await this.inputOf(ready, resultOf);
-      // A check may have taken its time.
-      if (ready.references.size > 0) task.signal.throwIfAborted();
-      return this.call(ready, input, this.safeTask(task));
+      const input =
+        ready.references.size === 0 ? ready.input : await inputOf(ready, task, resultOf, NO_LIMIT_MS);
+      return this.call(ready, input, needs, this.safeTask(task));
     });
   }
 
@@ -38,27 +52,35 @@ export class CallRunner {
   async runNested(
     ready: ReadyCall,
     task: TaskContext,
-    { stallMs, deadlineMs, ...spec }: CallSpec,
     resultOf: ResultLookup,
+    { group, onChild }: Nesting,
   ): Promise<unknown> {
+    const { stallMs, deadlineMs, ...spec } = ready.spec;
     return this.reporting(async () => {
-      const input = await this.inputOf(ready, resultOf);
-      const resources = needsOf(ready.call, ready.tool, input);
-      const child = task.submit({ ...spec, ...(stallMs !== undefined && { stallMs }), resources }, (inner) =>
-        this.reporting(() => this.call(ready, input, this.safeTask(inner, task))),
+      const input = await inputOf(ready, task, resultOf, spec.timeoutMs);
+      const needs = needsOf(ready.call, ready.tool, input);
+      const child = task.submit(
+        {
+          ...spec,
+          ...(stallMs !== undefined && { stallMs }),
+          ...(group !== undefined && { group }),
+          resources: needs,
+        },
+        (inner) => this.reporting(() => this.call(ready, input, needs, this.safeTask(inner, task))),
       );
-      return unwrap(await child.outcome());
+      onChild?.(child);
+      return unwrap(await child.outcome(), task.id);
     });
   }
 
-  private async inputOf(ready: ReadyCall, resultOf: ResultLookup): Promise<unknown> {
-    if (ready.references.size === 0) return ready.input;
-    return checkArguments(ready.tool, resolveReferences(ready.call.arguments, ready.references, resultOf));
-  }
-
-  private async call({ call, tool }: ReadyCall, input: unknown, task: RunnerTask): Promise<unknown> {
-    const request = this.requestFor(tool, input, needsOf(call, tool, input));
-    const value = await this.runners.get(tool.isolation).run(request, task);
+  private async call(
+    { tool }: ReadyCall,
+    input: unknown,
+    needs: ResourceRequirements,
+    task: RunnerTask,
+  ): Promise<unknown> {
+    this.redactor.refresh();
+    const value = await this.runners.get(tool.isolation).run(this.requestFor(tool, input, needs), task);
     return checkResult(tool, value);
   }
 
@@ -88,10 +110,14 @@ export class CallRunner {
     };
   }
 
-  /** What a tool says of its progress goes into events: without secrets, and bounded. */
+  /**
+   * What a tool says of its progress goes into events: without secrets, and bounded. `reporter` is the execution that
+   * the caller knows.
+   */
   private safeTask(task: TaskContext, reporter = task): RunnerTask {
     const { redactor } = this;
-    const { id, attempt } = task;
+    const { attempt } = task;
+    const { id } = reporter;
     return {
       id,
       attempt,
@@ -124,14 +150,46 @@ export class CallRunner {
   }
 }
 
-function unwrap(outcome: Outcome): unknown {
+/**
+ * The arguments with all references resolved, checked. A check of the user's may take its time, or never end: it is
+ * waited for as long as the attempt goes on, and `timeoutMs` at most.
+ */
+function inputOf(
+  { tool, call, references }: ReadyCall,
+  task: TaskContext,
+  resultOf: ResultLookup,
+  timeoutMs: number,
+): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const checked = checkArguments(tool, resolveReferences(call.arguments, references, resultOf));
+    const giveUp = () => reject(late(tool, timeoutMs));
+    const timer = Number.isFinite(timeoutMs) ? setTimeout(giveUp, timeoutMs) : undefined;
+    const end = () => clearTimeout(timer);
+    task.onStop((reason) => {
+      end();
+      reject(reason);
+    });
+    checked.then(resolve, reject).finally(end);
+  });
+}
+
+function late({ name }: Tool, timeoutMs: number): ToolFailure {
+  const message = `The arguments of ${name} were not checked within its limit of ${timeoutMs} ms`;
+  return new ToolFailure(message, {
+    reason: 'timeout',
+    cause: new VolleyError('EXECUTION_TIMEOUT', message, { toolName: name, timeoutMs }),
+  });
+}
+
+/** What became of a child, as if the execution `id` had done its work itself. */
+function unwrap(outcome: Outcome, id: string): unknown {
   switch (outcome.status) {
     case 'completed':
       return outcome.value;
     case 'failed': {
       const { error, reason } = outcome;
       if (error instanceof ReportedError) throw error;
-      throw new ToolFailure((error as Error).message, { reason, cause: error });
+      throw new ToolFailure((error as Error).message.replace(outcome.id, id), { reason, cause: error });
     }
     default:
       throw new ToolFailure(`It was ${outcome.status}.`);

@@ -4,6 +4,9 @@ import type { Priority } from '../core/priority.ts';
 import type { RetryOptions } from '../core/retry.ts';
 import type { DependencyPolicy } from '../core/terms.ts';
 
+/** How many characters the id of a call may have. */
+export const LONGEST_CALL_ID = 128;
+
 /** One call of a tool. What is left out is as the tool or the configuration says. */
 export interface ToolCall {
   readonly id?: string;

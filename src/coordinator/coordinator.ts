@@ -2,6 +2,7 @@ import { limitsChange } from '../config/change.ts';
 import type { VolleyConfig } from '../config/config.ts';
 import { defaultConfig } from '../config/default-config.ts';
 import { VolleyError } from '../core/errors.ts';
+import { reasonText } from '../core/words.ts';
 import { type EngineLimits, ParallelExecutionEngine } from '../engine/engine.ts';
 import type { ParallelAgentTool } from '../tools/agent-tool.ts';
 import { builtinTools } from '../tools/builtin/all.ts';
@@ -11,25 +12,19 @@ import type { CallResult, ToolCall } from './call.ts';
 import { CallDesk } from './call-desk.ts';
 import { CallGroup } from './call-group.ts';
 import { environmentOf } from './environment.ts';
+import { checkOptions, type ExecuteOptions } from './execute-options.ts';
+import { Planning } from './planning.ts';
 import { Redactor } from './redactor.ts';
+import { ResultStream } from './result-stream.ts';
 import { RunnerSet } from './runner-set.ts';
 
+/** How a coordinator is made. */
 export interface CoordinatorOptions {
   /** What `loadConfig()` gives. Default: the defaults, with the working directory as the only root. */
   readonly config?: VolleyConfig;
 }
 
-/** How one list of calls is run. */
-export interface ExecuteOptions {
-  /** Cancels what has not settled when it is aborted. */
-  readonly signal?: AbortSignal;
-  /** Whether the first failure cancels the rest. Default false. */
-  readonly failFast?: boolean;
-  /** How many calls of the list may run at once. Default: as many as the limits allow. */
-  readonly maxConcurrency?: number;
-  /** How long the whole list may take. */
-  readonly timeoutMs?: number;
-}
+export type { ExecuteOptions };
 
 /**
  * Tool calls in, results out: each in its place, each with an outcome of its own.
@@ -51,6 +46,7 @@ export class ParallelToolCoordinator implements AsyncDisposable {
   readonly desk: CallDesk;
   private config: VolleyConfig;
   private lists = 0;
+  private readonly plannings = new Set<Planning>();
   private closing: Promise<void> | undefined;
 
   constructor({ config = defaultConfig() }: CoordinatorOptions = {}) {
@@ -61,7 +57,7 @@ export class ParallelToolCoordinator implements AsyncDisposable {
     const { engine, registry, runners } = this;
     const redactor = new Redactor({ ...config.secrets, env: process.env });
     this.desk = new CallDesk({ engine, registry, runners, redactor, config });
-    const { tools, absent } = builtinTools(environmentOf(config, () => this.runners.launcher));
+    const { tools, absent } = builtinTools(environmentOf(config, runners));
     this.registry.register(...tools);
     for (const [name, remedy] of absent) this.registry.explainAbsence(name, remedy);
   }
@@ -98,16 +94,18 @@ export class ParallelToolCoordinator implements AsyncDisposable {
   }
 
   /** Runs calls in parallel and gives each result when it comes. Whoever stops reading cancels the rest. */
-  async *stream(
+  stream(
     calls: readonly ToolCall[],
     options: ExecuteOptions = {},
   ): AsyncGenerator<CallResult, void, undefined> {
-    const { group, unlink } = await this.start(calls, options);
-    try {
-      yield* group.stream();
-    } finally {
-      unlink();
-    }
+    return new ResultStream(async (give, stop) => {
+      const { group, unlink } = await this.start(calls, options, stop);
+      try {
+        await group.results(give);
+      } finally {
+        unlink();
+      }
+    });
   }
 
   /** Takes over the limits of a changed configuration while everything runs. Other keys need a new coordinator. */
@@ -120,31 +118,56 @@ export class ParallelToolCoordinator implements AsyncDisposable {
   close(options: { readonly cancel?: boolean } = {}): Promise<void> {
     const closed = this.engine.close(options);
     this.closing ??= closed.then(() => this.runners.close());
+    for (const planning of this.plannings) planning.stop(closedError());
     return this.closing;
   }
 
+  /** The same as {@link close}: `await using` waits for everything. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
 
   private async start(
     calls: readonly ToolCall[],
-    { signal, ...options }: ExecuteOptions,
+    options: ExecuteOptions,
+    stop?: AbortSignal,
   ): Promise<{ group: CallGroup; unlink: () => void }> {
+    checkOptions(options);
     this.assertOpen();
-    const planned = await this.desk.plan(calls);
+    const { signal, timeoutMs, failFast, maxConcurrency } = options;
+    const signals = [signal, stop].filter((one) => one !== undefined);
+    const planning = new Planning(signals, timeoutMs);
+    this.plannings.add(planning);
+    const planned = await this.desk.plan(calls, undefined, planning.signal).finally(() => {
+      planning.end();
+      this.plannings.delete(planning);
+    });
     this.assertOpen();
-    const group = new CallGroup(this.engine, this.desk, planned, `calls-${++this.lists}`, options);
-    return { group, unlink: linkSignal(group, signal) };
+    const { leftMs } = planning;
+    const group = new CallGroup(this.engine, this.desk, planned, `calls-${++this.lists}`, {
+      ...(failFast !== undefined && { failFast }),
+      ...(maxConcurrency !== undefined && { maxConcurrency }),
+      ...(leftMs !== undefined && { timeoutMs: leftMs }),
+    });
+    const unlinks = signals.map((one) => linkSignal(group, one, this.desk.redactor));
+    return {
+      group,
+      unlink: () => {
+        for (const unlink of unlinks) unlink();
+      },
+    };
   }
 
   private assertOpen(): void {
-    if (this.closing !== undefined)
-      throw new VolleyError(
-        'RUNNER_CLOSED',
-        'The coordinator was closed and takes no more calls: create a new one.',
-      );
+    if (this.closing !== undefined) throw closedError();
   }
+}
+
+function closedError(): VolleyError {
+  return new VolleyError(
+    'RUNNER_CLOSED',
+    'The coordinator was closed and takes no more calls: create a new one.',
+  );
 }
 
 function engineLimits({ limits }: VolleyConfig): EngineLimits {
@@ -152,9 +175,8 @@ function engineLimits({ limits }: VolleyConfig): EngineLimits {
   return { maxConcurrency, limits: resources, tools, groups };
 }
 
-function linkSignal(group: CallGroup, signal: AbortSignal | undefined): () => void {
-  if (signal === undefined) return () => {};
-  const cancel = () => group.cancel(signal.reason);
+function linkSignal(group: CallGroup, signal: AbortSignal, redactor: Redactor): () => void {
+  const cancel = () => group.cancel(redactor.text(reasonText(signal.reason)));
   if (signal.aborted) cancel();
   else signal.addEventListener('abort', cancel, { once: true });
   return () => signal.removeEventListener('abort', cancel);

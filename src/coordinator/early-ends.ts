@@ -3,7 +3,10 @@ import type { PlannedCall } from './plan.ts';
 /** Why a call ends without having been submitted: it was refused itself, or what it needs was. */
 export type EarlyEnd = { readonly kind: 'refused' } | { readonly kind: 'skipped'; readonly cause: string };
 
-/** All calls that cannot run because some were refused, by id. */
+/**
+ * All calls that cannot run because some were refused, by id. A circle of which one depends on a refused call ends like
+ * that, too: its calls are skipped, and nobody looks for the circle.
+ */
 export function earlyEnds(planned: readonly PlannedCall[]): Map<string, EarlyEnd> {
   const ends = new Map<string, EarlyEnd>();
   const waiting: string[] = [];

@@ -1,16 +1,20 @@
+import type { CallDefaults } from '../config/config.ts';
+import type { ResourceRequirements } from '../core/demand.ts';
 import { VolleyError } from '../core/errors.ts';
-import { nearest } from '../core/nearest.ts';
-import { show } from '../core/numbers.ts';
+import { reasonText } from '../core/words.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
 import type { Tool } from '../tools/tool.ts';
 import { checkArguments } from './arguments.ts';
 import type { ToolCall } from './call.ts';
+import { callIds, checkDependsOn, checkedList } from './call-list.ts';
 import { identityOf } from './identity.ts';
 import { referencesIn } from './references.ts';
+import { type CallSpec, needsOf, specOf } from './spec.ts';
 
 /** A call that was looked at before anything is started. */
 export type PlannedCall = ReadyCall | RefusedCall;
 
+/** All that is known of a call. Nothing of the tool's own is asked again until it runs. */
 export interface ReadyCall {
   readonly kind: 'ready';
   readonly id: string;
@@ -18,6 +22,9 @@ export interface ReadyCall {
   readonly tool: Tool;
   /** Checked against the tool's schema, unless it holds references: then that is done when they are resolved. */
   readonly input: unknown;
+  readonly spec: CallSpec;
+  /** Undefined if they follow from an input that holds references. */
+  readonly needs: ResourceRequirements | undefined;
   /** Ids of the calls to whose results the arguments refer. */
   readonly references: ReadonlySet<string>;
   /** Ids of calls, given or referred to; those of identical calls are replaced by the one that runs. */
@@ -34,142 +41,132 @@ interface RefusedCall {
   readonly error: VolleyError;
 }
 
-const MOST_CALLS = 100_000;
-const LONGEST_ID = 128;
-const FIELDS = new Set<string>(
-  `id name arguments invalid dependsOn onDependencyFailure priority timeoutMs stallMs deadlineMs retry
-  resources`.split(/\s+/),
-);
+/** What calls are looked at with. */
+export interface PlanParts {
+  readonly registry: ToolRegistry;
+  readonly defaults: CallDefaults;
+  /** Throws what the engine has against a call. */
+  check(ready: ReadyCall): void;
+}
+
+export interface PlanOptions {
+  /** Ids that the calls may depend on besides each other. */
+  readonly outside?: ReadonlySet<string> | undefined;
+  /** Ends the planning: what is not refused already is refused for its reason, a VolleyError. */
+  readonly stop?: AbortSignal | undefined;
+}
 
 /**
- * Looks at a whole list before anything of it starts; its calls may depend on each other and on those of `outside`. What is wrong with the list itself (an id twice, an unknown
+ * Looks at a whole list before anything of it starts. What is wrong with the list itself (an id twice, an unknown
  * dependency) is thrown; what is wrong with one call makes that call a refused one.
  */
 export async function planCalls(
   calls: readonly ToolCall[],
-  registry: ToolRegistry,
-  check: (ready: ReadyCall) => void,
-  outside: ReadonlySet<string> = new Set(),
+  parts: PlanParts,
+  { outside = new Set(), stop }: PlanOptions = {},
 ): Promise<PlannedCall[]> {
-  const ids = callIds(calls);
+  const list = checkedList(calls);
+  const ids = callIds(list);
   const known = new Set([...outside, ...ids]);
-  const runs = new Map<string, string>();
-  const replaced = new Map<string, string>();
-  const planned: PlannedCall[] = [];
-  for (const [index, call] of calls.entries()) {
-    const id = ids[index]!;
-    const dependsOn = checkDependsOn(id, call.dependsOn, known);
-    try {
-      const references = referencesIn(call.arguments, known);
-      const ready = await readyCall(id, call, registry, references, dependsOn);
-      check(ready);
-      const identity = ready.tool.dedupe ? identityOf(ready) : undefined;
-      const sameAs = identity === undefined ? undefined : runs.get(identity);
-      if (sameAs !== undefined) replaced.set(id, sameAs);
-      else if (identity !== undefined) runs.set(identity, id);
-      planned.push({ ...ready, sameAs });
-    } catch (error) {
-      if (!(error instanceof VolleyError)) throw error;
-      planned.push({ kind: 'refused', id, call, error });
-    }
-  }
-  return replaced.size === 0 ? planned : planned.map((one) => withoutReplaced(one, replaced));
+  const given = list.map(({ dependsOn }, index) => checkDependsOn(ids[index]!, dependsOn, known));
+  const planned: PlannedCall[] = new Array(list.length);
+  const looked = Promise.all(
+    list.map(async (call, index) => {
+      planned[index] = await planCall(ids[index]!, call, given[index]!, known, parts);
+    }),
+  );
+  if (stop === undefined) await looked;
+  else await untilAborted(looked, stop);
+  return stop?.aborted === true
+    ? list.map((call, index) => stopped(planned[index], ids[index]!, call, stop.reason))
+    : withoutRepetitions(planned);
 }
 
-async function readyCall(
+/** Never fails: whatever goes wrong makes it a refused call. */
+async function planCall(
   id: string,
   call: ToolCall,
-  registry: ToolRegistry,
-  references: ReadonlySet<string>,
-  dependsOn: readonly string[],
-): Promise<ReadyCall> {
-  const tool = registry.resolve(call.name);
-  if (call.invalid !== undefined) {
-    throw new VolleyError(
-      'INVALID_ARGUMENTS',
-      `The arguments of ${tool.name} cannot be read: ${call.invalid}`,
-    );
-  }
-  return {
-    kind: 'ready',
-    id,
-    call,
-    tool,
-    input: references.size > 0 ? call.arguments : await checkArguments(tool, call.arguments ?? {}),
-    references,
-    dependsOn: [...new Set([...dependsOn, ...references])],
-    sameAs: undefined,
-  };
-}
-
-function withoutReplaced(planned: PlannedCall, replaced: ReadonlyMap<string, string>): PlannedCall {
-  if (planned.kind === 'refused') return planned;
-  return { ...planned, dependsOn: [...new Set(planned.dependsOn.map((id) => replaced.get(id) ?? id))] };
-}
-
-/** The given ids, and names for the calls that have none. */
-function callIds(calls: readonly ToolCall[]): string[] {
-  if (!Array.isArray(calls)) throw invalid(`The calls must be a list, but they are ${show(calls)}`);
-  if (calls.length > MOST_CALLS)
-    throw invalid(`There are ${calls.length} calls, but at most ${MOST_CALLS} fit in one list`);
-  const given = new Set<string>();
-  for (const [index, call] of calls.entries()) {
-    checkShape(call, index);
-    if (call.id === undefined) continue;
-    if (given.has(call.id)) {
-      throw new VolleyError('DUPLICATE_ID', `Two calls have the id ${show(call.id)}: give each its own.`, {
-        id: call.id,
-      });
+  given: readonly string[],
+  known: ReadonlySet<string>,
+  { registry, defaults, check }: PlanParts,
+): Promise<PlannedCall> {
+  try {
+    const references = referencesIn(call.arguments, known);
+    const tool = registry.resolve(call.name);
+    if (call.invalid !== undefined) {
+      throw new VolleyError(
+        'INVALID_ARGUMENTS',
+        `The arguments of ${tool.name} cannot be read: ${call.invalid}`,
+      );
     }
-    given.add(call.id);
-  }
-  return calls.map(({ id }, index) => id ?? freeId(index + 1, given));
-}
-
-function freeId(number: number, given: ReadonlySet<string>): string {
-  let id = `call-${number}`;
-  while (given.has(id)) id += "'";
-  return id;
-}
-
-function checkShape(call: unknown, index: number): asserts call is ToolCall {
-  const which = `Call ${index + 1}`;
-  if (typeof call !== 'object' || call === null || Array.isArray(call))
-    throw invalid(
-      `${which} must be an object such as { name: "read_file", arguments: { … } }, but it is ${show(call)}`,
-    );
-  const { id, name } = call as ToolCall;
-  if (typeof name !== 'string' || name === '')
-    throw invalid(`${which} has no name of a tool: its name is ${show(name)}`);
-  if (id !== undefined && (typeof id !== 'string' || id === '' || id.length > LONGEST_ID))
-    throw invalid(
-      `The id of call ${index + 1} (${name}) must be a text of 1 to ${LONGEST_ID} characters, but it is ${show(id)}`,
-    );
-  for (const field of Object.keys(call)) {
-    if (FIELDS.has(field)) continue;
-    const close = nearest(field, FIELDS);
-    throw invalid(
-      `${which} (${name}) has a field "${field}" that calls do not have${close === undefined ? '' : `; did you mean "${close}"?`}`,
-    );
+    const isOpen = references.size > 0;
+    const input = isOpen ? call.arguments : await checkArguments(tool, call.arguments ?? {});
+    const ready: ReadyCall = {
+      kind: 'ready',
+      id,
+      call,
+      tool,
+      input,
+      spec: specOf(call, tool, registry.conflictsOf(tool), defaults),
+      needs: isOpen && typeof tool.resources === 'function' ? undefined : needsOf(call, tool, input),
+      references,
+      dependsOn: [...new Set([...given, ...references])],
+      sameAs: undefined,
+    };
+    check(ready);
+    return ready;
+  } catch (error) {
+    return { kind: 'refused', id, call, error: refusal(call, error) };
   }
 }
 
-function checkDependsOn(id: string, dependsOn: unknown, known: ReadonlySet<string>): readonly string[] {
-  if (dependsOn === undefined) return [];
-  if (!Array.isArray(dependsOn))
-    throw invalid(`dependsOn of ${id} must be a list of ids, but it is ${show(dependsOn)}`);
-  for (const dependency of dependsOn) {
-    if (known.has(dependency)) continue;
-    const close = typeof dependency === 'string' ? nearest(dependency, known) : undefined;
-    throw new VolleyError(
-      'UNKNOWN_DEPENDENCY',
-      `${id} depends on ${show(dependency)}, but no call of the list has this id${close === undefined ? '' : `; did you mean ${show(close)}?`}`,
-      { id, dependency },
-    );
-  }
-  return dependsOn;
+/** What is thrown by a schema, or by reading the arguments, is no error of Volley's own. */
+function refusal({ name }: ToolCall, error: unknown): VolleyError {
+  if (error instanceof VolleyError) return error;
+  return new VolleyError(
+    'INVALID_ARGUMENTS',
+    `The arguments of ${name} could not be checked: ${reasonText(error)}`,
+    { tool: name },
+  );
 }
 
-function invalid(message: string): VolleyError {
-  return new VolleyError('INVALID_CALL', `${message}.`);
+function stopped(
+  planned: PlannedCall | undefined,
+  id: string,
+  call: ToolCall,
+  error: VolleyError,
+): RefusedCall {
+  return planned?.kind === 'refused' ? planned : { kind: 'refused', id, call, error };
+}
+
+/** Lets the first of identical calls run for the others, where their tool allows it. */
+function withoutRepetitions(planned: PlannedCall[]): PlannedCall[] {
+  const runs = new Map<string, string>();
+  const replaced = new Map<string, string>();
+  for (const one of planned) {
+    const identity = one.kind === 'ready' && one.tool.dedupe ? identityOf(one) : undefined;
+    if (identity === undefined) continue;
+    const first = runs.get(identity);
+    if (first === undefined) runs.set(identity, one.id);
+    else replaced.set(one.id, first);
+  }
+  if (replaced.size === 0) return planned;
+  const sourceOf = (id: string) => replaced.get(id) ?? id;
+  return planned.map((one) =>
+    one.kind === 'refused'
+      ? one
+      : { ...one, sameAs: replaced.get(one.id), dependsOn: [...new Set(one.dependsOn.map(sourceOf))] },
+  );
+}
+
+function untilAborted(work: Promise<unknown>, stop: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      stop.removeEventListener('abort', end);
+      resolve();
+    };
+    if (stop.aborted) end();
+    else stop.addEventListener('abort', end);
+    void work.then(end);
+  });
 }

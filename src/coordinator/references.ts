@@ -1,5 +1,6 @@
 import { VolleyError } from '../core/errors.ts';
 import { show } from '../core/numbers.ts';
+import { LONGEST_CALL_ID } from './call.ts';
 
 /**
  * References from arguments to results of other calls. `{ "$from": "id", "path": "/items/0" }` stands for that part
@@ -24,8 +25,8 @@ export function referencesIn(value: unknown, known: ReadonlySet<string>): Set<st
 /** The arguments with every reference replaced; what holds none is given back as it is. */
 export function resolveReferences(value: unknown, known: ReadonlySet<string>, lookup: ResultLookup): unknown {
   if (typeof value === 'string') return fillTemplates(value, known, lookup);
-  if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((item) => resolveReferences(item, known, lookup));
+  if (!isPlainObject(value)) return value;
   const reference = typedReference(value);
   if (reference !== undefined) return pick(lookup(reference.id), reference.id, pointerKeys(reference.path));
   return Object.fromEntries(
@@ -47,7 +48,7 @@ function visit(value: unknown, known: ReadonlySet<string>, found: (id: string) =
     }
   } else if (Array.isArray(value)) {
     for (const item of value) visit(item, known, found, depth + 1);
-  } else if (typeof value === 'object' && value !== null) {
+  } else if (isPlainObject(value)) {
     const reference = typedReference(value);
     if (reference === undefined) {
       for (const item of Object.values(value)) visit(item, known, found, depth + 1);
@@ -63,6 +64,14 @@ function visit(value: unknown, known: ReadonlySet<string>, found: (id: string) =
     }
     found(reference.id);
   }
+}
+
+/** A Map, a Date or an instance of a class holds no references: a copy of its fields would not be the same. */
+function isPlainObject(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype = Object.getPrototypeOf(value);
+  // An object of another realm (a test's, a vm's) is plain, too: its prototype has none itself.
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
 interface TypedReference {
@@ -105,7 +114,8 @@ function fillTemplates(text: string, known: ReadonlySet<string>, lookup: ResultL
 
 /** The longest known id that the text begins with, up to a dot: ids may have dots of their own. */
 function templateHead(inner: string, known: ReadonlySet<string>): { id: string; keys: string[] } | undefined {
-  for (let end = inner.length; end > 0; end = inner.lastIndexOf('.', end - 1)) {
+  const most = inner.length <= LONGEST_CALL_ID ? inner.length : inner.lastIndexOf('.', LONGEST_CALL_ID);
+  for (let end = most; end > 0; end = inner.lastIndexOf('.', end - 1)) {
     const id = inner.slice(0, end);
     if (known.has(id)) return { id, keys: end === inner.length ? [] : inner.slice(end + 1).split('.') };
   }

@@ -13,7 +13,7 @@ export class ReportedError extends ToolFailure {
   constructor(thrown: unknown, redactor: Redactor) {
     const { name, message, stack, code } = partsOf(thrown);
     super(redactor.text(message), {
-      reason: thrown instanceof ToolFailure ? thrown.reason : 'error',
+      reason: isA(thrown, ToolFailure) ? thrown.reason : 'error',
       retryable: isRetryable(thrown),
     });
     this.name = redactor.text(name);
@@ -24,8 +24,9 @@ export class ReportedError extends ToolFailure {
 
 /** An error as data, for a result. */
 export function toCallError(thrown: unknown, redactor: Redactor): CallError {
-  const { name, message, code, stack } =
-    thrown instanceof ReportedError ? thrown : new ReportedError(thrown, redactor);
+  const { name, message, code, stack } = isA(thrown, ReportedError)
+    ? thrown
+    : new ReportedError(thrown, redactor);
   return {
     name,
     message,
@@ -36,31 +37,46 @@ export function toCallError(thrown: unknown, redactor: Redactor): CallError {
 
 /** Trying again is pointless where Volley itself refused, unless the error says otherwise. */
 function isRetryable(thrown: unknown): boolean {
-  const { retryable } = Object(thrown) as { retryable?: unknown };
-  return typeof retryable === 'boolean' ? retryable : !(thrown instanceof VolleyError);
+  const retryable = read(thrown, 'retryable');
+  return typeof retryable === 'boolean' ? retryable : !isA(thrown, VolleyError);
 }
 
 function partsOf(thrown: unknown): { name: string; message: string; stack?: string; code?: string } {
-  if (!(thrown instanceof Error)) return { name: 'Error', message: textOf(thrown) };
+  if (!isA(thrown, Error)) return { name: 'Error', message: textOf(thrown) };
+  const [name, message, stack] = [read(thrown, 'name'), read(thrown, 'message'), read(thrown, 'stack')];
   // A failure of a runner is only a wrapping: its cause says which limit it was.
-  const { name, message, stack } = thrown;
-  const { code } = (
-    thrown instanceof ToolFailure && thrown.cause instanceof Error ? thrown.cause : thrown
-  ) as {
-    code?: unknown;
-  };
+  const cause = isA(thrown, ToolFailure) ? read(thrown, 'cause') : undefined;
+  const code = read(isA(cause, Error) ? cause : thrown, 'code');
   return {
-    name,
-    message,
+    name: typeof name === 'string' ? name : 'Error',
+    message: message === undefined ? 'an error without a message' : textOf(message),
     ...(typeof stack === 'string' && { stack }),
     ...(typeof code === 'string' && { code }),
   };
 }
 
-function textOf(thrown: unknown): string {
+function textOf(value: unknown): string {
   try {
-    return typeof thrown === 'string' ? thrown : (JSON.stringify(thrown) ?? String(thrown));
+    return typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value));
   } catch {
-    return Object.prototype.toString.call(thrown);
+    return 'something that cannot be shown as text';
+  }
+}
+
+/** A property of something that a tool threw. Reading it may throw, too. */
+function read(thrown: unknown, key: string): unknown {
+  try {
+    return (Object(thrown) as Record<string, unknown>)[key];
+  } catch {
+    return undefined;
+  }
+}
+
+/** `instanceof`, for what may be a proxy that is of no use any more. */
+function isA<T>(thrown: unknown, type: abstract new (...args: never[]) => T): thrown is T {
+  try {
+    return thrown instanceof type;
+  } catch {
+    return false;
   }
 }

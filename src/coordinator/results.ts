@@ -1,16 +1,16 @@
 import type { Outcome } from '../engine/outcome.ts';
-import type { CallResult } from './call.ts';
+import type { CallError, CallResult } from './call.ts';
 import type { EarlyEnd } from './early-ends.ts';
 import type { PlannedCall } from './plan.ts';
 import type { Redactor } from './redactor.ts';
 import { toCallError } from './reported-error.ts';
 
-/** How an execution ended, in the words of the call that it belongs to. */
+/** How an execution ended, in the words of the call that it belongs to; `plain` makes them of the engine's. */
 export function toResult(
   { id, call }: PlannedCall,
   outcome: Outcome,
   redactor: Redactor,
-  callIdOf: (executionId: string) => string,
+  plain: (text: string) => string,
 ): CallResult {
   const { attempts, waitedMs, durationMs } = outcome;
   const base = { id, name: call.name, attempts, waitedMs, durationMs };
@@ -30,15 +30,15 @@ export function toResult(
         ...base,
         status: 'failed',
         reason: outcome.reason,
-        error: toCallError(outcome.error, redactor),
+        error: plainError(toCallError(outcome.error, redactor), plain),
       };
     case 'cancelled':
-      return { ...base, status: 'cancelled', reason: redactor.text(outcome.reason) };
+      return { ...base, status: 'cancelled', reason: plain(redactor.text(outcome.reason)) };
     case 'skipped':
       return {
         ...base,
         status: 'skipped',
-        cause: outcome.cause === undefined ? undefined : callIdOf(outcome.cause),
+        cause: outcome.cause === undefined ? undefined : plain(outcome.cause),
       };
   }
 }
@@ -47,7 +47,16 @@ export function toResult(
 export function earlyResult(planned: PlannedCall, end: EarlyEnd, redactor: Redactor): CallResult {
   const base = { id: planned.id, name: planned.call.name, attempts: 0, waitedMs: 0, durationMs: 0 };
   if (planned.kind === 'refused') {
-    return { ...base, status: 'failed', reason: 'error', error: toCallError(planned.error, redactor) };
+    const { error } = planned;
+    // Stopped while it was looked at.
+    if (error.code === 'EXECUTION_CANCELLED')
+      return { ...base, status: 'cancelled', reason: redactor.text(error.message) };
+    const reason = error.code === 'EXECUTION_DEADLINE' ? 'deadline' : 'error';
+    return { ...base, status: 'failed', reason, error: toCallError(error, redactor) };
   }
   return { ...base, status: 'skipped', cause: end.kind === 'skipped' ? end.cause : undefined };
+}
+
+function plainError({ message, stack, ...rest }: CallError, plain: (text: string) => string): CallError {
+  return { ...rest, message: plain(message), ...(stack !== undefined && { stack: plain(stack) }) };
 }

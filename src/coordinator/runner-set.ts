@@ -1,6 +1,7 @@
 import type { VolleyConfig } from '../config/config.ts';
 import { VolleyError } from '../core/errors.ts';
 import { InlineRunner } from '../runners/inline.ts';
+import type { Confinement } from '../runners/process/confinement.ts';
 import { createLauncher } from '../runners/process/create-launcher.ts';
 import type { Launcher } from '../runners/process/launcher.ts';
 import { ProcessRunner } from '../runners/process/process-runner.ts';
@@ -31,6 +32,11 @@ export class RunnerSet {
     this.assertOpen();
     this.sharedLauncher ??= createLauncher();
     return this.sharedLauncher;
+  }
+
+  /** What keeps processes in, for both of them as well. */
+  get confinement(): Confinement {
+    return (this.get('process') as ProcessRunner).confinement;
   }
 
   async close(): Promise<void> {

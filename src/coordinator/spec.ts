@@ -1,8 +1,11 @@
 import type { CallDefaults } from '../config/config.ts';
 import type { ResourceRequirements } from '../core/demand.ts';
 import { VolleyError } from '../core/errors.ts';
+import { show } from '../core/numbers.ts';
 import type { Priority } from '../core/priority.ts';
 import type { RetryOptions } from '../core/retry.ts';
+import { reasonText } from '../core/words.ts';
+import { saidNeeds } from '../tools/needs.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { ToolCall } from './call.ts';
 import type { ReadyCall } from './plan.ts';
@@ -29,6 +32,7 @@ export function specOf(
   conflictsWith: readonly string[],
   defaults: CallDefaults,
 ): CallSpec {
+  if (call.retry !== undefined) checkObject('retry', call.retry, '{ maxRetries: 3 }');
   return {
     toolName: tool.name,
     priority: call.priority ?? tool.priority ?? defaults.priority,
@@ -45,8 +49,8 @@ export function specOf(
 }
 
 /** What a call needs, if that can be told before its references are resolved. */
-export function knownNeeds({ call, tool, input, references }: ReadyCall): ResourceRequirements | undefined {
-  return references.size > 0 && typeof tool.resources === 'function' ? undefined : needsOf(call, tool, input);
+export function knownNeeds({ needs }: ReadyCall): ResourceRequirements | undefined {
+  return needs;
 }
 
 /** What a call needs: a call may change the amounts, but never drop the locks that its tool takes. */
@@ -54,6 +58,7 @@ export function needsOf(call: ToolCall, tool: Tool, input: unknown): ResourceReq
   const own = typeof tool.resources === 'function' ? needsFrom(tool, input) : (tool.resources ?? {});
   const { resources } = call;
   if (resources === undefined) return own;
+  checkObject('resources', resources, '{ cpu: 0.5 }');
   return {
     ...own,
     ...resources,
@@ -75,13 +80,24 @@ function joined(
 }
 
 function needsFrom(tool: Tool, input: unknown): ResourceRequirements {
+  let said: unknown;
   try {
-    return (tool.resources as (input: unknown) => ResourceRequirements)(input);
+    said = (tool.resources as (input: unknown) => unknown)(input);
   } catch (error) {
     if (error instanceof VolleyError) throw error;
     throw new VolleyError(
       'INVALID_TOOL',
-      `The resources of ${tool.name} could not be told from its input: ${error}`,
+      `The resources of ${tool.name} could not be told from its input: ${reasonText(error)}`,
     );
   }
+  return saidNeeds(tool.name, said);
+}
+
+/** Spreading would take anything, and make nothing of it. */
+function checkObject(field: string, value: unknown, example: string): void {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return;
+  throw new VolleyError(
+    'INVALID_VALUE',
+    `${field} of a call must be an object such as ${example}, but it is ${show(value)}.`,
+  );
 }

@@ -139,7 +139,8 @@ export const ERROR_CODES = {
     remedy: 'Create a new one, or call before close().',
   },
   PATH_NOT_ALLOWED: {
-    meaning: 'A path leads outside the folders in which file tools may work.',
+    meaning:
+      'A path leads outside the folders in which file tools may work, or a write to what Volley itself reads and runs.',
     remedy: 'Use a path inside the roots, or add a folder to `tools.roots`.',
   },
   ADDRESS_NOT_ALLOWED: {
@@ -200,6 +201,10 @@ export const ERROR_CODES = {
   UNKNOWN_ACTION: {
     meaning: 'batch_executor_tool has no such action.',
     remedy: 'Use one of the actions that the message lists.',
+  },
+  EXPORT_FAILED: {
+    meaning: 'A file with results could not be written; what was there before is unchanged.',
+    remedy: 'Read the message: it names the path and what the system says.',
   },
   BATCH_RUNNING: {
     meaning:

@@ -1,6 +1,7 @@
 import type { DemandClass } from './demand-class.ts';
 import type { Failure } from './failure.ts';
 import { GraphNode } from './graph.ts';
+import type { Group } from './group.ts';
 import type { LockClaim, LockHolder } from './lock.ts';
 import { type ExecutionStatus, STATUS_NAMES, Status, type StatusCode } from './status.ts';
 import { DEFAULT_TERMS, type Terms } from './terms.ts';
@@ -110,6 +111,11 @@ export class Execution extends GraphNode implements Timed, LockHolder {
   /** What the caller expects it to take, 0 if he did not say. */
   get ownEstimateMs(): number {
     return this.terms.isEstimated ? this.estimateMs : 0;
+  }
+
+  /** Whether its failure is for another execution of the group to judge: the one that submitted it. */
+  isOwnedWithin(_group: Group): boolean {
+    return false;
   }
 
   get statusName(): ExecutionStatus {

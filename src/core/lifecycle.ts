@@ -221,7 +221,7 @@ export class Lifecycle {
     retention.add(execution);
     effects.settled(execution);
     if (demand.remove(execution) === 0) catalog.release(demand);
-    if (to === Status.failed && group.failFast) {
+    if (to === Status.failed && group.failFast && !execution.isOwnedWithin(group)) {
       this.skipAll(now);
       this.endGroups(
         [group],

@@ -3,7 +3,13 @@ import type { Failure } from './failure.ts';
 /** A reason for people, whatever the caller gave as one. */
 export function reasonText(reason: unknown): string {
   if (reason === undefined) return 'no reason was given';
-  return reason instanceof Error ? reason.message : String(reason);
+  try {
+    const { message } = reason instanceof Error ? reason : { message: undefined };
+    return typeof message === 'string' ? message : String(reason);
+  } catch {
+    // An object without a prototype, a revoked proxy, a `toString` that throws.
+    return 'a reason that cannot be shown as text';
+  }
 }
 
 /** Why an attempt failed, in few words. */

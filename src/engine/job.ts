@@ -1,5 +1,6 @@
 import { Execution } from '../core/execution.ts';
 import type { Failure } from '../core/failure.ts';
+import type { Group } from '../core/group.ts';
 import { type ExecutionStatus, isSettled } from '../core/status.ts';
 import type { CancelResult, ExecutionHandle } from './handle.ts';
 import { errorOf, type Outcome, outcomeOf } from './outcome.ts';
@@ -45,6 +46,10 @@ export class Job<T = unknown> extends Execution implements ExecutionHandle<T> {
     readonly run: ToolFunction<T>,
   ) {
     super();
+  }
+
+  override isOwnedWithin(group: Group): boolean {
+    return this.extras?.parent?.job.demand.group === group;
   }
 
   get toolName(): string {

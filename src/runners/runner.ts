@@ -75,6 +75,8 @@ export interface RunnerTask extends ToolContext {
  * tells what the runner had to end it for. After `close()` nothing of the runner itself remains.
  */
 export interface Runner {
+  /** Runs one attempt of a call to its end. */
   run(call: RunnerCall, task: RunnerTask): Promise<unknown>;
+  /** Ends what runs, and everything of the runner itself. */
   close(): Promise<void>;
 }

@@ -81,7 +81,8 @@ function describe(thrown: unknown, causes: number): WireError {
 function rebuild(wire: unknown, causes: number): unknown {
   if (typeof wire !== 'object' || wire === null) return new Error(`The tool failed: ${String(wire)}`);
   const { value, stack, ...rest } = wire as Partial<Record<keyof WireError, unknown>>;
-  if (value !== undefined) return value;
+  if (value === null || typeof value === 'number' || typeof value === 'boolean') return value;
+  if (typeof value === 'string') return cut(value, MAX_TEXT + 1);
   const cause = rest.cause !== undefined && causes > 0 ? rebuild(rest.cause, causes - 1) : undefined;
   const name = typeof rest.name === 'string' ? rest.name : 'Error';
   const message = typeof rest.message === 'string' ? cut(rest.message, MAX_TEXT) : '';

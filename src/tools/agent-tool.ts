@@ -13,9 +13,11 @@ export interface ParallelAgentTool<I = unknown, O = unknown> {
   readonly name: string;
   readonly description?: string;
   readonly inputSchema?: ToolSchema<I>;
+  /** Does the work. */
   execute(input: I, context: ToolContext): O | PromiseLike<O>;
   /** What a call needs while it runs. */
   resourceRequirements?(): ResourceRequirements;
+  /** How urgent its calls are. Default `normal`. */
   priority?(): Priority;
   /** Whether a call may run while a call of the other tool does. Asked once for each other tool. */
   canRunParallelWith?(other: string): boolean;

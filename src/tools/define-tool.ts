@@ -5,6 +5,7 @@ import { checkNumber, checkSpanMs, show } from '../core/numbers.ts';
 import { priorityLevel } from '../core/priority.ts';
 import { retryPolicy } from '../core/retry.ts';
 import type { RunLimits, ToolCode, ToolRun } from '../runners/runner.ts';
+import { saidNeeds } from './needs.ts';
 import { compileSchema } from './schema.ts';
 import type { Isolation, Tool, ToolDefinition } from './tool.ts';
 
@@ -16,6 +17,7 @@ const FIELDS = new Set<string>(
 );
 /** What another process is needed for: in this one it could only be hoped for. */
 const PROCESS_LIMITS = ['memoryMb', 'cpuMs', 'openFiles', 'processes', 'outputBytes'] as const;
+const LIMITS = new Set<string>([...PROCESS_LIMITS, 'resultBytes']);
 
 /** Registered, so that a tool of one copy of Volley is known to another: a user's module may bring its own. */
 const BRAND = Symbol.for('volley.tool');
@@ -68,12 +70,17 @@ function branded<T extends object>(tool: T): T {
 function checked<I, O>(definition: ToolDefinition<I, O>): Tool<I, O> {
   const { name, isolation = 'inline', readOnly = false, resources, conflictsWith = [] } = definition;
   const { priority, timeoutMs, stallMs, retry, limits = {}, env = [] } = definition;
-  for (const field of Object.keys(definition)) if (!FIELDS.has(field)) fail(name, unknownField(field));
+  const { description = '' } = definition;
+  for (const field of Object.keys(definition))
+    if (!FIELDS.has(field)) fail(name, unknown(field, 'field of a tool', FIELDS));
+  if (typeof description !== 'string')
+    fail(name, `description must be a text, but it is ${show(description)}`);
   if (!ISOLATIONS.includes(isolation))
     fail(name, `isolation must be inline, thread or process, but it is ${show(isolation)}`);
-  if (typeof resources !== 'function') {
-    neededAmounts(resources, []);
-    neededLocks(resources);
+  if (resources !== undefined && typeof resources !== 'function') {
+    const needs = saidNeeds(name, resources);
+    neededAmounts(needs, []);
+    neededLocks(needs);
   }
   if (priority !== undefined) priorityLevel(priority);
   checkNames('conflictsWith', conflictsWith);
@@ -90,7 +97,7 @@ function checked<I, O>(definition: ToolDefinition<I, O>): Tool<I, O> {
   flag('readOnly');
   return {
     name,
-    description: definition.description ?? '',
+    description,
     input: compileSchema(definition.input, `the input of ${name}`),
     output:
       definition.output === undefined ? undefined : compileSchema(definition.output, `the output of ${name}`),
@@ -111,15 +118,18 @@ function checked<I, O>(definition: ToolDefinition<I, O>): Tool<I, O> {
   };
 }
 
-function unknownField(field: string): string {
-  const close = nearest(field, FIELDS);
-  return `"${field}" is no field of a tool${close === undefined ? '' : `; did you mean "${close}"?`}`;
+function unknown(field: string, kind: string, known: ReadonlySet<string>): string {
+  const close = nearest(field, known);
+  return `"${field}" is no ${kind}${close === undefined ? '' : `; did you mean "${close}"?`}`;
 }
 
 function checkLimits(name: string, limits: RunLimits, isolation: Isolation): void {
-  if (typeof limits !== 'object' || limits === null) fail(name, `limits must be an object`);
-  for (const [limit, value] of Object.entries(limits))
-    checkNumber(`limits.${limit}`, value, { min: 1, max: Number.MAX_SAFE_INTEGER });
+  if (typeof limits !== 'object' || limits === null || Array.isArray(limits))
+    fail(name, `limits must be an object such as { memoryMb: 256 }, but it is ${show(limits)}`);
+  for (const [limit, value] of Object.entries(limits)) {
+    if (!LIMITS.has(limit)) fail(name, unknown(limit, 'limit', LIMITS));
+    if (value !== undefined) checkNumber(`limits.${limit}`, value, { min: 1, max: Number.MAX_SAFE_INTEGER });
+  }
   if (isolation === 'process') return;
   for (const limit of PROCESS_LIMITS) {
     if (limits[limit] !== undefined) {
@@ -132,11 +142,10 @@ function codeOf<I, O>(definition: ToolDefinition<I, O>, isolation: Isolation): T
   const { name } = definition;
   if ('module' in definition) {
     if ('run' in definition) fail(name, 'give either run or module, not both');
-    return {
-      kind: 'module',
-      url: moduleUrl(name, definition.module),
-      exportName: definition.exportName ?? 'default',
-    };
+    const { exportName = 'default' } = definition;
+    if (typeof exportName !== 'string' || exportName === '')
+      fail(name, `exportName must be the name of an export, but it is ${show(exportName)}`);
+    return { kind: 'module', url: moduleUrl(name, definition.module), exportName };
   }
   const { run } = definition;
   if (typeof run !== 'function') fail(name, `run must be a function, but it is ${show(run)}`);
@@ -150,11 +159,11 @@ function codeOf<I, O>(definition: ToolDefinition<I, O>, isolation: Isolation): T
 }
 
 function moduleUrl(name: string, module: unknown): string {
-  if (module instanceof URL) return module.href;
-  if (typeof module === 'string' && /^(file|data|node):/.test(module)) return module;
+  const url = module instanceof URL ? module.href : module;
+  if (typeof url === 'string' && /^(file|data|node):/.test(url)) return url;
   return fail(
     name,
-    `module must be a file URL, such as new URL('./tool.mjs', import.meta.url), but it is ${show(module)}`,
+    `module must be a file URL, such as new URL('./tool.mjs', import.meta.url), but it is ${show(url)}`,
   );
 }
 

@@ -11,7 +11,7 @@ const validators = new Map<string, AjvInstance>();
 /** The schema is checked now and compiled when the first value comes: hundreds of tools may be known and few called. */
 export function compileJsonSchema<T>(schema: JsonSchema, owner: string): CompiledSchema<T> {
   const ajv = validatorFor(schema);
-  if (!ajv.validateSchema(schema)) throw invalidSchema(owner, ajv.errorsText(ajv.errors));
+  if (!isValid(ajv, schema, owner)) throw invalidSchema(owner, ajv.errorsText(ajv.errors));
   let validate: ValidateFunction | undefined;
   return {
     jsonSchema: schema,
@@ -21,6 +21,18 @@ export function compileJsonSchema<T>(schema: JsonSchema, owner: string): Compile
       return ok ? { ok, value: value as T } : { ok: false, issues: issuesOf(validate.errors ?? []) };
     },
   };
+}
+
+function isValid(ajv: AjvInstance, schema: JsonSchema, owner: string): unknown {
+  try {
+    return ajv.validateSchema(schema);
+  } catch (error) {
+    // The `$schema` is none that Ajv knows.
+    throw invalidSchema(
+      owner,
+      `${(error as Error).message}; "$schema" may be draft-06, draft-07, 2019-09, 2020-12 or left out`,
+    );
+  }
 }
 
 function compile(ajv: AjvInstance, schema: JsonSchema, owner: string): ValidateFunction {
@@ -39,8 +51,7 @@ function invalidSchema(owner: string, problem: string): VolleyError {
 }
 
 function validatorFor({ $schema }: JsonSchema): AjvInstance {
-  const isOld = typeof $schema === 'string' && /draft-0[67]/.test($schema);
-  const draft = isOld ? 'ajv' : 'ajv/dist/2020';
+  const draft = moduleOf(String($schema));
   let ajv = validators.get(draft);
   if (ajv === undefined) {
     const { default: Ajv } = require(draft) as { default: new (options: object) => AjvInstance };
@@ -51,6 +62,11 @@ function validatorFor({ $schema }: JsonSchema): AjvInstance {
     validators.set(draft, ajv);
   }
   return ajv;
+}
+
+function moduleOf($schema: string): string {
+  if (/draft-0[67]/.test($schema)) return 'ajv';
+  return $schema.includes('2019-09') ? 'ajv/dist/2019' : 'ajv/dist/2020';
 }
 
 function issuesOf(errors: readonly ErrorObject[]): SchemaIssue[] {

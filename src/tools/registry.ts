@@ -2,6 +2,7 @@ import picomatch from 'picomatch';
 import { VolleyError } from '../core/errors.ts';
 import { nearest } from '../core/nearest.ts';
 import { show } from '../core/numbers.ts';
+import { reasonText } from '../core/words.ts';
 import { fromAgentTool, isAgentTool, type ParallelAgentTool } from './agent-tool.ts';
 import { isTool } from './define-tool.ts';
 import type { JsonSchema } from './schema.ts';
@@ -32,10 +33,12 @@ interface Entry {
 
 /** What can be called, by name. */
 export class ToolRegistry {
-  private readonly entries = new Map<string, Entry>();
+  private readonly entries = new Map<string, Tool>();
   /** Why a tool that exists elsewhere is not here, by name. */
   private readonly absent = new Map<string, string>();
-  private readonly conflicts = new Map<string, readonly string[]>();
+  /** By the tool, not its name: another may have taken the name while calls of the first are still planned. */
+  private conflicts = new WeakMap<Tool, readonly string[]>();
+  private readonly sources = new WeakMap<Tool, ParallelAgentTool>();
   private readonly isAllowed: (name: string) => boolean;
 
   constructor({ allow = ['*'], deny = [] }: ToolAccess = {}) {
@@ -60,13 +63,16 @@ export class ToolRegistry {
       }
       added.set(name, entry);
     }
-    for (const [name, entry] of added) this.entries.set(name, entry);
-    this.conflicts.clear();
+    for (const [name, { tool, source }] of added) {
+      this.entries.set(name, tool);
+      if (source !== undefined) this.sources.set(tool, source);
+    }
+    this.conflicts = new WeakMap();
   }
 
   /** Takes a tool out. What runs of it goes on. */
   unregister(name: string): boolean {
-    this.conflicts.clear();
+    this.conflicts = new WeakMap();
     return this.entries.delete(name);
   }
 
@@ -77,8 +83,8 @@ export class ToolRegistry {
 
   /** The tool of that name, if it exists and may be called; an error that says what to do otherwise. */
   resolve(name: string): Tool {
-    const entry = this.entries.get(name);
-    if (entry === undefined) throw this.unknown(name);
+    const tool = this.entries.get(name);
+    if (tool === undefined) throw this.unknown(name);
     if (!this.isAllowed(name)) {
       throw new VolleyError(
         'TOOL_NOT_ALLOWED',
@@ -86,14 +92,13 @@ export class ToolRegistry {
         { name },
       );
     }
-    return entry.tool;
+    return tool;
   }
 
   /** All tools that may be called, or those whose names match a glob, in the order of their names. */
   list(glob = '*'): ToolDescription[] {
     const matches = matcher('list', [glob]);
     return [...this.entries.values()]
-      .map(({ tool }) => tool)
       .filter(({ name }) => matches(name) && this.isAllowed(name))
       .sort((a, b) => (a.name < b.name ? -1 : 1))
       .map(describe);
@@ -101,14 +106,26 @@ export class ToolRegistry {
 
   /** The names of the tools that may not run at the same time as this one, by its own word. */
   conflictsOf(tool: Tool): readonly string[] {
-    let known = this.conflicts.get(tool.name);
+    let known = this.conflicts.get(tool);
     if (known === undefined) {
-      const source = this.entries.get(tool.name)?.source;
-      const others = source?.canRunParallelWith === undefined ? [] : [...this.entries.keys()];
-      known = [...tool.conflictsWith, ...others.filter((other) => !source!.canRunParallelWith!(other))];
-      this.conflicts.set(tool.name, known);
+      known = [...tool.conflictsWith, ...this.refusedBy(tool)];
+      this.conflicts.set(tool, known);
     }
     return known;
+  }
+
+  private refusedBy(tool: Tool): string[] {
+    const source = this.sources.get(tool);
+    if (source?.canRunParallelWith === undefined) return [];
+    try {
+      return [...this.entries.keys()].filter((other) => !source.canRunParallelWith!(other));
+    } catch (error) {
+      throw new VolleyError(
+        'INVALID_TOOL',
+        `Tool ${tool.name}: canRunParallelWith() failed: ${reasonText(error)}`,
+        { tool: tool.name },
+      );
+    }
   }
 
   private unknown(name: string): VolleyError {

@@ -49,7 +49,7 @@ export function compileSchema<T>(schema: ToolSchema<T> | undefined, owner: strin
       'INVALID_TOOL',
       `The schema of ${owner} must be a Standard Schema (such as z.object({ … })) or a JSON Schema, but it is ${show(schema)}.`,
     );
-  return isStandard(schema) ? compileStandardSchema(schema) : compileJsonSchema<T>(schema, owner);
+  return isStandard(schema) ? compileStandardSchema(schema, owner) : compileJsonSchema<T>(schema, owner);
 }
 
 /** The broken rules in one line: `/path must be a string; /size is required`. */

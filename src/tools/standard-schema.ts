@@ -1,13 +1,27 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
+import { VolleyError } from '../core/errors.ts';
+import { isThenable } from './needs.ts';
 import { type CheckResult, type CompiledSchema, type JsonSchema, pointerTo } from './schema.ts';
 
-export function compileStandardSchema<T>(schema: StandardSchemaV1<unknown, T>): CompiledSchema<T> {
+export function compileStandardSchema<T>(
+  schema: StandardSchemaV1<unknown, T>,
+  owner: string,
+): CompiledSchema<T> {
   const standard = schema['~standard'];
+  if (typeof (standard as Partial<typeof standard> | null)?.validate !== 'function') {
+    throw new VolleyError(
+      'INVALID_TOOL',
+      `The schema of ${owner} has "~standard" as a Standard Schema has it, but no validate() there: give the schema as its library made it.`,
+    );
+  }
   return {
     jsonSchema: asJsonSchema(schema),
     check: (value) => {
       const result = standard.validate(value);
-      return result instanceof Promise ? result.then(toCheckResult) : toCheckResult(result);
+      // Not every library has promises of the built-in kind.
+      return isThenable(result)
+        ? Promise.resolve(result).then(toCheckResult)
+        : toCheckResult(result as StandardSchemaV1.Result<T>);
     },
   };
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, lchownSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { defaultConfig } from '../../src/config/default-config.ts';
@@ -60,6 +60,52 @@ describe('the file', () => {
   });
 });
 
+describe('a file that somebody else may have put there', () => {
+  const OTHER_USER = 1234;
+  const isRoot = process.getuid?.() === 0;
+
+  async function expectRefusal(folder: string, problem: string) {
+    mkdirSync(join(folder, 'a'));
+    const error = await rejectionOf(loadConfig({ cwd: join(folder, 'a'), env: {} }));
+    expect(codeOf(error)).toBe('INVALID_CONFIG');
+    expect((error as Error).message).toContain(`${join(folder, 'volley.toml')}: ${problem}`);
+    expect((error as Error).message).toContain('--config');
+  }
+
+  it('is refused where everybody may write to it', async () => {
+    const folder = folderWith({ 'volley.toml': '' });
+    chmodSync(join(folder, 'volley.toml'), 0o646);
+    await expectRefusal(folder, 'everybody may write to the file');
+  });
+
+  it.runIf(isRoot)('is refused where it belongs to another user', async () => {
+    const folder = folderWith({ 'volley.toml': '' });
+    chownSync(join(folder, 'volley.toml'), OTHER_USER, OTHER_USER);
+    await expectRefusal(folder, `the file belongs to another user (${OTHER_USER}; you are 0)`);
+  });
+
+  it.runIf(isRoot)("is refused where another user's link leads to a file of one's own", async () => {
+    const folder = folderWith({ 'own.toml': '' });
+    symlinkSync('own.toml', join(folder, 'volley.toml'));
+    lchownSync(join(folder, 'volley.toml'), OTHER_USER, OTHER_USER);
+    await expectRefusal(folder, 'the file belongs to another user');
+  });
+
+  it("is taken where it is one's own link", () => {
+    const folder = folderWith({ 'own.toml': '' });
+    symlinkSync('own.toml', join(folder, 'volley.toml'));
+    expect(findConfig(folder)).toBe(join(folder, 'volley.toml'));
+  });
+
+  it('is taken where it is named', async () => {
+    const folder = folderWith({ 'volley.toml': '[threads]\nmax = 7' });
+    const file = join(folder, 'volley.toml');
+    chmodSync(file, 0o666);
+    if (isRoot) chownSync(file, OTHER_USER, OTHER_USER);
+    expect((await loadConfig({ file, env: {} })).config.threads.max).toBe(7);
+  });
+});
+
 describe('what is loaded', () => {
   it('is everything that the file says, in the words of the rest of Volley', async () => {
     const folder = folderWith({ 'data/x.txt': '', 'volley.toml': EVERYTHING });
@@ -96,7 +142,7 @@ describe('what is loaded', () => {
         maxRedirects: 0,
         timeoutMs: 4,
       },
-      shell: { enabled: true, shell: ['/bin/bash', '-e', '-c'], env: ['A'] },
+      shell: { enabled: true, shell: ['/bin/bash', '-e', '-c'], env: ['A'], network: true },
       threads: { max: 2 },
       processes: {
         sandbox: 'off',
@@ -174,6 +220,7 @@ timeout_ms = 4
 enabled = true
 program = ["/bin/bash", "-e", "-c"]
 env = ["A"]
+network = true
 [threads]
 max = 2
 [processes]

@@ -59,6 +59,8 @@ describe('the coordinator', () => {
       ['c', 'completed', ''],
       ['d', 'completed', ''],
     ]);
+    // A result comes when the time is up; the room is free when the attempt is really gone.
+    await coordinator.engine.drain();
     expect(coordinator.engine.statistics().utilization.concurrency.used).toBe(0);
   });
 

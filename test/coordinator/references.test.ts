@@ -82,3 +82,22 @@ describe('references between calls', () => {
     expect(resolveReferences({ $from: 'b-1' }, known, () => ({ $from: 'a' }))).toEqual({ $from: 'a' });
   });
 });
+
+describe('arguments beside references', () => {
+  it('keep what is no plain data as it is', () => {
+    const [map, date] = [new Map([['a', '${x}']]), new Date(0)];
+    const known = new Set(['x']);
+    const given = { map, date, list: [{ $from: 'x' }] };
+    expect([...referencesIn(given, known)]).toEqual(['x']);
+    const resolved = resolveReferences(given, known, () => 1) as typeof given;
+    expect(resolved.map).toBe(map);
+    expect(resolved.date).toBe(date);
+    expect(resolved.list).toEqual([1]);
+  });
+
+  it('are searched quickly, however many dots a text has', () => {
+    const text = `\${${'.'.repeat(16_000)}}`.repeat(200);
+    expect(referencesIn(text, new Set(['x'])).size).toBe(0);
+    expect([...referencesIn(`\${x.${'a.'.repeat(200)}b}`, new Set(['x']))]).toEqual(['x']);
+  }, 5000);
+});

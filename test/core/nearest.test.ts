@@ -39,3 +39,12 @@ describe('the nearest name', () => {
     expect(nearest('c'.repeat(100_000), ['c'.repeat(100_001)])).toBeUndefined();
   });
 });
+
+describe('a very long list of names', () => {
+  it('is not compared to its end', () => {
+    const long = 'x'.repeat(100);
+    const names = Array.from({ length: 2000 }, (_, index) => `${index}`.padStart(100, 'y'));
+    expect(nearest(long, [long.slice(1), ...names])).toBe(long.slice(1));
+    expect(nearest(long, [...names, long.slice(1)])).toBeUndefined();
+  });
+});

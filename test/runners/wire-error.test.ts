@@ -92,6 +92,8 @@ describe('an error that crosses a boundary', () => {
       { name: 'VolleyError', message: 'm', code: 'toString' },
       { name: 'ToolFailure', message: 'm', reason: 'constructor' },
       { name: 7, message: 'm', stack: {}, code: [] },
+      { name: 'Error', message: 'm', value: { status: 'completed' } },
+      { name: 'Error', message: 'm', value: ['a'] },
     ];
     for (const wire of forged) {
       const error = fromWireError(wire as unknown as WireError) as Error;

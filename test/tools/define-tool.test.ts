@@ -84,6 +84,17 @@ describe('defineTool()', () => {
       { isolation: 'vm' },
       'isolation must be inline, thread or process, but it is "vm"',
     ],
+    ['an unknown limit', { limits: { bogus: 5 } }, '"bogus" is no limit'],
+    ['limits that are a list', { limits: [] }, 'limits must be an object'],
+    ['a description that is no text', { description: 5 }, 'description must be a text'],
+    ['resources that are promised', { resources: Promise.resolve({}) }, 'they are a promise'],
+    ['an empty Standard Schema', { input: { '~standard': {} } }, 'no validate() there'],
+    ['no Standard Schema', { input: { '~standard': null } }, 'no validate() there'],
+    [
+      'a JSON Schema of an unknown draft',
+      { input: { $schema: 'http://json-schema.org/draft-04/schema#' } },
+      'may be draft-06, draft-07, 2019-09',
+    ],
     ['a run that is no function', { run: 'ls' }, 'run must be a function, but it is "ls"'],
     ['a run and a module', { module: new URL('file:///a.mjs') }, 'give either run or module, not both'],
     ['a negative demand', { resources: { cpu: -1 } }, 'resources.cpu must be a number from 0'],
@@ -129,11 +140,21 @@ describe('defineTool()', () => {
       v.object({ path: v.string() }),
       { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
       { $schema: 'http://json-schema.org/draft-07/schema#', type: 'object', required: ['path'] },
+      { $schema: 'https://json-schema.org/draft/2019-09/schema', type: 'object', required: ['path'] },
     ];
     for (const input of schemas) {
       const tool = defineTool({ name: 'read', input, run });
       expect(await tool.input.check({ path: 'a' })).toEqual({ ok: true, value: { path: 'a' } });
       expect(await tool.input.check({})).toMatchObject({ ok: false, issues: [{ path: '/path' }] });
     }
+  });
+});
+
+describe('a tool of a module', () => {
+  it.each([
+    ['a remote address', { module: new URL('https://example.com/a.mjs') }, 'module must be a file URL'],
+    ['an export without a name', { module: 'file:///a.mjs', exportName: 5 }, 'exportName must be'],
+  ])('rejects %s', (_, fields, message) => {
+    expect(() => defineTool({ name: 'resize', ...fields } as never)).toThrow(message);
   });
 });

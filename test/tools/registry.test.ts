@@ -142,3 +142,26 @@ describe('a ParallelAgentTool', () => {
     expect(registry.conflictsOf(plain)).toEqual([]);
   });
 });
+
+describe('a tool that took the name of another', () => {
+  it('has its own conflicts, whoever asks for those of the first', () => {
+    const registry = new ToolRegistry();
+    const agent = (other: string): ParallelAgentTool => ({
+      name: 'same',
+      execute: () => 1,
+      canRunParallelWith: (name) => name !== other,
+    });
+    registry.register(tool('a'), tool('b'), agent('a'));
+    const first = registry.resolve('same');
+    registry.unregister('same');
+    registry.register(agent('b'));
+    expect(registry.conflictsOf(first)).toEqual(['a']);
+    expect(registry.conflictsOf(registry.resolve('same'))).toEqual(['b']);
+  });
+
+  it('cannot promise its needs', () => {
+    const resourceRequirements = async () => ({ cpu: 1 });
+    const given = { name: 'same', execute: () => 1, resourceRequirements } as never;
+    expect(failure(() => new ToolRegistry().register(given))).toMatch(/^INVALID_TOOL: .*a promise/);
+  });
+});

@@ -103,3 +103,14 @@ describe('describeIssues()', () => {
     );
   });
 });
+
+describe('a Standard Schema with promises of its own', () => {
+  it('is waited for', async () => {
+    const refused = { issues: [{ message: 'is wrong' }] };
+    // biome-ignore lint/suspicious/noThenProperty: it is what this is about
+    const validate = () => ({ then: (resolve: (result: object) => void) => resolve(refused) });
+    const schema = { '~standard': { version: 1, vendor: 'test', validate } };
+    const checked = await compileSchema(schema as never, 'the input of t').check(1);
+    expect(checked).toEqual({ ok: false, issues: [{ path: '', rule: 'is wrong' }] });
+  });
+});

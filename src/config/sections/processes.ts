@@ -9,7 +9,7 @@ export const processesSection = table(
   'Tools with `isolation: "process"`, and the tool `shell`. The limits hold for each call; a tool can set its own.',
   {
     sandbox: choice(['auto', 'required', 'off'], {
-      does: '`auto` uses the layers of the sandbox that this system has, `required` refuses to run a process without all of them, `off` uses none.',
+      does: '`auto` uses the layers of the sandbox that this system has, `required` refuses to run a process where one is missing (instead of cgroups a watch over the processes will do), `off` uses none.',
       default: defaults.sandbox,
     }),
     memory_mb: wholeNumber({
@@ -31,7 +31,7 @@ export const processesSection = table(
       max: 1_048_576,
     }),
     processes: wholeNumber({
-      does: 'How many processes a call may have at once. The kernel counts threads, so that each is taken for one of Node with its threads.',
+      does: 'How many processes a call may have at once. A call that has more is ended.',
       default: defaults.processes,
       min: 1,
       max: 1_000_000,

@@ -77,6 +77,10 @@ const shell = table('The tool `shell`.', {
         ? undefined
         : 'must be the name of an environment variable such as "PATH"',
   ),
+  network: flag({
+    does: 'Whether commands in the sandbox may use the network. Outside a sandbox nothing keeps them from it.',
+    default: defaults.shell.network,
+  }),
 });
 
 const nameRule = (glob: string) =>

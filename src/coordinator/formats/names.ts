@@ -10,6 +10,7 @@ const HASH_LENGTH = 8;
  * of them: `files.read` becomes `files__read` there.
  */
 export interface ToolNames {
+  /** The name as the provider knows it. */
   toProvider(name: string): string;
   /** A name that no tool has comes back as it is: the call then fails with what is known of it. */
   fromProvider(name: string): string;

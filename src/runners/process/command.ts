@@ -1,7 +1,9 @@
 import { constants } from 'node:os';
 import { VolleyError } from '../../core/errors.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
-import type { RunLimits } from '../runner.ts';
+import type { RunLimits, SandboxPolicy } from '../runner.ts';
+import type { ConfinedEnd } from './confined-process.ts';
+import type { Confinement } from './confinement.ts';
 import type { LaunchedProcess, Launcher, LaunchRequest, OutputStream, ProcessEnd } from './launcher.ts';
 import { OutputCapture } from './output-capture.ts';
 
@@ -15,12 +17,10 @@ const CPU_EXIT_CODE = 128 + constants.signals.SIGXCPU;
 export interface CommandOptions extends Pick<LaunchRequest, 'argv' | 'cwd' | 'env'> {
   readonly input?: string | Buffer;
   /**
-   * CPU time, memory and open files are limited for each process, and `outputBytes` in all. The number of processes is
-   * not: the kernel counts those of the whole user. Limits for all processes together are the matter of cgroups.
+   * Outside a sandbox CPU time, memory and open files are limited for each process, and `outputBytes` in all. The number
+   * of processes is not: the kernel counts those of the whole user.
    */
   readonly limits: RunLimits;
-  /** See `LaunchRequest.cgroups`. */
-  readonly cgroups?: readonly string[];
   /** Ends the command: first with SIGTERM, then with SIGKILL. */
   readonly signal?: AbortSignal;
   readonly onStarted?: (pid: number) => void;
@@ -49,6 +49,21 @@ export function runCommand(launcher: Launcher, options: CommandOptions): Promise
   });
 }
 
+/**
+ * The same in a sandbox, as far as the policy wants it and this system has it. The limits, also that on processes, hold
+ * for all processes of the command together.
+ */
+export function runConfined(
+  confinement: Confinement,
+  options: CommandOptions,
+  policy: SandboxPolicy,
+): Promise<CommandResult> {
+  return new Promise((resolve, reject) => {
+    const command = new Command(options, resolve, reject);
+    command.startConfined(confinement, policy).catch(reject);
+  });
+}
+
 class Command {
   private readonly stdout = new OutputCapture(KEPT_BYTES);
   private readonly stderr = new OutputCapture(KEPT_BYTES);
@@ -58,6 +73,8 @@ class Command {
   /** Why it is being ended, if it is. */
   private cause: { readonly error: unknown } | undefined;
   private killTimer: NodeJS.Timeout | undefined;
+  /** What bubblewrap says of itself. */
+  private sandboxReport = '';
 
   constructor(
     private readonly options: CommandOptions,
@@ -69,18 +86,18 @@ class Command {
   }
 
   start(launcher: Launcher): void {
-    const { argv, cwd, env, input, limits, cgroups = [], signal } = this.options;
+    const { argv, cwd, env, input, limits, signal } = this.options;
     if (signal?.aborted) {
       this.reject(signal.reason);
       return;
     }
     const { memoryMb, openFiles } = limits;
-    this.process = launcher.launch(
+    const process = launcher.launch(
       {
         argv,
         cwd,
         env,
-        cgroups,
+        cgroups: [],
         limits: {
           ...(this.cpuSeconds !== undefined && { cpuSeconds: this.cpuSeconds }),
           ...(openFiles !== undefined && { openFiles }),
@@ -91,10 +108,30 @@ class Command {
       },
       this,
     );
+    this.follow(process);
+  }
+
+  async startConfined(confinement: Confinement, sandbox: SandboxPolicy): Promise<void> {
+    const { argv, cwd, env, input, limits, signal } = this.options;
+    signal?.throwIfAborted();
+    const request = { argv, cwd, env, limits, sandbox, code: [] };
+    const process = await confinement.start(
+      { ...request, home: 'user', input: input !== undefined, channel: 'sandbox' },
+      this,
+    );
+    this.follow(process);
+    this.endedConfined(await process.ended);
+  }
+
+  private follow(process: LaunchedProcess): void {
+    const { input, signal } = this.options;
+    this.process = process;
     signal?.addEventListener('abort', this.stop, { once: true });
+    // It was too early for this before.
+    if (signal?.aborted) this.stop();
     if (input === undefined) return;
-    this.process.write(input);
-    this.process.endInput();
+    process.write(input);
+    process.endInput();
   }
 
   // What the launcher says.
@@ -105,6 +142,10 @@ class Command {
 
   data(stream: OutputStream, chunk: Buffer): void {
     const { limits, onOutput } = this.options;
+    if (stream === 'channel') {
+      this.sandboxReport += chunk.toString();
+      return;
+    }
     (stream === 'stdout' ? this.stdout : this.stderr).push(chunk);
     const { outputBytes } = limits;
     if (outputBytes !== undefined && this.stdout.totalBytes + this.stderr.totalBytes > outputBytes) {
@@ -128,6 +169,18 @@ class Command {
         durationMs: performance.now() - this.startedAt,
       });
     }
+  }
+
+  private endedConfined(end: ConfinedEnd): void {
+    const [program] = this.options.argv;
+    if (end.limit !== undefined)
+      this.cause ??= { error: limitFailure(program, end.limit, this.options.limits) };
+    // An exit status of bubblewrap is that of the command only if it says that there was one.
+    const isUnknown =
+      end.isSandboxed && end.exitCode !== undefined && !/"exit-code"/.test(this.sandboxReport);
+    const startError =
+      end.startError ?? (isUnknown ? this.stderr.text().trim() || 'the sandbox failed' : undefined);
+    this.ended({ ...end, startError });
   }
 
   private readonly stop = (): void => {
@@ -156,6 +209,20 @@ function outputFailure(program: string, outputBytes: number): ToolFailure {
   const message = `${program} wrote more than its limit of ${outputBytes} bytes and was ended; write less, or raise the limit.`;
   const cause = new VolleyError('OUTPUT_LIMIT', message, { program, outputBytes });
   return new ToolFailure(message, { retryable: false, cause });
+}
+
+function limitFailure(
+  program: string,
+  limit: NonNullable<ConfinedEnd['limit']>,
+  { memoryMb, cpuMs, processes }: RunLimits,
+): ToolFailure {
+  const what = {
+    memory: `needed more memory than its limit of ${memoryMb} MB`,
+    cpu: `used more CPU time than its limit of ${cpuMs} ms`,
+    processes: `started more than its limit of ${processes} processes`,
+  };
+  const reason = limit === 'processes' ? 'crashed' : limit;
+  return new ToolFailure(`${program} ${what[limit]} and was ended.`, { reason, retryable: false });
 }
 
 function cpuFailure(program: string, cpuSeconds: number): ToolFailure {

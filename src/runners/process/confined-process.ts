@@ -8,13 +8,15 @@ import { familyOf, isRunning, type ProcessEntry, readProcessTable } from './proc
 import { signalName } from './signal-names.ts';
 
 export interface ConfinedListener {
-  started(): void;
+  started(pid: number): void;
   data(stream: OutputStream, chunk: Buffer): void;
 }
 
 /** How a program ended, and which limit ended it, if one did. */
 export interface ConfinedEnd extends ProcessEnd {
   readonly limit: 'memory' | 'cpu' | 'processes' | undefined;
+  /** Whether the exit status is that of bubblewrap, which passes on that of the program. */
+  readonly isSandboxed: boolean;
 }
 
 export interface ConfinedSetup {
@@ -32,6 +34,8 @@ export interface ConfinedSetup {
 
 const GONE_LIMIT_MS = 5000;
 const GONE_TICK_MS = 5;
+/** bubblewrap itself, and the first process in its namespace. */
+const SANDBOX_PROCESSES = 2;
 
 /** A running program with everything that it starts. */
 export class ConfinedProcess {
@@ -51,7 +55,7 @@ export class ConfinedProcess {
       (limits.memoryMb !== undefined && !keeps('memory')) ||
       (limits.cpuMs !== undefined && !keeps('cpu'));
     this.endWatch =
-      needsTable || limits.cpuMs !== undefined
+      needsTable || limits.cpuMs !== undefined || limits.processes !== undefined
         ? watch.add((table) => this.look(table), { needsTable })
         : () => {};
     let resolve: (end: ConfinedEnd) => void;
@@ -61,29 +65,34 @@ export class ConfinedProcess {
     this.launched = launcher.launch(request, {
       started: (pid) => {
         this.pid = pid;
-        listener.started();
+        listener.started(pid);
       },
       data: (stream, chunk) => listener.data(stream, chunk),
       ended: (end) => void this.finish(end).then(resolve),
     });
   }
 
-  write(chunk: Buffer): void {
+  write(chunk: Buffer | string): void {
     this.launched.write(chunk);
   }
 
-  /** Ends it and everything that it started, at once. */
-  kill(): void {
+  endInput(): void {
+    this.launched.endInput();
+  }
+
+  /** Ends it and everything that it started, at once; or asks its group to end. */
+  kill(signal: 'SIGTERM' | 'SIGKILL' = 'SIGKILL'): void {
     const { cgroup, keeps } = this.setup;
     if (!keeps('pids') && this.pid !== undefined) this.family = familyOf(this.pid, readProcessTable());
-    this.launched.kill('SIGKILL');
+    this.launched.kill(signal);
+    if (signal === 'SIGTERM') return;
     cgroup?.kill();
     this.killFamily();
   }
 
   /** Asks how much is used of what the kernel does not limit for all processes together. */
   private look(table: readonly ProcessEntry[]): void {
-    const { cgroup, keeps, limits } = this.setup;
+    const { cgroup, keeps, limits, isSandboxed } = this.setup;
     if (this.pid === undefined || this.limit !== undefined) return;
     if (table.length > 0) this.family = familyOf(this.pid, table);
     const { family } = this;
@@ -92,7 +101,11 @@ export class ConfinedProcess {
     if (usedCpuMs > cpuMs) this.stopFor('cpu');
     else if (!keeps('memory') && sum(family, (entry) => entry.residentBytes) > memoryMb * 2 ** 20)
       this.stopFor('memory');
-    else if (!keeps('pids') && family.length > processes) this.stopFor('processes');
+    else if (processes !== Infinity) {
+      // The kernel's own limit is on threads, and wide.
+      const count = keeps('pids') ? (cgroup?.pids.length ?? 0) : family.length;
+      if (count - (isSandboxed ? SANDBOX_PROCESSES : 0) > processes) this.stopFor('processes');
+    }
   }
 
   private stopFor(limit: NonNullable<ConfinedEnd['limit']>): void {
@@ -107,14 +120,14 @@ export class ConfinedProcess {
     this.killFamily();
     await Promise.all([cgroup?.remove(), this.familyGone()]);
     await cleanUp();
-    return { ...(isSandboxed ? withSignal(end) : end), limit };
+    return { ...end, limit, isSandboxed };
   }
 
   /** Which limit of the kernel's ended it. */
   private limitBehind(end: ProcessEnd): ConfinedEnd['limit'] {
     const { cgroup, limits, isSandboxed } = this.setup;
     if ((cgroup?.oomKills ?? 0) > 0) return 'memory';
-    const { signal } = isSandboxed ? withSignal(end) : end;
+    const { signal } = signalled({ ...end, isSandboxed });
     const usedMs = cgroup?.cpuMs ?? end.cpuMs ?? 0;
     const isCpu = signal === 'SIGXCPU' || (signal === 'SIGKILL' && usedMs >= (limits.cpuMs ?? Infinity));
     return isCpu ? 'cpu' : undefined;
@@ -137,10 +150,10 @@ export class ConfinedProcess {
   }
 }
 
-/** bubblewrap reports the signal that ended a program as a shell does. */
-function withSignal(end: ProcessEnd): ProcessEnd {
-  const signal =
-    end.exitCode !== undefined && end.exitCode > 128 ? signalName(end.exitCode - 128) : undefined;
+/** How the program itself ended: bubblewrap reports a signal as a shell does. */
+export function signalled<T extends ProcessEnd & Pick<ConfinedEnd, 'isSandboxed'>>(end: T): T {
+  if (!end.isSandboxed || end.exitCode === undefined || end.exitCode <= 128) return end;
+  const signal = signalName(end.exitCode - 128);
   return signal === undefined ? end : { ...end, exitCode: undefined, signal };
 }
 

@@ -1,23 +1,28 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { VolleyError } from '../../core/errors.ts';
 import type { RunLimits, SandboxPolicy } from '../runner.ts';
 import type { Cgroup } from './cgroup.ts';
 import { type ConfinedListener, ConfinedProcess } from './confined-process.ts';
-import { type Diagnosis, findSupport, type Support } from './diagnose.ts';
+import { type Diagnosis, findSupport, type LayerName, type Support } from './diagnose.ts';
 import type { Launcher } from './launcher.ts';
 import { UsageWatch } from './memory-watch.ts';
 import { PRIVATE_TMP, sandboxArguments } from './sandbox.ts';
+import { makeTemporaryFolder, removeTemporaryFolder } from './temporary-folder.ts';
 
 /** A program that is run with limits and in a sandbox. */
 export interface ConfinedRequest {
   readonly argv: readonly [string, ...string[]];
   readonly cwd: string;
-  /** `HOME` and `TMPDIR` are added where they are not named: a private folder each time. */
   readonly env: Readonly<Record<string, string>>;
   readonly limits: RunLimits;
   readonly sandbox: SandboxPolicy;
+  /**
+   * What `HOME` and `TMPDIR` are: `private` is a folder of its own each time, unless `env` names another; `user` is
+   * what `env` says, but for a sandbox, in which that is not to be seen.
+   */
+  readonly home: 'private' | 'user';
+  readonly input: boolean;
+  /** What descriptor 3 is for: messages of the program, or those of the sandbox on how it fared. */
+  readonly channel: 'program' | 'sandbox';
   /** What the program needs to be able to read in order to start, besides the system's folders. */
   readonly code: readonly string[];
 }
@@ -28,6 +33,17 @@ export interface ConfinedRequest {
  */
 const TASKS_PER_PROCESS = 16;
 const DEFAULT_TEMPORARY_MB = 1024;
+const CHANNEL = 3;
+/** What `required` means. Limits of all processes together are kept by cgroups, or else by the watch. */
+const REQUIRED: readonly (readonly LayerName[])[] = [
+  ['namespaces'],
+  ['network'],
+  ['process-group'],
+  ['rlimits'],
+  ['cgroup-memory', 'memory-watch'],
+  ['cgroup-pids', 'memory-watch'],
+  ['cgroup-cpu', 'memory-watch'],
+];
 
 /** Runs programs so that nothing of them remains, whatever they do, as far as this system allows it. */
 export class Confinement {
@@ -49,19 +65,20 @@ export class Confinement {
   async start(request: ConfinedRequest, listener: ConfinedListener): Promise<ConfinedProcess> {
     const support = await this.support();
     const { sandbox, limits } = request;
-    if (sandbox.mode === 'required' && support.bubblewrap === undefined) throw unavailable(support.diagnosis);
+    if (sandbox.mode === 'required') assertAvailable(support.diagnosis);
     const bubblewrap = sandbox.mode === 'off' ? undefined : support.bubblewrap;
     let folder: string | undefined;
     let cgroup: Cgroup | undefined;
     try {
       // The sandbox has a folder for temporary files that vanishes with it.
-      if (bubblewrap === undefined) folder = await mkdtemp(join(tmpdir(), 'volley-'));
+      if (bubblewrap === undefined && request.home === 'private') folder = await makeTemporaryFolder();
       cgroup = await support.cgroups?.create(cgroupLimits(limits));
     } catch (cause) {
       await removeFolder(folder);
       throw notStarted(request.argv[0], cause);
     }
-    const home = folder ?? PRIVATE_TMP;
+    const place = folder ?? (bubblewrap && PRIVATE_TMP);
+    const home = place === undefined ? {} : { HOME: place, TMPDIR: place };
     const argv =
       bubblewrap === undefined
         ? request.argv
@@ -71,6 +88,7 @@ export class Confinement {
               code: request.code,
               cwd: request.cwd,
               temporaryBytes: (limits.memoryMb ?? DEFAULT_TEMPORARY_MB) * 2 ** 20,
+              statusDescriptor: request.channel === 'sandbox' ? CHANNEL : undefined,
             }),
             ...request.argv,
           ] as [string, ...string[]]);
@@ -84,14 +102,14 @@ export class Confinement {
       request: {
         argv,
         cwd: bubblewrap === undefined ? request.cwd : '/',
-        env: { HOME: home, TMPDIR: home, ...request.env },
+        env: request.home === 'user' ? { ...request.env, ...home } : { ...home, ...request.env },
         limits: {
           ...(limits.cpuMs !== undefined && { cpuSeconds: Math.ceil(limits.cpuMs / 1000) }),
           ...(limits.openFiles !== undefined && { openFiles: limits.openFiles }),
         },
         cgroups: cgroup?.entrances ?? [],
-        input: true,
-        channel: true,
+        input: request.input,
+        channel: request.channel === 'program' || bubblewrap !== undefined,
       },
       listener,
       cleanUp: () => removeFolder(folder),
@@ -113,18 +131,21 @@ function cgroupLimits({ memoryMb, processes }: RunLimits) {
 }
 
 async function removeFolder(folder: string | undefined): Promise<void> {
-  if (folder === undefined) return;
-  // A folder that a tool made unreadable stays; that is no reason to fail its call.
-  await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => {});
+  if (folder !== undefined) await removeTemporaryFolder(folder);
 }
 
-function unavailable({ layers }: Diagnosis): VolleyError {
-  const layer = layers.find(({ name }) => name === 'namespaces')!;
-  return new VolleyError(
-    'SANDBOX_UNAVAILABLE',
-    `The sandbox is required, but bubblewrap does not work here: ${layer.detail}. ${layer.remedy ?? ''}`.trim(),
-    { layer: layer.name },
-  );
+/** Throws if something is missing of what `required` asks for. */
+export function assertAvailable({ layers }: Diagnosis): void {
+  for (const names of REQUIRED) {
+    const found = layers.filter(({ name }) => names.includes(name));
+    if (found.some(({ active }) => active)) continue;
+    const { name, detail, remedy } = found[0]!;
+    throw new VolleyError(
+      'SANDBOX_UNAVAILABLE',
+      `The sandbox is required, but its layer ${name} does not work here: ${detail}. ${remedy ?? ''}`.trim(),
+      { layer: name },
+    );
+  }
 }
 
 function notStarted(program: string, cause: unknown): VolleyError {

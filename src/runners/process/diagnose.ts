@@ -18,6 +18,7 @@ export type LayerName =
   | 'cgroup-cpu'
   | 'memory-watch';
 
+/** One layer on this system. */
 export interface Layer {
   readonly name: LayerName;
   /** Whether it works here: it was tried, not guessed. */

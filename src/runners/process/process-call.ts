@@ -3,12 +3,12 @@ import { VolleyError } from '../../core/errors.ts';
 import type { PortableCode } from '../load-code.ts';
 import type { RunLimits, RunnerCall, RunnerTask } from '../runner.ts';
 import { fromWireError, toWireError, type WireError } from '../wire-error.ts';
-import { encodeFrame, FRAME, FrameReader } from './channel.ts';
+import { encodeFrame, FRAME, FrameReader, HEADER_BYTES } from './channel.ts';
 import type { ChildCall } from './child-call.ts';
 import type { ConfinedListener, ConfinedProcess } from './confined-process.ts';
 import type { OutputStream } from './launcher.ts';
 import { asMemoryFailure, failureOf } from './process-failure.ts';
-import { tooLarge } from './result-json.ts';
+import { isTooDeep, tooDeep, tooLarge } from './result-json.ts';
 
 /** A call whose limits on what it sends are known. */
 export type LimitedCall = RunnerCall & {
@@ -23,6 +23,9 @@ const ABORT_GRACE_MS = 300;
 /** How long a process may take to end after it gave its answer, for its exit handlers. */
 const EXIT_GRACE_MS = 1000;
 const MAX_PROGRESS_BYTES = 64 * 1024;
+/** Our own code in the process sends far fewer; what a tool sends beyond that is not looked at. */
+const MAX_REPORTS = 1000;
+const REPORT_WINDOW_MS = 100;
 const MAX_ERROR_BYTES = 1024 * 1024;
 const KEPT_STDERR_BYTES = 8 * 1024;
 
@@ -40,6 +43,8 @@ export class ProcessCall {
   /** Why it was ended from here; goes before whatever the process said. */
   private stopped: { readonly error: unknown } | undefined;
   private outputBytes = 0;
+  private reportWindowEnd = 0;
+  private reportsInWindow = 0;
   private stderr: Buffer = Buffer.alloc(0);
   private timer: NodeJS.Timeout | undefined;
 
@@ -142,14 +147,19 @@ export class ProcessCall {
       kind === FRAME.result ||
       (kind === FRAME.progress && bodyBytes <= MAX_PROGRESS_BYTES) ||
       (kind === FRAME.error && bodyBytes <= MAX_ERROR_BYTES);
-    if (!isKnown) this.stop(new Error(`The process of the tool "${toolName}" sent what is no message.`));
+    if (!isKnown) this.stopForNonsense();
     return isKnown;
+  }
+
+  private stopForNonsense(): void {
+    this.stop(new Error(`The process of the tool "${this.toolName}" sent what is no message.`));
   }
 
   private take(kind: number, body: Buffer): void {
     if (kind === FRAME.progress) {
-      this.countOutput(body.length);
-      this.report(body);
+      // With its header: one without a body is work as well.
+      this.countOutput(HEADER_BYTES + body.length);
+      if (this.stopped === undefined) this.report(body);
       return;
     }
     try {
@@ -163,21 +173,34 @@ export class ProcessCall {
   }
 
   private read(kind: number, body: Buffer): Answer {
+    if (isTooDeep(body)) return { error: tooDeep(this.toolName) };
     if (kind === FRAME.result) return { value: body.length === 0 ? undefined : JSON.parse(body.toString()) };
     return { error: asMemoryFailure(fromWireError(JSON.parse(body.toString()) as WireError), this.call) };
   }
 
   private report(body: Buffer): void {
-    let share: unknown;
-    let step: unknown;
-    try {
-      [share, step] = JSON.parse(body.toString()) as unknown[];
-    } catch {
-      return;
+    const now = performance.now();
+    if (now >= this.reportWindowEnd) {
+      this.reportWindowEnd = now + REPORT_WINDOW_MS;
+      this.reportsInWindow = 0;
     }
-    const text = typeof step === 'string' ? step : undefined;
-    if (typeof share === 'number' && share >= 0 && share <= 1) this.task.report(share, text);
-    else if (text !== undefined) this.task.report(text);
+    if (this.reportsInWindow++ >= MAX_REPORTS) return;
+    const progress = readProgress(body);
+    if (progress === undefined) this.stopForNonsense();
+    else if (progress.share !== null) this.task.report(progress.share, progress.step ?? undefined);
+    else if (progress.step !== null) this.task.report(progress.step);
+  }
+}
+
+/** Nothing if it is not what our own code in the process sends. */
+function readProgress(body: Buffer): { share: number | null; step: string | null } | undefined {
+  try {
+    const [share, step] = JSON.parse(body.toString()) as unknown[];
+    const isShare = share === null || (typeof share === 'number' && share >= 0 && share <= 1);
+    const isStep = step === null || typeof step === 'string';
+    return isShare && isStep ? { share, step } : undefined;
+  } catch {
+    return undefined;
   }
 }
 

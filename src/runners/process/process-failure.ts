@@ -1,7 +1,7 @@
 import { VolleyError } from '../../core/errors.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
 import type { RunnerCall } from '../runner.ts';
-import type { ConfinedEnd } from './confined-process.ts';
+import { type ConfinedEnd, signalled } from './confined-process.ts';
 
 /** What V8 prints before it ends a process that cannot have more memory. */
 const OUT_OF_MEMORY = /heap out of memory|process out of memory|invalid size error|Allocation failed/;
@@ -31,16 +31,18 @@ export function failureOf(end: ConfinedEnd, call: RunnerCall, stderr: string): E
       { reason: 'crashed', retryable: false },
     );
   }
+  const { exitCode, signal } = signalled(end);
   const how =
-    end.signal === undefined
-      ? `ended with exit status ${end.exitCode} before it gave a result`
-      : `was ended by ${end.signal}`;
+    signal === undefined
+      ? `ended with exit status ${exitCode} before it gave a result`
+      : `was ended by ${signal}`;
   return new ToolFailure(`The process of the tool "${toolName}" ${how}.${said}`, { reason: 'crashed' });
 }
 
 /** An allocation that failed is an error that can be caught; what it means is the same. */
 export function asMemoryFailure(error: unknown, { toolName, limits }: RunnerCall): unknown {
-  const { message, code } = error as { message?: unknown; code?: unknown };
+  if (!(error instanceof Error)) return error;
+  const { message, code } = error as Error & { code?: unknown };
   const isMemory = message === 'Array buffer allocation failed' || code === 'ERR_MEMORY_ALLOCATION_FAILED';
   if (!isMemory) return error;
   return new ToolFailure(

@@ -33,7 +33,8 @@ const DEFAULT_PATH = '/usr/local/bin:/usr/bin:/bin';
  * killed one costs no other call, and what one call saw stays hidden from the next. The price is the start of Node.
  */
 export class ProcessRunner implements Runner {
-  private readonly confinement: Confinement;
+  /** For whoever runs other programs in the same way. It is closed with this runner. */
+  readonly confinement: Confinement;
   private readonly running = new Set<ProcessCall>();
   private readonly entry = scriptEntry('./child', import.meta.url);
   private closing: Promise<void> | undefined;
@@ -58,6 +59,9 @@ export class ProcessRunner implements Runner {
             env: environment(call.env),
             limits,
             sandbox: call.sandbox,
+            home: 'private',
+            input: true,
+            channel: 'program',
             code: this.readable(running),
           },
           listener,

@@ -1,5 +1,12 @@
 import { VolleyError } from '../../core/errors.ts';
 
+/** How deep lists and objects may lie in one another: whoever walks through a result later must be able to. */
+const MAX_DEPTH = 1000;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPENING = 0x7b;
+const CLOSING = 0x7d;
+
 /**
  * A result as JSON; undefined is the empty text. The host reads only JSON of a process, whatever runs in it: V8's own
  * format can claim an array of any size in a few bytes, and a hostile process must not be able to do that to the host.
@@ -32,6 +39,31 @@ export function tooLarge(toolName: string, bytes: number | undefined, maxBytes: 
     'RESULT_TOO_LARGE',
     `The result of the tool "${toolName}" takes ${bytes === undefined ? 'far ' : `${bytes} bytes, `}more than its limit of ${maxBytes} bytes: return less, or raise \`resultBytes\`.`,
     { toolName, bytes, maxBytes },
+  );
+}
+
+/** Whether something in a JSON text lies too deep; told without reading it, so before anything is made of it. */
+export function isTooDeep(json: Buffer): boolean {
+  let depth = 0;
+  let isText = false;
+  for (let at = 0; at < json.length; at++) {
+    const byte = json[at];
+    if (isText) {
+      if (byte === BACKSLASH) at++;
+      else if (byte === QUOTE) isText = false;
+    } else if (byte === QUOTE) isText = true;
+    // The brackets differ from the braces in one bit.
+    else if ((byte! | 0x20) === OPENING && ++depth > MAX_DEPTH) return true;
+    else if ((byte! | 0x20) === CLOSING) depth--;
+  }
+  return false;
+}
+
+export function tooDeep(toolName: string): VolleyError {
+  return new VolleyError(
+    'UNSERIALISABLE_RESULT',
+    `The result of the tool "${toolName}" has lists or objects in one another more than ${MAX_DEPTH} deep: return flatter data.`,
+    { toolName },
   );
 }
 

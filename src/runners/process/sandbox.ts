@@ -21,12 +21,17 @@ export interface SandboxRequest {
   /** Folders and files that the program itself needs: Node, the tool's module. */
   readonly code: readonly string[];
   readonly cwd: string;
-  /** How much its private folder for temporary files may hold. */
+  /** How much its private folders for temporary files may hold together. */
   readonly temporaryBytes: number;
+  /** Where bubblewrap says that it started the program, and how that ended; the program does not get it. */
+  readonly statusDescriptor?: number | undefined;
 }
 
 /** Where a program finds its private folder for temporary files. */
 export const PRIVATE_TMP = '/tmp';
+
+/** How much of the room for temporary files is in `/dev/shm`. */
+const SHARED_MEMORY_SHARE = 0.25;
 
 const SYSTEM_FOLDERS = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/nix/store'];
 /** Of `/etc` only what programs need to start, to find names, and to trust certificates. */
@@ -36,9 +41,13 @@ const SETTINGS = ['ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'alternatives', '
     'group',
     'hosts',
     'resolv.conf',
-    'ssl',
     'ca-certificates',
-    'pki',
+    // Of these folders no more: private keys lie next to the certificates.
+    'ssl/certs',
+    'ssl/openssl.cnf',
+    'pki/tls/certs',
+    'pki/tls/openssl.cnf',
+    'pki/ca-trust',
     'mime.types',
     'services',
   )
@@ -52,13 +61,14 @@ const SETTINGS = ['ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'alternatives', '
  * `/proc/sys` would still let that uid change the kernel's settings, hence the read-only copy over it.
  */
 export function sandboxArguments({ program, userFlags }: Bubblewrap, request: SandboxRequest): string[] {
-  const { policy, cwd } = request;
+  const { policy, cwd, statusDescriptor } = request;
   return [
     program,
     ...userFlags,
     ...['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
     ...(policy.network ? [] : ['--unshare-net']),
     ...['--die-with-parent', '--cap-drop', 'ALL'],
+    ...(statusDescriptor === undefined ? [] : ['--json-status-fd', String(statusDescriptor)]),
     ...mounts(request).flatMap(({ flags }) => flags),
     ...(existsSync(cwd) ? ['--dir', cwd, '--chdir', cwd] : ['--chdir', PRIVATE_TMP]),
     ...['--remount-ro', '/', '--'],
@@ -101,12 +111,13 @@ function depthOf(path: string): number {
 }
 
 function privateMounts(temporaryBytes: number): Mount[] {
-  const size = ['--size', String(Math.max(1, Math.floor(temporaryBytes)))];
-  const dev = ['--dev', '/dev', ...size, '--tmpfs', '/dev/shm', '--remount-ro', '/dev'];
+  const size = (share: number) => ['--size', String(Math.max(1, Math.floor(temporaryBytes * share)))];
+  const dev = ['--dev', '/dev', ...size(SHARED_MEMORY_SHARE), '--tmpfs', '/dev/shm', '--remount-ro', '/dev'];
+  const temporary = [...size(1 - SHARED_MEMORY_SHARE), '--perms', '1777', '--tmpfs', PRIVATE_TMP];
   return [
     { path: '/proc', flags: ['--proc', '/proc', '--ro-bind', '/proc/sys', '/proc/sys'], isOfHost: false },
     { path: '/dev', flags: dev, isOfHost: false },
-    { path: PRIVATE_TMP, flags: [...size, '--perms', '1777', '--tmpfs', PRIVATE_TMP], isOfHost: false },
+    { path: PRIVATE_TMP, flags: temporary, isOfHost: false },
   ];
 }
 

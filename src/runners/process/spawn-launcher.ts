@@ -1,9 +1,13 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
 import { VolleyError } from '../../core/errors.ts';
 import { Guard } from './guard.ts';
+import { inheritedDescriptors } from './inherited-descriptors.ts';
 import type { LaunchedProcess, Launcher, LaunchListener, LaunchRequest } from './launcher.ts';
 import { requestProblem, startProblem, withShellLimits } from './shell-limits.ts';
 import { SpawnLaunch } from './spawn-launch.ts';
+
+type Stdio = Extract<NonNullable<SpawnOptions['stdio']>, unknown[]>;
 
 /**
  * Launches with Node's own `spawn`, which holds the event loop for as long as the memory of this process is large, and
@@ -53,8 +57,13 @@ export class SpawnLauncher implements Launcher {
 
   private spawn(request: LaunchRequest): ChildProcess {
     const { argv, cwd, env, input, channel } = withShellLimits(request);
-    const stdio = [input ? 'pipe' : 'ignore', 'pipe', 'pipe', ...(channel ? ['pipe' as const] : [])] as const;
-    return spawn(argv[0], argv.slice(1), { cwd, env: { ...env }, detached: true, stdio: [...stdio] });
+    const stdio: Stdio = [input ? 'pipe' : 'ignore', 'pipe', 'pipe', ...(channel ? ['pipe' as const] : [])];
+    const nothing = coverInherited(stdio);
+    try {
+      return spawn(argv[0], argv.slice(1), { cwd, env: { ...env }, detached: true, stdio });
+    } finally {
+      if (nothing !== undefined) closeSync(nothing);
+    }
   }
 
   private forget(launch: SpawnLaunch, pid: number | undefined): void {
@@ -62,4 +71,17 @@ export class SpawnLauncher implements Launcher {
     this.launches.delete(launch);
     if (this.launches.size === 0) this.allEnded?.();
   }
+}
+
+/**
+ * Puts an empty file in the place of each descriptor that the program would inherit: one of a folder of the host would
+ * lead out of every sandbox. Neither Node nor every shell can close them. Gives the file, to be closed afterwards.
+ */
+function coverInherited(stdio: Stdio): number | undefined {
+  const covered = inheritedDescriptors().filter((descriptor) => descriptor >= stdio.length);
+  if (covered.length === 0) return undefined;
+  const nothing = openSync('/dev/null', 'r');
+  while (stdio.length <= Math.max(...covered)) stdio.push('ignore');
+  for (const descriptor of covered) stdio[descriptor] = nothing;
+  return nothing;
 }

@@ -15,6 +15,8 @@ const INSTALL =
 const ALLOW =
   'Allow user namespaces: set the sysctl kernel.unprivileged_userns_clone to 1, or kernel.apparmor_restrict_unprivileged_userns to 0; in a container they need the leave of its seccomp profile.';
 
+const SYSTEM_PATH = '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin';
+
 /** Tells from inside what the sandbox is like. */
 const LOOK_AROUND = [
   'readlink /proc/self/ns/pid /proc/self/ns/net /proc/self/ns/mnt',
@@ -42,6 +44,8 @@ export async function trySandbox(launcher: Launcher): Promise<SandboxTrial> {
         '-c',
         LOOK_AROUND,
       ],
+      // The shell must find its commands also where the PATH of this process has none of the system's folders.
+      env: { PATH: [SYSTEM_PATH, process.env['PATH'] ?? ''].join(delimiter), LC_ALL: 'C' },
     });
     const found = problemOf(trial) ?? weakness(trial.stdout);
     if (found === undefined) return { bubblewrap, problem: undefined, remedy: undefined };
@@ -58,7 +62,9 @@ function findProgram(name: string): string | undefined {
 
 /** What the sandbox does not keep apart, if anything. */
 function weakness(report: string): string | undefined {
-  const [pid, net, mnt, capabilities, settings] = report.split('\n');
+  const lines = report.trim().split('\n');
+  if (lines.length !== 5) return 'what it is like inside could not be found out';
+  const [pid, net, mnt, capabilities, settings] = lines;
   if (pid === readlinkSync('/proc/self/ns/pid')) return 'it shares the processes of the host';
   if (net === readlinkSync('/proc/self/ns/net')) return 'it shares the network of the host';
   if (mnt === readlinkSync('/proc/self/ns/mnt')) return 'it shares the folders of the host';

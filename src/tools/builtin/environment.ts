@@ -1,3 +1,4 @@
+import type { Confinement } from '../../runners/process/confinement.ts';
 import type { Launcher } from '../../runners/process/launcher.ts';
 import type { RunLimits, SandboxPolicy } from '../../runners/runner.ts';
 
@@ -5,11 +6,21 @@ import type { RunLimits, SandboxPolicy } from '../../runners/runner.ts';
 export interface ToolEnvironment {
   /** Folders in which file tools may work, absolute. A relative path counts from the first. */
   readonly roots: readonly string[];
+  /** What no file tool writes to although it is inside the roots: what the host itself reads and runs. */
+  readonly protectedPaths: readonly ProtectedPath[];
   readonly files: FileSettings;
   readonly http: HttpSettings;
   readonly shell: ShellSettings;
 }
 
+export interface ProtectedPath {
+  /** A file, or a folder with everything below it; absolute. It need not exist. */
+  readonly path: string;
+  /** Of a folder only what matches, from the folder. */
+  readonly glob?: string;
+}
+
+/** Limits of the file tools. */
 export interface FileSettings {
   /** The largest part of a file that `read_file` gives at once, and the largest text that `write_file` takes. */
   readonly maxBytes: number;
@@ -17,6 +28,7 @@ export interface FileSettings {
   readonly maxEntries: number;
 }
 
+/** What `http_request` may do. */
 export interface HttpSettings {
   readonly enabled: boolean;
   /** Whether addresses of this machine and of private networks may be asked. */
@@ -28,6 +40,7 @@ export interface HttpSettings {
   readonly timeoutMs: number;
 }
 
+/** What `shell` may do. */
 export interface ShellSettings {
   readonly enabled: boolean;
   /** The program and its first arguments; the command is added as the last. */
@@ -36,5 +49,8 @@ export interface ShellSettings {
   readonly env: readonly string[];
   readonly limits: RunLimits;
   readonly sandbox: SandboxPolicy;
+  /** What starts commands outside a sandbox. */
   readonly launcher: () => Launcher;
+  /** What starts them in one, with limits on all of their processes together. */
+  readonly confinement: () => Confinement;
 }

@@ -62,6 +62,11 @@ export class Folder {
     }
   }
 
+  /** Where one of its entries really is, whatever has been moved since the folder was opened. */
+  async placeOf(name: string): Promise<string> {
+    return join(await this.roots.placeOf(this.handle, this.realPath, this.named), name);
+  }
+
   /** A path for the system to one of its entries. */
   pathTo(name: string): string {
     return join(this.roots.pathOf(this.handle, this.realPath), name);
@@ -78,7 +83,7 @@ export class Folder {
     return openRegular(this.roots, this.pathTo(name), join(this.named, name));
   }
 
-  /** Makes a file that must not exist yet. */
+  /** Makes a file that must not exist yet, for its owner only. */
   createFile(name: string): Promise<FileHandle> {
     const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
     return this.roots.open(this.pathTo(name), flags, this.named);

@@ -1,11 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { type FileHandle, lstat, realpath, rename, unlink } from 'node:fs/promises';
-import { basename, dirname } from 'node:path';
+import { basename, dirname, sep } from 'node:path';
 import { Folder } from './folder.ts';
+import { realAsFarAsItExists } from './real-path.ts';
 import { codeOf } from './refusal.ts';
 import { requireRegular } from './regular-file.ts';
 import { notAllowed, type Roots } from './roots.ts';
+
+/** What the system takes from the mode of every new file. Asked once, for asking clears it for a moment. */
+const UMASK = process.umask();
 
 export interface ReplaceOptions {
   /** Whether missing folders are made. */
@@ -24,12 +28,17 @@ export async function replaceFile(
   write: (handle: FileHandle) => Promise<void>,
 ): Promise<{ readonly created: boolean }> {
   const target = await targetOf(roots, path);
+  if (target.split(sep).some(isTemporaryName))
+    throw notAllowed(path, 'files that are just being written have such names');
+  // Before any folder is made, and again of the folder that was really opened.
+  roots.checkWritable(realAsFarAsItExists(target), path);
   signal.throwIfAborted();
   const folder = createDirectories
     ? await Folder.make(roots, dirname(target), path)
     : await Folder.openReal(roots, await realpath(dirname(target)), path);
   try {
     const name = basename(target);
+    roots.checkWritable(await folder.placeOf(name), path);
     const existing = await lstatIfAny(folder.pathTo(name));
     if (existing !== undefined) requireRegular(existing, path);
     await replace(folder, name, existing, signal, write);
@@ -46,7 +55,7 @@ async function targetOf(roots: Roots, path: string): Promise<string> {
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') throw error;
   }
-  const absolute = await roots.place(path);
+  const absolute = roots.place(path);
   if ((await lstatIfAny(absolute))?.isSymbolicLink())
     throw notAllowed(path, 'it is a symbolic link that leads nowhere');
   return absolute;
@@ -65,11 +74,10 @@ async function replace(
     const handle = await folder.createFile(temporary);
     try {
       await write(handle);
-      if (existing !== undefined) {
-        // Who may not give the file to its owner keeps it; changing the owner may clear bits of the mode.
-        await handle.chown(existing.uid, existing.gid).catch(() => {});
-        await handle.chmod(existing.mode & 0o7777);
-      }
+      // Who may not give the file to its owner keeps it.
+      if (existing !== undefined) await handle.chown(existing.uid, existing.gid).catch(() => {});
+      // Only now may others read it. New content does not inherit the right to run as its owner.
+      await handle.chmod(existing === undefined ? 0o666 & ~UMASK : existing.mode & 0o777);
       await handle.sync();
     } finally {
       await handle.close();

@@ -1,7 +1,10 @@
-import { existsSync, realpathSync } from 'node:fs';
+import { type BigIntStats, existsSync, lstatSync, realpathSync } from 'node:fs';
 import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises';
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { resolve } from 'node:path';
 import type { VolleyError } from '../../core/errors.ts';
+import type { ProtectedPath } from './environment.ts';
+import { isProtected } from './protected-path.ts';
+import { isInside, realAsFarAsItExists } from './real-path.ts';
 import { codeOf, permanentFailure, quoted, refusal } from './refusal.ts';
 
 const LONGEST_PATH = 4096;
@@ -9,47 +12,65 @@ const LONGEST_NAME_BYTES = 255;
 /** Their files are doors to the system and to this process, not files, even where `/` is a root. */
 const SYSTEM_FOLDERS = ['/proc', '/sys', '/dev'];
 const DESCRIPTORS = '/proc/self/fd';
+/** A file that is being made is nobody else's to read until it gets the mode that it shall have. */
+const MODE_OF_NEW = 0o600;
 
 /** How an open file is asked where it really is: by its descriptor, or by looking at its path once more. */
 export type Verification = 'descriptor' | 'path';
 
 const BEST_VERIFICATION: Verification = existsSync(DESCRIPTORS) ? 'descriptor' : 'path';
 
+/** A root as it was found at the start. */
+interface Root {
+  readonly real: string;
+  readonly stats: BigIntStats;
+}
+
 /**
  * The folders in which the file tools may work. What counts is where a file really is, symbolic links followed, and
- * it is asked of the open file, so that a link that is swapped in between leads nowhere.
+ * it is asked of the open file, so that a link that is swapped in between leads nowhere. Where the roots themselves are
+ * is asked once, at the start: a root inside another one could be made a link to anywhere later.
  */
 export class Roots {
-  private readonly paths: readonly string[];
+  /** As they are written, and as they really are. */
+  private readonly names: readonly string[];
+  private readonly found: readonly Root[];
+  /** From here relative paths count. */
+  private readonly base: string | undefined;
 
   constructor(
     paths: readonly string[],
     readonly verification: Verification = BEST_VERIFICATION,
+    private readonly protectedPaths: readonly ProtectedPath[] = [],
   ) {
-    this.paths = paths.map((path) => resolve(path));
+    const absolute = paths.map((path) => resolve(path));
+    const roots = absolute.map(findRoot);
+    this.found = roots.filter((root) => root !== undefined);
+    this.names = [...absolute, ...this.found.map(({ real }) => real)];
+    this.base = roots[0]?.real ?? absolute[0];
   }
 
   /** The absolute form of a caller's path, which by its words stands inside a root. */
-  async place(path: string): Promise<string> {
+  place(path: string): string {
     const problem = problemOf(path);
     if (problem !== undefined) throw notAllowed(path, problem);
-    if (this.paths.length === 0) throw notAllowed(path, 'no root is configured');
-    const absolute = resolve(this.paths[0]!, path);
-    const roots = [...this.paths, ...(await this.realRoots())];
-    if (!roots.some((root) => isInside(absolute, root))) throw notAllowed(path, 'it is outside the roots');
+    if (this.base === undefined) throw notAllowed(path, 'no root is configured');
+    const absolute = resolve(this.base, path);
+    if (!this.names.some((root) => isInside(absolute, root)))
+      throw notAllowed(path, 'it is outside the roots');
     return absolute;
   }
 
   /** Where the path really leads. Fails if it does not exist or leads outside. */
   async realPlace(path: string): Promise<string> {
-    const real = await realpath(await this.place(path));
+    const real = await realpath(this.place(path));
     await this.checkReal(real, path);
     return real;
   }
 
   /** Opens what the path leads to, and gives it only if that is inside a root. `path` may go through a descriptor. */
   async open(path: string, flags: number, named: string): Promise<FileHandle> {
-    const handle = await open(path, flags).catch((error) => {
+    const handle = await open(path, flags, MODE_OF_NEW).catch((error) => {
       throw codeOf(error) === 'ELOOP' ? notAllowed(named, 'it became a symbolic link meanwhile') : error;
     });
     try {
@@ -69,10 +90,17 @@ export class Roots {
   /** One name for one file, however its path is written; used for locks, before anything is opened. */
   lockName(path: string): string {
     if (problemOf(path) !== undefined) return `file:${resolve('/', 'invalid')}`;
-    return `file:${realAsFarAsItExists(resolve(this.paths[0] ?? '/', path))}`;
+    return `file:${realAsFarAsItExists(resolve(this.base ?? '/', path))}`;
   }
 
-  private async placeOf(handle: FileHandle, path: string, named: string): Promise<string> {
+  /** Refuses what tools may not write to. `real` is the path of a file inside the roots that need not exist. */
+  checkWritable(real: string, named: string): void {
+    if (isProtected(real, this.protectedPaths))
+      throw notAllowed(named, 'Volley itself reads or runs what stands there, so no tool writes to it');
+  }
+
+  /** Where an open file really is; `path` is the one by which it was opened. */
+  async placeOf(handle: FileHandle, path: string, named: string): Promise<string> {
     if (this.verification === 'descriptor') return readlink(`${DESCRIPTORS}/${handle.fd}`);
     const real = await realpath(path);
     const [opened, found] = await Promise.all([handle.stat(), lstat(real)]);
@@ -81,17 +109,29 @@ export class Roots {
   }
 
   private async checkReal(real: string, named: string): Promise<void> {
-    const roots = await this.realRoots();
-    if (roots.length === 0) throw permanentFailure('None of the configured roots exists.');
-    if (!roots.some((root) => isInside(real, root))) throw notAllowed(named, 'it leads outside the roots');
+    if (this.found.length === 0) throw permanentFailure('None of the configured roots existed at the start.');
+    const roots = this.found.filter((root) => isInside(real, root.real));
+    if (roots.length === 0) throw notAllowed(named, 'it leads outside the roots');
+    const areSame = await Promise.all(roots.map(isStillThere));
+    if (!areSame.includes(true))
+      throw notAllowed(named, 'its root was replaced by another folder since the start');
     if (SYSTEM_FOLDERS.some((folder) => isInside(real, folder)))
       throw notAllowed(named, 'it belongs to the system');
   }
+}
 
-  private async realRoots(): Promise<string[]> {
-    const real = await Promise.all(this.paths.map((root) => realpath(root).catch(() => undefined)));
-    return real.filter((root) => root !== undefined);
+function findRoot(path: string): Root | undefined {
+  try {
+    const real = realpathSync.native(path);
+    return { real, stats: lstatSync(real, { bigint: true }) };
+  } catch {
+    return undefined;
   }
+}
+
+async function isStillThere({ real, stats }: Root): Promise<boolean> {
+  const now = await lstat(real, { bigint: true }).catch(() => undefined);
+  return now?.dev === stats.dev && now.ino === stats.ino;
 }
 
 export function notAllowed(path: string, problem: string): VolleyError {
@@ -106,19 +146,4 @@ function problemOf(path: string): string | undefined {
     return `a name in it is longer than ${LONGEST_NAME_BYTES} bytes`;
   }
   return undefined;
-}
-
-function isInside(path: string, folder: string): boolean {
-  const way = relative(folder, path);
-  return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way));
-}
-
-function realAsFarAsItExists(path: string): string {
-  try {
-    return realpathSync.native(path);
-  } catch (error) {
-    const parent = dirname(path);
-    if (parent === path || codeOf(error) !== 'ENOENT') return path;
-    return join(realAsFarAsItExists(parent), basename(path));
-  }
 }

@@ -1,9 +1,13 @@
 import { z } from 'zod';
 import { VolleyError } from '../../core/errors.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
-import { type CommandOptions, type CommandResult, runCommand } from '../../runners/process/command.ts';
+import {
+  type CommandOptions,
+  type CommandResult,
+  runCommand,
+  runConfined,
+} from '../../runners/process/command.ts';
 import type { OutputStream } from '../../runners/process/launcher.ts';
-import { sandboxedCommand } from '../../runners/process/sandboxed-command.ts';
 import type { ToolContext } from '../../runners/runner.ts';
 import { defineTool } from '../define-tool.ts';
 import type { Tool } from '../tool.ts';
@@ -128,14 +132,12 @@ async function run(settings: ShellSettings, place: Place, input: ShellInput, con
 
 /** Runs a command in the sandbox, in the shell, or without either where it makes no difference. */
 async function runIn(
-  { launcher, sandbox, shell }: ShellSettings,
+  { launcher, confinement, sandbox, shell }: ShellSettings,
   text: string,
   options: Omit<CommandOptions, 'argv'>,
 ): Promise<CommandResult> {
   const command: CommandOptions = { ...options, argv: [...(shell as [string]), text] };
-  if (sandbox.mode !== 'off') {
-    return runCommand(launcher(), await sandboxedCommand(launcher(), command, sandbox));
-  }
+  if (sandbox.mode !== 'off') return runConfined(confinement(), command, sandbox);
   const words = shell.join(' ') === POSIX_SHELL ? simpleCommand(text) : undefined;
   if (words === undefined) return runCommand(launcher(), command);
   try {

@@ -41,7 +41,7 @@ export class Walk {
     const { entries, isCut } = await folder.entries(this.signal);
     if (isCut) this.isCut = true;
     for (const { name, type } of entries) {
-      if (isTemporaryName(name)) continue;
+      if (type === 'file' && isTemporaryName(name)) continue;
       this.signal.throwIfAborted();
       if (++this.visited > MOST_VISITED) {
         this.isCut = true;

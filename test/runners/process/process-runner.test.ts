@@ -138,7 +138,22 @@ describe('a hostile tool that writes to the channel itself', () => {
   test.each([
     ['noise', 'Buffer.alloc(65_536, 255)', 'no message'],
     ['a result of gigabytes', 'Buffer.from([255, 255, 255, 127, 4, 34])', 'limit'],
-    ['progress without end', 'Buffer.concat([Buffer.from([2, 0, 0, 0, 3]), Buffer.from("[]")])', 'output'],
+    [
+      'progress without end',
+      'Buffer.concat([Buffer.from([11, 0, 0, 0, 3]), Buffer.from("[null,null]")])',
+      'output',
+    ],
+    ['progress without a body', 'Buffer.from([0, 0, 0, 0, 3])', 'no message'],
+    [
+      'progress of another form',
+      'Buffer.concat([Buffer.from([4, 0, 0, 0, 3]), Buffer.from("[{}]")])',
+      'no message',
+    ],
+    [
+      'a result of lists in lists',
+      'Buffer.concat([Buffer.from([160, 134, 1, 0, 4]), Buffer.alloc(100_000, "[")])',
+      'deep',
+    ],
     ['a result that is no JSON', 'Buffer.from([1, 0, 0, 0, 4, 33])', 'no JSON'],
   ])('is ended for %s', async (_what, frame, text) => {
     const code = `async () => {
@@ -151,6 +166,40 @@ describe('a hostile tool that writes to the channel itself', () => {
     const error = await rejectionOf(rig.run({ kind: 'source', text: code }, { limits, env }));
     expect((error as Error).message).toContain(text);
   });
+
+  test('is not listened to when it reports faster than anybody could read', async () => {
+    const report = vi.fn();
+    const flood = async () => {
+      const { writeSync } = await import('node:fs');
+      const frame = Buffer.concat([Buffer.from([10, 0, 0, 0, 3]), Buffer.from('[0.5,null]')]);
+      const many = Buffer.concat(Array.from({ length: 4000 }, () => frame));
+      for (let round = 0; round < 100; round++) {
+        for (let at = 0; at < many.length; ) at += writeSync(3, many, at);
+      }
+      return 'done';
+    };
+    expect(await rig.run(flood, { report })).toBe('done');
+    expect(report.mock.calls.length).toBeGreaterThan(0);
+    expect(report.mock.calls.length).toBeLessThan(200_000);
+  });
+});
+
+test('what is thrown and no error arrives as it is', async () => {
+  const throwNull = () => {
+    throw null;
+  };
+  expect(await rejectionOf(rig.run(throwNull))).toBe(null);
+});
+
+test('a result that nobody could walk through is refused, one that is merely deep is not', async () => {
+  const nest = ({ depth }: { depth: number }) => {
+    let list: unknown[] = ['"[\\'];
+    for (let level = 1; level < depth; level++) list = [list];
+    return list;
+  };
+  expect(await rig.run(nest, { input: { depth: 1000 } })).toHaveLength(1);
+  const error = await rejectionOf(rig.run(nest, { input: { depth: 1001 } }));
+  expect(error).toMatchObject({ code: 'UNSERIALISABLE_RESULT' });
 });
 
 test('a tool that does not end after its answer is ended, and the answer counts', async () => {

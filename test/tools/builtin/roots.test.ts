@@ -166,6 +166,59 @@ describe.each<Verification>(['descriptor', 'path'])(
   },
 );
 
+describe('a root inside another one', () => {
+  /** Two roots, the second of which stands in the first, and a secret outside both. */
+  function nested(verification: Verification) {
+    const { root, outside } = world();
+    const inner = join(root, 'sub');
+    return { root, outside, inner, tools: toolsOf(root, new Roots([root, inner], verification)) };
+  }
+
+  it.each<Verification>(['descriptor', 'path'])(
+    'leads nowhere when it has become a link to the outside, verified by %s',
+    async (verification) => {
+      const { root, outside, inner, tools } = nested(verification);
+      expect(await tools.read('sub/a.txt')).toMatchObject({ content: 'public' });
+      renameSync(inner, join(root, 'moved'));
+      symlinkSync(outside, inner);
+      for (const tool of Object.values(tools)) {
+        for (const path of ['sub', 'sub/a.txt', join(inner, 'a.txt'), join(outside, 'a.txt')])
+          await expect(tool(path)).rejects.toMatchObject(REFUSED_PATH);
+      }
+      expect(readFileSync(join(outside, 'a.txt'), 'utf8')).toBe(SECRET);
+      expect(readdirSync(outside)).toEqual(['a.txt']);
+    },
+  );
+
+  it('is as before when it was a link from the start', async () => {
+    const { root, outside } = world();
+    symlinkSync(outside, join(root, 'link'));
+    const { read } = toolsOf(root, new Roots([root, join(root, 'link')]));
+    expect(await read('link/a.txt')).toMatchObject({ content: SECRET });
+  });
+});
+
+describe('a root that is replaced by another folder', () => {
+  it('is refused until the next start', async () => {
+    const { root } = world();
+    const { read } = toolsOf(root, new Roots([root]));
+    renameSync(root, `${root}-moved`);
+    mkdirSync(root);
+    writeFileSync(join(root, 'b.txt'), 'new');
+    const error = await read('b.txt').catch((error: Error) => error);
+    expect(error).toMatchObject(REFUSED_PATH);
+    expect(String(error)).toContain('its root was replaced by another folder since the start');
+    expect(await toolsOf(root).read('b.txt')).toMatchObject({ content: 'new' });
+  });
+
+  it('is not found later where there was nothing at the start', async () => {
+    const { root, outside } = world();
+    const { read } = toolsOf(root, new Roots([root, join(root, 'later')]));
+    symlinkSync(outside, join(root, 'later'));
+    await expect(read('later/a.txt')).rejects.toMatchObject(REFUSED_PATH);
+  });
+});
+
 describe('a write', () => {
   it('stays in the folder that was opened when another takes its path', async () => {
     const { root, outside } = world();

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { Confinement } from '../../../src/runners/process/confinement.ts';
 import { createLauncher } from '../../../src/runners/process/create-launcher.ts';
 import type { Launcher } from '../../../src/runners/process/launcher.ts';
 import type { ToolContext } from '../../../src/runners/runner.ts';
@@ -11,14 +12,17 @@ import { codeOf, rejectionOf } from '../../engine/support/errors.ts';
 import { eventually, isAlive } from '../../runners/process/support/launch.ts';
 
 let launcher: Launcher;
+let confinement: Confinement;
 let root: string;
 beforeAll(() => {
   launcher = createLauncher();
+  confinement = new Confinement(launcher);
   root = realpathSync(mkdtempSync(join(tmpdir(), 'volley-shell-')));
   mkdirSync(join(root, 'sub'));
   symlinkSync('/', join(root, 'out'));
 });
 afterAll(async () => {
+  await confinement.close();
   await launcher.close();
   rmSync(root, { recursive: true });
 });
@@ -26,6 +30,7 @@ afterAll(async () => {
 function environment(settings: Partial<ShellSettings> = {}): ToolEnvironment {
   return {
     roots: [root],
+    protectedPaths: [],
     files: { maxBytes: 1e6, maxEntries: 1000 },
     http: {
       enabled: false,
@@ -42,6 +47,7 @@ function environment(settings: Partial<ShellSettings> = {}): ToolEnvironment {
       limits: { cpuMs: 20_000, openFiles: 256, memoryMb: 1000, outputBytes: 1_000_000 },
       sandbox: { mode: 'off', read: [root], write: [root], network: false },
       launcher: () => launcher,
+      confinement: () => confinement,
       ...settings,
     },
   };
@@ -203,5 +209,62 @@ describe('the shell tool in a sandbox', () => {
 
   test('works with whatever there is in the mode auto', async () => {
     expect(await call({ command: 'echo here' }, sandbox('auto'))).toMatchObject({ stdout: 'here\n' });
+  });
+
+  test('keeps its exit status, its input and its end by a signal', async () => {
+    const { settings } = sandbox('auto');
+    const command = 'cat; exit 5';
+    const result = await call({ command, stdin: 'text', allow_failure: true }, { settings });
+    expect(result).toMatchObject({ exit_code: 5, stdout: 'text' });
+    const controller = new AbortController();
+    const report = () => controller.abort(new Error('enough'));
+    const context = { signal: controller.signal, report };
+    await expect(call({ command: 'echo begun; sleep 60' }, { settings, context })).rejects.toThrow('enough');
+    await expect(call({ command: 'true' }, { settings, context })).rejects.toThrow('enough');
+  });
+
+  test.each([
+    ['cpu', { cpuMs: 1000 }, 'for i in 1 2 3 4; do (while :; do :; done) & done; wait'],
+    [
+      'memory',
+      { memoryMb: 64 },
+      'for i in 1 2 3 4; do (sleep 0.2; x=$(head -c 40000000 /dev/zero | tr "\\0" a); sleep 60) & done; wait',
+    ],
+    ['crashed', { processes: 10 }, 'for i in $(seq 40); do sleep 60 & done; wait'],
+  ] as const)(
+    'ends for a limit of all processes together: %s',
+    async (reason, limits, command) => {
+      const { settings } = sandbox('auto');
+      const error = await rejectionOf(
+        call({ command, timeout_ms: 40_000 }, { settings: { ...settings, limits } }),
+      );
+      expect(error).toMatchObject({ name: 'ToolFailure', reason, retryable: false });
+      expect((error as Error).message).toContain('limit of');
+    },
+    60_000,
+  );
+
+  test('has no more room for temporary files than memory', async () => {
+    const { settings } = sandbox('auto');
+    const limits = { memoryMb: 64 };
+    const command = 'df -k --output=size /tmp /dev/shm | tail -n 2';
+    const { stdout } = (await call({ command }, { settings: { ...settings, limits } })) as { stdout: string };
+    const sizes = stdout.trim().split(/\s+/).map(Number);
+    expect(sizes[0]! + sizes[1]!).toBeLessThanOrEqual(64 * 1024);
+  });
+
+  test('sees certificates but no keys of the host', async () => {
+    const command = 'ls -A /etc/ssl /etc/pki 2>/dev/null | grep -c private';
+    expect(await call({ command, allow_failure: true }, sandbox('auto'))).toMatchObject({ stdout: '0\n' });
+  });
+
+  test('tells a sandbox that could not be made from a command that failed', async () => {
+    const missing = { ...sandbox('auto').settings, shell: ['/nowhere/sh', '-c'] as const };
+    expect(codeOf(await rejectionOf(call({ command: 'true' }, { settings: missing })))).toBe(
+      'PROCESS_NOT_STARTED',
+    );
+    const command = 'echo "bwrap: no" >&2; exit 1';
+    const error = await rejectionOf(call({ command }, sandbox('auto')));
+    expect(codeOf(error)).toBe('COMMAND_FAILED');
   });
 });

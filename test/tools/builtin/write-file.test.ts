@@ -1,6 +1,7 @@
 import {
   chmodSync,
   chownSync,
+  fstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -13,7 +14,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Roots } from '../../../src/tools/builtin/roots.ts';
 import { writeFileTool } from '../../../src/tools/builtin/write-file.ts';
-import { call, environment, folder } from './support/file-tools.ts';
+import { call, environment, folder, REFUSED_PATH } from './support/file-tools.ts';
 
 const READ_BY_ALL = 0o100644;
 
@@ -43,12 +44,12 @@ describe('write_file', () => {
     expect([...readFileSync(join(root, 'a'))]).toEqual([0, 255, 1]);
   });
 
-  it('keeps the mode of a file that it replaces', async () => {
+  it('keeps the mode of a file that it replaces, but not the right to run as its owner', async () => {
     const root = folder();
     writeFileSync(join(root, 'run.sh'), 'old');
     chmodSync(join(root, 'run.sh'), 0o4751);
     await call(writeFileTool(environment([root])), { path: 'run.sh', content: 'new' });
-    expect(statSync(join(root, 'run.sh')).mode & 0o7777).toBe(0o4751);
+    expect(statSync(join(root, 'run.sh')).mode & 0o7777).toBe(0o751);
     expect(readFileSync(join(root, 'run.sh'), 'utf8')).toBe('new');
   });
 
@@ -120,6 +121,34 @@ describe('write_file', () => {
       return handle;
     }
   }
+
+  it.each([['a new file'], ['a file for its owner only']])(
+    'lets nobody else read the content before the mode is right: %s',
+    async (kind) => {
+      const root = folder();
+      const isNew = kind === 'a new file';
+      if (!isNew) writeFileSync(join(root, 'a'), 'old', { mode: 0o600 });
+      const roots = new Interrupting([root]);
+      let modeAtFirst: number | undefined;
+      roots.interrupt = (handle) => {
+        modeAtFirst = fstatSync(handle.fd).mode & 0o777;
+      };
+      await call(writeFileTool(environment([root]), roots), { path: 'a', content: 'new' });
+      expect(modeAtFirst).toBe(0o600);
+      expect(statSync(join(root, 'a')).mode & 0o777).toBe(isNew ? 0o666 & ~process.umask() : 0o600);
+    },
+  );
+
+  it.each(['.volley-0123456789abcdef.tmp', '.volley-0123456789abcdef.tmp/a.txt'])(
+    'refuses a name that listings hide: %s',
+    async (path) => {
+      const root = folder();
+      const tool = writeFileTool(environment([root]));
+      const input = { path, content: 'x', create_directories: true };
+      await expect(call(tool, input)).rejects.toMatchObject(REFUSED_PATH);
+      expect(readdirSync(root)).toEqual([]);
+    },
+  );
 
   it('leaves the old content and no temporary file when it is aborted on the way', async () => {
     const root = folder();

@@ -24,6 +24,7 @@ export function environment(
 ): ToolEnvironment {
   return {
     roots,
+    protectedPaths: [],
     files: { maxBytes: 1_000_000, maxEntries: 1000, ...settings.files },
     http: {
       enabled: true,
@@ -41,6 +42,9 @@ export function environment(
       limits: {},
       sandbox: { mode: 'off', read: [], write: [], network: false },
       launcher: () => {
+        throw new Error('These tools start no process.');
+      },
+      confinement: () => {
         throw new Error('These tools start no process.');
       },
     },

@@ -1,0 +1,66 @@
+import type { IsSecretName } from './names.ts';
+import { writtenForms } from './written-forms.ts';
+
+/** Values shorter than this would remove half of every text, and protect nobody. */
+const SHORTEST_VALUE = 6;
+
+/** How many values are remembered. Tokens are replaced by new ones, and the old ones may still turn up in texts. */
+const MOST_VALUES = 1000;
+
+/** The path of a file or folder, as variables such as `SSH_KEY` may hold it. A random value has a digit. */
+const PATH = /^(?:~|\.{1,2}|[A-Za-z]:)?(?:[\\/][A-Za-z._ -]+)+[\\/]?$/;
+
+/** The secrets that the environment holds or has held, in all the forms in which they turn up in texts. */
+export class EnvironmentSecrets {
+  private readonly judged = new Map<string, boolean>();
+  private readonly current = new Map<string, string>();
+  private readonly forms = new Map<string, readonly string[]>();
+
+  constructor(
+    private readonly env: Readonly<Record<string, string | undefined>>,
+    private readonly isSecretName: IsSecretName,
+  ) {
+    this.refresh();
+  }
+
+  /** Takes in what has changed. Only names are listed, and only secret values read: this is done for every text. */
+  refresh(): void {
+    for (const name of Object.keys(this.env)) {
+      if (!this.isSecret(name)) continue;
+      const value = this.env[name];
+      if (value === undefined || value === this.current.get(name)) continue;
+      this.current.set(name, value);
+      this.remember(value);
+    }
+  }
+
+  /** All texts to look for. */
+  *all(): Generator<string, void, undefined> {
+    for (const forms of this.forms.values()) yield* forms;
+  }
+
+  /** The length of the longest of them. */
+  longest(): number {
+    let longest = 0;
+    for (const form of this.all()) longest = Math.max(longest, form.length);
+    return longest;
+  }
+
+  private isSecret(name: string): boolean {
+    let secret = this.judged.get(name);
+    if (secret === undefined) {
+      secret = this.isSecretName(name);
+      this.judged.set(name, secret);
+    }
+    return secret;
+  }
+
+  private remember(value: string): void {
+    if (value.trim().length < SHORTEST_VALUE || PATH.test(value)) return;
+    this.forms.set(value, writtenForms(value));
+    if (this.forms.size <= MOST_VALUES) return;
+    const current = new Set(this.current.values());
+    const oldest = [...this.forms.keys()].find((known) => !current.has(known));
+    if (oldest !== undefined) this.forms.delete(oldest);
+  }
+}

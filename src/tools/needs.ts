@@ -1,0 +1,23 @@
+import type { ResourceRequirements } from '../core/demand.ts';
+import { VolleyError } from '../core/errors.ts';
+import { show } from '../core/numbers.ts';
+
+/** What a tool says that it needs: nothing said is nothing special, and what is no plain answer is an error. */
+export function saidNeeds(toolName: string, said: unknown): ResourceRequirements {
+  if (said === undefined) return {};
+  if (typeof said === 'object' && said !== null && !Array.isArray(said) && !isThenable(said)) return said;
+  // Nobody waits for it: its failure must not end the process.
+  if (isThenable(said)) said.then(undefined, () => {});
+  throw new VolleyError(
+    'INVALID_TOOL',
+    `Tool ${toolName}: its resources must be an object such as { cpu: 0.5 }, told at once, but they are ${isThenable(said) ? 'a promise' : show(said)}.`,
+    { tool: toolName },
+  );
+}
+
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return (
+    ((typeof value === 'object' && value !== null) || typeof value === 'function') &&
+    typeof (value as { then?: unknown }).then === 'function'
+  );
+}
