@@ -1,0 +1,100 @@
+import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
+import { VolleyError } from '../core/errors.ts';
+import { STATUSES } from './statuses.ts';
+import { toStored } from './text.ts';
+
+interface BatchRow {
+  readonly id: number;
+  readonly last_seq: number;
+}
+
+/**
+ * The rows of batches, as writes see them. Counts are kept as numbers: what a transaction changes is summed up here and
+ * written once, at its end.
+ */
+export class BatchTable {
+  private readonly changes = new Map<number, number[]>();
+  /** What this transaction has looked up. */
+  private readonly ids = new Map<string, number>();
+  private readonly select: StatementSyncInstance;
+  private readonly insert: StatementSyncInstance;
+  private readonly number: StatementSyncInstance;
+  private readonly count: StatementSyncInstance;
+  private readonly start: StatementSyncInstance;
+  private readonly end: StatementSyncInstance;
+  private readonly remove: StatementSyncInstance;
+
+  constructor(writer: DatabaseSyncInstance) {
+    this.select = writer.prepare('SELECT id, last_seq FROM batches WHERE name = ?');
+    this.insert = writer.prepare('INSERT INTO batches (name, created_at) VALUES (?, ?)');
+    this.number = writer.prepare('UPDATE batches SET last_seq = ? WHERE id = ?');
+    const sums = STATUSES.map((status) => `${status} = ${status} + ?`).join(', ');
+    this.count = writer.prepare(`UPDATE batches SET ${sums} WHERE id = ?`);
+    this.start = writer.prepare(
+      'UPDATE batches SET started_at = ?, ended_at = NULL, options = ? WHERE id = ?',
+    );
+    this.end = writer.prepare('UPDATE batches SET ended_at = ? WHERE id = ?');
+    this.remove = writer.prepare('DELETE FROM batches WHERE id = ?');
+  }
+
+  find(name: string): BatchRow | undefined {
+    const row = this.select.get(toStored(name)) as BatchRow | undefined;
+    if (row !== undefined) this.ids.set(name, row.id);
+    return row;
+  }
+
+  existing(name: string): BatchRow {
+    const row = this.find(name);
+    if (row !== undefined) return row;
+    throw new VolleyError('UNKNOWN_BATCH', `There is no batch ${JSON.stringify(name)}.`, { batch: name });
+  }
+
+  /** The number of a batch, looked up once in a transaction; 0 if there is none. */
+  knownId(name: string): number {
+    return this.ids.get(name) ?? this.find(name)?.id ?? 0;
+  }
+
+  findOrCreate(name: string, at: number): BatchRow {
+    return (
+      this.find(name) ?? { id: Number(this.insert.run(toStored(name), at).lastInsertRowid), last_seq: 0 }
+    );
+  }
+
+  setLastSeq(id: number, seq: number): void {
+    this.number.run(seq, id);
+  }
+
+  started(name: string, options: string, at: number): void {
+    this.start.run(Math.trunc(at), toStored(options), this.existing(name).id);
+  }
+
+  ended(name: string, at: number): void {
+    this.end.run(Math.trunc(at), this.existing(name).id);
+  }
+
+  delete(id: number): void {
+    this.changes.delete(id);
+    this.ids.clear();
+    this.remove.run(id);
+  }
+
+  /** So many tasks of a batch have come to a status (or left it, if negative). */
+  changeCount(id: number, status: number, by: number): void {
+    let sums = this.changes.get(id);
+    if (sums === undefined) {
+      sums = STATUSES.map(() => 0);
+      this.changes.set(id, sums);
+    }
+    sums[status]! += by;
+  }
+
+  /** A transaction begins: others may have changed anything since the last one, which may have been rolled back. */
+  begin(): void {
+    this.changes.clear();
+    this.ids.clear();
+  }
+
+  writeCounts(): void {
+    for (const [id, sums] of this.changes) this.count.run(...sums, id);
+  }
+}

@@ -1,0 +1,130 @@
+import { mkdirSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
+import { checkedVersion, MIGRATIONS, migrate } from './migrations.ts';
+import { isBusy, storeError, unavailable } from './store-error.ts';
+
+/** How long others may keep the file locked before that is an error. */
+const BUSY_MS = 30_000;
+/** While the file is being opened, and for reading: others lock it for moments only then. */
+const BUSY_TIMEOUT_MS = 5000;
+const FIRST_PAUSE_MS = 1;
+const LONGEST_PAUSE_MS = 8;
+
+/** The name by which statements may call the file. */
+const SCHEMA = 'store';
+
+/** One file, with a connection to write and one to read: what is being written is not seen before it is committed. */
+export interface Database {
+  readonly file: string;
+  readonly writer: DatabaseSyncInstance;
+  readonly reader: DatabaseSyncInstance;
+}
+
+/** Opens or creates the file and its folder, and brings it to the newest version. */
+export async function openDatabase(path: string, migrations = MIGRATIONS): Promise<Database> {
+  const file = resolve(path);
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+  } catch (error) {
+    throw unavailable(file, `its folder cannot be created (${(error as Error).message})`, error);
+  }
+  const writer = connect();
+  const reader = connect();
+  try {
+    await whenFree(() => {
+      attach(writer, file);
+      checkedVersion(writer, file, migrations.at(-1)!.version);
+      setUp(writer, file);
+      migrate(writer, file, migrations);
+      attach(reader, file);
+    });
+    // From here on a lock is waited for by trying again later, not by holding up the event loop.
+    writer.exec('PRAGMA busy_timeout = 0');
+    reader.exec('PRAGMA query_only = 1');
+    return { file, writer, reader };
+  } catch (error) {
+    closeDatabase({ file, writer, reader });
+    throw storeError(error, file);
+  }
+}
+
+/** Closes both connections; the last one of all processes takes the -wal and -shm of the file away. */
+export function closeDatabase({ reader, writer }: Database): void {
+  for (const connection of [reader, writer]) {
+    try {
+      if (isAttached(connection)) connection.exec(`DETACH ${SCHEMA}`);
+    } finally {
+      connection.close();
+    }
+  }
+}
+
+/**
+ * A connection to nothing, to which the file is attached. SQLite lets go of a file that a connection was opened with
+ * only when all its statements are gone, which here is up to the garbage collector; it lets go of an attached one at once.
+ */
+function connect(): DatabaseSyncInstance {
+  return new DatabaseSync(':memory:', { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: true });
+}
+
+function attach(connection: DatabaseSyncInstance, file: string): void {
+  if (!isAttached(connection)) connection.prepare(`ATTACH ? AS ${SCHEMA}`).run(file);
+}
+
+function isAttached(connection: DatabaseSyncInstance): boolean {
+  return connection.location(SCHEMA) !== null;
+}
+
+/**
+ * With a write-ahead log and `synchronous = NORMAL` a commit is in the hands of the operating system: the process may
+ * be killed at any moment and nothing is lost. A loss of power may take the last commits before it (those since the
+ * last checkpoint), in order and whole; it never damages the file. `FULL` would make each commit wait for the disk.
+ */
+function setUp(connection: DatabaseSyncInstance, file: string): void {
+  const row = connection.prepare(`PRAGMA ${SCHEMA}.journal_mode = WAL`).get() as { journal_mode: string };
+  if (row.journal_mode !== 'wal') {
+    throw unavailable(file, 'its file system allows no write-ahead log. Use a folder on a local disk');
+  }
+  connection.exec(`PRAGMA ${SCHEMA}.synchronous = NORMAL; PRAGMA ${SCHEMA}.cache_size = -16000`);
+}
+
+/** Tries again while another process has the lock. */
+export async function whenFree(run: () => void): Promise<void> {
+  const deadline = performance.now() + BUSY_MS;
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+    try {
+      run();
+      return;
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > deadline) throw error;
+    }
+    await sleep(pauseMs);
+  }
+}
+
+/**
+ * Tells whether a path still leads to the file that was opened. SQLite would go on writing to a deleted file, and all
+ * of it would be gone with the process.
+ */
+export class FileWatch {
+  private readonly identity: string | undefined;
+
+  constructor(private readonly file: string) {
+    this.identity = identityOf(file);
+  }
+
+  check(): void {
+    if (identityOf(this.file) === this.identity) return;
+    throw unavailable(
+      this.file,
+      'the file was deleted or replaced while it was open. Put it back or not, then open the store again',
+    );
+  }
+}
+
+function identityOf(file: string): string | undefined {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  return stats && `${stats.dev}:${stats.ino}`;
+}

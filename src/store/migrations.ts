@@ -1,0 +1,131 @@
+import type { DatabaseSyncInstance } from '@photostructure/sqlite';
+import { VolleyError } from '../core/errors.ts';
+import { damaged } from './store-error.ts';
+
+/** A step from one version of the schema to the next. A released one never changes. */
+export interface Migration {
+  /** The version after it, from 1, without gaps. */
+  readonly version: number;
+  /** The file is attached under the name `store`: what it creates has that in front of its name. */
+  readonly sql: string;
+}
+
+/**
+ * What was asked (`tasks`), where it stands (`states`) and how it ended (`ends`) are apart: a row is written anew when
+ * any of it changes, so what changes often must be small, however long the arguments are. A `key` is the number of the
+ * batch and the number of the task within it in one (see keys.ts), so that pages of a batch need no further index.
+ * Columns of type ANY hold texts that may have any characters (see text.ts).
+ */
+const FIRST = `
+  CREATE TABLE store.batches (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    name ANY NOT NULL UNIQUE,
+    created_at INTEGER NOT NULL,
+    started_at INTEGER,
+    ended_at INTEGER,
+    options ANY,
+    last_seq INTEGER NOT NULL DEFAULT 0,
+    open INTEGER NOT NULL DEFAULT 0,
+    running INTEGER NOT NULL DEFAULT 0,
+    completed INTEGER NOT NULL DEFAULT 0,
+    failed INTEGER NOT NULL DEFAULT 0,
+    cancelled INTEGER NOT NULL DEFAULT 0,
+    skipped INTEGER NOT NULL DEFAULT 0
+  ) STRICT;
+
+  CREATE TABLE store.tasks (
+    key INTEGER PRIMARY KEY,
+    batch INTEGER NOT NULL REFERENCES batches (id),
+    id ANY NOT NULL,
+    name ANY NOT NULL,
+    function ANY NOT NULL,
+    added_at INTEGER NOT NULL,
+    options ANY,
+    params ANY NOT NULL,
+    UNIQUE (batch, id)
+  ) STRICT;
+
+  CREATE TABLE store.states (
+    key INTEGER PRIMARY KEY REFERENCES tasks (key) ON DELETE CASCADE,
+    status INTEGER NOT NULL,
+    attempts INTEGER NOT NULL,
+    started_at INTEGER
+  ) STRICT;
+  CREATE INDEX store.states_by_status ON states (status);
+
+  CREATE TABLE store.ends (
+    key INTEGER PRIMARY KEY REFERENCES tasks (key) ON DELETE CASCADE,
+    ended_at INTEGER NOT NULL,
+    reason TEXT,
+    code ANY,
+    cause ANY,
+    result_bytes INTEGER,
+    preview ANY,
+    message ANY
+  ) STRICT;
+
+  CREATE TABLE store.results (
+    key INTEGER NOT NULL REFERENCES tasks (key) ON DELETE CASCADE,
+    part INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (key, part)
+  ) STRICT;
+
+  CREATE TABLE store.leases (
+    batch INTEGER PRIMARY KEY REFERENCES batches (id) ON DELETE CASCADE,
+    token TEXT NOT NULL,
+    pid INTEGER NOT NULL,
+    host ANY NOT NULL,
+    boot TEXT NOT NULL,
+    namespace TEXT,
+    process_start TEXT,
+    since INTEGER NOT NULL,
+    seen_at INTEGER NOT NULL,
+    beat INTEGER NOT NULL
+  ) STRICT;
+`;
+
+export const MIGRATIONS: readonly Migration[] = [{ version: 1, sql: FIRST }];
+
+/** Marks a SQLite file as ours ("Voly"), so that somebody else's database is never written to. */
+const APPLICATION_ID = 0x566f_6c79;
+
+/** Brings a store to the newest version, all steps or none; refuses what this version does not know. */
+export function migrate(database: DatabaseSyncInstance, file: string, migrations = MIGRATIONS): void {
+  const newest = migrations.at(-1)!.version;
+  if (checkedVersion(database, file, newest) === newest) return;
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    // Another process may have done it since.
+    const version = checkedVersion(database, file, newest);
+    for (const migration of migrations) if (migration.version > version) database.exec(migration.sql);
+    database.exec(`PRAGMA store.application_id = ${APPLICATION_ID}; PRAGMA store.user_version = ${newest}`);
+    database.exec('COMMIT');
+  } catch (error) {
+    if (database.isTransaction) database.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+/** The version of the form of a file that is ours and known, 0 for an empty one; only reads. */
+export function checkedVersion(database: DatabaseSyncInstance, file: string, newest: number): number {
+  const version = numberOf(database, 'PRAGMA store.user_version');
+  const isEmpty = numberOf(database, 'SELECT count(*) FROM store.sqlite_schema') === 0;
+  if (!isEmpty && numberOf(database, 'PRAGMA store.application_id') !== APPLICATION_ID) {
+    throw damaged(file, 'it is a database of another program');
+  }
+  if (version > newest) {
+    throw new VolleyError(
+      'STORE_NEWER',
+      `The store ${file} has version ${version} of the form, and this version of Volley knows it up to ${newest}. ` +
+        'Update Volley, or use another file; this one was left as it is.',
+      { file, version, newest },
+    );
+  }
+  return version;
+}
+
+function numberOf(database: DatabaseSyncInstance, sql: string): number {
+  const row = database.prepare(sql).get() as Record<string, number>;
+  return Object.values(row)[0]!;
+}

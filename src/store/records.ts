@@ -1,0 +1,89 @@
+import type { ResourceRequirements } from '../core/demand.ts';
+import type { FailureReason } from '../core/failure.ts';
+import type { Priority } from '../core/priority.ts';
+import type { DependencyPolicy } from '../core/terms.ts';
+
+/** Where a stored task stands. `open` has not been started, or shall be started again. */
+export type TaskStatus = 'open' | 'running' | 'completed' | 'failed' | 'cancelled' | 'skipped';
+
+/** A task as it is added. */
+export interface NewTask {
+  /** Unique within its batch. */
+  readonly id: string;
+  /** For people. */
+  readonly name: string;
+  /** The tool that does it. */
+  readonly function: string;
+  /** Its arguments as JSON text. */
+  readonly params: string;
+  readonly options: TaskOptions;
+}
+
+/** What a task says otherwise than its tool. */
+export interface TaskOptions {
+  readonly priority?: Priority;
+  readonly maxRetries?: number;
+  readonly timeoutMs?: number;
+  readonly dependsOn?: readonly string[];
+  readonly onDependencyFailure?: DependencyPolicy;
+  readonly resources?: ResourceRequirements;
+}
+
+/** A task as it stands in the store, without its result. */
+export interface TaskRecord extends NewTask {
+  readonly batch: string;
+  /** The order in which tasks were added to the batch, from 1. */
+  readonly seq: number;
+  readonly status: TaskStatus;
+  /** How many attempts were started, over all runs. */
+  readonly attempts: number;
+  readonly addedAt: number;
+  readonly startedAt: number | undefined;
+  readonly endedAt: number | undefined;
+  /** Of a failed one. */
+  readonly reason: FailureReason | undefined;
+  /** Why it failed, or why it was cancelled, in words. */
+  readonly message: string | undefined;
+  /** The code of the error, if it had one. */
+  readonly code: string | undefined;
+  /** Of a skipped one: the id of the task that is the root cause. */
+  readonly cause: string | undefined;
+  /** Of a completed one: the length of its result as JSON text, in bytes, and the beginning of it. */
+  readonly resultBytes: number | undefined;
+  readonly preview: string | undefined;
+}
+
+/** How a task ended. */
+export type TaskEnd =
+  | { readonly status: 'completed' /** JSON text. */; readonly result: string }
+  | {
+      readonly status: 'failed';
+      readonly reason: FailureReason;
+      readonly message: string;
+      readonly code?: string;
+    }
+  | { readonly status: 'cancelled'; readonly message: string }
+  | { readonly status: 'skipped'; readonly cause: string | undefined };
+
+/** A batch as it stands in the store. */
+export interface BatchRecord {
+  readonly name: string;
+  readonly createdAt: number;
+  readonly startedAt: number | undefined;
+  readonly endedAt: number | undefined;
+  /** What `start` was told last, as JSON text. */
+  readonly options: string | undefined;
+  readonly counts: Readonly<Record<TaskStatus, number>>;
+  /** Who runs it now; a process that died holds nothing. */
+  readonly holder: LeaseHolder | undefined;
+}
+
+/** A process that runs a batch. */
+export interface LeaseHolder {
+  readonly pid: number;
+  readonly host: string;
+  /** When it took the batch. */
+  readonly since: number;
+  /** When it was last heard of. */
+  readonly seenAt: number;
+}

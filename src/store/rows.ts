@@ -1,0 +1,72 @@
+import type { FailureReason } from '../core/failure.ts';
+import { seqOf } from './keys.ts';
+import type { BatchRecord, LeaseHolder, TaskOptions, TaskRecord, TaskStatus } from './records.ts';
+import { STATUSES } from './statuses.ts';
+import { fromStored, fromStoredOrNull, type StoredText } from './text.ts';
+
+/** A row of `batches`. */
+export interface BatchData extends Readonly<Record<TaskStatus, number>> {
+  readonly id: number;
+  readonly name: StoredText;
+  readonly created_at: number;
+  readonly started_at: number | null;
+  readonly ended_at: number | null;
+  readonly options: StoredText | null;
+}
+
+/** A row of `tasks`, its state and its end. */
+export interface TaskData {
+  readonly key: number;
+  readonly id: StoredText;
+  readonly name: StoredText;
+  readonly function: StoredText;
+  readonly params: StoredText;
+  readonly options: StoredText | null;
+  readonly added_at: number;
+  readonly status: number;
+  readonly attempts: number;
+  readonly started_at: number | null;
+  readonly ended_at: number | null;
+  readonly reason: FailureReason | null;
+  readonly message: StoredText | null;
+  readonly code: StoredText | null;
+  readonly cause: StoredText | null;
+  readonly result_bytes: number | null;
+  readonly preview: StoredText | null;
+}
+
+export function batchRecord(row: BatchData, holder: LeaseHolder | undefined): BatchRecord {
+  const { open, running, completed, failed, cancelled, skipped } = row;
+  return {
+    name: fromStored(row.name),
+    createdAt: row.created_at,
+    startedAt: row.started_at ?? undefined,
+    endedAt: row.ended_at ?? undefined,
+    options: fromStoredOrNull(row.options),
+    counts: { open, running, completed, failed, cancelled, skipped },
+    holder: holder && { pid: holder.pid, host: holder.host, since: holder.since, seenAt: holder.seenAt },
+  };
+}
+
+export function taskRecord(row: TaskData, batch: string): TaskRecord {
+  return {
+    batch,
+    seq: seqOf(row.key),
+    id: fromStored(row.id),
+    name: fromStored(row.name),
+    function: fromStored(row.function),
+    params: fromStored(row.params),
+    options: row.options === null ? {} : (JSON.parse(fromStored(row.options)) as TaskOptions),
+    status: STATUSES[row.status]!,
+    attempts: row.attempts,
+    addedAt: row.added_at,
+    startedAt: row.started_at ?? undefined,
+    endedAt: row.ended_at ?? undefined,
+    reason: row.reason ?? undefined,
+    message: fromStoredOrNull(row.message),
+    code: fromStoredOrNull(row.code),
+    cause: fromStoredOrNull(row.cause),
+    resultBytes: row.result_bytes ?? undefined,
+    preview: fromStoredOrNull(row.preview),
+  };
+}

@@ -1,0 +1,204 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { VolleyError } from '../core/errors.ts';
+import { BatchTable } from './batch-table.ts';
+import { closeDatabase, type Database, openDatabase } from './database.ts';
+import { Leases } from './leases.ts';
+import { ownIdentity, type ProcessIdentity } from './process-identity.ts';
+import { Reader } from './reader.ts';
+import type { BatchRecord, NewTask, TaskEnd, TaskRecord, TaskStatus } from './records.ts';
+import { Recoverer } from './recovery.ts';
+import type { Lease, Recovery, ResultRange, Store, TaskQuery } from './store.ts';
+import { translated } from './store-error.ts';
+import { TaskChanges } from './task-changes.ts';
+import { TaskTable } from './task-table.ts';
+import { type Steps, WriteQueue } from './write-queue.ts';
+
+/** How often a lease is renewed; far more often than the silence after which it counts as given up. */
+const HEARTBEAT_MS = 5000;
+/** A list that is no longer than this is written together with other writes. */
+const SHORT_LIST = 100;
+
+/** For tests: where time and the identity of the process come from. */
+export interface StoreOptions {
+  /** The time of day in milliseconds. */
+  readonly now?: () => number;
+  readonly identity?: ProcessIdentity;
+  readonly heartbeatMs?: number;
+}
+
+/** Opens the store in a file, or makes a new one; its folder is made as well. */
+export async function openStore(file: string, options: StoreOptions = {}): Promise<SqliteStore> {
+  const database = await openDatabase(file);
+  return new SqliteStore(database, options);
+}
+
+/** A store in one SQLite file. */
+export class SqliteStore implements Store {
+  private readonly now: () => number;
+  private readonly heartbeatMs: number;
+  private readonly batchTable: BatchTable;
+  private readonly taskTable: TaskTable;
+  private readonly changes: TaskChanges;
+  private readonly leases: Leases;
+  private readonly recoverer: Recoverer;
+  private readonly queue: WriteQueue;
+  private readonly reader: Reader;
+  private heartbeat: NodeJS.Timeout | undefined = undefined;
+  private closing: Promise<void> | undefined = undefined;
+
+  constructor(
+    private readonly database: Database,
+    { now = Date.now, identity = ownIdentity(), heartbeatMs = HEARTBEAT_MS }: StoreOptions,
+  ) {
+    const { writer } = database;
+    this.now = now;
+    this.heartbeatMs = heartbeatMs;
+    this.batchTable = new BatchTable(writer);
+    this.taskTable = new TaskTable(writer, this.batchTable);
+    this.leases = new Leases(writer, identity, this.batchTable, now);
+    this.changes = new TaskChanges(writer, this.batchTable, this.leases);
+    this.recoverer = new Recoverer(writer, this.batchTable, this.taskTable, this.changes, this.leases);
+    this.queue = new WriteQueue(database, {
+      begun: () => {
+        this.batchTable.begin();
+        this.leases.noticeLost();
+      },
+      committing: () => this.batchTable.writeCounts(),
+    });
+    this.reader = new Reader(database.reader, identity, now);
+  }
+
+  get file(): string {
+    return this.database.file;
+  }
+
+  addTasks(batch: string, tasks: readonly NewTask[]): Promise<TaskRecord[]> {
+    if (tasks.length === 0) return Promise.resolve([]);
+    const steps = () => this.taskTable.add(batch, tasks, this.now());
+    if (tasks.length > SHORT_LIST) return this.writeInSteps(steps);
+    return this.write(() => this.undone(() => toEnd(steps())));
+  }
+
+  started(batch: string, seq: number, at: number): Promise<void> {
+    return this.write(() => {
+      this.leases.checkNotLost(batch);
+      this.taskTable.started(batch, seq, at);
+    });
+  }
+
+  ended(batch: string, seq: number, end: TaskEnd, at: number): Promise<void> {
+    return this.write(() => {
+      this.leases.checkNotLost(batch);
+      this.taskTable.ended(batch, seq, end, at);
+    });
+  }
+
+  batchStarted(batch: string, options: string, at: number): Promise<void> {
+    return this.write(() => this.batchTable.started(batch, options, at));
+  }
+
+  batchEnded(batch: string, at: number): Promise<void> {
+    return this.write(() => this.batchTable.ended(batch, at));
+  }
+
+  reopen(batch: string, ids?: readonly string[]): Promise<number> {
+    return this.writeInSteps(() => this.changes.reopen(batch, ids));
+  }
+
+  clear(batch: string, status?: readonly TaskStatus[]): Promise<number> {
+    return this.writeInSteps(() => this.changes.clear(batch, status));
+  }
+
+  batches(): BatchRecord[] {
+    return this.read(() => this.reader.batches());
+  }
+
+  batch(name: string): BatchRecord | undefined {
+    return this.read(() => this.reader.batch(name));
+  }
+
+  task(batch: string, id: string): TaskRecord | undefined {
+    return this.read(() => this.reader.task(batch, id));
+  }
+
+  tasks(batch: string, query: TaskQuery): TaskRecord[] {
+    return this.read(() => this.reader.tasks(batch, query));
+  }
+
+  result(batch: string, id: string, range?: ResultRange): string | undefined {
+    return this.read(() => this.reader.result(batch, id, range));
+  }
+
+  async lease(batch: string): Promise<Lease> {
+    const held = await this.write(() => this.leases.claim(batch));
+    this.heartbeat ??= setInterval(() => this.renew(), this.heartbeatMs).unref();
+    return this.leases.keep(held, () => this.write(() => this.leases.release(held)));
+  }
+
+  recover(isIdempotent: (functionName: string) => boolean, batch?: string): Promise<Recovery> {
+    return this.writeInSteps(() => this.recoverer.recover(isIdempotent, batch, this.now()));
+  }
+
+  close(): Promise<void> {
+    this.closing ??= this.closeOnce();
+    return this.closing;
+  }
+
+  private async closeOnce(): Promise<void> {
+    try {
+      await this.queue.idle();
+      // A lease that was being written is known only when its promise has been answered.
+      await nextTurn();
+      clearInterval(this.heartbeat);
+      if (this.leases.count > 0) await this.queue.write(() => this.leases.releaseAll());
+    } finally {
+      translated(this.file, () => closeDatabase(this.database));
+    }
+  }
+
+  /** What fails here fails for the work as well, which has somebody to tell; the next beat tries again. */
+  private renew(): void {
+    if (this.leases.count > 0) this.write(() => this.leases.renewAll()).catch(() => undefined);
+  }
+
+  private async write<T>(apply: () => T): Promise<T> {
+    this.checkOpen();
+    return this.queue.write(apply);
+  }
+
+  private async writeInSteps<T>(steps: () => Steps<T>): Promise<T> {
+    this.checkOpen();
+    return this.queue.writeInSteps(steps);
+  }
+
+  private read<T>(read: () => T): T {
+    this.checkOpen();
+    return translated(this.file, read);
+  }
+
+  private checkOpen(): void {
+    if (this.closing === undefined) return;
+    throw new VolleyError('STORE_CLOSED', `The store ${this.file} was closed.`, { file: this.file });
+  }
+
+  /** Runs several writes of a transaction that it shares with others; they are undone if one of them fails. */
+  private undone<T>(run: () => T): T {
+    const { writer } = this.database;
+    writer.exec('SAVEPOINT list');
+    try {
+      const value = run();
+      writer.exec('RELEASE list');
+      return value;
+    } catch (error) {
+      if (writer.isTransaction) writer.exec('ROLLBACK TO list; RELEASE list');
+      throw error;
+    }
+  }
+}
+
+function toEnd<T>(steps: Steps<T>): T {
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+}

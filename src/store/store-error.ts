@@ -1,0 +1,102 @@
+import { internalError, VolleyError } from '../core/errors.ts';
+
+/** Primary result codes of SQLite, the low byte of `errcode`. */
+const BUSY = 5;
+const READONLY = 8;
+const CORRUPT = 11;
+const FULL = 13;
+const CANTOPEN = 14;
+const CONSTRAINT = 19;
+const TOO_BIG = 18;
+const NOT_A_DATABASE = 26;
+/** Errors of the system: no permission, out of memory, an input or output error, and the like. */
+const SYSTEM_ERRORS: ReadonlySet<number> = new Set([3, 6, 7, 10, 15, 22, 23]);
+
+/** The result code of SQLite in an error, if it comes from SQLite. */
+export function sqliteCode(error: unknown): number | undefined {
+  const code = error instanceof Error ? (error as { errcode?: unknown }).errcode : undefined;
+  return typeof code === 'number' ? code & 0xff : undefined;
+}
+
+/** Whether another connection has the lock that was needed. */
+export function isBusy(error: unknown): boolean {
+  return sqliteCode(error) === BUSY;
+}
+
+/** Whether a row with the same key exists. */
+export function isConstraint(error: unknown): boolean {
+  return sqliteCode(error) === CONSTRAINT;
+}
+
+/** What a caller gets for whatever went wrong with the file. */
+export function storeError(error: unknown, file: string): Error {
+  if (error instanceof VolleyError) return error;
+  const code = sqliteCode(error);
+  const reason = error instanceof Error ? error.message : String(error);
+  switch (code) {
+    case undefined:
+      return error instanceof Error ? error : internalError(reason);
+    case CORRUPT:
+    case NOT_A_DATABASE:
+      return damaged(file, reason, error);
+    case FULL:
+      return unavailable(file, 'the disk is full. Free some space and try again', error);
+    case READONLY:
+      return unavailable(
+        file,
+        'the file or its folder may not be written. Change the permissions or use another folder',
+        error,
+      );
+    case CANTOPEN:
+      return unavailable(
+        file,
+        `it cannot be opened (${reason}). Check that its folder exists and may be written`,
+        error,
+      );
+    case BUSY:
+      return unavailable(
+        file,
+        'another process has kept it locked for too long. Try again, or look for a process that hangs',
+        error,
+      );
+    case TOO_BIG:
+      return new VolleyError(
+        'INVALID_VALUE',
+        `A text is too long for the store: ${reason}.`,
+        { file },
+        { cause: error },
+      );
+    default:
+      if (SYSTEM_ERRORS.has(code)) return unavailable(file, `the system reports: ${reason}`, error);
+      return internalError(`The store ${file} failed: ${reason}`);
+  }
+}
+
+/** A file that is left exactly as it is: what is in it may be worth more than the work at hand. */
+export function damaged(file: string, reason: string, cause?: unknown): VolleyError {
+  return new VolleyError(
+    'STORE_DAMAGED',
+    `The store ${file} cannot be used: ${reason}. It was left as it is. Move it away together with ${file}-wal and ` +
+      `${file}-shm to begin with an empty store, or put a backup in its place.`,
+    { file },
+    { cause },
+  );
+}
+
+export function unavailable(file: string, reason: string, cause?: unknown): VolleyError {
+  return new VolleyError(
+    'STORE_UNAVAILABLE',
+    `The store ${file} is not available: ${reason}.`,
+    { file },
+    { cause },
+  );
+}
+
+/** Runs something that touches the file; what SQLite throws becomes an error for people. */
+export function translated<T>(file: string, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    throw storeError(error, file);
+  }
+}

@@ -1,0 +1,174 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { VolleyError } from '../core/errors.ts';
+import { type Database, FileWatch, whenFree } from './database.ts';
+import { sqliteCode, storeError } from './store-error.ts';
+
+/** How long the event loop is held by one go of writing. */
+const SLICE_MS = 10;
+/** Looking at the clock costs as much as a small write does. */
+const WRITES_PER_LOOK = 16;
+
+/** What else belongs to every transaction. */
+export interface TransactionHooks {
+  /** Before the first write; what was written before it has been committed or undone. */
+  begun(): void;
+  /** After the last write. */
+  committing(): void;
+}
+
+/** Work in steps: it pauses wherever it yields, if the event loop has been held for long enough. */
+export type Steps<T> = Generator<void, T, void>;
+
+interface Entry {
+  /** Throws before it writes anything, or because SQLite does. */
+  readonly apply: (() => unknown) | undefined;
+  /** Has a transaction of its own, which may take several turns of the event loop. */
+  readonly steps: (() => Steps<unknown>) | undefined;
+  readonly resolve: (value: never) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+type Applied = { readonly value: unknown } | { readonly error: unknown };
+
+/**
+ * Group commit: what is written in the same turn of the event loop is one transaction, and a promise settles when it
+ * has been committed. Writes keep their order. Each is kept whole or not at all; when SQLite refuses a transaction, its
+ * writes are tried one by one, so that only those fail that are to blame.
+ */
+export class WriteQueue {
+  private waiting: Entry[] = [];
+  /** So many of those that wait have a transaction each. */
+  private apart = 0;
+  private draining: Promise<void> | undefined = undefined;
+  private readonly watch: FileWatch;
+
+  constructor(
+    private readonly database: Database,
+    private readonly hooks: TransactionHooks,
+  ) {
+    this.watch = new FileWatch(database.file);
+  }
+
+  /** Writes together with others. `apply` must check before it writes. */
+  write<T>(apply: () => T): Promise<T> {
+    return this.add<T>(apply, undefined);
+  }
+
+  /** Writes alone, in as many steps as it takes; nothing else gets in between, and nobody sees a part of it. */
+  writeInSteps<T>(steps: () => Steps<T>): Promise<T> {
+    return this.add<T>(undefined, steps);
+  }
+
+  /** Resolves when nothing is left to be written. */
+  async idle(): Promise<void> {
+    await this.draining;
+  }
+
+  private add<T>(apply: Entry['apply'], steps: Entry['steps']): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.waiting.push({ apply, steps, resolve, reject });
+      this.draining ??= this.drain();
+    });
+  }
+
+  private async drain(): Promise<void> {
+    while (this.waiting.length > 0) {
+      await nextTurn();
+      try {
+        await whenFree(() => this.database.writer.exec('BEGIN IMMEDIATE'));
+      } catch (error) {
+        this.apart = 0;
+        for (const { reject } of this.waiting.splice(0)) reject(storeError(error, this.database.file));
+        continue;
+      }
+      const [first] = this.waiting;
+      if (first?.steps) await this.commitSteps(this.waiting.shift()!, first.steps);
+      else this.commitGroup();
+    }
+    this.draining = undefined;
+  }
+
+  private commitGroup(): void {
+    const applied: Applied[] = [];
+    try {
+      this.hooks.begun();
+      this.applyGroup(applied);
+      this.commit();
+    } catch (error) {
+      this.rollBack();
+      this.refuse(error, applied.length + 1);
+      return;
+    }
+    if (this.apart > 0) this.apart--;
+    const settled = this.waiting.splice(0, applied.length);
+    for (const [index, { resolve, reject }] of settled.entries()) {
+      const outcome = applied[index]!;
+      if ('error' in outcome) reject(outcome.error);
+      else resolve(outcome.value as never);
+    }
+  }
+
+  /** Applies the first of those that wait, until one needs a transaction of its own or the time is up. */
+  private applyGroup(applied: Applied[]): void {
+    const start = performance.now();
+    for (const { apply } of this.waiting) {
+      if (apply === undefined || (this.apart > 0 && applied.length > 0)) return;
+      const isTimeToLook = applied.length % WRITES_PER_LOOK === WRITES_PER_LOOK - 1;
+      if (isTimeToLook && performance.now() - start > SLICE_MS) return;
+      try {
+        applied.push({ value: apply() });
+      } catch (error) {
+        if (!(error instanceof VolleyError)) throw error;
+        applied.push({ error });
+      }
+    }
+  }
+
+  /** The transaction failed at or behind its so-manieth write: each gets one of its own, or it was its own already. */
+  private refuse(error: unknown, count: number): void {
+    const tried = Math.min(count, this.waiting.length);
+    if (tried > 1 && this.apart === 0) {
+      this.apart = tried;
+      return;
+    }
+    if (this.apart > 0) this.apart--;
+    this.waiting.shift()?.reject(storeError(error, this.database.file));
+  }
+
+  private async commitSteps(entry: Entry, steps: () => Steps<unknown>): Promise<void> {
+    try {
+      this.hooks.begun();
+      const value = await inSlices(steps());
+      this.commit();
+      entry.resolve(value as never);
+    } catch (error) {
+      this.rollBack();
+      entry.reject(sqliteCode(error) === undefined ? error : storeError(error, this.database.file));
+    }
+  }
+
+  private commit(): void {
+    this.hooks.committing();
+    this.watch.check();
+    this.database.writer.exec('COMMIT');
+  }
+
+  private rollBack(): void {
+    try {
+      // SQLite has done it by itself after some errors.
+      if (this.database.writer.isTransaction) this.database.writer.exec('ROLLBACK');
+    } catch {
+      // The error that led here says more; and what was not committed is not in the file, whatever happens now.
+    }
+  }
+}
+
+async function inSlices<T>(steps: Steps<T>): Promise<T> {
+  for (let start = performance.now(); ; ) {
+    const step = steps.next();
+    if (step.done) return step.value;
+    if (performance.now() - start < SLICE_MS) continue;
+    await nextTurn();
+    start = performance.now();
+  }
+}

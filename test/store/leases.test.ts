@@ -1,0 +1,198 @@
+import { describe, expect, it, vi } from 'vitest';
+import { ownIdentity } from '../../src/store/process-identity.ts';
+import { startProgram } from './support/program.ts';
+import { change } from './support/raw.ts';
+import { counts, done, newFile, opened, statuses, tasks } from './support/store.ts';
+
+/** A living process that cannot be seen from here: one in a container of this system. */
+const inContainer = { ...ownIdentity(), pid: 1, namespace: 'pid:[1]' };
+
+describe('a lease', () => {
+  it('keeps everybody else from running the batch, and says who holds it and since when', async () => {
+    const file = newFile();
+    const [one, two] = [await opened(file, { now: () => 1_700_000_000_000 }), await opened(file)];
+    await one.addTasks('b', tasks(1));
+    await one.addTasks('free', tasks(1));
+    const lease = await one.lease('b');
+    const { pid, host } = ownIdentity();
+    const holder = { pid, host, since: 1_700_000_000_000, seenAt: 1_700_000_000_000 };
+    for (const store of [one, two]) {
+      const error = await store.lease('b').catch((reason) => reason);
+      expect(error).toMatchObject({ code: 'BATCH_HELD', details: { batch: 'b', holder } });
+      expect(error.message).toContain(`process ${pid} on ${host} since 2023-11-14T22:13:20.000Z`);
+    }
+    expect(two.batch('b')).toMatchObject({ holder });
+    await expect(two.clear('b')).rejects.toMatchObject({ code: 'BATCH_HELD' });
+    // Others may add to it, and run another one.
+    await two.addTasks('b', tasks(1, 'more'));
+    await (await two.lease('free')).release();
+
+    await lease.release();
+    await lease.release();
+    expect(two.batch('b')!.holder).toBeUndefined();
+    await two.lease('b');
+    await expect(one.lease('b')).rejects.toMatchObject({ code: 'BATCH_HELD' });
+  });
+
+  it('is given to one of many who ask at the same moment', async () => {
+    const store = await opened();
+    await store.addTasks('b', tasks(1));
+    const answers = await Promise.allSettled([1, 2, 3].map(() => store.lease('b')));
+    expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
+  });
+
+  it('is given back when the store is closed', async () => {
+    const file = newFile();
+    const [one, two] = [await opened(file), await opened(file)];
+    await one.addTasks('b', tasks(1));
+    const leasing = one.lease('b');
+    await one.close();
+    const lease = await leasing;
+    await two.lease('b');
+    await expect(lease.release()).rejects.toMatchObject({ code: 'STORE_CLOSED' });
+  });
+
+  it('is for batches that exist', async () => {
+    const store = await opened();
+    await expect(store.lease('nowhere')).rejects.toMatchObject({ code: 'UNKNOWN_BATCH' });
+  });
+
+  it('outlives that its own store clears the batch', async () => {
+    const file = newFile();
+    const [one, two] = [await opened(file), await opened(file)];
+    await one.addTasks('b', tasks(3));
+    const lease = await one.lease('b');
+    expect(await one.clear('b')).toBe(3);
+    expect(counts(one, 'b')).toEqual({});
+    await expect(two.lease('b')).rejects.toMatchObject({ code: 'BATCH_HELD' });
+    expect(lease.lost.aborted).toBe(false);
+    await lease.release();
+    await one.clear('b');
+    expect(two.batches()).toEqual([]);
+  });
+});
+
+describe('two processes on one store', () => {
+  it('share the batches out, and what a killed one held is free at once', { timeout: 60_000 }, async () => {
+    const file = newFile();
+    const store = await opened(file);
+    const names = Array.from({ length: 40 }, (_, index) => `batch ${index}`);
+    await Promise.all(names.map((name) => store.addTasks(name, tasks(2))));
+    const programs = [startProgram('contends', [file]), startProgram('contends', [file])];
+    for (const program of programs) expect(await program.line()).toBe('ready');
+    for (const program of programs) program.send('go');
+    const answers = await Promise.all(programs.map(async ({ line }) => JSON.parse((await line())!)));
+    const got = answers.flatMap((answer) => answer.got);
+    expect(got.sort()).toEqual([...names].sort());
+    for (const [index, { refused }] of answers.entries()) {
+      const other = programs[1 - index]!.pid;
+      for (const { code, message } of refused) {
+        expect(code).toBe('BATCH_HELD');
+        expect(message).toContain(`process ${other} on `);
+      }
+    }
+
+    await programs[0]!.kill();
+    const orphans: string[] = answers[0].got;
+    expect(store.batches().filter(({ holder }) => holder === undefined)).toHaveLength(orphans.length);
+    const recovery = await store.recover(() => true);
+    expect(recovery).toEqual({ reopened: orphans.map((batch) => ({ batch, id: 't1' })), crashed: [] });
+    programs[1]!.send('go');
+    const rest = JSON.parse((await programs[1]!.line())!);
+    expect(rest.got.sort()).toEqual([...orphans].sort());
+  });
+
+  it('are not confused by a clock that jumps', { timeout: 60_000 }, async () => {
+    const file = newFile();
+    const year = 366 * 24 * 3600 * 1000;
+    const ahead = await opened(file, { now: () => Date.now() + year });
+    const behind = await opened(file, { now: () => Date.now() - year });
+    await ahead.addTasks('b', tasks(1));
+    const program = startProgram('contends', [file]);
+    await program.line();
+    program.send('go');
+    expect(JSON.parse((await program.line())!)).toEqual({ got: ['b'], refused: [] });
+    for (const store of [ahead, behind]) {
+      await expect(store.lease('b')).rejects.toMatchObject({ code: 'BATCH_HELD' });
+      expect(store.batch('b')!.holder).toMatchObject({ pid: program.pid });
+      expect(await store.recover(() => true)).toEqual({ reopened: [], crashed: [] });
+    }
+    await program.kill();
+    for (const store of [behind, ahead]) await (await store.lease('b')).release();
+  });
+});
+
+describe('a holder that cannot be seen', () => {
+  it('holds its batch while it is heard of, whatever the time of day', async () => {
+    const file = newFile();
+    const hidden = await opened(file, { identity: inContainer, heartbeatMs: 5 });
+    const store = await opened(file, { now: () => 0 });
+    await hidden.addTasks('b', tasks(1));
+    const { lost } = await hidden.lease('b');
+    const { seenAt } = store.batch('b')!.holder!;
+    change(file, 'UPDATE leases SET beat = beat - 40000');
+    await vi.waitFor(() => expect(store.batch('b')!.holder!.seenAt).toBeGreaterThan(seenAt), 10_000);
+    await expect(store.lease('b')).rejects.toMatchObject({ code: 'BATCH_HELD' });
+    expect(lost.aborted).toBe(false);
+  });
+
+  it('loses its batch after a long silence, hears of it, and cannot write late answers', async () => {
+    const file = newFile();
+    const hidden = await opened(file, { identity: inContainer });
+    const store = await opened(file);
+    await hidden.addTasks('b', tasks(2));
+    await hidden.addTasks('other', tasks(1));
+    const { lost } = await hidden.lease('b');
+    const kept = await hidden.lease('other');
+    await hidden.started('b', 1, 1);
+    change(file, `UPDATE leases SET beat = beat - 40000 WHERE batch = 1`);
+    await store.lease('b');
+    await store.recover(() => true, 'b');
+    await store.started('b', 1, 2);
+
+    const late = await Promise.allSettled([
+      hidden.ended('b', 1, done('"late"'), 3),
+      hidden.started('b', 2, 3),
+      hidden.started('other', 1, 3),
+    ]);
+    expect(late.map((answer) => (answer.status === 'rejected' ? answer.reason.code : 'kept'))).toEqual([
+      'BATCH_HELD',
+      'BATCH_HELD',
+      'kept',
+    ]);
+    expect(lost.aborted).toBe(true);
+    expect(lost.reason).toMatchObject({ code: 'BATCH_HELD' });
+    expect(kept.lost.aborted).toBe(false);
+    expect(statuses(store, 'b')).toEqual({ t1: 'running', t2: 'open' });
+  });
+
+  it('hears of its loss at the next beat, though it writes nothing', async () => {
+    const file = newFile();
+    const hidden = await opened(file, { identity: inContainer, heartbeatMs: 5 });
+    await hidden.addTasks('b', tasks(1));
+    const { lost } = await hidden.lease('b');
+    change(file, `UPDATE leases SET token = 'of another'`);
+    await vi.waitFor(() => expect(lost.aborted).toBe(true), 10_000);
+  });
+
+  it.each([
+    ['of a run of this machine that is over', { boot: 'before' }, 0, false],
+    ['of another machine, heard of now', { boot: 'there', host: 'elsewhere' }, 0, true],
+    ['of another machine, heard of long ago', { boot: 'there', host: 'elsewhere' }, 60_000, false],
+    ['of another machine, heard of in the future', { boot: 'there', host: 'elsewhere' }, -60_000, false],
+    ['with the number of another process now', { start: '1' }, 0, false],
+    ['that is no more', { pid: 2 ** 22 + 1 }, 0, false],
+  ])('%s', async (_name, difference, silenceMs, holds) => {
+    const file = newFile();
+    const there = await opened(file, { identity: { ...ownIdentity(), ...difference } });
+    const here = await opened(file, { now: () => Date.now() + silenceMs });
+    await there.addTasks('b', tasks(1));
+    await there.lease('b');
+    expect(here.batch('b')!.holder !== undefined).toBe(holds);
+    const leasing = here.lease('b').then(
+      () => false,
+      () => true,
+    );
+    expect(await leasing).toBe(holds);
+  });
+});

@@ -1,0 +1,74 @@
+import { readFileSync } from 'node:fs';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { describe, expect, it } from 'vitest';
+import { closeDatabase, openDatabase } from '../../src/store/database.ts';
+import { MIGRATIONS, type Migration } from '../../src/store/migrations.ts';
+import { openStore } from '../../src/store/sqlite-store.ts';
+import { change } from './support/raw.ts';
+import { newFile, opened, task } from './support/store.ts';
+
+const newest = MIGRATIONS.at(-1)!.version;
+/** What a later version might bring. */
+const LATER: readonly Migration[] = [
+  ...MIGRATIONS,
+  { version: newest + 1, sql: 'ALTER TABLE store.tasks ADD COLUMN note TEXT' },
+  {
+    version: newest + 2,
+    sql: `UPDATE tasks SET note = 'was ' || status FROM states WHERE states.key = tasks.key`,
+  },
+];
+
+/** A file of today with one completed task. */
+async function todaysFile(): Promise<string> {
+  const file = newFile();
+  const store = await openStore(file);
+  await store.addTasks('b', [task('a')]);
+  await store.ended('b', 1, { status: 'completed', result: '1' }, 1);
+  await store.close();
+  return file;
+}
+
+function rows(file: string, sql: string): unknown[] {
+  const connection = new DatabaseSync(file);
+  const found = connection.prepare(sql).all();
+  connection.close();
+  return found;
+}
+
+describe('the versions of a store', () => {
+  it('are numbered from 1 without gaps', () => {
+    expect(MIGRATIONS.map(({ version }) => version)).toEqual(MIGRATIONS.map((_, index) => index + 1));
+  });
+
+  it('are made up for, step by step, when an older file is opened', async () => {
+    const file = await todaysFile();
+    for (let times = 0; times < 2; times++) closeDatabase(await openDatabase(file, LATER));
+    expect(rows(file, 'PRAGMA user_version')).toEqual([{ user_version: newest + 2 }]);
+    expect(rows(file, 'SELECT id, note FROM tasks')).toEqual([{ id: 'a', note: 'was 2' }]);
+  });
+
+  it('are not changed by a step that fails', async () => {
+    const file = await todaysFile();
+    const failing = [...LATER, { version: newest + 3, sql: 'UPDATE missing SET x = 1' }];
+    await expect(openDatabase(file, failing)).rejects.toThrow('no such table: missing');
+    const store = await opened(file);
+    expect(store.result('b', 'a')).toBe('1');
+  });
+
+  it('are refused when they are newer than this program, and the file is left as it is', async () => {
+    const file = await todaysFile();
+    change(file, `PRAGMA user_version = ${newest + 1}`);
+    const before = readFileSync(file);
+    const error = await openStore(file).catch((reason) => reason);
+    expect(error).toMatchObject({ code: 'STORE_NEWER', details: { version: newest + 1, newest } });
+    expect(error.message).toContain('Update Volley');
+    expect(readFileSync(file)).toEqual(before);
+  });
+
+  it('are brought about once when many open a new file at the same time', async () => {
+    const file = newFile();
+    const stores = await Promise.all(Array.from({ length: 8 }, () => opened(file)));
+    await Promise.all(stores.map((store, index) => store.addTasks('b', [task(`t${index}`)])));
+    expect(stores[0]!.batch('b')!.counts.open).toBe(8);
+  });
+});

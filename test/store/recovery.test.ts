@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import { ownIdentity } from '../../src/store/process-identity.ts';
+import { counts, done, newFile, opened, statuses, task, tasks } from './support/store.ts';
+
+/** Looks to others like a process that has died, though it is this one. */
+const dead = { ...ownIdentity(), start: '1' };
+
+describe('recovery', () => {
+  it('opens what may run twice and leaves the rest to a person', async () => {
+    const file = newFile();
+    const crashed = await opened(file, { identity: dead });
+    await crashed.addTasks('b', [
+      task('again', { function: 'read_file' }),
+      task('once', { function: 'send_mail' }),
+      task('completed'),
+      task('open'),
+    ]);
+    await crashed.lease('b');
+    for (const seq of [1, 2, 3]) await crashed.started('b', seq, 1);
+    await crashed.ended('b', 3, done(), 2);
+
+    const store = await opened(file, { now: () => 99 });
+    const recovery = await store.recover((name) => name === 'read_file');
+    expect(recovery).toEqual({
+      reopened: [{ batch: 'b', id: 'again' }],
+      crashed: [{ batch: 'b', id: 'once' }],
+    });
+    expect(statuses(store, 'b')).toEqual({
+      again: 'open',
+      once: 'failed',
+      completed: 'completed',
+      open: 'open',
+    });
+    expect(counts(store, 'b')).toEqual({ open: 2, failed: 1, completed: 1 });
+    expect(store.task('b', 'again')).toMatchObject({ attempts: 1, startedAt: undefined });
+    expect(store.task('b', 'once')).toMatchObject({
+      attempts: 1,
+      reason: 'crashed',
+      endedAt: 99,
+      message: expect.stringContaining('send_mail is not declared idempotent'),
+    });
+    expect(await store.recover(() => true)).toEqual({ reopened: [], crashed: [] });
+    // A person decides that it shall run again.
+    expect(await store.reopen('b')).toBe(1);
+    expect(statuses(store, 'b')).toMatchObject({ once: 'open' });
+  });
+
+  it('leaves alone what a living process runs, itself included', async () => {
+    const file = newFile();
+    const [one, two] = [await opened(file), await opened(file)];
+    for (const batch of ['held', 'left']) {
+      await one.addTasks(batch, tasks(1));
+      await one.started(batch, 1, 1);
+    }
+    const lease = await one.lease('held');
+    expect(await two.recover(() => true)).toEqual({ reopened: [{ batch: 'left', id: 't1' }], crashed: [] });
+    expect(await two.recover(() => true, 'held')).toEqual({ reopened: [], crashed: [] });
+    expect(await one.recover(() => true)).toEqual({ reopened: [], crashed: [] });
+    expect(statuses(one, 'held')).toEqual({ t1: 'running' });
+    await lease.release();
+  });
+
+  it('of a batch that was just leased finds what another has left in it', async () => {
+    const store = await opened();
+    for (const batch of ['mine', 'other']) {
+      await store.addTasks(batch, tasks(1));
+      await store.started(batch, 1, 1);
+    }
+    await store.lease('mine');
+    expect(await store.recover(() => false, 'mine')).toEqual({
+      reopened: [],
+      crashed: [{ batch: 'mine', id: 't1' }],
+    });
+    expect(statuses(store, 'other')).toEqual({ t1: 'running' });
+  });
+
+  it('changes nothing if it cannot ask about a function', async () => {
+    const store = await opened();
+    await store.addTasks('b', [...tasks(150), task('odd', { function: 'odd' })]);
+    for (let seq = 1; seq <= 151; seq++) void store.started('b', seq, 1);
+    const ask = (name: string) => {
+      if (name === 'odd') throw new Error('who is that?');
+      return true;
+    };
+    await expect(store.recover(ask)).rejects.toThrow('who is that?');
+    expect(counts(store, 'b')).toEqual({ running: 151 });
+  });
+});
