@@ -8,7 +8,6 @@ import { reasonText } from '../core/words.ts';
 import { saidNeeds } from '../tools/needs.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { ToolCall } from './call.ts';
-import type { ReadyCall } from './plan.ts';
 
 /** Needs nothing but a slot: for what only waits for something else. */
 export const NO_NEEDS: ResourceRequirements = { cpu: 0, memoryMb: 0, io: 'none' };
@@ -46,11 +45,6 @@ export function specOf(
     stallMs: call.stallMs ?? tool.stallMs,
     deadlineMs: call.deadlineMs,
   };
-}
-
-/** What a call needs, if that can be told before its references are resolved. */
-export function knownNeeds({ needs }: ReadyCall): ResourceRequirements | undefined {
-  return needs;
 }
 
 /** What a call needs: a call may change the amounts, but never drop the locks that its tool takes. */

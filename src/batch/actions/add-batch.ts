@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { countText, listText } from '../../core/words.ts';
+import { addTasks } from '../add-tasks.ts';
+import { defineAction } from '../context.ts';
+import { BATCH } from '../input/fields.ts';
+import { TASK } from '../input/task-input.ts';
+import { joinRun } from '../join-run.ts';
+import { linesText } from '../text.ts';
+
+const MOST_TASKS = 100_000;
+/** How many ids are told; those of larger batches are found with `results`. */
+const MOST_IDS = 100;
+const MOST_SHOWN = 5;
+
+export const addBatchAction = defineAction({
+  name: 'add_batch',
+  summary: 'adds many tasks to a batch, all of them or none',
+  schema: z.strictObject({
+    batch: BATCH,
+    tasks: z.array(TASK).min(1).max(MOST_TASKS),
+  }),
+  run: async ({ batch, tasks }, context) => {
+    const added = await addTasks(context, batch, tasks);
+    const joined = await joinRun(context, batch);
+    const ids = added.slice(0, MOST_IDS).map(({ id }) => id);
+    const shown = listText(ids.slice(0, MOST_SHOWN), added.length);
+    return {
+      text: linesText(
+        `Added ${countText(added.length, 'task')} to the batch "${batch}": ${shown}.`,
+        joined.text,
+      ),
+      data: { batch, added: added.length, ids, counts: joined.counts, state: joined.state },
+    };
+  },
+});

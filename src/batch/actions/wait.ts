@@ -1,0 +1,53 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import type { BatchRecord } from '../../store/records.ts';
+import { type BatchContext, defineAction, findBatch } from '../context.ts';
+import { endText } from '../end-text.ts';
+import { BATCH, SECONDS } from '../input/fields.ts';
+import { statusData, statusText } from '../status-text.ts';
+import { viewOf } from '../view.ts';
+
+/** Of another process nothing is heard here: its batch is looked at now and then. */
+const LOOK_MS = 250;
+
+export const waitAction = defineAction({
+  name: 'wait',
+  summary: 'waits for the end of a batch, or for so many seconds',
+  schema: z.strictObject({
+    batch: BATCH,
+    timeout: SECONDS.optional().describe('Seconds to wait at most. Default: until the end.'),
+  }),
+  run: async ({ batch, timeout }, context) => {
+    findBatch(context, batch);
+    const giveUp = new AbortController();
+    const timer = timeout === undefined ? undefined : setTimeout(() => giveUp.abort(), timeout * 1000);
+    try {
+      await ended(context, batch, giveUp.signal);
+    } finally {
+      clearTimeout(timer);
+    }
+    const record = findBatch(context, batch);
+    if (context.runs.current(batch) === undefined && context.runs.otherHolder(record) === undefined) {
+      const end = endText(record, context.runs.problemOf(batch));
+      return { text: end.text, data: { ...end.data, finished: true } };
+    }
+    const view = viewOf(record, context.runs);
+    return {
+      text: `It has not ended yet. ${statusText(view, [], false)}`,
+      data: { ...statusData(view, [], false), finished: false },
+    };
+  },
+});
+
+async function ended({ runs, store }: BatchContext, batch: string, signal: AbortSignal): Promise<void> {
+  const gaveUp = new Promise<void>((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  const isHeld = (record: BatchRecord | undefined) => record !== undefined && runs.otherHolder(record);
+  while (!signal.aborted) {
+    const run = runs.current(batch);
+    if (run !== undefined) await Promise.race([run.done, gaveUp]);
+    else if (!isHeld(store.batch(batch))) return;
+    else await sleep(LOOK_MS, undefined, { signal }).catch(() => {});
+  }
+}

@@ -1,0 +1,74 @@
+import type { z } from 'zod';
+import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
+import { VolleyError } from '../core/errors.ts';
+import { nearest } from '../core/nearest.ts';
+import type { BatchRecord, TaskRecord } from '../store/records.ts';
+import type { Store } from '../store/store.ts';
+import type { ActionResult } from './answer.ts';
+import type { BatchRuns } from './runs.ts';
+import type { TaskIds } from './task-ids.ts';
+
+/** What the actions work with. */
+export interface BatchContext {
+  readonly coordinator: ParallelToolCoordinator;
+  readonly store: Store;
+  readonly runs: BatchRuns;
+  readonly ids: TaskIds;
+}
+
+/** One of the things that can be asked for. */
+export interface Action {
+  readonly name: string;
+  /** In one line, for a model. */
+  readonly summary: string;
+  readonly schema: z.ZodType;
+  /** `args` is what the schema gives back. */
+  run(args: never, context: BatchContext): Promise<ActionResult>;
+}
+
+/** Ties the type of the arguments to the schema. */
+export function defineAction<S extends z.ZodType>(
+  action: Omit<Action, 'schema' | 'run'> & {
+    readonly schema: S;
+    run(args: z.output<S>, context: BatchContext): Promise<ActionResult>;
+  },
+): Action {
+  return action;
+}
+
+export function findBatch({ store }: BatchContext, name: string): BatchRecord {
+  const found = store.batch(name);
+  if (found !== undefined) return found;
+  const names = store.batches().map((batch) => batch.name);
+  const close = nearest(name, names);
+  const hint =
+    close !== undefined
+      ? `did you mean ${JSON.stringify(close)}?`
+      : names.length === 0
+        ? 'there is none yet: add tasks first.'
+        : `there are ${names
+            .slice(0, 10)
+            .map((other) => JSON.stringify(other))
+            .join(', ')}${names.length > 10 ? ', …' : ''}.`;
+  throw new VolleyError('UNKNOWN_BATCH', `There is no batch ${JSON.stringify(name)}; ${hint}`, {
+    batch: name,
+    nearest: close,
+  });
+}
+
+/** How many ids are looked at for one that was meant. */
+const MOST_COMPARED = 1000;
+
+export function findTask({ store }: BatchContext, batch: string, id: string): TaskRecord {
+  const found = store.task(batch, id);
+  if (found !== undefined) return found;
+  const close = nearest(
+    id,
+    store.tasks(batch, { limit: MOST_COMPARED }).map((task) => task.id),
+  );
+  throw new VolleyError(
+    'UNKNOWN_TASK',
+    `The batch ${JSON.stringify(batch)} has no task ${JSON.stringify(id)}${close === undefined ? '' : `; did you mean ${JSON.stringify(close)}?`}`,
+    { batch, id, nearest: close },
+  );
+}

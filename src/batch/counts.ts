@@ -1,0 +1,35 @@
+import { countText } from '../core/words.ts';
+import type { TaskStatus } from '../store/records.ts';
+
+/** How many tasks have each status. */
+export type TaskCounts = Readonly<Record<TaskStatus, number>>;
+
+/** In the order in which they are told. */
+export const TASK_STATUSES = [
+  'open',
+  'running',
+  'completed',
+  'failed',
+  'cancelled',
+  'skipped',
+] as const satisfies readonly TaskStatus[];
+
+/** Statuses of tasks that have ended. */
+export const ENDED = ['completed', 'failed', 'cancelled', 'skipped'] as const satisfies readonly TaskStatus[];
+
+export function totalOf(counts: TaskCounts): number {
+  return TASK_STATUSES.reduce((sum, status) => sum + counts[status], 0);
+}
+
+export function endedOf(counts: TaskCounts): number {
+  return ENDED.reduce((sum, status) => sum + counts[status], 0);
+}
+
+/** `10 tasks: 8 completed, 2 failed`. */
+export function countsText(counts: TaskCounts): string {
+  const total = totalOf(counts);
+  const parts = TASK_STATUSES.filter((status) => counts[status] > 0).map(
+    (status) => `${counts[status]} ${status}`,
+  );
+  return parts.length === 0 ? 'no tasks' : `${countText(total, 'task')}: ${parts.join(', ')}`;
+}

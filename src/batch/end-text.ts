@@ -1,0 +1,28 @@
+import type { BatchRecord } from '../store/records.ts';
+import type { ActionResult } from './answer.ts';
+import { countsText } from './counts.ts';
+import { problemText } from './names.ts';
+import { linesText } from './text.ts';
+
+/** How a batch stands when nothing of it runs any more. */
+export function endText({ name, counts }: BatchRecord, problem: unknown): ActionResult {
+  const { failed, skipped, cancelled, open } = counts;
+  const remedy =
+    failed + skipped + cancelled > 0 ? 'See "results" for the reasons; "retry" opens them again.' : undefined;
+  const left = open > 0 && problem === undefined ? 'What is open runs with the next "start".' : undefined;
+  return {
+    text: linesText(
+      problem === undefined ? undefined : problemText(problem),
+      `The batch "${name}" ${open > 0 ? 'does not run' : 'has ended'}. It has ${countsText(counts)}.`,
+      remedy,
+      left,
+    ),
+    data: {
+      batch: name,
+      state: 'idle',
+      counts,
+      succeeded: counts.completed === Object.values(counts).reduce((sum, count) => sum + count, 0),
+      ...(problem !== undefined && { problem: problemText(problem) }),
+    },
+  };
+}

@@ -1,0 +1,80 @@
+import type { FileHandle } from 'node:fs/promises';
+import { VolleyError } from '../../core/errors.ts';
+import type { TaskRecord, TaskStatus } from '../../store/records.ts';
+import type { Store } from '../../store/store.ts';
+import { fileFailure } from '../../tools/builtin/refusal.ts';
+import { replaceFile } from '../../tools/builtin/replace-file.ts';
+import type { Roots } from '../../tools/builtin/roots.ts';
+import { taskPages } from '../pages.ts';
+import { beginOfResult, rowOf } from '../result-row.ts';
+import type { ExportFormat } from './format.ts';
+
+export interface ExportRequest {
+  readonly store: Store;
+  readonly batch: string;
+  readonly status: readonly TaskStatus[] | undefined;
+  readonly format: ExportFormat;
+  readonly roots: Roots;
+  readonly path: string;
+}
+
+const CHUNK = 65_536;
+
+/** Writes results to a file, which is replaced as a whole when all of them are in it. */
+export async function writeExport(request: ExportRequest): Promise<{ tasks: number; bytes: number }> {
+  const { roots, path } = request;
+  const options = { createDirectories: false, signal: new AbortController().signal };
+  let written = { tasks: 0, bytes: 0 };
+  try {
+    await replaceFile(roots, path, options, async (handle) => {
+      written = await writeTasks(request, new ChunkWriter(handle));
+    });
+  } catch (error) {
+    if (error instanceof VolleyError) throw error;
+    const { message } = fileFailure('write', path, error);
+    throw new VolleyError('EXPORT_FAILED', message, { path }, { cause: error });
+  }
+  return written;
+}
+
+async function writeTasks(
+  { store, batch, status, format }: ExportRequest,
+  file: ChunkWriter,
+): Promise<{ tasks: number; bytes: number }> {
+  let tasks = 0;
+  await file.write(format.begin(batch));
+  for await (const page of taskPages(store, batch, status)) {
+    for (const record of page) await file.write(format.row(rowOf(record), resultOf(store, record), tasks++));
+  }
+  await file.write(format.end());
+  await file.flush();
+  return { tasks, bytes: file.bytes };
+}
+
+function resultOf(store: Store, record: TaskRecord): string | undefined {
+  if (record.status !== 'completed') return undefined;
+  // Most results are short, and stand with their task.
+  const { text, isWhole } = beginOfResult(record, Number.POSITIVE_INFINITY);
+  return isWhole ? text : store.result(record.batch, record.id);
+}
+
+/** Gathers small pieces, so that the system is not called for each. */
+class ChunkWriter {
+  bytes = 0;
+  private chunk = '';
+
+  constructor(private readonly handle: FileHandle) {}
+
+  async write(text: string): Promise<void> {
+    this.chunk += text;
+    if (this.chunk.length >= CHUNK) await this.flush();
+  }
+
+  async flush(): Promise<void> {
+    const data = Buffer.from(this.chunk);
+    this.chunk = '';
+    this.bytes += data.length;
+    for (let from = 0; from < data.length; )
+      from += (await this.handle.write(data, from, data.length - from)).bytesWritten;
+  }
+}

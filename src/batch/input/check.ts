@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import { type ErrorCode, VolleyError } from '../../core/errors.ts';
+import { nearest } from '../../core/nearest.ts';
+import { show } from '../../core/numbers.ts';
+import { listText } from '../../core/words.ts';
+
+type Issue = z.core.$ZodIssue;
+
+/** The part of a JSON Schema that is looked at. */
+interface Outline {
+  readonly properties?: Readonly<Record<string, Outline>>;
+  readonly items?: Outline;
+}
+
+const MOST_SHOWN = 5;
+
+/** The arguments of an action as its schema gives them back, or an error that names every wrong field. */
+export function checkInput<S extends z.ZodType>(schema: S, action: string, given: unknown): z.output<S> {
+  const result = schema.safeParse(given);
+  if (result.success) return result.data;
+  const { issues } = result.error;
+  const texts = issues.slice(0, MOST_SHOWN).map((issue) => textOf(issue, given, schema));
+  if (issues.length > MOST_SHOWN) texts.push(`and ${issues.length - MOST_SHOWN} more`);
+  const [first] = issues;
+  throw new VolleyError(
+    codeOf(first!),
+    `The request "${action}" cannot be done: ${texts.join('; ')}. Nothing was changed.`,
+    { action, field: placeText(first!.path) },
+  );
+}
+
+function codeOf(issue: Issue): ErrorCode {
+  const isPriority = issue.path.at(-1) === 'priority' && issue.code === 'invalid_value';
+  return isPriority ? 'UNKNOWN_PRIORITY' : 'INVALID_REQUEST';
+}
+
+function textOf(issue: Issue, given: unknown, schema: z.ZodType): string {
+  if (issue.code === 'unrecognized_keys') return unknownFields(issue, schema);
+  const value = valueAt(given, issue.path);
+  if (value === undefined && issue.code !== 'custom') return `${placeText(issue.path)} is missing`;
+  return `${placeText(issue.path)} ${ruleOf(issue, value)}, but it is ${show(value)}`;
+}
+
+function ruleOf(issue: Issue, value: unknown): string {
+  switch (issue.code) {
+    case 'invalid_value': {
+      const choices = issue.values.map(String);
+      const near = typeof value === 'string' ? nearest(value, choices) : undefined;
+      const meant = near === undefined ? '' : ` (did you mean ${near}?)`;
+      return `must be ${choices.length === 1 ? '' : 'one of '}${choices.join(', ')}${meant}`;
+    }
+    case 'invalid_type':
+      return `must be ${kindText(issue.expected)}`;
+    case 'too_small':
+      return issue.origin === 'number' || issue.origin === 'int'
+        ? `must be ${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}`
+        : `must not be empty`;
+    case 'too_big':
+      return issue.origin === 'number' || issue.origin === 'int'
+        ? `must be at most ${issue.maximum}`
+        : `must have at most ${issue.maximum} ${issue.origin === 'string' ? 'characters' : 'entries'}`;
+    default:
+      return issue.message;
+  }
+}
+
+function kindText(expected: string): string {
+  switch (expected) {
+    case 'int':
+      return 'a whole number';
+    case 'array':
+      return 'a list';
+    case 'string':
+      return 'a text';
+    case 'boolean':
+      return 'true or false';
+    case 'object':
+      return 'an object';
+    default:
+      return `a ${expected}`;
+  }
+}
+
+function unknownFields({ keys, path }: Issue & { keys: string[] }, schema: z.ZodType): string {
+  const known = Object.keys(outlineAt(schema, path)?.properties ?? {});
+  const where = path.length === 0 ? '' : ` in ${placeText(path)}`;
+  const texts = keys.slice(0, MOST_SHOWN).map((key) => {
+    const near = nearest(key, known);
+    return `${show(key)}${near === undefined ? '' : ` (did you mean "${near}"?)`}`;
+  });
+  return `unknown field ${listText(texts, keys.length)}${where}; known are ${known.join(', ')}`;
+}
+
+function outlineAt(schema: z.ZodType, path: readonly PropertyKey[]): Outline | undefined {
+  let at = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Outline | undefined;
+  for (const key of path) at = typeof key === 'number' ? at?.items : at?.properties?.[String(key)];
+  return at;
+}
+
+/** `tasks[3].priority`, counted from 0 as in a program. */
+function placeText(path: readonly PropertyKey[]): string {
+  if (path.length === 0) return 'the request';
+  return path
+    .map((key, index) => (typeof key === 'number' ? `[${key}]` : `${index > 0 ? '.' : ''}${String(key)}`))
+    .join('');
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  let part = value;
+  for (const key of path) part = (part as Record<PropertyKey, unknown> | null | undefined)?.[key];
+  return part;
+}

@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { MAX_SPAN_MS } from '../../core/numbers.ts';
+import { PRIORITIES } from '../../core/priority.ts';
+import { TASK_STATUSES } from '../counts.ts';
+
+/** Control characters and halves of characters: they break lines, terminals and files, and nobody means them. */
+const UNPRINTABLE = /[\p{Cc}\p{Surrogate}]/u;
+
+const LONGEST_SECONDS = Math.floor(MAX_SPAN_MS / 1000);
+const LONGEST_ID = 128;
+const LONGEST_LIST = 100_000;
+
+function label(longest: number) {
+  return z
+    .string()
+    .min(1)
+    .max(longest)
+    .refine((text) => !UNPRINTABLE.test(text), {
+      error: 'must not hold control characters (such as NUL or a line break) or halves of characters',
+    });
+}
+
+export const TASK_NAME = label(200);
+
+export const TASK_ID = label(LONGEST_ID);
+
+export const TASK_IDS = z.array(TASK_ID).min(1).max(LONGEST_LIST);
+
+export const BATCH = label(100)
+  .default('default')
+  .describe('The name of the batch; batches are kept apart. Default "default".');
+
+export const SECONDS = z.number().positive().max(LONGEST_SECONDS);
+
+export const PRIORITY = z.enum([...PRIORITIES, 'medium']);
+
+export const STATUS_FILTER = z
+  .union([z.enum(TASK_STATUSES), z.array(z.enum(TASK_STATUSES)).min(1)], {
+    error: `must be a status or a list of them: ${TASK_STATUSES.join(', ')}`,
+  })
+  .transform((status) => (Array.isArray(status) ? [...new Set(status)] : [status]));
+
+/** An object as it was given: what is in it is the tool's business. */
+export const PARAMS = z
+  .custom<Record<string, unknown>>(
+    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+    { error: 'must be an object' },
+  )
+  .meta({ type: 'object' });
+
+export const RESOURCES = z.strictObject({
+  cpu: z.number().min(0).optional().describe('Cores.'),
+  memory_mb: z.number().min(0).optional(),
+  io: z.enum(['none', 'low', 'medium', 'high']).optional(),
+  network: z.boolean().optional(),
+  exclusive: z.array(z.string().min(1).max(256)).max(64).optional().describe('Names of locks.'),
+  shared: z.array(z.string().min(1).max(256)).max(64).optional().describe('Names of locks.'),
+});

@@ -1,0 +1,71 @@
+import { VolleyError } from '../../core/errors.ts';
+import { nearest } from '../../core/nearest.ts';
+import { show } from '../../core/numbers.ts';
+
+export const TOOL_NAME = 'batch_executor_tool';
+
+/** A request that was found to name an action; its other fields are not looked at yet. */
+export interface Request {
+  readonly action: string;
+  readonly args: Readonly<Record<string, unknown>>;
+}
+
+const ENVELOPE = new Set(['thoughts', 'tool_name', 'tool_args']);
+
+/** Reads a request: an object, or JSON text of one, bare or in an envelope of `thoughts`, `tool_name`, `tool_args`. */
+export function readRequest(request: unknown, actions: readonly string[]): Request {
+  const { action, ...args } = unwrap(objectOf(request, 'The request'));
+  if (typeof action === 'string' && actions.includes(action)) return { action, args };
+  const problem = action === undefined ? 'The request has no "action"' : `There is no action ${show(action)}`;
+  const close = typeof action === 'string' ? nearest(action, actions) : undefined;
+  const all = actions.join(', ');
+  throw new VolleyError(
+    action === undefined ? 'INVALID_REQUEST' : 'UNKNOWN_ACTION',
+    close === undefined
+      ? `${problem}: use ${all}.`
+      : `${problem}; did you mean "${close}"? There are ${all}.`,
+    { action, nearest: close },
+  );
+}
+
+/** What was asked for, for the answer to a request that cannot be read. */
+export function actionOf(request: unknown): string {
+  if (typeof request !== 'object' || request === null) return '';
+  const { action, tool_args } = request as { action?: unknown; tool_args?: unknown };
+  if (typeof action === 'string') return action.slice(0, 100);
+  return tool_args === undefined ? '' : actionOf(tool_args);
+}
+
+function unwrap(request: Record<string, unknown>): Record<string, unknown> {
+  if (!Object.hasOwn(request, 'tool_args')) return request;
+  const { tool_name: name = TOOL_NAME } = request;
+  if (name !== TOOL_NAME) {
+    throw invalid(`The tool_name of the request must be "${TOOL_NAME}", but it is ${show(name)}`);
+  }
+  const unknown = Object.keys(request).find((field) => !ENVELOPE.has(field));
+  if (unknown !== undefined) {
+    throw invalid(
+      `The request has a field ${show(unknown)} beside tool_args: what belongs to the action stands inside tool_args`,
+    );
+  }
+  return objectOf(request['tool_args'], 'tool_args');
+}
+
+function objectOf(value: unknown, what: string): Record<string, unknown> {
+  const read = typeof value === 'string' ? parsed(value, what) : value;
+  if (typeof read === 'object' && read !== null && !Array.isArray(read))
+    return read as Record<string, unknown>;
+  throw invalid(`${what} must be an object such as { "action": "status" }, but it is ${show(read)}`);
+}
+
+function parsed(text: string, what: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw invalid(`${what} is not valid JSON: ${(error as Error).message}`);
+  }
+}
+
+function invalid(message: string): VolleyError {
+  return new VolleyError('INVALID_REQUEST', `${message}.`);
+}

@@ -1,0 +1,32 @@
+import type { BatchContext } from './context.ts';
+import { countsText, type TaskCounts } from './counts.ts';
+import { holderText } from './names.ts';
+
+export interface Joined {
+  readonly text: string;
+  readonly counts: TaskCounts;
+  readonly state: 'idle' | 'running' | 'stopping' | 'elsewhere';
+}
+
+/** Lets tasks that were just opened join the batch if it runs, and says what happens to them. */
+export async function joinRun(
+  { runs, store }: BatchContext,
+  batch: string,
+  which: 'new' | 'all' = 'new',
+): Promise<Joined> {
+  const run = runs.joinable(batch);
+  if (run !== undefined && !run.isStopping) await run.pull(which);
+  const record = store.batch(batch)!;
+  const { counts } = record;
+  const holder = runs.otherHolder(record);
+  if (run !== undefined) {
+    return run.isStopping
+      ? { state: 'stopping', counts, text: 'The batch is being stopped: start it again afterwards.' }
+      : { state: 'running', counts, text: `The batch is running, and runs them too. ${countsText(counts)}.` };
+  }
+  if (holder !== undefined) {
+    const text = `${holderText(holder)} runs the batch, and takes them when it is through with what it has.`;
+    return { state: 'elsewhere', counts, text: text.charAt(0).toUpperCase() + text.slice(1) };
+  }
+  return { state: 'idle', counts, text: `It has ${countsText(counts)}. Run it with "start".` };
+}

@@ -1,0 +1,41 @@
+import type { TaskRecord } from '../store/records.ts';
+import type { ResultRange, Store } from '../store/store.ts';
+import type { ActionResult } from './answer.ts';
+import { taskText } from './names.ts';
+import { rowOf } from './result-row.ts';
+import { bytesText, linesText } from './text.ts';
+
+/** So much of a result is given where no range is asked for. */
+const DEFAULT_BYTES = 65_536;
+
+/** One result as a whole, or the part of it that was asked for. */
+export function oneResult(store: Store, record: TaskRecord, range: ResultRange | undefined): ActionResult {
+  const row = rowOf(record);
+  if (record.status !== 'completed') {
+    const why = record.message ?? (record.cause === undefined ? '' : `because of ${record.cause}`);
+    return {
+      text: `${taskText(record)} is ${record.status}, so it has no result. ${why}`.trim(),
+      data: { ...row },
+    };
+  }
+  const { resultBytes = 0 } = record;
+  const { offset, length } = range ?? { offset: 0, length: DEFAULT_BYTES };
+  const part = store.result(record.batch, record.id, { offset, length }) ?? '';
+  const end = Math.min(resultBytes, offset + length);
+  const isWhole = offset === 0 && end === resultBytes;
+  return {
+    text: linesText(
+      isWhole
+        ? `The result of ${taskText(record)}:`
+        : `Bytes ${offset} to ${end} of the result of ${taskText(record)}, which has ${bytesText(resultBytes)}:`,
+      part,
+      end < resultBytes ? `The next part begins at "offset": ${end}.` : undefined,
+    ),
+    data: {
+      ...row,
+      result_bytes: resultBytes,
+      ...(isWhole ? { result: JSON.parse(part) } : { part, offset, length: end - offset }),
+      ...(end < resultBytes && { next_offset: end }),
+    },
+  };
+}

@@ -1,0 +1,78 @@
+import type { TaskRecord } from '../store/records.ts';
+import type { Store } from '../store/store.ts';
+
+/** What is told of a task and how it ended, without its result. */
+export interface ResultRow {
+  readonly id: string;
+  readonly name: string;
+  readonly function: string;
+  readonly status: string;
+  readonly attempts: number;
+  readonly started_at: string | null;
+  readonly ended_at: string | null;
+  readonly duration_ms: number | null;
+  /** Of a failed one. */
+  readonly reason: string | null;
+  readonly code: string | null;
+  /** Of a failed or cancelled one. */
+  readonly message: string | null;
+  /** Of a skipped one: the id of the task that is to blame. */
+  readonly cause: string | null;
+}
+
+export function rowOf(record: TaskRecord): ResultRow {
+  const {
+    id,
+    name,
+    function: tool,
+    status,
+    attempts,
+    startedAt,
+    endedAt,
+    reason,
+    code,
+    message,
+    cause,
+  } = record;
+  return {
+    id,
+    name,
+    function: tool,
+    status,
+    attempts,
+    started_at: timeOf(startedAt),
+    ended_at: timeOf(endedAt),
+    duration_ms: durationOf(record) ?? null,
+    reason: reason ?? null,
+    code: code ?? null,
+    message: message ?? null,
+    cause: cause ?? null,
+  };
+}
+
+/** From the first start to the end, pauses before retries included. */
+export function durationOf({ startedAt, endedAt }: TaskRecord): number | undefined {
+  return startedAt === undefined || endedAt === undefined ? undefined : Math.max(0, endedAt - startedAt);
+}
+
+/** The beginning of a result as JSON text, and whether that is all of it. */
+export function beginOfResult(record: TaskRecord, length: number): { text: string; isWhole: boolean } {
+  const { preview = '', resultBytes = 0 } = record;
+  const isWhole = preview.length <= length && Buffer.byteLength(preview) === resultBytes;
+  return isWhole ? { text: preview, isWhole } : { text: `${preview.slice(0, length)}…`, isWhole };
+}
+
+/** The result itself where it is small enough, else its beginning. */
+export function boundedResult(store: Store, record: TaskRecord, mostBytes: number): object {
+  if (record.status !== 'completed') return {};
+  const { resultBytes = 0 } = record;
+  if (resultBytes <= mostBytes) {
+    const text = store.result(record.batch, record.id);
+    if (text !== undefined) return { result: JSON.parse(text) };
+  }
+  return { result_preview: beginOfResult(record, mostBytes).text, result_bytes: resultBytes };
+}
+
+function timeOf(ms: number | undefined): string | null {
+  return ms === undefined ? null : new Date(ms).toISOString();
+}

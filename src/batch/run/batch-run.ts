@@ -1,0 +1,295 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
+import type { GroupHandle } from '../../engine/group-handle.ts';
+import type { Outcome } from '../../engine/outcome.ts';
+import type { TaskEnd, TaskRecord } from '../../store/records.ts';
+import type { Lease, Store } from '../../store/store.ts';
+import { autoConcurrency } from './auto-concurrency.ts';
+import { Dependencies } from './dependencies.ts';
+import { endOf } from './ends.ts';
+import { itemFor, resultsOf } from './item.ts';
+import { RunJournal } from './journal.ts';
+import { type BatchListener, RunMonitor } from './monitor.ts';
+import { Prediction } from './prediction.ts';
+import { type EndedTask, planTasks, type ReadyTask, ruleOut } from './submission.ts';
+import { type RunParts, TaskRun } from './task-run.ts';
+
+/** How a batch is run. */
+export interface RunOptions {
+  readonly maxConcurrency: number | 'auto';
+  /** For all of it, from its start. */
+  readonly timeoutMs: number | undefined;
+  readonly failFast: boolean;
+}
+
+export interface RunSetup {
+  readonly coordinator: ParallelToolCoordinator;
+  readonly store: Store;
+  readonly lease: Lease;
+  /** Gives the lease back. */
+  readonly release: () => Promise<void>;
+  readonly options: RunOptions;
+  readonly listeners: ReadonlySet<BatchListener>;
+}
+
+const PAGE = 1000;
+/** From so many ended tasks on, something can be said of the others. */
+const FIRST_PREDICTION = 20;
+/** So many submissions there were in this process: the ids of their executions must not meet in an engine. */
+let submissions = 0;
+
+/** A batch while this process runs it: from the lease to its release. */
+export class BatchRun implements RunParts {
+  readonly batch: string;
+  readonly journal: RunJournal;
+  readonly monitor: RunMonitor;
+  readonly prediction = new Prediction(() => this.group?.timeLeft());
+  /** Settles when everything is written and the lease is released. Never rejects. */
+  readonly done: Promise<void>;
+  /** What ended the run before its time, if something did. */
+  problem: unknown;
+  isStopping = false;
+  /** Whether no more tasks can join. */
+  hasEnded = false;
+  group: GroupHandle | undefined;
+  /** How many may run at once, as soon as that is known. */
+  maxConcurrency: number | undefined;
+  /** What has been submitted and is not written down as ended, by id. */
+  readonly tasks = new Map<string, TaskRun>();
+  private readonly groupName: string;
+  /** What stands before the ids of tasks in those of their executions. */
+  private readonly prefixes: RegExp;
+  /** By the steady clock. */
+  private readonly deadlineAt: number | undefined;
+  private lastSeq = 0;
+  private settledCount = 0;
+  private pulls: Promise<void> = Promise.resolve();
+  private openPulls = 0;
+  /** Whether the last look at all open tasks found none that this run does not have. */
+  private isDrained = false;
+  private resolveDone: () => void = () => {};
+
+  constructor(private readonly setup: RunSetup) {
+    const { lease, store, options, listeners } = setup;
+    this.batch = lease.batch;
+    this.groupName = `${this.batch}#${++submissions}`;
+    this.prefixes = new RegExp(`${this.batch.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')}#\\d+/`, 'g');
+    this.deadlineAt = options.timeoutMs === undefined ? undefined : performance.now() + options.timeoutMs;
+    this.journal = new RunJournal(store, this.batch, (error) => this.abandon(error));
+    this.monitor = new RunMonitor(this.batch, listeners);
+    this.done = new Promise((resolve) => {
+      this.resolveDone = resolve;
+    });
+    lease.lost.addEventListener('abort', this.onLost, { once: true });
+  }
+
+  /** Submits open tasks that this run does not have: those added since, or all that are found. */
+  pull(which: 'new' | 'all'): Promise<void> {
+    this.openPulls++;
+    this.isDrained = false;
+    this.pulls = this.pulls
+      .then(() => this.pullNow(which))
+      .catch((error: unknown) => this.abandon(error))
+      .finally(() => {
+        this.openPulls--;
+        this.endIfDone();
+      });
+    return this.pulls;
+  }
+
+  /** Starts nothing more. What runs ends by itself, or at once with `now`; what is left stays open. */
+  stop({ now }: { readonly now: boolean }): void {
+    this.isStopping = true;
+    this.sweep();
+    if (now) {
+      for (const task of [...this.tasks.values()]) {
+        if (task.handle.status !== 'running') continue;
+        // Of one that may not run twice, a person decides whether it does.
+        task.isLeft = task.isIdempotent;
+        task.handle.cancel('the batch was stopped while it ran');
+      }
+    }
+    this.endIfDone();
+  }
+
+  /** Ends tasks of the run for good: all, or those of the ids that it has. Settles when that is written. */
+  async cancel(ids: readonly string[] | 'all', reason: string): Promise<TaskRun[]> {
+    await this.pulls;
+    const tasks = ids === 'all' ? [...this.tasks.values()] : ids.flatMap((id) => this.tasks.get(id) ?? []);
+    if (ids === 'all') this.group?.cancel(reason);
+    else for (const { handle } of tasks) handle.cancel(reason);
+    await Promise.all(tasks.map(({ over }) => over));
+    return tasks;
+  }
+
+  attemptOver(): void {
+    // The engine learns of it first: what it would try again is to be left.
+    if (this.isStopping) setImmediate(() => this.sweep());
+  }
+
+  /** What the running tasks reported, summed up: 1.5 for one that is done and one that is half done. */
+  partial(): number {
+    if (this.group === undefined) return 0;
+    const { progress, total, completed, failed, cancelled, skipped } = this.group.progress();
+    return Math.max(0, progress * total - completed - failed - cancelled - skipped);
+  }
+
+  /** Why some of those that wait do so: the first few. */
+  explainWaiting(most: number): { readonly id: string; readonly text: string }[] {
+    const found: { id: string; text: string }[] = [];
+    for (const { id, handle } of this.tasks.values()) {
+      if (found.length === most) break;
+      if (handle.status === 'running' || handle.status === 'completed') continue;
+      const { engine } = this.setup.coordinator;
+      if (engine.handle(handle.id) === handle)
+        found.push({ id, text: this.plain(engine.explain(handle.id).text) });
+    }
+    return found;
+  }
+
+  /** An id of the engine as the batch knows it, also inside of texts. */
+  plain(text: string): string {
+    return text.replace(this.prefixes, '');
+  }
+
+  private readonly onLost = (): void => this.abandon(this.setup.lease.lost.reason);
+
+  /** Ends the run at once, because nothing can be written any more. */
+  private abandon(error: unknown): void {
+    this.problem ??= error;
+    this.journal.close(error);
+    this.group?.cancel('the batch was given up');
+    this.endIfDone();
+  }
+
+  /** Leaves everything for a later run that does not run now. */
+  private sweep(): void {
+    const waiting = [...this.tasks.values()].filter(({ handle }) => handle.status !== 'running');
+    for (const task of waiting) task.isLeft = true;
+    for (const { handle } of waiting) handle.cancel('the batch was stopped');
+  }
+
+  private async pullNow(which: 'new' | 'all'): Promise<void> {
+    const records = await this.openTasks(which === 'new' ? this.lastSeq : 0);
+    this.isDrained = which === 'all' && records.length === 0;
+    if (records.length === 0) return;
+    const { coordinator, store } = this.setup;
+    const { tasks, ends } = await planTasks(coordinator.desk, records);
+    if (this.isStopping || this.problem !== undefined) return;
+    // From here to the submission nothing can change of what the tasks depend on.
+    const ids = new Set(records.map(({ id }) => id));
+    const dependencies = new Dependencies(store, this.batch, ids, this.tasks);
+    ruleOut(tasks, ends, dependencies);
+    const left = tasks.filter(({ record }) => !ends.has(record.id));
+    if (left.length > 0) this.submit(left, dependencies, new Set(ends.keys()));
+    await Promise.all([...ends.values()].map((ended) => this.endEarly(ended)));
+  }
+
+  private async endEarly({ record, end }: EndedTask): Promise<void> {
+    await this.journal.ended(record.seq, end);
+    this.monitor.ended();
+    if (end.status !== 'failed') return;
+    if (this.setup.options.failFast) this.group?.cancel(`${record.id} was refused`);
+    this.monitor.failed({ ...nameOf(record), ...end, attempts: 0, at: Date.now() });
+  }
+
+  private async openTasks(afterSeq: number): Promise<TaskRecord[]> {
+    const found: TaskRecord[] = [];
+    for (let after = afterSeq; ; await nextTurn()) {
+      const page = this.setup.store.tasks(this.batch, { status: ['open'], afterSeq: after, limit: PAGE });
+      found.push(...page.filter(({ id }) => !this.tasks.has(id)));
+      after = page.at(-1)?.seq ?? after;
+      this.lastSeq = Math.max(this.lastSeq, after);
+      if (page.length < PAGE) return found;
+    }
+  }
+
+  private submit(ready: readonly ReadyTask[], dependencies: Dependencies, ended: ReadonlySet<string>): void {
+    const { coordinator, store, options } = this.setup;
+    const { maxConcurrency, failFast } = options;
+    this.maxConcurrency ??= maxConcurrency === 'auto' ? autoConcurrency(ready) : maxConcurrency;
+    const prefix = this.group === undefined ? this.groupName : `${this.batch}#${++submissions}`;
+    const { batch, groupName: group } = this;
+    const resultOf = resultsOf(store, batch);
+    const shared = { prefix, group, batch, resultOf, dependencies, ended, desk: coordinator.desk, store };
+    const made = ready.map(({ record, ready: call }) => {
+      const task = new TaskRun(record, call.tool.idempotent, this);
+      return { task, item: itemFor({ ...shared, task, record, call }) };
+    });
+    this.group = coordinator.engine.submitAll(
+      made.map(({ item }) => item),
+      {
+        name: this.groupName,
+        maxConcurrency: this.maxConcurrency,
+        failFast,
+        ...(this.deadlineAt !== undefined && { timeoutMs: Math.max(1, this.deadlineAt - performance.now()) }),
+      },
+    );
+    for (const [index, { task }] of made.entries()) {
+      task.handle = this.group.handles[index]!;
+      this.tasks.set(task.id, task);
+      task.over = task.handle.outcome().then((outcome) => this.settled(task, outcome));
+    }
+  }
+
+  private async settled(task: TaskRun, outcome: Outcome): Promise<void> {
+    let end: TaskEnd | undefined;
+    try {
+      end = await this.write(task, outcome);
+    } catch {
+      // The journal has told already.
+    }
+    this.tasks.delete(task.id);
+    if (!task.isLeft) this.monitor.ended();
+    // So that it is there when somebody asks for the first time.
+    if (++this.settledCount === FIRST_PREDICTION) this.prediction.renew();
+    this.endIfDone();
+    if (task.hasResult) this.monitor.completed(task, outcome.durationMs);
+    else if (end?.status === 'failed')
+      this.monitor.failed({ ...nameOf(task), ...end, attempts: outcome.attempts, at: Date.now() });
+  }
+
+  /** Writes down how a task ended, unless its result is written already or it shall stay open. */
+  private async write(task: TaskRun, outcome: Outcome): Promise<TaskEnd | undefined> {
+    if (task.hasResult || this.journal.isClosed) return undefined;
+    if (task.isLeft) {
+      if (task.hasStarted) await this.journal.putBack(task.seq, task.id);
+      return undefined;
+    }
+    const end = endOf(outcome, this.setup.coordinator.desk.redactor, (text) => this.plain(text));
+    if (end !== undefined) await this.journal.ended(task.seq, end);
+    return end;
+  }
+
+  private endIfDone(): void {
+    if (this.tasks.size > 0 || this.openPulls > 0 || this.hasEnded) return;
+    // Others may have added tasks, or opened some again, since those were submitted.
+    if (!this.isStopping && this.problem === undefined && !this.isDrained) {
+      void this.pull('all');
+      return;
+    }
+    this.hasEnded = true;
+    void this.end();
+  }
+
+  private async end(): Promise<void> {
+    const { store, lease, release } = this.setup;
+    lease.lost.removeEventListener('abort', this.onLost);
+    try {
+      // Another that has taken it over tells of its own end.
+      if (!lease.lost.aborted) await store.batchEnded(this.batch, Date.now());
+    } catch (error) {
+      this.problem ??= error;
+    }
+    try {
+      await release();
+    } catch (error) {
+      this.problem ??= error;
+    }
+    this.resolveDone();
+  }
+}
+
+function nameOf({ id, name, function: tool }: Pick<TaskRecord, 'id' | 'name' | 'function'>) {
+  return { id, name, function: tool };
+}

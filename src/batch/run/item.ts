@@ -1,0 +1,89 @@
+import type { CallDesk } from '../../coordinator/call-desk.ts';
+import type { ReadyCall } from '../../coordinator/plan.ts';
+import type { ResultLookup } from '../../coordinator/references.ts';
+import { VolleyError } from '../../core/errors.ts';
+import type { GroupItem } from '../../engine/engine.ts';
+import type { ExecutionHandle } from '../../engine/handle.ts';
+import type { ToolFunction } from '../../engine/task.ts';
+import type { TaskRecord } from '../../store/records.ts';
+import type { Store } from '../../store/store.ts';
+import type { Dependencies } from './dependencies.ts';
+import { planTask } from './submission.ts';
+import type { TaskRun } from './task-run.ts';
+
+export interface ItemParts {
+  readonly batch: string;
+  /** Makes ids of tasks into those of their executions, with a slash. */
+  readonly prefix: string;
+  /** The group of the engine that the executions belong to. */
+  readonly group: string;
+  readonly task: TaskRun;
+  readonly record: TaskRecord;
+  readonly call: ReadyCall;
+  readonly dependencies: Dependencies;
+  /** Ids of tasks of the same submission that came to an end before it. */
+  readonly ended: ReadonlySet<string>;
+  readonly resultOf: ResultLookup;
+  readonly desk: CallDesk;
+  readonly store: Store;
+}
+
+/** Longer arguments are not kept while a task waits: they are read from the store again when it runs. */
+const LONGEST_KEPT_PARAMS = 4096;
+
+/** What the engine is given for a task. */
+export function itemFor(parts: ItemParts): GroupItem {
+  const { batch, prefix, group, resultOf, task, record, call, dependencies, ended, desk, store } = parts;
+  const dependsOn: (string | ExecutionHandle)[] = [];
+  let hasFailedDependency = false;
+  for (const id of call.dependsOn) {
+    const standing = dependencies.of(id);
+    if (standing.kind === 'known') dependsOn.push(standing.handle);
+    else if (standing.kind === 'submitted' && !ended.has(id)) dependsOn.push(`${prefix}/${id}`);
+    else if (standing.kind !== 'completed') hasFailedDependency = true;
+  }
+  const make = (ready: ReadyCall): GroupItem =>
+    desk.itemFor(ready, {
+      id: `${prefix}/${task.id}`,
+      dependsOn: [],
+      hasFailedDependency,
+      resultOf: () => resultOf,
+      group,
+    });
+  const item = make(call);
+  const { run: work } = item;
+  const isKept = record.params.length <= LONGEST_KEPT_PARAMS;
+  const perform = isKept ? work : readAgain(desk, store, batch, task.id, make);
+  return { ...item, dependsOn, run: (context) => task.attempt(context, perform) };
+}
+
+function readAgain(
+  desk: CallDesk,
+  store: Store,
+  batch: string,
+  id: string,
+  make: (ready: ReadyCall) => GroupItem,
+): ToolFunction {
+  return async (context) => {
+    const record = store.task(batch, id);
+    const [planned] = record === undefined ? [] : await planTask(desk, record);
+    if (planned === undefined)
+      throw new VolleyError('UNKNOWN_TASK', `The task ${id} was cleared while it waited.`);
+    if (planned.kind === 'refused') throw planned.error;
+    return make(planned).run(context);
+  };
+}
+
+/** Results of other tasks, read when an attempt needs them. */
+export function resultsOf(store: Store, batch: string): ResultLookup {
+  return (id) => {
+    const text = store.result(batch, id);
+    if (text !== undefined) return JSON.parse(text);
+    const status = store.task(batch, id)?.status;
+    throw new VolleyError(
+      'UNRESOLVED_REFERENCE',
+      `The arguments refer to the result of ${id}, but it has none: it ${status === undefined ? 'was cleared' : `is ${status}`}.`,
+      { id },
+    );
+  };
+}

@@ -1,0 +1,44 @@
+import type { TimeLeft } from '../../core/predict.ts';
+
+/** After so long a prediction is made anew. */
+const FRESH_MS = 1000;
+
+/**
+ * How long a run will still take. Predicting costs some milliseconds, so whoever asks gets what was predicted last, less
+ * the time that has passed since, and a new prediction is made behind his back.
+ */
+export class Prediction {
+  private latest: TimeLeft | undefined;
+  /** By the steady clock. */
+  private madeAt = 0;
+  private isDue = false;
+
+  constructor(private readonly predict: () => TimeLeft | undefined) {}
+
+  timeLeft(): TimeLeft | undefined {
+    if (this.latest === undefined) this.make();
+    const age = performance.now() - this.madeAt;
+    if (age > FRESH_MS) this.renew();
+    return this.latest && less(this.latest, age);
+  }
+
+  /** Makes a new one soon. */
+  renew(): void {
+    if (this.isDue) return;
+    this.isDue = true;
+    setImmediate(() => {
+      this.isDue = false;
+      this.make();
+    });
+  }
+
+  private make(): void {
+    this.latest = this.predict();
+    this.madeAt = performance.now();
+  }
+}
+
+function less({ lowMs, expectedMs, highMs }: TimeLeft, age: number): TimeLeft {
+  const after = (ms: number) => Math.max(0, Math.round(ms - age));
+  return { lowMs: after(lowMs), expectedMs: after(expectedMs), highMs: after(highMs) };
+}

@@ -1,0 +1,109 @@
+import { VolleyError } from '../../core/errors.ts';
+import type { ExecutionHandle } from '../../engine/handle.ts';
+import type { TaskContext, ToolFunction } from '../../engine/task.ts';
+import type { TaskRecord } from '../../store/records.ts';
+import type { RunJournal } from './journal.ts';
+import type { RunMonitor } from './monitor.ts';
+import { WatchedTask } from './watched-task.ts';
+
+/** Larger results are refused: they would have to be held in memory several times to be written down. */
+const MOST_RESULT_CHARACTERS = 64 * 2 ** 20;
+
+/** What the tasks of a run share. */
+export interface RunParts {
+  readonly journal: RunJournal;
+  readonly monitor: RunMonitor;
+  /** An attempt has ended, or was told to. */
+  attemptOver(): void;
+}
+
+/** One task while its batch runs. Its result goes to the store, never into memory. */
+export class TaskRun {
+  readonly seq: number;
+  readonly id: string;
+  readonly name: string;
+  readonly function: string;
+  handle!: ExecutionHandle;
+  /** Fulfilled when its end is written down. */
+  over!: Promise<void>;
+  /** Whether this run has begun an attempt of it. */
+  hasStarted = false;
+  /** Whether it stays for a later run. */
+  isLeft = false;
+  /** There as soon as it has a result, which then counts whatever else becomes of it. */
+  private completing: Promise<void> | undefined;
+
+  constructor(
+    record: TaskRecord,
+    /** Whether running it twice does no harm. */
+    readonly isIdempotent: boolean,
+    private readonly parts: RunParts,
+  ) {
+    this.seq = record.seq;
+    this.id = record.id;
+    this.name = record.name;
+    this.function = record.function;
+  }
+
+  get hasResult(): boolean {
+    return this.completing !== undefined;
+  }
+
+  /** The work of an attempt: written down before it begins and when it has a result. */
+  async attempt(task: TaskContext, run: ToolFunction): Promise<void> {
+    // The attempt before was told to stop while its result was being written: that result stands.
+    if (this.completing !== undefined) return this.completing;
+    const { journal, monitor } = this.parts;
+    const stops: unknown[] = [];
+    task.onStop((reason) => {
+      stops.push(reason);
+      this.parts.attemptOver();
+    });
+    const shown = monitor.began(this, task.attempt);
+    try {
+      await this.noteStart(task);
+      if (stops.length > 0) throw stops[0];
+      const text = resultText(await run(new WatchedTask(task, shown)), this);
+      if (stops.length > 0) throw stops[0];
+      this.completing = journal.ended(this.seq, { status: 'completed', result: text });
+      await this.completing;
+    } finally {
+      monitor.attemptOver(this, shown);
+      this.parts.attemptOver();
+    }
+  }
+
+  private async noteStart(task: TaskContext): Promise<void> {
+    this.hasStarted = true;
+    const written = this.parts.journal.started(this.seq);
+    if (this.isIdempotent) {
+      // It may run again after a crash, so it need not wait. If writing fails, the journal ends the run.
+      written.catch(() => {});
+      return;
+    }
+    await written;
+    task.began();
+  }
+}
+
+function resultText(value: unknown, { id, function: tool }: TaskRun): string {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value);
+  } catch (error) {
+    throw permanent(
+      'UNSERIALISABLE_RESULT',
+      `The result of ${id} (${tool}) cannot be written as JSON: ${(error as Error).message}.`,
+    );
+  }
+  if (text === undefined) return 'null';
+  if (text.length <= MOST_RESULT_CHARACTERS) return text;
+  throw permanent(
+    'RESULT_TOO_LARGE',
+    `The result of ${id} (${tool}) has ${text.length} characters as JSON, but at most ${MOST_RESULT_CHARACTERS} are kept. Return less, or a path to a file.`,
+  );
+}
+
+function permanent(code: 'UNSERIALISABLE_RESULT' | 'RESULT_TOO_LARGE', message: string): VolleyError {
+  return Object.assign(new VolleyError(code, message), { retryable: false });
+}

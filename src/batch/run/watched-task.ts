@@ -1,0 +1,50 @@
+import type { Report, TaskContext } from '../../engine/task.ts';
+import type { RunningTask } from './monitor.ts';
+
+/** The attempt as the engine gives it, with what it reports written down for whoever looks at the batch. */
+export class WatchedTask implements TaskContext {
+  readonly id: string;
+  readonly attempt: number;
+
+  constructor(
+    private readonly task: TaskContext,
+    private readonly shown: RunningTask,
+  ) {
+    this.id = task.id;
+    this.attempt = task.attempt;
+  }
+
+  get signal(): TaskContext['signal'] {
+    return this.task.signal;
+  }
+
+  get onStop(): TaskContext['onStop'] {
+    return this.task.onStop;
+  }
+
+  get began(): TaskContext['began'] {
+    return this.task.began;
+  }
+
+  get outcomes(): TaskContext['outcomes'] {
+    return this.task.outcomes;
+  }
+
+  get submit(): TaskContext['submit'] {
+    return this.task.submit;
+  }
+
+  get report(): Report {
+    const { task, shown } = this;
+    return (first: number | string, step?: string) => {
+      if (typeof first === 'string') {
+        task.report(first);
+        shown.step = first;
+        return;
+      }
+      task.report(first, step);
+      shown.progress = first;
+      if (step !== undefined) shown.step = step;
+    };
+  }
+}

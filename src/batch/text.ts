@@ -1,0 +1,30 @@
+/** What would break a line or a terminal. */
+const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}\p{Surrogate}]+/gu;
+
+/** A text of somebody else's on one line, and not longer than so many characters. */
+export function oneLine(text: string, length: number): string {
+  const begin = text.length > length ? text.slice(0, length + 1) : text;
+  const plain = begin.replace(CONTROL, ' ').trim();
+  return text.length > length ? `${plain.slice(0, length)}…` : plain;
+}
+
+/** Lines that are there, as one text. */
+export function linesText(...lines: readonly (string | undefined | readonly string[])[]): string {
+  return lines
+    .flat()
+    .filter((line) => line !== undefined)
+    .join('\n');
+}
+
+/** A number for people: `12`, `3.4`, `0.25`. */
+export function numberText(value: number): string {
+  if (value >= 100) return String(Math.round(value));
+  return String(Number(value.toPrecision(2)));
+}
+
+/** So many bytes for people: `812 bytes`, `1.2 MB`. */
+export function bytesText(bytes: number): string {
+  if (bytes < 1000) return `${bytes} bytes`;
+  if (bytes < 1_000_000) return `${numberText(bytes / 1000)} KB`;
+  return `${numberText(bytes / 1_000_000)} MB`;
+}

@@ -1,0 +1,184 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { temporaryFolder } from '../store/support/store.ts';
+import { notingTools } from './support/noting-tools.ts';
+import { HeldCalls, openRig } from './support/rig.ts';
+
+const held = (key: string) => ({ id: key, function: 'held', params: { key } });
+const FIXTURE = fileURLToPath(new URL('./fixtures/runs-until-killed.ts', import.meta.url));
+
+/** The lines of a file when one of them says this. */
+async function linesWith(file: string, line: string): Promise<string[]> {
+  for (;;) {
+    const lines = read(file);
+    if (lines.includes(line)) return lines;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+function read(file: string): string[] {
+  try {
+    return readFileSync(file, 'utf8').trim().split('\n');
+  } catch {
+    return [];
+  }
+}
+
+describe('a new executor on the same store', () => {
+  it('goes on where the last one stopped: nothing that completed runs again', async () => {
+    const file = join(temporaryFolder(), 'volley.db');
+    const calls = new HeldCalls();
+    const first = await openRig([calls.tool()], undefined, file);
+    await first.ask('add_batch', { tasks: ['a', 'b', 'c'].map(held) });
+    await first.ask('start', { max_concurrent: 1 });
+    await calls.started('a');
+    const closed = first.executor.close();
+    calls.finish('a', 'the result');
+    await closed;
+    await first.store.close();
+
+    for (const key of ['b', 'c']) calls.finish(key);
+    const second = await openRig([calls.tool()], undefined, file);
+    expect((await second.ask('start', { wait: true })).data).toMatchObject({ succeeded: true });
+    expect(calls.begun).toEqual(['a', 'b', 'c']);
+    expect((await second.ask('results', { id: 'a' })).data).toMatchObject({ result: 'the result' });
+  });
+
+  it('runs again after kill -9 what may run twice, and reports the rest as crashed', {
+    timeout: 60_000,
+  }, async () => {
+    const folder = temporaryFolder();
+    const [file, notes] = [join(folder, 'volley.db'), join(folder, 'notes')];
+    const noted: string[] = [];
+    const rig = await openRig(
+      notingTools((line) => noted.push(line), false),
+      undefined,
+      file,
+    );
+    const task = (tool: string, key: string, more: object = {}) => ({
+      id: key,
+      function: tool,
+      params: { key },
+      ...more,
+    });
+    await rig.ask('add_batch', {
+      tasks: [
+        task('quick', 'done', { priority: 'high' }),
+        task('safe', 'again'),
+        task('unsafe', 'once'),
+        task('quick', 'later', { depends_on: ['again'] }),
+        task('quick', 'ruled-out', { depends_on: ['once'] }),
+        task('quick', 'last', { depends_on: ['done', 'again'] }),
+      ],
+    });
+    const child = spawn(process.execPath, ['--import', 'tsx', FIXTURE, folder, file, notes], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    await linesWith(notes, 'again');
+    await linesWith(notes, 'once');
+    // The journal is ahead of the tools, but of a tool that may run twice it may be behind.
+    await expect
+      .poll(() => rig.store.batch('default')?.counts, { timeout: 30_000 })
+      .toMatchObject({
+        completed: 1,
+        running: 2,
+      });
+    expect(await rig.executor.handle({ action: 'start' })).toMatchObject({
+      ok: false,
+      error: { code: 'BATCH_HELD', message: expect.stringContaining(`process ${child.pid}`) },
+    });
+    expect((await rig.ask('status')).data).toMatchObject({ state: 'elsewhere', holder: { pid: child.pid } });
+    const exited = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exited;
+
+    const ended = await rig.ask('start', { wait: true });
+    expect(ended.data).toMatchObject({ recovered: { reopened: 1, crashed: 1 } });
+    expect(ended.text).toContain('A process died while it ran this batch. 1 task that it ran run again.');
+    expect(rig.standing().map((line) => line.split(' ').slice(0, 3).join(' '))).toEqual([
+      'done completed',
+      'again completed',
+      'once failed crashed:',
+      'later completed',
+      'ruled-out skipped because',
+      'last completed',
+    ]);
+    expect([...read(notes)].sort()).toEqual(['again', 'done', 'once']);
+    expect(noted[0]).toBe('again');
+    expect([...noted].sort()).toEqual(['again', 'last', 'later']);
+  });
+});
+
+describe('two executors on one store', () => {
+  it('run different batches at once, and never the same one', async () => {
+    const file = join(temporaryFolder(), 'volley.db');
+    const calls = new HeldCalls();
+    const one = await openRig([calls.tool()], undefined, file);
+    const two = await openRig([calls.tool()], undefined, file);
+    await one.ask('add', { ...held('a'), batch: 'x' });
+    await two.ask('add', { ...held('b'), batch: 'y' });
+    await one.ask('start', { batch: 'x' });
+    await two.ask('start', { batch: 'y' });
+    await calls.started('a');
+    await calls.started('b');
+    for (const action of ['start', 'stop', 'clear'])
+      expect(await two.executor.handle({ action, batch: 'x' })).toMatchObject({
+        error: { code: 'BATCH_HELD' },
+      });
+    expect(await two.executor.handle({ action: 'cancel', batch: 'x', all: true })).toMatchObject({
+      error: { code: 'BATCH_HELD' },
+    });
+    const waited = two.ask('wait', { batch: 'x' });
+    calls.finish('a');
+    calls.finish('b');
+    expect((await waited).data).toMatchObject({ finished: true, counts: { completed: 1 } });
+  });
+
+  it('let what one adds join what the other runs', async () => {
+    const file = join(temporaryFolder(), 'volley.db');
+    const calls = new HeldCalls();
+    const one = await openRig([calls.tool()], undefined, file);
+    const two = await openRig([], undefined, file);
+    await one.ask('add', held('a'));
+    await one.ask('start');
+    await calls.started('a');
+    const added = await two.ask('add', { id: 'b', function: 'echo', depends_on: ['a'] });
+    expect(added.data).toMatchObject({ state: 'elsewhere' });
+    expect(added.text).toContain('takes them when it is through with what it has');
+    calls.finish('a');
+    await one.ask('wait');
+    expect(one.standing()).toEqual(['a completed', 'b completed']);
+  });
+
+  it('choose ids that do not meet', async () => {
+    const file = join(temporaryFolder(), 'volley.db');
+    const one = await openRig([], undefined, file);
+    const two = await openRig([], undefined, file);
+    const adds = [one, two, one, two, one, two].map(({ ask }) => ask('add', { function: 'echo' }));
+    const ids = (await Promise.all(adds)).map(({ data }) => data['id']);
+    expect(new Set(ids).size).toBe(6);
+  });
+});
+
+describe('a store that fails while a batch runs', () => {
+  it('stops the batch with a clear message, and nothing is lost that was answered', async () => {
+    const calls = new HeldCalls();
+    const { ask, executor, store, file } = await openRig([calls.tool()]);
+    await ask('add_batch', { tasks: ['a', 'b', 'c'].map(held) });
+    await ask('start', { max_concurrent: 1 });
+    await calls.started('a');
+    for (const end of ['', '-wal', '-shm']) rmSync(`${file}${end}`, { force: true });
+    const waited = executor.handle({ action: 'wait' });
+    calls.finish('a');
+    const answer = await waited;
+    expect(answer.text).toContain('The batch stopped before its end: The store');
+    expect(calls.begun).toEqual(['a']);
+    expect(executor.view()).toMatchObject({ state: expect.stringMatching(/idle|elsewhere/) });
+    await store.close().catch(() => {});
+  });
+});
