@@ -1,3 +1,9 @@
+export type { BatchAnswer, BatchAnswerError } from './batch/answer.ts';
+export { BatchExecutor, type BatchExecutorOptions } from './batch/batch-executor.ts';
+export type { TaskCounts } from './batch/counts.ts';
+export { BATCH_TOOL_DESCRIPTION } from './batch/description.ts';
+export type { BatchListener, CompletedTask, FailedTask, RunningTask } from './batch/run/monitor.ts';
+export type { BatchView } from './batch/view.ts';
 export type { ConfigChange } from './config/change.ts';
 export type {
   CallDefaults,
@@ -5,6 +11,7 @@ export type {
   LimitSettings,
   ProcessSettings,
   SecretSettings,
+  StoreSettings,
   ThreadSettings,
   ToolSettings,
   VolleyConfig,
@@ -54,6 +61,8 @@ export {
   openaiResponsesResults,
   openaiResponsesTools,
 } from './coordinator/formats/openai-responses.ts';
+export type { ListedTool, ObjectSchema } from './coordinator/formats/schemas.ts';
+export type { JsonValue } from './coordinator/formats/text.ts';
 export {
   type VercelMessage,
   type VercelToolCall,
@@ -110,7 +119,7 @@ export type { ProgressStream } from './engine/subscription.ts';
 export type { Report, TaskContext, ToolFunction } from './engine/task.ts';
 export { ToolFailure } from './engine/tool-failure.ts';
 export type { MissedUpdates, ProgressUpdate } from './engine/updates.ts';
-export { CONTAINS, type Containment, type Fault } from './runners/containment.ts';
+export { CONTAINS, type Containment, type Fault, type RunnerKind } from './runners/containment.ts';
 export type { Diagnosis, Layer, LayerName } from './runners/process/diagnose.ts';
 export { diagnose } from './runners/process/diagnose-system.ts';
 export type {
@@ -123,6 +132,17 @@ export type {
   ToolContext,
   ToolRun,
 } from './runners/runner.ts';
+export type {
+  BatchRecord,
+  LeaseHolder,
+  NewTask,
+  TaskEnd,
+  TaskOptions,
+  TaskRecord,
+  TaskStatus,
+} from './store/records.ts';
+export { openStore } from './store/sqlite-store.ts';
+export type { Lease, Recovery, ResultRange, Store, TaskQuery } from './store/store.ts';
 export type { ParallelAgentTool } from './tools/agent-tool.ts';
 export type { FileSettings, HttpSettings, ShellSettings } from './tools/builtin/environment.ts';
 export { defineTool } from './tools/define-tool.ts';

@@ -4,6 +4,8 @@ import * as volley from '../src/index.ts';
 describe('the public surface', () => {
   it('is this list of names and nothing else', () => {
     expect(Object.keys(volley).sort()).toEqual([
+      'BATCH_TOOL_DESCRIPTION',
+      'BatchExecutor',
       'CONTAINS',
       'DependencyGraph',
       'ERROR_CODES',
@@ -30,6 +32,7 @@ describe('the public surface', () => {
       'mcpResult',
       'mcpTools',
       'openCoordinator',
+      'openStore',
       'openaiChatCalls',
       'openaiChatResults',
       'openaiChatTools',

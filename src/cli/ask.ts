@@ -1,0 +1,47 @@
+import type { BatchAnswer } from '../batch/answer.ts';
+import type { Store } from '../store/store.ts';
+import type { CommonOptions } from './command.ts';
+import { EXIT, type ExitStatus, type Io } from './io.ts';
+import { createColours, wantsColours } from './output/colours.ts';
+import { withSession } from './session.ts';
+
+/** Sends a request to the batch executor and prints its answer. */
+export function ask(request: object, options: CommonOptions, io: Io): Promise<ExitStatus> {
+  return withSession(options, io, async ({ executor }) =>
+    printAnswer(await executor.handle(request), options, io),
+  );
+}
+
+/** The same of a batch; where none is named and there is only one, that is meant. */
+export function askOfBatch(
+  request: Readonly<Record<string, unknown>> & { readonly batch?: string | undefined },
+  options: CommonOptions,
+  io: Io,
+): Promise<ExitStatus> {
+  return withSession(options, io, async ({ executor, store }) => {
+    const batch = chosenBatch(store, request.batch);
+    return printAnswer(await executor.handle(given({ ...request, batch })), options, io);
+  });
+}
+
+/** The batch that is meant: the named one, `default`, or the only one there is. */
+export function chosenBatch(store: Pick<Store, 'batch' | 'batches'>, named: string | undefined): string {
+  if (named !== undefined || store.batch('default') !== undefined) return named ?? 'default';
+  const [only, ...others] = store.batches();
+  return only !== undefined && others.length === 0 ? only.name : 'default';
+}
+
+export function printAnswer(answer: BatchAnswer, { json = false }: CommonOptions, io: Io): ExitStatus {
+  if (json) io.stdout.write(`${JSON.stringify(answer)}\n`);
+  else if (answer.ok) io.stdout.write(`${answer.text}\n`);
+  else {
+    const { red } = createColours(wantsColours(io.stderr, io.env));
+    io.stderr.write(`${red('error')} ${answer.error?.message ?? answer.text}\n`);
+  }
+  return answer.ok ? EXIT.ok : EXIT.usage;
+}
+
+/** Only what was given: the executor fills in the rest. */
+export function given(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,55 @@
+import { ask, given } from '../ask.ts';
+import { type CommonOptions, defineCommand } from '../command.ts';
+import { BATCH_OPTION, jsonOption, listOption, numberOption } from '../options.ts';
+
+interface AddOptions extends CommonOptions {
+  readonly name?: string;
+  readonly function: string;
+  readonly params?: unknown;
+  readonly priority?: string;
+  readonly maxRetries?: number;
+  readonly id?: string;
+  readonly dependsOn?: readonly string[];
+  readonly timeout?: number;
+  readonly onDependencyFailure?: string;
+  readonly batch?: string;
+}
+
+export const addCommand = defineCommand<AddOptions>({
+  name: 'add',
+  summary: 'add a task to a batch',
+  examples: [
+    `volley add --function code_analyzer_tool --params '{"action":"analyze","file_path":"src/index.ts"}'`,
+    `volley add --id report --function write_file --params '{"path":"r.txt","content":"\${lines.total}"}' --depends-on lines`,
+  ],
+  declare: (program) =>
+    program
+      .requiredOption('--function <name>', 'the tool that does it (volley tools lists them)')
+      .option('--name <text>', 'a name for people')
+      .option('--params <json>', 'its arguments as JSON', jsonOption)
+      .option('--priority <priority>', 'critical, high, normal (or medium), low or background')
+      .option('--max-retries <number>', 'attempts after the first', numberOption)
+      .option('--id <id>', 'an id, unique in the batch')
+      .option('--depends-on <ids>', 'ids of tasks that must end first, with commas', listOption)
+      .option('--timeout <seconds>', 'for one attempt', numberOption)
+      .option('--on-dependency-failure <policy>', 'skip, run or on-failure')
+      .option(...BATCH_OPTION),
+  run: (_, options, io) =>
+    ask(
+      given({
+        action: 'add',
+        name: options.name,
+        function: options.function,
+        params: options.params,
+        priority: options.priority,
+        max_retries: options.maxRetries,
+        id: options.id,
+        depends_on: options.dependsOn,
+        timeout: options.timeout,
+        on_dependency_failure: options.onDependencyFailure,
+        batch: options.batch,
+      }),
+      options,
+      io,
+    ),
+});

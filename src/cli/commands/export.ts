@@ -1,0 +1,31 @@
+import { askOfBatch } from '../ask.ts';
+import { type CommonOptions, defineCommand } from '../command.ts';
+import { BATCH_OPTION, listOption } from '../options.ts';
+
+interface ExportOptions extends CommonOptions {
+  readonly batch?: string;
+  readonly format?: string;
+  readonly outputFile: string;
+  readonly filterStatus?: readonly string[];
+}
+
+export const exportCommand = defineCommand<ExportOptions>({
+  name: 'export',
+  summary: 'write the results of a batch to a file',
+  examples: [
+    'volley export --format csv --output-file results.csv',
+    'volley export --batch audit --format jsonl --output-file audit.jsonl',
+  ],
+  declare: (program) =>
+    program
+      .requiredOption('--output-file <path>', 'inside the roots')
+      .option('--format <format>', 'json, csv, jsonl or markdown')
+      .option('--filter-status <statuses>', 'only these, with commas', listOption)
+      .option(...BATCH_OPTION),
+  run: (_, { batch, format, outputFile, filterStatus, ...options }, io) =>
+    askOfBatch(
+      { action: 'export', batch, format, output_file: outputFile, filter_status: filterStatus },
+      options,
+      io,
+    ),
+});

@@ -1,0 +1,71 @@
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { VolleyError } from '../../core/errors.ts';
+import { type CommonOptions, defineCommand } from '../command.ts';
+import { EXIT } from '../io.ts';
+
+const CONFIG = `# Volley's configuration. Every key has a default; docs/configuration.md lists them all.
+
+[limits]
+# How many calls may run at once, whatever they need.
+max_concurrency = 64
+
+[defaults]
+# How long one attempt may take, and how often a failed one is tried again.
+timeout_ms = 300_000
+retry = { max_retries = 0 }
+
+[tools]
+# The folders in which file tools and processes may work.
+roots = ["."]
+# Your own tools: modules that export what defineTool() returns.
+# modules = ["./tools/*.mjs"]
+
+[tools.shell]
+# Commands reach beyond the roots: switch them on if you want them.
+enabled = false
+
+[tools.http_request]
+enabled = false
+`;
+
+const EXAMPLE = `{
+  "max_concurrent": 4,
+  "tasks": [
+    { "id": "list", "name": "List this folder", "function": "list_directory", "params": { "path": "." } },
+    { "id": "config", "name": "Read the configuration", "function": "read_file", "params": { "path": "volley.toml" } },
+    {
+      "id": "copy",
+      "name": "Write down its size",
+      "function": "write_file",
+      "params": { "path": "volley-example.txt", "content": "volley.toml has \${config.total_bytes} bytes\\n" }
+    }
+  ]
+}
+`;
+
+export const initCommand = defineCommand<CommonOptions>({
+  name: 'init',
+  summary: 'write a commented volley.toml and an example batch',
+  examples: ['volley init && volley run volley-example.json'],
+  declare: () => undefined,
+  run: async (_, { json }, { cwd, stdout }) => {
+    const files = [
+      ['volley.toml', CONFIG],
+      ['volley-example.json', EXAMPLE],
+    ] as const;
+    const taken = files.find(([name]) => existsSync(join(cwd, name)));
+    if (taken !== undefined) {
+      throw new VolleyError('INVALID_VALUE', `There is a ${taken[0]} here already: nothing was written.`);
+    }
+    for (const [name, text] of files) await writeFile(join(cwd, name), text, { flag: 'wx' });
+    const names = files.map(([name]) => name);
+    stdout.write(
+      json
+        ? `${JSON.stringify({ ok: true, written: names })}\n`
+        : `Wrote ${names.join(' and ')}. Try: volley run volley-example.json\n`,
+    );
+    return EXIT.ok;
+  },
+});

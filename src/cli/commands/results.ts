@@ -1,0 +1,50 @@
+import { askOfBatch } from '../ask.ts';
+import { type CommonOptions, defineCommand } from '../command.ts';
+import { BATCH_OPTION, listOption, numberOption } from '../options.ts';
+
+interface ResultsOptions extends CommonOptions {
+  readonly batch?: string;
+  readonly format?: string;
+  readonly filterStatus?: readonly string[];
+  readonly limit?: number;
+  readonly after?: number;
+  readonly id?: string;
+  readonly offset?: number;
+  readonly length?: number;
+}
+
+export const resultsCommand = defineCommand<ResultsOptions>({
+  name: 'results',
+  summary: 'the results of a batch, or one of them whole',
+  examples: [
+    'volley results --format summary',
+    'volley results --format detailed --filter-status failed',
+    'volley results --id analyze-3',
+  ],
+  declare: (program) =>
+    program
+      .option(...BATCH_OPTION)
+      .option('--format <format>', 'summary, detailed or json')
+      .option('--filter-status <statuses>', 'only these, with commas', listOption)
+      .option('--limit <number>', 'how many at once', numberOption)
+      .option('--after <number>', 'go on behind this one', numberOption)
+      .option('--id <id>', 'one result')
+      .option('--offset <bytes>', 'of that result, from here', numberOption)
+      .option('--length <bytes>', 'of that result, so much', numberOption),
+  run: (_, { batch, format, filterStatus, limit, after, id, offset, length, ...options }, io) =>
+    askOfBatch(
+      {
+        action: 'results',
+        batch,
+        format,
+        filter_status: filterStatus,
+        limit,
+        after,
+        id,
+        offset,
+        length,
+      },
+      options,
+      io,
+    ),
+});

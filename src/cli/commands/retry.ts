@@ -1,0 +1,17 @@
+import { askOfBatch } from '../ask.ts';
+import { type CommonOptions, defineCommand } from '../command.ts';
+import { BATCH_OPTION, listOption } from '../options.ts';
+
+interface RetryOptions extends CommonOptions {
+  readonly batch?: string;
+  readonly ids?: readonly string[];
+}
+
+export const retryCommand = defineCommand<RetryOptions>({
+  name: 'retry',
+  summary: 'open failed, cancelled and skipped tasks again',
+  examples: ['volley retry && volley start', 'volley retry --ids analyze-3'],
+  declare: (program) =>
+    program.option(...BATCH_OPTION).option('--ids <ids>', 'only these tasks, with commas', listOption),
+  run: (_, { batch, ids, ...options }, io) => askOfBatch({ action: 'retry', batch, ids }, options, io),
+});

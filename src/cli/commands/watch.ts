@@ -1,0 +1,43 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { chosenBatch } from '../ask.ts';
+import { type CommonOptions, defineCommand } from '../command.ts';
+import { createDisplay } from '../display/create-display.ts';
+import { EXIT } from '../io.ts';
+import { BATCH_OPTION } from '../options.ts';
+import { withSession } from '../session.ts';
+import { viewOf } from '../view-of.ts';
+
+interface WatchOptions extends CommonOptions {
+  readonly batch?: string;
+}
+
+/** Another process runs the batch: how it stands is read from the store. */
+const LOOK_MS = 250;
+
+export const watchCommand = defineCommand<WatchOptions>({
+  name: 'watch',
+  summary: 'watch a batch that another process runs, until it ends',
+  examples: ['volley watch', 'volley watch --batch audit'],
+  declare: (program) => program.option(...BATCH_OPTION),
+  run: (_, { batch: named, json = false, ...options }, io) =>
+    withSession(options, io, async ({ executor, store }) => {
+      const batch = chosenBatch(store, named);
+      const { stderr, env } = io;
+      let view = viewOf(executor, batch);
+      const display = json ? undefined : createDisplay({ stream: stderr, env, view: () => view });
+      try {
+        while (view.state !== 'idle') {
+          if (json) io.stdout.write(`${JSON.stringify(view)}\n`);
+          display?.changed();
+          await sleep(LOOK_MS);
+          view = viewOf(executor, batch);
+        }
+      } finally {
+        display?.close();
+      }
+      const answer = await executor.handle({ action: 'status', batch });
+      io.stdout.write(json ? `${JSON.stringify(view)}\n` : `${answer.text}\n`);
+      const { failed, cancelled, skipped } = view.counts;
+      return failed + cancelled + skipped > 0 ? EXIT.failed : EXIT.ok;
+    }),
+});

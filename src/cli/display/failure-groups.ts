@@ -1,0 +1,46 @@
+import { plainText } from '../output/plain-text.ts';
+import { causeText } from './event-lines.ts';
+import type { FailedTask } from './view.ts';
+
+/** Failures that have the same cause, as far as their words tell. */
+export interface FailureGroup {
+  /** What the first of them said. */
+  readonly cause: string;
+  readonly count: number;
+  /** Names of the first tasks. */
+  readonly examples: readonly string[];
+}
+
+const MOST_EXAMPLES = 3;
+/** More different causes than this are counted together: then the words differ in what does not matter. */
+const MOST_GROUPS = 1000;
+const LONGEST_CAUSE = 400;
+const OTHER_CAUSES = 'other causes';
+
+/**
+ * Groups failures by cause, the largest first. Messages that differ only in a number, a quoted text, a path or the
+ * task's own name are the same cause.
+ */
+export function groupFailures(failures: Iterable<FailedTask>): FailureGroup[] {
+  const groups = new Map<string, { cause: string; count: number; examples: string[] }>();
+  for (const task of failures) {
+    const cause = causeText(task, LONGEST_CAUSE);
+    const wanted = `${task.reason} ${shapeOf(cause, plainText(task.name))}`;
+    const key = groups.has(wanted) || groups.size < MOST_GROUPS ? wanted : OTHER_CAUSES;
+    const known = groups.get(key);
+    const group = known ?? { cause: key === OTHER_CAUSES ? OTHER_CAUSES : cause, count: 0, examples: [] };
+    if (known === undefined) groups.set(key, group);
+    group.count++;
+    if (group.examples.length < MOST_EXAMPLES) group.examples.push(plainText(task.name));
+  }
+  return [...groups.values()].sort((a, b) => b.count - a.count);
+}
+
+/** The message without what differs from task to task. */
+function shapeOf(cause: string, name: string): string {
+  const withoutName = name === '' ? cause : cause.replaceAll(name, '<name>');
+  return withoutName
+    .replace(/"[^"]*"|'[^']*'|`[^`]*`/g, '<text>')
+    .replace(/(?:[\w.@~-]*[/\\])+[\w.@~-]*/g, '<path>')
+    .replace(/\d+(?:\.\d+)?/g, '<number>');
+}

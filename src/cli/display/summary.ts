@@ -1,0 +1,155 @@
+import { spanText } from '../../core/words.ts';
+import type { Colours } from '../output/colours.ts';
+import { factorText, numberText } from '../output/numbers.ts';
+import { plainText } from '../output/plain-text.ts';
+import { shellQuote } from '../output/shell-quote.ts';
+import { cutToWidth, padStartToWidth, textWidth } from '../output/width.ts';
+import type { FailureGroup } from './failure-groups.ts';
+import { type CompletedTask, type TaskCounts, totalsOf } from './view.ts';
+
+/** What became of a run of a batch. */
+export interface SummaryView {
+  readonly name: string;
+  readonly counts: TaskCounts;
+  /** From the start of the run to its end. */
+  readonly elapsedMs: number;
+  /** The durations of all tasks of the run, one after the other. */
+  readonly workMs: number;
+  /** The longest first; the first few are shown. */
+  readonly slowest: readonly CompletedTask[];
+  /** The largest first. */
+  readonly failures: readonly FailureGroup[];
+}
+
+export interface SummaryOptions {
+  readonly colours: Colours;
+  readonly columns: number;
+}
+
+const MOST_SLOWEST = 5;
+const MOST_GROUPS = 8;
+/** Below this the order of the slowest says nothing. */
+const WORTH_NAMING_MS = 10;
+/** Below this a comparison with working one after the other is noise. */
+const WORTH_COMPARING = 1.2;
+const DEFAULT_BATCH = 'default';
+
+/** The end of a run for people: counts, time, what was slow, what failed and why, and what to do next. */
+export function summaryText(view: SummaryView, options: SummaryOptions): string {
+  const blocks = [
+    headLines(view, options),
+    slowestLines(view, options),
+    failureLines(view, options),
+    nextLines(view, options),
+  ];
+  return `${blocks
+    .filter((lines) => lines.length > 0)
+    .map((lines) => lines.join('\n'))
+    .join('\n\n')}\n`;
+}
+
+function headLines(
+  { name, counts, elapsedMs, workMs }: SummaryView,
+  { colours, columns }: SummaryOptions,
+): string[] {
+  const { total, ended } = totalsOf(counts);
+  const isGood = counts.completed === total;
+  const isUnfinished = ended < total && counts.failed === 0;
+  const mark = isGood ? colours.green('✓') : isUnfinished ? colours.yellow('◦') : colours.red('✗');
+  const parts = [isGood ? colours.green(wholeText(total)) : doneText(counts.completed, total)];
+  if (counts.failed > 0) parts.push(colours.red(`${numberText(counts.failed)} failed`));
+  for (const status of ['skipped', 'cancelled'] as const) {
+    if (counts[status] > 0) parts.push(colours.yellow(`${numberText(counts[status])} ${status}`));
+  }
+  const left = counts.open + counts.running;
+  if (left > 0) parts.push(colours.yellow(`${numberText(left)} not finished`));
+  const title = cutToWidth(plainText(name), Math.max(8, Math.floor(columns / 2)));
+  const lines = [`${mark} ${colours.bold(title)}: ${parts.join(', ')}, in ${spanText(elapsedMs)}`];
+  const factor = elapsedMs > 0 ? workMs / elapsedMs : 0;
+  if (factor >= WORTH_COMPARING) {
+    const times = `${factorText(factor)} times as fast`;
+    lines.push(
+      `  ${colours.dim(`${spanText(workMs)} of work: `)}${times}${colours.dim(' as one after the other')}`,
+    );
+  }
+  return lines;
+}
+
+function slowestLines({ slowest }: SummaryView, { colours, columns }: SummaryOptions): string[] {
+  const shown = slowest.slice(0, MOST_SLOWEST).filter(({ durationMs }) => durationMs >= WORTH_NAMING_MS);
+  if (shown.length < 2) return [];
+  const times = shown.map(({ durationMs }) => spanText(durationMs));
+  const widest = Math.max(...times.map(textWidth));
+  const rows = shown.map((task, index) => {
+    const time = padStartToWidth(times[index]!, widest);
+    const name = cutToWidth(plainText(task.name), Math.max(8, columns - widest - 5));
+    const room = columns - widest - textWidth(name) - 9;
+    const functionName = room > 10 ? `  ${cutToWidth(plainText(task.function), room)}` : '';
+    return `  ${time}  ${name}${colours.dim(functionName)}`;
+  });
+  return [colours.bold('Slowest'), ...rows];
+}
+
+function failureLines({ failures, counts }: SummaryView, { colours, columns }: SummaryOptions): string[] {
+  if (failures.length === 0) return [];
+  const lines = [colours.bold('Failed')];
+  const shown = failures.slice(0, MOST_GROUPS);
+  const counted = shown.map(({ count }) => `${numberText(count)} ×`);
+  const widest = Math.max(...counted.map(textWidth));
+  const indent = ' '.repeat(widest + 3);
+  for (const [index, { cause, count, examples }] of shown.entries()) {
+    const lead = padStartToWidth(counted[index]!, widest);
+    lines.push(
+      `  ${colours.red(lead)} ${cutToWidth(plainText(cause), Math.max(20, columns * 2 - widest - 4))}`,
+    );
+    const more = count - examples.length;
+    const names = examples.map((name) => cutToWidth(plainText(name), 60)).join(', ');
+    lines.push(colours.dim(`${indent}${names}${more > 0 ? ` and ${numberText(more)} more` : ''}`));
+  }
+  const others = counts.failed - shown.reduce((sum, { count }) => sum + count, 0);
+  if (others > 0) lines.push(colours.dim(`  … and ${numberText(others)} of other causes`));
+  return lines;
+}
+
+/** The commands that go on from here. */
+function nextLines({ name, counts }: SummaryView, { colours, columns }: SummaryOptions): string[] {
+  const batch = name === DEFAULT_BATCH ? '' : ` --batch ${shellQuote(plainText(name))}`;
+  const commands: (readonly [command: string, does: string])[] = [];
+  const left = counts.open + counts.running;
+  if (left > 0) commands.push([`volley start${batch}`, `goes on with the ${numberText(left)} that are left`]);
+  const again = counts.failed + counts.skipped + counts.cancelled;
+  if (again > 0) commands.push([`volley retry${batch}`, `runs ${againText(counts)} again`]);
+  if (counts.failed > 0) {
+    commands.push([`volley results${batch} --filter-status failed --format detailed`, 'shows each failure']);
+  } else if (counts.completed > 0) {
+    commands.push([`volley results${batch}`, 'shows what came out']);
+  }
+  if (commands.length === 0) return [];
+  const widest = Math.max(...commands.map(([command]) => textWidth(command)));
+  const isBeside = commands.every(([, does]) => widest + textWidth(does) + 4 <= columns);
+  const lines = commands.map(([command, does]) => {
+    const between = isBeside ? ' '.repeat(widest - textWidth(command) + 2) : '\n      ';
+    return `  ${command}${between}${colours.dim(does)}`;
+  });
+  return [colours.bold('Next'), ...lines];
+}
+
+function againText({ failed, skipped, cancelled }: TaskCounts): string {
+  const parts = [
+    [failed, 'failed'],
+    [skipped, 'skipped'],
+    [cancelled, 'cancelled'],
+  ] as const;
+  const named = parts.filter(([count]) => count > 0).map(([count, word]) => `${numberText(count)} ${word}`);
+  return named.length < 2
+    ? `the ${named.join('')}`
+    : `the ${named.slice(0, -1).join(', ')} and ${named.at(-1)}`;
+}
+
+function wholeText(total: number): string {
+  return total === 1 ? 'the task completed' : `all ${numberText(total)} completed`;
+}
+
+function doneText(completed: number, total: number): string {
+  return `${numberText(completed)} of ${numberText(total)} completed`;
+}

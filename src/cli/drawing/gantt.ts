@@ -1,0 +1,172 @@
+import { countText, spanText } from '../../core/words.ts';
+import { factorText, numberText } from '../output/numbers.ts';
+import type { FinishedTask } from './finished-task.ts';
+import { type Bar, barsOf } from './gantt-bars.ts';
+import { legend } from './legend.ts';
+import { drawnWidth, fitName, px, svgDocument, svgText, xml } from './svg.ts';
+import { ticksFor } from './time-axis.ts';
+import { type Timeline, timelineOf } from './timeline.ts';
+
+const WIDTH = 1200;
+const MARGIN = 24;
+const PLOT_TOP = 92;
+const MOST_BARS = 4000;
+const MOST_LANES = 400;
+const MOST_TICKS = 12;
+const FONT = 11;
+const NARROWEST_BAR = 1.5;
+
+/** How high the lanes are, by how many there are. */
+const LANE_SIZES = [
+  { upTo: 40, lane: 24, bar: 20, hasLabels: true },
+  { upTo: 100, lane: 12, bar: 10, hasLabels: false },
+  { upTo: MOST_LANES, lane: 5, bar: 4, hasLabels: false },
+] as const;
+type LaneSize = (typeof LANE_SIZES)[number];
+
+/** What ran when: a bar for each task on the time line, one below the other what ran at once. */
+export function ganttSvg(batchName: string, tasks: readonly FinishedTask[]): string {
+  const timeline = timelineOf(tasks);
+  const laneCount = Math.min(timeline.laneCount, MOST_LANES);
+  const size = LANE_SIZES.find(({ upTo }) => laneCount <= upTo) ?? LANE_SIZES[2];
+  const lengthMs = Math.max(1, timeline.lengthMs);
+  const scale = (WIDTH - 2 * MARGIN) / lengthMs;
+  const toX = (ms: number) => MARGIN + ms * scale;
+  const plotHeight = Math.max(1, laneCount) * size.lane + 8;
+  const bars = barsOf(
+    timeline.spans.filter(({ lane }) => lane < laneCount),
+    MOST_BARS,
+    1 / scale,
+  );
+  const notes = notesOf(timeline, bars, laneCount, tasks);
+  const content = [
+    svgText(MARGIN, 32, fitName(batchName || 'batch', WIDTH - 2 * MARGIN, 16), 'class="title"'),
+    svgText(MARGIN, 52, headText(tasks, timeline), 'class="small"'),
+    ...axis(lengthMs, toX, plotHeight),
+    ...bands(laneCount, size),
+    ...drawBars(bars, toX, size),
+    ...legend(tasks, MARGIN, PLOT_TOP + plotHeight + 24),
+    ...notes.map((note, index) =>
+      svgText(MARGIN, PLOT_TOP + plotHeight + 46 + index * 18, note, 'class="small"'),
+    ),
+  ];
+  const height = PLOT_TOP + plotHeight + 40 + notes.length * 18;
+  return svgDocument(WIDTH, height, `${batchName}: what ran when`, content);
+}
+
+function headText(tasks: readonly FinishedTask[], { spans, laneCount, lengthMs }: Timeline): string {
+  if (spans.length === 0) return `None of ${countText(tasks.length, 'task')} was started.`;
+  const workMs = spans.reduce((sum, { startMs, endMs }) => sum + endMs - startMs, 0);
+  const head = `${numberText(spans.length)} ${spans.length === 1 ? 'task' : 'tasks'} in ${spanText(lengthMs)}`;
+  const factor = lengthMs > 0 ? workMs / lengthMs : 1;
+  if (factor < 1.05) return head;
+  return `${head}: ${spanText(workMs)} of work, ${factorText(factor)} times as fast as one after the other; at most ${laneCount} at once`;
+}
+
+function axis(lengthMs: number, toX: (ms: number) => number, plotHeight: number): string[] {
+  return ticksFor(lengthMs, MOST_TICKS).flatMap(({ ms, text }) => {
+    const x = px(toX(ms));
+    const width = drawnWidth(text, 12);
+    // The last one may not leave the picture.
+    const isLast = toX(ms) + width / 2 > WIDTH - 4;
+    const anchor = ms === 0 ? 'start' : isLast ? 'end' : 'middle';
+    return [
+      `<line class="line" x1="${x}" x2="${x}" y1="${PLOT_TOP - 6}" y2="${px(PLOT_TOP + plotHeight)}"/>`,
+      svgText(toX(ms), PLOT_TOP - 12, text, `class="small" text-anchor="${anchor}"`),
+    ];
+  });
+}
+
+/** Every other lane has a ground of its own, so that the eye finds its way. */
+function bands(laneCount: number, { lane: height, hasLabels }: LaneSize): string[] {
+  if (!hasLabels) return [];
+  const even = Array.from({ length: Math.ceil(laneCount / 2) }, (_, index) => index * 2);
+  const width = WIDTH - 2 * MARGIN;
+  return even.map(
+    (lane) =>
+      `<rect class="band" opacity="0.6" x="${MARGIN}" y="${PLOT_TOP + lane * height}" width="${width}" height="${height}"/>`,
+  );
+}
+
+function drawBars(bars: readonly Bar[], toX: (ms: number) => number, size: LaneSize): string[] {
+  const nextInLane = new Map<number, number>();
+  const parts: string[] = [];
+  // From the right, so that each knows how much room there is behind it.
+  for (const bar of [...bars].sort((a, b) => b.startMs - a.startMs)) {
+    const x = toX(bar.startMs);
+    const right = Math.max(x + NARROWEST_BAR, toX(bar.endMs));
+    const limit = nextInLane.get(bar.lane) ?? WIDTH - MARGIN;
+    nextInLane.set(bar.lane, x);
+    const y = PLOT_TOP + bar.lane * size.lane + (size.lane - size.bar) / 2;
+    // A hair of room between neighbours, where there is any to spare.
+    const gap = right - x > 4 ? 1 : 0;
+    const radius = size.hasLabels && right - x > 6 ? ' rx="3"' : '';
+    parts.push(
+      `<rect class="${bar.status}" x="${px(x)}" y="${px(y)}" width="${px(right - x - gap)}" height="${size.bar}"${radius}><title>${xml(barText(bar))}</title></rect>`,
+    );
+    if (bar.failed > 0 && bar.status !== 'failed') {
+      const share = Math.max(NARROWEST_BAR, ((right - x - gap) * bar.failed) / bar.spans.length);
+      const height = size.bar / 4;
+      parts.push(
+        `<rect class="failed" x="${px(x)}" y="${px(y + size.bar - height)}" width="${px(share)}" height="${px(height)}"/>`,
+      );
+    }
+    if (size.hasLabels) parts.push(...label(bar, x, right, limit, y + size.bar / 2 + 4));
+  }
+  return parts;
+}
+
+/** Inside the bar, or behind it where there is more room. */
+function label(bar: Bar, x: number, right: number, limit: number, y: number): string[] {
+  const [inside, behind] = [right - x - 12, limit - right - 10];
+  const name = labelText(bar, inside);
+  const full = drawnWidth(name, FONT);
+  if (full <= inside || inside >= behind) {
+    const text = fitName(name, inside, FONT);
+    return text === ''
+      ? []
+      : [svgText(x + 6, y, text, `class="inside" font-size="${FONT}" pointer-events="none"`)];
+  }
+  const text = fitName(name, behind, FONT, 8);
+  return text === '' ? [] : [svgText(right + 4, y, text, `font-size="${FONT}" pointer-events="none"`)];
+}
+
+function labelText({ spans, status }: Bar, room: number): string {
+  const count = numberText(spans.length);
+  if (spans.length > 1) return drawnWidth(`${count} tasks`, FONT) <= room ? `${count} tasks` : count;
+  const { name, id } = spans[0]!.task;
+  return `${status === 'failed' ? '✗ ' : ''}${name || id}`;
+}
+
+function barText({ spans, startMs, endMs, failed }: Bar): string {
+  const when = `${spanText(endMs - startMs)}, from ${spanText(startMs)} to ${spanText(endMs)}`;
+  if (spans.length > 1) {
+    return `${numberText(spans.length)} tasks${failed > 0 ? `, ${numberText(failed)} of them failed` : ''}: ${when}`;
+  }
+  const { name, function: functionName, status, attempts } = spans[0]!.task;
+  return `${name} (${functionName}): ${status}${attempts > 1 ? ` after ${countText(attempts, 'attempt')}` : ''}, ${when}`;
+}
+
+function notesOf(
+  { spans, laneCount }: Timeline,
+  bars: readonly Bar[],
+  shownLanes: number,
+  tasks: readonly FinishedTask[],
+): string[] {
+  const notes: string[] = [];
+  const never = tasks.length - spans.length;
+  if (never > 0 && spans.length > 0) {
+    notes.push(
+      `${countText(never, 'task')} ${never === 1 ? 'was' : 'were'} never started and cannot be seen here.`,
+    );
+  }
+  if (bars.some((bar) => bar.spans.length > 1)) {
+    notes.push(
+      'Short tasks that followed each other are drawn as one bar; a red line below it is the share that failed.',
+    );
+  }
+  if (laneCount > shownLanes) {
+    notes.push(`Only the first ${numberText(shownLanes)} of ${numberText(laneCount)} lanes are drawn.`);
+  }
+  return notes;
+}

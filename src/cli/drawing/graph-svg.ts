@@ -1,0 +1,175 @@
+import { countText, listText, spanText } from '../../core/words.ts';
+import { numberText } from '../output/numbers.ts';
+import type { FinishedTask } from './finished-task.ts';
+import { type EdgePlace, type GraphLayout, layOut, type NodePlace } from './graph-layout.ts';
+import { type GraphNode, type TaskGraph, taskGraph } from './graph-nodes.ts';
+import { legend } from './legend.ts';
+import { fitName, px, svgDocument, svgText, xml } from './svg.ts';
+
+const MARGIN = 24;
+const TOP = 76;
+const NARROWEST = 480;
+/** A row of those that are joined with nothing is as wide as this, where the graph is not wider. */
+const GRID_WIDTH = 1100;
+const MOST_READABLE = 300;
+const MOST_EDGES = 5000;
+const MOST_NAMES = 20;
+
+/** Cards with a name, or dots where there are too many to read them. */
+const CARD = { width: 196, height: 38, rowGap: 12, columnGap: 64, pass: 14, hasText: true };
+const DOT = { width: 10, height: 10, rowGap: 3, columnGap: 70, pass: 3, hasText: false };
+type Shape = typeof CARD;
+
+/** What waited for what, from left to right, in the colours of what became of it. */
+export function graphSvg(batchName: string, tasks: readonly FinishedTask[]): string {
+  const graph = taskGraph(tasks);
+  const shape = graph.nodes.length <= MOST_READABLE ? CARD : DOT;
+  const all = graph.nodes.map((_, node) => node);
+  const isLinked = (node: number) => graph.before[node]!.length + graph.after[node]!.length > 0;
+  const linked = all.filter(isLinked);
+  const alone = all.filter((node) => !isLinked(node));
+  const layout = layOut(graph, linked, { node: shape.height + shape.rowGap, pass: shape.pass });
+  const graphWidth = layout.columnCount * (shape.width + shape.columnGap) - shape.columnGap;
+  const shownEdges = layout.edges.slice(0, MOST_EDGES);
+  const grid = placeAlone(
+    alone,
+    Math.max(GRID_WIDTH, graphWidth),
+    shape,
+    linked.length === 0 ? 0 : layout.height + 44,
+  );
+  const contentWidth = Math.max(graphWidth, grid.width, NARROWEST);
+  const contentHeight = Math.max(linked.length === 0 ? 0 : layout.height, grid.bottom);
+  const notes = notesOf(graph, shape, layout.edges.length - shownEdges.length);
+  const byNode = new Map(layout.nodes.map((place) => [place.node, place]));
+  const bottom = TOP + contentHeight;
+  const content = [
+    tips(),
+    svgText(MARGIN, 32, fitName(batchName || 'batch', contentWidth, 16), 'class="title"'),
+    svgText(MARGIN, 52, headText(tasks, layout), 'class="small"'),
+    ...shownEdges.map((edge) => drawEdge(edge, byNode, graph, shape)),
+    ...layout.nodes.map((place) =>
+      drawNode(graph.nodes[place.node]!, xOf(place.column, shape), TOP + place.y, shape),
+    ),
+    ...(alone.length > 0 && linked.length > 0
+      ? [svgText(MARGIN, TOP + layout.height + 30, 'Without dependencies', 'class="small"')]
+      : []),
+    ...grid.places.map(({ node, x, y }) => drawNode(graph.nodes[node]!, x, TOP + y, shape)),
+    ...legend(tasks, MARGIN, bottom + 24),
+    ...notes.map((note, index) => svgText(MARGIN, bottom + 46 + index * 18, note, 'class="small"')),
+  ];
+  const height = bottom + 40 + notes.length * 18;
+  return svgDocument(contentWidth + 2 * MARGIN, height, `${batchName}: what waited for what`, content);
+}
+
+function headText(tasks: readonly FinishedTask[], { columnCount, edges }: GraphLayout): string {
+  const count = `${numberText(tasks.length)} ${tasks.length === 1 ? 'task' : 'tasks'}`;
+  return edges.length === 0
+    ? `${count}, none waits for another`
+    : `${count} in ${countText(columnCount, 'step')}`;
+}
+
+/** Rows of what is joined with nothing. */
+function placeAlone(nodes: readonly number[], width: number, shape: Shape, top: number) {
+  const columns = Math.max(1, Math.floor((width + shape.rowGap) / (shape.width + shape.rowGap)));
+  const places = nodes.map((node, index) => ({
+    node,
+    x: MARGIN + (index % columns) * (shape.width + shape.rowGap),
+    y: top + (Math.floor(index / columns) + 0.5) * (shape.height + shape.rowGap),
+  }));
+  const rows = Math.ceil(nodes.length / columns);
+  return {
+    places,
+    width: Math.min(nodes.length, columns) * (shape.width + shape.rowGap) - shape.rowGap,
+    bottom: nodes.length === 0 ? 0 : top + rows * (shape.height + shape.rowGap),
+  };
+}
+
+function xOf(column: number, { width, columnGap }: Shape): number {
+  return MARGIN + column * (width + columnGap);
+}
+
+function drawNode({ tasks }: GraphNode, x: number, middle: number, shape: Shape): string {
+  const [task] = tasks as [FinishedTask];
+  const { width, height } = shape;
+  const y = middle - height / 2;
+  const title = `<title>${xml(nodeText(tasks))}</title>`;
+  if (!shape.hasText) {
+    return `<rect class="${task.status}" x="${px(x)}" y="${px(y)}" width="${width}" height="${height}" rx="3">${title}</rect>`;
+  }
+  const isMany = tasks.length > 1;
+  const name = isMany ? `${numberText(tasks.length)} tasks` : task.name || task.id;
+  const room = width - 22;
+  const box = `width="${width}" height="${height}" rx="5"`;
+  return [
+    `<g>${title}`,
+    // Many look like a pile.
+    isMany ? `<rect class="card" x="${px(x + 4)}" y="${px(y + 4)}" ${box}/>` : '',
+    `<rect class="card" x="${px(x)}" y="${px(y)}" ${box}/>`,
+    `<rect class="${task.status}" x="${px(x)}" y="${px(y)}" width="6" height="${height}" rx="3"/>`,
+    svgText(x + 14, middle - 3, fitName(name, room, 12), 'font-size="12"'),
+    svgText(
+      x + 14,
+      middle + 12,
+      fitName(`${task.status === 'completed' ? '' : `${task.status}: `}${task.function}`, room, 10),
+      'class="small" style="font-size:10px"',
+    ),
+    '</g>',
+  ].join('');
+}
+
+function nodeText(tasks: readonly FinishedTask[]): string {
+  const [first] = tasks as [FinishedTask];
+  if (tasks.length > 1) {
+    const names = tasks.slice(0, MOST_NAMES).map(({ name, id }) => name || id);
+    return `${first.status}, ${first.function}: ${listText(names, tasks.length)}`;
+  }
+  const { id, name, function: functionName, status, startMs, endMs, attempts } = first;
+  const took =
+    startMs === undefined || endMs === undefined ? '' : ` in ${spanText(Math.max(0, endMs - startMs))}`;
+  const tried = attempts > 1 ? `, ${attempts} attempts` : '';
+  return `${name || id} (${functionName}, id ${id}): ${status}${took}${tried}`;
+}
+
+/** A curve that leaves and enters level, and goes straight where it passes a column. */
+function drawEdge(
+  { from, to, passes }: EdgePlace,
+  byNode: ReadonlyMap<number, NodePlace>,
+  graph: TaskGraph,
+  shape: Shape,
+): string {
+  const [start, end] = [byNode.get(from)!, byNode.get(to)!];
+  let x = xOf(start.column, shape) + shape.width;
+  let y = TOP + start.y;
+  let path = `M${px(x)} ${px(y)}`;
+  const curveTo = (nextX: number, nextY: number) => {
+    const half = px((x + nextX) / 2);
+    path += `C${half} ${px(y)} ${half} ${px(nextY)} ${px(nextX)} ${px(nextY)}`;
+    [x, y] = [nextX, nextY];
+  };
+  for (const pass of passes) {
+    curveTo(xOf(pass.column, shape), TOP + pass.y);
+    x += shape.width;
+    path += `H${px(x)}`;
+  }
+  // The tip of the arrow takes the last bit.
+  curveTo(xOf(end.column, shape) - 5, TOP + end.y);
+  const isBad = graph.nodes[from]!.tasks[0]!.status !== 'completed';
+  return `<path class="edge${isBad ? ' bad' : ''}" d="${path}" marker-end="url(#${isBad ? 'badtip' : 'tip'})"/>`;
+}
+
+function tips(): string {
+  const tip = (id: string) =>
+    `<marker id="${id}" viewBox="0 0 6 6" refX="1" refY="3" markerWidth="6" markerHeight="6" markerUnits="userSpaceOnUse" orient="auto"><path class="${id}" d="M0 0L6 3L0 6z"/></marker>`;
+  return `<defs>${tip('tip')}${tip('badtip')}</defs>`;
+}
+
+function notesOf({ nodes, leftOut }: TaskGraph, shape: Shape, edgesLeftOut: number): string[] {
+  const notes: string[] = [];
+  if (nodes.some(({ tasks }) => tasks.length > 1)) {
+    notes.push('Tasks with the same function, status and neighbours are drawn as one.');
+  }
+  if (!shape.hasText) notes.push('There are too many to write their names: point at a square to read it.');
+  if (leftOut > 0) notes.push(`${numberText(leftOut)} tasks are left out.`);
+  if (edgesLeftOut > 0) notes.push(`${numberText(edgesLeftOut)} lines are left out.`);
+  return notes;
+}

@@ -1,0 +1,83 @@
+import { plainText } from '../output/plain-text.ts';
+import { cutMiddleToWidth, cutStartToWidth, textWidth } from '../output/width.ts';
+
+/** A text for the content or an attribute of an element: one line, and nothing that XML does not allow. */
+export function xml(text: string): string {
+  return plainText(text)
+    .replace(/[\ufffe\uffff]/g, '\ufffd')
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
+}
+
+/** The share of the height of a letter that is its width, on average: a little more, since no text is measured. */
+const WIDTH_OF_LETTER = 0.58;
+/** With fewer there is no room for a beginning. */
+const LETTERS_FOR_BOTH_ENDS = 16;
+
+/** How wide a text is drawn, about. */
+export function drawnWidth(text: string, fontSize: number): number {
+  return textWidth(text) * fontSize * WIDTH_OF_LETTER;
+}
+
+/**
+ * A name as far as there is room for it. Where there is little, its end: the names of a batch often begin alike.
+ * Nothing where so little would be left that it says nothing.
+ */
+export function fitName(name: string, room: number, fontSize: number, shortest = 6): string {
+  const letters = Math.floor(room / (fontSize * WIDTH_OF_LETTER));
+  const plain = plainText(name);
+  if (textWidth(plain) <= letters) return plain;
+  if (letters < shortest) return '';
+  const last = plain.slice(Math.max(plain.lastIndexOf('/'), plain.lastIndexOf(' ')) + 1);
+  const width = textWidth(last);
+  if (width < letters && width >= letters / 2) return `…${last}`;
+  return letters < LETTERS_FOR_BOTH_ENDS ? cutStartToWidth(plain, letters) : cutMiddleToWidth(plain, letters);
+}
+
+/** A coordinate with no more digits than can be seen. */
+export function px(value: number): string {
+  return String(Math.round(value * 10) / 10);
+}
+
+/** The colours of all drawings, for light and dark; plain rules, since not every program knows variables. */
+const STYLE = `
+  text{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;fill:#1f2933}
+  .page{fill:#ffffff} .title{font-size:16px;font-weight:600} .small{font-size:12px;fill:#616e7c}
+  .line{stroke:#e4e7eb;stroke-width:1} .band{fill:#f5f7fa} .inside{fill:#ffffff}
+  .completed{fill:#2a8f7f} .failed{fill:#d1383d} .cancelled{fill:#c77d0a} .skipped{fill:#9aa5b1}
+  .running{fill:#3b76c4} .open{fill:#cbd2d9}
+  .card{fill:#ffffff;stroke:#9aa5b1;stroke-width:1} .edge{fill:none;stroke:#9aa5b1;stroke-width:1.2}
+  .bad{stroke:#d1383d;stroke-dasharray:4 3} .tip{fill:#9aa5b1} .badtip{fill:#d1383d}
+  @media (prefers-color-scheme:dark){
+    text{fill:#e4e7eb} .page{fill:#14181d} .small{fill:#9aa5b1}
+    .line{stroke:#2b333c} .band{fill:#1a1f26} .inside{fill:#ffffff}
+    .completed{fill:#23776a} .failed{fill:#c8383d} .cancelled{fill:#a86a0b} .skipped{fill:#616e7c}
+    .running{fill:#3568ab} .open{fill:#3e4c59}
+    .card{fill:#1f262e;stroke:#616e7c} .edge{stroke:#7b8794} .bad{stroke:#e66a6e} .tip{fill:#7b8794} .badtip{fill:#e66a6e}
+  }`;
+
+/** A whole picture. */
+export function svgDocument(
+  width: number,
+  height: number,
+  title: string,
+  content: readonly string[],
+): string {
+  const [w, h] = [px(width), px(height)];
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${w}" height="${h}" viewBox="0 0 ${w} ${h}" role="img">`,
+    `<title>${xml(title)}</title>`,
+    `<style>${STYLE}</style>`,
+    `<rect class="page" width="${w}" height="${h}"/>`,
+    ...content,
+    '</svg>',
+    '',
+  ].join('\n');
+}
+
+/** A text at a place; `y` is its base line. */
+export function svgText(x: number, y: number, text: string, attributes = ''): string {
+  return `<text x="${px(x)}" y="${px(y)}"${attributes === '' ? '' : ` ${attributes}`}>${xml(text)}</text>`;
+}

@@ -1,0 +1,76 @@
+import type { FinishedTask } from './finished-task.ts';
+
+/** A task on the time line; times count from the first start. */
+export interface Span {
+  readonly task: FinishedTask;
+  readonly startMs: number;
+  readonly endMs: number;
+  /** From 0: tasks of one lane never overlap. */
+  readonly lane: number;
+}
+
+export interface Timeline {
+  /** In the order of their starts. */
+  readonly spans: readonly Span[];
+  readonly laneCount: number;
+  /** From the first start to the last end. */
+  readonly lengthMs: number;
+}
+
+/** Places all tasks that were started into as few lanes as there were tasks at once, the first lanes first. */
+export function timelineOf(tasks: readonly FinishedTask[]): Timeline {
+  const started = tasks.filter(({ startMs }) => startMs !== undefined);
+  let origin = Number.POSITIVE_INFINITY;
+  let last = Number.NEGATIVE_INFINITY;
+  for (const { startMs, endMs } of started) {
+    origin = Math.min(origin, startMs!);
+    last = Math.max(last, startMs!, endMs ?? startMs!);
+  }
+  if (started.length === 0) return { spans: [], laneCount: 0, lengthMs: 0 };
+  // What was not finished when it was stopped is drawn up to the end; a clock that was set back makes no negative time.
+  const times = started.map((task) => {
+    const startMs = task.startMs! - origin;
+    return { task, startMs, endMs: Math.max(startMs, (task.endMs ?? last) - origin) };
+  });
+  times.sort((a, b) => a.startMs - b.startMs || b.endMs - a.endMs);
+  const { lanes, laneCount } = packLanes(times);
+  return {
+    spans: times.map((time, index) => ({ ...time, lane: lanes[index]! })),
+    laneCount,
+    lengthMs: last - origin,
+  };
+}
+
+/** Gives each, in the order of starts, the first lane that is free by then. */
+function packLanes(times: readonly { readonly startMs: number; readonly endMs: number }[]): {
+  lanes: number[];
+  laneCount: number;
+} {
+  const lanes: number[] = new Array(times.length).fill(-1);
+  const byEnd = times.map((_, index) => index).sort((a, b) => times[a]!.endMs - times[b]!.endMs || a - b);
+  const free: number[] = [];
+  let laneCount = 0;
+  let nextEnd = 0;
+  for (let index = 0; index < times.length; index++) {
+    // One of no length ends when it starts: it is not there yet.
+    while (nextEnd < byEnd.length && times[byEnd[nextEnd]!]!.endMs <= times[index]!.startMs) {
+      const lane = lanes[byEnd[nextEnd]!]!;
+      if (lane < 0) break;
+      insertDescending(free, lane);
+      nextEnd++;
+    }
+    lanes[index] = free.pop() ?? laneCount++;
+  }
+  return { lanes, laneCount };
+}
+
+function insertDescending(sorted: number[], value: number): void {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle]! > value) low = middle + 1;
+    else high = middle;
+  }
+  sorted.splice(low, 0, value);
+}

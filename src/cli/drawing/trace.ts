@@ -1,0 +1,88 @@
+import type { FinishedTask } from './finished-task.ts';
+import { type Span, timelineOf } from './timeline.ts';
+
+/** More than the viewers can show. */
+const MOST_TASKS = 200_000;
+const MOST_ARROWS = 50_000;
+const PROCESS_ID = 1;
+
+/**
+ * What happened, in the trace format of Chrome: open it in ui.perfetto.dev or chrome://tracing. Each lane is a thread,
+ * and arrows lead from a task to those that waited for it.
+ */
+export function traceJson(batchName: string, tasks: readonly FinishedTask[]): string {
+  const { spans, laneCount } = timelineOf(tasks);
+  const shown = spans.slice(0, MOST_TASKS);
+  const events: object[] = [
+    metadata('process_name', 0, `volley: ${batchName}`),
+    ...Array.from({ length: laneCount }, (_, lane) => metadata('thread_name', lane + 1, `lane ${lane + 1}`)),
+    ...shown.map(taskEvent),
+  ];
+  const leftOut = addArrows(events, shown);
+  const otherData = {
+    batch: batchName,
+    tasks: tasks.length,
+    tasksLeftOut: spans.length - shown.length,
+    neverStarted: tasks.length - spans.length,
+    arrowsLeftOut: leftOut,
+  };
+  // One event on each line: such files are often looked at and compared.
+  const lines = events.map((event) => JSON.stringify(event)).join(',\n');
+  return `{"displayTimeUnit":"ms","otherData":${JSON.stringify(otherData)},"traceEvents":[\n${lines}\n]}\n`;
+}
+
+function metadata(name: string, threadId: number, text: string): object {
+  return { ph: 'M', name, pid: PROCESS_ID, tid: threadId, args: { name: text } };
+}
+
+function taskEvent({ task, startMs, endMs, lane }: Span): object {
+  const { id, name, function: functionName, status, attempts, dependsOn } = task;
+  return {
+    ph: 'X',
+    name,
+    cat: `${functionName},${status}`,
+    pid: PROCESS_ID,
+    tid: lane + 1,
+    ts: toMicroseconds(startMs),
+    dur: toMicroseconds(endMs - startMs),
+    ...(COLOURS[status] && { cname: COLOURS[status] }),
+    args: { id, function: functionName, status, attempts, ...(dependsOn.length > 0 && { dependsOn }) },
+  };
+}
+
+/** Names of colours that chrome://tracing knows; Perfetto passes them over. */
+const COLOURS: Partial<Record<string, string>> = {
+  completed: 'good',
+  failed: 'terrible',
+  cancelled: 'bad',
+  running: 'yellow',
+};
+
+/** Arrows begin at the end of what was waited for; answers how many there was no room for. */
+function addArrows(events: object[], spans: readonly Span[]): number {
+  const byId = new Map(spans.map((span) => [span.task.id, span]));
+  let arrow = 0;
+  let leftOut = 0;
+  for (const to of spans) {
+    for (const id of to.task.dependsOn) {
+      const from = byId.get(id);
+      if (from === undefined) continue;
+      if (arrow >= MOST_ARROWS) {
+        leftOut++;
+        continue;
+      }
+      arrow++;
+      const common = { name: 'waited for', cat: 'dependency', id: arrow, pid: PROCESS_ID };
+      events.push(
+        { ph: 's', ...common, tid: from.lane + 1, ts: toMicroseconds(from.endMs) },
+        // Bound to the task around it, not to the next one.
+        { ph: 'f', bp: 'e', ...common, tid: to.lane + 1, ts: toMicroseconds(to.startMs) },
+      );
+    }
+  }
+  return leftOut;
+}
+
+function toMicroseconds(ms: number): number {
+  return Math.round(ms * 1000);
+}

@@ -1,0 +1,158 @@
+import type { Dirent } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import { posix, resolve } from 'node:path';
+import picomatch from 'picomatch';
+import { VolleyError } from '../../core/errors.ts';
+import { listText } from '../../core/words.ts';
+
+/** A pattern that leads through more entries than this was not meant. */
+const MOST_ENTRIES = 500_000;
+const MOST_FILES = 100_000;
+const DEEPEST = 64;
+const LONGEST_PATTERN = 4096;
+/** What nobody means with `**`. A pattern that names one of them goes there. */
+const PASSED_OVER = ['node_modules', '.git'];
+
+/**
+ * The files that patterns name, each once, in the order of their paths. Paths are as the patterns write them: relative
+ * to the folder unless the pattern is absolute, with `/` between names. A pattern with `!` before it takes files out
+ * again. Links to files count, links to folders are not followed.
+ */
+export async function findFiles(patterns: readonly string[], folder: string): Promise<string[]> {
+  const [wanted, unwanted] = [patterns.filter((one) => !isNegative(one)), patterns.filter(isNegative)];
+  for (const pattern of patterns) checkPattern(pattern);
+  if (wanted.length === 0)
+    throw templateError('There is no pattern that says which files are meant.', { patterns });
+  const isUnwanted = picomatch(
+    unwanted.map((pattern) => tidy(pattern.slice(1))),
+    { dot: true },
+  );
+  const files = new Set<string>();
+  let takenOut = 0;
+  for (const pattern of wanted) {
+    for (const file of await filesOf(pattern, folder)) {
+      if (isUnwanted(file)) takenOut++;
+      else files.add(file);
+      if (files.size > MOST_FILES) {
+        throw templateError(`${quoted(pattern)} matches more than ${MOST_FILES} files: narrow it.`, {
+          pattern,
+        });
+      }
+    }
+  }
+  if (files.size === 0) throw nothingFound(wanted, unwanted, takenOut, folder);
+  return [...files].sort();
+}
+
+async function filesOf(pattern: string, folder: string): Promise<string[]> {
+  // A path is taken as it stands first, for its name may hold what a glob gives a meaning to.
+  const found = await stat(resolve(folder, pattern)).catch(() => undefined);
+  if (found?.isFile()) return [tidy(pattern)];
+  if (found?.isDirectory()) {
+    const inside = `${pattern.replace(/\/+$/, '')}/**/*`;
+    throw templateError(`${quoted(pattern)} is a folder: write ${quoted(inside)} for the files in it.`, {
+      pattern,
+    });
+  }
+  const { base, isGlob } = picomatch.scan(pattern);
+  if (!isGlob) throw templateError(`There is no file ${quoted(pattern)} in ${folder}.`, { pattern, folder });
+  return new GlobWalk(pattern, folder).walk(tidy(base));
+}
+
+/** Goes through the folders in which a pattern can match. */
+class GlobWalk {
+  private readonly matches: (path: string) => boolean;
+  private readonly deepest: number;
+  private readonly passedOver: ReadonlySet<string>;
+  private readonly files: string[] = [];
+  private visited = 0;
+
+  constructor(
+    private readonly pattern: string,
+    private readonly folder: string,
+  ) {
+    const glob = tidy(pattern);
+    this.matches = picomatch(glob);
+    // Without `**` a pattern names files at one depth, so nothing below that needs to be read.
+    this.deepest = glob.includes('**') ? DEEPEST : glob.split('/').length;
+    const named = glob.split('/');
+    this.passedOver = new Set(PASSED_OVER.filter((name) => !named.includes(name)));
+  }
+
+  async walk(base: string): Promise<string[]> {
+    await this.enter(base, base === '' ? 0 : base.split('/').length);
+    return this.files;
+  }
+
+  private async enter(inside: string, depth: number): Promise<void> {
+    const entries = await readdir(resolve(this.folder, inside), { withFileTypes: true }).catch(() => []);
+    this.visited += entries.length;
+    if (this.visited > MOST_ENTRIES) {
+      const most = `more than ${MOST_ENTRIES} files and folders`;
+      throw templateError(`${quoted(this.pattern)} leads through ${most}: begin it further in.`, {
+        pattern: this.pattern,
+      });
+    }
+    for (const entry of entries) {
+      const path = inside === '' ? entry.name : posix.join(inside, entry.name);
+      if (entry.isDirectory()) {
+        if (depth + 1 < this.deepest && !this.passedOver.has(entry.name)) await this.enter(path, depth + 1);
+      } else if (this.matches(path) && (await this.isFile(entry, path))) {
+        this.files.push(path);
+      }
+    }
+  }
+
+  private async isFile(entry: Dirent, path: string): Promise<boolean> {
+    if (entry.isFile()) return true;
+    return entry.isSymbolicLink() && isFile(resolve(this.folder, path));
+  }
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isFile() === true;
+}
+
+/** `!(a|b)` is a glob of its own. */
+function isNegative(pattern: string): boolean {
+  return pattern.startsWith('!') && pattern[1] !== '(';
+}
+
+/** Without `./` and double slashes, so that a file has one name. */
+function tidy(pattern: string): string {
+  const path = pattern === '' ? '' : posix.normalize(pattern);
+  return path === '.' ? '' : path.replace(/^\.\//, '').replace(/(?<=.)\/$/, '');
+}
+
+function checkPattern(pattern: string): void {
+  const bare = isNegative(pattern) ? pattern.slice(1) : pattern;
+  if (bare.trim() === '')
+    throw templateError('A pattern is empty: write one such as "src/**/*.ts".', { pattern });
+  if (bare.includes('\0')) throw templateError(`${quoted(pattern)} holds a NUL character.`, { pattern });
+  if (bare.length > LONGEST_PATTERN) {
+    throw templateError(`A pattern is longer than ${LONGEST_PATTERN} characters.`, { length: bare.length });
+  }
+}
+
+function nothingFound(
+  wanted: readonly string[],
+  unwanted: readonly string[],
+  takenOut: number,
+  folder: string,
+): VolleyError {
+  const what = listText(wanted.map(quoted));
+  const skipped = PASSED_OVER.filter((name) => !wanted.some((pattern) => pattern.includes(name)));
+  const why =
+    takenOut > 0
+      ? `${takenOut} matched, but ${listText(unwanted.map(quoted))} took ${takenOut === 1 ? 'it' : 'all of them'} out`
+      : `${[...skipped, ''].join(', ')}hidden files are passed over unless a pattern names them`;
+  return templateError(`No file matches ${what} in ${folder} (${why}).`, { patterns: wanted, folder });
+}
+
+export function templateError(message: string, details: Record<string, unknown> = {}): VolleyError {
+  return new VolleyError('INVALID_TEMPLATE', message, details);
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text);
+}

@@ -1,0 +1,16 @@
+import { parse, TomlError } from 'smol-toml';
+import { TomlPlaces } from '../../config/toml-places.ts';
+import { type Source, taskFileError } from './fault.ts';
+import type { Parsed } from './parse.ts';
+
+export function parseToml(source: Source): Parsed {
+  try {
+    const data = parse(source.text);
+    return { data, placeOf: (path) => new TomlPlaces(source.text).find(path, 'value') };
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error;
+    const [what] = error.message.replace(/^Invalid TOML document: /, '').split('\n');
+    const { line, column } = error;
+    throw taskFileError(source, `this is not valid TOML: ${what}.`, { line, column, length: 1 }, error);
+  }
+}

@@ -1,0 +1,55 @@
+import { type Document, isNode, LineCounter, parseDocument, type YAMLError } from 'yaml';
+import type { Place } from '../../config/problems.ts';
+import { type Source, taskFileError } from './fault.ts';
+import type { Parsed } from './parse.ts';
+import type { DataPath } from './plain-data.ts';
+import { YamlProblem, yamlData } from './yaml-data.ts';
+
+/** The parser needs seconds and hundreds of megabytes for this much. */
+const MOST_CHARACTERS = 8 * 1024 * 1024;
+
+/** Reads one document of YAML. `<<` merges defaults. */
+export function parseYaml(source: Source): Parsed {
+  if (source.text.length > MOST_CHARACTERS) {
+    throw taskFileError(source, 'a YAML file may have 8 MB at most: use JSON Lines for that many tasks.');
+  }
+  const lines = new LineCounter();
+  const document = parseDocument(source.text, { lineCounter: lines, prettyErrors: false });
+  const [fault] = [...document.errors, ...document.warnings];
+  if (fault !== undefined) throw taskFileError(source, faultText(fault), toPlace(lines, fault.pos), fault);
+  try {
+    return { data: yamlData(document), placeOf: (path) => placeIn(document, lines, path) };
+  } catch (error) {
+    if (!(error instanceof YamlProblem)) throw error;
+    const range = error.node?.range;
+    throw taskFileError(source, error.message, range ? toPlace(lines, range) : undefined, error);
+  }
+}
+
+/** Where a value of a JSON text stands: JSON is YAML, too. Only for texts of a size that is read in no time. */
+export function placeInJson(text: string, path: DataPath): Place | undefined {
+  if (text.length > MOST_CHARACTERS / 8) return undefined;
+  const lines = new LineCounter();
+  return placeIn(parseDocument(text, { lineCounter: lines, logLevel: 'silent' }), lines, path);
+}
+
+function placeIn(document: Document, lines: LineCounter, path: DataPath): Place | undefined {
+  for (let length = path.length; length > 0; length--) {
+    const node = document.getIn(path.slice(0, length), true);
+    if (isNode(node) && node.range) return toPlace(lines, node.range);
+  }
+  return undefined;
+}
+
+function toPlace(lines: LineCounter, [start, end]: readonly [number, number, ...number[]]): Place {
+  const { line, col } = lines.linePos(start);
+  const last = lines.linePos(end);
+  return { line, column: Math.max(1, col), length: last.line === line ? Math.max(1, end - start) : 1 };
+}
+
+function faultText({ code, message }: YAMLError): string {
+  if (code === 'MULTIPLE_DOCS') {
+    return 'there is more than one document: write all tasks into one list, without "---" between them.';
+  }
+  return `this is not valid YAML: ${message.replace(/\.$/, '')}.`;
+}

@@ -1,0 +1,56 @@
+import { writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { taskPages } from '../batch/pages.ts';
+import type { Store } from '../store/store.ts';
+import type { FinishedTask } from './drawing/finished-task.ts';
+import { ganttSvg } from './drawing/gantt.ts';
+import { graphDrawerFor } from './drawing/graph-file.ts';
+import { traceJson } from './drawing/trace.ts';
+import type { Io } from './io.ts';
+
+/** Files that show what happened, if they are asked for. */
+export interface PictureOptions {
+  readonly trace?: string;
+  readonly gantt?: string;
+  readonly graph?: string;
+}
+
+type Picture = (batch: string, tasks: readonly FinishedTask[]) => string;
+
+/** Which pictures are asked for, by path. Ask before anything runs: a name that nothing can be drawn for is an error. */
+export function picturesOf({ trace, gantt, graph }: PictureOptions): Map<string, Picture> {
+  const pictures = new Map<string, Picture>();
+  if (trace !== undefined) pictures.set(trace, traceJson);
+  if (gantt !== undefined) pictures.set(gantt, ganttSvg);
+  if (graph !== undefined) pictures.set(graph, graphDrawerFor(graph));
+  return pictures;
+}
+
+export async function drawPictures(
+  pictures: ReadonlyMap<string, Picture>,
+  store: Store,
+  batch: string,
+  { cwd, stderr }: Io,
+): Promise<void> {
+  if (pictures.size === 0) return;
+  const tasks: FinishedTask[] = [];
+  for await (const page of taskPages(store, batch)) {
+    for (const { id, name, function: tool, status, startedAt, endedAt, attempts, options } of page) {
+      const { dependsOn = [] } = options;
+      tasks.push({
+        id,
+        name,
+        function: tool,
+        status,
+        startMs: startedAt,
+        endMs: endedAt,
+        attempts,
+        dependsOn,
+      });
+    }
+  }
+  for (const [path, draw] of pictures) {
+    await writeFile(resolve(cwd, path), draw(batch, tasks));
+    stderr.write(`Wrote ${path}\n`);
+  }
+}

@@ -1,0 +1,26 @@
+import { VolleyError } from '../core/errors.ts';
+import { EXIT, type ExitStatus, type Io } from './io.ts';
+import { createColours, wantsColours } from './output/colours.ts';
+
+/** Tells the user what is wrong: what to do where Volley knows it, the place in the code only for our own defects. */
+export function reportError(error: unknown, isJson: boolean, io: Io): ExitStatus {
+  const { code, message } = describe(error);
+  if (isJson) io.stdout.write(`${JSON.stringify({ ok: false, error: { code, message } })}\n`);
+  else {
+    const { red } = createColours(wantsColours(io.stderr, io.env));
+    io.stderr.write(`${red('error')} ${message}\n`);
+  }
+  return EXIT.usage;
+}
+
+function describe(error: unknown): { code: string; message: string } {
+  if (error instanceof VolleyError) {
+    const isDefect = error.code === 'INTERNAL';
+    return { code: error.code, message: isDefect ? (error.stack ?? error.message) : error.message };
+  }
+  if (error instanceof Error) {
+    const { code } = error as { code?: unknown };
+    return { code: typeof code === 'string' ? code : 'ERROR', message: error.message };
+  }
+  return { code: 'ERROR', message: String(error) };
+}

@@ -1,0 +1,70 @@
+import { createHash } from 'node:crypto';
+import { basename, extname } from 'node:path';
+import { VolleyError } from '../core/errors.ts';
+import { readTaskFile } from './input/read-task-file.ts';
+import type { PlainObject } from './input/task-file.ts';
+import { tasksFromTemplate } from './input/template.ts';
+import type { Io } from './io.ts';
+
+/** Where the tasks of `run` come from. */
+export interface RunSource {
+  readonly file: string | undefined;
+  readonly each: readonly string[] | undefined;
+  readonly function: string | undefined;
+  readonly params: string | undefined;
+}
+
+export interface RunTasks {
+  readonly batch: string;
+  readonly tasks: readonly PlainObject[];
+  /** What the file says besides: `max_concurrent`, `timeout`, `fail_fast`. */
+  readonly settings: PlainObject;
+}
+
+const ID_LENGTH = 8;
+
+/**
+ * The tasks of a run, each with an id that follows from what it is: the same command finds the same tasks again, and
+ * goes on where it was interrupted.
+ */
+export async function collectTasks(source: RunSource, { cwd, stdin }: Io): Promise<RunTasks> {
+  const { file, each } = source;
+  if (each !== undefined) {
+    if (file !== undefined) throw usage('Give either a file of tasks or --each, not both.');
+    const tasks = withIds(await tasksFromTemplate(templateOf(source, each), cwd));
+    return { batch: `each-${hashOf([each, source.function, source.params])}`, tasks, settings: {} };
+  }
+  if (file === undefined)
+    throw usage('Give a file of tasks (- for standard input), or --each with --function.');
+  const { tasks, settings } = await readTaskFile(file, stdin);
+  const { batch = file === '-' ? 'stdin' : basename(file, extname(file)), ...rest } = settings;
+  return { batch: String(batch), tasks: withIds(tasks), settings: rest };
+}
+
+function templateOf({ function: tool, params = '{}' }: RunSource, each: readonly string[]) {
+  if (tool === undefined) throw usage('--each needs --function: the tool that is called for each file.');
+  return { each, function: tool, params };
+}
+
+/** Tasks without an id get one from their content; twins are told apart by their number. */
+function withIds(tasks: readonly PlainObject[]): PlainObject[] {
+  const seen = new Map<string, number>();
+  return tasks.map((task) => {
+    if (task['id'] !== undefined) return task;
+    const hash = hashOf(task);
+    const twin = (seen.get(hash) ?? 0) + 1;
+    seen.set(hash, twin);
+    return { ...task, id: twin === 1 ? hash : `${hash}-${twin}` };
+  });
+}
+
+function hashOf(value: unknown): string {
+  return createHash('sha256')
+    .update(JSON.stringify(value) ?? '')
+    .digest('hex')
+    .slice(0, ID_LENGTH);
+}
+
+function usage(message: string): VolleyError {
+  return new VolleyError('INVALID_VALUE', message);
+}

@@ -1,0 +1,56 @@
+import { taskPages } from '../batch/pages.ts';
+import type { TaskRecord } from '../store/records.ts';
+import { groupFailures } from './display/failure-groups.ts';
+import { summaryText } from './display/summary.ts';
+import type { CompletedTask, FailedTask } from './display/view.ts';
+import type { Io } from './io.ts';
+import { createColours, wantsColours } from './output/colours.ts';
+import type { Session } from './session.ts';
+import { viewOf } from './view-of.ts';
+
+const DEFAULT_COLUMNS = 100;
+const MOST_SLOWEST = 5;
+const ENDED = ['completed', 'failed'] as const;
+
+/** The end of a run as people like to read it. What ended before `since` belongs to an earlier run. */
+export async function summarise(
+  { executor, store }: Session,
+  batch: string,
+  since: number,
+  elapsedMs: number,
+  io: Io,
+): Promise<string> {
+  const { counts } = viewOf(executor, batch);
+  const slowest: CompletedTask[] = [];
+  const failures: FailedTask[] = [];
+  let workMs = 0;
+  for await (const page of taskPages(store, batch, ENDED)) {
+    for (const task of page) {
+      if (task.status === 'failed') failures.push(failureOf(task));
+      const { name, startedAt, endedAt, function: tool } = task;
+      if (startedAt === undefined || endedAt === undefined || endedAt < since) continue;
+      workMs += endedAt - startedAt;
+      if (task.status === 'completed')
+        keepSlowest(slowest, { name, function: tool, durationMs: endedAt - startedAt });
+    }
+  }
+  return summaryText(
+    { name: batch, counts, elapsedMs, workMs, slowest, failures: groupFailures(failures) },
+    {
+      colours: createColours(wantsColours(io.stdout, io.env)),
+      columns: io.stdout.columns ?? DEFAULT_COLUMNS,
+    },
+  );
+}
+
+function keepSlowest(slowest: CompletedTask[], task: CompletedTask): void {
+  const last = slowest[MOST_SLOWEST - 1];
+  if (last !== undefined && last.durationMs >= task.durationMs) return;
+  slowest.push(task);
+  slowest.sort((a, b) => b.durationMs - a.durationMs);
+  slowest.length = Math.min(slowest.length, MOST_SLOWEST);
+}
+
+function failureOf({ name, function: tool, reason, message, attempts }: TaskRecord): FailedTask {
+  return { name, function: tool, reason: reason ?? 'error', message: message ?? '', attempts };
+}

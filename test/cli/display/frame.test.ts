@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import { frameLines } from '../../../src/cli/display/frame.ts';
+import type { BatchView } from '../../../src/cli/display/view.ts';
+import { createColours } from '../../../src/cli/output/colours.ts';
+import { textWidth } from '../../../src/cli/output/width.ts';
+import { runningTask, viewWith } from './support/views.ts';
+
+const NOW = 1_000_000;
+
+function frame(view: BatchView, columns = 80, rows = 24): string[] {
+  const options = { columns, rows, colours: createColours(false), now: NOW };
+  return frameLines(view, options).map(({ text }) => text);
+}
+
+const BUSY = viewWith({
+  counts: { open: 365, running: 3, completed: 620, failed: 3, skipped: 9 },
+  progress: 0.634,
+  ratePerSecond: 41.2,
+  timeLeft: { lowMs: 8200, highMs: 12_100 },
+  running: [
+    runningTask('Analyze b.py', NOW - 900),
+    runningTask('Analyze a.py', NOW - 75_000, { progress: 0.45, step: 'parsing' }),
+    runningTask('Analyze c.py', NOW - 4100, { function: 'code_analyzer_tool' }),
+  ],
+});
+
+describe('the picture of a batch', () => {
+  it('has a bar, the counts, the time left, and what runs with the longest first', () => {
+    expect(frame(BUSY)).toEqual([
+      `audit  ${'━'.repeat(38)}${'─'.repeat(22)}  63%`,
+      '632 of 1,000 · 3 failed · 8 to 10 s left · 3 running · 9 skipped · 41/s',
+      '1 min 15 s  Analyze a.py  tool                 45%  parsing',
+      '       4 s  Analyze c.py  code_analyzer_tool      ',
+      '       0 s  Analyze b.py  tool                    ',
+    ]);
+  });
+
+  it('fits into any terminal, however narrow or low', () => {
+    const running = Array.from({ length: 100 }, (_, index) =>
+      runningTask(`解析する😀 ${index}`.repeat(9), NOW - index),
+    );
+    const view = { ...BUSY, running, name: '名'.repeat(200), note: 'Stopping: Ctrl-C again stops at once' };
+    for (let columns = 1; columns <= 130; columns++) {
+      for (const rows of [1, 2, 3, 4, 5, 10, 50]) {
+        const lines = frame(view, columns, rows);
+        expect(lines.length).toBeLessThanOrEqual(Math.max(1, rows - 1));
+        for (const line of lines) expect(textWidth(line)).toBeLessThanOrEqual(Math.max(1, columns - 1));
+      }
+    }
+  });
+
+  it('says how many more there are than fit', () => {
+    const running = Array.from({ length: 30 }, (_, index) =>
+      runningTask(`task ${index}`, NOW - 1000 * index),
+    );
+    const lines = frame({ ...BUSY, running }, 80, 8);
+    expect(lines).toHaveLength(6);
+    expect(lines.at(-1)).toBe('        … and 27 more');
+    expect(lines[2]).toContain('task 29');
+  });
+
+  it('keeps failures in sight in twenty columns', () => {
+    expect(frame(BUSY, 20, 6)[1]).toBe('632/1,000 3 failed');
+    expect(frame(viewWith({ counts: { open: 5, completed: 3, failed: 2 } }), 20, 6)[1]).toBe('5/10 2 failed');
+  });
+
+  it('is one line where there is room for no more', () => {
+    expect(frame(BUSY, 80, 2)).toEqual([
+      '63% 632 of 1,000 · 3 failed · 8 to 10 s left · 3 running · 9 skipped · 41/s',
+    ]);
+  });
+
+  it('does not let names and steps speak to the terminal', () => {
+    const running = [
+      runningTask('\x1b[31mred\x1b]0;title\x07\r\n\x9b2J\u202eevil', NOW, { step: '\x1b[2Jgone\x00' }),
+    ];
+    const text = frame(viewWith({ running, name: 'a\x1bcb\x07' })).join('');
+    expect(text).not.toMatch(/\p{Cc}|\u202e/u);
+    expect(text).toContain('red \ufffdevil');
+  });
+
+  it('is full only when all is done, and shows a failure however small its share', () => {
+    const bar = (progress: number, failed: number, completed: number) =>
+      frameLines(viewWith({ progress, counts: { failed, completed } }), {
+        columns: 80,
+        rows: 24,
+        colours: createColours(true),
+        now: NOW,
+      })[0]!.text;
+    expect(bar(0.9999, 0, 9999)).toContain('─');
+    expect(bar(0.9999, 0, 9999)).toContain('99%');
+    expect(bar(1, 0, 10)).not.toContain('─');
+    expect(bar(1, 1, 99_999)).toContain('\x1b[31m━\x1b[39m');
+    expect(bar(0, 0, 0)).toContain('0%');
+  });
+});

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import { PlainDisplay } from '../../../src/cli/display/plain-display.ts';
+import { FakeTiming } from './support/fake-timing.ts';
+import { viewWith } from './support/views.ts';
+
+function setUp() {
+  const timing = new FakeTiming();
+  const lines: string[] = [];
+  const current = { view: viewWith() };
+  const stream = { write: (text: string) => lines.push(text) };
+  const display = new PlainDisplay({ stream, timing, view: () => current.view });
+  return { timing, lines, current, display };
+}
+
+describe('the plain display', () => {
+  it('says now and then how far it is, only if that changed, and each failure once', () => {
+    const { timing, lines, current, display } = setUp();
+    const counts = { open: 376, running: 4, completed: 617, failed: 3 };
+    current.view = viewWith({
+      counts,
+      progress: 0.62,
+      ratePerSecond: 0.5,
+      timeLeft: { lowMs: 90_000, highMs: 200_000 },
+    });
+    for (let second = 0; second < 60; second++) {
+      display.changed();
+      timing.advance(1000);
+    }
+    display.failed({
+      name: 'b\x1b[2J.py',
+      function: 'tool',
+      reason: 'memory',
+      message: 'too\nmuch',
+      attempts: 2,
+    });
+    display.completed({ name: 'a.py', function: 'tool', durationMs: 1234 });
+    expect(lines).toEqual([
+      'audit: 62%, 620 of 1,000 done, 3 failed, 4 running, 30/min, 1 min 30 s to 3 min 30 s left\n',
+      '✗ b.py (tool): memory: too much, after 2 attempts\n',
+      '✓ a.py (tool) 1.2 s\n',
+    ]);
+  });
+
+  it('is silent once it is closed', () => {
+    const { timing, lines, display } = setUp();
+    display.changed();
+    display.close();
+    display.changed();
+    display.say('too late');
+    timing.advance(60_000);
+    expect(lines).toEqual([]);
+    expect(timing.pending).toBe(0);
+  });
+});

@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest';
+import { groupFailures } from '../../../src/cli/display/failure-groups.ts';
+import { summaryText } from '../../../src/cli/display/summary.ts';
+import { createColours } from '../../../src/cli/output/colours.ts';
+import { NO_COUNTS } from './support/views.ts';
+
+const OPTIONS = { colours: createColours(false), columns: 120 };
+const failed = (name: string, reason: string, message: string) => ({
+  name,
+  function: 'tool',
+  reason,
+  message,
+  attempts: 1,
+});
+
+describe('the summary of a run', () => {
+  it('tells counts, time, what was slow, what failed and why, and what to do next', () => {
+    const failures = groupFailures([
+      failed('Analyze b.py', 'timeout', 'ran longer than 5 s'),
+      failed('Analyze c.py', 'error', "ENOENT: no such file, open '/project/c.py'"),
+      failed('Analyze d.py', 'error', "ENOENT: no such file, open '/project/d.py'"),
+    ]);
+    const view = {
+      name: 'my audit',
+      counts: { ...NO_COUNTS, completed: 1995, failed: 3, skipped: 2 },
+      elapsedMs: 24_300,
+      workMs: 100_000,
+      slowest: [
+        { name: 'Analyze a.py', function: 'code_analyzer_tool', durationMs: 12_340 },
+        { name: 'Analyze e.py', function: 'code_analyzer_tool', durationMs: 950 },
+      ],
+      failures,
+    };
+    expect(
+      summaryText(view, OPTIONS),
+    ).toBe(`✗ my audit: 1,995 of 2,000 completed, 3 failed, 2 skipped, in 24.3 s
+  1 min 40 s of work: 4.1 times as fast as one after the other
+
+Slowest
+  12.3 s  Analyze a.py  code_analyzer_tool
+  950 ms  Analyze e.py  code_analyzer_tool
+
+Failed
+  2 × ENOENT: no such file, open '/project/c.py'
+      Analyze c.py, Analyze d.py
+  1 × timeout: ran longer than 5 s
+      Analyze b.py
+
+Next
+  volley retry --batch 'my audit'                                             runs the 3 failed and 2 skipped again
+  volley results --batch 'my audit' --filter-status failed --format detailed  shows each failure
+`);
+  });
+
+  it('puts what a command does below it where there is no room beside it', () => {
+    const view = {
+      name: 'a',
+      counts: { ...NO_COUNTS, failed: 1 },
+      elapsedMs: 1,
+      workMs: 1,
+      slowest: [],
+      failures: [],
+    };
+    const text = summaryText(view, { ...OPTIONS, columns: 60 });
+    expect(text).toContain('  volley retry --batch a\n      runs the 1 failed again\n');
+  });
+
+  it('is short when all went well', () => {
+    const view = {
+      name: 'default',
+      counts: { ...NO_COUNTS, completed: 3 },
+      elapsedMs: 12,
+      workMs: 13,
+      slowest: [],
+      failures: [],
+    };
+    expect(summaryText(view, OPTIONS)).toBe(`✓ default: all 3 completed, in 12 ms
+
+Next
+  volley results  shows what came out
+`);
+  });
+
+  it('says how to go on after an interruption', () => {
+    const view = {
+      name: 'default',
+      counts: { ...NO_COUNTS, completed: 3, open: 7 },
+      elapsedMs: 100,
+      workMs: 100,
+      slowest: [],
+      failures: [],
+    };
+    const text = summaryText(view, OPTIONS);
+    expect(text).toContain('◦ default: 3 of 10 completed, 7 not finished, in 100 ms');
+    expect(text).toContain('volley start    goes on with the 7 that are left');
+  });
+});
+
+describe('failures', () => {
+  it('are one cause when they differ in numbers, names, paths and quoted texts only', () => {
+    const groups = groupFailures(
+      Array.from({ length: 500 }, (_, index) =>
+        failed(`task ${index}`, 'error', `task ${index}: "${index}" at /a/${index}.txt took ${index} ms`),
+      ),
+    );
+    expect(groups).toEqual([
+      { cause: 'task 0: "0" at /a/0.txt took 0 ms', count: 500, examples: ['task 0', 'task 1', 'task 2'] },
+    ]);
+  });
+
+  it('of very many causes are counted together beyond a thousand', () => {
+    const word = (index: number) => index.toString(2).replaceAll('0', 'a').replaceAll('1', 'b');
+    const groups = groupFailures(
+      Array.from({ length: 5000 }, (_, index) => failed('x', 'error', `cause ${word(index)}`)),
+    );
+    expect(groups).toHaveLength(1001);
+    expect(groups[0]).toMatchObject({ cause: 'other causes', count: 4000 });
+  });
+});

@@ -1,0 +1,181 @@
+import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type TaskTemplate, tasksFromTemplate } from '../../../src/cli/input/template.ts';
+
+const FILES = [
+  'README',
+  'src/b.ts',
+  'src/a.ts',
+  'src/deep/er/c.test.ts',
+  'src/.hidden.ts',
+  'src/node_modules/x/index.ts',
+  'node_modules/y/index.ts',
+  '.git/z.ts',
+  'odd/a "quote" {x}.ts',
+  'odd/[id].ts',
+];
+
+function folderWithFiles(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'volley-template-'));
+  for (const file of FILES) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    writeFileSync(join(folder, file), '');
+  }
+  symlinkSync('../src/a.ts', join(folder, 'odd/link.ts'));
+  symlinkSync('..', join(folder, 'odd/loop'));
+  return folder;
+}
+const FOLDER = folderWithFiles();
+
+const template = (each: string[], more: Partial<TaskTemplate> = {}): TaskTemplate => ({
+  each,
+  function: 'f',
+  params: '{"file_path":"{}"}',
+  ...more,
+});
+const names = async (...each: string[]) =>
+  (await tasksFromTemplate(template(each), FOLDER)).map(({ name }) => name);
+const problem = (one: TaskTemplate) =>
+  tasksFromTemplate(one, FOLDER).then(
+    () => 'none',
+    (error: Error & { code?: string }) => `${error.code} ${error.message.replaceAll(FOLDER, '<folder>')}`,
+  );
+
+describe('files of a template', () => {
+  it('are sorted, each once, without node_modules, .git, hidden ones and folders behind links', async () => {
+    expect(await names('**/*.ts', './src//a.ts', 'src/*.ts')).toEqual([
+      'odd/[id].ts',
+      'odd/a "quote" {x}.ts',
+      'odd/link.ts',
+      'src/a.ts',
+      'src/b.ts',
+      'src/deep/er/c.test.ts',
+    ]);
+  });
+
+  it('may be in such folders where the pattern names them', async () => {
+    expect(await names('node_modules/**/*.ts')).toEqual(['node_modules/y/index.ts']);
+    expect(await names('src/**/node_modules/**/*.ts', '.git/*', 'src/.*.ts')).toEqual([
+      '.git/z.ts',
+      'src/.hidden.ts',
+      'src/node_modules/x/index.ts',
+    ]);
+  });
+
+  it('may be a path with signs of a glob, absolute, or above the folder', async () => {
+    expect(await names('odd/[id].ts')).toEqual(['odd/[id].ts']);
+    expect(await names(`${FOLDER}/src/*.ts`)).toEqual([`${FOLDER}/src/a.ts`, `${FOLDER}/src/b.ts`]);
+    expect(await tasksFromTemplate(template(['../*.ts']), join(FOLDER, 'src/deep'))).toHaveLength(2);
+  });
+
+  it('are taken out again by a pattern with an exclamation mark', async () => {
+    expect(await names('src/**/*.ts', '!**/*.test.ts')).toEqual(['src/a.ts', 'src/b.ts']);
+    expect(await names('src/!(b|.hidden).ts')).toEqual(['src/a.ts']);
+  });
+});
+
+describe('tasks of a template', () => {
+  it('have the parts of the path wherever the template asks for them', async () => {
+    const params =
+      '{"in":"{}","out":["build/{dir}/{name}.js","{ext}"],"nr":"{index}","of":"{index}/9","raw":"{{}} }","n":1,"no":null}';
+    const tasks = await tasksFromTemplate(
+      template(['README', 'src/deep/**/*.ts'], {
+        params,
+        name: '{index}: {name}',
+        shared: { priority: 'high' },
+      }),
+      FOLDER,
+    );
+    expect(tasks).toEqual([
+      {
+        priority: 'high',
+        name: '1: README',
+        function: 'f',
+        params: {
+          in: 'README',
+          out: ['build/./README.js', ''],
+          nr: 1,
+          of: '1/9',
+          raw: '{} }',
+          n: 1,
+          no: null,
+        },
+      },
+      {
+        priority: 'high',
+        name: '2: c.test',
+        function: 'f',
+        params: {
+          in: 'src/deep/er/c.test.ts',
+          out: ['build/src/deep/er/c.test.js', '.ts'],
+          nr: 2,
+          of: '2/9',
+          raw: '{} }',
+          n: 1,
+          no: null,
+        },
+      },
+    ]);
+  });
+
+  it('are not broken by the name of a file', async () => {
+    const [task] = await tasksFromTemplate(template(['odd/a*']), FOLDER);
+    expect(task).toEqual({
+      name: 'odd/a "quote" {x}.ts',
+      function: 'f',
+      params: { file_path: 'odd/a "quote" {x}.ts' },
+    });
+  });
+});
+
+describe('a template that gives no tasks', () => {
+  it.each([
+    [
+      'matches nothing',
+      template(['*.zig']),
+      'No file matches "*.zig" in <folder> (node_modules, .git, hidden files are passed over unless a pattern names them).',
+    ],
+    [
+      'takes everything out',
+      template(['src/*.ts', '!**']),
+      'No file matches "src/*.ts" in <folder> (2 matched, but "!**" took all of them out).',
+    ],
+    [
+      'names a file that is not there',
+      template(['src/none.ts']),
+      'There is no file "src/none.ts" in <folder>.',
+    ],
+    ['names a folder', template(['src/']), '"src/" is a folder: write "src/**/*" for the files in it.'],
+    ['only takes out', template(['!x']), 'There is no pattern that says which files are meant.'],
+    ['has an empty pattern', template(['']), 'A pattern is empty'],
+    ['holds NUL', template(['a\0b']), 'holds a NUL character'],
+    [
+      'does not name the file',
+      template(['src/*.ts'], { params: '{"a":1}' }),
+      'The params are the same for every file: put {}',
+    ],
+    [
+      'has a wrong placeholder',
+      template(['README'], { params: '{"a":{"b":["{nmae}"]}}' }),
+      'params.a.b[0]: "{nmae}" is no placeholder ({}, {name}, {dir}, {ext}, {index}): did you mean "{name}"?',
+    ],
+    [
+      'has braces of its own',
+      template(['README'], { name: 'x {print $1}' }),
+      'name: "{print $1}" is no placeholder ({}, {name}, {dir}, {ext}, {index}): write "{{" for a brace.',
+    ],
+    ['has an open brace', template(['README'], { name: 'x {' }), 'is no placeholder'],
+    [
+      'has bad JSON',
+      template(['README'], { params: '{"a":}' }),
+      'The params are not valid JSON (column 6): a value is missing before "}".',
+    ],
+    ['has no object', template(['README'], { params: '["{}"]' }), 'The params must be an object'],
+  ])('says so when it %s', async (_what, one, message) => {
+    const text = await problem(one);
+    expect(text).toContain('INVALID_TEMPLATE');
+    expect(text).toContain(message);
+  });
+});

@@ -1,0 +1,164 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { project, startVolley, volley } from './support/volley.ts';
+
+const SLOW = { timeout: 60_000 };
+const TOOLS = `
+{define}
+import { appendFileSync } from 'node:fs';
+export const note = defineTool({
+  name: 'note',
+  idempotent: true,
+  resources: { cpu: 0.01, memoryMb: 1 },
+  run: async ({ text, ms = 0, fail = false }) => {
+    appendFileSync('log.txt', 'start ' + text + '\\n');
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    if (fail) throw new Error('could not note ' + text);
+    appendFileSync('log.txt', 'end ' + text + '\\n');
+    return { text };
+  },
+});
+export const once = defineTool({
+  name: 'once',
+  run: async ({ text, ms = 0 }) => {
+    appendFileSync('log.txt', 'start ' + text + '\\n');
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    return { text };
+  },
+});
+`;
+const CONFIG = '[tools]\nmodules = ["./tools.mjs"]\n';
+const files = { 'volley.toml': CONFIG, 'tools.mjs': TOOLS };
+const linesOf = (folder: string, start: string) =>
+  readFileSync(join(folder, 'log.txt'), 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith(start));
+
+/** Waits until a file of the project has so many lines that begin with a word. */
+async function untilLines(folder: string, start: string, count: number): Promise<void> {
+  const deadline = Date.now() + 30_000;
+  while (!existsSync(join(folder, 'log.txt')) || linesOf(folder, start).length < count) {
+    if (Date.now() > deadline) throw new Error(`there were never ${count} lines with "${start}"`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+describe('the command line', () => {
+  it('takes tasks in, runs them, shows them, exports them and forgets them', SLOW, async () => {
+    const folder = project(files);
+    const add = (...args: string[]) => volley(folder, ['add', '--function', 'note', ...args]);
+    expect(await add('--name', 'first', '--params', '{"text":"a"}', '--priority', 'high')).toMatchObject({
+      status: 0,
+    });
+    const tasks = JSON.stringify([
+      { id: 'b', function: 'note', params: { text: 'b' } },
+      { id: 'c', function: 'note', params: { text: 'after ${b.text}' } },
+      { id: 'd', function: 'note', params: { text: 'd', fail: true } },
+      { id: 'e', function: 'note', params: { text: 'e' }, depends_on: ['d'] },
+    ]);
+    expect(await volley(folder, ['add-batch', '-'], tasks)).toMatchObject({ status: 0 });
+
+    const started = await volley(folder, ['start', '--max-concurrent', '5', '--timeout', '300']);
+    expect(started.status).toBe(1);
+    expect(started.stdout).toContain('3 of 5 completed, 1 failed, 1 skipped');
+    expect(started.stderr).toContain('could not note d');
+
+    const status = await volley(folder, ['status', '--detailed', '--json']);
+    expect(JSON.parse(status.stdout)).toMatchObject({
+      ok: true,
+      data: { counts: { completed: 3, failed: 1, skipped: 1 } },
+    });
+    const results = await volley(folder, ['results', '--format', 'summary']);
+    expect(results.stdout).toContain('could not note d');
+    expect((await volley(folder, ['results', '--id', 'c'])).stdout).toContain('{"text":"after b"}');
+    expect(await volley(folder, ['export', '--format', 'csv', '--output-file', 'results.csv'])).toMatchObject(
+      {
+        status: 0,
+      },
+    );
+    expect(readFileSync(join(folder, 'results.csv'), 'utf8').split('\r\n')).toHaveLength(7);
+    expect(await volley(folder, ['clear'])).toMatchObject({ status: 0 });
+    expect((await volley(folder, ['list'])).stdout).not.toContain('"default"');
+  });
+
+  it('goes on with the same command after it was killed: nothing completed runs again', SLOW, async () => {
+    const tasks = Array.from({ length: 30 }, (_, index) => ({
+      id: `t${index}`,
+      function: 'note',
+      params: { text: `t${index}`, ms: index < 10 ? 0 : 400 },
+    }));
+    const folder = project({ ...files, 'work.json': JSON.stringify({ max_concurrent: 4, tasks }) });
+    const first = startVolley(folder, ['run', 'work.json']);
+    await untilLines(folder, 'start t', 12);
+    first.kill('SIGKILL');
+    await new Promise((resolve) => first.on('close', resolve));
+
+    const second = await volley(folder, ['run', 'work.json']);
+    expect(second).toMatchObject({ status: 0 });
+    expect(second.stdout).toContain('all 30 completed');
+    const starts = linesOf(folder, 'start ');
+    // What was running when it was killed starts twice, at most.
+    expect(starts.length).toBeLessThanOrEqual(34);
+    for (let index = 0; index < 8; index++)
+      expect(starts.filter((line) => line === `start t${index}`)).toHaveLength(1);
+  });
+
+  it(
+    'leaves it to a person whether a task that may not run twice runs again after a crash',
+    SLOW,
+    async () => {
+      const folder = project(files);
+      await volley(folder, [
+        'add',
+        '--id',
+        'pay',
+        '--function',
+        'once',
+        '--params',
+        '{"text":"pay","ms":60000}',
+      ]);
+      const first = startVolley(folder, ['start']);
+      await untilLines(folder, 'start pay', 1);
+      first.kill('SIGKILL');
+      await new Promise((resolve) => first.on('close', resolve));
+      const second = await volley(folder, ['start', '--json']);
+      expect(second.status).toBe(1);
+      expect((await volley(folder, ['results'])).stdout).toContain('crashed');
+      expect(linesOf(folder, 'start pay')).toHaveLength(1);
+    },
+  );
+
+  it('stops gracefully at the first interrupt, and says so by its exit status', SLOW, async () => {
+    const tasks = Array.from({ length: 8 }, (_, index) => ({
+      function: 'note',
+      params: { text: `t${index}`, ms: 300 },
+    }));
+    const folder = project({ ...files, 'work.json': JSON.stringify(tasks) });
+    const child = startVolley(folder, ['run', 'work.json', '--max-concurrent', '2']);
+    const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
+    await untilLines(folder, 'start ', 1);
+    child.kill('SIGINT');
+    expect(await ended).toBe(130);
+    expect(linesOf(folder, 'start ').length).toBe(linesOf(folder, 'end ').length);
+    expect(await volley(folder, ['run', 'work.json'])).toMatchObject({ status: 0 });
+    expect(linesOf(folder, 'end ')).toHaveLength(8);
+  });
+
+  it.each([
+    [['stauts'], 'Did you mean status?'],
+    [['add', '--function', 'read_fil'], 'did you mean read_file?'],
+    [['add', '--function', 'note', '--params', '{a}'], 'It must be JSON'],
+    [['add', '--function', 'note', '--priority', 'urgent'], 'critical, high, normal'],
+    [['start', '--batch', 'nobody'], 'There is no batch "nobody"'],
+    [['start', '--max-concurrent', 'many'], 'It must be a number'],
+    [['run', 'missing.json'], 'there is no such file'],
+    [['run'], 'Give a file of tasks'],
+    [['export', '--output-file', '../out.json', '--batch', 'x'], 'x'],
+  ])('answers %j with what is wrong, in one or two lines, and status 2', SLOW, async (args, message) => {
+    const ended = await volley(project(files), args);
+    expect(ended.status).toBe(2);
+    expect(ended.stderr).toContain(message);
+    expect(ended.stderr).not.toMatch(/^\s+at /m);
+  });
+});
