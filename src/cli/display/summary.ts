@@ -118,7 +118,7 @@ function nextLines({ name, counts }: SummaryView, { colours, columns }: SummaryO
   const left = counts.open + counts.running;
   if (left > 0) commands.push([`volley start${batch}`, `goes on with the ${numberText(left)} that are left`]);
   const again = counts.failed + counts.skipped + counts.cancelled;
-  if (again > 0) commands.push([`volley retry${batch}`, `runs ${againText(counts)} again`]);
+  if (again > 0) commands.push([`volley retry${batch}`, `opens ${againText(counts)} again`]);
   if (counts.failed > 0) {
     commands.push([`volley results${batch} --filter-status failed --format detailed`, 'shows each failure']);
   } else if (counts.completed > 0) {

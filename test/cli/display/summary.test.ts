@@ -47,7 +47,7 @@ Failed
       Analyze b.py
 
 Next
-  volley retry --batch 'my audit'                                             runs the 3 failed and 2 skipped again
+  volley retry --batch 'my audit'                                             opens the 3 failed and 2 skipped again
   volley results --batch 'my audit' --filter-status failed --format detailed  shows each failure
 `);
   });
@@ -62,7 +62,7 @@ Next
       failures: [],
     };
     const text = summaryText(view, { ...OPTIONS, columns: 60 });
-    expect(text).toContain('  volley retry --batch a\n      runs the 1 failed again\n');
+    expect(text).toContain('  volley retry --batch a\n      opens the 1 failed again\n');
   });
 
   it('is short when all went well', () => {
