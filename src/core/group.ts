@@ -48,12 +48,12 @@ export class Group implements Timed {
     this.unsettled--;
     if (execution.attempt > 0) this.workMs += execution.since - execution.startedAt;
     const { length } = this.members;
-    if (length > MOST_SETTLED && length > 2 * this.unsettled) this.members = [...this.unsettledMembers()];
+    if (length > MOST_SETTLED && length > 2 * this.unsettled) this.members = this.members.filter(isUnsettled);
   }
 
   /** The unsettled executions, the oldest first. */
   *unsettledMembers(): Generator<Execution, void, undefined> {
-    for (const member of this.members) if (!isSettled(member.state)) yield member;
+    for (const member of this.members) if (isUnsettled(member)) yield member;
   }
 
   /** The unsettled execution that came last. */
@@ -62,4 +62,8 @@ export class Group implements Timed {
     while (members.length > 0 && isSettled(members[members.length - 1]!.state)) members.pop();
     return members[members.length - 1];
   }
+}
+
+function isUnsettled({ state }: Execution): boolean {
+  return !isSettled(state);
 }
