@@ -1,5 +1,4 @@
-import { VolleyError } from '../core/errors.ts';
-import { show } from '../core/numbers.ts';
+import { checkReport } from './check-report.ts';
 import type { ExecutionContext } from './context.ts';
 import type { ExecutionHandle } from './handle.ts';
 import type { Job } from './job.ts';
@@ -100,20 +99,8 @@ export class Task implements TaskContext {
 
   get report(): Report {
     return (first: number | string, second?: string) => {
-      if (typeof first === 'string') return this.owner.report(this, undefined, first);
-      if (typeof first !== 'number' || !(first >= 0 && first <= 1)) {
-        throw new VolleyError(
-          'INVALID_VALUE',
-          `report() takes a share from 0 to 1 or a text, but it got ${show(first)}.`,
-        );
-      }
-      if (second !== undefined && typeof second !== 'string') {
-        throw new VolleyError(
-          'INVALID_VALUE',
-          `The step that report() takes must be a text, but it is ${show(second)}.`,
-        );
-      }
-      this.owner.report(this, first, second);
+      const { share, step } = checkReport(first, second);
+      this.owner.report(this, share, step);
     };
   }
 

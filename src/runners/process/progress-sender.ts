@@ -1,5 +1,5 @@
+import { checkReport } from '../../engine/check-report.ts';
 import type { Report } from '../../engine/task.ts';
-import { checkReport } from '../check-report.ts';
 
 const WINDOW_MS = 100;
 const SENT_AT_ONCE = 64;

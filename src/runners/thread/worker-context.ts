@@ -1,4 +1,4 @@
-import { checkReport } from '../check-report.ts';
+import { checkReport } from '../../engine/check-report.ts';
 import type { ToolContext } from '../runner.ts';
 import { PROGRESS, type ThreadMessage } from './protocol.ts';
 

@@ -1,9 +1,10 @@
 import { VolleyError } from '../core/errors.ts';
 import { show } from '../core/numbers.ts';
 
+/** More of a step is never sent on. */
 const MAX_STEP = 4096;
 
-/** Checks what a tool reports in another thread or process, as the engine does in this one. */
+/** Checks what a tool reports, in this thread or, before it is sent, in another thread or process. */
 export function checkReport(
   first: unknown,
   second: unknown,
