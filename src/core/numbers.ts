@@ -35,8 +35,15 @@ export function checkSpanMs(name: string, value: unknown, none = 0): number {
   return checkNumber(name, value, { min: 0.001, max: MAX_SPAN_MS, allowInfinity: true });
 }
 
+/** What JSON leaves as it is, though it may control a terminal or turn the direction of writing. */
+const UNSEEN = /[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu;
+
+/** A value of the caller's in a message: short, on one line, and as harmless as the message. */
 export function show(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value);
+  if (typeof value === 'string') {
+    const text = JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value);
+    return text.replace(UNSEEN, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  }
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object';
   return String(value);
 }

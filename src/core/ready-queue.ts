@@ -152,6 +152,15 @@ class RankHeap<T extends Ranked> extends IndexedHeap<T> implements Home {
     return counted === 0 ? 0 : Math.round((before * this.size) / counted);
   }
 
+  /** Exact for a small heap; of a large one every so many are looked at. */
+  countLevels(counts: number[], levelOf: (item: T) => number): void {
+    const counted = Math.min(this.size, MOST_COUNTED);
+    for (let index = 0; index < counted; index++) {
+      const item = this.items[Math.floor((index * this.size) / counted)]!;
+      counts[levelOf(item)]! += this.size / counted;
+    }
+  }
+
   protected override winsTie(a: T, b: T): boolean {
     return a.seq < b.seq;
   }
@@ -202,6 +211,12 @@ export class ReadyQueue<T extends Ranked> {
     let size = this.heap?.size ?? 0;
     for (const ring of this.used) size += ring.live;
     return size;
+  }
+
+  /** Adds how many wait of each level; of many that came out of their order, about how many. */
+  countLevels(counts: number[], levelOf: (item: T) => number): void {
+    for (const [level, ring] of this.rings.entries()) if (ring !== undefined) counts[level]! += ring.live;
+    this.heap?.countLevels(counts, levelOf);
   }
 
   /** About how many of the waiting items go before the given one, which may wait elsewhere: a query of bounded cost. */

@@ -7,6 +7,7 @@ import type { Explanation } from '../core/explanation.ts';
 import type { Group } from '../core/group.ts';
 import { checkNumber } from '../core/numbers.ts';
 import type { TimeLeft } from '../core/predict.ts';
+import { PRIORITIES } from '../core/priority.ts';
 import type { ResourceLimits } from '../core/resources.ts';
 import type { SchedulerLimits } from '../core/scheduler-options.ts';
 import type { GroupSpec } from '../core/spec.ts';
@@ -70,6 +71,12 @@ const DEFAULT_NETWORK_OPERATIONS = 64;
 export class ParallelExecutionEngine implements AsyncDisposable {
   private readonly runtime: Runtime;
   private closing: Promise<void> | undefined;
+  /**
+   * Another number after every change of the limits.
+   *
+   * @internal
+   */
+  limitsVersion = 0;
 
   constructor(options: EngineOptions = {}) {
     const {
@@ -163,6 +170,7 @@ export class ParallelExecutionEngine implements AsyncDisposable {
 
   /** Changes limits while everything runs. What runs keeps its room, what waits is looked at again. */
   setLimits(limits: EngineLimits): void {
+    this.limitsVersion++;
     this.runtime.change((scheduler) => scheduler.limit(toSchedulerLimits(limits)));
   }
 
@@ -188,6 +196,17 @@ export class ParallelExecutionEngine implements AsyncDisposable {
   statistics(): ExecutionStatistics {
     const { scheduler, statistics } = this.runtime;
     return statistics.summary(scheduler.lifecycle.counts, scheduler.dispatcher.resources.utilization());
+  }
+
+  /** How many executions wait for room, by their priority after inheritance. */
+  queued(): Readonly<Record<(typeof PRIORITIES)[number], number>> {
+    const counts = PRIORITIES.map(() => 0);
+    for (const tool of this.runtime.scheduler.catalog.tools.values())
+      for (const { queue } of tool.classes) queue.countLevels(counts, ({ level }) => level);
+    return Object.fromEntries(PRIORITIES.map((name, level) => [name, Math.round(counts[level]!)])) as Record<
+      (typeof PRIORITIES)[number],
+      number
+    >;
   }
 
   /** The latest allocations that were given back, the oldest first. */

@@ -1,3 +1,4 @@
+import type { FailureReason } from '../core/failure.ts';
 import type { Group } from '../core/group.ts';
 import type { TimeLeft } from '../core/predict.ts';
 import { type ExecutionStatus, STATUS_NAMES } from '../core/status.ts';
@@ -16,6 +17,18 @@ export interface GroupOutcome {
   readonly counts: Readonly<Record<ExecutionStatus, number>>;
   /** From the submission of the group to the end of its last execution. */
   readonly durationMs: number;
+}
+
+/** An attempt of an execution failed, and another one will follow. */
+export interface RetryNotice {
+  /** The id of the execution. */
+  readonly id: string;
+  /** The number of the attempt that failed. */
+  readonly attempt: number;
+  readonly reason: FailureReason;
+  /** What the function threw, if it did. */
+  readonly error: unknown;
+  readonly retryInMs: number;
 }
 
 /** Follows and controls the executions of one `submitAll`. */
@@ -53,6 +66,11 @@ export class GroupHandle {
   async outcomes(): Promise<Outcome[]> {
     await this.outcome();
     return this.jobs.map((job) => job.currentOutcome());
+  }
+
+  /** Tells of every attempt of the group that failed and is followed by another one. The last who asks is told. */
+  onRetry(callback: (notice: RetryNotice) => void): void {
+    this.runtime.retryCallbacks.set(this.group, callback);
   }
 
   /** How far the group has come. */

@@ -22,10 +22,11 @@ class JobExtras {
   /** Why the attempt before this one failed. */
   lastFailure: Failure | undefined;
   readonly settledCallbacks: (() => void)[] = [];
-  readonly followers = new Set<ExecutionCursor>();
+  /** Who reads its progress; made for the first. */
+  followers: Set<ExecutionCursor> | undefined;
 
   follow(eventId: number): void {
-    for (const follower of this.followers) follower.arrived(eventId);
+    if (this.followers !== undefined) for (const follower of this.followers) follower.arrived(eventId);
   }
 }
 
@@ -118,7 +119,7 @@ export class Job<T = unknown> extends Execution implements ExecutionHandle<T> {
     this.endWaiting = undefined;
     if (this.extras === undefined) return;
     this.extras.unlink?.();
-    this.extras.followers.clear();
+    this.extras.followers?.clear();
     for (const callback of this.extras.settledCallbacks.splice(0)) callback();
   }
 

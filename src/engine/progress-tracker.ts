@@ -98,7 +98,9 @@ export class ProgressTracker {
       describeEnd,
     );
     if (job.isSettled) return new Subscription(cursor);
-    const { followers } = job.withExtras();
+    const extras = job.withExtras();
+    extras.followers ??= new Set();
+    const { followers } = extras;
     followers.add(cursor);
     return new Subscription(cursor, () => followers.delete(cursor));
   }
@@ -173,6 +175,7 @@ export class ProgressTracker {
     };
     switch (type) {
       case 'started':
+        return { ...base, type, waitedMs: at - execution.submittedAt };
       case 'abandoned':
         return { ...base, type };
       case 'progress': {

@@ -10,9 +10,11 @@ import { Scheduler } from '../core/scheduler.ts';
 import type { SchedulerOptions } from '../core/scheduler-options.ts';
 import type { ExecutionSpec, GroupSpec } from '../core/spec.ts';
 import { Status } from '../core/status.ts';
+import { checkContext, checkFunction } from './check-context.ts';
 import { ChildHandle } from './child-handle.ts';
 import { Clock } from './clock.ts';
 import type { ExecutionContext } from './context.ts';
+import type { RetryNotice } from './group-handle.ts';
 import type { CancelResult, ExecutionHandle } from './handle.ts';
 import { AllocationHistory } from './history.ts';
 import { Job, type JobOwner } from './job.ts';
@@ -37,6 +39,8 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
   private readonly lanes: Lanes;
   private idleCallbacks: (() => void)[] = [];
   private readonly groupCallbacks = new Map<Group, (() => void)[]>();
+  /** Who is told of failed attempts of a group that are followed by another one. */
+  readonly retryCallbacks = new WeakMap<Group, (notice: RetryNotice) => void>();
 
   constructor({ eventLogSize, allocationHistorySize, ...options }: RuntimeOptions) {
     this.scheduler = new Scheduler(this, options);
@@ -138,6 +142,12 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
     this.statistics.retried();
     (execution as Job).withExtras().lastFailure = failure;
     this.tracker.retrying(execution, failure, now);
+    const callback = this.retryCallbacks.get(execution.demand.group);
+    if (callback === undefined) return;
+    const { id, attempt, retryAt } = execution;
+    const { reason, error } = failure;
+    // Not in the middle of a change.
+    queueMicrotask(() => callback({ id, attempt, reason, error, retryInMs: retryAt - now }));
   }
 
   settled(execution: Execution): void {
@@ -274,24 +284,4 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
       `dependsOn takes ids and handles of the same engine, but it has ${show(reference)}.`,
     );
   }
-}
-
-function checkContext(context: unknown): void {
-  if (typeof context !== 'object' || context === null) {
-    throw new VolleyError(
-      'INVALID_VALUE',
-      `An execution is described by an object such as { toolName: 'fetch' }, but it is ${show(context)}.`,
-    );
-  }
-  const { signal } = context as Partial<ExecutionContext>;
-  if (signal === undefined || typeof signal?.aborted === 'boolean') return;
-  throw new VolleyError('INVALID_VALUE', `signal must be an AbortSignal, but it is ${show(signal)}.`);
-}
-
-function checkFunction(run: unknown): void {
-  if (typeof run === 'function') return;
-  throw new VolleyError(
-    'INVALID_VALUE',
-    `The work of an execution must be a function, but it is ${show(run)}.`,
-  );
 }

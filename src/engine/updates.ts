@@ -13,7 +13,8 @@ interface UpdateBase {
 
 /** Something that happened to an execution. */
 export type ProgressUpdate =
-  | (UpdateBase & { readonly type: 'started' })
+  /** `waitedMs`: since its submission; of a later attempt with all that was before it. */
+  | (UpdateBase & { readonly type: 'started'; readonly waitedMs: number })
   /** `progress` is the share that is done, 0 to 1. */
   | (UpdateBase & { readonly type: 'progress'; readonly progress: number; readonly step: string | undefined })
   | (UpdateBase & { readonly type: 'step'; readonly step: string })
