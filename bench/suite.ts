@@ -1,3 +1,5 @@
+import { batch } from './batch/scenario.ts';
+import { largeBatch } from './batch/store-scenario.ts';
 import { eventLoop } from './event-loop/scenario.ts';
 import { graph } from './graph/scenario.ts';
 import { lockGrowth } from './growth/lock.ts';
@@ -9,6 +11,7 @@ import { noOps } from './no-ops/scenario.ts';
 import { processes } from './processes/scenario.ts';
 import { sandbox } from './sandbox/scenario.ts';
 import { simulation } from './simulation/scenario.ts';
+import { sse } from './sse/scenario.ts';
 import { threads } from './threads/scenario.ts';
 
 export const SCENARIOS: readonly Scenario[] = [
@@ -23,6 +26,9 @@ export const SCENARIOS: readonly Scenario[] = [
   threads,
   processes,
   sandbox,
+  batch,
+  largeBatch,
+  sse,
 ];
 
 export function findScenario(name: string): Scenario {

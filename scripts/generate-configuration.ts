@@ -98,7 +98,7 @@ ${node.description}
 
 - Type: ${typeText(node)}
 - Default: ${defaultText(path, node)}
-- Variable: \`${variable}\`
+- Variable: ${path.filter((part) => part === '*').length > 1 ? 'none' : `\`${variable}\``}
 `;
 }
 

@@ -5,17 +5,26 @@ import type { Recovery, Store } from '../store/store.ts';
 import { ACTIONS } from './actions/all.ts';
 import type { BatchAnswer } from './answer.ts';
 import type { BatchContext } from './context.ts';
+import { shortDetails } from './details.ts';
+import type { BatchEventListener } from './events.ts';
+import { explainTask } from './explain-task.ts';
+import type { RunnableBatch, RunnableOptions } from './forecast/runnable.ts';
 import { checkInput } from './input/check.ts';
 import { actionOf, readRequest } from './input/request.ts';
-import type { BatchListener } from './run/monitor.ts';
+import type { BatchListener, RunningTask } from './run/monitor.ts';
 import { BatchRuns } from './runs.ts';
 import { TaskIds } from './task-ids.ts';
+import { reportTask, type TaskReport } from './task-report.ts';
+import { tellRecovered } from './tell-changes.ts';
 import { type BatchView, viewOf } from './view.ts';
 
 /** What an executor works with. */
 export interface BatchExecutorOptions {
-  /** Runs the calls. It stays open when the executor is closed. */
-  readonly coordinator: ParallelToolCoordinator;
+  /**
+   * Runs the calls. It stays open when the executor is closed. A function opens it when it is needed for the first time,
+   * so that whoever only looks at batches need not wait for all tools.
+   */
+  readonly coordinator: ParallelToolCoordinator | (() => Promise<ParallelToolCoordinator>);
   /** Keeps tasks and results. It stays open, too. */
   readonly store: Store;
 }
@@ -34,21 +43,25 @@ const NAMES = ACTIONS.map(({ name }) => name);
  */
 export class BatchExecutor implements AsyncDisposable {
   private readonly context: BatchContext;
+  /** As soon as there is one. */
+  private coordinator: ParallelToolCoordinator | undefined;
 
-  constructor({ coordinator, store }: BatchExecutorOptions) {
-    this.context = {
-      coordinator,
-      store,
-      runs: new BatchRuns(coordinator, store),
-      ids: new TaskIds(store),
+  constructor({ coordinator: given, store }: BatchExecutorOptions) {
+    let opening: Promise<ParallelToolCoordinator> | undefined;
+    if (typeof given !== 'function') this.coordinator = given;
+    const coordinator = async () => {
+      opening ??= typeof given === 'function' ? given() : Promise.resolve(given);
+      this.coordinator = await opening;
+      return this.coordinator;
     };
+    this.context = { coordinator, store, runs: new BatchRuns(coordinator, store), ids: new TaskIds(store) };
   }
 
   /** Does what a request asks for: an object or JSON text, bare or in an envelope. It never throws. */
   async handle(request: unknown): Promise<BatchAnswer> {
     try {
       const { action, args } = readRequest(request, NAMES);
-      const chosen = ACTIONS.find(({ name }) => name === action)!;
+      const chosen = await ACTIONS.find(({ name }) => name === action)!.load();
       const result = await chosen.run(checkInput(chosen.schema, action, args) as never, this.context);
       return { ok: true, action, ...result };
     } catch (error) {
@@ -58,9 +71,40 @@ export class BatchExecutor implements AsyncDisposable {
 
   /** How a batch stands now. It costs the same however large the batch is. */
   view(batch = 'default'): BatchView | undefined {
-    const { store, runs } = this.context;
-    const record = store.batch(batch);
-    return record && viewOf(record, runs);
+    const record = this.context.store.batch(batch);
+    return record && viewOf(record, this.context);
+  }
+
+  /** How batches stand, the newest first: those that were made before the one with this number. */
+  views(beforeNumber: number | undefined, limit: number): (BatchView & { readonly number: number })[] {
+    return this.context.store
+      .batchPage(beforeNumber, limit)
+      .map((record) => ({ ...viewOf(record, this.context), number: record.number }));
+  }
+
+  /** The attempt that runs here now of a task, by its number in the batch. */
+  running(batch: string, seq: number): RunningTask | undefined {
+    return this.context.runs.current(batch)?.monitor.attemptOf(seq);
+  }
+
+  /** Why a task does not run, in words; undefined once it runs or has ended. */
+  explain(batch: string, id: string): string | undefined {
+    return explainTask(this.context, batch, id);
+  }
+
+  /** What became of a task, or why it does not run, in words and in numbers. */
+  report(batch: string, id: string): TaskReport {
+    return reportTask(this.context, batch, id);
+  }
+
+  /** Checks tasks as `add_batch` does, and those that are open, and tells what a start would run. It changes nothing. */
+  async runnable(
+    batch: string,
+    tasks: readonly unknown[] = [],
+    options: RunnableOptions = {},
+  ): Promise<RunnableBatch> {
+    const { runnableBatch } = await import('./forecast/runnable.ts');
+    return runnableBatch(this.context, batch, tasks, options);
   }
 
   /** Tells of every end as it comes, of all batches that this executor runs. The answer takes the listener away. */
@@ -72,15 +116,25 @@ export class BatchExecutor implements AsyncDisposable {
     };
   }
 
-  /** Settles tasks of processes that died, of all batches that nobody runs: see {@link Recovery}. */
-  recover(): Promise<Recovery> {
-    const { store, runs } = this.context;
-    return store.recover(runs.isIdempotent());
+  /** Tells everything that happens through this executor, as it happens. The answer takes the listener away. */
+  follow(listener: BatchEventListener): () => void {
+    return this.context.runs.events.add(listener);
   }
 
-  /** Starts nothing more, lets what runs finish, writes everything down and gives back every lease. */
-  close(): Promise<void> {
-    return this.context.runs.close();
+  /** Settles tasks of processes that died, of all batches that nobody runs: see {@link Recovery}. */
+  async recover(): Promise<Recovery> {
+    const { store, runs } = this.context;
+    const recovery = await store.recover(await runs.isIdempotent());
+    tellRecovered(runs.events, recovery);
+    return recovery;
+  }
+
+  /**
+   * Starts nothing more, lets what runs finish, writes everything down and gives back every lease. What still runs after
+   * `graceMs` is ended: it runs again with the next start if that does no harm.
+   */
+  close(options: { readonly graceMs?: number } = {}): Promise<void> {
+    return this.context.runs.close(options.graceMs);
   }
 
   /** The same as {@link close}. */
@@ -89,10 +143,18 @@ export class BatchExecutor implements AsyncDisposable {
   }
 
   private refusal(action: string, thrown: unknown): BatchAnswer {
-    const { redactor } = this.context.coordinator.desk;
     const code = thrown instanceof VolleyError ? thrown.code : 'INTERNAL';
-    const message = redactor.text(reasonText(thrown));
+    // Where nothing was checked or run, nothing but the request itself can be in it.
+    const redacted = (text: string) => this.coordinator?.desk.redactor.text(text) ?? text;
+    const message = redacted(reasonText(thrown));
     const details = thrown instanceof VolleyError ? thrown.details : {};
-    return { ok: false, action, text: message, data: { code, ...details }, error: { code, message } };
+    const problems = (details['problems'] as readonly string[] | undefined)?.map(redacted);
+    return {
+      ok: false,
+      action,
+      text: message,
+      data: { code, ...shortDetails({ ...details, ...(problems && { problems }) }) },
+      error: { code, message },
+    };
   }
 }

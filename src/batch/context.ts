@@ -10,7 +10,8 @@ import type { TaskIds } from './task-ids.ts';
 
 /** What the actions work with. */
 export interface BatchContext {
-  readonly coordinator: ParallelToolCoordinator;
+  /** Opened when something is checked or run for the first time: looking at batches needs none. */
+  coordinator(): Promise<ParallelToolCoordinator>;
   readonly store: Store;
   readonly runs: BatchRuns;
   readonly ids: TaskIds;
@@ -18,25 +19,20 @@ export interface BatchContext {
 
 /** One of the things that can be asked for. */
 export interface Action {
-  readonly name: string;
-  /** In one line, for a model. */
-  readonly summary: string;
   readonly schema: z.ZodType;
   /** `args` is what the schema gives back. */
   run(args: never, context: BatchContext): Promise<ActionResult>;
 }
 
 /** Ties the type of the arguments to the schema. */
-export function defineAction<S extends z.ZodType>(
-  action: Omit<Action, 'schema' | 'run'> & {
-    readonly schema: S;
-    run(args: z.output<S>, context: BatchContext): Promise<ActionResult>;
-  },
-): Action {
+export function defineAction<S extends z.ZodType>(action: {
+  readonly schema: S;
+  run(args: z.output<S>, context: BatchContext): Promise<ActionResult>;
+}): Action {
   return action;
 }
 
-export function findBatch({ store }: BatchContext, name: string): BatchRecord {
+export function findBatch({ store }: Pick<BatchContext, 'store'>, name: string): BatchRecord {
   const found = store.batch(name);
   if (found !== undefined) return found;
   const names = store.batches().map((batch) => batch.name);
@@ -68,7 +64,7 @@ export function findTask({ store }: BatchContext, batch: string, id: string): Ta
   );
   throw new VolleyError(
     'UNKNOWN_TASK',
-    `The batch ${JSON.stringify(batch)} has no task ${JSON.stringify(id)}${close === undefined ? '' : `; did you mean ${JSON.stringify(close)}?`}`,
+    `The batch ${JSON.stringify(batch)} has no task ${JSON.stringify(id)}${close === undefined ? '.' : `; did you mean ${JSON.stringify(close)}?`}`,
     { batch, id, nearest: close },
   );
 }

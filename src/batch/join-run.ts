@@ -1,5 +1,6 @@
 import type { BatchContext } from './context.ts';
 import { countsText, type TaskCounts } from './counts.ts';
+import type { HolderAsk } from './holder-ask.ts';
 import { holderText } from './names.ts';
 
 export interface Joined {
@@ -25,8 +26,13 @@ export async function joinRun(
       : { state: 'running', counts, text: `The batch is running, and runs them too. ${countsText(counts)}.` };
   }
   if (holder !== undefined) {
-    const text = `${holderText(holder)} runs the batch, and takes them when it is through with what it has.`;
-    return { state: 'elsewhere', counts, text: text.charAt(0).toUpperCase() + text.slice(1) };
+    // Whether it answers or not: it looks for open tasks at its end, too.
+    await store.ask(batch, JSON.stringify({ action: 'join', which } satisfies HolderAsk));
+    return {
+      state: 'elsewhere',
+      counts,
+      text: `The batch is run by ${holderText(holder)}, which takes them too. ${countsText(counts)}.`,
+    };
   }
   return { state: 'idle', counts, text: `It has ${countsText(counts)}. Run it with "start".` };
 }

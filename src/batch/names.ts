@@ -8,7 +8,8 @@ export function taskText(task: {
   readonly name: string;
   readonly function: string;
 }): string {
-  const name = task.name === task.function ? '' : ` "${oneLine(task.name, 60)}"`;
+  const isPlain = task.name === task.function || task.name === task.id;
+  const name = isPlain ? '' : ` "${oneLine(task.name, 60)}"`;
   return `${task.id}${name} (${task.function})`;
 }
 

@@ -27,14 +27,16 @@ export function oneResult(store: Store, record: TaskRecord, range: ResultRange |
     text: linesText(
       isWhole
         ? `The result of ${taskText(record)}:`
-        : `Bytes ${offset} to ${end} of the result of ${taskText(record)}, which has ${bytesText(resultBytes)}:`,
-      part,
+        : offset >= resultBytes
+          ? `The result of ${taskText(record)} has ${bytesText(resultBytes)}: there is nothing from ${offset} on.`
+          : `Bytes ${offset} to ${end} of the result of ${taskText(record)}, which has ${bytesText(resultBytes)}:`,
+      part === '' ? undefined : part,
       end < resultBytes ? `The next part begins at "offset": ${end}.` : undefined,
     ),
     data: {
       ...row,
       result_bytes: resultBytes,
-      ...(isWhole ? { result: JSON.parse(part) } : { part, offset, length: end - offset }),
+      ...(isWhole ? { result: JSON.parse(part) } : { part, offset, length: Math.max(0, end - offset) }),
       ...(end < resultBytes && { next_offset: end }),
     },
   };

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { countText, spanText } from '../core/words.ts';
 import type { TaskRecord, TaskStatus } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
@@ -23,11 +24,6 @@ interface Cause {
   readonly examples: string[];
 }
 
-interface Slow {
-  readonly record: TaskRecord;
-  readonly ms: number;
-}
-
 /** What came of a batch in a few lines, however large it is. */
 export async function summaryOf(
   store: Store,
@@ -35,17 +31,23 @@ export async function summaryOf(
   counts: TaskCounts,
   statuses: readonly TaskStatus[] = ENDED,
 ): Promise<ActionResult> {
+  // Most of a large batch has completed, and is not read.
+  const others = statuses.filter((status) => status !== 'completed');
   const digest = new Digest();
-  for await (const page of taskPages(store, batch, statuses)) for (const record of page) digest.add(record);
+  for await (const page of others.length === 0 ? [] : taskPages(store, batch, others))
+    for (const record of page) digest.add(record);
   const causes = digest.topCauses();
-  const { slowest, first } = digest;
+  const slowest = await slowestOf(store, batch, statuses);
+  const first = statuses.includes('completed')
+    ? store.tasks(batch, { status: ['completed'], limit: MOST_FIRST })
+    : [];
   return {
     text: linesText(
       `The batch "${batch}" has ${countsText(counts)}.`,
       causes.length === 0 ? undefined : 'Not completed, by cause:',
       causes.map(({ count, text, examples }) => `- ${count} × ${text} (${examples.join(', ')})`),
       slowest.length === 0 ? undefined : 'Slowest:',
-      slowest.map(({ record, ms }) => `- ${taskText(record)}: ${spanText(ms)}`),
+      slowest.map((record) => `- ${taskText(record)}: ${spanText(durationOf(record)!)}`),
       first.length === 0 ? undefined : 'First results:',
       first.map((record) => `- ${taskText(record)}: ${oneLine(beginOfResult(record, 100).text, 100)}`),
       'More: "format": "detailed" for a list in pages, "id" for one result as a whole.',
@@ -60,7 +62,11 @@ export async function summaryOf(
         count,
         examples,
       })),
-      slowest: slowest.map(({ record, ms }) => ({ id: record.id, name: record.name, duration_ms: ms })),
+      slowest: slowest.map((record) => ({
+        id: record.id,
+        name: record.name,
+        duration_ms: durationOf(record),
+      })),
       first: first.map((record) => ({
         id: record.id,
         name: record.name,
@@ -70,23 +76,28 @@ export async function summaryOf(
   };
 }
 
-/** Sees every task once and keeps little of it. */
+/** The few that took longest; the event loop gets a break between looks at many. */
+async function slowestOf(
+  store: Store,
+  batch: string,
+  statuses: readonly TaskStatus[],
+): Promise<TaskRecord[]> {
+  let slowest: TaskRecord[] = [];
+  for (let after = 0; ; await nextTurn()) {
+    const { tasks, nextSeq } = store.slowest(batch, statuses, after, MOST_SLOWEST);
+    // Of those that took as long, the first in the batch stay: sorting keeps the order of equals.
+    slowest = [...slowest, ...tasks].sort((a, b) => durationOf(b)! - durationOf(a)!).slice(0, MOST_SLOWEST);
+    if (nextSeq === undefined) return slowest;
+    after = nextSeq;
+  }
+}
+
+/** Sees every task once that did not complete, and keeps little of it. */
 class Digest {
-  readonly slowest: Slow[] = [];
-  readonly first: TaskRecord[] = [];
   private readonly causes = new Map<string, Cause>();
 
   add(record: TaskRecord): void {
-    if (record.status === 'completed') {
-      if (this.first.length < MOST_FIRST) this.first.push(record);
-    } else if (record.status !== 'open' && record.status !== 'running') {
-      this.addCause(record);
-    }
-    const ms = durationOf(record);
-    if (ms === undefined || ms <= (this.slowest[MOST_SLOWEST - 1]?.ms ?? -1)) return;
-    this.slowest.push({ record, ms });
-    this.slowest.sort((a, b) => b.ms - a.ms);
-    this.slowest.length = Math.min(this.slowest.length, MOST_SLOWEST);
+    if (record.status !== 'open' && record.status !== 'running') this.addCause(record);
   }
 
   topCauses(): Cause[] {

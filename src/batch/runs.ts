@@ -2,12 +2,21 @@ import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
 import { VolleyError } from '../core/errors.ts';
 import type { BatchRecord, LeaseHolder } from '../store/records.ts';
 import type { Lease, Recovery, Store } from '../store/store.ts';
-import { BatchRun, type RunOptions } from './run/batch-run.ts';
+import { BatchEvents } from './events.ts';
+import type { BatchRun } from './run/batch-run.ts';
 import type { BatchListener } from './run/monitor.ts';
+import type { RunOptions } from './run/run-setup.ts';
+import { tellRecovered } from './tell-changes.ts';
+
+/** How long servers that bring tools may take to tell of them, before their tasks count as not idempotent. */
+const LONGEST_DISCOVERY_MS = 10_000;
+/** So many tasks that a dead process has left are looked at for the servers that they need. */
+const MOST_LOOKED_AT = 1000;
 
 /** The batches that this process runs. */
 export class BatchRuns {
   readonly listeners = new Set<BatchListener>();
+  readonly events = new BatchEvents();
   /** The last run of each batch, until everything of it is written. */
   private readonly runs = new Map<string, BatchRun>();
   /** Names of batches that are about to run, or are being changed. */
@@ -19,7 +28,7 @@ export class BatchRuns {
   private isClosed = false;
 
   constructor(
-    private readonly coordinator: ParallelToolCoordinator,
+    private readonly coordinator: () => Promise<ParallelToolCoordinator>,
     private readonly store: Store,
   ) {}
 
@@ -62,19 +71,35 @@ export class BatchRuns {
     });
   }
 
-  /** Stops everything, lets what runs finish, and waits until all is written and every lease is given back. */
-  async close(): Promise<void> {
+  /** Stops everything, lets what runs finish for so long, and waits until all is written and every lease is given back. */
+  async close(graceMs?: number): Promise<void> {
     this.isClosed = true;
-    for (const run of this.runs.values()) run.stop({ now: false });
-    await Promise.all([...this.runs.values()].map(({ done }) => done));
+    const runs = [...this.runs.values()];
+    for (const run of runs) run.stop({ now: false });
+    const endNow = () => {
+      for (const run of runs) run.stop({ now: true });
+    };
+    const timer = graceMs === undefined ? undefined : setTimeout(endNow, graceMs);
+    await Promise.all(runs.map(({ done }) => done));
+    clearTimeout(timer);
   }
 
-  /** Who is idempotent, by the tools that there are; what is unknown is not. */
-  isIdempotent(): (functionName: string) => boolean {
-    const idempotent = new Set(
-      this.coordinator.tools().flatMap(({ name, idempotent }) => (idempotent ? [name] : [])),
-    );
+  /** Who is idempotent of those that a dead process may have left, by the tools that there are; what is unknown is not. */
+  async isIdempotent(batch?: string): Promise<(functionName: string) => boolean> {
+    const coordinator = await this.coordinator();
+    await coordinator.desk.discover(this.runningFunctions(batch), LONGEST_DISCOVERY_MS);
+    const tools = coordinator.tools();
+    const idempotent = new Set(tools.flatMap(({ name, idempotent }) => (idempotent ? [name] : [])));
     return (name) => idempotent.has(name);
+  }
+
+  /** The functions of tasks that are, or were, in the midst of it. */
+  private *runningFunctions(only: string | undefined): Generator<string, void, undefined> {
+    for (const { name, counts } of this.store.batches()) {
+      if (counts.running === 0 || (only !== undefined && name !== only)) continue;
+      const running = this.store.tasks(name, { status: ['running'], limit: MOST_LOOKED_AT });
+      for (const task of running) yield task.function;
+    }
   }
 
   private async alone<T>(batch: string, work: () => Promise<T>): Promise<T> {
@@ -101,11 +126,17 @@ export class BatchRuns {
   }
 
   private async startNow(batch: string, options: RunOptions): Promise<{ run: BatchRun; recovery: Recovery }> {
-    const { coordinator, store, listeners } = this;
+    const { store, listeners, events } = this;
+    // All that is needed to run something; whoever only looks at batches does without.
+    const [coordinator, { BatchRun }, { serveRequests }] = await Promise.all([
+      this.coordinator(),
+      import('./run/batch-run.ts'),
+      import('./run/serve-requests.ts'),
+    ]);
     const lease = await store.lease(batch);
     let recovery: Recovery;
     try {
-      recovery = await store.recover(this.isIdempotent(), batch);
+      recovery = await store.recover(await this.isIdempotent(batch), batch);
       await store.batchStarted(batch, JSON.stringify(options), Date.now());
       if (this.isClosed) throw closedError();
     } catch (error) {
@@ -120,8 +151,12 @@ export class BatchRuns {
       release: () => this.release(lease),
       options,
       listeners,
+      events,
     });
     this.runs.set(batch, run);
+    tellRecovered(events, recovery);
+    if (events.isHeard) events.tell({ type: 'batch-started', batch, at: Date.now() });
+    serveRequests(run, store);
     void run.done.then(() => this.ended(run));
     await run.pull('all');
     return { run, recovery };
@@ -130,6 +165,7 @@ export class BatchRuns {
   private ended(run: BatchRun): void {
     if (run.problem !== undefined) this.problems.set(run.batch, run.problem);
     if (this.runs.get(run.batch) === run) this.runs.delete(run.batch);
+    if (this.events.isHeard) this.events.tell({ type: 'batch-ended', batch: run.batch, at: Date.now() });
   }
 }
 

@@ -1,6 +1,9 @@
 import type { TimeLeft } from '../core/predict.ts';
-import type { BatchRecord, LeaseHolder } from '../store/records.ts';
+import { MAX_SEQ } from '../store/keys.ts';
+import type { BatchRecord, LeaseHolder, TaskRecord } from '../store/records.ts';
+import type { Store } from '../store/store.ts';
 import { endedOf, type TaskCounts, totalOf } from './counts.ts';
+import { problemText } from './names.ts';
 import type { BatchRun } from './run/batch-run.ts';
 import type { FailedTask, RunningTask } from './run/monitor.ts';
 import type { BatchRuns } from './runs.ts';
@@ -21,20 +24,28 @@ export interface BatchView {
   readonly running: readonly RunningTask[];
   /** The newest first. */
   readonly lastFailures: readonly FailedTask[];
+  readonly createdAt: number;
   readonly startedAt: number | undefined;
   readonly endedAt: number | undefined;
   readonly maxConcurrency: number | undefined;
   /** Who runs it, where that is another process. */
   readonly holder: LeaseHolder | undefined;
+  /** Why its last run here ended before its time, in words. */
+  readonly problem: string | undefined;
 }
 
 const MOST_RUNNING = 100;
+const MOST_FAILURES = 10;
 
 /** Costs the same however large the batch is. */
-export function viewOf(record: BatchRecord, runs: BatchRuns): BatchView {
-  const { name, counts, startedAt, endedAt } = record;
+export function viewOf(
+  record: BatchRecord,
+  { runs, store }: { readonly runs: BatchRuns; readonly store: Pick<Store, 'tasks'> },
+): BatchView {
+  const { name, counts, createdAt, startedAt, endedAt } = record;
   const run = runs.current(name);
   const holder = runs.otherHolder(record);
+  const problem = run === undefined ? runs.problemOf(name) : undefined;
   const total = totalOf(counts);
   const done = Math.min(total, endedOf(counts) + (run?.partial() ?? 0));
   return {
@@ -45,16 +56,61 @@ export function viewOf(record: BatchRecord, runs: BatchRuns): BatchView {
     progress: total === 0 ? 0 : done / total,
     ratePerSecond: run?.monitor.ratePerSecond(),
     timeLeft: run?.prediction.timeLeft(),
-    running: run?.monitor.running(MOST_RUNNING) ?? [],
-    lastFailures: run?.monitor.lastFailures() ?? [],
+    running: run?.monitor.running(MOST_RUNNING) ?? (holder && runningElsewhere(store, name)) ?? [],
+    lastFailures: run?.monitor.lastFailures() ?? (holder && failuresElsewhere(store, name)) ?? [],
+    createdAt,
     startedAt,
     endedAt,
     maxConcurrency: run?.maxConcurrency,
     holder,
+    problem: problem === undefined ? undefined : problemText(problem),
   };
 }
 
 function stateOf(run: BatchRun | undefined, holder: LeaseHolder | undefined): BatchView['state'] {
   if (run !== undefined) return run.isStopping ? 'stopping' : 'running';
   return holder === undefined ? 'idle' : 'elsewhere';
+}
+
+/** What the store tells of a batch that another process runs: all but progress within a task. */
+function runningElsewhere(store: Pick<Store, 'tasks'>, batch: string): RunningTask[] {
+  const tasks = store.tasks(batch, { status: ['running'], limit: MOST_RUNNING });
+  return tasks.map(({ id, name, function: tool, attempts, startedAt = Date.now() }) => ({
+    id,
+    name,
+    function: tool,
+    attempt: attempts,
+    startedAt,
+    progress: undefined,
+    step: undefined,
+  }));
+}
+
+/** Of those that were added last: to find the newest of all would mean to look at all. */
+function failuresElsewhere(store: Pick<Store, 'tasks'>, batch: string): FailedTask[] {
+  const query = { status: ['failed'], beforeSeq: MAX_SEQ + 1, limit: MOST_FAILURES } as const;
+  return store
+    .tasks(batch, query)
+    .map(failedTask)
+    .sort((a, b) => b.at - a.at);
+}
+
+function failedTask({
+  id,
+  name,
+  function: tool,
+  reason,
+  message,
+  attempts,
+  endedAt,
+}: TaskRecord): FailedTask {
+  return {
+    id,
+    name,
+    function: tool,
+    reason: reason ?? 'error',
+    message: message ?? '',
+    attempts,
+    at: endedAt ?? 0,
+  };
 }

@@ -21,6 +21,8 @@ export interface VolleyConfig {
   readonly processes: ProcessSettings;
   readonly secrets: SecretSettings;
   readonly store: StoreSettings;
+  readonly server: ServerSettings;
+  readonly mcp: McpSettings;
 }
 
 /** How the engine behaves. */
@@ -81,4 +83,93 @@ export interface SecretSettings {
 export interface StoreSettings {
   /** Where batches are kept, absolute. */
   readonly file: string;
+}
+
+/** How `volley serve` behaves. */
+export interface ServerSettings {
+  readonly host: string;
+  /** Undefined: 7717, or a free one where that is taken. */
+  readonly port: number | undefined;
+  readonly allowedHosts: readonly string[];
+  readonly allowedOrigins: readonly string[];
+  /** How long running tasks may go on after the server was told to stop. */
+  readonly graceMs: number;
+  readonly sessionMs: number;
+  readonly limits: ServerLimits;
+  /** Absolute paths of the certificate and its key. */
+  readonly tls: { readonly certificate: string; readonly key: string } | undefined;
+  readonly tokens: Readonly<Record<string, TokenSettings>>;
+}
+
+/** What a client of the server may cost. */
+export interface ServerLimits {
+  readonly maxBodyBytes: number;
+  readonly maxDepth: number;
+  readonly maxConnections: number;
+  readonly headerTimeoutMs: number;
+  readonly requestTimeoutMs: number;
+  /** Of each token, session and address. */
+  readonly requestsPerSecond: number;
+  /** Of each token, session and address. */
+  readonly streams: number;
+}
+
+/** A program that may use the server. */
+export interface TokenSettings {
+  /** `sha256:` and 64 hexadecimal digits. */
+  readonly hash: string;
+  readonly scope: 'read' | 'run' | 'admin';
+}
+
+/** Other servers of the Model Context Protocol. */
+export interface McpSettings {
+  /** By the name under which their tools are called. */
+  readonly servers: Readonly<Record<string, McpServerSettings>>;
+}
+
+/** A server whose tools can be called. */
+export interface McpServerSettings {
+  readonly connection: McpProgram | McpAddress;
+  /** Absolute paths of the folders that it is told to work in; none where it is told nothing. */
+  readonly roots: readonly string[];
+  readonly maxConcurrent: number;
+  readonly ratePerMinute: number | undefined;
+  readonly startTimeoutMs: number;
+  /** Undefined: as for other calls. */
+  readonly callTimeoutMs: number | undefined;
+  readonly maxResultBytes: number;
+  /** Globs of the server's own names. */
+  readonly allow: readonly string[];
+  readonly deny: readonly string[];
+  /** Names in full. */
+  readonly allowDestructive: readonly string[];
+  readonly parallel: 'read-only' | 'all' | 'none';
+  /** By the server's own names. */
+  readonly tools: Readonly<Record<string, McpToolSettings>>;
+}
+
+/** A server that is a program on this machine. */
+export interface McpProgram {
+  readonly kind: 'stdio';
+  readonly command: string;
+  readonly args: readonly string[];
+  /** Absolute. */
+  readonly cwd: string;
+  /** Values may refer to the environment: `env:NAME`. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** A server that is reached over HTTP. */
+export interface McpAddress {
+  readonly kind: 'http';
+  readonly url: string;
+  /** Values may refer to the environment: `env:NAME`. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** How calls of one tool of a server may run next to others. */
+export interface McpToolSettings {
+  readonly parallel?: boolean | undefined;
+  /** The argument by whose value calls exclude each other. */
+  readonly lock?: string | undefined;
 }

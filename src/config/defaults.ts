@@ -74,4 +74,35 @@ export const DEFAULTS = {
     max_text_length: 2000,
   },
   store: { file: '.volley/volley.db' },
+  server: {
+    host: '127.0.0.1',
+    allowed_hosts: [],
+    allowed_origins: [],
+    grace_ms: 10_000,
+    session_ms: 43_200_000,
+    limits: {
+      max_body_bytes: 16_777_216,
+      max_depth: 64,
+      max_connections: 2048,
+      header_timeout_ms: 10_000,
+      request_timeout_ms: 60_000,
+      requests_per_second: 200,
+      streams: 64,
+    },
+    tls: {},
+    tokens: {},
+  },
+  mcp: { servers: {} },
+} as const;
+
+/** Of each server of `[mcp.servers]`. */
+export const MCP_SERVER_DEFAULTS = {
+  args: [],
+  max_concurrent: 8,
+  start_timeout_ms: 30_000,
+  max_result_bytes: 1_048_576,
+  allow: ['*'],
+  deny: [],
+  allow_destructive: [],
+  parallel: 'read-only',
 } as const;

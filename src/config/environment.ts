@@ -27,7 +27,7 @@ export function readOverrides(
   if (variables.length === 0) return { overrides: [], problems: [] };
   const keys = tablesOf().flatMap((table) => table.keys);
   const fixed = new Map(keys.filter(hasFixedName).map((key) => [key.variable, key]));
-  const chosen = keys.filter((key) => !hasFixedName(key));
+  const chosen = keys.filter(hasOneChosenName);
   const overrides: Override[] = [];
   const problems: Problem[] = [];
   for (const [variable, text = ''] of variables) {
@@ -64,6 +64,11 @@ export function applyOverrides(data: TomlTable, overrides: readonly Override[]):
 
 function hasFixedName({ path }: Key): boolean {
   return !path.includes('*');
+}
+
+/** Of two names it could not be said where the first ends. */
+function hasOneChosenName({ path }: Key): boolean {
+  return path.filter((part) => part === '*').length === 1;
 }
 
 /** A variable whose name holds one that the user chose, as in VOLLEY_LIMITS_TOOLS_<NAME>_MAX_CONCURRENCY. */

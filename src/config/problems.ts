@@ -82,3 +82,19 @@ export function excerpt({ line, column, length }: Place, text: string): string {
     `${' '.repeat(margin.length - 2)}| ${' '.repeat(before.length + start)}${carets}`,
   ].join('\n');
 }
+
+/** Why a file cannot be read, in words. */
+export function readingProblem(error: unknown): string {
+  switch ((error as NodeJS.ErrnoException).code) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+      return 'the file does not exist.';
+    case 'EISDIR':
+      return 'this is a folder, not a file.';
+    case 'EACCES':
+    case 'EPERM':
+      return 'the file may not be read by this user.';
+    default:
+      return `the file cannot be read: ${(error as Error).message}.`;
+  }
+}

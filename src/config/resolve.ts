@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { SharedLimits } from '../core/catalog.ts';
-import type { VolleyConfig } from './config.ts';
+import type { ServerSettings, VolleyConfig } from './config.ts';
+import { toMcp } from './resolve-mcp.ts';
 import type { Settings } from './schema.ts';
 
 /** From the words of the file to those of the rest of Volley. */
@@ -8,6 +9,7 @@ export function toConfig(settings: Settings, folder: string): VolleyConfig {
   const { engine, limits, defaults, tools, processes, secrets } = settings;
   const { files, http_request: http, shell } = tools;
   const [program, ...programArguments] = shell.program;
+  const roots = [...new Set(tools.roots.map((root) => resolve(folder, root)))];
   return {
     folder: resolve(folder),
     engine: {
@@ -43,7 +45,7 @@ export function toConfig(settings: Settings, folder: string): VolleyConfig {
       allow: tools.allow,
       deny: tools.deny,
       modules: tools.modules,
-      roots: [...new Set(tools.roots.map((root) => resolve(folder, root)))],
+      roots,
     },
     files: { maxBytes: files.max_bytes, maxEntries: files.max_entries },
     http: {
@@ -74,6 +76,35 @@ export function toConfig(settings: Settings, folder: string): VolleyConfig {
     },
     secrets: { names: secrets.names, maxTextLength: secrets.max_text_length },
     store: { file: resolve(folder, settings.store.file) },
+    server: toServer(settings.server, folder),
+    mcp: toMcp(settings.mcp, folder, roots),
+  };
+}
+
+function toServer(server: Settings['server'], folder: string): ServerSettings {
+  const { limits, tls } = server;
+  const { certificate, key } = tls;
+  return {
+    host: server.host,
+    port: server.port,
+    allowedHosts: server.allowed_hosts,
+    allowedOrigins: server.allowed_origins,
+    graceMs: server.grace_ms,
+    sessionMs: server.session_ms,
+    limits: {
+      maxBodyBytes: limits.max_body_bytes,
+      maxDepth: limits.max_depth,
+      maxConnections: limits.max_connections,
+      headerTimeoutMs: limits.header_timeout_ms,
+      requestTimeoutMs: limits.request_timeout_ms,
+      requestsPerSecond: limits.requests_per_second,
+      streams: limits.streams,
+    },
+    tls:
+      certificate === undefined || key === undefined
+        ? undefined
+        : { certificate: resolve(folder, certificate), key: resolve(folder, key) },
+    tokens: server.tokens,
   };
 }
 

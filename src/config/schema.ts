@@ -2,8 +2,10 @@ import { z } from 'zod';
 import { defaultsSection } from './sections/defaults.ts';
 import { engineSection } from './sections/engine.ts';
 import { limitsSection } from './sections/limits.ts';
+import { mcpSection } from './sections/mcp.ts';
 import { processesSection } from './sections/processes.ts';
 import { secretsSection } from './sections/secrets.ts';
+import { serverSection } from './sections/server.ts';
 import { storeSection } from './sections/store.ts';
 import { threadsSection } from './sections/threads.ts';
 import { toolsSection } from './sections/tools.ts';
@@ -21,6 +23,8 @@ export const configSchema = z.strictObject({
   processes: processesSection.prefault({}),
   secrets: secretsSection.prefault({}),
   store: storeSection.prefault({}),
+  server: serverSection.prefault({}),
+  mcp: mcpSection.prefault({}),
 });
 
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { parse, TomlError } from 'smol-toml';
 import type { TomlTable } from './environment.ts';
-import { configError, type Problem } from './problems.ts';
+import { configError, type Problem, readingProblem } from './problems.ts';
 
 /** A configuration is written by hand; what is larger was named by mistake. */
 const MAX_BYTES = 1_048_576;
@@ -38,21 +38,6 @@ export function parseSource(text: string): { data: TomlTable } | { problem: Prob
         place: { line, column, length: 1 },
       },
     };
-  }
-}
-
-function readingProblem(error: unknown): string {
-  switch ((error as NodeJS.ErrnoException).code) {
-    case 'ENOENT':
-    case 'ENOTDIR':
-      return 'the file does not exist.';
-    case 'EISDIR':
-      return 'this is a folder, not a file.';
-    case 'EACCES':
-    case 'EPERM':
-      return 'the file may not be read by this user.';
-    default:
-      return `the file cannot be read: ${(error as Error).message}.`;
   }
 }
 

@@ -7,9 +7,10 @@ import type { ExecutionHandle } from '../engine/handle.ts';
 import type { TaskContext, ToolFunction } from '../engine/task.ts';
 import { Roots } from '../tools/builtin/roots.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
+import { discoverAll, sourceNameOf } from '../tools/tool-source.ts';
 import type { ToolCall } from './call.ts';
 import { CallRunner } from './call-runner.ts';
-import { type PlannedCall, type PlanParts, planCalls, type ReadyCall } from './plan.ts';
+import { type PlannedCall, type PlanParts, planCall, planCalls, type ReadyCall } from './plan.ts';
 import { protectedPathsOf } from './protected-paths.ts';
 import type { Redactor } from './redactor.ts';
 import type { ResultLookup } from './references.ts';
@@ -28,23 +29,36 @@ export interface CallDeskParts {
 export interface ItemOptions {
   /** The id of the execution. */
   readonly id: string;
-  /** Ids of executions. */
-  readonly dependsOn: readonly string[];
+  /** Ids or handles of executions. */
+  readonly dependsOn: readonly (string | ExecutionHandle)[];
   /** Whether a dependency has failed already that is not among `dependsOn`. */
   readonly hasFailedDependency: boolean;
   /** Where the results of other calls are found when an attempt begins. */
   readonly resultOf: (task: TaskContext) => ResultLookup;
   /** The group to which the execution will belong. */
   readonly group?: string;
+  /** Does something around the work of each attempt. */
+  readonly around?: ((task: TaskContext, work: ToolFunction) => unknown) | undefined;
   /** Hears of the child that does the work, where the needs are known only then. */
   readonly onChild?: (child: ExecutionHandle) => void;
 }
 
 interface Place {
   readonly id: string | undefined;
-  readonly dependsOn: readonly string[];
+  readonly dependsOn: readonly (string | ExecutionHandle)[];
   readonly policy: DependencyPolicy | undefined;
 }
+
+/** What the engine had nothing against. */
+interface Checked {
+  readonly spec: CallSpec;
+  readonly needs: ResourceRequirements;
+  readonly policy: DependencyPolicy | undefined;
+  readonly limits: number;
+}
+
+const NONE: readonly string[] = [];
+const NO_IDS: ReadonlySet<string> = new Set();
 
 /** Where calls are looked at and made into executions, for lists in memory and for batches in a store alike. */
 export class CallDesk {
@@ -53,6 +67,7 @@ export class CallDesk {
   readonly roots: Roots;
   private readonly runner: CallRunner;
   private readonly planParts: PlanParts;
+  private lastChecked: Checked | undefined;
 
   constructor(private readonly parts: CallDeskParts) {
     this.redactor = parts.redactor;
@@ -74,6 +89,33 @@ export class CallDesk {
     return planCalls(calls, this.planParts, { outside, stop });
   }
 
+  /**
+   * Checks one call by itself: at once, unless the schema of its tool takes its time. The call must have the form of one;
+   * `dependsOn` are all that it depends on, and all that its arguments may refer to.
+   */
+  planOne(
+    id: string,
+    call: ToolCall,
+    dependsOn: readonly string[] = NONE,
+  ): PlannedCall | Promise<PlannedCall> {
+    const known = dependsOn.length === 0 ? NO_IDS : new Set(dependsOn);
+    return planCall({ id, call, given: dependsOn, known }, this.planParts);
+  }
+
+  /**
+   * Asks the sources of tools that are about to be called, for so long at most: what they have told by then is checked
+   * before it is called for, and the rest when it is called.
+   */
+  async discover(toolNames: Iterable<string>, limitMs: number): Promise<void> {
+    const sources = this.parts.registry.listSources();
+    if (sources.length === 0) return;
+    const asked = new Set(Array.from(toolNames, sourceNameOf));
+    await discoverAll(
+      sources.filter(({ name }) => asked.has(name)),
+      limitMs,
+    );
+  }
+
   /** Looks at a call again, for limits may have changed since it was planned. */
   recheck(planned: PlannedCall): PlannedCall {
     if (planned.kind === 'refused') return planned;
@@ -88,7 +130,7 @@ export class CallDesk {
 
   /** What the engine is given for a call. */
   itemFor(ready: ReadyCall, options: ItemOptions): GroupItem {
-    const { id, dependsOn, hasFailedDependency, resultOf, group, onChild } = options;
+    const { id, dependsOn, hasFailedDependency, resultOf, group, around, onChild } = options;
     const { spec, needs } = ready;
     // What runs after a failure, and only then, need not wait for a second one.
     const place = {
@@ -96,17 +138,25 @@ export class CallDesk {
       dependsOn,
       policy: hasFailedDependency ? 'run' : ready.call.onDependencyFailure,
     } as const;
-    if (needs !== undefined)
-      return itemOf(spec, place, needs, (task) => this.runner.run(ready, needs, task, resultOf(task)));
-    return itemOf(preparing(spec), place, NO_NEEDS, (task) =>
-      this.runner.runNested(ready, task, resultOf(task), { group, onChild }),
-    );
+    const work: ToolFunction =
+      needs === undefined
+        ? (task) => this.runner.runNested(ready, task, resultOf(task), { group, onChild })
+        : (task) => this.runner.run(ready, needs, task, resultOf(task));
+    const run: ToolFunction = around === undefined ? work : (task) => around(task, work);
+    return itemOf(needs === undefined ? preparing(spec) : spec, place, needs ?? NO_NEEDS, run);
   }
 
   /** Throws what the engine would throw of a call by itself: a demand that never fits, an unknown priority. */
   private check({ call, spec, needs = NO_NEEDS }: ReadyCall): void {
-    const place = { id: undefined, dependsOn: [], policy: call.onDependencyFailure };
-    this.parts.engine.check(itemOf(spec, place, needs, () => undefined));
+    const { engine } = this.parts;
+    const { onDependencyFailure: policy } = call;
+    const last = this.lastChecked;
+    // Many calls of one tool that say nothing of their own are one question.
+    const isSame = last?.spec === spec && last.needs === needs && last.policy === policy;
+    if (isSame && last.limits === engine.limitsVersion) return;
+    const place = { id: undefined, dependsOn: NONE, policy };
+    engine.check(itemOf(spec, place, needs, () => undefined));
+    this.lastChecked = { spec, needs, policy, limits: engine.limitsVersion };
   }
 }
 

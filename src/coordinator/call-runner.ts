@@ -13,9 +13,11 @@ import type { Redactor } from './redactor.ts';
 import { type ResultLookup, resolveReferences } from './references.ts';
 import { ReportedError } from './reported-error.ts';
 import type { RunnerSet } from './runner-set.ts';
-import { needsOf } from './spec.ts';
+import { SafeTask } from './safe-task.ts';
+import { needsOf, specOf } from './spec.ts';
 
 const NO_LIMIT_MS = Number.POSITIVE_INFINITY;
+const NO_VARIABLES: Readonly<Record<string, string>> = {};
 
 /** How the child of a call belongs to what is around it. */
 interface Nesting {
@@ -38,25 +40,28 @@ export class CallRunner {
     task: TaskContext,
     resultOf: ResultLookup,
   ): Promise<unknown> {
-    return this.reporting(async () => {
+    try {
       const input =
         ready.references.size === 0 ? ready.input : await inputOf(ready, task, resultOf, NO_LIMIT_MS);
-      return this.call(ready, input, needs, this.safeTask(task));
-    });
+      return await this.call(ready, input, needs, new SafeTask(task, task, this.redactor));
+    } catch (error) {
+      throw this.reported(error);
+    }
   }
 
   /**
-   * The attempt of a call whose needs follow from results of others. Now that they are there, the work is submitted as
-   * a child with those needs; this attempt lends its room and waits.
+   * The attempt of a call whose needs follow from results of others, or from a tool that was not known. Now that they
+   * are there, the work is submitted as a child with those needs; this attempt lends its room and waits.
    */
   async runNested(
-    ready: ReadyCall,
+    planned: ReadyCall,
     task: TaskContext,
     resultOf: ResultLookup,
     { group, onChild }: Nesting,
   ): Promise<unknown> {
-    const { stallMs, deadlineMs, ...spec } = ready.spec;
     return this.reporting(async () => {
+      const ready = planned.tool.later === undefined ? planned : await this.withTool(planned, task);
+      const { stallMs, deadlineMs, ...spec } = ready.spec;
       const input = await inputOf(ready, task, resultOf, spec.timeoutMs);
       const needs = needsOf(ready.call, ready.tool, input);
       const child = task.submit(
@@ -66,22 +71,34 @@ export class CallRunner {
           ...(group !== undefined && { group }),
           resources: needs,
         },
-        (inner) => this.reporting(() => this.call(ready, input, needs, this.safeTask(inner, task))),
+        (inner) =>
+          this.reporting(() => this.call(ready, input, needs, new SafeTask(inner, task, this.redactor))),
       );
       onChild?.(child);
       return unwrap(await child.outcome(), task.id);
     });
   }
 
-  private async call(
+  /** The same call of the tool itself instead of what stood for it. */
+  private withTool(ready: ReadyCall, task: TaskContext): Promise<ReadyCall> {
+    return new Promise((resolve, reject) => {
+      task.onStop(reject);
+      ready.tool.later!().then((tool) => {
+        const spec = specOf(ready.call, tool, tool.conflictsWith, this.config.defaults);
+        resolve({ ...ready, tool, spec });
+      }, reject);
+    });
+  }
+
+  private call(
     { tool }: ReadyCall,
     input: unknown,
     needs: ResourceRequirements,
     task: RunnerTask,
   ): Promise<unknown> {
-    this.redactor.refresh();
-    const value = await this.runners.get(tool.isolation).run(this.requestFor(tool, input, needs), task);
-    return checkResult(tool, value);
+    this.redactor.refreshForCall();
+    const running = this.runners.get(tool.isolation).run(this.requestFor(tool, input, needs), task);
+    return tool.output === undefined ? running : running.then((value) => checkResult(tool, value));
   }
 
   private requestFor(tool: Tool, input: unknown, needs: ResourceRequirements): RunnerCall {
@@ -104,40 +121,7 @@ export class CallRunner {
         write: tool.readOnly ? [] : tools.roots,
         network: needs.network === true,
       },
-      env: Object.fromEntries(
-        tool.env.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]!]])),
-      ),
-    };
-  }
-
-  /**
-   * What a tool says of its progress goes into events: without secrets, and bounded. `reporter` is the execution that
-   * the caller knows.
-   */
-  private safeTask(task: TaskContext, reporter = task): RunnerTask {
-    const { redactor } = this;
-    const { attempt } = task;
-    const { id } = reporter;
-    return {
-      id,
-      attempt,
-      get signal() {
-        return task.signal;
-      },
-      get began() {
-        return task.began;
-      },
-      get onStop() {
-        return task.onStop;
-      },
-      get report() {
-        const { report } = reporter;
-        return (first: number | string, step?: string) => {
-          if (typeof first === 'string') report(redactor.text(first));
-          else if (typeof step === 'string') report(first, redactor.text(step));
-          else report(first, step);
-        };
-      },
+      env: tool.env.length === 0 ? NO_VARIABLES : variables(tool.env),
     };
   }
 
@@ -145,9 +129,19 @@ export class CallRunner {
     try {
       return await work();
     } catch (error) {
-      throw error instanceof ReportedError ? error : new ReportedError(error, this.redactor);
+      throw this.reported(error);
     }
   }
+
+  private reported(error: unknown): ReportedError {
+    return error instanceof ReportedError ? error : new ReportedError(error, this.redactor);
+  }
+}
+
+function variables(names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]!]])),
+  );
 }
 
 /**
@@ -161,7 +155,7 @@ function inputOf(
   timeoutMs: number,
 ): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const checked = checkArguments(tool, resolveReferences(call.arguments, references, resultOf));
+    const checked = checkArguments(tool, resolveReferences(call.arguments ?? {}, references, resultOf));
     const giveUp = () => reject(late(tool, timeoutMs));
     const timer = Number.isFinite(timeoutMs) ? setTimeout(giveUp, timeoutMs) : undefined;
     const end = () => clearTimeout(timer);

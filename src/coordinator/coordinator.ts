@@ -1,3 +1,4 @@
+import picomatch from 'picomatch';
 import { limitsChange } from '../config/change.ts';
 import type { VolleyConfig } from '../config/config.ts';
 import { defaultConfig } from '../config/default-config.ts';
@@ -8,6 +9,7 @@ import type { ParallelAgentTool } from '../tools/agent-tool.ts';
 import { builtinTools } from '../tools/builtin/all.ts';
 import { type ToolDescription, ToolRegistry } from '../tools/registry.ts';
 import type { Tool } from '../tools/tool.ts';
+import { discoverAll, sourceNameOf, type ToolSource } from '../tools/tool-source.ts';
 import type { CallResult, ToolCall } from './call.ts';
 import { CallDesk } from './call-desk.ts';
 import { CallGroup } from './call-group.ts';
@@ -72,6 +74,39 @@ export class ParallelToolCoordinator implements AsyncDisposable {
     return this.registry.unregister(name);
   }
 
+  /**
+   * Adds tools that become known when they are asked for, such as those of an MCP server. They are closed with this.
+   *
+   * @internal
+   */
+  addSource(source: ToolSource): void {
+    this.registry.addSource(source);
+  }
+
+  /**
+   * Explains to whoever calls a tool why it is not there; undefined takes that back.
+   *
+   * @internal
+   */
+  explainAbsence(name: string, reason: string | undefined): void {
+    if (reason === undefined) this.registry.forgetAbsence(name);
+    else this.registry.explainAbsence(name, reason);
+  }
+
+  /**
+   * Waits for the sources of the tools whose names a glob may match, for so long at most, so that {@link tools} knows
+   * them.
+   */
+  async discover(glob = '*', limitMs?: number): Promise<void> {
+    const first = sourceNameOf(glob);
+    // A bracket may hold whole names, with the parts that tell sources apart.
+    const matches = /[{([]/.test(first) ? () => true : picomatch(first);
+    await discoverAll(
+      this.registry.listSources().filter(({ name }) => matches(name)),
+      limitMs,
+    );
+  }
+
   /** What may be called, with its schemas; all of it or what a glob of names matches. */
   tools(glob?: string): ToolDescription[] {
     return this.registry.list(glob);
@@ -117,7 +152,7 @@ export class ParallelToolCoordinator implements AsyncDisposable {
   /** Takes no more calls, waits for those there are (with `cancel`, ends them), and ends every thread and process. */
   close(options: { readonly cancel?: boolean } = {}): Promise<void> {
     const closed = this.engine.close(options);
-    this.closing ??= closed.then(() => this.runners.close());
+    this.closing ??= closed.then(() => this.closeParts());
     for (const planning of this.plannings) planning.stop(closedError());
     return this.closing;
   }
@@ -125,6 +160,11 @@ export class ParallelToolCoordinator implements AsyncDisposable {
   /** The same as {@link close}: `await using` waits for everything. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+
+  private async closeParts(): Promise<void> {
+    const sources = this.registry.listSources().map((source) => source.close());
+    await Promise.all([this.runners.close(), ...sources]);
   }
 
   private async start(

@@ -2,14 +2,18 @@ import type { CallDefaults } from '../config/config.ts';
 import type { ResourceRequirements } from '../core/demand.ts';
 import { VolleyError } from '../core/errors.ts';
 import { reasonText } from '../core/words.ts';
+import { isThenable } from '../tools/needs.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
 import type { Tool } from '../tools/tool.ts';
-import { checkArguments } from './arguments.ts';
+import { askSchema, validInput } from './arguments.ts';
 import type { ToolCall } from './call.ts';
 import { callIds, checkDependsOn, checkedList } from './call-list.ts';
 import { identityOf } from './identity.ts';
 import { referencesIn } from './references.ts';
 import { type CallSpec, needsOf, specOf } from './spec.ts';
+
+/** How long the schema of a tool may take to answer, before anything runs. The limit of an attempt may be shorter. */
+const LONGEST_CHECK_MS = 30_000;
 
 /** A call that was looked at before anything is started. */
 export type PlannedCall = ReadyCall | RefusedCall;
@@ -20,10 +24,10 @@ export interface ReadyCall {
   readonly id: string;
   readonly call: ToolCall;
   readonly tool: Tool;
-  /** Checked against the tool's schema, unless it holds references: then that is done when they are resolved. */
+  /** Checked against the tool's schema, unless it holds references or the tool is not known yet: then that is done later. */
   readonly input: unknown;
   readonly spec: CallSpec;
-  /** Undefined if they follow from an input that holds references. */
+  /** Undefined if they follow from an input that holds references, or the tool is not known yet. */
   readonly needs: ResourceRequirements | undefined;
   /** Ids of the calls to whose results the arguments refer. */
   readonly references: ReadonlySet<string>;
@@ -70,11 +74,16 @@ export async function planCalls(
   const known = new Set([...outside, ...ids]);
   const given = list.map(({ dependsOn }, index) => checkDependsOn(ids[index]!, dependsOn, known));
   const planned: PlannedCall[] = new Array(list.length);
-  const looked = Promise.all(
-    list.map(async (call, index) => {
-      planned[index] = await planCall(ids[index]!, call, given[index]!, known, parts);
-    }),
-  );
+  const open: Promise<void>[] = [];
+  for (const [index, call] of list.entries()) {
+    const one = planCall({ id: ids[index]!, call, given: given[index]!, known, stop }, parts);
+    if (isThenable(one)) open.push(keep(one, index));
+    else planned[index] = one;
+  }
+  async function keep(one: Promise<PlannedCall>, index: number): Promise<void> {
+    planned[index] = await one;
+  }
+  const looked = Promise.all(open);
   if (stop === undefined) await looked;
   else await untilAborted(looked, stop);
   return stop?.aborted === true
@@ -82,14 +91,30 @@ export async function planCalls(
     : withoutRepetitions(planned);
 }
 
-/** Never fails: whatever goes wrong makes it a refused call. */
-async function planCall(
-  id: string,
-  call: ToolCall,
-  given: readonly string[],
-  known: ReadonlySet<string>,
-  { registry, defaults, check }: PlanParts,
-): Promise<PlannedCall> {
+/** One call to look at, its dependencies known to be right. */
+export interface CallToPlan {
+  readonly id: string;
+  readonly call: ToolCall;
+  /** The dependencies that it names. */
+  readonly given: readonly string[];
+  /** Ids that its arguments may refer to. */
+  readonly known: ReadonlySet<string>;
+  readonly stop?: AbortSignal | undefined;
+}
+
+/**
+ * Looks at one call: at once, unless the schema of its tool takes its time. Never fails: whatever goes wrong makes it a
+ * refused call.
+ */
+export function planCall(one: CallToPlan, parts: PlanParts): PlannedCall | Promise<PlannedCall> {
+  const { id, call, given, known, stop } = one;
+  const { registry, defaults, check } = parts;
+  const refused = (error: unknown): PlannedCall => ({
+    kind: 'refused',
+    id,
+    call,
+    error: refusal(call, error),
+  });
   try {
     const references = referencesIn(call.arguments, known);
     const tool = registry.resolve(call.name);
@@ -99,24 +124,31 @@ async function planCall(
         `The arguments of ${tool.name} cannot be read: ${call.invalid}`,
       );
     }
-    const isOpen = references.size > 0;
-    const input = isOpen ? call.arguments : await checkArguments(tool, call.arguments ?? {});
-    const ready: ReadyCall = {
-      kind: 'ready',
-      id,
-      call,
-      tool,
-      input,
-      spec: specOf(call, tool, registry.conflictsOf(tool), defaults),
-      needs: isOpen && typeof tool.resources === 'function' ? undefined : needsOf(call, tool, input),
-      references,
-      dependsOn: [...new Set([...given, ...references])],
-      sameAs: undefined,
+    const isOpen = references.size > 0 || tool.later !== undefined;
+    const spec = specOf(call, tool, registry.conflictsOf(tool), defaults);
+    const readyWith = (input: unknown): ReadyCall => {
+      const ready: ReadyCall = {
+        kind: 'ready',
+        id,
+        call,
+        tool,
+        input,
+        spec,
+        needs: isOpen && typeof tool.resources === 'function' ? undefined : needsOf(call, tool, input),
+        references,
+        dependsOn: isOpen || given.length > 1 ? [...new Set([...given, ...references])] : given,
+        sameAs: undefined,
+      };
+      check(ready);
+      return ready;
     };
-    check(ready);
-    return ready;
+    if (isOpen) return readyWith(call.arguments);
+    const limits = () => ({ limitMs: Math.min(spec.timeoutMs, LONGEST_CHECK_MS), stop });
+    const checked = askSchema(tool, call.arguments ?? {}, limits);
+    if (!isThenable(checked)) return readyWith(validInput(tool, checked));
+    return checked.then((answer) => readyWith(validInput(tool, answer))).catch(refused);
   } catch (error) {
-    return { kind: 'refused', id, call, error: refusal(call, error) };
+    return refused(error);
   }
 }
 

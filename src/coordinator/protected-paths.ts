@@ -11,6 +11,8 @@ export function protectedPathsOf({ folder, store, tools }: VolleyConfig): Protec
     { path: join(folder, '.volley') },
     // Its folder may hold other things; SQLite has a few files next to it whose names begin the same.
     { path: dirname(store.file), glob: `${escaped(basename(store.file))}*` },
+    // What a server leaves there admits to everything.
+    { path: dirname(store.file), glob: `${escaped(basename(store.file))}-server*.json`, isSecret: true },
     ...tools.modules.flatMap((pattern) => protectedModules(pattern, folder, tools.roots)),
   ];
 }

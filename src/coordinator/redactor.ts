@@ -21,6 +21,7 @@ export class Redactor {
   private readonly isSecretName: IsSecretName;
   private readonly environment: EnvironmentSecrets;
   private readonly maxTextLength: number;
+  private hasLooked = false;
 
   constructor({ names, maxTextLength, env }: RedactorOptions) {
     this.maxTextLength = maxTextLength;
@@ -28,9 +29,22 @@ export class Redactor {
     this.environment = new EnvironmentSecrets(env, this.isSecretName);
   }
 
-  /** Takes note of the secrets that the environment holds now, before a tool gets them: they may change meanwhile. */
+  /** Takes note of the secrets that the environment holds now: they may change. */
   refresh(): void {
     this.environment.refresh();
+  }
+
+  /** The same before a tool is called. Calls that begin in one breath share a look: it takes as long as many a call. */
+  refreshForCall(): void {
+    if (this.hasLooked) return;
+    this.refresh();
+    this.hasLooked = true;
+    queueMicrotask(this.lookAgain);
+  }
+
+  /** Takes note of a secret that the configuration names, whatever its name looks like. */
+  add(name: string, value: string): void {
+    this.environment.add(name, value);
   }
 
   text(text: string): string {
@@ -44,6 +58,10 @@ export class Redactor {
     if (safe.length <= maxTextLength && end === text.length) return safe;
     return `${safe.slice(0, maxTextLength)}… (${text.length} characters)`;
   }
+
+  private readonly lookAgain = (): void => {
+    this.hasLooked = false;
+  };
 
   private secretsIn(text: string): Span[] {
     const spans: Span[] = [...shapedSecrets(text), ...assignedSecrets(text, this.isSecretName)];

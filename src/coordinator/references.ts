@@ -13,13 +13,19 @@ export type ResultLookup = (id: string) => unknown;
 
 /** Deeper arguments are refused: nobody means them, and the work is recursive. */
 const MAX_DEPTH = 100;
+/** Shared by all that refer to nothing, which is nearly all. */
+const NONE: ReadonlySet<string> = new Set();
 const TEMPLATE = /\$?\$\{([^{}]*)\}/g;
 
 /** The ids that arguments refer to. A typed reference to an unknown id is an error. */
-export function referencesIn(value: unknown, known: ReadonlySet<string>): Set<string> {
-  const found = new Set<string>();
-  visit(value, known, (id) => found.add(id), 0);
-  return found;
+export function referencesIn(value: unknown, known: ReadonlySet<string>): ReadonlySet<string> {
+  let found: Set<string> | undefined;
+  const add = (id: string) => {
+    found ??= new Set();
+    found.add(id);
+  };
+  visit(value, known, add, 0);
+  return found ?? NONE;
 }
 
 /** The arguments with every reference replaced; what holds none is given back as it is. */
@@ -42,6 +48,7 @@ function visit(value: unknown, known: ReadonlySet<string>, found: (id: string) =
     );
   }
   if (typeof value === 'string') {
+    if (!value.includes('${')) return;
     for (const [text, inner] of value.matchAll(TEMPLATE)) {
       const head = text.startsWith('$$') ? undefined : templateHead(inner!, known);
       if (head !== undefined) found(head.id);

@@ -12,6 +12,8 @@ import type { ToolCall } from './call.ts';
 /** Needs nothing but a slot: for what only waits for something else. */
 export const NO_NEEDS: ResourceRequirements = { cpu: 0, memoryMb: 0, io: 'none' };
 
+const NO_RETRIES: RetryOptions = { maxRetries: 0 };
+
 /** What the engine is told of a call, apart from its needs and its place among others. */
 export interface CallSpec {
   readonly toolName: string;
@@ -24,6 +26,9 @@ export interface CallSpec {
   readonly deadlineMs: number | undefined;
 }
 
+/** Of calls that say nothing of their own, by the list of conflicts, which is one for each tool of a registry. */
+const plainSpecs = new WeakMap<readonly string[], CallSpec>();
+
 /** The call's own word goes before the tool's, and that before the defaults. */
 export function specOf(
   call: ToolCall,
@@ -32,19 +37,39 @@ export function specOf(
   defaults: CallDefaults,
 ): CallSpec {
   if (call.retry !== undefined) checkObject('retry', call.retry, '{ maxRetries: 3 }');
+  const { retry, priority, timeoutMs, stallMs, deadlineMs } = call;
+  if ((retry ?? priority ?? timeoutMs ?? stallMs ?? deadlineMs) !== undefined)
+    return makeSpec(call, tool, conflictsWith, defaults);
+  let plain = plainSpecs.get(conflictsWith);
+  if (plain === undefined) {
+    plain = makeSpec(call, tool, conflictsWith, defaults);
+    plainSpecs.set(conflictsWith, plain);
+  }
+  return plain;
+}
+
+function makeSpec(
+  call: ToolCall,
+  tool: Tool,
+  conflictsWith: readonly string[],
+  defaults: CallDefaults,
+): CallSpec {
   return {
-    toolName: tool.name,
+    toolName: tool.limitedAs ?? tool.name,
     priority: call.priority ?? tool.priority ?? defaults.priority,
     timeoutMs: call.timeoutMs ?? tool.timeoutMs ?? defaults.timeoutMs,
-    retry:
-      call.retry === undefined && tool.retry === undefined
-        ? defaults.retry
-        : { ...defaults.retry, ...tool.retry, ...call.retry },
+    retry: retriesOf(call, tool, defaults),
     idempotent: tool.idempotent,
     conflictsWith,
     stallMs: call.stallMs ?? tool.stallMs,
     deadlineMs: call.deadlineMs,
   };
+}
+
+function retriesOf(call: ToolCall, tool: Tool, defaults: CallDefaults): RetryOptions {
+  if (tool.unrepeatable) return NO_RETRIES;
+  if (call.retry === undefined && tool.retry === undefined) return defaults.retry;
+  return { ...defaults.retry, ...tool.retry, ...call.retry };
 }
 
 /** What a call needs: a call may change the amounts, but never drop the locks that its tool takes. */

@@ -12,6 +12,9 @@ const BUSY_TIMEOUT_MS = 5000;
 const FIRST_PAUSE_MS = 1;
 const LONGEST_PAUSE_MS = 8;
 
+/** When the log has so many pages, they go into the file. A page that was written often by then goes only once. */
+const PAGES_OF_LOG = 4000;
+
 /** The name by which statements may call the file. */
 const SCHEMA = 'store';
 
@@ -88,6 +91,7 @@ function setUp(connection: DatabaseSyncInstance, file: string): void {
     throw unavailable(file, 'its file system allows no write-ahead log. Use a folder on a local disk');
   }
   connection.exec(`PRAGMA ${SCHEMA}.synchronous = NORMAL; PRAGMA ${SCHEMA}.cache_size = -16000`);
+  connection.exec(`PRAGMA ${SCHEMA}.wal_autocheckpoint = ${PAGES_OF_LOG}`);
 }
 
 /** Tries again while another process has the lock. */

@@ -110,7 +110,7 @@ export function heldError(batch: string, holder: LeaseHolder): VolleyError {
   return new VolleyError(
     'BATCH_HELD',
     `The batch ${JSON.stringify(batch)} is being run by process ${pid} on ${host} since ${new Date(since).toISOString()}. ` +
-      'Wait for its end or stop it there; other batches can be run meanwhile.',
+      'Wait for its end or stop it; other batches can be run meanwhile.',
     { batch, holder },
   );
 }

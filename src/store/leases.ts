@@ -92,6 +92,11 @@ export class Leases {
     if (holder !== undefined) throw heldError(batch, holder);
   }
 
+  /** Whether a living process runs the batch that is not this store. */
+  isHeldByOthers(batchId: number): boolean {
+    return !this.isOwn(batchId) && this.table.holderOf(batchId) !== undefined;
+  }
+
   /** Whether a living process runs the batch, this store included. What a dead one has left is taken away. */
   isRun(batchId: number): boolean {
     if (this.isOwn(batchId) || this.table.holderOf(batchId) !== undefined) return true;

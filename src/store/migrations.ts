@@ -85,7 +85,37 @@ const FIRST = `
   ) STRICT;
 `;
 
-export const MIGRATIONS: readonly Migration[] = [{ version: 1, sql: FIRST }];
+/** What processes ask of the one that runs a batch, and its answers, as JSON text. */
+const REQUESTS = `
+  CREATE TABLE store.requests (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    batch INTEGER NOT NULL REFERENCES batches (id) ON DELETE CASCADE,
+    body ANY NOT NULL,
+    answer ANY
+  ) STRICT;
+  CREATE INDEX store.requests_by_batch ON requests (batch);
+`;
+
+/** Attempts that did not end their task, and when the last one began. */
+const ATTEMPTS = `
+  CREATE TABLE store.attempts (
+    key INTEGER NOT NULL REFERENCES tasks (key) ON DELETE CASCADE,
+    attempt INTEGER NOT NULL,
+    started_at INTEGER,
+    ended_at INTEGER,
+    status INTEGER NOT NULL,
+    reason TEXT,
+    message ANY,
+    PRIMARY KEY (key, attempt)
+  ) STRICT, WITHOUT ROWID;
+  ALTER TABLE store.states ADD COLUMN attempt_at INTEGER;
+`;
+
+export const MIGRATIONS: readonly Migration[] = [
+  { version: 1, sql: FIRST },
+  { version: 2, sql: REQUESTS },
+  { version: 3, sql: ATTEMPTS },
+];
 
 /** Marks a SQLite file as ours ("Voly"), so that somebody else's database is never written to. */
 const APPLICATION_ID = 0x566f_6c79;

@@ -1,13 +1,16 @@
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
 import { checkNumber } from '../core/numbers.ts';
-import { keyOf, lastKeyOf, MAX_SEQ } from './keys.ts';
+import { AttemptReader } from './attempt-table.ts';
+import { PART_BYTES } from './completions.ts';
+import { keyOf, lastKeyOf, MAX_SEQ, seqOf } from './keys.ts';
 import { LeaseTable } from './lease-table.ts';
+import { OpenTaskReader } from './open-tasks.ts';
 import type { ProcessIdentity } from './process-identity.ts';
-import type { BatchRecord, TaskRecord, TaskStatus } from './records.ts';
+import type { AttemptRecord, BatchRecord, TaskRecord, TaskStatus } from './records.ts';
 import { type BatchData, batchRecord, type TaskData, taskRecord } from './rows.ts';
+import { SlowestReader, TASKS_PER_LOOK } from './slowest.ts';
 import { statusNumber } from './statuses.ts';
-import type { ResultRange, TaskQuery } from './store.ts';
-import { PART_BYTES } from './task-table.ts';
+import type { AttemptPage, ResultRange, SlowestPage, TaskQuery } from './store.ts';
 import { asBuffer, fromStored, isContinuation, type StoredText, toStored } from './text.ts';
 
 /** CROSS JOIN: the states lead, in the order of their index; the rest is looked up. */
@@ -16,6 +19,7 @@ const TASKS = `
     e.ended_at, e.reason, e.message, e.code, e.cause, e.result_bytes, e.preview
   FROM states s CROSS JOIN tasks t ON t.key = s.key LEFT JOIN ends e ON e.key = s.key`;
 const PAGE = 's.key > ? AND s.key <= ? ORDER BY s.key LIMIT ?';
+const PAGE_BACKWARDS = 's.key > ? AND s.key <= ? ORDER BY s.key DESC LIMIT ?';
 /** The longest character of UTF-8 goes on for so many bytes. */
 const MOST_CONTINUATIONS = 3;
 
@@ -23,12 +27,20 @@ const MOST_CONTINUATIONS = 3;
 export class Reader {
   private readonly leases: LeaseTable;
   private readonly allBatches: StatementSyncInstance;
+  private readonly pageOfBatches: StatementSyncInstance;
   private readonly oneBatch: StatementSyncInstance;
   private readonly oneTask: StatementSyncInstance;
+  private readonly byKey: StatementSyncInstance;
+  private readonly open: OpenTaskReader;
+  private readonly slow: SlowestReader;
   private readonly anyStatus: StatementSyncInstance;
   private readonly oneStatus: StatementSyncInstance;
+  private readonly anyStatusBackwards: StatementSyncInstance;
+  private readonly oneStatusBackwards: StatementSyncInstance;
   private readonly resultOf: StatementSyncInstance;
   private readonly parts: StatementSyncInstance;
+  private readonly attemptReader: AttemptReader;
+  private readonly dataVersion: StatementSyncInstance;
 
   constructor(
     private readonly reader: DatabaseSyncInstance,
@@ -36,13 +48,21 @@ export class Reader {
     now: () => number,
   ) {
     this.leases = new LeaseTable(reader, self, now);
+    this.attemptReader = new AttemptReader(reader);
+    this.dataVersion = reader.prepare('PRAGMA store.data_version');
     this.allBatches = reader.prepare('SELECT * FROM batches ORDER BY id');
+    this.pageOfBatches = reader.prepare('SELECT * FROM batches WHERE id < ? ORDER BY id DESC LIMIT ?');
     this.oneBatch = reader.prepare('SELECT * FROM batches WHERE name = ?');
     this.oneTask = reader.prepare(
       `${TASKS} WHERE s.key = (SELECT key FROM tasks WHERE batch = (SELECT id FROM batches WHERE name = ?) AND id = ?)`,
     );
+    this.byKey = reader.prepare(`${TASKS} WHERE s.key = ?`);
+    this.open = new OpenTaskReader(reader);
+    this.slow = new SlowestReader(reader);
     this.anyStatus = reader.prepare(`${TASKS} WHERE ${PAGE}`);
     this.oneStatus = reader.prepare(`${TASKS} WHERE s.status = ? AND ${PAGE}`);
+    this.anyStatusBackwards = reader.prepare(`${TASKS} WHERE ${PAGE_BACKWARDS}`);
+    this.oneStatusBackwards = reader.prepare(`${TASKS} WHERE s.status = ? AND ${PAGE_BACKWARDS}`);
     this.resultOf = reader.prepare(
       `SELECT e.key, e.result_bytes, e.preview FROM ends e WHERE e.result_bytes IS NOT NULL AND
        e.key = (SELECT key FROM tasks WHERE batch = (SELECT id FROM batches WHERE name = ?) AND id = ?)`,
@@ -54,6 +74,12 @@ export class Reader {
 
   batches(): BatchRecord[] {
     return this.snapshot(() => (this.allBatches.all() as BatchData[]).map((row) => this.recordOf(row)));
+  }
+
+  batchPage(beforeNumber = Number.MAX_SAFE_INTEGER, limit: number): BatchRecord[] {
+    return this.snapshot(() =>
+      (this.pageOfBatches.all(beforeNumber, limit) as BatchData[]).map((row) => this.recordOf(row)),
+    );
   }
 
   batch(name: string): BatchRecord | undefined {
@@ -68,23 +94,50 @@ export class Reader {
     return row && taskRecord(row, batch);
   }
 
-  tasks(batch: string, { status, afterSeq = 0, limit }: TaskQuery): TaskRecord[] {
+  tasks(batch: string, { status, afterSeq = 0, beforeSeq, limit }: TaskQuery): TaskRecord[] {
+    checkNumber('limit', limit, { min: 0, integer: true });
+    checkNumber('afterSeq', afterSeq, { min: 0, max: MAX_SEQ, integer: true });
+    if (beforeSeq !== undefined)
+      checkNumber('beforeSeq', beforeSeq, { min: 1, max: MAX_SEQ + 1, integer: true });
+    return this.snapshot(() => {
+      const row = this.oneBatch.get(toStored(batch)) as BatchData | undefined;
+      if (row === undefined) return [];
+      const last = beforeSeq === undefined ? lastKeyOf(row.id) : keyOf(row.id, beforeSeq - 1);
+      const first = keyOf(row.id, afterSeq);
+      if (status?.length === 1 && status[0] === 'open' && beforeSeq === undefined)
+        return this.open.page(batch, first, last, limit);
+      const page = [first, last, limit];
+      return this.pageOf(status, page, beforeSeq !== undefined).map((data) => taskRecord(data, batch));
+    });
+  }
+
+  slowest(batch: string, status: readonly TaskStatus[], afterSeq: number, limit: number): SlowestPage {
     checkNumber('limit', limit, { min: 0, integer: true });
     checkNumber('afterSeq', afterSeq, { min: 0, max: MAX_SEQ, integer: true });
     return this.snapshot(() => {
       const row = this.oneBatch.get(toStored(batch)) as BatchData | undefined;
-      if (row === undefined) return [];
-      const page = [keyOf(row.id, afterSeq), lastKeyOf(row.id), limit];
-      return this.pageOf(status, page, limit).map((data) => taskRecord(data, batch));
+      if (row === undefined) return { tasks: [], nextSeq: undefined };
+      const untilSeq = Math.min(row.last_seq, afterSeq + TASKS_PER_LOOK);
+      const keys = this.slow.keys(keyOf(row.id, afterSeq), keyOf(row.id, untilSeq), status, limit);
+      const tasks = keys.map((key) => taskRecord(this.byKey.get(key) as TaskData, batch));
+      return { tasks, nextSeq: untilSeq < row.last_seq ? untilSeq : undefined };
     });
   }
 
   /** Of several statuses, a page of each is read, so that the work is bounded by the limit. */
-  private pageOf(statuses: readonly TaskStatus[] | undefined, page: number[], limit: number): TaskData[] {
-    if (statuses === undefined) return this.anyStatus.all(...page) as TaskData[];
+  private pageOf(
+    statuses: readonly TaskStatus[] | undefined,
+    page: number[],
+    isBackwards: boolean,
+  ): TaskData[] {
+    const [any, one] = isBackwards
+      ? [this.anyStatusBackwards, this.oneStatusBackwards]
+      : [this.anyStatus, this.oneStatus];
+    if (statuses === undefined) return any.all(...page) as TaskData[];
     const wanted = [...new Set(statuses)];
-    const found = wanted.flatMap((status) => this.oneStatus.all(statusNumber(status), ...page) as TaskData[]);
-    return wanted.length > 1 ? found.sort((a, b) => a.key - b.key).slice(0, limit) : found;
+    const found = wanted.flatMap((status) => one.all(statusNumber(status), ...page) as TaskData[]);
+    if (wanted.length < 2) return found;
+    return found.sort((a, b) => (isBackwards ? b.key - a.key : a.key - b.key)).slice(0, page[2]);
   }
 
   result(batch: string, id: string, range: ResultRange | undefined): string | undefined {
@@ -100,6 +153,45 @@ export class Reader {
       if (offset === 0 && end === row.result_bytes && Buffer.byteLength(preview) === end) return preview;
       return this.readRange(row, preview, offset, end);
     });
+  }
+
+  resultBytes(batch: string, id: string, { offset, length }: ResultRange): Buffer | undefined {
+    checkNumber('offset', offset, { min: 0, integer: true });
+    checkNumber('length', length, { min: 0, integer: true });
+    return this.snapshot(() => {
+      const row = this.resultOf.get(toStored(batch), toStored(id)) as ResultData | undefined;
+      if (row === undefined) return undefined;
+      const end = Math.min(row.result_bytes, offset + length);
+      if (offset >= end) return Buffer.alloc(0);
+      const preview = Buffer.from(fromStored(row.preview));
+      if (preview.length === row.result_bytes) return preview.subarray(offset, end);
+      const first = Math.floor(offset / PART_BYTES);
+      const bytes = this.readParts(row.key, first, Math.floor((end - 1) / PART_BYTES));
+      return bytes.subarray(offset - first * PART_BYTES, end - first * PART_BYTES);
+    });
+  }
+
+  attempts(batch: string, { afterSeq = 0, limit }: Omit<TaskQuery, 'status'>): AttemptPage {
+    checkNumber('limit', limit, { min: 1, integer: true });
+    checkNumber('afterSeq', afterSeq, { min: 0, max: MAX_SEQ, integer: true });
+    return this.snapshot(() => {
+      const row = this.oneBatch.get(toStored(batch)) as BatchData | undefined;
+      if (row === undefined) return { attempts: [], lastSeq: undefined };
+      const end = lastKeyOf(row.id);
+      const { attempts, lastKey } = this.attemptReader.page(keyOf(row.id, afterSeq), end, limit);
+      return { attempts, lastSeq: lastKey === undefined ? undefined : seqOf(lastKey) };
+    });
+  }
+
+  attemptsOf(batch: string, id: string): AttemptRecord[] {
+    return this.snapshot(() => {
+      const row = this.oneTask.get(toStored(batch), toStored(id)) as TaskData | undefined;
+      return row === undefined ? [] : this.attemptReader.page(row.key - 1, row.key, 1).attempts;
+    });
+  }
+
+  version(): number {
+    return (this.dataVersion.get() as { data_version: number }).data_version;
   }
 
   /** A character belongs to the range in which it begins, so that ranges which meet make up the whole. */

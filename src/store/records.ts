@@ -65,8 +65,33 @@ export type TaskEnd =
   | { readonly status: 'cancelled'; readonly message: string }
   | { readonly status: 'skipped'; readonly cause: string | undefined };
 
+/** An attempt that failed and is followed by another one. */
+export interface FailedAttempt {
+  readonly startedAt: number;
+  readonly endedAt: number;
+  readonly reason: FailureReason;
+  readonly message: string;
+}
+
+/** One attempt of a task. */
+export interface AttemptRecord {
+  readonly seq: number;
+  /** The id of the task. */
+  readonly id: string;
+  /** From 1, over all runs. */
+  readonly attempt: number;
+  readonly startedAt: number;
+  /** Unknown of one that runs, and of one whose process died. */
+  readonly endedAt: number | undefined;
+  readonly outcome: 'running' | 'completed' | 'failed' | 'cancelled' | 'crashed';
+  readonly reason: FailureReason | undefined;
+  readonly message: string | undefined;
+}
+
 /** A batch as it stands in the store. */
 export interface BatchRecord {
+  /** Rises with every batch that is made. */
+  readonly number: number;
   readonly name: string;
   readonly createdAt: number;
   readonly startedAt: number | undefined;

@@ -2,7 +2,6 @@ import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructur
 import type { BatchTable } from './batch-table.ts';
 import { keyOf, lastKeyOf } from './keys.ts';
 import type { Leases } from './leases.ts';
-import type { TaskEnd } from './records.ts';
 import { FAILED, RUNNING } from './statuses.ts';
 import type { Recovery } from './store.ts';
 import type { TaskChanges } from './task-changes.ts';
@@ -69,13 +68,13 @@ export class Recoverer {
   }
 
   private markCrashed(batchId: number, key: number, name: string, at: number): void {
-    const end: TaskEnd = {
+    const end = {
       status: 'failed',
       reason: 'crashed',
       message:
         `The process that ran it ended in the middle of it, and ${name} is not declared idempotent, so it was not ` +
         'run again. Look at what it has done already; retry runs it once more.',
-    };
+    } as const;
     this.fail.run(key);
     this.tasks.writeEnd(key, end, at);
     this.batches.changeCount(batchId, RUNNING, -1);

@@ -12,6 +12,7 @@ export interface BatchData extends Readonly<Record<TaskStatus, number>> {
   readonly started_at: number | null;
   readonly ended_at: number | null;
   readonly options: StoredText | null;
+  readonly last_seq: number;
 }
 
 /** A row of `tasks`, its state and its end. */
@@ -38,6 +39,7 @@ export interface TaskData {
 export function batchRecord(row: BatchData, holder: LeaseHolder | undefined): BatchRecord {
   const { open, running, completed, failed, cancelled, skipped } = row;
   return {
+    number: row.id,
     name: fromStored(row.name),
     createdAt: row.created_at,
     startedAt: row.started_at ?? undefined,

@@ -1,17 +1,39 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { VolleyError } from '../core/errors.ts';
+import { AttemptWrites } from './attempt-table.ts';
 import { BatchTable } from './batch-table.ts';
+import { CommitTimes } from './commit-times.ts';
 import { closeDatabase, type Database, openDatabase } from './database.ts';
+import { keyOf } from './keys.ts';
 import { Leases } from './leases.ts';
 import { ownIdentity, type ProcessIdentity } from './process-identity.ts';
 import { Reader } from './reader.ts';
-import type { BatchRecord, NewTask, TaskEnd, TaskRecord, TaskStatus } from './records.ts';
+import type {
+  AttemptRecord,
+  BatchRecord,
+  FailedAttempt,
+  NewTask,
+  TaskEnd,
+  TaskRecord,
+  TaskStatus,
+} from './records.ts';
 import { Recoverer } from './recovery.ts';
-import type { Lease, Recovery, ResultRange, Store, TaskQuery } from './store.ts';
+import { RequestReader, RequestWrites } from './request-table.ts';
+import type {
+  AttemptPage,
+  HolderRequest,
+  Lease,
+  Recovery,
+  ResultRange,
+  SlowestPage,
+  Store,
+  TaskQuery,
+} from './store.ts';
 import { translated } from './store-error.ts';
+import { TaskAdding } from './task-adding.ts';
 import { TaskChanges } from './task-changes.ts';
 import { TaskTable } from './task-table.ts';
-import { type Steps, WriteQueue } from './write-queue.ts';
+import { type Steps, toEnd, WriteQueue } from './write-queue.ts';
 
 /** How often a lease is renewed; far more often than the silence after which it counts as given up. */
 const HEARTBEAT_MS = 5000;
@@ -37,12 +59,17 @@ export class SqliteStore implements Store {
   private readonly now: () => number;
   private readonly heartbeatMs: number;
   private readonly batchTable: BatchTable;
+  private readonly adding: TaskAdding;
   private readonly taskTable: TaskTable;
+  private readonly attemptWrites: AttemptWrites;
   private readonly changes: TaskChanges;
   private readonly leases: Leases;
   private readonly recoverer: Recoverer;
+  private readonly requests: RequestWrites;
   private readonly queue: WriteQueue;
   private readonly reader: Reader;
+  private readonly requestReader: RequestReader;
+  private readonly commits = new CommitTimes();
   private heartbeat: NodeJS.Timeout | undefined = undefined;
   private closing: Promise<void> | undefined = undefined;
 
@@ -54,18 +81,28 @@ export class SqliteStore implements Store {
     this.now = now;
     this.heartbeatMs = heartbeatMs;
     this.batchTable = new BatchTable(writer);
+    this.adding = new TaskAdding(writer, this.batchTable);
     this.taskTable = new TaskTable(writer, this.batchTable);
     this.leases = new Leases(writer, identity, this.batchTable, now);
-    this.changes = new TaskChanges(writer, this.batchTable, this.leases);
+    this.attemptWrites = new AttemptWrites(writer);
+    this.changes = new TaskChanges(writer, this.batchTable, this.leases, this.attemptWrites);
     this.recoverer = new Recoverer(writer, this.batchTable, this.taskTable, this.changes, this.leases);
+    this.requests = new RequestWrites(writer);
     this.queue = new WriteQueue(database, {
       begun: () => {
         this.batchTable.begin();
+        this.taskTable.begin();
         this.leases.noticeLost();
+        this.commits.begun();
       },
-      committing: () => this.batchTable.writeCounts(),
+      committed: () => this.commits.committed(),
+      committing: () => {
+        this.taskTable.finish();
+        this.batchTable.writeCounts();
+      },
     });
     this.reader = new Reader(database.reader, identity, now);
+    this.requestReader = new RequestReader(database.reader);
   }
 
   get file(): string {
@@ -74,7 +111,7 @@ export class SqliteStore implements Store {
 
   addTasks(batch: string, tasks: readonly NewTask[]): Promise<TaskRecord[]> {
     if (tasks.length === 0) return Promise.resolve([]);
-    const steps = () => this.taskTable.add(batch, tasks, this.now());
+    const steps = () => this.adding.add(batch, tasks, this.now());
     if (tasks.length > SHORT_LIST) return this.writeInSteps(steps);
     return this.write(() => this.undone(() => toEnd(steps())));
   }
@@ -86,10 +123,17 @@ export class SqliteStore implements Store {
     });
   }
 
-  ended(batch: string, seq: number, end: TaskEnd, at: number): Promise<void> {
+  ended(batch: string, seq: number, end: TaskEnd, at: number, startedAt?: number): Promise<void> {
     return this.write(() => {
       this.leases.checkNotLost(batch);
-      this.taskTable.ended(batch, seq, end, at);
+      this.taskTable.ended(batch, seq, end, at, startedAt);
+    });
+  }
+
+  attemptFailed(batch: string, seq: number, attempt: FailedAttempt): Promise<void> {
+    return this.write(() => {
+      this.leases.checkNotLost(batch);
+      this.attemptWrites.failed(keyOf(this.batchTable.knownId(batch), seq), attempt);
     });
   }
 
@@ -113,6 +157,10 @@ export class SqliteStore implements Store {
     return this.read(() => this.reader.batches());
   }
 
+  batchPage(beforeNumber: number | undefined, limit: number): BatchRecord[] {
+    return this.read(() => this.reader.batchPage(beforeNumber, limit));
+  }
+
   batch(name: string): BatchRecord | undefined {
     return this.read(() => this.reader.batch(name));
   }
@@ -125,14 +173,65 @@ export class SqliteStore implements Store {
     return this.read(() => this.reader.tasks(batch, query));
   }
 
+  slowest(batch: string, status: readonly TaskStatus[], afterSeq: number, limit: number): SlowestPage {
+    return this.read(() => this.reader.slowest(batch, status, afterSeq, limit));
+  }
+
   result(batch: string, id: string, range?: ResultRange): string | undefined {
     return this.read(() => this.reader.result(batch, id, range));
   }
 
+  resultBytes(batch: string, id: string, range: ResultRange): Buffer | undefined {
+    return this.read(() => this.reader.resultBytes(batch, id, range));
+  }
+
+  attempts(batch: string, query: { readonly afterSeq?: number; readonly limit: number }): AttemptPage {
+    return this.read(() => this.reader.attempts(batch, query));
+  }
+
+  attemptsOf(batch: string, id: string): AttemptRecord[] {
+    return this.read(() => this.reader.attemptsOf(batch, id));
+  }
+
+  version(): number {
+    return this.read(() => this.reader.version());
+  }
+
+  onCommit(listener: (ms: number) => void): () => void {
+    return this.commits.add(listener);
+  }
+
   async lease(batch: string): Promise<Lease> {
-    const held = await this.write(() => this.leases.claim(batch));
+    const held = await this.write(() => {
+      const claimed = this.leases.claim(batch);
+      this.requests.forgetAll(claimed.batchId);
+      return claimed;
+    });
     this.heartbeat ??= setInterval(() => this.renew(), this.heartbeatMs).unref();
     return this.leases.keep(held, () => this.write(() => this.leases.release(held)));
+  }
+
+  ask(batch: string, body: string): Promise<number | undefined> {
+    return this.write(() => {
+      const { id } = this.batchTable.existing(batch);
+      return this.leases.isHeldByOthers(id) ? this.requests.add(id, body) : undefined;
+    });
+  }
+
+  asked(batch: string): HolderRequest[] {
+    return this.read(() => this.requestReader.unanswered(batch));
+  }
+
+  answer(request: number, body: string): Promise<void> {
+    return this.write(() => this.requests.answer(request, body));
+  }
+
+  answerTo(request: number): string | undefined {
+    return this.read(() => this.requestReader.answerTo(request));
+  }
+
+  forget(request: number): Promise<void> {
+    return this.write(() => this.requests.forget(request));
   }
 
   recover(isIdempotent: (functionName: string) => boolean, batch?: string): Promise<Recovery> {
@@ -161,14 +260,12 @@ export class SqliteStore implements Store {
     if (this.leases.count > 0) this.write(() => this.leases.renewAll()).catch(() => undefined);
   }
 
-  private async write<T>(apply: () => T): Promise<T> {
-    this.checkOpen();
-    return this.queue.write(apply);
+  private write<T>(apply: () => T): Promise<T> {
+    return this.closing === undefined ? this.queue.write(apply) : Promise.reject(this.closedError());
   }
 
-  private async writeInSteps<T>(steps: () => Steps<T>): Promise<T> {
-    this.checkOpen();
-    return this.queue.writeInSteps(steps);
+  private writeInSteps<T>(steps: () => Steps<T>): Promise<T> {
+    return this.closing === undefined ? this.queue.writeInSteps(steps) : Promise.reject(this.closedError());
   }
 
   private read<T>(read: () => T): T {
@@ -177,8 +274,11 @@ export class SqliteStore implements Store {
   }
 
   private checkOpen(): void {
-    if (this.closing === undefined) return;
-    throw new VolleyError('STORE_CLOSED', `The store ${this.file} was closed.`, { file: this.file });
+    if (this.closing !== undefined) throw this.closedError();
+  }
+
+  private closedError(): VolleyError {
+    return new VolleyError('STORE_CLOSED', `The store ${this.file} was closed.`, { file: this.file });
   }
 
   /** Runs several writes of a transaction that it shares with others; they are undone if one of them fails. */
@@ -193,12 +293,5 @@ export class SqliteStore implements Store {
       if (writer.isTransaction) writer.exec('ROLLBACK TO list; RELEASE list');
       throw error;
     }
-  }
-}
-
-function toEnd<T>(steps: Steps<T>): T {
-  for (;;) {
-    const step = steps.next();
-    if (step.done) return step.value;
   }
 }

@@ -12,6 +12,7 @@ export const STATUSES = [
 
 export const OPEN = 0;
 export const RUNNING = 1;
+export const COMPLETED = 2;
 export const FAILED = 3;
 export const CANCELLED = 4;
 export const SKIPPED = 5;

@@ -1,11 +1,28 @@
-import type { BatchRecord, NewTask, TaskEnd, TaskRecord, TaskStatus } from './records.ts';
+import type {
+  AttemptRecord,
+  BatchRecord,
+  FailedAttempt,
+  NewTask,
+  TaskEnd,
+  TaskRecord,
+  TaskStatus,
+} from './records.ts';
 
 /** Which tasks, and how many at once. */
 export interface TaskQuery {
   readonly status?: readonly TaskStatus[];
   /** Only tasks behind this number: for the next page. */
   readonly afterSeq?: number;
+  /** Only tasks before this number, the last ones first. Not together with `afterSeq`. */
+  readonly beforeSeq?: number;
   readonly limit: number;
+}
+
+/** Attempts of some tasks, in the order of the tasks. */
+export interface AttemptPage {
+  readonly attempts: readonly AttemptRecord[];
+  /** The number of the last task that was looked at: the next page begins behind it. Undefined at the end. */
+  readonly lastSeq: number | undefined;
 }
 
 /** A part of a result, in bytes of UTF-8. */
@@ -31,6 +48,21 @@ export interface Recovery {
   readonly crashed: readonly { readonly batch: string; readonly id: string }[];
 }
 
+/** Something that is asked of the process that runs a batch. */
+export interface HolderRequest {
+  readonly id: number;
+  /** JSON text. */
+  readonly body: string;
+}
+
+/** The slowest of some tasks. */
+export interface SlowestPage {
+  /** The slowest first. */
+  readonly tasks: readonly TaskRecord[];
+  /** The `afterSeq` of those that were not looked at; undefined if these were the last. */
+  readonly nextSeq: number | undefined;
+}
+
 /**
  * What must survive: batches, their tasks and results. A promise of a writing method is fulfilled when it is safe on
  * disk; writes that come close together are committed together. Reading is synchronous and bounded by its arguments.
@@ -41,8 +73,13 @@ export interface Store {
   addTasks(batch: string, tasks: readonly NewTask[]): Promise<TaskRecord[]>;
   /** An attempt starts: of an open task, or another one of a running task. Rejects if the task has ended. */
   started(batch: string, seq: number, at: number): Promise<void>;
-  /** A running or open task has ended. Rejects if it had ended before. */
-  ended(batch: string, seq: number, end: TaskEnd, at: number): Promise<void>;
+  /** The current attempt of a running task failed, and another one will follow. */
+  attemptFailed(batch: string, seq: number, attempt: FailedAttempt): Promise<void>;
+  /**
+   * A running or open task has ended. Rejects if it had ended before. `startedAt` notes the start of its last attempt in
+   * the same go, where that was not done before.
+   */
+  ended(batch: string, seq: number, end: TaskEnd, at: number, startedAt?: number): Promise<void>;
   /** Notes that a batch begins or ends a run. */
   batchStarted(batch: string, options: string, at: number): Promise<void>;
   /** Notes that a run has ended. */
@@ -54,20 +91,46 @@ export interface Store {
 
   /** All batches, in the order of their making. */
   batches(): BatchRecord[];
+  /** Batches that were made before the one with this number, the newest first. */
+  batchPage(beforeNumber: number | undefined, limit: number): BatchRecord[];
   /** One batch by its name. */
   batch(name: string): BatchRecord | undefined;
   /** One task by its id. */
   task(batch: string, id: string): TaskRecord | undefined;
   /** Tasks in their order, a page at a time. */
   tasks(batch: string, query: TaskQuery): TaskRecord[];
+  /** The tasks of the given statuses that took longest from their start to their end, of some behind a number. */
+  slowest(batch: string, status: readonly TaskStatus[], afterSeq: number, limit: number): SlowestPage;
   /**
    * The result of a completed task, or a part of it, as JSON text. A character belongs to the range in which it begins:
    * ranges that meet make up the whole, and an answer may be up to three bytes longer than asked for.
    */
   result(batch: string, id: string, range?: ResultRange): string | undefined;
+  /** The same as bytes, cut exactly where it was asked for, through characters too. */
+  resultBytes(batch: string, id: string, range: ResultRange): Buffer | undefined;
+
+  /** The attempts of at most `limit` tasks, of each the newest hundred; one that waits for its first has none. */
+  attempts(batch: string, query: { readonly afterSeq?: number; readonly limit: number }): AttemptPage;
+  /** The attempts of one task, the oldest first; of many the newest hundred. */
+  attemptsOf(batch: string, id: string): AttemptRecord[];
+  /** A number that changes when something was written, by whomever. */
+  version(): number;
+
+  /** Tells how long each transaction took, from its first write until it was safe. The answer takes the listener away. */
+  onCommit(listener: (ms: number) => void): () => void;
 
   /** Throws BATCH_HELD, naming the holder, while another living process runs the batch. */
   lease(batch: string): Promise<Lease>;
+  /** Asks something, as JSON text, of the process that runs a batch. Undefined if no other one does. */
+  ask(batch: string, body: string): Promise<number | undefined>;
+  /** What the process that runs a batch was asked and has not answered, the oldest first. */
+  asked(batch: string): HolderRequest[];
+  /** The holder answers, as JSON text. */
+  answer(request: number, body: string): Promise<void>;
+  /** The answer to a request, as soon as there is one. */
+  answerTo(request: number): string | undefined;
+  /** Takes a request and its answer away. */
+  forget(request: number): Promise<void>;
   /**
    * Looks after tasks of processes that died. `isIdempotent` tells of a function whether it may run twice. Of all
    * batches that nobody runs, or of the given one only, which this store may have leased itself: right after the lease,

@@ -1,5 +1,6 @@
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
 import { VolleyError } from '../core/errors.ts';
+import type { AttemptWrites } from './attempt-table.ts';
 import type { BatchTable } from './batch-table.ts';
 import { keyOf, lastKeyOf } from './keys.ts';
 import type { Leases } from './leases.ts';
@@ -24,13 +25,16 @@ export class TaskChanges {
     writer: DatabaseSyncInstance,
     private readonly batches: BatchTable,
     private readonly leases: Leases,
+    private readonly attempts: AttemptWrites,
   ) {
     const some = `SELECT key FROM states WHERE status = ? AND key BETWEEN ? AND ? LIMIT ${TASKS_PER_STEP}`;
     this.keys = writer.prepare(some);
     this.byId = writer.prepare(
       'SELECT key, status FROM tasks JOIN states USING (key) WHERE batch = ? AND id = ?',
     );
-    this.open = writer.prepare(`UPDATE states SET status = ${OPEN}, started_at = NULL WHERE key = ?`);
+    this.open = writer.prepare(
+      `UPDATE states SET status = ${OPEN}, started_at = NULL, attempt_at = NULL WHERE key = ?`,
+    );
     this.removeEnd = writer.prepare('DELETE FROM ends WHERE key = ?');
     this.removeResult = writer.prepare('DELETE FROM results WHERE key = ?');
     this.removeTasks = writer.prepare(`DELETE FROM tasks WHERE key IN (${some})`);
@@ -87,6 +91,7 @@ export class TaskChanges {
 
   /** Opens a task again that has been in a status, and forgets how it ended. */
   reopenOne(batchId: number, key: number, before: number): void {
+    this.attempts.beforeReopening(key, before);
     this.open.run(key);
     this.removeEnd.run(key);
     this.removeResult.run(key);

@@ -14,6 +14,8 @@ export interface TransactionHooks {
   begun(): void;
   /** After the last write. */
   committing(): void;
+  /** It is safe. */
+  committed(): void;
 }
 
 /** Work in steps: it pauses wherever it yields, if the event loop has been held for long enough. */
@@ -151,6 +153,7 @@ export class WriteQueue {
     this.hooks.committing();
     this.watch.check();
     this.database.writer.exec('COMMIT');
+    this.hooks.committed();
   }
 
   private rollBack(): void {
@@ -170,5 +173,13 @@ async function inSlices<T>(steps: Steps<T>): Promise<T> {
     if (performance.now() - start < SLICE_MS) continue;
     await nextTurn();
     start = performance.now();
+  }
+}
+
+/** Takes all steps at once. */
+export function toEnd<T>(steps: Steps<T>): T {
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
   }
 }

@@ -1,5 +1,5 @@
 import { checkNames, neededAmounts, neededLocks } from '../core/demand.ts';
-import { VolleyError } from '../core/errors.ts';
+import { internalError, VolleyError } from '../core/errors.ts';
 import { nearest } from '../core/nearest.ts';
 import { checkNumber, checkSpanMs, show } from '../core/numbers.ts';
 import { priorityLevel } from '../core/priority.ts';
@@ -13,7 +13,7 @@ const NAME = /^[A-Za-z_][\w.-]{0,127}$/;
 const ISOLATIONS: readonly Isolation[] = ['inline', 'thread', 'process'];
 const FIELDS = new Set<string>(
   `name description input output resources priority conflictsWith idempotent readOnly dedupe isolation timeoutMs
-  stallMs retry limits env run module exportName`.split(/\s+/),
+  stallMs retry limits env limitedAs unrepeatable run module exportName`.split(/\s+/),
 );
 /** What another process is needed for: in this one it could only be hoped for. */
 const PROCESS_LIMITS = ['memoryMb', 'cpuMs', 'openFiles', 'processes', 'outputBytes'] as const;
@@ -63,6 +63,14 @@ export function withCode(tool: Tool, code: ToolCode): Tool {
   return branded({ ...tool, code });
 }
 
+/** What stands for a tool that is not known yet: nothing is asked of it before `later` gives the tool itself. */
+export function standInFor(name: string, limitedAs: string, later: () => Promise<Tool>): Tool {
+  const run = () => {
+    throw internalError(`The stand-in of ${name} was run`);
+  };
+  return branded({ ...defineTool({ name, limitedAs, resources: () => ({}), run }), later });
+}
+
 function branded<T extends object>(tool: T): T {
   return Object.freeze(Object.defineProperty(tool, BRAND, { value: true }));
 }
@@ -70,7 +78,7 @@ function branded<T extends object>(tool: T): T {
 function checked<I, O>(definition: ToolDefinition<I, O>): Tool<I, O> {
   const { name, isolation = 'inline', readOnly = false, resources, conflictsWith = [] } = definition;
   const { priority, timeoutMs, stallMs, retry, limits = {}, env = [] } = definition;
-  const { description = '' } = definition;
+  const { description = '', limitedAs, unrepeatable = false } = definition;
   for (const field of Object.keys(definition))
     if (!FIELDS.has(field)) fail(name, unknown(field, 'field of a tool', FIELDS));
   if (typeof description !== 'string')
@@ -85,6 +93,8 @@ function checked<I, O>(definition: ToolDefinition<I, O>): Tool<I, O> {
   if (priority !== undefined) priorityLevel(priority);
   checkNames('conflictsWith', conflictsWith);
   checkNames('env', env);
+  if (typeof unrepeatable !== 'boolean') fail(name, 'unrepeatable must be true or false');
+  if (limitedAs !== undefined) checkNames('limitedAs', [limitedAs]);
   checkSpanMs('timeoutMs', timeoutMs);
   checkSpanMs('stallMs', stallMs);
   retryPolicy(retry);
@@ -111,8 +121,10 @@ function checked<I, O>(definition: ToolDefinition<I, O>): Tool<I, O> {
     timeoutMs,
     stallMs,
     retry,
+    unrepeatable,
     limits,
     env: [...env],
+    limitedAs,
     code: codeOf(definition, isolation),
     ...('run' in definition && { run: definition.run }),
   };

@@ -7,6 +7,7 @@ import { fromAgentTool, isAgentTool, type ParallelAgentTool } from './agent-tool
 import { isTool } from './define-tool.ts';
 import type { JsonSchema } from './schema.ts';
 import type { Tool } from './tool.ts';
+import { sourceNameOf, type ToolSource } from './tool-source.ts';
 
 /** Which tools may be called, as globs of names. */
 export interface ToolAccess {
@@ -34,6 +35,7 @@ interface Entry {
 /** What can be called, by name. */
 export class ToolRegistry {
   private readonly entries = new Map<string, Tool>();
+  private readonly toolSources = new Map<string, ToolSource>();
   /** Why a tool that exists elsewhere is not here, by name. */
   private readonly absent = new Map<string, string>();
   /** By the tool, not its name: another may have taken the name while calls of the first are still planned. */
@@ -81,9 +83,25 @@ export class ToolRegistry {
     this.absent.set(name, remedy);
   }
 
+  /** Takes back what {@link explainAbsence} said of a tool. */
+  forgetAbsence(name: string): void {
+    this.absent.delete(name);
+  }
+
+  /** Adds tools that become known later. */
+  addSource(source: ToolSource): void {
+    if (this.toolSources.has(source.name))
+      throw new VolleyError('DUPLICATE_TOOL', `There is already a source of tools named ${source.name}.`);
+    this.toolSources.set(source.name, source);
+  }
+
+  listSources(): ToolSource[] {
+    return [...this.toolSources.values()];
+  }
+
   /** The tool of that name, if it exists and may be called; an error that says what to do otherwise. */
   resolve(name: string): Tool {
-    const tool = this.entries.get(name);
+    const tool = this.entries.get(name) ?? this.standIn(name);
     if (tool === undefined) throw this.unknown(name);
     if (!this.isAllowed(name)) {
       throw new VolleyError(
@@ -126,6 +144,11 @@ export class ToolRegistry {
         { tool: tool.name },
       );
     }
+  }
+
+  private standIn(name: string): Tool | undefined {
+    if (this.toolSources.size === 0 || typeof name !== 'string') return undefined;
+    return this.toolSources.get(sourceNameOf(name))?.standIn(name);
   }
 
   private unknown(name: string): VolleyError {

@@ -40,10 +40,14 @@ export interface ToolProperties<I> {
   /** How long an attempt may go without reporting progress. */
   readonly stallMs?: number;
   readonly retry?: RetryOptions;
+  /** Whether it is never tried again, whatever a call says of retries. Default false. */
+  readonly unrepeatable?: boolean;
   /** What is enforced while it runs; `memoryMb`, `cpuMs`, `openFiles`, `processes` and `outputBytes` need `process`. */
   readonly limits?: RunLimits;
   /** The environment variables that its process gets, by name. */
   readonly env?: readonly string[];
+  /** The name under which its calls are limited and rated, together with those of other tools. Default: its own. */
+  readonly limitedAs?: string;
 }
 
 /** What {@link defineTool} takes: a function, or a module that exports one. */
@@ -84,9 +88,17 @@ export interface Tool<I = unknown, O = unknown> {
   readonly timeoutMs: number | undefined;
   readonly stallMs: number | undefined;
   readonly retry: RetryOptions | undefined;
+  readonly unrepeatable: boolean;
   readonly limits: RunLimits;
   readonly env: readonly string[];
+  readonly limitedAs: string | undefined;
   readonly code: ToolCode;
+  /**
+   * Of a stand-in: the tool itself, when its source has told of it. Fails where there is no such tool.
+   *
+   * @internal
+   */
+  later?(): Promise<Tool>;
   /** The work itself, for whoever wants to call it directly; missing where it is given by a module. */
   run?(input: I, context: ToolContext): O | PromiseLike<O>;
 }

@@ -112,6 +112,16 @@ describe('export', () => {
     expect(lines.slice(2).map((line) => line.match(/(?<!\\)\|/g)!.length)).toEqual([8, 8, 8, 8, 8]);
   });
 
+  it('takes the format that the name of the file asks for, unless another one is named', async () => {
+    const rig = await ranBatch();
+    const formats = ['a.CSV', 'a.jsonl', 'a.md', 'a.json', 'a.txt'].map(
+      async (output_file) => (await rig.ask('export', { output_file })).data['format'],
+    );
+    expect(await Promise.all(formats)).toEqual(['csv', 'jsonl', 'markdown', 'json', 'json']);
+    const named = await rig.ask('export', { output_file: 'b.csv', format: 'json' });
+    expect(named.data['format']).toBe('json');
+  });
+
   it('of nothing is a whole file, too', async () => {
     const rig = await ranBatch();
     for (const format of ['json', 'csv', 'jsonl', 'markdown'])

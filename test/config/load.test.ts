@@ -157,6 +157,63 @@ describe('what is loaded', () => {
       },
       secrets: { names: ['MY_*'], maxTextLength: 99 },
       store: { file: join(folder, 'data/batches.db') },
+      server: {
+        host: '::1',
+        port: 8080,
+        allowedHosts: ['volley.example.org'],
+        allowedOrigins: ['https://tools.example.org'],
+        graceMs: 1,
+        sessionMs: 1000,
+        limits: {
+          maxBodyBytes: 1024,
+          maxDepth: 8,
+          maxConnections: 2,
+          headerTimeoutMs: 100,
+          requestTimeoutMs: 101,
+          requestsPerSecond: 3,
+          streams: 4,
+        },
+        tls: { certificate: join(folder, 'data/server.crt'), key: join(folder, 'data/server.key') },
+        tokens: { ci: { hash: `sha256:${'a'.repeat(64)}`, scope: 'run' } },
+      },
+      mcp: {
+        servers: {
+          files: {
+            connection: {
+              kind: 'stdio',
+              command: 'npx',
+              args: ['-y', 'some-server'],
+              cwd: join(folder, 'data'),
+              env: { TOKEN: 'env:MY_TOKEN' },
+            },
+            roots: [join(folder, 'data')],
+            maxConcurrent: 2,
+            ratePerMinute: 3,
+            startTimeoutMs: 4,
+            callTimeoutMs: 5,
+            maxResultBytes: 1024,
+            allow: ['read_*'],
+            deny: ['x'],
+            allowDestructive: ['write'],
+            parallel: 'none',
+            tools: { write: { parallel: true, lock: 'path' } },
+          },
+          tickets: {
+            connection: { kind: 'http', url: 'https://x.org/mcp', headers: { Authorization: 'env:T' } },
+            roots: [],
+            maxConcurrent: 8,
+            ratePerMinute: undefined,
+            startTimeoutMs: 30_000,
+            callTimeoutMs: undefined,
+            maxResultBytes: 1_048_576,
+            allow: ['*'],
+            deny: [],
+            allowDestructive: [],
+            parallel: 'read-only',
+            tools: {},
+          },
+        },
+      },
     });
   });
 
@@ -236,4 +293,35 @@ names = ["MY_*"]
 max_text_length = 99
 [store]
 file = "data/batches.db"
+
+[server]
+host = "::1"
+port = 8080
+allowed_hosts = ["volley.example.org"]
+allowed_origins = ["https://tools.example.org"]
+grace_ms = 1
+session_ms = 1000
+limits = { max_body_bytes = 1024, max_depth = 8, max_connections = 2, header_timeout_ms = 100, request_timeout_ms = 101, requests_per_second = 3, streams = 4 }
+tls = { certificate = "data/server.crt", key = "data/server.key" }
+tokens.ci = { hash = "sha256:${'a'.repeat(64)}", scope = "run" }
+
+[mcp.servers.files]
+command = "npx"
+args = ["-y", "some-server"]
+cwd = "data"
+env = { TOKEN = "env:MY_TOKEN" }
+roots = ["data"]
+max_concurrent = 2
+rate_per_minute = 3
+start_timeout_ms = 4
+call_timeout_ms = 5
+max_result_bytes = 1024
+allow = ["read_*"]
+deny = ["x"]
+allow_destructive = ["write"]
+parallel = "none"
+tools.write = { parallel = true, lock = "path" }
+[mcp.servers.tickets]
+url = "https://x.org/mcp"
+headers = { Authorization = "env:T" }
 `;

@@ -47,6 +47,19 @@ describe('the versions of a store', () => {
     expect(rows(file, 'SELECT id, note FROM tasks')).toEqual([{ id: 'a', note: 'was 2' }]);
   });
 
+  it('bring requests to a file of the first version, which keeps what it has', async () => {
+    const file = newFile();
+    closeDatabase(await openDatabase(file, MIGRATIONS.slice(0, 1)));
+    expect(rows(file, 'PRAGMA user_version')).toEqual([{ user_version: 1 }]);
+    change(file, `INSERT INTO batches (name, created_at) VALUES ('b', 1)`);
+    const store = await opened(file);
+    await store.lease('b');
+    const other = await opened(file);
+    expect(store.batches()).toMatchObject([{ name: 'b' }]);
+    expect(await other.ask('b', '{}')).toBe(1);
+    expect(store.asked('b')).toEqual([{ id: 1, body: '{}' }]);
+  });
+
   it('are not changed by a step that fails', async () => {
     const file = await todaysFile();
     const failing = [...LATER, { version: newest + 3, sql: 'UPDATE missing SET x = 1' }];

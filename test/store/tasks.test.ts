@@ -154,6 +154,7 @@ describe('a batch', () => {
     const store = await opened(newFile(), { now: () => 7 });
     await store.addTasks('b', [task('a')]);
     expect(store.batch('b')).toEqual({
+      number: 1,
       name: 'b',
       createdAt: 7,
       startedAt: undefined,

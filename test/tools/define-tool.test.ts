@@ -25,8 +25,10 @@ describe('defineTool()', () => {
       timeoutMs: undefined,
       stallMs: undefined,
       retry: undefined,
+      unrepeatable: false,
       limits: {},
       env: [],
+      limitedAs: undefined,
       code: { kind: 'function', run },
       run,
     });

@@ -13,8 +13,6 @@ const MOST_IDS = 100;
 const MOST_SHOWN = 5;
 
 export const addBatchAction = defineAction({
-  name: 'add_batch',
-  summary: 'adds many tasks to a batch, all of them or none',
   schema: z.strictObject({
     batch: BATCH,
     tasks: z.array(TASK).min(1).max(MOST_TASKS),

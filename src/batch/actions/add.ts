@@ -8,8 +8,6 @@ import { taskText } from '../names.ts';
 import { linesText } from '../text.ts';
 
 export const addAction = defineAction({
-  name: 'add',
-  summary: 'adds one task to a batch',
   schema: z.strictObject({ batch: BATCH, ...TASK_FIELDS }),
   run: async ({ batch, ...task }, context) => {
     const [added] = await addTasks(context, batch, [task]);

@@ -4,15 +4,14 @@ import { countText } from '../../core/words.ts';
 import type { TaskRecord } from '../../store/records.ts';
 import { type BatchContext, defineAction, findBatch, findTask } from '../context.ts';
 import { countsText } from '../counts.ts';
+import { askHolder, CANCEL_REASON } from '../holder-ask.ts';
 import { BATCH } from '../input/fields.ts';
 import { IDS } from '../input/task-input.ts';
+import { tellTasks } from '../tell-changes.ts';
 
-const REASON = 'cancelled by request';
 const PAGE = 500;
 
 export const cancelAction = defineAction({
-  name: 'cancel',
-  summary: 'ends tasks for good, whether they run or wait; what depends on them is skipped',
   schema: z.strictObject({
     batch: BATCH,
     ids: IDS,
@@ -39,17 +38,24 @@ async function cancelTasks(
 ): Promise<number> {
   const run = context.runs.joinable(batch);
   if (run !== undefined) {
-    const asked = await run.cancel(ids, REASON);
+    const asked = await run.cancel(ids, CANCEL_REASON);
     return asked.filter(({ handle }) => handle.status === 'cancelled').length;
+  }
+  const holder = context.runs.otherHolder(findBatch(context, batch));
+  if (holder !== undefined) {
+    const ask = { action: 'cancel', ...(ids !== 'all' && { ids }) } as const;
+    const cancelled = await askHolder(context, batch, holder, ask);
+    if (cancelled !== undefined) return cancelled;
   }
   return context.runs.exclusively(batch, async () => {
     let total = 0;
     for (const page of openPages(context, batch, ids)) {
       await Promise.all(
         page.map(({ seq }) =>
-          context.store.ended(batch, seq, { status: 'cancelled', message: REASON }, Date.now()),
+          context.store.ended(batch, seq, { status: 'cancelled', message: CANCEL_REASON }, Date.now()),
         ),
       );
+      tellTasks(context.runs.events, page, 'cancelled');
       total += page.length;
     }
     return total;

@@ -8,18 +8,25 @@ import { BATCH, STATUS_FILTER } from '../input/fields.ts';
 import { taskPages } from '../pages.ts';
 
 export const clearAction = defineAction({
-  name: 'clear',
-  summary: 'forgets a batch with all its results, or its tasks of some statuses',
   schema: z.strictObject({
     batch: BATCH,
     filter_status: STATUS_FILTER.optional().describe('Only tasks of these statuses.'),
   }),
   run: async ({ batch, filter_status: statuses }, context) => {
     const isWhole = statuses === undefined || statuses.length === TASK_STATUSES.length;
+    if (context.store.batch(batch) === undefined) {
+      // Whoever clears first and begins then, in a script, is right each time.
+      return {
+        text: `There is no batch "${batch}": nothing was to be forgotten.`,
+        data: { batch, cleared: 0 },
+      };
+    }
     checkNotRunning(context, batch, statuses ?? TASK_STATUSES);
     if (!isWhole) await checkNotNeeded(context, batch, new Set(statuses));
     const cleared = await context.store.clear(batch, isWhole ? undefined : statuses);
     if (isWhole) context.ids.forget(batch);
+    const { events } = context.runs;
+    if (events.isHeard) events.tell({ type: 'changed', batch, at: Date.now() });
     const counts = context.store.batch(batch)?.counts;
     return {
       text: `${countText(cleared, 'task')} of the batch "${batch}" forgotten${counts === undefined ? '' : `; it has ${countsText(counts)} left`}.`,

@@ -8,8 +8,6 @@ import { linesText } from '../text.ts';
 const MOST_LISTED = 50;
 
 export const listAction = defineAction({
-  name: 'list',
-  summary: 'names all batches with their counts',
   schema: z.strictObject({}),
   run: async (_, { store, runs }) => {
     const all = store.batches();

@@ -10,8 +10,6 @@ const MOST_BYTES = 2 ** 20;
 const MOST_SEQ = 2 ** 30 - 1;
 
 export const resultsAction = defineAction({
-  name: 'results',
-  summary: 'what came of the tasks: a summary, a list in pages, or one result as a whole or in parts',
   schema: z.strictObject({
     batch: BATCH,
     format: z

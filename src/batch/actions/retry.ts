@@ -6,11 +6,10 @@ import { BATCH } from '../input/fields.ts';
 import { IDS } from '../input/task-input.ts';
 import { joinRun } from '../join-run.ts';
 import { taskPages } from '../pages.ts';
+import { tellOpened } from '../tell-changes.ts';
 import { linesText } from '../text.ts';
 
 export const retryAction = defineAction({
-  name: 'retry',
-  summary: 'opens again what failed, was cancelled or was skipped; what completed stays as it is',
   schema: z.strictObject({
     batch: BATCH,
     ids: IDS,
@@ -20,7 +19,9 @@ export const retryAction = defineAction({
     if (ids !== undefined && all !== undefined)
       throw new VolleyError('INVALID_REQUEST', 'Say which tasks: "ids" or "all": true, not both.');
     findBatch(context, batch);
-    const reopened = await context.store.reopen(batch, ids && (await withSkipped(context, batch, ids)));
+    const chosen = ids && (await withSkipped(context, batch, ids));
+    const reopened = await context.store.reopen(batch, chosen);
+    tellOpened(context.runs.events, context.store, batch, chosen);
     const joined = await joinRun(context, batch, 'all');
     return {
       text: linesText(

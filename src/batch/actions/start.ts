@@ -8,8 +8,6 @@ import { linesText } from '../text.ts';
 const MOST_CONCURRENT = 10_000;
 
 export const startAction = defineAction({
-  name: 'start',
-  summary: 'runs all open tasks of a batch in parallel',
   schema: z.strictObject({
     batch: BATCH,
     max_concurrent: z

@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import { countText } from '../../core/words.ts';
-import { heldError } from '../../store/lease-table.ts';
-import { defineAction, findBatch } from '../context.ts';
+import type { LeaseHolder } from '../../store/records.ts';
+import type { ActionResult } from '../answer.ts';
+import { type BatchContext, defineAction, findBatch } from '../context.ts';
 import { endText } from '../end-text.ts';
+import { askHolder, untilReleased } from '../holder-ask.ts';
 import { BATCH } from '../input/fields.ts';
+import { holderText } from '../names.ts';
 
 export const stopAction = defineAction({
-  name: 'stop',
-  summary: 'starts nothing more of a batch; what runs may finish, what is left stays open',
   schema: z.strictObject({
     batch: BATCH,
     graceful: z
@@ -20,7 +21,7 @@ export const stopAction = defineAction({
     const run = context.runs.current(batch);
     if (run === undefined) {
       const holder = context.runs.otherHolder(record);
-      if (holder !== undefined) throw heldError(batch, holder);
+      if (holder !== undefined) return stopElsewhere(context, batch, holder, !graceful);
       return endText(record, context.runs.problemOf(batch));
     }
     run.stop({ now: !graceful });
@@ -30,8 +31,28 @@ export const stopAction = defineAction({
     }
     const running = [...run.tasks.values()].filter(({ handle }) => handle.status === 'running').length;
     return {
-      text: `The batch "${batch}" is being stopped: nothing more starts, and ${countText(running, 'task')} may finish. What is left runs with the next "start".`,
+      text: `The batch "${batch}" is being stopped: ${stoppingText(running)}`,
       data: { batch, state: 'stopping', running },
     };
   },
 });
+
+/** Another process runs it: it is asked to stop, and answers. */
+async function stopElsewhere(
+  context: BatchContext,
+  batch: string,
+  holder: LeaseHolder,
+  now: boolean,
+): Promise<ActionResult> {
+  const running = await askHolder(context, batch, holder, { action: 'stop', now });
+  const isOver = running === undefined || (now && (await untilReleased(context, batch)));
+  if (isOver) return endText(findBatch(context, batch), undefined);
+  return {
+    text: `The batch "${batch}" is being stopped by ${holderText(holder)}: ${stoppingText(running)}`,
+    data: { batch, state: 'stopping', running, holder },
+  };
+}
+
+function stoppingText(running: number): string {
+  return `nothing more starts, and ${countText(running, 'task')} may finish. What is left runs with the next "start".`;
+}

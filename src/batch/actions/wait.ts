@@ -11,8 +11,6 @@ import { viewOf } from '../view.ts';
 const LOOK_MS = 250;
 
 export const waitAction = defineAction({
-  name: 'wait',
-  summary: 'waits for the end of a batch, or for so many seconds',
   schema: z.strictObject({
     batch: BATCH,
     timeout: SECONDS.optional().describe('Seconds to wait at most. Default: until the end.'),
@@ -31,7 +29,7 @@ export const waitAction = defineAction({
       const end = endText(record, context.runs.problemOf(batch));
       return { text: end.text, data: { ...end.data, finished: true } };
     }
-    const view = viewOf(record, context.runs);
+    const view = viewOf(record, context);
     return {
       text: `It has not ended yet. ${statusText(view, [], false)}`,
       data: { ...statusData(view, [], false), finished: false },

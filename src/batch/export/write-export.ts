@@ -1,12 +1,11 @@
 import type { FileHandle } from 'node:fs/promises';
 import { VolleyError } from '../../core/errors.ts';
-import type { TaskRecord, TaskStatus } from '../../store/records.ts';
+import type { TaskStatus } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import { fileFailure } from '../../tools/builtin/refusal.ts';
 import { replaceFile } from '../../tools/builtin/replace-file.ts';
 import type { Roots } from '../../tools/builtin/roots.ts';
-import { taskPages } from '../pages.ts';
-import { beginOfResult, rowOf } from '../result-row.ts';
+import { exportPieces } from './export-pieces.ts';
 import type { ExportFormat } from './format.ts';
 
 export interface ExportRequest {
@@ -41,21 +40,14 @@ async function writeTasks(
   { store, batch, status, format }: ExportRequest,
   file: ChunkWriter,
 ): Promise<{ tasks: number; bytes: number }> {
-  let tasks = 0;
-  await file.write(format.begin(batch));
-  for await (const page of taskPages(store, batch, status)) {
-    for (const record of page) await file.write(format.row(rowOf(record), resultOf(store, record), tasks++));
+  let pieces = 0;
+  for await (const piece of exportPieces(store, batch, status, format)) {
+    pieces++;
+    await file.write(piece);
   }
-  await file.write(format.end());
   await file.flush();
-  return { tasks, bytes: file.bytes };
-}
-
-function resultOf(store: Store, record: TaskRecord): string | undefined {
-  if (record.status !== 'completed') return undefined;
-  // Most results are short, and stand with their task.
-  const { text, isWhole } = beginOfResult(record, Number.POSITIVE_INFINITY);
-  return isWhole ? text : store.result(record.batch, record.id);
+  // The first and the last are no tasks.
+  return { tasks: pieces - 2, bytes: file.bytes };
 }
 
 /** Gathers small pieces, so that the system is not called for each. */

@@ -13,19 +13,22 @@ interface Outline {
 }
 
 const MOST_SHOWN = 5;
+/** So many problems are in the details of the error. */
+const MOST_TOLD = 100;
 
 /** The arguments of an action as its schema gives them back, or an error that names every wrong field. */
 export function checkInput<S extends z.ZodType>(schema: S, action: string, given: unknown): z.output<S> {
   const result = schema.safeParse(given);
   if (result.success) return result.data;
   const { issues } = result.error;
-  const texts = issues.slice(0, MOST_SHOWN).map((issue) => textOf(issue, given, schema));
+  const problems = issues.slice(0, MOST_TOLD).map((issue) => textOf(issue, given, schema));
+  const texts = problems.slice(0, MOST_SHOWN);
   if (issues.length > MOST_SHOWN) texts.push(`and ${issues.length - MOST_SHOWN} more`);
   const [first] = issues;
   throw new VolleyError(
     codeOf(first!),
     `The request "${action}" cannot be done: ${texts.join('; ')}. Nothing was changed.`,
-    { action, field: placeText(first!.path) },
+    { action, field: placeText(first!.path), ...(issues.length > 1 && { problems }) },
   );
 }
 
@@ -36,9 +39,14 @@ function codeOf(issue: Issue): ErrorCode {
 
 function textOf(issue: Issue, given: unknown, schema: z.ZodType): string {
   if (issue.code === 'unrecognized_keys') return unknownFields(issue, schema);
+  return `${placeText(issue.path)} ${faultText(issue, given)}`;
+}
+
+/** What is wrong with a field, such as `must be a text, but it is 5`. */
+export function faultText(issue: Issue, given: unknown): string {
   const value = valueAt(given, issue.path);
-  if (value === undefined && issue.code !== 'custom') return `${placeText(issue.path)} is missing`;
-  return `${placeText(issue.path)} ${ruleOf(issue, value)}, but it is ${show(value)}`;
+  if (value === undefined && issue.code !== 'custom') return 'is missing';
+  return `${ruleOf(issue, value)}, but it is ${show(value)}`;
 }
 
 function ruleOf(issue: Issue, value: unknown): string {

@@ -30,8 +30,9 @@ export function readRequest(request: unknown, actions: readonly string[]): Reque
 
 /** What was asked for, for the answer to a request that cannot be read. */
 export function actionOf(request: unknown): string {
-  if (typeof request !== 'object' || request === null) return '';
-  const { action, tool_args } = request as { action?: unknown; tool_args?: unknown };
+  const read = typeof request === 'string' ? parsedOrNot(request) : request;
+  if (typeof read !== 'object' || read === null) return '';
+  const { action, tool_args } = read as { action?: unknown; tool_args?: unknown };
   if (typeof action === 'string') return action.slice(0, 100);
   return tool_args === undefined ? '' : actionOf(tool_args);
 }
@@ -56,6 +57,14 @@ function objectOf(value: unknown, what: string): Record<string, unknown> {
   if (typeof read === 'object' && read !== null && !Array.isArray(read))
     return read as Record<string, unknown>;
   throw invalid(`${what} must be an object such as { "action": "status" }, but it is ${show(read)}`);
+}
+
+function parsedOrNot(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function parsed(text: string, what: string): unknown {

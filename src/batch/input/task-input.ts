@@ -6,7 +6,7 @@ import { PARAMS, PRIORITY, RESOURCES, SECONDS, TASK_ID, TASK_IDS, TASK_NAME } fr
 
 /** The fields of a task, of `add` and of each entry of `add_batch`. */
 export const TASK_FIELDS = {
-  name: TASK_NAME.optional().describe('For people. Default: the name of the function.'),
+  name: TASK_NAME.optional().describe('For people. Default: the id, or the name of the function.'),
   function: z.string().min(1).max(128).describe('The tool that does it.'),
   params: PARAMS.default({}).describe(
     'The arguments of the tool. { "$from": id, "path": "/a/0" } and "${id.a.0}" stand for a part of the result of another task of the batch.',

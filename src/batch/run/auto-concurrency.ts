@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import type { ReadyTask } from './submission.ts';
+import type { ReadyCall } from '../../coordinator/plan.ts';
 
 /** What mostly keeps a task busy. */
 type WorkKind = 'cpu' | 'io' | 'remote';
@@ -19,14 +19,14 @@ const COMPUTING = 0.5;
  * core. Of the others, those that use the network wait for a remote side, which should not be flooded: 8. The rest read
  * and write: 16. A mixture gets the mean, by how many there are of each.
  */
-export function autoConcurrency(tasks: readonly ReadyTask[]): number {
+export function autoConcurrency(tasks: readonly { readonly ready: ReadyCall }[]): number {
   if (tasks.length === 0) return CONCURRENCY_BY_KIND.io;
   let sum = 0;
   for (const task of tasks) sum += CONCURRENCY_BY_KIND[kindOf(task)];
   return Math.max(1, Math.round(sum / tasks.length));
 }
 
-function kindOf({ ready }: ReadyTask): WorkKind {
+function kindOf({ ready }: { readonly ready: ReadyCall }): WorkKind {
   const { cpu = 0, network = false } = ready.needs ?? {};
   if (cpu >= COMPUTING) return 'cpu';
   return network ? 'remote' : 'io';

@@ -1,36 +1,18 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import type { GroupHandle } from '../../engine/group-handle.ts';
 import type { Outcome } from '../../engine/outcome.ts';
 import type { TaskEnd, TaskRecord } from '../../store/records.ts';
-import type { Lease, Store } from '../../store/store.ts';
 import { autoConcurrency } from './auto-concurrency.ts';
 import { Dependencies } from './dependencies.ts';
 import { endOf } from './ends.ts';
 import { itemFor, resultsOf } from './item.ts';
 import { RunJournal } from './journal.ts';
-import { type BatchListener, RunMonitor } from './monitor.ts';
+import { RunMonitor } from './monitor.ts';
 import { Prediction } from './prediction.ts';
+import { noteRetries } from './retries.ts';
+import type { RunSetup } from './run-setup.ts';
 import { type EndedTask, planTasks, type ReadyTask, ruleOut } from './submission.ts';
 import { type RunParts, TaskRun } from './task-run.ts';
-
-/** How a batch is run. */
-export interface RunOptions {
-  readonly maxConcurrency: number | 'auto';
-  /** For all of it, from its start. */
-  readonly timeoutMs: number | undefined;
-  readonly failFast: boolean;
-}
-
-export interface RunSetup {
-  readonly coordinator: ParallelToolCoordinator;
-  readonly store: Store;
-  readonly lease: Lease;
-  /** Gives the lease back. */
-  readonly release: () => Promise<void>;
-  readonly options: RunOptions;
-  readonly listeners: ReadonlySet<BatchListener>;
-}
 
 const PAGE = 1000;
 /** From so many ended tasks on, something can be said of the others. */
@@ -70,13 +52,13 @@ export class BatchRun implements RunParts {
   private resolveDone: () => void = () => {};
 
   constructor(private readonly setup: RunSetup) {
-    const { lease, store, options, listeners } = setup;
+    const { lease, store, options, listeners, events } = setup;
     this.batch = lease.batch;
     this.groupName = `${this.batch}#${++submissions}`;
     this.prefixes = new RegExp(`${this.batch.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')}#\\d+/`, 'g');
     this.deadlineAt = options.timeoutMs === undefined ? undefined : performance.now() + options.timeoutMs;
     this.journal = new RunJournal(store, this.batch, (error) => this.abandon(error));
-    this.monitor = new RunMonitor(this.batch, listeners);
+    this.monitor = new RunMonitor(this.batch, listeners, events);
     this.done = new Promise((resolve) => {
       this.resolveDone = resolve;
     });
@@ -137,14 +119,21 @@ export class BatchRun implements RunParts {
   /** Why some of those that wait do so: the first few. */
   explainWaiting(most: number): { readonly id: string; readonly text: string }[] {
     const found: { id: string; text: string }[] = [];
-    for (const { id, handle } of this.tasks.values()) {
+    for (const id of this.tasks.keys()) {
       if (found.length === most) break;
-      if (handle.status === 'running' || handle.status === 'completed') continue;
-      const { engine } = this.setup.coordinator;
-      if (engine.handle(handle.id) === handle)
-        found.push({ id, text: this.plain(engine.explain(handle.id).text) });
+      const text = this.explain(id);
+      if (text !== undefined) found.push({ id, text });
     }
     return found;
+  }
+
+  /** Why a task waits; undefined for one that does not. */
+  explain(id: string): string | undefined {
+    const handle = this.tasks.get(id)?.handle;
+    if (handle === undefined || handle.status === 'running' || handle.status === 'completed')
+      return undefined;
+    const { engine } = this.setup.coordinator;
+    return engine.handle(handle.id) === handle ? this.plain(engine.explain(handle.id).text) : undefined;
   }
 
   /** An id of the engine as the batch knows it, also inside of texts. */
@@ -188,6 +177,7 @@ export class BatchRun implements RunParts {
   private async endEarly({ record, end }: EndedTask): Promise<void> {
     await this.journal.ended(record.seq, end);
     this.monitor.ended();
+    this.monitor.tellEnd(record, end);
     if (end.status !== 'failed') return;
     if (this.setup.options.failFast) this.group?.cancel(`${record.id} was refused`);
     this.monitor.failed({ ...nameOf(record), ...end, attempts: 0, at: Date.now() });
@@ -214,7 +204,7 @@ export class BatchRun implements RunParts {
     const shared = { prefix, group, batch, resultOf, dependencies, ended, desk: coordinator.desk, store };
     const made = ready.map(({ record, ready: call }) => {
       const task = new TaskRun(record, call.tool.idempotent, this);
-      return { task, item: itemFor({ ...shared, task, record, call }) };
+      return { task, item: itemFor(shared, task, record, call) };
     });
     this.group = coordinator.engine.submitAll(
       made.map(({ item }) => item),
@@ -225,6 +215,7 @@ export class BatchRun implements RunParts {
         ...(this.deadlineAt !== undefined && { timeoutMs: Math.max(1, this.deadlineAt - performance.now()) }),
       },
     );
+    noteRetries(this.group, this, coordinator.desk.redactor);
     for (const [index, { task }] of made.entries()) {
       task.handle = this.group.handles[index]!;
       this.tasks.set(task.id, task);
@@ -235,7 +226,7 @@ export class BatchRun implements RunParts {
   private async settled(task: TaskRun, outcome: Outcome): Promise<void> {
     let end: TaskEnd | undefined;
     try {
-      end = await this.write(task, outcome);
+      if (!task.hasResult) end = await this.write(task, outcome);
     } catch {
       // The journal has told already.
     }
@@ -244,14 +235,15 @@ export class BatchRun implements RunParts {
     // So that it is there when somebody asks for the first time.
     if (++this.settledCount === FIRST_PREDICTION) this.prediction.renew();
     this.endIfDone();
+    if (!this.journal.isClosed) this.monitor.settled(task, end);
     if (task.hasResult) this.monitor.completed(task, outcome.durationMs);
     else if (end?.status === 'failed')
       this.monitor.failed({ ...nameOf(task), ...end, attempts: outcome.attempts, at: Date.now() });
   }
 
-  /** Writes down how a task ended, unless its result is written already or it shall stay open. */
+  /** Writes down how a task without a result ended, unless it shall stay open. */
   private async write(task: TaskRun, outcome: Outcome): Promise<TaskEnd | undefined> {
-    if (task.hasResult || this.journal.isClosed) return undefined;
+    if (this.journal.isClosed) return undefined;
     if (task.isLeft) {
       if (task.hasStarted) await this.journal.putBack(task.seq, task.id);
       return undefined;
@@ -286,6 +278,8 @@ export class BatchRun implements RunParts {
     } catch (error) {
       this.problem ??= error;
     }
+    // The engine remembers its last executions, and they lead here: not to all the others, too.
+    this.group = undefined;
     this.resolveDone();
   }
 }

@@ -1,25 +1,23 @@
-import type { CallDesk } from '../../coordinator/call-desk.ts';
+import type { CallDesk, ItemOptions } from '../../coordinator/call-desk.ts';
 import type { ReadyCall } from '../../coordinator/plan.ts';
 import type { ResultLookup } from '../../coordinator/references.ts';
 import { VolleyError } from '../../core/errors.ts';
 import type { GroupItem } from '../../engine/engine.ts';
 import type { ExecutionHandle } from '../../engine/handle.ts';
-import type { ToolFunction } from '../../engine/task.ts';
+import type { TaskContext, ToolFunction } from '../../engine/task.ts';
 import type { TaskRecord } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import type { Dependencies } from './dependencies.ts';
 import { planTask } from './submission.ts';
 import type { TaskRun } from './task-run.ts';
 
+/** What the tasks of one submission share. */
 export interface ItemParts {
   readonly batch: string;
   /** Makes ids of tasks into those of their executions, with a slash. */
   readonly prefix: string;
   /** The group of the engine that the executions belong to. */
   readonly group: string;
-  readonly task: TaskRun;
-  readonly record: TaskRecord;
-  readonly call: ReadyCall;
   readonly dependencies: Dependencies;
   /** Ids of tasks of the same submission that came to an end before it. */
   readonly ended: ReadonlySet<string>;
@@ -32,8 +30,8 @@ export interface ItemParts {
 const LONGEST_KEPT_PARAMS = 4096;
 
 /** What the engine is given for a task. */
-export function itemFor(parts: ItemParts): GroupItem {
-  const { batch, prefix, group, resultOf, task, record, call, dependencies, ended, desk, store } = parts;
+export function itemFor(parts: ItemParts, task: TaskRun, record: TaskRecord, call: ReadyCall): GroupItem {
+  const { batch, prefix, group, resultOf, dependencies, ended, desk, store } = parts;
   const dependsOn: (string | ExecutionHandle)[] = [];
   let hasFailedDependency = false;
   for (const id of call.dependsOn) {
@@ -42,19 +40,23 @@ export function itemFor(parts: ItemParts): GroupItem {
     else if (standing.kind === 'submitted' && !ended.has(id)) dependsOn.push(`${prefix}/${id}`);
     else if (standing.kind !== 'completed') hasFailedDependency = true;
   }
-  const make = (ready: ReadyCall): GroupItem =>
-    desk.itemFor(ready, {
-      id: `${prefix}/${task.id}`,
-      dependsOn: [],
-      hasFailedDependency,
-      resultOf: () => resultOf,
-      group,
-    });
-  const item = make(call);
-  const { run: work } = item;
+  const id = `${prefix}/${task.id}`;
   const isKept = record.params.length <= LONGEST_KEPT_PARAMS;
-  const perform = isKept ? work : readAgain(desk, store, batch, task.id, make);
-  return { ...item, dependsOn, run: (context) => task.attempt(context, perform) };
+  const around = isKept
+    ? (context: TaskContext, work: ToolFunction) => task.attempt(context, work)
+    : undefined;
+  const options: ItemOptions = {
+    id,
+    dependsOn,
+    hasFailedDependency,
+    resultOf: () => resultOf,
+    group,
+    around,
+  };
+  if (isKept) return desk.itemFor(call, options);
+  const make = (ready: ReadyCall): GroupItem => desk.itemFor(ready, options);
+  const work = readAgain(desk, store, batch, task.id, make);
+  return { ...make(call), run: (context) => task.attempt(context, work) };
 }
 
 function readAgain(
@@ -66,7 +68,7 @@ function readAgain(
 ): ToolFunction {
   return async (context) => {
     const record = store.task(batch, id);
-    const [planned] = record === undefined ? [] : await planTask(desk, record);
+    const planned = record === undefined ? undefined : await planTask(desk, record);
     if (planned === undefined)
       throw new VolleyError('UNKNOWN_TASK', `The task ${id} was cleared while it waited.`);
     if (planned.kind === 'refused') throw planned.error;

@@ -1,4 +1,4 @@
-import type { TaskEnd } from '../../store/records.ts';
+import type { FailedAttempt, TaskEnd } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 
 /**
@@ -8,6 +8,8 @@ import type { Store } from '../../store/store.ts';
 export class RunJournal {
   private failure: unknown;
   private hasFailed = false;
+  /** When attempts began that are not written down yet, by the number of the task. */
+  private readonly starts = new Map<number, number>();
 
   constructor(
     private readonly store: Store,
@@ -24,8 +26,25 @@ export class RunJournal {
     return this.write(() => this.store.started(this.batch, seq, Date.now()));
   }
 
+  /**
+   * The first attempt of a task starts that may run again after a crash, so nobody waits for this to be written. If it
+   * ends in the same turn of the event loop, its start and its end are one write. If writing fails, the run is ended.
+   */
+  startedSoon(seq: number, at: number): void {
+    if (this.starts.size === 0) setImmediate(this.writeStarts);
+    this.starts.set(seq, at);
+  }
+
   ended(seq: number, end: TaskEnd): Promise<void> {
-    return this.write(() => this.store.ended(this.batch, seq, end, Date.now()));
+    const startedAt = this.starts.get(seq);
+    if (startedAt !== undefined) this.starts.delete(seq);
+    return this.write(() => this.store.ended(this.batch, seq, end, Date.now(), startedAt));
+  }
+
+  /** An attempt failed, and another one will follow. */
+  attemptFailed(seq: number, attempt: FailedAttempt): Promise<void> {
+    this.writeStart(seq);
+    return this.write(() => this.store.attemptFailed(this.batch, seq, attempt));
   }
 
   /** Opens a task again that was begun and shall be begun anew by a later run. */
@@ -42,6 +61,17 @@ export class RunJournal {
     if (this.hasFailed) return;
     this.hasFailed = true;
     this.failure = error;
+  }
+
+  private readonly writeStarts = (): void => {
+    for (const seq of [...this.starts.keys()]) this.writeStart(seq);
+  };
+
+  private writeStart(seq: number): void {
+    const at = this.starts.get(seq);
+    if (at === undefined) return;
+    this.starts.delete(seq);
+    this.write(() => this.store.started(this.batch, seq, at)).catch(() => {});
   }
 
   private async write(work: () => Promise<void>): Promise<void> {

@@ -1,4 +1,6 @@
 import type { FailureReason } from '../../core/failure.ts';
+import type { TaskEnd } from '../../store/records.ts';
+import type { BatchEvents, TaskEvent } from '../events.ts';
 import type { TaskRun } from './task-run.ts';
 import { Throughput } from './throughput.ts';
 
@@ -44,6 +46,13 @@ export interface BatchListener {
 
 const MOST_FAILURES = 10;
 
+type EventBase = Omit<Extract<TaskEvent, { type: 'started' }>, 'type'>;
+
+/** What is told of a task: of one that ran here, or of one that never did. */
+type EndingTask = Pick<TaskRun, 'seq' | 'id' | 'function' | 'attempts'> & {
+  readonly attemptsBefore?: number;
+};
+
 /** What is worth looking at while a batch runs. */
 export class RunMonitor {
   private readonly attempts = new Map<number, RunningTask>();
@@ -53,6 +62,7 @@ export class RunMonitor {
   constructor(
     private readonly batch: string,
     private readonly listeners: ReadonlySet<BatchListener>,
+    private readonly events: BatchEvents,
   ) {}
 
   /** The oldest first. */
@@ -65,6 +75,11 @@ export class RunMonitor {
     return found;
   }
 
+  /** The attempt that a task runs now, by its number. */
+  attemptOf(seq: number): RunningTask | undefined {
+    return this.attempts.get(seq);
+  }
+
   /** The newest first. */
   lastFailures(): FailedTask[] {
     return [...this.failures].reverse();
@@ -74,7 +89,8 @@ export class RunMonitor {
     return this.throughput.perSecond(performance.now());
   }
 
-  began({ seq, id, name, function: tool }: TaskRun, attempt: number): RunningTask {
+  began(run: TaskRun, attempt: number): RunningTask {
+    const { seq, id, name, function: tool } = run;
     const task: RunningTask = {
       id,
       name,
@@ -85,12 +101,35 @@ export class RunMonitor {
       step: undefined,
     };
     this.attempts.set(seq, task);
+    if (this.events.isHeard) this.events.tell({ ...this.eventOf(run), type: 'started', at: task.startedAt });
     return task;
   }
 
   attemptOver({ seq }: TaskRun, attempt: RunningTask): void {
     // Another attempt may have begun, where this one did not stop when it was told to.
     if (this.attempts.get(seq) === attempt) this.attempts.delete(seq);
+  }
+
+  reported(run: TaskRun, { progress, step }: RunningTask): void {
+    if (this.events.isHeard) this.events.tell({ ...this.eventOf(run), type: 'progress', progress, step });
+  }
+
+  retrying(run: TaskRun, reason: FailureReason, retryInMs: number): void {
+    if (this.events.isHeard) this.events.tell({ ...this.eventOf(run), type: 'retrying', reason, retryInMs });
+  }
+
+  /** How a task ended without a result is safe in the store; or it stays for a later run. */
+  settled(task: TaskRun, end: TaskEnd | undefined): void {
+    if (end !== undefined) this.tellEnd(task, end);
+    else if (task.isLeft && task.hasStarted) this.tellEnd(task, 'opened');
+  }
+
+  tellEnd(task: EndingTask, end: TaskEnd | 'completed' | 'opened'): void {
+    if (!this.events.isHeard) return;
+    const event = this.eventOf(task);
+    if (typeof end === 'string') this.events.tell({ ...event, type: end });
+    else if (end.status === 'failed') this.events.tell({ ...event, type: 'failed', reason: end.reason });
+    else this.events.tell({ ...event, type: end.status });
   }
 
   ended(): void {
@@ -106,5 +145,10 @@ export class RunMonitor {
     this.failures.push(failure);
     if (this.failures.length > MOST_FAILURES) this.failures.shift();
     for (const listener of this.listeners) listener.failed?.(failure, this.batch);
+  }
+
+  private eventOf({ seq, id, function: tool, attempts, attemptsBefore = 0 }: EndingTask): EventBase {
+    const { batch } = this;
+    return { batch, seq, id, function: tool, attempt: attemptsBefore + attempts, at: Date.now() };
   }
 }

@@ -2,10 +2,12 @@ import type { TimeLeft } from '../../core/predict.ts';
 
 /** After so long a prediction is made anew. */
 const FRESH_MS = 1000;
+/** After so long it says nothing any more. */
+const STALE_MS = 5000;
 
 /**
  * How long a run will still take. Predicting costs some milliseconds, so whoever asks gets what was predicted last, less
- * the time that has passed since, and a new prediction is made behind his back.
+ * the time that has passed since, and a new prediction is made behind his back. Who asks seldom waits for a new one.
  */
 export class Prediction {
   private latest: TimeLeft | undefined;
@@ -16,7 +18,7 @@ export class Prediction {
   constructor(private readonly predict: () => TimeLeft | undefined) {}
 
   timeLeft(): TimeLeft | undefined {
-    if (this.latest === undefined) this.make();
+    if (this.latest === undefined || performance.now() - this.madeAt > STALE_MS) this.make();
     const age = performance.now() - this.madeAt;
     if (age > FRESH_MS) this.renew();
     return this.latest && less(this.latest, age);

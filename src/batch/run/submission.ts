@@ -3,6 +3,7 @@ import type { CallDesk } from '../../coordinator/call-desk.ts';
 import type { PlannedCall, ReadyCall } from '../../coordinator/plan.ts';
 import { toCallError } from '../../coordinator/reported-error.ts';
 import type { TaskEnd, TaskRecord } from '../../store/records.ts';
+import { isThenable } from '../../tools/needs.ts';
 import { callOf } from '../input/task-input.ts';
 import type { Dependencies } from './dependencies.ts';
 
@@ -28,25 +29,33 @@ export interface EndedTask {
 const PER_TURN = 200;
 
 /** Looks at each task by itself: `${…}` means what it meant when it was added, whatever ids have come since. */
-export function planTask(desk: CallDesk, record: TaskRecord): Promise<PlannedCall[]> {
-  const { dependsOn = [] } = record.options;
-  return desk.plan([callOf(record, JSON.parse(record.params))], new Set(dependsOn));
+export function planTask(desk: CallDesk, record: TaskRecord): PlannedCall | Promise<PlannedCall> {
+  return desk.planOne(record.id, callOf(record, JSON.parse(record.params)), record.options.dependsOn);
 }
 
 /** Sorts open tasks into those that can run, as far as they themselves decide it, and those that are refused. */
 export async function planTasks(desk: CallDesk, records: readonly TaskRecord[]): Promise<PlannedTasks> {
   const ends = new Map<string, EndedTask>();
   const tasks: ReadyTask[] = [];
+  /** By tool, where a schema did not answer in time: each of its other tasks would take as long to be looked at. */
+  const silent = new Map<string, TaskEnd>();
   for (const [index, record] of records.entries()) {
     if (index % PER_TURN === PER_TURN - 1) await nextTurn();
-    const [planned] = await planTask(desk, record);
-    if (planned!.kind === 'ready') {
-      tasks.push({ record, ready: planned! });
+    const known = silent.get(record.function);
+    if (known !== undefined) {
+      ends.set(record.id, { record, end: known });
       continue;
     }
-    const { message, code } = toCallError(planned!.error, desk.redactor);
+    const planning = planTask(desk, record);
+    const planned = isThenable(planning) ? await planning : planning;
+    if (planned.kind === 'ready') {
+      tasks.push({ record, ready: planned });
+      continue;
+    }
+    const { message, code } = toCallError(planned.error, desk.redactor);
     const end: TaskEnd = { status: 'failed', reason: 'error', message, ...(code !== undefined && { code }) };
     ends.set(record.id, { record, end });
+    if (code === 'EXECUTION_TIMEOUT') silent.set(record.function, end);
   }
   return { tasks, ends };
 }

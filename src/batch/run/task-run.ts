@@ -3,7 +3,7 @@ import type { ExecutionHandle } from '../../engine/handle.ts';
 import type { TaskContext, ToolFunction } from '../../engine/task.ts';
 import type { TaskRecord } from '../../store/records.ts';
 import type { RunJournal } from './journal.ts';
-import type { RunMonitor } from './monitor.ts';
+import type { RunMonitor, RunningTask } from './monitor.ts';
 import { WatchedTask } from './watched-task.ts';
 
 /** Larger results are refused: they would have to be held in memory several times to be written down. */
@@ -26,8 +26,11 @@ export class TaskRun {
   handle!: ExecutionHandle;
   /** Fulfilled when its end is written down. */
   over!: Promise<void>;
-  /** Whether this run has begun an attempt of it. */
-  hasStarted = false;
+  /** How many attempts earlier runs have begun. */
+  readonly attemptsBefore: number;
+  /** How many attempts this run has begun, and the time of day at which the last one did. */
+  attempts = 0;
+  attemptStartedAt = 0;
   /** Whether it stays for a later run. */
   isLeft = false;
   /** There as soon as it has a result, which then counts whatever else becomes of it. */
@@ -43,6 +46,12 @@ export class TaskRun {
     this.id = record.id;
     this.name = record.name;
     this.function = record.function;
+    this.attemptsBefore = record.attempts;
+  }
+
+  /** Whether this run has begun an attempt of it. */
+  get hasStarted(): boolean {
+    return this.attempts > 0;
   }
 
   get hasResult(): boolean {
@@ -59,29 +68,39 @@ export class TaskRun {
       stops.push(reason);
       this.parts.attemptOver();
     });
+    this.attempts = task.attempt;
     const shown = monitor.began(this, task.attempt);
+    this.attemptStartedAt = shown.startedAt;
     try {
-      await this.noteStart(task);
+      if (this.isIdempotent) this.noteStart(task, shown);
+      else await this.startWritten(task);
       if (stops.length > 0) throw stops[0];
-      const text = resultText(await run(new WatchedTask(task, shown)), this);
+      const text = resultText(await run(new WatchedTask(task, shown, this)), this);
       if (stops.length > 0) throw stops[0];
       this.completing = journal.ended(this.seq, { status: 'completed', result: text });
       await this.completing;
+      // Before anything starts that has waited for it.
+      monitor.tellEnd(this, 'completed');
     } finally {
       monitor.attemptOver(this, shown);
       this.parts.attemptOver();
     }
   }
 
-  private async noteStart(task: TaskContext): Promise<void> {
-    this.hasStarted = true;
-    const written = this.parts.journal.started(this.seq);
-    if (this.isIdempotent) {
-      // It may run again after a crash, so it need not wait. If writing fails, the journal ends the run.
-      written.catch(() => {});
-      return;
-    }
-    await written;
+  /** The attempt has told how far it is. */
+  reported(shown: RunningTask): void {
+    this.parts.monitor.reported(this, shown);
+  }
+
+  /** It may run again after a crash, so it need not wait. If writing fails, the journal ends the run. */
+  private noteStart({ attempt }: TaskContext, { startedAt }: RunningTask): void {
+    const { journal } = this.parts;
+    if (attempt === 1) journal.startedSoon(this.seq, startedAt);
+    else journal.started(this.seq).catch(() => {});
+  }
+
+  private async startWritten(task: TaskContext): Promise<void> {
+    await this.parts.journal.started(this.seq);
     task.began();
   }
 }

@@ -9,6 +9,7 @@ export class WatchedTask implements TaskContext {
   constructor(
     private readonly task: TaskContext,
     private readonly shown: RunningTask,
+    private readonly owner: { reported(shown: RunningTask): void },
   ) {
     this.id = task.id;
     this.attempt = task.attempt;
@@ -35,16 +36,18 @@ export class WatchedTask implements TaskContext {
   }
 
   get report(): Report {
-    const { task, shown } = this;
+    const { task, shown, owner } = this;
     return (first: number | string, step?: string) => {
       if (typeof first === 'string') {
         task.report(first);
         shown.step = first;
+        owner.reported(shown);
         return;
       }
       task.report(first, step);
       shown.progress = first;
       if (step !== undefined) shown.step = step;
+      owner.reported(shown);
     };
   }
 }

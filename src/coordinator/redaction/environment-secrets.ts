@@ -34,6 +34,12 @@ export class EnvironmentSecrets {
     }
   }
 
+  /** One that was found elsewhere. */
+  add(name: string, value: string): void {
+    this.current.set(`added ${name}`, value);
+    this.remember(value);
+  }
+
   /** All texts to look for. */
   *all(): Generator<string, void, undefined> {
     for (const forms of this.forms.values()) yield* forms;

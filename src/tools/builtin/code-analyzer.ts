@@ -39,8 +39,8 @@ const BYTE_ORDER_MARK = '\ufeff';
 
 /** Counts lines, functions, complexity and imports of a source file. */
 export function codeAnalyzerTool(
-  environment: Pick<ToolEnvironment, 'roots' | 'files'>,
-  roots = new Roots(environment.roots),
+  environment: Pick<ToolEnvironment, 'roots' | 'files' | 'protectedPaths'>,
+  roots = new Roots(environment.roots, undefined, environment.protectedPaths),
 ): Tool<AnalyzerInput, AnalyzerResult> {
   const { maxBytes, maxEntries } = environment.files;
   return defineTool<AnalyzerInput, AnalyzerResult>({

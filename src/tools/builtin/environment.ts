@@ -18,6 +18,8 @@ export interface ProtectedPath {
   readonly path: string;
   /** Of a folder only what matches, from the folder. */
   readonly glob?: string;
+  /** Whether no file tool reads it either. */
+  readonly isSecret?: boolean;
 }
 
 /** Limits of the file tools. */

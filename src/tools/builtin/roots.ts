@@ -35,6 +35,7 @@ export class Roots {
   /** As they are written, and as they really are. */
   private readonly names: readonly string[];
   private readonly found: readonly Root[];
+  private readonly secretPaths: readonly ProtectedPath[];
   /** From here relative paths count. */
   private readonly base: string | undefined;
 
@@ -45,6 +46,7 @@ export class Roots {
   ) {
     const absolute = paths.map((path) => resolve(path));
     const roots = absolute.map(findRoot);
+    this.secretPaths = protectedPaths.filter(({ isSecret }) => isSecret === true);
     this.found = roots.filter((root) => root !== undefined);
     this.names = [...absolute, ...this.found.map(({ real }) => real)];
     this.base = roots[0]?.real ?? absolute[0];
@@ -117,6 +119,9 @@ export class Roots {
       throw notAllowed(named, 'its root was replaced by another folder since the start');
     if (SYSTEM_FOLDERS.some((folder) => isInside(real, folder)))
       throw notAllowed(named, 'it belongs to the system');
+    // All of ours end so; looking closer costs more than the rest.
+    if (real.endsWith('.json') && isProtected(real, this.secretPaths))
+      throw notAllowed(named, 'it holds a token of the server');
   }
 }
 

@@ -33,17 +33,23 @@ export async function importBuilt(): Promise<Built> {
 }
 
 /** Compiles them, unless that was done since they last changed. */
-export async function buildRunners(): Promise<string> {
-  const files = (await Promise.all(LAYERS.map(filesIn))).flat();
+export function buildRunners(): Promise<string> {
+  return buildLayers(LAYERS, '.');
+}
+
+/** Compiles layers into `inside` of a package of their own; the answer is the folder of that package. */
+export async function buildLayers(layers: readonly string[], inside: string): Promise<string> {
+  const files = (await Promise.all(layers.map(filesIn))).flat();
   const stamps = await Promise.all(
     files.map(async (file) => `${file} ${(await stat(join(SOURCES, file))).mtimeMs}`),
   );
-  const folder = join(CACHE, createHash('sha256').update(stamps.join('\n')).digest('hex').slice(0, 16));
+  const state = [inside, ...stamps].join('\n');
+  const folder = join(CACHE, createHash('sha256').update(state).digest('hex').slice(0, 16));
   if (await isFolder(folder)) return folder;
   const unfinished = `${folder}-${process.pid}`;
   await mkdir(unfinished, { recursive: true });
-  await Promise.all(files.map((file) => compile(file, unfinished)));
-  await writeFile(join(unfinished, 'package.json'), '{ "type": "module" }');
+  await Promise.all(files.map((file) => compile(file, join(unfinished, inside))));
+  await writeFile(join(unfinished, 'package.json'), '{ "type": "module", "version": "0.0.0" }');
   // Another test may have been quicker.
   await rename(unfinished, folder).catch(() => rm(unfinished, { recursive: true }));
   await removeOld();

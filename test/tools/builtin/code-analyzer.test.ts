@@ -19,6 +19,7 @@ beforeAll(async () => {
   tool = codeAnalyzerTool({
     roots: [join(folder, 'root')],
     files: { maxBytes: 500_000, maxEntries: 20 },
+    protectedPaths: [],
   });
 });
 

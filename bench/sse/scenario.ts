@@ -1,0 +1,104 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { short, times, withSpread } from '../harness/format.ts';
+import { atLeast, type Finding } from '../harness/goals.ts';
+import { timeMs } from '../harness/measure.ts';
+import type { Case, CaseResult, Report, Scenario } from '../harness/scenario.ts';
+import { type EventServer, eventNumber } from './input.ts';
+
+interface SseCase extends Case {
+  readonly subscribers: number;
+  readonly events: number;
+}
+
+const CLIENTS = fileURLToPath(new URL('./clients.ts', import.meta.url));
+const CONTESTANTS: Readonly<Record<string, () => Promise<{ openServer(): Promise<EventServer> }>>> = {
+  volley: () => import('./volley.ts'),
+  'hono streamSSE': () => import('./hono.ts'),
+  'better-sse': () => import('./better-sse.ts'),
+  'raw batched': () => import('./raw-batched.ts'),
+};
+const contestants = Object.keys(CONTESTANTS);
+/** So many happen in one turn of the event loop: what some fifty executions tell that start and end together. */
+const PER_TURN = 100;
+/** While more than that waits for somebody, nothing is published, so that nobody has to give anything up. */
+const MOST_WAITING = 256 * 1024;
+const GOALS: readonly (readonly [peer: string, bound: number])[] = [
+  ['hono streamSSE', 5],
+  ['better-sse', 2],
+  ['raw batched', 0.8],
+];
+
+export const sse: Scenario<SseCase> = {
+  name: 'sse',
+  title: 'Events to many clients (SSE)',
+  cases: (isQuick) =>
+    [1, 10, 100, 1000].map((subscribers) => ({
+      label: subscribers === 1 ? '1 subscriber' : `${subscribers.toLocaleString('en-US')} subscribers`,
+      contestants,
+      subscribers,
+      events: Math.ceil((isQuick ? 200_000 : 600_000) / Math.max(3, subscribers)),
+    })),
+  async measure(name, { subscribers, events }) {
+    const { openServer } = await CONTESTANTS[name]!();
+    const server = await openServer();
+    const clients = fork(CLIENTS, [String(server.port), String(subscribers)]);
+    await once(clients, 'message');
+    await publishAll(server, Math.ceil(events / 4), Number.POSITIVE_INFINITY);
+    const ms = await timeMs(async () => {
+      const done = once(clients, 'message');
+      await publishAll(server, events, events);
+      await done;
+    });
+    server.check();
+    clients.send('end');
+    await once(clients, 'exit');
+    return { perSecond: (events * subscribers * 1000) / ms };
+  },
+  report(results) {
+    return {
+      tables: results.map(tableOf),
+      goals: GOALS.map(([peer, bound]) =>
+        atLeast(
+          `SSE: volley ≥ ${bound} × ${peer}`,
+          bound,
+          ' ×',
+          results.map((result) => findingOf(result, peer)),
+        ),
+      ),
+    };
+  },
+};
+
+/** `last` is the number of the event that ends it; without it, it is to warm up. */
+async function publishAll(server: EventServer, count: number, last: number): Promise<void> {
+  for (let seq = 1; seq <= count; ) {
+    for (let index = 0; index < PER_TURN && seq <= count; index++, seq++) {
+      const sent = server.publish(eventNumber(seq, last));
+      if (sent !== undefined) await sent;
+    }
+    do await nextTurn();
+    while (server.responses.some(({ writableLength }) => writableLength > MOST_WAITING));
+  }
+}
+
+function findingOf({ work, figure }: CaseResult<SseCase>, peer: string): Finding {
+  return {
+    figure: figure('volley', 'perSecond').median / figure(peer, 'perSecond').median,
+    where: work.label,
+  };
+}
+
+function tableOf({ work, figure }: CaseResult<SseCase>): Report['tables'][number] {
+  const ours = figure('volley', 'perSecond').median;
+  return {
+    title: `${work.label}, ${short(work.events)} events`,
+    headers: ['contestant', 'events a second, all clients together', 'volley is so many times as fast'],
+    rows: contestants.map((name) => {
+      const spread = figure(name, 'perSecond');
+      return [name, withSpread(spread, ''), times(ours / spread.median)];
+    }),
+  };
+}

@@ -1,0 +1,17 @@
+import { EventHub } from '../../dist/server/events/event-hub.js';
+import type { EventServer } from './input.ts';
+import { plainServer } from './plain-server.ts';
+
+/** With ids, a log to resume from, bounds for slow readers and heartbeats. */
+export async function openServer(): Promise<EventServer> {
+  const hub = new EventHub(() => ({ batches: [] }));
+  const server = await plainServer((_, response) => hub.subscribe({}, response));
+  return {
+    ...server,
+    publish: (event) => hub.publish('task', event.batch, event),
+    check: () => {
+      const { gaps } = hub.counts();
+      if (gaps > 0) throw new Error(`${gaps} clients missed something`);
+    },
+  };
+}

@@ -1,0 +1,44 @@
+import { listText } from '../core/words.ts';
+import type { TaskRecord } from '../store/records.ts';
+import type { BatchContext } from './context.ts';
+import { findBatch, findTask } from './context.ts';
+import { holderText } from './names.ts';
+
+const MOST_NAMED = 5;
+
+/** Why a task does not run, in words; undefined once it runs or has ended. Throws if there is no such task. */
+export function explainTask(context: BatchContext, batch: string, id: string): string | undefined {
+  const record = findBatch(context, batch);
+  const task = findTask(context, batch, id);
+  const run = context.runs.current(batch);
+  const text = run?.explain(id);
+  if (task.status !== 'open') return task.status === 'running' ? text : undefined;
+  if (text !== undefined) return text;
+  if (run !== undefined) return 'It is about to be looked at.';
+  const holder = context.runs.otherHolder(record);
+  const waits = dependenciesText(context, task);
+  if (holder === undefined) return `${waits ?? ''}The batch is not running: start it.`;
+  return `${waits ?? 'Nothing that it depends on holds it up: its turn has not come. '}The batch is run by ${holderText(holder)}, with ${record.counts.running} running and ${record.counts.open} open${limitText(record.options)}.`;
+}
+
+/** What of its dependencies keeps an open task from running. */
+function dependenciesText({ store }: BatchContext, { batch, options }: TaskRecord): string | undefined {
+  const { dependsOn = [], onDependencyFailure = 'skip' } = options;
+  const found = dependsOn.flatMap((id) => store.task(batch, id) ?? []);
+  const ended = found.filter(({ status }) => !['open', 'running', 'completed'].includes(status));
+  if (ended.length > 0 && onDependencyFailure === 'skip')
+    return `It will be skipped, because it depends on ${namesText(ended)}. `;
+  const waited = found.filter(({ status }) => status === 'open' || status === 'running');
+  return waited.length === 0 ? undefined : `It waits for ${namesText(waited)}. `;
+}
+
+function namesText(tasks: readonly TaskRecord[]): string {
+  const names = tasks.slice(0, MOST_NAMED).map(({ id, status }) => `${id} (${status})`);
+  return listText(names, tasks.length);
+}
+
+/** Of the run that goes on, as far as it was told one. */
+function limitText(options: string | undefined): string {
+  const { maxConcurrency } = JSON.parse(options ?? '{}') as { maxConcurrency?: unknown };
+  return typeof maxConcurrency === 'number' ? `, at most ${maxConcurrency} at once` : '';
+}

@@ -1,0 +1,27 @@
+import type { TaskRecord, TaskStatus } from '../../store/records.ts';
+import type { Store } from '../../store/store.ts';
+import { taskPages } from '../pages.ts';
+import { beginOfResult, rowOf } from '../result-row.ts';
+import type { ExportFormat } from './format.ts';
+
+/** All tasks of a batch with their results, piece by piece; each piece but the first and the last is a task. */
+export async function* exportPieces(
+  store: Store,
+  batch: string,
+  status: readonly TaskStatus[] | undefined,
+  format: ExportFormat,
+): AsyncGenerator<string, void, undefined> {
+  let tasks = 0;
+  yield format.begin(batch);
+  for await (const page of taskPages(store, batch, status)) {
+    for (const record of page) yield format.row(rowOf(record), resultOf(store, record), tasks++);
+  }
+  yield format.end();
+}
+
+function resultOf(store: Store, record: TaskRecord): string | undefined {
+  if (record.status !== 'completed') return undefined;
+  // Most results are short, and stand with their task.
+  const { text, isWhole } = beginOfResult(record, Number.POSITIVE_INFINITY);
+  return isWhole ? text : store.result(record.batch, record.id);
+}

@@ -1,0 +1,77 @@
+import type { Random } from '../../core/random.ts';
+import type { SchedulerLimits } from '../../core/scheduler-options.ts';
+import { type SimulatedExecution, simulate } from '../../core/simulate.ts';
+import type { RunnableBatch, RunnableTask } from './runnable.ts';
+
+/** What a batch would take with so many at once. */
+export interface Forecast {
+  readonly maxConcurrent: number;
+  /** Nine in ten runs take at least, and at most, so long; the middle one takes what is expected. */
+  readonly lowMs: number;
+  readonly expectedMs: number;
+  readonly highMs: number;
+  /** How many times as fast as one after the other. */
+  readonly speedUp: number;
+  /** The share of the places that are used, 0 to 1. */
+  readonly utilisation: number;
+}
+
+export interface ForecastOptions {
+  readonly maxConcurrent: number;
+  /** What holds besides. */
+  readonly limits: SchedulerLimits;
+  /** How long a task takes of whose function nothing is known. */
+  readonly assumedMs: number;
+}
+
+/** So many tasks are played in all, over as many runs as that makes. */
+const MOST_PLAYED = 40_000;
+const MOST_RUNS = 25;
+const FEWEST_RUNS = 3;
+const TAIL = 0.05;
+
+/** Plays a batch on virtual time, several times, with durations drawn from what was seen. The same input gives the same. */
+export function forecastOf({ tasks, learned }: RunnableBatch, options: ForecastOptions): Forecast {
+  const { maxConcurrent, limits, assumedMs } = options;
+  const executions = tasks.map((task) => executionOf(task, learned, assumedMs));
+  const runs = Math.max(FEWEST_RUNS, Math.min(MOST_RUNS, Math.floor(MOST_PLAYED / (tasks.length + 1))));
+  const played = Array.from({ length: runs }, (_, index) =>
+    simulate(executions, { ...limits, concurrency: maxConcurrent }, { seed: index + 1 }),
+  ).sort((a, b) => a.makespanMs - b.makespanMs);
+  const at = (share: number) => played[Math.round(share * (runs - 1))]!;
+  const middle = at(0.5);
+  const workMs = middle.schedule.reduce((sum, { startMs, endMs }) => sum + endMs - startMs, 0);
+  return {
+    maxConcurrent,
+    lowMs: at(TAIL).makespanMs,
+    expectedMs: middle.makespanMs,
+    highMs: at(1 - TAIL).makespanMs,
+    speedUp: middle.makespanMs === 0 ? 1 : workMs / middle.makespanMs,
+    utilisation: middle.utilization.concurrency.meanUsed / maxConcurrent,
+  };
+}
+
+function executionOf(
+  task: RunnableTask,
+  learned: RunnableBatch['learned'],
+  assumedMs: number,
+): SimulatedExecution {
+  const known = learned.get(task.function);
+  const draw =
+    ({ samplesMs }: NonNullable<typeof known>) =>
+    (random: Random) =>
+      samplesMs[Math.floor(random() * samplesMs.length)]!;
+  return {
+    id: task.id,
+    toolName: task.function,
+    dependsOn: task.dependsOn,
+    onDependencyFailure: task.onDependencyFailure,
+    priority: task.priority,
+    resources: task.resources,
+    conflictsWith: task.conflictsWith,
+    durationMs: known === undefined ? assumedMs : draw(known),
+    estimatedMs: Math.max(1, known?.meanMs ?? assumedMs),
+    // What was seen in earlier runs was allowed to take so long.
+    timeoutMs: Number.POSITIVE_INFINITY,
+  };
+}

@@ -1,0 +1,80 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { VolleyError } from '../core/errors.ts';
+import { spanText } from '../core/words.ts';
+import type { LeaseHolder } from '../store/records.ts';
+import type { BatchContext } from './context.ts';
+import { holderText } from './names.ts';
+
+/** What can be asked of the process that runs a batch. */
+export type HolderAsk =
+  | { readonly action: 'stop'; readonly now: boolean }
+  | { readonly action: 'cancel'; readonly ids?: readonly string[] }
+  /** Tasks were added or opened again; nobody waits for an answer. */
+  | { readonly action: 'join'; readonly which: 'new' | 'all' };
+
+/** `count`: of the tasks that still run, or were cancelled. */
+export type HolderAnswer =
+  | { readonly ok: true; readonly count: number }
+  | { readonly ok: false; readonly message: string };
+
+export const CANCEL_REASON = 'cancelled by request';
+
+/** Longer than what runs may take to obey. */
+const WAIT_MS = 15_000;
+const LOOK_MS = 50;
+
+/**
+ * Asks the process that runs a batch, through the store, and waits for its answer: how many tasks it is about.
+ * Undefined if nobody runs it any more. Throws if it does not answer, and takes the request back.
+ */
+export async function askHolder(
+  { store }: BatchContext,
+  batch: string,
+  holder: LeaseHolder,
+  ask: HolderAsk,
+): Promise<number | undefined> {
+  const request = await store.ask(batch, JSON.stringify(ask));
+  if (request === undefined) return undefined;
+  try {
+    const deadline = performance.now() + WAIT_MS;
+    for (;;) {
+      // In this order: one that is gone now may have answered before.
+      const isRun = store.batch(batch)?.holder !== undefined;
+      const answer = store.answerTo(request);
+      if (answer !== undefined) return countOf(JSON.parse(answer) as HolderAnswer, batch, holder);
+      if (!isRun) return undefined;
+      if (performance.now() > deadline) throw silent(batch, holder);
+      await sleep(LOOK_MS);
+    }
+  } finally {
+    await store.forget(request);
+  }
+}
+
+/** Waits until nobody runs a batch any more, for as long as what runs may take to obey. Says whether that is so. */
+export async function untilReleased({ store }: BatchContext, batch: string): Promise<boolean> {
+  const deadline = performance.now() + WAIT_MS;
+  while (store.batch(batch)?.holder !== undefined) {
+    if (performance.now() > deadline) return false;
+    await sleep(LOOK_MS);
+  }
+  return true;
+}
+
+function countOf(answer: HolderAnswer, batch: string, holder: LeaseHolder): number {
+  if (answer.ok) return answer.count;
+  throw new VolleyError(
+    'BATCH_HELD',
+    `The batch ${JSON.stringify(batch)} is run by ${holderText(holder)}, which could not do it: ${answer.message}`,
+    { batch, holder },
+  );
+}
+
+function silent(batch: string, holder: LeaseHolder): VolleyError {
+  return new VolleyError(
+    'BATCH_HELD',
+    `The batch ${JSON.stringify(batch)} is run by ${holderText(holder)}, which has not answered for ${spanText(WAIT_MS)}, ` +
+      'so nothing was changed: it may be suspended or very busy. Try again, or end that process.',
+    { batch, holder },
+  );
+}

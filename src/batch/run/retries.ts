@@ -1,0 +1,38 @@
+import type { Redactor } from '../../coordinator/redactor.ts';
+import { toCallError } from '../../coordinator/reported-error.ts';
+import type { FailureReason } from '../../core/failure.ts';
+import type { GroupHandle } from '../../engine/group-handle.ts';
+import type { RunJournal } from './journal.ts';
+import type { RunMonitor } from './monitor.ts';
+import type { TaskRun } from './task-run.ts';
+
+interface RetryingRun {
+  readonly tasks: ReadonlyMap<string, TaskRun>;
+  readonly journal: RunJournal;
+  readonly monitor: RunMonitor;
+  plain(text: string): string;
+}
+
+/** Writes down and tells of attempts that failed and are followed by another one. */
+export function noteRetries(group: GroupHandle, run: RetryingRun, redactor: Redactor): void {
+  group.onRetry(({ id, reason, error, retryInMs }) => {
+    const task = run.tasks.get(run.plain(id));
+    if (task === undefined || task.hasResult) return;
+    const message = error === undefined ? texts(reason) : run.plain(toCallError(error, redactor).message);
+    const attempt = { startedAt: task.attemptStartedAt, endedAt: Date.now(), reason, message };
+    // If writing fails, the journal ends the run.
+    run.journal.attemptFailed(task.seq, attempt).catch(() => {});
+    run.monitor.retrying(task, reason, retryInMs);
+  });
+}
+
+function texts(reason: FailureReason): string {
+  switch (reason) {
+    case 'timeout':
+      return 'It ran longer than its limit.';
+    case 'stalled':
+      return 'It reported no progress for too long.';
+    default:
+      return `It failed: ${reason}.`;
+  }
+}

@@ -1,0 +1,178 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { CallDesk } from '../coordinator/call-desk.ts';
+import type { PlannedCall, ReadyCall } from '../coordinator/plan.ts';
+import { referencesIn } from '../coordinator/references.ts';
+import { VolleyError } from '../core/errors.ts';
+import { GraphNode } from '../core/graph.ts';
+import { nearest } from '../core/nearest.ts';
+import { show } from '../core/numbers.ts';
+import { topologicalOrder } from '../core/topology.ts';
+import { countText } from '../core/words.ts';
+import type { NewTask } from '../store/records.ts';
+import type { Store } from '../store/store.ts';
+import { isThenable } from '../tools/needs.ts';
+import { callOf, optionsOf, type TaskInput } from './input/task-input.ts';
+import { bytesText } from './text.ts';
+
+const MOST_PARAMS_BYTES = 10 * 2 ** 20;
+const MOST_BYTES = 256 * 2 ** 20;
+const MOST_SHOWN = 5;
+/** So many problems are in the details of the error. */
+const MOST_TOLD = 100;
+const PER_TURN = 200;
+/** How long servers that bring tools may take to tell of them, before their tasks are added unchecked. */
+const LONGEST_DISCOVERY_MS = 2000;
+const NONE: readonly string[] = [];
+
+/** A task that can be added. */
+export interface CheckedTask {
+  readonly task: NewTask;
+  readonly ready: ReadyCall;
+}
+
+/** Looks at new tasks of a batch: their tools, arguments, needs and dependencies. */
+export class TaskCheck {
+  private readonly own: ReadonlySet<string>;
+  private readonly stored = new Map<string, boolean>();
+  private readonly known: ReadonlySet<string>;
+  private bytes = 0;
+
+  constructor(
+    private readonly desk: CallDesk,
+    private readonly store: Store,
+    private readonly batch: string,
+    private readonly ids: readonly string[],
+  ) {
+    this.own = new Set(ids);
+    this.known = { has: (id: string) => this.isKnown(id) } as ReadonlySet<string>;
+  }
+
+  async check(inputs: readonly TaskInput[]): Promise<CheckedTask[]> {
+    const tasks: CheckedTask[] = [];
+    const problems: { readonly place: string; readonly error: VolleyError }[] = [];
+    this.checkUnique();
+    const tools = new Set(inputs.map((input) => input.function));
+    await this.desk.discover(tools, LONGEST_DISCOVERY_MS);
+    for (const [index, input] of inputs.entries()) {
+      if (index % PER_TURN === PER_TURN - 1) await nextTurn();
+      try {
+        const checking = this.checkOne(this.ids[index]!, input);
+        tasks.push(isThenable(checking) ? await checking : checking);
+      } catch (error) {
+        if (!(error instanceof VolleyError)) throw error;
+        problems.push({ place: placeOf(index, input), error });
+        // Its schema did not answer, and each of the others might take as long.
+        if (error.code === 'EXECUTION_TIMEOUT') break;
+      }
+    }
+    if (problems.length > 0) throw problemOf(problems, inputs.length);
+    checkOrder(tasks.map(({ task }) => task));
+    return tasks;
+  }
+
+  private checkUnique(): void {
+    if (this.own.size === this.ids.length) return;
+    const seen = new Set<string>();
+    const twice = this.ids.find((id) => seen.size === seen.add(id).size);
+    throw new VolleyError('DUPLICATE_ID', `Two tasks have the id ${show(twice)}: give each its own.`, {
+      id: twice,
+    });
+  }
+
+  private checkOne(id: string, input: TaskInput): CheckedTask | Promise<CheckedTask> {
+    const { params, depends_on = NONE } = input;
+    for (const dependency of depends_on) this.requireKnown(dependency);
+    const references = referencesIn(params, this.known);
+    const hasDependencies = depends_on.length + references.size > 0;
+    const dependsOn = hasDependencies ? [...new Set([...depends_on, ...references])] : NONE;
+    const task: NewTask = {
+      id,
+      name: input.name ?? input.id ?? input.function,
+      function: input.function,
+      params: this.textOf(params),
+      options: optionsOf(input, dependsOn),
+    };
+    const planned = this.desk.planOne(id, callOf(task, params), dependsOn);
+    return isThenable(planned) ? planned.then((later) => accepted(task, later)) : accepted(task, planned);
+  }
+
+  private textOf(params: unknown): string {
+    let text: string;
+    try {
+      text = JSON.stringify(params);
+    } catch (error) {
+      throw new VolleyError(
+        'INVALID_ARGUMENTS',
+        `The params cannot be written as JSON: ${(error as Error).message}.`,
+      );
+    }
+    const bytes = Buffer.byteLength(text);
+    if (bytes > MOST_PARAMS_BYTES) {
+      throw tooLarge(
+        `The params have ${bytesText(bytes)}, but at most ${bytesText(MOST_PARAMS_BYTES)} are taken`,
+      );
+    }
+    this.bytes += bytes;
+    if (this.bytes > MOST_BYTES)
+      throw tooLarge(`The params of all tasks have more than ${bytesText(MOST_BYTES)}`);
+    return text;
+  }
+
+  private requireKnown(dependency: string): void {
+    if (this.isKnown(dependency)) return;
+    const close = nearest(dependency, this.own);
+    throw new VolleyError(
+      'UNKNOWN_DEPENDENCY',
+      `It depends on ${show(dependency)}, but no task of the batch has this id${close === undefined ? '' : `; did you mean ${show(close)}?`}.`,
+      { dependency },
+    );
+  }
+
+  private isKnown(id: string): boolean {
+    if (this.own.has(id)) return true;
+    let isStored = this.stored.get(id);
+    if (isStored === undefined) {
+      isStored = this.store.task(this.batch, id) !== undefined;
+      this.stored.set(id, isStored);
+    }
+    return isStored;
+  }
+}
+
+function accepted(task: NewTask, planned: PlannedCall): CheckedTask {
+  if (planned.kind === 'refused') throw planned.error;
+  return { task, ready: planned };
+}
+
+/** Throws for a cycle. Older tasks never wait for new ones, so only the new ones are looked at. */
+function checkOrder(tasks: readonly NewTask[]): void {
+  if (tasks.every(({ options }) => options.dependsOn === undefined)) return;
+  const nodes = tasks.map(({ id }, index) => new GraphNode(index, id));
+  const byId = new Map(nodes.map((node) => [node.id, node]));
+  const edges = tasks.map(({ options }) => options.dependsOn?.flatMap((id) => byId.get(id) ?? []));
+  topologicalOrder(nodes, edges);
+}
+
+function problemOf(
+  problems: readonly { readonly place: string; readonly error: VolleyError }[],
+  total: number,
+): VolleyError {
+  const [{ error }] = problems as [(typeof problems)[number]];
+  if (total === 1) return error;
+  const texts = problems.map(({ place, error: { message } }) => `${place}: ${message}`);
+  const more = problems.length - MOST_SHOWN;
+  return new VolleyError(
+    error.code,
+    `${countText(problems.length, 'task')} of ${total} cannot be added, so none was. ${texts.slice(0, MOST_SHOWN).join(' ')}${more > 0 ? ` And ${more} more.` : ''}`,
+    { ...error.details, problems: texts.slice(0, MOST_TOLD) },
+  );
+}
+
+function tooLarge(message: string): VolleyError {
+  return new VolleyError('INVALID_ARGUMENTS', `${message}. Write large data to a file and pass its path.`);
+}
+
+/** `task 3 (id "copy")`, for whoever looks for it in the file. */
+function placeOf(index: number, { id, name, function: tool }: TaskInput): string {
+  return `task ${index + 1} (${id === undefined ? show(name ?? tool) : `id ${show(id)}`})`;
+}

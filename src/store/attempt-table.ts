@@ -1,0 +1,114 @@
+import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
+import type { FailureReason } from '../core/failure.ts';
+import { seqOf } from './keys.ts';
+import type { AttemptRecord, FailedAttempt } from './records.ts';
+import { CANCELLED, FAILED, RUNNING, STATUSES } from './statuses.ts';
+import { fromStored, fromStoredOrNull, type StoredText, toStored } from './text.ts';
+
+/** So many of the attempts of one task are told, the newest. */
+const MOST_TOLD = 100;
+const COLUMNS = '(key, attempt, started_at, ended_at, status, reason, message)';
+
+/**
+ * Attempts after which there was another one, or might be. How the last one went stands with the task itself, so that an
+ * execution which succeeds at once costs nothing here.
+ */
+export class AttemptWrites {
+  private readonly fail: StatementSyncInstance;
+  private readonly keep: StatementSyncInstance;
+  private readonly crash: StatementSyncInstance;
+
+  constructor(writer: DatabaseSyncInstance) {
+    // An attempt that is there already was followed by a pause in which something else ended the task.
+    this.fail = writer.prepare(
+      `INSERT OR IGNORE INTO attempts ${COLUMNS}
+       SELECT key, attempts, ?, ?, ${FAILED}, ?, ? FROM states WHERE key = ? AND status = ${RUNNING}`,
+    );
+    this.keep = writer.prepare(
+      `INSERT OR IGNORE INTO attempts ${COLUMNS}
+       SELECT key, attempts, attempt_at, ended_at, status, reason, message FROM states JOIN ends USING (key)
+       WHERE key = ? AND attempts > 0 AND status IN (${FAILED}, ${CANCELLED})`,
+    );
+    this.crash = writer.prepare(
+      `INSERT OR IGNORE INTO attempts ${COLUMNS}
+       SELECT key, attempts, attempt_at, NULL, ${FAILED}, 'crashed', NULL FROM states WHERE key = ? AND attempts > 0`,
+    );
+  }
+
+  /** The current attempt of a running task failed, and another one follows. */
+  failed(key: number, { startedAt, endedAt, reason, message }: FailedAttempt): void {
+    this.fail.run(Math.trunc(startedAt), Math.trunc(endedAt), reason, toStored(message), key);
+  }
+
+  /** The task is about to be opened again: what is known of its end was the end of an attempt. */
+  beforeReopening(key: number, before: number): void {
+    (before === RUNNING ? this.crash : this.keep).run(key);
+  }
+}
+
+interface AttemptData {
+  readonly key: number;
+  readonly id: StoredText;
+  readonly attempt: number;
+  readonly started_at: number | null;
+  readonly ended_at: number | null;
+  readonly status: number;
+  readonly reason: FailureReason | null;
+  readonly message: StoredText | null;
+}
+
+/** Reads the attempts of tasks, the last ones included. */
+export class AttemptReader {
+  private readonly last: StatementSyncInstance;
+  private readonly earlier: StatementSyncInstance;
+
+  constructor(reader: DatabaseSyncInstance) {
+    this.last = reader.prepare(
+      `SELECT s.key, t.id, s.attempts AS attempt, coalesce(s.attempt_at, s.started_at, e.ended_at) AS started_at,
+         e.ended_at, s.status, e.reason, e.message
+       FROM states s CROSS JOIN tasks t ON t.key = s.key LEFT JOIN ends e ON e.key = s.key
+       WHERE s.key > ? AND s.key <= ? ORDER BY s.key LIMIT ?`,
+    );
+    this.earlier = reader.prepare(
+      `SELECT a.*, t.id FROM states s CROSS JOIN attempts a ON a.key = s.key AND a.attempt > s.attempts - ${MOST_TOLD}
+       CROSS JOIN tasks t ON t.key = s.key
+       WHERE s.key > ? AND s.key <= ? ORDER BY a.key, a.attempt`,
+    );
+  }
+
+  /** The attempts of the first so many tasks behind a key, and the key of the last of those. */
+  page(
+    after: number,
+    until: number,
+    limit: number,
+  ): { attempts: AttemptRecord[]; lastKey: number | undefined } {
+    const tasks = this.last.all(after, until, limit) as AttemptData[];
+    const lastKey = tasks.at(-1)?.key;
+    if (lastKey === undefined) return { attempts: [], lastKey };
+    const rows = this.earlier.all(after, lastKey) as AttemptData[];
+    const known = new Set(rows.map(({ key, attempt }) => `${key} ${attempt}`));
+    for (const task of tasks)
+      if (isAttempt(task) && !known.has(`${task.key} ${task.attempt}`)) rows.push(task);
+    rows.sort((a, b) => a.key - b.key || a.attempt - b.attempt);
+    return { attempts: rows.map(attemptRecord), lastKey };
+  }
+}
+
+/** Whether it says how an attempt went: not of a task that is open, or was skipped. */
+function isAttempt({ attempt, status }: AttemptData): boolean {
+  return attempt > 0 && STATUSES[status] !== 'open' && STATUSES[status] !== 'skipped';
+}
+
+function attemptRecord(row: AttemptData): AttemptRecord {
+  const status = STATUSES[row.status] as 'running' | 'completed' | 'failed' | 'cancelled';
+  return {
+    seq: seqOf(row.key),
+    id: fromStored(row.id),
+    attempt: row.attempt,
+    startedAt: row.started_at ?? row.ended_at ?? 0,
+    endedAt: row.ended_at ?? undefined,
+    outcome: row.reason === 'crashed' ? 'crashed' : status,
+    reason: row.reason ?? undefined,
+    message: fromStoredOrNull(row.message),
+  };
+}

@@ -1,0 +1,133 @@
+import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
+import type { BatchTable } from './batch-table.ts';
+import { COMPLETED, OPEN, RUNNING } from './statuses.ts';
+import { beginningOf, toStored } from './text.ts';
+
+/** The beginning of a result that stands with its task. A result that is no longer stands only there. */
+const PREVIEW_LENGTH = 200;
+/** Longer results are stored in parts of so many bytes, so that a range can be read without the rest. */
+export const PART_BYTES = 64 * 1024;
+/** So many ends are written by one statement: calling SQLite takes longer than writing a row. */
+const ROWS = 16;
+/** More are not kept back, so that one go of writing stays short. */
+const MOST_KEPT = 256;
+
+export interface Completion {
+  readonly batch: string;
+  readonly batchId: number;
+  readonly seq: number;
+  readonly key: number;
+  /** When the attempt began, if that was not noted. */
+  readonly startedAt: number | undefined;
+  readonly endedAt: number;
+  /** JSON text. */
+  readonly result: string;
+}
+
+/** What completes in one transaction: kept back until its end, and then written with as few statements as possible. */
+export class Completions {
+  /** By key. */
+  private readonly kept = new Map<number, Completion>();
+  private readonly startAndEnd: StatementSyncInstance;
+  private readonly end: StatementSyncInstance;
+  private readonly insertOne: StatementSyncInstance;
+  private readonly insertMany: StatementSyncInstance;
+  private readonly insertResult: StatementSyncInstance;
+
+  constructor(
+    writer: DatabaseSyncInstance,
+    private readonly batches: BatchTable,
+    /** Says why a task cannot be completed. */
+    private readonly refuse: (task: Completion) => never,
+  ) {
+    // The plus: keys that follow each other are found by the key, not by the index of statuses.
+    this.startAndEnd = writer.prepare(
+      `UPDATE states SET status = ${COMPLETED}, attempts = attempts + 1,
+         started_at = coalesce(started_at, ?1), attempt_at = ?1
+       WHERE key BETWEEN ?2 AND ?3 AND +status = ?4`,
+    );
+    this.end = writer.prepare(
+      `UPDATE states SET status = ${COMPLETED} WHERE key BETWEEN ? AND ? AND +status = ?`,
+    );
+    const insert = 'INSERT INTO ends (key, ended_at, result_bytes, preview) VALUES';
+    this.insertOne = writer.prepare(`${insert} (?, ?, ?, ?)`);
+    this.insertMany = writer.prepare(`${insert} ${new Array<string>(ROWS).fill('(?, ?, ?, ?)').join(', ')}`);
+    this.insertResult = writer.prepare('INSERT INTO results (key, part, body) VALUES (?, ?, ?)');
+  }
+
+  /** A transaction begins: what was kept for the one before was written or undone. */
+  begin(): void {
+    this.kept.clear();
+  }
+
+  add(task: Completion): void {
+    this.settle(task.key);
+    this.kept.set(task.key, task);
+    if (this.kept.size === MOST_KEPT) this.write();
+  }
+
+  /** Something else is about to be written of a task: what is kept of it comes first. */
+  settle(key: number): void {
+    if (this.kept.has(key)) this.write();
+  }
+
+  /** Writes all that is kept. If it throws, the transaction must be undone. */
+  write(): void {
+    if (this.kept.size === 0) return;
+    const tasks = [...this.kept.values()].sort((a, b) => a.key - b.key);
+    this.kept.clear();
+    for (let first = 0; first < tasks.length; ) {
+      let next = first + 1;
+      while (next < tasks.length && follows(tasks[next - 1]!, tasks[next]!)) next++;
+      this.writeStates(tasks[first]!, next - first);
+      first = next;
+    }
+    this.writeEnds(tasks);
+  }
+
+  /** Tasks whose numbers follow each other: `first` and so many in all. */
+  private writeStates(first: Completion, count: number): void {
+    const { batchId, key, startedAt } = first;
+    const likely = startedAt === undefined ? RUNNING : OPEN;
+    let missing = count;
+    for (const before of [likely, likely === OPEN ? RUNNING : OPEN]) {
+      const last = key + count - 1;
+      const { changes } =
+        startedAt === undefined
+          ? this.end.run(key, last, before)
+          : this.startAndEnd.run(startedAt, key, last, before);
+      this.batches.changeCount(batchId, before, -changes);
+      missing -= changes;
+      if (missing === 0) break;
+    }
+    if (missing > 0) this.refuse(first);
+    this.batches.changeCount(batchId, COMPLETED, count);
+  }
+
+  private writeEnds(tasks: readonly Completion[]): void {
+    let values: (number | string | Uint8Array)[] = [];
+    let rows = 0;
+    for (const { key, endedAt, result } of tasks) {
+      const preview = beginningOf(result, PREVIEW_LENGTH);
+      const bytes = preview.length === result.length ? undefined : Buffer.from(result);
+      values.push(key, endedAt, bytes?.length ?? Buffer.byteLength(result), toStored(preview));
+      if (bytes !== undefined) this.writeParts(key, bytes);
+      if (++rows < ROWS) continue;
+      this.insertMany.run(...values);
+      values = [];
+      rows = 0;
+    }
+    for (let row = 0; row < rows; row++) this.insertOne.run(...values.slice(row * 4, row * 4 + 4));
+  }
+
+  private writeParts(key: number, bytes: Buffer): void {
+    for (let offset = 0; offset < bytes.length; offset += PART_BYTES)
+      this.insertResult.run(key, offset / PART_BYTES, bytes.subarray(offset, offset + PART_BYTES));
+  }
+}
+
+function follows(before: Completion, task: Completion): boolean {
+  return (
+    task.key === before.key + 1 && task.startedAt === before.startedAt && task.batchId === before.batchId
+  );
+}

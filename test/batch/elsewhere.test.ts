@@ -1,0 +1,101 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../store/support/store.ts';
+import { HeldCalls, openRig } from './support/rig.ts';
+
+const held = (key: string, more: object = {}) => ({ id: key, function: 'held', params: { key }, ...more });
+
+/** One executor that runs a batch, and another on the same file, as in another process. */
+async function runningElsewhere(tasks: readonly object[], start: object = {}) {
+  const file = join(temporaryFolder(), 'volley.db');
+  const calls = new HeldCalls();
+  const here = await openRig([calls.tool('held', { idempotent: true })], undefined, file);
+  const there = await openRig([calls.tool('held', { idempotent: true })], undefined, file);
+  await here.ask('add_batch', { tasks });
+  await here.ask('start', start);
+  return { calls, here, there };
+}
+
+describe('a batch that another process runs', () => {
+  it('is stopped on request: what runs finishes, what is left stays open', async () => {
+    const { calls, here, there } = await runningElsewhere(
+      ['a', 'b'].map((key) => held(key)),
+      {
+        max_concurrent: 1,
+      },
+    );
+    await calls.started('a');
+    const stopped = await there.ask('stop');
+    expect(stopped.data).toMatchObject({ state: 'stopping', running: 1, holder: { pid: process.pid } });
+    expect(stopped.text).toContain(`by process ${process.pid} on`);
+    calls.finish('a');
+    expect((await there.ask('wait')).data).toMatchObject({ finished: true });
+    expect(here.standing()).toEqual(['a completed', 'b open']);
+  });
+
+  it('shows what runs, what failed and what waits, to those who only look', async () => {
+    const { calls, there } = await runningElsewhere(
+      [held('a'), held('b'), held('c', { depends_on: ['b'] })],
+      { max_concurrent: 2 },
+    );
+    await calls.started('b');
+    calls.fail('a', 'no good');
+    await expect.poll(() => there.executor.view()?.counts.failed, { timeout: 30_000 }).toBe(1);
+    const { data, text } = await there.ask('status', { detailed: true });
+    expect(data).toMatchObject({
+      state: 'elsewhere',
+      running: [{ id: 'b', function: 'held', attempt: 1 }],
+      last_failures: [{ id: 'a' }],
+      waiting: [{ id: 'c', text: expect.stringContaining('It waits for b (running).') }],
+    });
+    expect(text).toContain('Running now (1):\n- b (held), ');
+    calls.finish('b');
+    await calls.started('c');
+    calls.finish('c');
+    await there.ask('wait');
+  });
+
+  it('is stopped at once on request, and the answer waits for that', async () => {
+    const { calls, here, there } = await runningElsewhere([held('a')]);
+    await calls.started('a');
+    const stopped = await there.ask('stop', { graceful: false });
+    expect(stopped.data).toMatchObject({ state: 'idle', counts: { open: 1, running: 0 } });
+    expect(here.executor.view()).toMatchObject({ state: 'idle' });
+  });
+
+  it('has single tasks cancelled on request, and all of them', async () => {
+    const { calls, here, there } = await runningElsewhere(['a', 'b', 'c'].map((key) => held(key)));
+    await calls.started('c');
+    expect((await there.ask('cancel', { ids: ['b'] })).data).toMatchObject({ cancelled: 1 });
+    expect((await there.ask('cancel', { all: true })).data).toMatchObject({
+      cancelled: 2,
+      counts: { cancelled: 3 },
+    });
+    expect(here.standing()).toEqual(['a', 'b', 'c'].map((id) => `${id} cancelled cancelled by request`));
+    await there.ask('wait');
+  });
+
+  it('takes in what is added, and what is opened again, while it runs', async () => {
+    const { calls, here, there } = await runningElsewhere([held('a'), held('b')]);
+    await calls.started('b');
+    await there.ask('add', held('c'));
+    await calls.started('c');
+    calls.fail('b', 'once');
+    await expect.poll(() => here.standing(), { timeout: 20_000 }).toContain('b failed error: once');
+    expect((await there.ask('retry')).data).toMatchObject({ reopened: 1, state: 'elsewhere' });
+    await expect.poll(() => calls.begun, { timeout: 20_000 }).toEqual(['a', 'b', 'c', 'b']);
+    calls.finish('a');
+    calls.finish('c');
+    await here.ask('wait');
+    // Nothing is left behind of all that was asked.
+    expect(here.store.asked('default')).toEqual([]);
+  });
+
+  it('is not touched by a stop that comes when it has ended', async () => {
+    const { calls, here, there } = await runningElsewhere([held('a')]);
+    await calls.started('a');
+    calls.finish('a');
+    await here.ask('wait');
+    expect((await there.ask('stop')).data).toMatchObject({ state: 'idle', succeeded: true });
+  });
+});
