@@ -1,0 +1,50 @@
+import type { Launcher } from '../runners/process/launcher.ts';
+import type { Feature } from './feature.ts';
+import type { TaskFolder } from './files/task-folder.ts';
+import { subtaskOf } from './lookup.ts';
+import { completeSubtask, obstaclesTo } from './state/complete.ts';
+import { type Evidence, evidenceText } from './verify/evidence.ts';
+import { verifySubtask } from './verify/verify.ts';
+
+export interface Completion {
+  readonly seq: string;
+  readonly summary: string;
+  readonly agent?: string | undefined;
+  readonly force?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+export interface Completed {
+  readonly feature: Feature;
+  readonly evidence: readonly Evidence[];
+  /** False if it was completed before. */
+  readonly changed: boolean;
+}
+
+/**
+ * Completes a subtask if its work is there. It is looked at before the files are locked, since that may take minutes;
+ * what others did meanwhile counts.
+ */
+export async function complete(
+  folder: TaskFolder,
+  name: string,
+  completion: Completion,
+  launcher: () => Launcher,
+): Promise<Completed> {
+  const { seq, summary, agent, force = false, signal } = completion;
+  const before = await folder.read(name);
+  const subtask = subtaskOf(before, seq);
+  if (subtask.status === 'completed') return { feature: before, evidence: [], changed: false };
+  const isHopeless = !force && obstaclesTo(before, subtask, agent, folder.moment()).length > 0;
+  const place = { project: folder.project, launcher, signal };
+  const evidence = isHopeless ? [] : await verifySubtask(subtask, place);
+  let changed = false;
+  const feature = await folder.change(name, (now, moment) => {
+    const failures = evidence.filter(({ ok }) => !ok).map(evidenceText);
+    const passed = evidence.length - failures.length;
+    const change = completeSubtask(now, { seq, summary, agent, failures, passed, force }, moment);
+    changed = change !== undefined;
+    return change;
+  });
+  return { feature, evidence, changed };
+}

@@ -1,0 +1,173 @@
+import { type Dirent, existsSync, statSync } from 'node:fs';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { VolleyError } from '../../core/errors.ts';
+import { livesAsSeenBy, ownIdentity } from '../../store/process-identity.ts';
+import { codeOf, fileFailure } from '../../tools/builtin/refusal.ts';
+import { replaceFile } from '../../tools/builtin/replace-file.ts';
+import { Roots } from '../../tools/builtin/roots.ts';
+import type { Feature } from '../feature.ts';
+import { unknownFeature } from '../lookup.ts';
+import type { Change } from '../state/change.ts';
+import { taskFields } from '../state/counters.ts';
+import type { Moment } from '../state/moment.ts';
+import { withFolderLock } from './folder-lock.ts';
+import { editJson } from './json-edit.ts';
+import { TASK_FILE } from './parse-task.ts';
+import { type FeatureTexts, parseFeature, readTexts } from './read-feature.ts';
+
+const PLACE = join('.tmp', 'tasks');
+/** Where finished features are put; no feature has this name. */
+const ARCHIVE = 'completed';
+
+/** The features of a project, in its `.tmp/tasks`. Everything that changes a file goes through here. */
+export class TaskFolder {
+  readonly path: string;
+
+  constructor(
+    /** The folder that deliverables and other paths count from. */
+    readonly project: string,
+    private readonly now: () => number = Date.now,
+  ) {
+    this.path = join(project, PLACE);
+  }
+
+  /** The nearest folder upwards that has tasks, up to the root of the repository; this one if none has. */
+  static nearest(cwd: string): TaskFolder {
+    for (let folder = cwd; ; folder = dirname(folder)) {
+      if (existsSync(join(folder, PLACE))) return new TaskFolder(folder);
+      if (existsSync(join(folder, '.git')) || dirname(folder) === folder) return new TaskFolder(cwd);
+    }
+  }
+
+  moment(): Moment {
+    const self = ownIdentity();
+    return { now: this.now(), isGone: (process) => livesAsSeenBy(self, process) === false };
+  }
+
+  /** The names of all features that are not put away, sorted. */
+  async names(): Promise<string[]> {
+    const entries = await readdir(this.path, { withFileTypes: true }).catch((error) => {
+      if (codeOf(error) === 'ENOENT') return [];
+      throw asVolleyError('read', this.path, error);
+    });
+    return entries
+      .filter((entry) => entry.name !== ARCHIVE && !entry.name.startsWith('.') && this.isFolder(entry))
+      .map(({ name }) => name)
+      .sort();
+  }
+
+  private isFolder(entry: Dirent): boolean {
+    if (!entry.isSymbolicLink()) return entry.isDirectory();
+    return statSync(join(this.path, entry.name), { throwIfNoEntry: false })?.isDirectory() === true;
+  }
+
+  async read(name: string): Promise<Feature> {
+    return parseFeature(name, await this.texts(name));
+  }
+
+  /**
+   * Reads a feature, asks what shall be changed, and writes that, while nobody else can. The counters in `task.json`
+   * follow. Gives the feature as it is then.
+   */
+  async change(
+    name: string,
+    decide: (feature: Feature, moment: Moment) => Change | undefined,
+  ): Promise<Feature> {
+    return this.locked(name, async () => {
+      const texts = new Map(await this.texts(name));
+      const moment = this.moment();
+      const change = decide(parseFeature(name, texts), moment);
+      if (change !== undefined) await this.edit(name, texts, change);
+      const feature = parseFeature(name, texts);
+      const fields = taskFields(feature, moment.now);
+      if (Object.keys(fields).length === 0) return feature;
+      await this.edit(name, texts, { file: TASK_FILE, fields });
+      return parseFeature(name, texts);
+    });
+  }
+
+  /** Makes a feature of the texts of its files: the whole of it appears at once. One that is there already stays. */
+  async create(name: string, files: ReadonlyMap<string, string>): Promise<Feature> {
+    await mkdir(this.path, { recursive: true });
+    return withFolderLock(this.path, async () => {
+      if (name === ARCHIVE || existsSync(join(this.path, name))) throw taken(name, join(this.path, name));
+      const draft = `.new-${name}`;
+      await rm(join(this.path, draft), { recursive: true, force: true });
+      for (const [file, text] of files) await this.write(draft, file, text);
+      await rename(join(this.path, draft), join(this.path, name));
+      return parseFeature(name, files);
+    });
+  }
+
+  /** Moves a feature to those that are put away, with a last change of its `task.json`. Gives its new place. */
+  async archive(
+    name: string,
+    decide: (feature: Feature, moment: Moment) => Record<string, unknown>,
+  ): Promise<string> {
+    return this.locked(name, async () => {
+      const target = join(this.path, ARCHIVE, name);
+      const texts = new Map(await this.texts(name));
+      const feature = parseFeature(name, texts);
+      const fields = decide(feature, this.moment());
+      if (existsSync(target)) throw taken(name, target);
+      if (feature.task !== undefined) await this.edit(name, texts, { file: TASK_FILE, fields });
+      await mkdir(dirname(target), { recursive: true });
+      await rename(join(this.path, name), target);
+      return target;
+    });
+  }
+
+  private async texts(name: string): Promise<FeatureTexts> {
+    const names = await this.names();
+    if (!names.includes(name)) throw unknownFeature(name, names);
+    return readTexts(join(this.path, name)).catch((error) => {
+      // It was put away just now.
+      if (codeOf(error) === 'ENOENT')
+        throw unknownFeature(
+          name,
+          names.filter((one) => one !== name),
+        );
+      throw asVolleyError('read', join(this.path, name), error);
+    });
+  }
+
+  private async locked<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const names = await this.names();
+    if (!names.includes(name)) throw unknownFeature(name, names);
+    return withFolderLock(this.path, work);
+  }
+
+  private async edit(
+    name: string,
+    texts: Map<string, string | Error>,
+    { file, fields }: Change,
+  ): Promise<void> {
+    const text = editJson(texts.get(file) as string, fields);
+    await this.write(name, file, text);
+    texts.set(file, text);
+  }
+
+  private async write(name: string, file: string, text: string): Promise<void> {
+    const path = join(name, file);
+    const options = { createDirectories: true, signal: new AbortController().signal };
+    try {
+      await replaceFile(new Roots([this.path]), path, options, async (handle) => handle.writeFile(text));
+    } catch (error) {
+      throw asVolleyError('write', path, error);
+    }
+  }
+}
+
+function taken(name: string, path: string): VolleyError {
+  return new VolleyError('INVALID_VALUE', `There is ${JSON.stringify(path)} already: nothing was written.`, {
+    feature: name,
+    path,
+  });
+}
+
+function asVolleyError(action: string, path: string, error: unknown): VolleyError {
+  if (error instanceof VolleyError) return error;
+  const { message } = fileFailure(action, path, error);
+  return new VolleyError('TASKS_UNAVAILABLE', message, { path }, { cause: error });
+}

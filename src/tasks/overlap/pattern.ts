@@ -1,0 +1,70 @@
+import { posix } from 'node:path';
+import picomatch from 'picomatch';
+import { parseSegment, type Segment, segmentsMeet } from './segment.ts';
+
+/** A path or glob, level by level; `**` is any number of levels. */
+export type Pattern = readonly (Segment | '**')[];
+
+const MOST_ALTERNATIVES = 64;
+
+/**
+ * The patterns of a deliverable: one for each alternative of its braces. A path without a glob stands for itself and
+ * for everything below it, for it may be a folder. Letters are compared without their case, for on many systems they
+ * name the same file.
+ */
+export function parsePatterns(deliverable: string): Pattern[] {
+  return alternativesOf(deliverable.trim().normalize('NFC').toLowerCase()).map((text) => {
+    const path = posix.normalize(text.replaceAll('\\', '/'));
+    const isFolder = path.endsWith('/') || !isGlob(path);
+    const names = path.split('/').filter((name) => name !== '' && name !== '.');
+    const pattern = names.map((name) => (name === '**' ? '**' : parseSegment(name)));
+    return isFolder && pattern.at(-1) !== '**' ? [...pattern, '**'] : pattern;
+  });
+}
+
+/** What is taken out again; `!(a|b)` is a glob of its own. */
+export function isNegative(deliverable: string): boolean {
+  return deliverable.startsWith('!') && deliverable[1] !== '(';
+}
+
+function isGlob(path: string): boolean {
+  return picomatch.scan(path).isGlob;
+}
+
+/** Whether some path matches both. */
+export function patternsMeet(a: Pattern, b: Pattern): boolean {
+  const known = new Map<number, boolean>();
+  const meet = (i: number, j: number): boolean => {
+    if (i === a.length && j === b.length) return true;
+    const key = i * (b.length + 1) + j;
+    const before = known.get(key);
+    if (before !== undefined) return before;
+    const answer = meetFrom(i, j);
+    known.set(key, answer);
+    return answer;
+  };
+  const meetFrom = (i: number, j: number): boolean => {
+    const [first, second] = [a[i], b[j]];
+    if (first === '**' && (meet(i + 1, j) || (j < b.length && meet(i, j + 1)))) return true;
+    if (second === '**' && (meet(i, j + 1) || (i < a.length && meet(i + 1, j)))) return true;
+    if (first === undefined || second === undefined || first === '**' || second === '**') return false;
+    return segmentsMeet(first, second) && meet(i + 1, j + 1);
+  };
+  return meet(0, 0);
+}
+
+/** Takes `{a,b}` apart, the innermost first. Too many stay as they are, and then stand for anything. */
+export function alternativesOf(text: string): string[] {
+  let texts = [text];
+  for (;;) {
+    const next = texts.flatMap((one) => {
+      const braces = /\{([^{}]*,[^{}]*)\}/.exec(one);
+      if (braces === null) return [one];
+      const [whole, inside] = braces as unknown as [string, string];
+      const [before, after] = [one.slice(0, braces.index), one.slice(braces.index + whole.length)];
+      return inside.split(',').map((alternative) => before + alternative + after);
+    });
+    if (next.length > MOST_ALTERNATIVES || next.length === texts.length) return texts;
+    texts = next;
+  }
+}

@@ -1,0 +1,76 @@
+import { stripVTControlCharacters } from 'node:util';
+import { reasonText, spanText } from '../../core/words.ts';
+import { runCommand } from '../../runners/process/command.ts';
+import type { Launcher } from '../../runners/process/launcher.ts';
+import type { Check } from '../feature.ts';
+import type { Evidence } from './evidence.ts';
+
+const OUTPUT_BYTES = 16 * 1024 * 1024;
+const SHOWN_LENGTH = 500;
+
+type CommandCheck = Extract<Check, { type: 'command' }>;
+
+export interface CommandPlace {
+  readonly project: string;
+  /** Asked for only where a command is to be run. */
+  launcher(): Launcher;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Runs a command in the shell and looks at its exit status and at what it writes. */
+export async function checkCommand(check: CommandCheck, place: CommandPlace): Promise<Evidence> {
+  const subject = `\`${check.command}\``;
+  const controller = new AbortController();
+  const stop = () => controller.abort(place.signal?.reason);
+  const late = new Error(`ran longer than ${spanText(check.timeoutMs)} and was ended`);
+  const timer = setTimeout(() => controller.abort(late), check.timeoutMs);
+  place.signal?.addEventListener('abort', stop, { once: true });
+  if (place.signal?.aborted) stop();
+  const output: Buffer[] = [];
+  try {
+    const { exitCode, signal, stdout, stderr } = await runCommand(place.launcher(), {
+      argv: ['/bin/sh', '-c', check.command],
+      cwd: place.project,
+      env: environment(),
+      limits: { outputBytes: OUTPUT_BYTES },
+      signal: controller.signal,
+      onOutput: (_, chunk) => void output.push(chunk),
+    });
+    const shown = lastOf(stderr.trim() === '' ? stdout : stderr);
+    if (exitCode !== check.expectExit) {
+      const how = signal === undefined ? `ended with exit status ${exitCode}` : `was ended by ${signal}`;
+      return { subject, ok: false, text: `${how}, not ${check.expectExit}${shown}` };
+    }
+    return { subject, ...expected(check, output, shown) };
+  } catch (error) {
+    place.signal?.throwIfAborted();
+    return { subject, ok: false, text: reasonText(error) };
+  } finally {
+    clearTimeout(timer);
+    place.signal?.removeEventListener('abort', stop);
+  }
+}
+
+function expected({ expectExit, expectText }: CommandCheck, output: readonly Buffer[], shown: string) {
+  const ended = `ended with exit status ${expectExit}`;
+  if (expectText === undefined) return { ok: true, text: ended };
+  const ok = Buffer.concat(output).includes(expectText);
+  const wrote = `${ok ? 'and wrote' : 'but did not write'} ${JSON.stringify(expectText)}`;
+  return { ok, text: `${ended} ${wrote}${ok ? '' : shown}` };
+}
+
+function lastOf(output: string): string {
+  // Colours and the like are for a terminal that this is not.
+  const text = stripVTControlCharacters(output)
+    .replace(/[^\P{Cc}\n]/gu, ' ')
+    .trim();
+  if (text === '') return '';
+  return `: ${text.length > SHOWN_LENGTH ? `…${text.slice(-SHOWN_LENGTH)}` : text}`;
+}
+
+function environment(): Record<string, string> {
+  const entries = Object.entries(process.env).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  );
+  return Object.fromEntries(entries);
+}

@@ -1,0 +1,35 @@
+import { unreachable } from '../../core/unreachable.ts';
+import type { Check, Subtask } from '../feature.ts';
+import { alternativesOf, isNegative } from '../overlap/pattern.ts';
+import { type CommandPlace, checkCommand } from './command.ts';
+import { checkDeliverable } from './deliverables.ts';
+import type { Evidence } from './evidence.ts';
+import { checkFileContains, checkFileExists } from './files.ts';
+
+/**
+ * Looks at what was delivered: every deliverable, then every check in its order. Commands run one after another, for
+ * they may use the same files.
+ */
+export async function verifySubtask(subtask: Subtask, place: CommandPlace): Promise<Evidence[]> {
+  const found: Evidence[] = [];
+  // Each of `{a,b}` is promised, and nothing of what is taken out with `!`.
+  const promised = subtask.deliverables.filter((one) => !isNegative(one)).flatMap(alternativesOf);
+  for (const deliverable of promised) {
+    found.push(await checkDeliverable(place.project, deliverable, subtask.startedAt));
+  }
+  for (const check of subtask.verification) found.push(await runCheck(check, place));
+  return found;
+}
+
+function runCheck(check: Check, place: CommandPlace): Promise<Evidence> {
+  switch (check.type) {
+    case 'command':
+      return checkCommand(check, place);
+    case 'file_exists':
+      return checkFileExists(place.project, check.path);
+    case 'file_contains':
+      return checkFileContains(place.project, check.path, check.text);
+    default:
+      return unreachable(check);
+  }
+}
