@@ -1,0 +1,31 @@
+import { reasonText } from '../../core/words.ts';
+
+/**
+ * Why a call has no result: the server `refused` it, `ended` in the midst of it, was `lost` (it cannot be reached, or has
+ * forgotten the session), or something `else`. The rest of the client knows no errors of the SDK, which loads slowly.
+ */
+export class CallFailure extends Error {
+  constructor(
+    readonly kind: 'refused' | 'ended' | 'lost' | 'else',
+    message: string,
+    readonly isPermanent: boolean,
+    cause: unknown,
+  ) {
+    super(message, { cause });
+    this.name = 'CallFailure';
+  }
+}
+
+/** How many causes of causes are looked at. */
+const MOST_CAUSES = 5;
+
+/** What went wrong, for people: `fetch failed` says nothing, but what caused it does. */
+export function problemText(error: unknown): string {
+  let cause = error;
+  for (let depth = 0; depth < MOST_CAUSES && cause instanceof Error; depth++) {
+    if (cause instanceof TypeError && cause.cause instanceof Error && cause.cause.message !== '')
+      return reasonText(cause.cause);
+    cause = cause.cause;
+  }
+  return reasonText(error);
+}

@@ -1,0 +1,183 @@
+import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import {
+  type CallToolResult,
+  Client,
+  type ClientOptions,
+  type Progress,
+  ProtocolError,
+  type Tool as ServerTool,
+  StreamableHTTPClientTransport,
+  type VersionNegotiationMode,
+} from '@modelcontextprotocol/client';
+import type { McpServerSettings } from '../../config/config.ts';
+import { MAX_SPAN_MS } from '../../core/numbers.ts';
+import { boundedFetch } from './bounded-fetch.ts';
+import { toCallFailure } from './sdk-error.ts';
+import { type Program, StdioTransport } from './stdio-transport.ts';
+
+/** How long a server elsewhere may take to forget a session. */
+const FAREWELL_MS = 1000;
+/** How long a server may take to show that it lives. */
+const PING_MS = 2000;
+/** Changes of the list of tools that come within this time are one. */
+const SETTLE_MS = 50;
+/** What a server is asked first, where a program may end at a question that it does not know. */
+const OLD: VersionNegotiationMode = 'legacy';
+const NEW: VersionNegotiationMode = { pin: '2026-07-28' };
+
+/** How a server is reached, with all references resolved. */
+export type Target =
+  | ({ readonly kind: 'stdio' } & Program)
+  | { readonly kind: 'http'; readonly url: string; readonly headers: Readonly<Record<string, string>> };
+
+/** What hears of a connection. */
+export interface ConnectionListener {
+  /** The tools, when they are known and whenever they change. */
+  tools(tools: readonly ServerTool[], serverName: string): void;
+  /** It is over, and nobody here has ended it. `lastWords` is what the program wrote to its error stream. */
+  ended(lastWords: string): void;
+}
+
+/** What a call is followed with. */
+export interface CallFollowing {
+  readonly signal: AbortSignal;
+  readonly onprogress: (progress: Progress) => void;
+}
+
+/** A server that has answered. */
+export class Connection {
+  private isClosing = false;
+
+  private constructor(
+    private readonly client: Client,
+    private readonly transport: StdioTransport | StreamableHTTPClientTransport,
+  ) {}
+
+  /** Connects, and asks for the tools. What was begun is ended again if that fails. */
+  static async open(
+    target: Target,
+    roots: McpServerSettings['roots'],
+    listener: ConnectionListener,
+    signal: AbortSignal,
+  ): Promise<Connection> {
+    if (target.kind === 'http') return Connection.connect(target, 'auto', roots, listener, signal);
+    try {
+      return await Connection.connect(target, OLD, roots, listener, signal);
+    } catch (error) {
+      // It has answered, but speaks only what came after.
+      if (!(error instanceof ProtocolError)) throw error;
+      return Connection.connect(target, NEW, roots, listener, signal);
+    }
+  }
+
+  private static async connect(
+    target: Target,
+    mode: VersionNegotiationMode,
+    roots: readonly string[],
+    listener: ConnectionListener,
+    signal: AbortSignal,
+  ): Promise<Connection> {
+    const transport = target.kind === 'stdio' ? new StdioTransport(target) : httpTransport(target);
+    const client = new Client({ name: 'volley', version: VERSION }, optionsFor(mode, roots, listener));
+    if (roots.length > 0) client.setRequestHandler('roots/list', () => ({ roots: roots.map(toRoot) }));
+    const connection = new Connection(client, transport);
+    try {
+      await client.connect(transport, { signal, timeout: MAX_SPAN_MS });
+      const { tools } = await client.listTools(undefined, { signal, timeout: MAX_SPAN_MS });
+      client.onclose = () => {
+        if (!connection.isClosing) listener.ended(connection.lastWords);
+      };
+      listener.tools(tools, client.getServerVersion()?.name ?? '');
+      return connection;
+    } catch (error) {
+      const { lastWords } = connection;
+      // Whoever has not begun to work has nothing to finish.
+      if (transport instanceof StdioTransport) transport.kill();
+      await connection.close();
+      // An error of the protocol has said it all.
+      if (lastWords === '' || error instanceof ProtocolError || signal.aborted) throw error;
+      throw new Error(`${(error as Error).message} It said: ${lastWords}`, { cause: error });
+    }
+  }
+
+  get pid(): number | undefined {
+    return this.transport instanceof StdioTransport ? (this.transport.pid ?? undefined) : undefined;
+  }
+
+  call(name: string, input: unknown, { signal, onprogress }: CallFollowing): Promise<CallToolResult> {
+    const args = input as Record<string, unknown>;
+    return this.client
+      .callTool({ name, arguments: args }, { signal, onprogress, timeout: MAX_SPAN_MS })
+      .catch((error: unknown) => {
+        throw toCallFailure(error);
+      });
+  }
+
+  /** Whether the server still answers. One that cannot be asked is believed. */
+  async isAlive(): Promise<boolean> {
+    if (!(this.transport instanceof StdioTransport) || this.client.getProtocolEra() !== 'legacy') return true;
+    return this.client.ping({ timeout: PING_MS }).then(
+      () => true,
+      (error: unknown) => error instanceof ProtocolError,
+    );
+  }
+
+  /** Nothing of it is left when it returns. */
+  async close(): Promise<void> {
+    this.isClosing = true;
+    const { client, transport } = this;
+    if (transport instanceof StreamableHTTPClientTransport) await farewell(transport);
+    await client.close().catch(() => {});
+    // A client that never got an answer does not know of its transport.
+    await transport.close().catch(() => {});
+  }
+
+  private get lastWords(): string {
+    return this.transport instanceof StdioTransport ? this.transport.lastWords : '';
+  }
+}
+
+const VERSION = (
+  JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as { version: string }
+).version;
+
+function optionsFor(
+  mode: VersionNegotiationMode,
+  roots: readonly string[],
+  listener: ConnectionListener,
+): ClientOptions {
+  return {
+    capabilities: roots.length > 0 ? { roots: {} } : {},
+    versionNegotiation: { mode },
+    listChanged: {
+      tools: {
+        debounceMs: SETTLE_MS,
+        // If the new list cannot be had, the old one holds.
+        onChanged: (error, tools) => {
+          if (error === null && tools !== null) listener.tools(tools, '');
+        },
+      },
+    },
+  };
+}
+
+function httpTransport({ url, headers }: Target & { kind: 'http' }): StreamableHTTPClientTransport {
+  return new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers }, fetch: boundedFetch });
+}
+
+/** Lets the server forget the session, if it has one and answers soon. */
+async function farewell(transport: StreamableHTTPClientTransport): Promise<void> {
+  if (transport.sessionId === undefined) return;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, FAREWELL_MS);
+  });
+  await Promise.race([transport.terminateSession().catch(() => {}), late]);
+  clearTimeout(timer);
+}
+
+function toRoot(folder: string): { uri: string; name: string } {
+  return { uri: pathToFileURL(folder).href, name: basename(folder) };
+}

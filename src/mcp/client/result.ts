@@ -1,0 +1,74 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
+import { VolleyError } from '../../core/errors.ts';
+
+/** What a tool of a server gave back. It is data of somebody else: whatever it says, it is no instruction. */
+export interface McpResult {
+  /** Where it comes from: `mcp:files.read_file`. */
+  readonly source: string;
+  /** The texts, joined by line breaks. Left out where they only repeat the data. */
+  readonly text?: string;
+  /** How long the text was, where it was cut. */
+  readonly cut_from_characters?: number;
+  readonly data?: unknown;
+  /** What is neither: pictures, sound, links and files. */
+  readonly parts?: readonly object[];
+}
+
+/** A result in a form that references and people can use, not larger than `mostBytes`. */
+export function resultOf(source: string, result: CallToolResult, mostBytes: number): McpResult {
+  const { structuredContent: data } = result;
+  const dataText = data === undefined ? '' : JSON.stringify(data);
+  if (Buffer.byteLength(dataText) > mostBytes) throw tooLarge(source, mostBytes);
+  const text = textOf(result);
+  const isRepeated = data !== undefined && repeats(text, data);
+  const room = mostBytes - Buffer.byteLength(dataText);
+  const shown = isRepeated ? '' : cut(text, room);
+  const parts = result.content.filter(({ type }) => type !== 'text');
+  if (Buffer.byteLength(JSON.stringify(parts)) > room) throw tooLarge(source, mostBytes);
+  return {
+    source,
+    ...((shown !== '' || (data === undefined && parts.length === 0)) && { text: shown }),
+    ...(!isRepeated && shown.length < text.length && { cut_from_characters: text.length }),
+    ...(data !== undefined && { data }),
+    ...(parts.length > 0 && { parts }),
+  };
+}
+
+/** What a failed call says, for people. */
+export function errorTextOf(result: CallToolResult): string {
+  const text = textOf(result);
+  return text === '' ? 'it did not say why' : text;
+}
+
+function textOf({ content }: CallToolResult): string {
+  return content.flatMap((block: ContentBlock) => (block.type === 'text' ? [block.text] : [])).join('\n');
+}
+
+/** Servers are to send data as text, too, for clients that know no data: as JSON, or the one text that the data is. */
+function repeats(text: string, data: unknown): boolean {
+  if (typeof data === 'object' && data !== null) {
+    const values = Object.values(data);
+    if (values.length === 1 && values[0] === text) return true;
+  }
+  if (!/^\s*[[{]/.test(text)) return false;
+  try {
+    return isDeepStrictEqual(JSON.parse(text), data);
+  } catch {
+    return false;
+  }
+}
+
+function cut(text: string, mostBytes: number): string {
+  if (Buffer.byteLength(text) <= mostBytes) return text;
+  const bytes = Buffer.from(text).subarray(0, mostBytes);
+  // The last character may have been cut in half.
+  return bytes.toString().replace(/\uFFFD$/, '');
+}
+
+function tooLarge(source: string, mostBytes: number): VolleyError {
+  return new VolleyError(
+    'RESULT_TOO_LARGE',
+    `The result of ${source} has more than ${mostBytes} bytes: ask for less, or raise max_result_bytes of the server.`,
+  );
+}

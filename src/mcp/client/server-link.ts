@@ -1,0 +1,241 @@
+import type { CallToolResult, Tool as ServerTool } from '@modelcontextprotocol/client';
+import type { McpServerSettings } from '../../config/config.ts';
+import { VolleyError } from '../../core/errors.ts';
+import { spanText } from '../../core/words.ts';
+import { problemText } from './call-failure.ts';
+import type { CallFollowing, Connection, Target } from './connection.ts';
+import type { McpServerHealth, McpServerStatus } from './health.ts';
+
+/** The pause after a start that failed; each further one is twice as long. Calls that come meanwhile fail at once. */
+const START_PAUSE_MS = 1000;
+/** The pause after a second end without an answer in between, likewise. Calls wait for it, if it is not too long. */
+const END_PAUSE_MS = 250;
+const LONGEST_WAIT_MS = 2000;
+const LONGEST_PAUSE_MS = 30_000;
+
+/** Names of Volley's own: a batch that calls a batch could go on for ever. */
+const OWN_TOOL = 'batch_executor_tool';
+const OWN_NAME = 'volley';
+const ITSELF = 'it is Volley itself, and a batch cannot call batches';
+
+export interface LinkParts {
+  readonly name: string;
+  readonly settings: McpServerSettings;
+  /** How it is reached, asked before each start. Throws where a reference leads nowhere. */
+  target(): Target;
+  /** Hears of the tools, whenever they are told of. */
+  tools(tools: readonly ServerTool[]): void;
+  /** Takes secrets out of what the server says. */
+  redact(text: string): string;
+}
+
+/** A server: started when it is first needed, kept, and started again when it has ended. */
+export class ServerLink {
+  private status: Exclude<McpServerStatus, 'waiting'> = 'idle';
+  private opening: Promise<Connection> | undefined;
+  private connection: Connection | undefined;
+  private readonly closing = new AbortController();
+  /** What ended, or shall end, and may still be there. */
+  private readonly leaving = new Set<Promise<void>>();
+  /** Starts that failed and ends that nobody asked for, since the last call that was answered. */
+  private failures = 0;
+  private notBefore = 0;
+  /** How much of a pause a call waits for. */
+  private patienceMs = 0;
+  private starts = 0;
+  private calls = 0;
+  private failedCalls = 0;
+  private problem: string | undefined;
+  private isBeingAsked = false;
+
+  constructor(private readonly parts: LinkParts) {}
+
+  /** The server, started if it is not. All who ask meanwhile share the answer, be it an error. */
+  ready(): Promise<Connection> {
+    if (this.status === 'closed') return Promise.reject(this.failure('was closed'));
+    if (this.opening === undefined) {
+      const waitMs = this.notBefore - Date.now();
+      if (waitMs > this.patienceMs)
+        return Promise.reject(
+          this.failure(`could not be started: ${this.problem} It is tried again in ${spanText(waitMs)}`),
+        );
+      this.opening = this.start(waitMs);
+    }
+    return this.opening;
+  }
+
+  /** One call, whatever becomes of it. Fails with what the SDK threw, or with an error of the start. */
+  async call(tool: string, input: unknown, following: CallFollowing): Promise<CallToolResult> {
+    this.calls++;
+    try {
+      const connection = await unlessAborted(this.ready(), following.signal);
+      const result = await connection.call(tool, input, following);
+      this.failures = 0;
+      if (result.isError === true) this.failedCalls++;
+      return result;
+    } catch (error) {
+      this.failedCalls++;
+      if (following.signal.aborted) void this.ask();
+      throw error;
+    }
+  }
+
+  /** Gives a server up that does not answer as it should; the next call starts it again. */
+  giveUp(problem: string): void {
+    const { connection } = this;
+    if (connection === undefined || this.status === 'closed') return;
+    this.ended(problem);
+    this.leave(connection);
+  }
+
+  /** Why the server is not there, for people. */
+  get lastProblem(): string | undefined {
+    return this.problem;
+  }
+
+  health(tools: number): McpServerHealth {
+    const { name, settings } = this.parts;
+    const retryInMs = Math.max(0, this.notBefore - Date.now());
+    const pid = this.connection?.pid;
+    return {
+      name,
+      kind: settings.connection.kind,
+      status: this.status === 'failed' && retryInMs > 0 ? 'waiting' : this.status,
+      tools,
+      ...(pid !== undefined && { pid }),
+      restarts: Math.max(0, this.starts - 1),
+      calls: this.calls,
+      failedCalls: this.failedCalls,
+      ...(this.problem !== undefined && this.status !== 'ready' && { problem: this.problem }),
+      ...(this.status === 'failed' && retryInMs > 0 && { retryInMs }),
+    };
+  }
+
+  /** Nothing of the server is left when it returns. */
+  async close(): Promise<void> {
+    this.status = 'closed';
+    this.closing.abort();
+    await this.opening?.catch(() => {});
+    if (this.connection !== undefined) this.leave(this.connection);
+    this.connection = undefined;
+    await Promise.all(this.leaving);
+  }
+
+  private async start(waitMs: number): Promise<Connection> {
+    const { settings, name } = this.parts;
+    const signal = this.closing.signal;
+    this.status = 'starting';
+    const limit = new AbortController();
+    const stop = () => limit.abort(new Error('it was closed'));
+    signal.addEventListener('abort', stop);
+    const late = () =>
+      limit.abort(new Error(`it did not answer within ${spanText(settings.startTimeoutMs)}`));
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      // The pause counts from the failure, and waiting for it is no part of the start.
+      if (waitMs > 0) await pause(waitMs, signal);
+      timer = setTimeout(late, settings.startTimeoutMs);
+      this.starts++;
+      const { Connection } = await import('./connection.ts');
+      const connection = await Connection.open(this.parts.target(), settings.roots, this, limit.signal);
+      if (signal.aborted) {
+        await connection.close();
+        throw new Error('it was closed');
+      }
+      this.connection = connection;
+      this.status = 'ready';
+      return connection;
+    } catch (error) {
+      this.opening = undefined;
+      const reason = this.parts.redact(problemText(limit.signal.aborted ? limit.signal.reason : error));
+      const sentence = /[.!?…]$/.test(reason) ? reason : `${reason}.`;
+      this.failures++;
+      this.failed(sentence, pauseAfter(this.failures, START_PAUSE_MS), 0);
+      throw this.failure(
+        `could not be ${settings.connection.kind === 'stdio' ? 'started' : 'reached'}: ${sentence}`,
+        name,
+        error,
+      );
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', stop);
+    }
+  }
+
+  /** @internal */
+  tools(tools: readonly ServerTool[], serverName: string): void {
+    const isItself = serverName === OWN_NAME || tools.some(({ name }) => name === OWN_TOOL);
+    if (!isItself) this.parts.tools(tools);
+    else if (this.connection === undefined) throw new Error(ITSELF);
+    else this.giveUp(ITSELF);
+  }
+
+  /** @internal */
+  ended(lastWords: string): void {
+    this.opening = undefined;
+    this.connection = undefined;
+    const words = this.parts.redact(lastWords);
+    // The first start after an end is at once: one that has worked may well work again.
+    const pauseMs = pauseAfter(this.failures, END_PAUSE_MS);
+    this.failures++;
+    this.failed(words === '' ? 'It ended.' : `It ended: ${words}`, pauseMs, LONGEST_WAIT_MS);
+  }
+
+  private failed(problem: string, pauseMs: number, patienceMs: number): void {
+    this.problem = problem;
+    this.notBefore = Date.now() + pauseMs;
+    this.patienceMs = patienceMs;
+    if (this.status !== 'closed') this.status = 'failed';
+  }
+
+  /** A call was given up: perhaps because nobody answers any more, and then nobody ever will. */
+  private async ask(): Promise<void> {
+    const { connection } = this;
+    if (connection === undefined || this.isBeingAsked) return;
+    this.isBeingAsked = true;
+    const isAlive = await connection.isAlive();
+    this.isBeingAsked = false;
+    if (!isAlive && this.connection === connection) this.giveUp('it no longer answers');
+  }
+
+  private leave(connection: Connection): void {
+    const left = connection.close().finally(() => this.leaving.delete(left));
+    this.leaving.add(left);
+  }
+
+  private failure(problem: string, name = this.parts.name, cause?: unknown): VolleyError {
+    const text = problem.endsWith('.') ? problem : `${problem}.`;
+    return new VolleyError(
+      'MCP_SERVER_FAILED',
+      `The MCP server ${name} ${text}`,
+      { server: name },
+      { cause },
+    );
+  }
+}
+
+function pauseAfter(failures: number, firstMs: number): number {
+  return failures === 0 ? 0 : Math.min(LONGEST_PAUSE_MS, firstMs * 2 ** (failures - 1));
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener('abort', end);
+  });
+}
+
+/** What is awaited, unless the one who waits is told to stop. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(signal.reason);
+    if (signal.aborted) return stop();
+    signal.addEventListener('abort', stop);
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+  });
+}

@@ -1,0 +1,176 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  deserializeMessage,
+  type JSONRPCMessage,
+  serializeMessage,
+  type Transport,
+} from '@modelcontextprotocol/client';
+import { endGroup, signalGroup } from '../../runners/process/group.ts';
+import { LONGEST_MESSAGE } from './limits.ts';
+import { LineReader } from './line-reader.ts';
+
+/** How much of the last words of a program is remembered. */
+const MOST_STDERR = 2000;
+/** How long a program may take to end by itself when its input is closed, and again when it is told to. */
+const GRACE_MS = 1000;
+/** How long streams are read after the end of a program: who left its group may hold them open for ever. */
+const LINGER_MS = 500;
+
+/** Groups of programs that run: whatever way this process ends, they end with it. */
+const running = new Set<number>();
+let isWatching = false;
+
+function watchExit(): void {
+  if (isWatching) return;
+  isWatching = true;
+  process.on('exit', () => {
+    for (const pid of running) signalGroup(pid, 'SIGKILL');
+  });
+}
+
+/** What is started. */
+export interface Program {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/**
+ * Speaks to a server over the input and output of its process. The one of the SDK ends the process only; here that is
+ * a group of its own, so that what the program has started (npx starts a shell, which starts Node) ends with it.
+ */
+export class StdioTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: (message: JSONRPCMessage) => void;
+  private child: ChildProcess | undefined;
+  private readonly lines = new LineReader(LONGEST_MESSAGE);
+  private said = '';
+  private ending: Promise<void> | undefined;
+  private isOver = false;
+
+  constructor(private readonly program: Program) {}
+
+  /** The last words of the program, for whoever wonders why it ended. */
+  get lastWords(): string {
+    return this.said.trim();
+  }
+
+  /** Together with `stderr`, this tells the SDK that silence does not mean a broken network. */
+  get pid(): number | null {
+    return this.child?.pid ?? null;
+  }
+
+  get stderr(): null {
+    return null;
+  }
+
+  start(): Promise<void> {
+    const { command, args, cwd, env } = this.program;
+    watchExit();
+    return new Promise((resolve, reject) => {
+      const child = spawn(command, args, {
+        cwd,
+        env,
+        detached: true,
+        windowsHide: true,
+        stdio: ['pipe', 'pipe', 'pipe'],
+      });
+      this.child = child;
+      child.once('spawn', () => {
+        running.add(child.pid!);
+        resolve();
+      });
+      child.once('error', (error) => {
+        reject(error);
+        this.finish();
+      });
+      child.once('exit', () => void this.ended(child.pid!));
+      child.stdin!.on('error', (error) => this.onerror?.(error));
+      child.stdout!.on('error', (error) => this.onerror?.(error));
+      child.stderr!.on('error', () => {});
+      child.stdout!.on('data', (chunk: Buffer) => this.take(chunk));
+      child.stderr!.on('data', (chunk: Buffer) => {
+        this.said = (this.said + chunk.toString()).slice(-MOST_STDERR);
+      });
+    });
+  }
+
+  send(message: JSONRPCMessage): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const input = this.child?.stdin;
+      if (this.isOver || !input?.writable) return reject(new Error('The server has ended.'));
+      input.write(serializeMessage(message), (error) => (error ? reject(error) : resolve()));
+    });
+  }
+
+  /** Ends the program at once. */
+  kill(): void {
+    if (!this.isOver && this.child?.pid !== undefined) signalGroup(this.child.pid, 'SIGKILL');
+  }
+
+  /** Nothing of the program is left when it returns. */
+  close(): Promise<void> {
+    this.ending ??= this.end();
+    return this.ending;
+  }
+
+  private async end(): Promise<void> {
+    const { child } = this;
+    if (child?.pid === undefined) return this.finish();
+    child.stdin!.end();
+    await this.isEndedWithin(GRACE_MS);
+    if (!this.isOver && signalGroup(child.pid, 'SIGTERM')) await this.isEndedWithin(GRACE_MS);
+    await this.ended(child.pid);
+  }
+
+  private async isEndedWithin(ms: number): Promise<void> {
+    const { child } = this;
+    if (child!.exitCode !== null || child!.signalCode !== null) return;
+    const waiting = new AbortController();
+    const exited = () => waiting.abort();
+    child!.once('exit', exited);
+    await delay(ms, undefined, { signal: waiting.signal }).catch(() => {});
+    child!.off('exit', exited);
+  }
+
+  /** The program has ended, or shall: what is left of its group goes, too. */
+  private async ended(pid: number): Promise<void> {
+    await endGroup(pid);
+    running.delete(pid);
+    if (this.isOver) return;
+    const { stdout } = this.child!;
+    const waiting = new AbortController();
+    stdout!.once('close', () => waiting.abort());
+    if (!stdout!.destroyed) await delay(LINGER_MS, undefined, { signal: waiting.signal }).catch(() => {});
+    this.finish();
+  }
+
+  private take(chunk: Buffer): void {
+    if (this.lines.take(chunk, this.read)) return;
+    this.onerror?.(new Error(`The server sent a message of more than ${LONGEST_MESSAGE} bytes.`));
+    // There is no way back to the beginning of a message.
+    this.child!.stdout!.destroy();
+    this.kill();
+  }
+
+  private readonly read = (line: string): void => {
+    // Programs print all sorts of things.
+    if (!/^\s*\{/.test(line)) return;
+    try {
+      this.onmessage?.(deserializeMessage(line));
+    } catch (error) {
+      this.onerror?.(error as Error);
+    }
+  };
+
+  private finish(): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.lines.clear();
+    for (const stream of this.child?.stdio ?? []) stream?.destroy();
+    this.onclose?.();
+  }
+}

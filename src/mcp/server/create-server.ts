@@ -1,0 +1,47 @@
+import { McpServer } from '@modelcontextprotocol/server';
+import type { OpenBackend } from './backend.ts';
+import type { CallCount } from './call-count.ts';
+import { registerResources } from './register-resources.ts';
+import { serveTools } from './serve-tools.ts';
+import { serveSubscriptions, tellAll } from './subscriptions.ts';
+import { serveTasks, TASKS_EXTENSION } from './tasks/serve-tasks.ts';
+
+export interface CreateServerOptions {
+  readonly open: OpenBackend;
+  /** Which revisions it speaks: 2026-07-28, or those of 2025. */
+  readonly era: 'legacy' | 'modern';
+  /** Of Volley. */
+  readonly version: string;
+  readonly calls: CallCount;
+  /** Who tells the client of changes: this server, those that were subscribed to or all; or somebody else. */
+  readonly updates: 'subscribed' | 'all' | 'none';
+  onError(error: unknown): void;
+}
+
+const INSTRUCTIONS = `Volley runs many function calls in parallel. Where you would make three or more calls that do not need you in between, send them as one run_batch and get all results in one answer. list_batch_functions tells what can be called. Longer work: batch_executor_tool queues and starts it, batch_status waits for it, batch_results reads it; it survives a restart.`;
+
+/** A server for one connection, or for one request of the 2026 revision over HTTP. */
+export function createServer(options: CreateServerOptions): McpServer {
+  const { version, era, updates, calls, onError } = options;
+  const server = new McpServer(
+    { name: 'volley', title: 'Volley', version },
+    {
+      instructions: INSTRUCTIONS,
+      capabilities: {
+        tools: {},
+        resources: { subscribe: true, listChanged: true },
+        logging: {},
+        ...(era === 'modern'
+          ? { extensions: { [TASKS_EXTENSION]: {} } }
+          : { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } }),
+      },
+    },
+  );
+  const open = updates === 'all' ? tellAll(server, options.open) : options.open;
+  const host = { open, calls, onError };
+  serveTools(server, host, era);
+  serveTasks(server, host, era);
+  registerResources(server, open);
+  if (updates === 'subscribed') serveSubscriptions(server, open);
+  return server;
+}

@@ -1,0 +1,65 @@
+import { type McpServer, ResourceNotFoundError, ResourceTemplate } from '@modelcontextprotocol/server';
+import type { McpBackend, OpenBackend } from './backend.ts';
+import { BATCH_TEMPLATE, batchOf, batchUri, RESULTS_TEMPLATE, resultsUri } from './batch-uris.ts';
+import { resultRows } from './result-rows.ts';
+
+const MOST_LISTED = 100;
+const MOST_ROWS = 1000;
+const MOST_CHARS = 200_000;
+const JSON_TYPE = 'application/json';
+
+/** Makes batches and their results readable as resources. */
+export function registerResources(server: McpServer, open: OpenBackend): void {
+  const list = async (uriOf: (name: string) => string, title: (name: string) => string) => {
+    const { executor } = await open();
+    const resources = executor.views(undefined, MOST_LISTED).map(({ name, total, counts }) => ({
+      uri: uriOf(name),
+      name: title(name),
+      description: `${total} tasks, ${counts.completed} completed`,
+      mimeType: JSON_TYPE,
+    }));
+    return { resources };
+  };
+  server.registerResource(
+    'batch',
+    new ResourceTemplate(BATCH_TEMPLATE, { list: () => list(batchUri, (name) => `Batch ${name}`) }),
+    {
+      title: 'How a batch stands',
+      description: 'Counts, rate, time left, what runs and what failed.',
+      mimeType: JSON_TYPE,
+    },
+    (uri) => read(uri, open, statusOf),
+  );
+  server.registerResource(
+    'results',
+    new ResourceTemplate(RESULTS_TEMPLATE, { list: () => list(resultsUri, (name) => `Results of ${name}`) }),
+    {
+      title: 'The results of a batch',
+      description: 'In the order of its tasks; long ones are cut.',
+      mimeType: JSON_TYPE,
+    },
+    (uri) => read(uri, open, resultsOf),
+  );
+}
+
+async function read(
+  { href }: URL,
+  open: OpenBackend,
+  tell: (backend: McpBackend, batch: string) => Promise<object>,
+) {
+  const batch = batchOf(href);
+  const backend = await open();
+  if (batch === undefined || backend.store.batch(batch) === undefined) throw new ResourceNotFoundError(href);
+  const text = JSON.stringify(await tell(backend, batch));
+  return { contents: [{ uri: href, mimeType: JSON_TYPE, text }] };
+}
+
+async function statusOf({ executor }: McpBackend, batch: string): Promise<object> {
+  return (await executor.handle({ action: 'status', batch, detailed: true })).data;
+}
+
+async function resultsOf({ store }: McpBackend, batch: string): Promise<object> {
+  const query = { status: undefined, afterSeq: 0, limit: MOST_ROWS, maxChars: MOST_CHARS };
+  const { rows, next } = resultRows(store, batch, query);
+  return { batch, results: rows, ...(next !== undefined && { next_cursor: next }) };
+}

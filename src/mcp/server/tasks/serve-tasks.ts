@@ -1,0 +1,100 @@
+import {
+  type McpServer,
+  ProtocolError,
+  ProtocolErrorCode,
+  RELATED_TASK_META_KEY,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import { MOST_WAIT_SECONDS } from '../limits.ts';
+import { callOf, contentOf, requireScope, type ToolHost } from '../tool-host.ts';
+import { ask } from '../tools/ask.ts';
+import { endedAnswer } from '../tools/run-batch.ts';
+import { untilEnded } from '../until-ended.ts';
+import { type TaskState, taskState, taskView } from './task-state.ts';
+
+export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
+
+const POLL_MS = 1000;
+const PAGE = 100;
+const TASK = { params: z.looseObject({ taskId: z.string().max(200) }) };
+const CURSOR = {
+  params: z
+    .looseObject({
+      cursor: z
+        .string()
+        .regex(/^\d{1,15}$/)
+        .optional(),
+    })
+    .default({}),
+};
+
+type Era = 'legacy' | 'modern';
+
+/** A task as each revision writes it. It is kept until its batch is cleared. */
+export function taskBody(state: TaskState, era: Era): Record<string, unknown> {
+  return era === 'modern'
+    ? { ...state, ttlMs: null, pollIntervalMs: POLL_MS }
+    : { ...state, ttl: null, pollInterval: POLL_MS };
+}
+
+/** Lets clients ask for tasks: the extension of 2026-07-28, or the experimental form of 2025-11-25. */
+export function serveTasks({ server }: McpServer, host: ToolHost, era: Era): void {
+  const { open, calls } = host;
+
+  server.setRequestHandler('tasks/get', TASK, async ({ taskId }, context) => {
+    requireScope(context, 'read');
+    const backend = await open();
+    const state = taskState(taskView(backend, taskId));
+    const body = taskBody(state, era);
+    if (era === 'legacy' || state.status === 'working' || state.status === 'cancelled') return body;
+    return state.status === 'completed'
+      ? { ...body, result: contentOf(endedAnswer({ backend }, taskId)) }
+      : { ...body, error: { code: ProtocolErrorCode.InternalError, message: state.statusMessage } };
+  });
+
+  server.setRequestHandler('tasks/cancel', TASK, async ({ taskId }, context) => {
+    requireScope(context, 'run');
+    const backend = await open();
+    const { status } = taskState(taskView(backend, taskId));
+    if (status === 'working' || status === 'failed')
+      await ask({ backend }, { action: 'cancel', batch: taskId, all: true });
+    else if (era === 'legacy') {
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `The task has ended already: it is ${status}`);
+    }
+    // A cancelled batch may take a moment to end; what was asked for is what it will be.
+    return era === 'modern'
+      ? {}
+      : taskBody({ ...taskState(taskView(backend, taskId)), status: 'cancelled' }, era);
+  });
+
+  if (era === 'modern') {
+    // No task of ours asks for input, so there is nothing that an update could answer.
+    server.setRequestHandler('tasks/update', TASK, async ({ taskId }) => {
+      taskView(await open(), taskId);
+      return {};
+    });
+    return;
+  }
+
+  server.setRequestHandler('tasks/result', TASK, ({ taskId }, context: ServerContext) =>
+    calls.during(async () => {
+      requireScope(context, 'read');
+      const backend = await open();
+      taskView(backend, taskId);
+      await untilEnded(callOf(context, backend), taskId, MOST_WAIT_SECONDS);
+      return {
+        ...contentOf(endedAnswer({ backend }, taskId)),
+        _meta: { [RELATED_TASK_META_KEY]: { taskId } },
+      };
+    }),
+  );
+
+  server.setRequestHandler('tasks/list', CURSOR, async ({ cursor }, context) => {
+    requireScope(context, 'read');
+    const { executor } = await open();
+    const views = executor.views(cursor === undefined ? undefined : Number(cursor), PAGE);
+    const next = views.length === PAGE ? { nextCursor: String(views.at(-1)!.number) } : {};
+    return { tasks: views.map((view) => taskBody(taskState(view), era)), ...next };
+  });
+}

@@ -1,0 +1,119 @@
+import { z } from 'zod';
+import { checkInput } from '../../../batch/input/check.ts';
+import { linesText, oneLine } from '../../../batch/text.ts';
+import { VolleyError } from '../../../core/errors.ts';
+import { nearest } from '../../../core/nearest.ts';
+import { countText } from '../../../core/words.ts';
+import type { ToolDescription } from '../../../tools/registry.ts';
+import type { McpTool, ToolAnswer } from '../tool.ts';
+
+const SHORT_DESCRIPTION = 160;
+
+const INPUT = z.strictObject({
+  search: z.string().max(200).optional().describe('Words of the name or the description.'),
+  names: z
+    .array(z.string().min(1).max(256))
+    .min(1)
+    .max(50)
+    .optional()
+    .describe('Exact names: these are told in full, with the schema of their params.'),
+  limit: z.number().int().min(1).max(200).default(50),
+  offset: z.number().int().min(0).max(100_000).default(0).describe('Functions to pass over.'),
+});
+
+const OUTPUT = z.object({
+  total: z.number().describe('How many match.'),
+  functions: z.array(
+    z.object({
+      name: z.string(),
+      description: z.string(),
+      read_only: z.boolean(),
+      idempotent: z.boolean(),
+      input_schema: z.record(z.string(), z.unknown()).optional(),
+    }),
+  ),
+  next_offset: z.number().optional(),
+});
+
+export const listFunctionsTool: McpTool = {
+  name: 'list_batch_functions',
+  title: 'What a batch can call',
+  description: `Lists the functions that run_batch and batch_executor_tool can call, built-in ones and those of connected servers (named "server.function").
+
+Use "search" to find some, then "names" for what they take: only then the schemas are told, so that hundreds of functions do not fill your context. Ask before the first batch; what you know already need not be asked again.
+
+Examples: {"search": "read file"}, then {"names": ["read_file"]}`,
+  input: INPUT,
+  output: OUTPUT,
+  annotations: { readOnlyHint: true, openWorldHint: false },
+  scopeOf: () => 'read',
+  run: async (given, { backend }) => {
+    const { search, names, limit, offset } = checkInput(INPUT, 'list_batch_functions', given ?? {});
+    const all = await backend.functions();
+    if (names !== undefined) return inFull(all, names);
+    const found = search === undefined ? all : matching(all, search);
+    const page = found.slice(offset, offset + limit);
+    const next = offset + limit < found.length ? offset + limit : undefined;
+    return {
+      text: linesText(
+        `${countText(found.length, 'function')}${search === undefined ? '' : ` for ${JSON.stringify(search)}, of ${all.length}`}.`,
+        page.map((one) => `- ${one.name}${one.readOnly ? '' : ' (changes something)'}: ${shortOf(one)}`),
+        next === undefined ? undefined : `More with "offset": ${next}.`,
+        page.length === 0 ? 'Try other words, or none.' : 'What they take: "names".',
+      ),
+      data: {
+        total: found.length,
+        functions: page.map((one) => ({ ...rowOf(one), description: shortOf(one) })),
+        ...(next !== undefined && { next_offset: next }),
+      },
+    };
+  },
+};
+
+function inFull(all: readonly ToolDescription[], names: readonly string[]): ToolAnswer {
+  const byName = new Map(all.map((one) => [one.name, one]));
+  const found = names.map((name) => {
+    const one = byName.get(name);
+    if (one !== undefined) return one;
+    const close = nearest(name, [...byName.keys()]);
+    throw new VolleyError(
+      'UNKNOWN_TOOL',
+      `There is no function ${JSON.stringify(name)}${close === undefined ? ': use "search".' : `; did you mean ${close}?`}`,
+      { nearest: close },
+    );
+  });
+  const functions = found.map((one) => ({
+    ...rowOf(one),
+    description: one.description,
+    input_schema: one.inputSchema as Record<string, unknown>,
+  }));
+  return {
+    text: functions
+      .map((one) => `${one.name}: ${one.description}\nparams: ${JSON.stringify(one.input_schema)}`)
+      .join('\n\n'),
+    data: { total: functions.length, functions },
+  };
+}
+
+/** All words must be there; those that are in the name come first. */
+function matching(all: readonly ToolDescription[], search: string): ToolDescription[] {
+  const words = search
+    .toLowerCase()
+    .split(/[\s_.-]+/)
+    .filter((word) => word !== '');
+  const scored = all.flatMap((one) => {
+    const name = one.name.toLowerCase();
+    const text = `${name} ${one.description.toLowerCase()}`;
+    if (!words.every((word) => text.includes(word))) return [];
+    return [{ one, score: words.filter((word) => name.includes(word)).length }];
+  });
+  return scored.sort((a, b) => b.score - a.score).map(({ one }) => one);
+}
+
+function rowOf({ name, readOnly, idempotent }: ToolDescription) {
+  return { name, read_only: readOnly, idempotent };
+}
+
+function shortOf({ description }: ToolDescription): string {
+  return oneLine(description, SHORT_DESCRIPTION);
+}

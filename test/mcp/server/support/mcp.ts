@@ -1,0 +1,35 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type CallToolResult, Client } from '@modelcontextprotocol/client';
+
+/** Revisions that a client may ask for. */
+export const REVISIONS = ['2026-07-28', '2025-11-25', '2025-06-18'] as const;
+
+export type Revision = (typeof REVISIONS)[number];
+
+/** A client that speaks one revision only. */
+export function clientOf(revision: Revision): Client {
+  const isModern = revision === '2026-07-28';
+  return new Client(
+    { name: 'test', version: '1.0.0' },
+    isModern
+      ? { versionNegotiation: { mode: { pin: revision } } }
+      : { supportedProtocolVersions: [revision] },
+  );
+}
+
+export async function until(isSo: () => boolean, what: string, longestMs = 30_000): Promise<void> {
+  const deadline = Date.now() + longestMs;
+  while (!isSo()) {
+    if (Date.now() > deadline) throw new Error(`waited in vain for ${what}`);
+    await sleep(10);
+  }
+}
+
+export function textOf(result: CallToolResult): string {
+  return result.content.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into answers of all shapes
+export function dataOf(result: CallToolResult): any {
+  return result.structuredContent;
+}
