@@ -1,0 +1,115 @@
+import { HTTPException } from 'hono/http-exception';
+import { VolleyError } from '../core/errors.ts';
+import { nearest } from '../core/nearest.ts';
+import { unauthenticated } from './auth/principal.ts';
+import { jsonFault } from './http/check-json.ts';
+import { headersOf, problemOf } from './http/problem.ts';
+import { openApiDocument } from './openapi.ts';
+import type { ServerParts } from './parts.ts';
+import { actionRoute } from './routes/actions.ts';
+import { type Api, type ApiContext, createApi, requestOf } from './routes/api.ts';
+import { attemptRoute } from './routes/attempts.ts';
+import { batchActionRoutes } from './routes/batch-actions.ts';
+import { batchRoutes } from './routes/batches.ts';
+import { dashboard } from './routes/dashboard.ts';
+import { eventRoutes } from './routes/events.ts';
+import { executeRoute } from './routes/execute.ts';
+import { executionRoutes } from './routes/executions.ts';
+import { exportRoute } from './routes/export.ts';
+import { mcpRoute } from './routes/mcp.ts';
+import { documentRoute } from './routes/openapi.ts';
+import { resultRoute } from './routes/result.ts';
+import { resultRoutes } from './routes/results.ts';
+import { sessionRoutes } from './routes/session.ts';
+import { systemRoutes } from './routes/system.ts';
+import { toolRoutes } from './routes/tools.ts';
+
+/** All routes of the server, and what is answered where there is none. */
+export function createApp(parts: ServerParts): Api {
+  const api = createApi();
+  addRoutes(api, parts);
+  mcpRoute(api, parts);
+  const page = dashboard(parts);
+  api.notFound((context) => {
+    const { method, path } = context.req;
+    const isApi = /^\/(v1|metrics|openapi\.json)(\/|$)/.test(path);
+    const found = isApi || (method !== 'GET' && method !== 'HEAD') ? undefined : page(context);
+    return found ?? refusal(context, absence(api, context, isApi), parts);
+  });
+  api.onError((error, context) => refusal(context, error, parts));
+  return api;
+}
+
+/** Everything that is described, and nothing else. */
+export function addRoutes(api: Api, parts: ServerParts): void {
+  batchRoutes(api, parts);
+  batchActionRoutes(api, parts);
+  resultRoutes(api, parts);
+  exportRoute(api, parts);
+  attemptRoute(api, parts);
+  executionRoutes(api, parts);
+  resultRoute(api, parts);
+  toolRoutes(api, parts);
+  executeRoute(api, parts);
+  actionRoute(api, parts);
+  eventRoutes(api, parts);
+  sessionRoutes(api, parts);
+  systemRoutes(api, parts);
+  documentRoute(api, () => openApiDocument(api, parts.version));
+}
+
+/** Why there is nothing: strangers learn nothing of the API by asking for paths. */
+function absence(api: Api, context: ApiContext, isApi: boolean): VolleyError {
+  if (isApi && requestOf(context).principal === undefined) return unauthenticated('This needs a token');
+  const { path, method } = context.req;
+  const allowed = [
+    ...new Set(api.routes.filter((route) => matches(route.path, path)).map(({ method: one }) => one)),
+  ];
+  if (allowed.length > 0) {
+    context.header('Allow', allowed.join(', '));
+    return new VolleyError('METHOD_NOT_ALLOWED', `${path} takes ${allowed.join(' or ')}, not ${method}.`, {
+      allowed,
+    });
+  }
+  const close = nearest(
+    path,
+    api.routes.map((route) => route.path),
+  );
+  return new VolleyError(
+    'UNKNOWN_ROUTE',
+    `There is nothing at ${JSON.stringify(path.slice(0, 200))}${close === undefined ? '' : `; did you mean ${close}?`}`,
+    { nearest: close },
+  );
+}
+
+/** Whether a path is one of a pattern such as `/v1/batches/:batch`. */
+function matches(pattern: string, path: string): boolean {
+  const parts = path.split('/');
+  const wanted = pattern.split('/');
+  return (
+    wanted.length === parts.length &&
+    wanted.every((part, index) => part === parts[index] || (part.startsWith(':') && parts[index] !== ''))
+  );
+}
+
+function refusal(context: ApiContext, thrown: unknown, { log }: ServerParts): Response {
+  const error = thrown instanceof HTTPException ? faultOf(thrown, context) : thrown;
+  const problem = problemOf(error);
+  if (problem.code === 'INTERNAL') log.failed(context.env.incoming, error);
+  const { total } = (problem.facts ?? {}) as { total?: number };
+  return context.body(JSON.stringify(problem), problem.status as 500, {
+    ...headersOf(problem),
+    ...(problem.status === 416 && { 'Content-Range': `bytes */${total}` }),
+  });
+}
+
+/** What the validators of Hono throw by themselves. */
+function faultOf({ status }: HTTPException, { env }: ApiContext): VolleyError {
+  if (status === 415)
+    return new VolleyError(
+      'UNSUPPORTED_MEDIA_TYPE',
+      'The body must be JSON: send "Content-Type: application/json".',
+    );
+  const { rawBody = Buffer.alloc(0) } = env.incoming as { rawBody?: Buffer };
+  return jsonFault(rawBody);
+}

@@ -1,0 +1,38 @@
+import { VolleyError } from '../../core/errors.ts';
+
+/** From the least to the most; each includes those before it. */
+export const SCOPES = ['read', 'run', 'admin'] as const;
+
+export type Scope = (typeof SCOPES)[number];
+
+/** Who sends a request. */
+export interface Principal {
+  /** For audit lines and limits: the name of a token, or a number of a session. Never a secret. */
+  readonly name: string;
+  readonly kind: 'token' | 'session';
+  readonly scope: Scope;
+  /** When a session ends. */
+  readonly expiresAt: number | undefined;
+}
+
+export function scopesOf({ scope }: Principal): Scope[] {
+  return SCOPES.slice(0, SCOPES.indexOf(scope) + 1);
+}
+
+/** Throws unless the request comes from somebody who may do what needs this scope. */
+export function requireScope(principal: Principal | undefined, scope: Scope): Principal {
+  if (principal === undefined) throw unauthenticated('This needs a token');
+  if (SCOPES.indexOf(principal.scope) >= SCOPES.indexOf(scope)) return principal;
+  throw new VolleyError(
+    'NOT_PERMITTED',
+    `This needs the scope "${scope}", but ${principal.name} has "${principal.scope}": use another token.`,
+    { needed: scope, scope: principal.scope },
+  );
+}
+
+export function unauthenticated(problem: string): VolleyError {
+  return new VolleyError(
+    'UNAUTHENTICATED',
+    `${problem}: send "Authorization: Bearer …" with a token of the configuration or of the file beside the store, or open the address that "volley dashboard" prints.`,
+  );
+}

@@ -1,0 +1,109 @@
+import { once } from 'node:events';
+import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { connect } from 'node:tls';
+import { VolleyError } from '../core/errors.ts';
+import type { ServerRecord } from './server-record.ts';
+
+/** A server that does not say within so long that it lives hangs. */
+const SIGN_OF_LIFE_MS = 5000;
+
+/** Asks a server of the same user. It may take as long as it takes: some requests wait for the end of a batch. */
+export async function callServer(
+  server: ServerRecord,
+  method: 'GET' | 'POST',
+  path: string,
+  body?: unknown,
+): Promise<unknown> {
+  await answerOf(server, 'GET', '/healthz', undefined, AbortSignal.timeout(SIGN_OF_LIFE_MS));
+  return answerOf(server, method, path, body === undefined ? undefined : JSON.stringify(body));
+}
+
+async function answerOf(
+  server: ServerRecord,
+  method: string,
+  path: string,
+  sentText?: string,
+  signal?: AbortSignal,
+): Promise<unknown> {
+  let answer: IncomingMessage;
+  let text = '';
+  try {
+    const sent = await send(server, method, path, sentText, signal);
+    [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    answer.setEncoding('utf8');
+    for await (const chunk of answer) text += chunk;
+  } catch (error) {
+    if (signal?.aborted) throw unreachable(server, 'it does not answer', { code: 'ETIMEDOUT' });
+    throw unreachable(server, (error as Error).message, { code: (error as NodeJS.ErrnoException).code });
+  }
+  const data = parsed(server, text);
+  if (answer.statusCode! < 300) return data;
+  const { detail = `HTTP ${answer.statusCode}` } = data as { detail?: string };
+  throw unreachable(server, detail, { status: answer.statusCode });
+}
+
+async function send(
+  server: ServerRecord,
+  method: string,
+  path: string,
+  text: string | undefined,
+  signal: AbortSignal | undefined,
+): Promise<ClientRequest> {
+  const { hostname, port, host, protocol } = new URL(server.address);
+  const socket =
+    protocol === 'https:' ? await secureSocket(server, hostname, Number(port), signal) : undefined;
+  const sent = request({
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port,
+    method,
+    path,
+    ...(signal !== undefined && { signal }),
+    headers: {
+      host,
+      authorization: `Bearer ${server.token}`,
+      ...(text !== undefined && {
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(text),
+      }),
+    },
+    ...(socket === undefined ? { agent: false } : { createConnection: () => socket }),
+  });
+  sent.end(text);
+  return sent;
+}
+
+/** The certificate must be the one that the server said it has; by which names it goes is no matter. */
+async function secureSocket(
+  { certificate }: ServerRecord,
+  host: string,
+  port: number,
+  signal: AbortSignal | undefined,
+): Promise<Duplex> {
+  const socket = connect({ host: host.replace(/^\[|\]$/g, ''), port, rejectUnauthorized: false });
+  try {
+    await once(socket, 'secureConnect', { signal });
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+  if (socket.getPeerCertificate().fingerprint256 === certificate) return socket;
+  socket.destroy();
+  throw new Error('another certificate than that of the server');
+}
+
+function parsed(server: ServerRecord, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw unreachable(server, 'an answer that is not JSON');
+  }
+}
+
+function unreachable({ address, pid }: ServerRecord, problem: string, facts: object = {}): VolleyError {
+  return new VolleyError(
+    'SERVER_UNREACHABLE',
+    `The server at ${address} (process ${pid}) did not do it: ${problem}.`.replace(/\.\.$/, '.'),
+    { address, pid, ...facts },
+  );
+}

@@ -1,0 +1,34 @@
+import type { BatchExecutor } from '../../batch/batch-executor.ts';
+import { ENDED } from '../../batch/counts.ts';
+import type { Store } from '../../store/store.ts';
+import { batchBody } from '../views/batch-body.ts';
+import { executionBody } from '../views/execution-body.ts';
+import type { EventBody } from '../wire/event.ts';
+
+const MOST_BATCHES = 200;
+const MOST_RUNNING = 100;
+const MOST_ENDED = 100;
+
+/** How everything stands: the newest batches; or one batch, with what runs and what was added last of what has ended. */
+export function takeSnapshot(
+  executor: BatchExecutor,
+  store: Store,
+  batch: string | undefined,
+): EventBody<'snapshot'> {
+  if (batch === undefined) return { batches: executor.views(undefined, MOST_BATCHES).map(batchBody) };
+  const view = executor.view(batch);
+  if (view === undefined) return { batches: [], executions: [] };
+  const running = store.tasks(batch, { status: ['running'], limit: MOST_RUNNING });
+  const ended = store.tasks(batch, { status: ENDED, beforeSeq: LAST, limit: MOST_ENDED });
+  return {
+    batches: [batchBody(view)],
+    executions: [...running, ...ended].map((record) => ({
+      ...executionBody(record, executor.running(batch, record.seq)),
+      // Who may read the text of an error asks for it.
+      message: null,
+    })),
+  };
+}
+
+/** Behind every task. */
+const LAST = 2 ** 30;

@@ -1,0 +1,68 @@
+import type { BatchRecord } from '../../store/records.ts';
+import type { Store } from '../../store/store.ts';
+
+/** No event tells of another process's writing, so it is looked for; only while somebody wants to know. */
+const LOOK_MS = 500;
+/** Of so many batches, the newest. */
+const MOST_BATCHES = 1000;
+
+/** Finds out what other processes do to the batches of a store. */
+export class StoreWatch {
+  private version: number | undefined;
+  /** How each batch stood, as text. */
+  private standings: ReadonlyMap<string, string> | undefined;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly store: Store,
+    private readonly told: {
+      /** Whether anybody wants to know. */
+      isWanted(): boolean;
+      changed(batch: string): void;
+      gone(batch: string): void;
+    },
+  ) {}
+
+  /** Somebody wants to know from now on. */
+  wake(): void {
+    if (this.timer !== undefined) return;
+    this.version = undefined;
+    this.standings = undefined;
+    this.look();
+    this.timer = setInterval(() => this.lookAgain(), LOOK_MS).unref();
+  }
+
+  close(): void {
+    clearInterval(this.timer);
+    this.timer = undefined;
+  }
+
+  private lookAgain(): void {
+    if (this.told.isWanted()) this.look();
+    else this.close();
+  }
+
+  private look(): void {
+    let batches: BatchRecord[];
+    try {
+      const version = this.store.version();
+      if (version === this.version) return;
+      this.version = version;
+      batches = this.store.batchPage(undefined, MOST_BATCHES);
+    } catch {
+      // A store that is out of order is told by whoever works with it.
+      return;
+    }
+    const before = this.standings;
+    const now = new Map(batches.map((batch) => [batch.name, standingOf(batch)]));
+    this.standings = now;
+    if (before === undefined) return;
+    for (const [name, standing] of now) if (before.get(name) !== standing) this.told.changed(name);
+    const isWhole = batches.length < MOST_BATCHES;
+    if (isWhole) for (const name of before.keys()) if (!now.has(name)) this.told.gone(name);
+  }
+}
+
+function standingOf({ number, counts, startedAt, endedAt, holder }: BatchRecord): string {
+  return JSON.stringify([number, counts, startedAt, endedAt, holder?.pid, holder?.host]);
+}

@@ -1,0 +1,56 @@
+import { isUtf8 } from 'node:buffer';
+import { VolleyError } from '../../core/errors.ts';
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+/** Brackets and braces differ in this bit only. */
+const BRACE_BIT = 0x20;
+const OPENING = 0x7b;
+const CLOSING = 0x7d;
+const JSON_TYPE = /^application\/([a-z.-]+\+)?json(\s*;.*)?$/i;
+
+/** Throws unless a body is declared as JSON, is UTF-8 and is not nested too deeply: before anything reads it as JSON. */
+export function checkJson(body: Buffer, contentType: string | undefined, mostDepth: number): void {
+  if (contentType === undefined || !JSON_TYPE.test(contentType)) {
+    throw new VolleyError(
+      'UNSUPPORTED_MEDIA_TYPE',
+      'The body must be JSON: send "Content-Type: application/json".',
+    );
+  }
+  if (!isUtf8(body)) throw invalidJson('it holds bytes that are no UTF-8');
+  checkDepth(body, mostDepth);
+}
+
+/** What is wrong with a body that could not be parsed. */
+export function jsonFault(body: Buffer): VolleyError {
+  try {
+    JSON.parse(body.toString());
+    return invalidJson('it could not be read');
+  } catch (error) {
+    return invalidJson((error as Error).message);
+  }
+}
+
+function checkDepth(body: Buffer, mostDepth: number): void {
+  let depth = 0;
+  let isInText = false;
+  for (let at = 0; at < body.length; at++) {
+    const byte = body[at]!;
+    if (isInText) {
+      if (byte === BACKSLASH) at++;
+      else if (byte === QUOTE) isInText = false;
+    } else if (byte === QUOTE) isInText = true;
+    else if ((byte | BRACE_BIT) === CLOSING) depth--;
+    else if ((byte | BRACE_BIT) === OPENING && ++depth > mostDepth) {
+      throw new VolleyError(
+        'BODY_TOO_DEEP',
+        `The JSON is nested deeper than ${mostDepth} levels: make it flatter, or raise server.limits.max_depth.`,
+        { most_depth: mostDepth },
+      );
+    }
+  }
+}
+
+function invalidJson(problem: string): VolleyError {
+  return new VolleyError('INVALID_JSON', `The body is not valid JSON: ${problem}.`);
+}

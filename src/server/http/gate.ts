@@ -1,0 +1,150 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { VolleyError } from '../../core/errors.ts';
+import type { Authenticator } from '../auth/authenticator.ts';
+import type { Principal } from '../auth/principal.ts';
+import type { BatchReads } from './batch-reads.ts';
+import { checkJson } from './check-json.ts';
+import { clientAddress } from './client-address.ts';
+import type { HostRule } from './host-rule.ts';
+import type { OriginRule } from './origin-rule.ts';
+import { problemOf, sendProblem } from './problem.ts';
+import type { RateLimiter } from './rate-limiter.ts';
+import { hasBody, readBody } from './read-body.ts';
+import { type RequestContext, setContext } from './request-context.ts';
+import type { RequestLog } from './request-log.ts';
+import { setSecurityHeaders } from './security-headers.ts';
+
+export interface GateParts {
+  readonly hosts: HostRule;
+  readonly origins: OriginRule;
+  readonly authenticator: Authenticator;
+  readonly limiter: RateLimiter;
+  readonly log: RequestLog;
+  readonly reads: BatchReads;
+  readonly maxBodyBytes: number;
+  readonly maxDepth: number;
+  /** Handles what was let in. */
+  readonly next: (incoming: IncomingMessage, outgoing: ServerResponse) => void;
+}
+
+/** Who has no token has little to say: a key. */
+const MOST_BYTES_OF_STRANGERS = 4096;
+
+/**
+ * What every request has to pass, whatever it asks for: the name by which the server is called, the page it comes from,
+ * limits, who sends it, and the form of its body. It stands before any routing, so no route can forget it.
+ */
+export class Gate {
+  private count = 0;
+  private isClosing = false;
+
+  constructor(private readonly parts: GateParts) {}
+
+  readonly listener = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
+    const now = Date.now();
+    const context: RequestContext = {
+      id: ++this.count,
+      startedAt: performance.now(),
+      address: clientAddress(incoming.socket.remoteAddress),
+      principal: undefined,
+      route: 'none',
+      subject: undefined,
+      isRefused: false,
+    };
+    setContext(incoming, context);
+    setSecurityHeaders(outgoing);
+    outgoing.once('close', () => this.parts.log.ended(incoming, outgoing, context));
+    try {
+      if (!this.admit(incoming, outgoing, context, now)) return;
+    } catch (error) {
+      this.refuse(outgoing, error);
+      return;
+    }
+    if (hasBody(incoming)) void this.withBody(incoming, outgoing, context);
+    else this.pass(incoming, outgoing, context);
+  };
+
+  /** From now on one can only look. */
+  close(): void {
+    this.isClosing = true;
+  }
+
+  /** Whether the request goes on; throws where it is refused. */
+  private admit(
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+    context: RequestContext,
+    now: number,
+  ): boolean {
+    const { hosts, origins, authenticator } = this.parts;
+    let principal: Principal | undefined;
+    try {
+      hosts.check(incoming.headers.host);
+      origins.check(incoming, outgoing);
+      principal = authenticator.identify(incoming.headers, now);
+      if (principal !== undefined) origins.checkCookieRequest(incoming, principal);
+    } catch (error) {
+      this.take(`stranger ${context.address}`, now);
+      throw error;
+    }
+    // Counted apart: foreign pages and users of this machine must not use up what its owner may send.
+    this.take(`${principal === undefined ? 'stranger' : 'address'} ${context.address}`, now);
+    if (principal !== undefined) this.take(`${principal.kind} ${principal.name}`, now);
+    context.principal = principal;
+    if (this.isClosing && incoming.method !== 'GET' && incoming.method !== 'HEAD')
+      throw new VolleyError('SERVER_CLOSING', 'The server is stopping and takes no more work.');
+    if (incoming.method === 'OPTIONS' && incoming.headers['access-control-request-method'] !== undefined) {
+      origins.preflight(outgoing);
+      outgoing.writeHead(204).end();
+      return false;
+    }
+    return true;
+  }
+
+  private pass(incoming: IncomingMessage, outgoing: ServerResponse, context: RequestContext): void {
+    try {
+      if (this.parts.reads.answer(incoming, outgoing, context)) return;
+    } catch (error) {
+      this.refuse(outgoing, error);
+      return;
+    }
+    this.parts.next(incoming, outgoing);
+  }
+
+  private take(client: string, now: number): void {
+    const retryAfter = this.parts.limiter.take(client, now);
+    if (retryAfter === 0) return;
+    throw new VolleyError(
+      'RATE_LIMITED',
+      `There were too many requests: try again in ${retryAfter} s, or raise server.limits.requests_per_second.`,
+      { retry_after: retryAfter },
+    );
+  }
+
+  private async withBody(
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+    { principal }: RequestContext,
+  ): Promise<void> {
+    const { maxBodyBytes, maxDepth, next } = this.parts;
+    try {
+      const most = principal === undefined ? Math.min(maxBodyBytes, MOST_BYTES_OF_STRANGERS) : maxBodyBytes;
+      const body = await readBody(incoming, most);
+      checkJson(body, incoming.headers['content-type'], maxDepth);
+      // Where the adapter of Hono looks for a body that was read already.
+      Object.assign(incoming, { rawBody: body });
+    } catch (error) {
+      this.refuse(outgoing, error);
+      return;
+    }
+    next(incoming, outgoing);
+  }
+
+  private refuse(outgoing: ServerResponse, error: unknown): void {
+    if (outgoing.destroyed) return;
+    const problem = problemOf(error);
+    const { retry_after: retryAfter } = (problem.facts ?? {}) as { retry_after?: number };
+    if (problem.code === 'INTERNAL') this.parts.log.failed(outgoing.req, error);
+    sendProblem(outgoing, problem, retryAfter);
+  }
+}

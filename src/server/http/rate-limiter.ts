@@ -1,0 +1,50 @@
+interface Bucket {
+  left: number;
+  at: number;
+}
+
+/** So many clients are remembered. */
+const MOST_CLIENTS = 10_000;
+/** So much can be saved up, in seconds. */
+const BURST_SECONDS = 2;
+
+/** Lets each client send so many requests in a second on average, twice that at once. */
+export class RateLimiter {
+  /** Those who were heard of last stand last. */
+  private readonly buckets = new Map<string, Bucket>();
+  private readonly most: number;
+
+  constructor(private readonly perSecond: number) {
+    this.most = perSecond * BURST_SECONDS;
+  }
+
+  /** 0 if the client may; else the seconds after which it may try again. */
+  take(client: string, now: number): number {
+    let bucket = this.buckets.get(client);
+    if (bucket === undefined) {
+      bucket = { left: this.most, at: now };
+      this.buckets.set(client, bucket);
+      if (this.buckets.size > MOST_CLIENTS) this.forgetOne();
+    } else {
+      const passed = Math.max(0, now - bucket.at) / 1000;
+      bucket.left = Math.min(this.most, bucket.left + passed * this.perSecond);
+      bucket.at = now;
+      this.buckets.delete(client);
+      this.buckets.set(client, bucket);
+    }
+    if (bucket.left >= 1) {
+      bucket.left--;
+      return 0;
+    }
+    return Math.max(1, Math.ceil((1 - bucket.left) / this.perSecond));
+  }
+
+  get size(): number {
+    return this.buckets.size;
+  }
+
+  private forgetOne(): void {
+    const [oldest] = this.buckets.keys();
+    if (oldest !== undefined) this.buckets.delete(oldest);
+  }
+}

@@ -1,0 +1,40 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Log } from '../log/log.ts';
+import type { ServerMetrics } from '../metrics/server-metrics.ts';
+import type { RequestContext } from './request-context.ts';
+
+const READING = new Set(['GET', 'HEAD', 'OPTIONS']);
+/** Refusals that may mean that somebody tries doors. */
+const SUSPICIOUS = new Set([401, 403, 421]);
+
+/** Tells of requests, in names, numbers and ids, never bodies, headers or tokens: all of them to the metrics, those that change something or were refused to the log. */
+export class RequestLog {
+  constructor(
+    private readonly metrics: Pick<ServerMetrics, 'request'>,
+    private readonly line: Log,
+  ) {}
+
+  ended(incoming: IncomingMessage, outgoing: ServerResponse, context: RequestContext): void {
+    const { method = '' } = incoming;
+    const { statusCode: status } = outgoing;
+    const ms = performance.now() - context.startedAt;
+    this.metrics.request(context.route, method, status, ms);
+    const isChange = !READING.has(method) && context.principal !== undefined;
+    if (!isChange && !SUSPICIOUS.has(status)) return;
+    this.line(SUSPICIOUS.has(status) ? 'warn' : 'info', 'audit', {
+      request: context.id,
+      who: context.principal?.name ?? null,
+      address: context.address,
+      method,
+      route: context.route,
+      ...(context.subject !== undefined && { subject: context.subject }),
+      status,
+      ms: Math.round(ms),
+    });
+  }
+
+  failed({ method }: IncomingMessage, error: unknown): void {
+    const { stack, message } = error instanceof Error ? error : { stack: undefined, message: String(error) };
+    this.line('error', 'request failed', { method, error: stack ?? message });
+  }
+}

@@ -1,0 +1,36 @@
+import type { ServerResponse } from 'node:http';
+
+/** Answers of the API are data: nothing of them is to be run, framed, embedded or kept by a browser. */
+const API: readonly (readonly [string, string])[] = [
+  ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
+  ['X-Content-Type-Options', 'nosniff'],
+  ['Cross-Origin-Resource-Policy', 'same-origin'],
+  ['Cache-Control', 'no-store'],
+];
+
+/** The dashboard runs its own files and talks to its own server, nothing else. */
+const PAGE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "worker-src 'self'",
+  "manifest-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** What pages need besides. */
+export const PAGE_HEADERS = {
+  'Content-Security-Policy': PAGE_POLICY,
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Referrer-Policy': 'no-referrer',
+  'X-Frame-Options': 'DENY',
+} as const;
+
+export function setSecurityHeaders(outgoing: ServerResponse): void {
+  for (const [name, value] of API) outgoing.setHeader(name, value);
+}

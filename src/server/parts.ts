@@ -1,0 +1,37 @@
+import type { BatchExecutor } from '../batch/batch-executor.ts';
+import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
+import type { McpHttp } from '../mcp/server/http/mcp-http.ts';
+import type { Store } from '../store/store.ts';
+import type { SessionCookie } from './auth/cookie.ts';
+import type { OneTimeKeys } from './auth/one-time-keys.ts';
+import type { Sessions } from './auth/sessions.ts';
+import type { LiveEvents } from './events/live-events.ts';
+import type { ClientStreams } from './http/client-streams.ts';
+import type { IdempotencyTable } from './http/idempotency.ts';
+import type { RequestLog } from './http/request-log.ts';
+import type { ServerMetrics } from './metrics/server-metrics.ts';
+import type { BatchTexts } from './views/batch-texts.ts';
+
+/** What the routes work with. */
+export interface ServerParts {
+  readonly coordinator: ParallelToolCoordinator;
+  readonly store: Store;
+  readonly executor: BatchExecutor;
+  readonly texts: BatchTexts;
+  readonly live: LiveEvents;
+  readonly mcp: McpHttp;
+  readonly metrics: ServerMetrics;
+  readonly keys: OneTimeKeys;
+  readonly sessions: Sessions;
+  readonly cookie: SessionCookie;
+  readonly idempotency: IdempotencyTable;
+  readonly streams: ClientStreams;
+  readonly log: RequestLog;
+  readonly version: string;
+  /** The folder of the built dashboard. */
+  readonly webFolder: string;
+  /** The address by which the server is called, without a slash at the end. */
+  readonly address: () => string;
+  /** Whether it takes new work. */
+  readonly isReady: () => boolean;
+}

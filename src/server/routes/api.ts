@@ -1,0 +1,71 @@
+import type { HttpBindings } from '@hono/node-server';
+import { OpenAPIHono, z } from '@hono/zod-openapi';
+import type { Context, MiddlewareHandler } from 'hono';
+import { routePath } from 'hono/route';
+import { BATCH, TASK_ID } from '../../batch/input/fields.ts';
+import { requireScope, type Scope } from '../auth/principal.ts';
+import { PROBLEM_TYPE } from '../http/problem.ts';
+import { contextOf, type RequestContext } from '../http/request-context.ts';
+import { schemaProblem } from '../http/schema-problem.ts';
+import { PROBLEM } from '../wire/problem.ts';
+
+export type ApiEnv = { Bindings: HttpBindings };
+export type Api = OpenAPIHono<ApiEnv>;
+export type ApiContext = Context<ApiEnv>;
+
+export function createApi(): Api {
+  return new OpenAPIHono<ApiEnv>({
+    defaultHook: (result, context) => {
+      if (!result.success) return schemaProblem({ data: undefined, ...result }, context);
+    },
+  });
+}
+
+/** What every described route says of who may use it. */
+export function secured(scope: Scope, ...more: readonly MiddlewareHandler<ApiEnv>[]) {
+  return {
+    middleware: [requires(scope), ...more],
+    security: [{ bearer: [] }, { session: [] }] as { [name: string]: string[] }[],
+  };
+}
+
+/** Lets only those go on who have the scope. */
+function requires(scope: Scope): MiddlewareHandler<ApiEnv> {
+  return async (context, next) => {
+    const request = requestOf(context);
+    request.route = routePath(context);
+    requireScope(request.principal, scope);
+    await next();
+  };
+}
+
+/** Notes which route a request took, for routes that anybody may use. */
+export const open: MiddlewareHandler<ApiEnv> = async (context, next) => {
+  requestOf(context).route = routePath(context);
+  await next();
+};
+
+export function requestOf(context: ApiContext): RequestContext {
+  return contextOf(context.env.incoming);
+}
+
+/** Any refusal. */
+export const REFUSALS = {
+  default: { description: 'Refused.', content: { [PROBLEM_TYPE]: { schema: PROBLEM } } },
+} as const;
+
+export function answers<S extends z.ZodType>(schema: S, description: string) {
+  return { description, content: { 'application/json': { schema } } };
+}
+
+export function takes<S extends z.ZodType>(schema: S) {
+  return { required: true, content: { 'application/json': { schema } } };
+}
+
+export function mayTake<S extends z.ZodType>(schema: S) {
+  return { required: false, content: { 'application/json': { schema } } };
+}
+
+export const BATCH_PATH = z.object({ batch: BATCH.unwrap() });
+
+export const TASK_PATH = z.object({ batch: BATCH.unwrap(), id: TASK_ID });

@@ -1,0 +1,74 @@
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import { createRoute, z } from '@hono/zod-openapi';
+import { VolleyError } from '../../core/errors.ts';
+import type { ServerParts } from '../parts.ts';
+import { type Api, type ApiContext, BATCH_PATH, REFUSALS, requestOf, secured } from './api.ts';
+
+const LAST_EVENT_ID = {
+  name: 'Last-Event-ID',
+  in: 'header',
+  required: false,
+  description: 'The id of the last event that was seen: the stream goes on behind it.',
+  schema: { type: 'string', maxLength: 200 },
+} as const;
+
+const RESPONSES = {
+  200: {
+    description: 'Events: snapshot, task, added, batch, cleared, gap, end; see docs/observability.md.',
+    content: { 'text/event-stream': { schema: z.string() } },
+  },
+  ...REFUSALS,
+};
+
+/** Live events over SSE. */
+export function eventRoutes(api: Api, { live, store, streams }: ServerParts): void {
+  const subscribe = (context: ApiContext, batch: string | undefined): Response => {
+    const { incoming, outgoing } = context.env;
+    const { principal, address } = requestOf(context);
+    const lastEventId = incoming.headers['last-event-id'];
+    if (incoming.method === 'HEAD') return context.body(null, 200, { 'Content-Type': 'text/event-stream' });
+    // Answered by hand, so that one text serves all streams.
+    streams.take([`${principal!.kind} ${principal!.name}`, `address ${address}`], outgoing);
+    live.subscribe(
+      {
+        ...(batch !== undefined && { batch }),
+        ...(typeof lastEventId === 'string' && { lastEventId: lastEventId.slice(0, 200) }),
+        ...(principal!.expiresAt !== undefined && { expiresAt: principal!.expiresAt }),
+      },
+      outgoing,
+    );
+    return RESPONSE_ALREADY_SENT;
+  };
+
+  api.openapi(
+    createRoute({
+      ...secured('read'),
+      method: 'get',
+      path: '/v1/events',
+      tags: ['events'],
+      summary: 'What happens to all batches, as it happens',
+      parameters: [LAST_EVENT_ID],
+      responses: RESPONSES,
+    }),
+    (context) => subscribe(context, undefined) as never,
+  );
+
+  api.openapi(
+    createRoute({
+      ...secured('read'),
+      method: 'get',
+      path: '/v1/batches/{batch}/events',
+      tags: ['events'],
+      summary: 'What happens to a batch, as it happens',
+      request: { params: BATCH_PATH },
+      parameters: [LAST_EVENT_ID],
+      responses: RESPONSES,
+    }),
+    (context) => {
+      const { batch } = context.req.valid('param');
+      if (store.batch(batch) === undefined)
+        throw new VolleyError('UNKNOWN_BATCH', `There is no batch ${JSON.stringify(batch)}.`, { batch });
+      return subscribe(context, batch) as never;
+    },
+  );
+}

@@ -1,0 +1,100 @@
+import { createRoute, z } from '@hono/zod-openapi';
+import { requireScope, SCOPES, scopesOf, unauthenticated } from '../auth/principal.ts';
+import type { ServerParts } from '../parts.ts';
+import { TIME } from '../wire/kinds.ts';
+import { type Api, answers, open, REFUSALS, requestOf, secured, takes } from './api.ts';
+
+const TAGS = ['session'];
+
+const SESSION = z
+  .object({
+    name: z.string(),
+    scopes: z.array(z.enum(SCOPES)),
+    expires_at: TIME.nullable(),
+  })
+  .openapi('Session');
+
+/** Who one is; and how a browser signs in and out. */
+export function sessionRoutes(api: Api, parts: ServerParts): void {
+  const { keys, sessions, cookie } = parts;
+
+  api.openapi(
+    createRoute({
+      middleware: [open],
+      method: 'post',
+      path: '/v1/session',
+      tags: TAGS,
+      summary: 'Exchanges a one-time key for a session cookie',
+      description: 'The key stands in the address that "volley serve" and "volley dashboard" print.',
+      request: { body: takes(z.strictObject({ key: z.string().min(1).max(200) })) },
+      responses: { 201: answers(SESSION, 'Signed in.'), ...REFUSALS },
+    }),
+    (context) => {
+      const now = Date.now();
+      if (!keys.redeem(context.req.valid('json').key, now))
+        throw unauthenticated('The key is unknown, was used before or has expired');
+      const { secret, principal } = sessions.open(now);
+      const request = requestOf(context);
+      request.principal = principal;
+      request.subject = 'signed in';
+      context.header('Set-Cookie', cookie.set(secret, (principal.expiresAt ?? now) - now));
+      return context.json(
+        { name: principal.name, scopes: scopesOf(principal), expires_at: principal.expiresAt ?? null },
+        201,
+      );
+    },
+  );
+
+  api.openapi(
+    createRoute({
+      ...secured('read'),
+      method: 'get',
+      path: '/v1/session',
+      tags: TAGS,
+      summary: 'Who one is, and what one may do',
+      responses: { 200: answers(SESSION, 'The token or session.'), ...REFUSALS },
+    }),
+    (context) => {
+      const principal = requireScope(requestOf(context).principal, 'read');
+      return context.json(
+        { name: principal.name, scopes: scopesOf(principal), expires_at: principal.expiresAt ?? null },
+        200,
+      );
+    },
+  );
+
+  api.openapi(
+    createRoute({
+      ...secured('read'),
+      method: 'delete',
+      path: '/v1/session',
+      tags: TAGS,
+      summary: 'Ends the session of the cookie',
+      responses: { 204: { description: 'Signed out.' }, ...REFUSALS },
+    }),
+    (context) => {
+      const secret = cookie.read(context.env.incoming.headers.cookie);
+      if (secret !== undefined) sessions.end(secret);
+      context.header('Set-Cookie', cookie.clear());
+      return context.body(null, 204);
+    },
+  );
+
+  api.openapi(
+    createRoute({
+      ...secured('admin'),
+      method: 'post',
+      path: '/v1/session/keys',
+      tags: TAGS,
+      summary: 'Makes another one-time key, for another browser',
+      responses: {
+        201: answers(
+          z.object({ url: z.string().describe('The address to open, good for an hour.') }),
+          'A key.',
+        ),
+        ...REFUSALS,
+      },
+    }),
+    (context) => context.json({ url: `${parts.address()}/#key=${keys.make(Date.now())}` }, 201),
+  );
+}

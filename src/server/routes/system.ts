@@ -1,0 +1,68 @@
+import { createRoute, z } from '@hono/zod-openapi';
+import type { ServerParts } from '../parts.ts';
+import { STATISTICS } from '../wire/machine.ts';
+import { type Api, answers, open, REFUSALS, secured } from './api.ts';
+
+const HEALTH = z.object({ status: z.enum(['ok', 'stopping']) }).openapi('Health');
+
+/** How the server itself is. */
+export function systemRoutes(api: Api, parts: ServerParts): void {
+  const { metrics } = parts;
+
+  api.openapi(
+    createRoute({
+      middleware: [open],
+      method: 'get',
+      path: '/healthz',
+      tags: ['system'],
+      summary: 'Whether the server lives; needs no token and tells nothing else',
+      responses: { 200: answers(HEALTH, 'It does.') },
+    }),
+    (context) => context.json({ status: 'ok' as const }, 200),
+  );
+
+  api.openapi(
+    createRoute({
+      middleware: [open],
+      method: 'get',
+      path: '/readyz',
+      tags: ['system'],
+      summary: 'Whether it takes work; needs no token',
+      responses: { 200: answers(HEALTH, 'It does.'), 503: answers(HEALTH, 'It is stopping.') },
+    }),
+    (context) =>
+      parts.isReady()
+        ? context.json({ status: 'ok' as const }, 200)
+        : context.json({ status: 'stopping' as const }, 503),
+  );
+
+  api.openapi(
+    createRoute({
+      ...secured('read'),
+      method: 'get',
+      path: '/v1/statistics',
+      tags: ['system'],
+      summary: 'What the engine did and does, with ten minutes of use',
+      responses: { 200: answers(STATISTICS, 'The numbers.'), ...REFUSALS },
+    }),
+    (context) => context.json(metrics.statistics(), 200),
+  );
+
+  api.openapi(
+    createRoute({
+      ...secured('read'),
+      method: 'get',
+      path: '/metrics',
+      tags: ['system'],
+      summary: 'The same for Prometheus',
+      responses: {
+        200: { description: 'Text.', content: { 'text/plain': { schema: z.string() } } },
+        ...REFUSALS,
+      },
+    }),
+    async (context) => {
+      const { contentType, body } = await metrics.text();
+      return context.body(body, 200, { 'Content-Type': contentType }) as never;
+    },
+  );
+}

@@ -1,0 +1,90 @@
+import { createRoute, z } from '@hono/zod-openapi';
+import { VolleyError } from '../../core/errors.ts';
+import { nearest } from '../../core/nearest.ts';
+import type { ToolDescription } from '../../tools/registry.ts';
+import { headersOf, problemOf } from '../http/problem.ts';
+import type { ServerParts } from '../parts.ts';
+import { type Api, answers, REFUSALS, secured } from './api.ts';
+
+const TOOL = z
+  .object({
+    name: z.string(),
+    description: z.string(),
+    read_only: z.boolean(),
+    idempotent: z.boolean(),
+    input_schema: z.record(z.string(), z.unknown()).describe('JSON Schema of its arguments.'),
+    output_schema: z.record(z.string(), z.unknown()).optional(),
+  })
+  .openapi('Tool');
+
+/** What can be called. */
+export function toolRoutes(api: Api, { coordinator }: ServerParts): void {
+  api.openapi(
+    createRoute({
+      ...secured('read'),
+      method: 'get',
+      path: '/v1/tools',
+      tags: ['tools'],
+      summary: 'What can be called',
+      request: {
+        query: z.object({
+          search: z.string().max(200).optional().describe('A part of the name or the description.'),
+        }),
+      },
+      responses: { 200: answers(z.object({ tools: z.array(TOOL) }), 'The tools.'), ...REFUSALS },
+    }),
+    (context) => {
+      const part = context.req.valid('query').search?.toLowerCase() ?? '';
+      const tools = coordinator
+        .tools()
+        .filter(({ name, description }) => `${name}\n${description}`.toLowerCase().includes(part));
+      return context.json({ tools: tools.map(bodyOf) }, 200);
+    },
+  );
+
+  api.openapi(
+    createRoute({
+      ...secured('read'),
+      method: 'get',
+      path: '/v1/tools/{name}',
+      tags: ['tools'],
+      summary: 'One tool with its schemas',
+      request: {
+        params: z.object({
+          name: z
+            .string()
+            .max(128)
+            .openapi({ param: { name: 'name', in: 'path' } }),
+        }),
+      },
+      responses: { 200: answers(TOOL, 'The tool.'), ...REFUSALS },
+    }),
+    (context) => {
+      const { name } = context.req.valid('param');
+      const all = coordinator.tools();
+      const tool = all.find((one) => one.name === name);
+      if (tool !== undefined) return context.json(bodyOf(tool), 200);
+      const close = nearest(
+        name,
+        all.map((one) => one.name),
+      );
+      const hint = close === undefined ? '' : `; did you mean ${close}?`;
+      const error = new VolleyError('UNKNOWN_TOOL', `There is no tool ${JSON.stringify(name)}${hint}.`, {
+        nearest: close,
+      });
+      const problem = problemOf(error, 404);
+      return context.body(JSON.stringify(problem), 404, headersOf(problem)) as never;
+    },
+  );
+}
+
+function bodyOf({ name, description, readOnly, idempotent, inputSchema, outputSchema }: ToolDescription) {
+  return {
+    name,
+    description,
+    read_only: readOnly,
+    idempotent,
+    input_schema: inputSchema as Record<string, unknown>,
+    ...(outputSchema !== undefined && { output_schema: outputSchema as Record<string, unknown> }),
+  };
+}

@@ -1,0 +1,45 @@
+import type { BatchExecutor } from '../../batch/batch-executor.ts';
+import type { Store } from '../../store/store.ts';
+import { batchBody } from './batch-body.ts';
+
+/** What another process changes is seen after so long at the latest. */
+const FRESH_MS = 50;
+const MOST_KEPT = 1000;
+
+/**
+ * How batches stand, as JSON text. Many clients ask for the same batch again and again: it is read from the store once
+ * until something is written or a moment has passed.
+ */
+export class BatchTexts {
+  private readonly kept = new Map<string, { readonly text: string; readonly until: number }>();
+  private readonly unlisten: () => void;
+
+  constructor(
+    private readonly executor: BatchExecutor,
+    store: Pick<Store, 'onCommit'>,
+  ) {
+    this.unlisten = store.onCommit(() => this.clear());
+  }
+
+  /** Undefined if there is no such batch. */
+  get(batch: string): string | undefined {
+    const now = performance.now();
+    const known = this.kept.get(batch);
+    if (known !== undefined && known.until > now) return known.text;
+    const view = this.executor.view(batch);
+    if (view === undefined) return undefined;
+    const text = JSON.stringify(batchBody(view));
+    if (this.kept.size >= MOST_KEPT) this.kept.clear();
+    this.kept.set(batch, { text, until: now + FRESH_MS });
+    return text;
+  }
+
+  /** Something has changed, or may have. */
+  clear(): void {
+    this.kept.clear();
+  }
+
+  close(): void {
+    this.unlisten();
+  }
+}

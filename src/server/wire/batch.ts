@@ -1,0 +1,43 @@
+import { z } from '@hono/zod-openapi';
+import { TASK_STATUSES } from '../../batch/counts.ts';
+import { TIME } from './kinds.ts';
+
+const COUNT = z.int().min(0);
+
+/** How many tasks stand where. */
+const COUNTS = z
+  .object(Object.fromEntries(TASK_STATUSES.map((status) => [status, COUNT])) as StatusCounts)
+  .openapi('Counts');
+
+type StatusCounts = Record<(typeof TASK_STATUSES)[number], typeof COUNT>;
+
+/** Who runs a batch. */
+const HOLDER = z
+  .object({ pid: z.int(), host: z.string(), since: TIME, seen_at: TIME })
+  .openapi('Holder', { description: 'The other process that runs the batch.' });
+
+/** How a batch stands at one moment. Costs the same however large it is. */
+export const BATCH_VIEW = z
+  .object({
+    batch: z.string(),
+    state: z
+      .enum(['idle', 'running', 'stopping', 'elsewhere'])
+      .describe('elsewhere: another process runs it; this server only shows it.'),
+    counts: COUNTS,
+    total: COUNT,
+    progress: z.number().min(0).max(1).describe('The share of the work that is done.'),
+    rate_per_second: z.number().nullable().describe('Tasks that end in a second, over the last ten.'),
+    time_left: z
+      .object({ low_ms: z.number(), expected_ms: z.number(), high_ms: z.number() })
+      .nullable()
+      .describe('With a range that holds in four of five cases.'),
+    max_concurrent: z.int().nullable(),
+    created_at: TIME,
+    started_at: TIME.nullable(),
+    ended_at: TIME.nullable(),
+    holder: HOLDER.nullable(),
+    problem: z.string().nullable().describe('Why its last run here ended before its time.'),
+  })
+  .openapi('Batch');
+
+export type BatchBody = z.output<typeof BATCH_VIEW>;

@@ -1,0 +1,52 @@
+import { z } from '@hono/zod-openapi';
+import { BATCH_VIEW } from './batch.ts';
+import { EXECUTION } from './execution.ts';
+import { TIME } from './kinds.ts';
+
+/**
+ * What comes over SSE: the kind is the `event` of the message, this is its `data`, and the `id` is opaque. No arguments,
+ * no results, no texts of errors: who may read those asks for them.
+ */
+export const EVENTS = {
+  /** The first event of a stream: how everything stands. Of `/v1/events` without executions. */
+  snapshot: z.object({
+    batches: z.array(BATCH_VIEW),
+    /** Those that run now, and the ones that ended last: at most 200. Only of a batch's stream. */
+    executions: z.array(EXECUTION).optional(),
+  }),
+  /** Something happened to a task. */
+  task: z.object({
+    batch: z.string(),
+    id: z.string(),
+    seq: z.int(),
+    type: z.enum([
+      'started',
+      'progress',
+      'retrying',
+      'completed',
+      'failed',
+      'cancelled',
+      'skipped',
+      'opened',
+    ]),
+    attempt: z.int(),
+    at: TIME,
+    progress: z.number().optional(),
+    step: z.string().optional(),
+    reason: z.string().optional(),
+    retry_in_ms: z.number().optional(),
+  }),
+  /** Tasks were added to a batch: `from` and `to` are their numbers. */
+  added: z.object({ batch: z.string(), from_seq: z.int(), to_seq: z.int(), at: TIME }),
+  /** How a batch stands; at most a few times a second for each batch. */
+  batch: BATCH_VIEW,
+  /** A batch was cleared, as a whole or of some statuses: read it anew. */
+  cleared: z.object({ batch: z.string(), at: TIME }),
+  /** Events between the last id that the client had, or could keep up with, and now are gone. A snapshot follows. */
+  gap: z.object({ missed: z.int().nullable().describe('How many, where that is known.') }),
+  /** The server stops: the stream ends here for good until it is back. */
+  end: z.object({ reason: z.enum(['shutdown', 'slow', 'expired']) }),
+} as const;
+
+export type EventType = keyof typeof EVENTS;
+export type EventBody<T extends EventType> = z.output<(typeof EVENTS)[T]>;

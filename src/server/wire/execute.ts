@@ -1,0 +1,88 @@
+import { z } from '@hono/zod-openapi';
+import { PARAMS, PRIORITY, RESOURCES, TASK_ID } from '../../batch/input/fields.ts';
+import type { CallResult, ToolCall } from '../../coordinator/call.ts';
+import { MAX_SPAN_MS } from '../../core/numbers.ts';
+
+const MOST_CALLS = 10_000;
+const SPAN_MS = z.number().positive().max(MAX_SPAN_MS);
+
+const CALL = z
+  .strictObject({
+    id: TASK_ID.optional().describe('Unique among the calls. Default: one is chosen.'),
+    name: z.string().min(1).max(128).describe('The tool.'),
+    arguments: PARAMS.optional().describe('May refer to results of other calls, as in a batch.'),
+    depends_on: z.array(TASK_ID).max(10_000).optional(),
+    on_dependency_failure: z.enum(['skip', 'run', 'on-failure']).optional(),
+    priority: PRIORITY.optional(),
+    timeout_ms: SPAN_MS.optional().describe('For one attempt.'),
+    max_retries: z.int().min(0).max(1000).optional(),
+    resources: RESOURCES.optional(),
+  })
+  .openapi('Call');
+
+/** Calls that are run at once and kept nowhere. */
+export const EXECUTE = z
+  .strictObject({
+    calls: z.array(CALL).min(1).max(MOST_CALLS),
+    fail_fast: z.boolean().optional().describe('Whether the first failure cancels the rest.'),
+    max_concurrent: z.int().min(1).max(10_000).optional(),
+    timeout_ms: SPAN_MS.optional().describe('For all of them.'),
+  })
+  .openapi('Execute');
+
+export const CALL_RESULT = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    status: z.enum(['completed', 'failed', 'cancelled', 'skipped']),
+    attempts: z.int(),
+    waited_ms: z.number(),
+    duration_ms: z.number(),
+    shared_with: z.string().optional().describe('The identical call whose result this is.'),
+    value: z.unknown().optional().describe('Of a completed one.'),
+    reason: z.string().optional().describe('Of a failed or cancelled one.'),
+    error: z.object({ name: z.string(), message: z.string(), code: z.string().optional() }).optional(),
+    cause: z.string().optional().describe('Of a skipped one: the call that is to blame.'),
+  })
+  .openapi('CallResult');
+
+export type CallResultBody = z.output<typeof CALL_RESULT>;
+
+export function toCall(call: z.output<typeof CALL>): ToolCall {
+  const { id, name, priority, resources, depends_on, on_dependency_failure, timeout_ms, max_retries } = call;
+  const { memory_mb, ...needs } = resources ?? {};
+  return defined({
+    id,
+    name,
+    arguments: call.arguments ?? {},
+    priority,
+    dependsOn: depends_on,
+    onDependencyFailure: on_dependency_failure,
+    timeoutMs: timeout_ms,
+    retry: max_retries === undefined ? undefined : { maxRetries: max_retries },
+    resources: resources === undefined ? undefined : defined({ ...needs, memoryMb: memory_mb }),
+  }) as unknown as ToolCall;
+}
+
+export function callResultBody(result: CallResult): CallResultBody {
+  const { id, name, status, attempts, waitedMs, durationMs, sharedWith } = result;
+  const base = { id, name, status, attempts, waited_ms: waitedMs, duration_ms: durationMs };
+  const shared = sharedWith === undefined ? {} : { shared_with: sharedWith };
+  switch (result.status) {
+    case 'completed':
+      return { ...base, ...shared, value: result.value ?? null };
+    case 'failed': {
+      const { name: kind, message, code } = result.error;
+      const error = { name: kind, message, ...(code !== undefined && { code }) };
+      return { ...base, ...shared, reason: result.reason, error };
+    }
+    case 'cancelled':
+      return { ...base, ...shared, reason: result.reason };
+    case 'skipped':
+      return { ...base, ...shared, ...(result.cause !== undefined && { cause: result.cause }) };
+  }
+}
+
+function defined(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,58 @@
+import { z } from '@hono/zod-openapi';
+import { TASK_STATUSES } from '../../batch/counts.ts';
+import { TIME } from './kinds.ts';
+
+/** One task of a batch as a row of a table: no arguments, no result. */
+export const EXECUTION = z
+  .object({
+    batch: z.string(),
+    id: z.string(),
+    seq: z.int().describe('The order in which tasks were added, from 1.'),
+    name: z.string(),
+    function: z.string(),
+    status: z.enum(TASK_STATUSES),
+    priority: z.string(),
+    attempts: z.int(),
+    depends_on: z.array(z.string()),
+    added_at: TIME,
+    started_at: TIME.nullable().describe('When its first attempt began.'),
+    ended_at: TIME.nullable(),
+    progress: z.number().nullable().describe('Of a running one, 0 to 1, if it tells.'),
+    step: z.string().nullable(),
+    reason: z.string().nullable().describe('Of a failed one.'),
+    code: z.string().nullable(),
+    message: z.string().nullable(),
+    cause: z.string().nullable().describe('Of a skipped one: the task that is to blame.'),
+  })
+  .openapi('Execution');
+
+/** One try of an execution. */
+export const ATTEMPT = z
+  .object({
+    attempt: z.int().describe('From 1.'),
+    started_at: TIME,
+    ended_at: TIME.nullable(),
+    outcome: z.enum(['running', 'completed', 'failed', 'cancelled', 'crashed']),
+    reason: z.string().nullable(),
+    message: z.string().nullable(),
+  })
+  .openapi('Attempt');
+
+/** Everything about one execution, with the beginning of its result. */
+export const EXECUTION_DETAIL = EXECUTION.extend({
+  params: z.unknown().describe('Its arguments; secrets and what is long are left out.'),
+  timeout_ms: z.number().nullable(),
+  max_retries: z.int().nullable(),
+  on_dependency_failure: z.string(),
+  attempt_list: z.array(ATTEMPT).describe('The newest 100.'),
+  explanation: z
+    .string()
+    .nullable()
+    .describe('Why it does not run, in words; null once it runs or has ended.'),
+  result_bytes: z.int().nullable(),
+  result_preview: z.string().nullable().describe('The beginning of the result as JSON text.'),
+}).openapi('ExecutionDetail');
+
+export type ExecutionBody = z.output<typeof EXECUTION>;
+export type AttemptBody = z.output<typeof ATTEMPT>;
+export type ExecutionDetailBody = z.output<typeof EXECUTION_DETAIL>;

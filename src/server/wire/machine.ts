@@ -1,0 +1,23 @@
+import { z } from '@hono/zod-openapi';
+import { TIME } from './kinds.ts';
+
+/** One resource: how much of it is in use and how much there is. */
+const USE = z.object({ name: z.string(), used: z.number(), limit: z.number().nullable() });
+
+/** What the server has done and does; sampled once a second, the last ten minutes of it. */
+export const STATISTICS = z
+  .object({
+    at: TIME,
+    counts: z.record(z.string(), z.int()).describe('Executions of the engine by status.'),
+    submitted: z.int(),
+    retries: z.int(),
+    duration_ms: z.record(z.string(), z.number()).describe('mean, p50, p95, p99, max.'),
+    waiting_ms: z.record(z.string(), z.number()),
+    use: z.array(USE).describe('concurrency, cpu, memory_mb, io, network.'),
+    history: z.array(z.object({ at: TIME, used: z.array(z.number()) })).describe('In the order of "use".'),
+    event_loop_delay_ms: z.object({ p50: z.number(), p99: z.number() }),
+    subscribers: z.int(),
+  })
+  .openapi('Statistics');
+
+export type StatisticsBody = z.output<typeof STATISTICS>;

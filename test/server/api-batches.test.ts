@@ -1,0 +1,139 @@
+import { expect, test } from 'vitest';
+import { HeldCalls } from '../batch/support/rig.ts';
+import { serve } from './support/serve.ts';
+
+const tasks = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({ function: 'echo', params: { value: index } }));
+
+test('a batch is made, started, followed to its end and read', async () => {
+  const { json, executor } = await serve();
+  const made = await json('POST', '/v1/batches', {
+    batch: 'audit',
+    tasks: [
+      { id: 'a', function: 'echo', params: { value: 1 } },
+      { id: 'b', function: 'broken', depends_on: ['a'] },
+    ],
+    start: { max_concurrent: 2 },
+  });
+  expect(made.status).toBe(201);
+  expect(made.headers.get('location')).toBe('/v1/batches/audit');
+  await executor.handle({ action: 'wait', batch: 'audit' });
+  const { body } = await json('GET', '/v1/batches/audit');
+  expect(body).toMatchObject({
+    batch: 'audit',
+    state: 'idle',
+    total: 2,
+    progress: 1,
+    counts: { completed: 1, failed: 1, open: 0 },
+    holder: null,
+    problem: null,
+  });
+});
+
+test('batches come in pages, the newest first, and each of them once', async () => {
+  const { json } = await serve();
+  for (const name of ['one', 'two', 'three', 'four', 'five'])
+    await json('POST', '/v1/batches', { batch: name, tasks: tasks(1) });
+  const seen: string[] = [];
+  let cursor: string | null = '';
+  for (let pages = 0; cursor !== null && pages < 5; pages++) {
+    const { body } = await json('GET', `/v1/batches?limit=2${cursor && `&cursor=${cursor}`}`);
+    seen.push(...body.batches.map((one: { batch: string }) => one.batch));
+    cursor = body.next_cursor;
+  }
+  expect(seen).toEqual(['five', 'four', 'three', 'two', 'one']);
+});
+
+test('tasks are added to a batch that runs, and run too; it is stopped, retried and cleared', async () => {
+  const held = new HeldCalls();
+  const { json, executor } = await serve({ tools: [held.tool()] });
+  const first = { id: 'first', function: 'held', params: { key: 'first' } };
+  await json('POST', '/v1/batches', { batch: 'work', tasks: [first], start: {} });
+  await held.started('first');
+  const added = await json('POST', '/v1/batches/work/tasks', {
+    tasks: [{ id: 'second', function: 'held', params: { key: 'second' } }],
+  });
+  expect(added).toMatchObject({
+    status: 201,
+    body: { ids: ['second'], batch: { total: 2, state: 'running' } },
+  });
+  await held.started('second');
+  const cancelled = await json('POST', '/v1/executions/work/second/cancel');
+  expect(cancelled).toMatchObject({ status: 200, body: { ok: true, data: { cancelled: 1 } } });
+  held.finish('first');
+  await executor.handle({ action: 'wait', batch: 'work' });
+  const again = await json('POST', '/v1/batches/work/retry', { ids: ['second'] });
+  expect(again.body.data).toMatchObject({ reopened: 1, counts: { open: 1, completed: 1 } });
+  const stopped = await json('POST', '/v1/batches/work/stop');
+  expect(stopped.status).toBe(200);
+  expect((await json('POST', '/v1/batches/work/cancel', {})).body.data.cancelled).toBe(1);
+  expect((await json('POST', '/v1/batches/work/clear', { status: 'cancelled' })).body.data.cleared).toBe(1);
+  expect((await json('POST', '/v1/batches/work/clear')).body.data.cleared).toBe(1);
+  expect((await json('GET', '/v1/batches/work')).status).toBe(404);
+});
+
+test('results, attempts and exports of a batch can be read', async () => {
+  const { json, fetch, executor } = await serve();
+  const odd = '=cmd|"x"';
+  await json('POST', '/v1/batches', {
+    batch: 'a/b "quoted"',
+    tasks: [
+      { id: 'a', function: 'echo', params: { value: odd } },
+      { id: 'b', function: 'broken', max_retries: 0 },
+    ],
+    start: {},
+  });
+  const path = `/v1/batches/${encodeURIComponent('a/b "quoted"')}`;
+  await executor.handle({ action: 'wait', batch: 'a/b "quoted"' });
+  const { body } = await json('GET', `${path}/results?format=json&limit=1`);
+  expect(body.data.results).toMatchObject([{ id: 'a', result: { value: odd } }]);
+  expect(body.data.next_cursor).toBe(1);
+  const attempts = (await json('GET', `${path}/attempts`)).body;
+  expect(attempts.attempts).toMatchObject([
+    { id: 'a', attempt: 1, outcome: 'completed' },
+    { id: 'b', attempt: 1, outcome: 'failed' },
+  ]);
+  const csv = await fetch(`${path}/export?format=csv`);
+  expect(csv.headers.get('content-type')).toBe('text/csv; charset=utf-8');
+  expect(csv.headers.get('content-disposition')).toBe('attachment; filename="a_b_quoted_.csv"');
+  expect((await csv.text()).split('\r\n').length).toBe(4);
+  const jsonl = await (await fetch(`${path}/export?format=jsonl&status=completed`)).text();
+  expect(
+    jsonl
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).id),
+  ).toEqual(['a']);
+  expect((await json('GET', `${path}/export`)).body.tasks).toHaveLength(2);
+  expect((await json('GET', '/v1/batches/none/export')).status).toBe(404);
+});
+
+test('an export of many tasks is streamed whole', async () => {
+  const { json, fetch } = await serve();
+  await json('POST', '/v1/batches', { batch: 'many', tasks: tasks(3000) });
+  const text = await (await fetch('/v1/batches/many/export?format=jsonl')).text();
+  const lines = text.trim().split('\n');
+  expect(lines).toHaveLength(3000);
+  expect(JSON.parse(lines.at(-1)!).id).toBe('t3000');
+});
+
+test('an action of batch_executor_tool is answered as it is, its refusals too', async () => {
+  const { json } = await serve();
+  const added = await json('POST', '/v1/actions', { action: 'add', function: 'echo' });
+  expect(added).toMatchObject({ status: 200, body: { ok: true, data: { id: 't1' } } });
+  const refused = await json('POST', '/v1/actions', { action: 'status', batch: 'none' });
+  expect(refused).toMatchObject({ status: 200, body: { ok: false, error: { code: 'UNKNOWN_BATCH' } } });
+});
+
+test('statistics and metrics tell of the engine', async () => {
+  const { json, fetch, executor } = await serve();
+  await json('POST', '/v1/batches', { tasks: tasks(3), start: {} });
+  await executor.handle({ action: 'wait' });
+  expect((await json('GET', '/v1/statistics')).body).toMatchObject({
+    submitted: 3,
+    counts: { completed: 3 },
+  });
+  const metrics = await fetch('/metrics');
+  expect(metrics.headers.get('content-type')).toContain('text/plain');
+  expect(await metrics.text()).toContain('volley_executions');
+});

@@ -1,0 +1,240 @@
+import { expect, test } from 'vitest';
+import { defineTool } from '../../src/tools/define-tool.ts';
+import type { Tool } from '../../src/tools/tool.ts';
+import { HeldCalls } from '../batch/support/rig.ts';
+import { type Served, serve } from './support/serve.ts';
+
+interface Row {
+  readonly batch: string;
+  readonly id: string;
+}
+
+async function allPages(served: Served, query: string): Promise<string[]> {
+  const seen: string[] = [];
+  let cursor: string | null = '';
+  for (let pages = 0; cursor !== null && pages < 100; pages++) {
+    const { status, body } = await served.json(
+      'GET',
+      `/v1/executions?${query}${cursor && `&cursor=${cursor}`}`,
+    );
+    expect(status).toBe(200);
+    seen.push(...body.executions.map((row: Row) => `${row.batch}/${row.id}`));
+    cursor = body.next_cursor;
+  }
+  return seen;
+}
+
+test('executions are listed by batch, status, function and search, in pages and in both orders', async () => {
+  const served = await serve();
+  const { json, executor } = served;
+  await json('POST', '/v1/batches', {
+    batch: 'first',
+    tasks: [
+      { id: 'red', name: 'The Apple', function: 'echo' },
+      { id: 'green', function: 'broken' },
+      { id: 'blue', function: 'echo' },
+    ],
+    start: {},
+  });
+  await executor.handle({ action: 'wait', batch: 'first' });
+  await json('POST', '/v1/batches', { batch: 'second', tasks: [{ id: 'apple', function: 'echo' }] });
+  expect(await allPages(served, 'batch=first&limit=2')).toEqual(['first/red', 'first/green', 'first/blue']);
+  expect(await allPages(served, 'batch=first&limit=1&sort=-seq')).toEqual([
+    'first/blue',
+    'first/green',
+    'first/red',
+  ]);
+  expect(await allPages(served, 'limit=1')).toEqual([
+    'second/apple',
+    'first/red',
+    'first/green',
+    'first/blue',
+  ]);
+  expect(await allPages(served, 'search=apple')).toEqual(['second/apple', 'first/red']);
+  expect(await allPages(served, 'status=failed')).toEqual(['first/green']);
+  expect(await allPages(served, 'status=completed&status=failed&sort=-seq')).toEqual([
+    'first/blue',
+    'first/green',
+    'first/red',
+  ]);
+  expect(await allPages(served, 'function=broken')).toEqual(['first/green']);
+  expect((await json('GET', '/v1/executions?batch=none')).status).toBe(404);
+  expect((await json('GET', '/v1/executions?cursor=x')).status).toBe(400);
+});
+
+test('what is rare is found behind many others, without looking at all of them at once', async () => {
+  const served = await serve();
+  const many = Array.from({ length: 11_000 }, (_, index) => ({ id: `n${index}`, function: 'echo' }));
+  await served.json('POST', '/v1/batches', {
+    batch: 'many',
+    tasks: [...many, { id: 'needle', function: 'echo' }],
+  });
+  const first = await served.json('GET', '/v1/executions?search=needle');
+  expect(first.body).toMatchObject({ executions: [], next_cursor: expect.any(String) });
+  expect(await allPages(served, 'search=needle')).toEqual(['many/needle']);
+});
+
+test('one execution is told with its arguments, attempts, reason to wait and result', async () => {
+  const held = new HeldCalls();
+  const { json } = await serve({ tools: [held.tool()] });
+  await json('POST', '/v1/batches', {
+    batch: 'work',
+    tasks: [
+      { id: 'a', function: 'held', params: { key: 'a' }, timeout: 9 },
+      { id: 'b', function: 'echo', params: { API_KEY: 'very-secret-value-123', n: 1 }, depends_on: ['a'] },
+    ],
+  });
+  const idle = (await json('GET', '/v1/executions/work/b/explain')).body;
+  expect(idle.explanation).toContain('not running');
+  await json('POST', '/v1/batches/work/start');
+  await held.started('a');
+  expect((await json('GET', '/v1/executions/work/b/explain')).body.explanation).toContain('a');
+  const detail = (await json('GET', '/v1/executions/work/a')).body;
+  expect(detail).toMatchObject({
+    id: 'a',
+    status: 'running',
+    params: { key: 'a' },
+    timeout_ms: 9000,
+    explanation: null,
+    result_bytes: null,
+    attempt_list: [{ attempt: 1, outcome: 'running' }],
+  });
+  const secret = (await json('GET', '/v1/executions/work/b')).body;
+  expect(JSON.stringify(secret)).not.toContain('very-secret-value');
+  expect((await json('GET', '/v1/executions/work/a/result')).status).toBe(404);
+  expect((await json('GET', '/v1/executions/work/none')).body).toMatchObject({
+    code: 'UNKNOWN_TASK',
+    status: 404,
+  });
+  held.finish('a');
+});
+
+test('a result is read whole, by ranges of bytes and by parts of characters', async () => {
+  const text = 'héllo wörld ☃ '.repeat(60_000);
+  const large = defineTool({ name: 'large', run: () => text }) as Tool;
+  const { json, fetch, executor } = await serve({ tools: [large] });
+  await json('POST', '/v1/batches', { tasks: [{ id: 'a', function: 'large' }], start: {} });
+  await executor.handle({ action: 'wait' });
+  const path = '/v1/executions/default/a/result';
+  const whole = await fetch(path);
+  const bytes = Buffer.from(await whole.arrayBuffer());
+  expect(JSON.parse(bytes.toString())).toBe(text);
+  expect(whole.headers.get('accept-ranges')).toBe('bytes');
+
+  const part = async (range: string) => {
+    const response = await fetch(path, { headers: { range } });
+    const body = Buffer.from(await response.arrayBuffer());
+    return { status: response.status, range: response.headers.get('content-range'), body };
+  };
+  const total = bytes.length;
+  expect(await part('bytes=1-3')).toEqual({
+    status: 206,
+    range: `bytes 1-3/${total}`,
+    body: bytes.subarray(1, 4),
+  });
+  expect((await part('bytes=-7')).body).toEqual(bytes.subarray(-7));
+  expect((await part(`bytes=65535-131073`)).body).toEqual(bytes.subarray(65_535, 131_074));
+  expect((await part(`bytes=${total - 2}-`)).body).toEqual(bytes.subarray(total - 2));
+  expect(await part(`bytes=${total}-`)).toMatchObject({ status: 416, range: `bytes */${total}` });
+  expect((await part('bytes=5-2')).status).toBe(200);
+  expect((await part('lines=1-2')).status).toBe(200);
+
+  let text2 = '';
+  for (let offset: number | null = 0; offset !== null; ) {
+    const { body } = await json('GET', `${path}?offset=${offset}&length=100001`);
+    text2 += body.part;
+    offset = body.next_offset;
+  }
+  expect(text2).toBe(bytes.toString());
+});
+
+test('calls are run at once, and their results come in order with references resolved', async () => {
+  const { json } = await serve();
+  const { status, body } = await json('POST', '/v1/execute', {
+    calls: [
+      { id: 'a', name: 'echo', arguments: { value: 1 } },
+      { id: 'b', name: 'echo', arguments: { value: { $from: 'a', path: '/value' } } },
+      { id: 'c', name: 'broken' },
+      { id: 'd', name: 'echo', depends_on: ['c'] },
+    ],
+  });
+  expect(status).toBe(200);
+  expect(body.results).toMatchObject([
+    { id: 'a', status: 'completed', value: { value: 1 } },
+    { id: 'b', status: 'completed', value: { value: 1 } },
+    { id: 'c', status: 'failed', reason: 'error', error: { message: 'it broke' } },
+    { id: 'd', status: 'skipped', cause: 'c' },
+  ]);
+  const cycle = await json('POST', '/v1/execute', {
+    calls: [
+      { id: 'a', name: 'echo', depends_on: ['b'] },
+      { id: 'b', name: 'echo', depends_on: ['a'] },
+    ],
+  });
+  expect(cycle).toMatchObject({ status: 422, body: { code: 'DEPENDENCY_CYCLE' } });
+});
+
+test('calls can be followed as a stream, and a client that goes away cancels them', async () => {
+  const held = new HeldCalls();
+  const { fetch, coordinator } = await serve({ tools: [held.tool()] });
+  const body = JSON.stringify({
+    calls: ['x', 'y'].map((key) => ({ id: key, name: 'held', arguments: { key } })),
+  });
+  const ask = (accept: string, signal?: AbortSignal) =>
+    fetch('/v1/execute', {
+      method: 'POST',
+      body,
+      headers: { accept, 'content-type': 'application/json' },
+      ...(signal !== undefined && { signal }),
+    });
+  const lines = ask('application/x-ndjson');
+  await held.started('y');
+  held.finish('y');
+  const response = await lines;
+  expect(response.headers.get('content-type')).toBe('application/x-ndjson');
+  const reader = response.body!.getReader();
+  const first = new TextDecoder().decode((await reader.read()).value);
+  expect(JSON.parse(first)).toMatchObject({ id: 'y', status: 'completed' });
+  await reader.cancel();
+  const { engine } = coordinator;
+  await expect.poll(() => engine.statistics().counts.cancelled, { timeout: 10_000 }).toBe(1);
+
+  held.finish('x');
+  const events = await (await ask('text/event-stream')).text();
+  expect(events.split('\n\n').map((block) => block.split('\n')[0])).toEqual([
+    'event: result',
+    'event: result',
+    'event: end',
+    '',
+  ]);
+});
+
+test('a client that goes away before the whole answer cancels the calls, too', async () => {
+  const held = new HeldCalls();
+  const { fetch, coordinator } = await serve({ tools: [held.tool()] });
+  const controller = new AbortController();
+  const asked = fetch('/v1/execute', {
+    method: 'POST',
+    body: JSON.stringify({ calls: [{ name: 'held', arguments: { key: 'z' } }] }),
+    headers: { 'content-type': 'application/json' },
+    signal: controller.signal,
+  }).catch(() => 'gone');
+  await held.started('z');
+  controller.abort();
+  expect(await asked).toBe('gone');
+  const { engine } = coordinator;
+  await expect.poll(() => engine.statistics().counts.cancelled, { timeout: 10_000 }).toBe(1);
+});
+
+test('tools are listed with their schemas, and a wrong name gets the nearest', async () => {
+  const { json } = await serve();
+  const { body } = await json('GET', '/v1/tools?search=read');
+  expect(body.tools.map((tool: { name: string }) => tool.name)).toContain('read_file');
+  const one = await json('GET', '/v1/tools/read_file');
+  expect(one.body.input_schema).toMatchObject({ type: 'object' });
+  const wrong = await json('GET', '/v1/tools/read_fil');
+  expect(wrong).toMatchObject({
+    status: 404,
+    body: { code: 'UNKNOWN_TOOL', facts: { nearest: 'read_file' } },
+  });
+});

@@ -1,0 +1,150 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished, test } from 'vitest';
+import { serverDoor } from '../../src/cli/server-door.ts';
+import { leaveRecord } from '../../src/server/server-record.ts';
+import { openRig } from '../batch/support/rig.ts';
+import { folderWith, say } from '../cli/support/program.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+const TSX = import.meta.resolve('tsx');
+
+interface Running {
+  readonly folder: string;
+  readonly child: ChildProcess;
+  readonly said: { url: string; address: string; port: number; pid: number; record_file: string };
+  readonly log: string[];
+}
+
+function tokenOf({ said }: Running): string {
+  return (JSON.parse(readFileSync(said.record_file, 'utf8')) as { token: string }).token;
+}
+
+function folderFile(cwd: string, name: string): void {
+  writeFileSync(join(cwd, name), '');
+}
+
+/** `volley serve` as a process of its own. */
+async function start(folder: string): Promise<Running> {
+  const child = spawn(process.execPath, ['--import', TSX, MAIN, 'serve', '--json', '--port', '0'], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const log: string[] = [];
+  createInterface({ input: child.stderr! }).on('line', (line) => log.push(line));
+  const lines = createInterface({ input: child.stdout! });
+  const [line] = (await Promise.race([
+    once(lines, 'line'),
+    once(child, 'exit').then(() => {
+      throw new Error(log.join('\n'));
+    }),
+  ])) as [string];
+  return { folder, child, said: JSON.parse(line), log };
+}
+
+/** With a shell, in which a task can wait for a file. */
+function folder(): string {
+  return folderWith({ 'volley.toml': '[tools.shell]\nenabled = true\n[processes]\nsandbox = "off"\n' });
+}
+
+test('commands find the server, it runs what they start, and SIGTERM drains it', {
+  timeout: 60_000,
+}, async () => {
+  const server = await start(folder());
+  const { folder: cwd, child, log } = server;
+  const wait = (id: string) => `while [ ! -e ${id} ]; do sleep 0.05; done; echo ${id}`;
+  const task = (id: string) => [
+    ...['add', '--id', id, '--function', 'shell'],
+    ...['--params', JSON.stringify({ command: wait(id) })],
+  ];
+  expect(await say(cwd, task('a'))).toMatchObject({ status: 0 });
+  expect(await say(cwd, task('b'))).toMatchObject({ status: 0 });
+  const shown = await say(cwd, ['dashboard']);
+  expect(shown.stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#key=volley_key_[\w-]+\n$/);
+
+  const started = say(cwd, ['start', '--max-concurrent', '1', '--json']);
+  await expect
+    .poll(async () => (await say(cwd, ['status', '--json'])).stdout, { timeout: 20_000 })
+    .toContain('"running":1');
+  const status = JSON.parse((await say(cwd, ['status', '--json'])).stdout);
+  expect(status.data).toMatchObject({ state: 'running', max_concurrent: 1 });
+
+  const stream = fetch(`${server.said.address}/v1/events`, {
+    headers: { authorization: `Bearer ${tokenOf(server)}` },
+  }).then((response) => response.text());
+  await expect.poll(() => log.join('\n'), { timeout: 20_000 }).toContain('/v1/actions');
+  child.kill('SIGTERM');
+  await expect.poll(() => log.join('\n'), { timeout: 20_000 }).toContain('stopping');
+  expect(existsSync(server.said.record_file)).toBe(false);
+  folderFile(cwd, 'a');
+  expect(await once(child, 'exit')).toEqual([0, null]);
+  expect(await stream).toContain('event: end');
+  const answer = JSON.parse((await started).stdout);
+  expect(answer.data.counts).toMatchObject({ completed: 1, open: 1 });
+  expect(log.join('\n')).not.toContain(new URL(server.said.url).hash.slice(5));
+
+  // Nobody serves any more: the command does it itself.
+  folderFile(cwd, 'b');
+  expect(await say(cwd, ['start', '--json'])).toMatchObject({ status: 0 });
+  const results = JSON.parse((await say(cwd, ['results', '--format', 'json', '--json'])).stdout);
+  expect(results.data.results).toMatchObject([
+    { id: 'a', status: 'completed', result: { stdout: 'a\n' } },
+    { id: 'b', status: 'completed', result: { stdout: 'b\n' } },
+  ]);
+});
+
+test('a record of a server that died misleads nobody', { timeout: 60_000 }, async () => {
+  const server = await start(folder());
+  server.child.kill('SIGKILL');
+  await once(server.child, 'exit');
+  expect(existsSync(server.said.record_file)).toBe(true);
+  const { status, stdout } = await say(server.folder, ['list', '--json']);
+  expect({ status, ok: JSON.parse(stdout).ok }).toEqual({ status: 0, ok: true });
+  expect(await say(server.folder, ['dashboard'])).toMatchObject({ status: 2 });
+});
+
+test('a server that hangs keeps no command from its work', { timeout: 60_000 }, async () => {
+  const server = await start(folder());
+  server.child.kill('SIGSTOP');
+  const { status, stdout } = await say(server.folder, ['list', '--json']);
+  expect({ status, ok: JSON.parse(stdout).ok }).toEqual({ status: 0, ok: true });
+  expect((await say(server.folder, ['dashboard'])).stderr).toContain('does not answer');
+});
+
+test('what a dying server may have added is not added again', async () => {
+  const rig = await openRig();
+  const dying = createServer((incoming, outgoing) => {
+    if (incoming.url === '/healthz') outgoing.end('{}');
+    else incoming.socket.destroy();
+  });
+  await new Promise<void>((resolve) => dying.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void dying.close());
+  const { port } = dying.address() as AddressInfo;
+  leaveRecord(rig.file, {
+    address: `http://127.0.0.1:${port}`,
+    token: 'none',
+    started_at: '',
+    certificate: null,
+  });
+  const ask = serverDoor(rig.file, rig.store, rig.executor);
+  await expect(ask({ action: 'add', function: 'echo' })).rejects.toMatchObject({
+    code: 'SERVER_UNREACHABLE',
+    message: expect.stringContaining('may have added'),
+  });
+  expect(rig.store.batch('default')).toBeUndefined();
+  expect(await ask({ action: 'list' })).toMatchObject({ ok: true });
+});
+
+test('a new token is shown once, with the lines for the configuration', async () => {
+  const { stdout } = await say(folderWith(), ['token', 'ci', '--scope', 'run']);
+  expect(stdout).toMatch(/volley_token_[\w-]{43}/);
+  expect(stdout).toMatch(/\[server\.tokens\.ci\]\n {2}hash = "sha256:[\da-f]{64}"\n {2}scope = "run"/);
+  expect(await say(folderWith(), ['token', 'ci', '--scope', 'all'])).toMatchObject({ status: 2 });
+});
