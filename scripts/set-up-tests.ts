@@ -1,25 +1,38 @@
 import { spawnSync } from 'node:child_process';
+import { buildDashboard } from './build-dashboard.ts';
 
-const INSTALL = 'apt-get install -y --no-install-recommends bubblewrap';
+/** Programs that tests cannot do without, and Debian's packages of them. */
+const NEEDED = [
+  { program: 'bwrap', packageName: 'bubblewrap', what: 'the tests of the process runner' },
+  { program: 'chromium', packageName: 'chromium', what: 'the tests of the dashboard' },
+] as const;
 
 /**
- * The tests of the process runner need bubblewrap, for a sandbox that is not there is not tested. Where Debian's
- * packages can be had and we may install them, it is installed.
+ * A sandbox or a page that is not there is not tested. Where Debian's packages can be had and we may install them, what is
+ * missing is installed. The dashboard is built where its sources have changed.
  */
-export function setup(): void {
-  if (process.platform !== 'linux' || succeeds('bwrap', '--version')) return;
-  if (process.getuid?.() === 0 && succeeds('apt-get', '--version')) {
-    console.log(`bubblewrap is missing and is installed now: ${INSTALL}`);
-    if (install() || (succeeds('apt-get', 'update') && install())) return;
+export async function setup(): Promise<void> {
+  await buildDashboard();
+  if (process.platform !== 'linux') return;
+  for (const { program, packageName, what } of NEEDED) {
+    if (succeeds(program, '--version')) continue;
+    if (canInstall() && (install(packageName) || (succeeds('apt-get', 'update') && install(packageName))))
+      continue;
+    throw new Error(
+      `${what} need ${program}. Install it: \`apt-get install ${packageName}\` (Debian, Ubuntu), \`dnf install ${packageName}\` (Fedora), \`apk add ${packageName}\` (Alpine).`,
+    );
   }
-  throw new Error(
-    'The tests need bubblewrap. Install it: `apt-get install bubblewrap` (Debian, Ubuntu), `dnf install bubblewrap` (Fedora), `apk add bubblewrap` (Alpine).',
-  );
 }
 
-function install(): boolean {
-  const [program, ...args] = INSTALL.split(' ') as [string, ...string[]];
-  return succeeds(program, ...args) && succeeds('bwrap', '--version');
+function canInstall(): boolean {
+  return process.getuid?.() === 0 && succeeds('apt-get', '--version');
+}
+
+function install(packageName: string): boolean {
+  const command = ['apt-get', 'install', '-y', '--no-install-recommends', packageName] as const;
+  console.log(`${packageName} is missing and is installed now: ${command.join(' ')}`);
+  const [program, ...args] = command;
+  return succeeds(program, ...args);
 }
 
 function succeeds(program: string, ...args: string[]): boolean {

@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest';
+import { HeldCalls, openRig } from '../batch/support/rig.ts';
+import { openPage, picture, useBrowser } from './support/browser.ts';
+import { serveDashboard } from './support/dashboard.ts';
+
+useBrowser();
+
+const TASKS = ['a', 'b', 'c'].map((key) => ({ id: key, function: 'held', params: { key } }));
+
+describe('the connection', { timeout: 60_000 }, () => {
+  test('that is lost is told, and comes back by itself with all that happened meanwhile', async () => {
+    const held = new HeldCalls();
+    const { pageAddress, rig, stop, startAgain } = await serveDashboard(held.tool());
+    await rig.ask('add_batch', { batch: 'long', tasks: TASKS });
+    const page = await openPage(pageAddress());
+    await page.getByRole('link', { name: 'long' }).click();
+    await page.locator('[data-task="a"]').getByText('Waiting').waitFor();
+    await page.getByText('Live', { exact: true }).waitFor();
+
+    await stop();
+    await page.getByRole('alert').getByText('The server').waitFor();
+    await page.getByText('Reconnecting').waitFor();
+    await picture(page, 'lost');
+
+    await rig.store.addTasks('long', [{ id: 'd', name: 'd', function: 'echo', params: '{}', options: {} }]);
+    held.finish('a');
+    held.finish('b');
+    await startAgain();
+    await page.getByRole('button', { name: 'Try now' }).click();
+    await page.getByText('Live', { exact: true }).waitFor();
+    await page.locator('[data-task="d"]').waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+
+    await page.getByRole('button', { name: 'Start', exact: true }).click();
+    await page.locator('[data-task="a"]').getByText('Completed').waitFor();
+    held.finish('c');
+    await page.getByText('4 of 4').waitFor();
+    await page.locator('[data-task="c"]').getByText('Completed').waitFor();
+  });
+
+  test('is found again without anybody doing anything', async () => {
+    const { pageAddress, rig, stop, startAgain } = await serveDashboard();
+    await rig.ask('add', { batch: 'small', function: 'echo' });
+    const page = await openPage(pageAddress());
+    await page.getByRole('link', { name: 'small' }).waitFor();
+    await stop();
+    await page.getByText('Reconnecting').waitFor();
+    await startAgain();
+    await page.getByText('Live', { exact: true }).waitFor();
+  });
+});
+
+describe('a batch of another process', { timeout: 60_000 }, () => {
+  test('is shown as it goes on, to its end', async () => {
+    const { pageAddress, rig } = await serveDashboard();
+    const held = new HeldCalls();
+    const other = await openRig([held.tool()], undefined, rig.file);
+    await other.ask('add_batch', { batch: 'theirs', tasks: TASKS });
+    await other.ask('start', { batch: 'theirs' });
+    await held.started('c');
+    const page = await openPage(pageAddress());
+    await page.getByRole('link', { name: 'theirs' }).click();
+    await page.locator('[data-task="a"]').getByText('Running').waitFor();
+    held.finish('a');
+    await page.locator('[data-task="a"]').getByText('Completed').waitFor();
+    held.finish('b');
+    held.finish('c');
+    await page.locator('[data-task="b"]').getByText('Completed').waitFor();
+    await page.locator('[data-task="c"]').getByText('Completed').waitFor();
+  });
+});
+
+describe('the key', { timeout: 60_000 }, () => {
+  test('is gone from the address and the history, and works once', async () => {
+    const { pageAddress } = await serveDashboard();
+    const address = pageAddress();
+    const page = await openPage(address);
+    await page.getByRole('heading', { name: 'Batches' }).waitFor();
+    expect(page.url()).not.toContain('key');
+    await page.reload();
+    await page.getByRole('heading', { name: 'Batches' }).waitFor();
+    await page.goBack();
+    expect(page.url()).not.toContain('key');
+
+    const stranger = await openPage(address);
+    await stranger.getByRole('alert').getByText('used before').waitFor();
+    await picture(stranger, 'sign-in');
+    await stranger.getByLabel('Address or key').fill(pageAddress());
+    await stranger.getByRole('button', { name: 'Sign in' }).click();
+    await stranger.getByRole('heading', { name: 'Batches' }).waitFor();
+  });
+
+  test('is needed', async () => {
+    const { pageAddress } = await serveDashboard();
+    const page = await openPage(pageAddress().replace(/#.*/, ''));
+    await page.getByRole('heading', { name: 'Open the address with its key' }).waitFor();
+  });
+});

@@ -1,0 +1,148 @@
+import axe from 'axe-core';
+import type { Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
+import { defineTool } from '../../src/tools/define-tool.ts';
+import type { Tool } from '../../src/tools/tool.ts';
+import { HeldCalls } from '../batch/support/rig.ts';
+import { openPage, picture, useBrowser } from './support/browser.ts';
+import { serveDashboard } from './support/dashboard.ts';
+
+useBrowser();
+
+const COUNT = 120;
+
+/** A batch with all kinds of states: what completed, failed with retries, was skipped, runs and waits. */
+async function serveMixed() {
+  const held = new HeldCalls();
+  let tries = 0;
+  const shaky = defineTool({
+    name: 'shaky',
+    idempotent: true,
+    run: () => {
+      if (++tries % 3 !== 0) throw new Error('the connection was reset by the other side');
+      return { ok: true };
+    },
+  }) as Tool;
+  const dashboard = await serveDashboard(held.tool(), shaky);
+  const tasks = Array.from({ length: COUNT }, (_, place) => {
+    const common = { id: `task-${place}`, name: `Step ${place} of the import`, params: {} };
+    const depends_on = place < 12 ? [] : [`task-${place - 12}`, `task-${Math.floor(place / 2)}`];
+    if (place === 5) return { ...common, function: 'broken', depends_on };
+    if (place % 10 === 7) return { ...common, function: 'shaky', max_retries: 3, depends_on };
+    if (place % 10 === 4) return { ...common, function: 'held', params: { key: `k${place}` }, depends_on };
+    return { ...common, function: 'echo', depends_on };
+  });
+  await dashboard.rig.ask('add_batch', { batch: 'import', tasks });
+  await dashboard.rig.ask('add_batch', {
+    batch: 'nightly',
+    tasks: [{ function: 'echo' }, { function: 'broken' }],
+  });
+  await dashboard.rig.ask('start', { batch: 'nightly', wait: true });
+  await dashboard.rig.ask('start', { batch: 'import', max_concurrent: 8 });
+  await held.started('k4');
+  return dashboard;
+}
+
+/** What axe has against the page as it stands: `rule: element`. */
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  return page.evaluate(
+    `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
+      violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html.slice(0, 160) + failureSummary)))`,
+  );
+}
+
+/** Goes through all views, has each checked and keeps a picture of it. */
+async function walk(page: Page, name: string): Promise<void> {
+  const look = async (view: string) => {
+    await picture(page, `${name}-${view}`);
+    expect(await violations(page), view).toEqual([]);
+    const overflow = await page.evaluate(
+      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+    );
+    expect(overflow, `${view} is broader than the screen`).toBeLessThanOrEqual(0);
+  };
+  await page.getByRole('link', { name: 'import', exact: true }).waitFor();
+  await look('batches');
+  await page.getByRole('link', { name: 'import', exact: true }).click();
+  await page.locator('[data-task="task-5"]').getByText('Failed').waitFor();
+  await look('executions');
+  await page.locator('[data-task="task-5"]').click();
+  await page.getByRole('heading', { name: 'Error' }).waitFor();
+  await look('panel');
+  await page.getByRole('button', { name: 'Close the panel' }).click();
+  await page.getByRole('button', { name: 'Graph' }).click();
+  await page.getByText('Laying out the graph').waitFor({ state: 'detached' });
+  await look('graph');
+  await page.getByRole('button', { name: 'Timeline' }).click();
+  await page.getByText('of work').waitFor();
+  await look('timeline');
+  await page.getByRole('link', { name: 'Machine' }).click();
+  await page.getByText('Executions at once').waitFor();
+  await look('machine');
+  await page.keyboard.press('?');
+  await page.getByRole('heading', { name: 'Keyboard' }).waitFor();
+  await look('help');
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('n');
+  await page.getByLabel('Function').selectOption('read_file');
+  await look('add');
+}
+
+describe('the pages', { timeout: 120_000 }, () => {
+  test.each([
+    ['light', { colorScheme: 'light' }],
+    ['dark', { colorScheme: 'dark' }],
+    ['narrow', { colorScheme: 'light', viewport: { width: 375, height: 720 }, hasTouch: true }],
+  ] as const)('have nothing against accessibility and fit the screen: %s', async (name, options) => {
+    const { pageAddress } = await serveMixed();
+    const page = await openPage(pageAddress(), options);
+    await walk(page, name);
+  });
+
+  test('change their colours by a switch, and keep them', async () => {
+    const { pageAddress } = await serveDashboard();
+    const page = await openPage(pageAddress(), { colorScheme: 'dark' });
+    const ground = () => page.evaluate('getComputedStyle(document.body).backgroundColor');
+    const dark = await ground();
+    await page.getByRole('button', { name: 'Colours: as the system' }).click();
+    const light = await ground();
+    expect(light).not.toBe(dark);
+    await page.reload();
+    await page.getByRole('button', { name: 'Colours: light' }).waitFor();
+    expect(await ground()).toBe(light);
+    await page.keyboard.press('t');
+    expect(await ground()).toBe(dark);
+  });
+
+  test('can be used by keys alone', async () => {
+    const { pageAddress } = await serveMixed();
+    const page = await openPage(pageAddress());
+    await page.getByRole('link', { name: 'import', exact: true }).waitFor();
+    const focused = (selector: string) => page.locator(`${selector}:focus`).waitFor();
+    for (let presses = 0; presses < 20; presses++) {
+      await page.keyboard.press('Tab');
+      if (await page.evaluate(`document.activeElement.textContent === 'import'`)) break;
+    }
+    await page.keyboard.press('Enter');
+    await page.locator('[data-task="task-5"]').waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('task-1');
+    await page.getByText(/^\d+ of 120 shown$/).waitFor();
+    await page.keyboard.press('Tab');
+    await page.getByRole('grid').focus();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Step 10 of the import' }).waitFor();
+    await page.keyboard.press('Escape');
+    await focused('[role=grid]');
+    await page.keyboard.press('2');
+    await page.getByRole('application').focus();
+    await page.getByText('Laying out the graph').waitFor({ state: 'detached' });
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.getByRole('complementary').waitFor();
+    expect(page.url()).toContain('task=');
+  });
+});

@@ -1,0 +1,197 @@
+import { describe, expect, test } from 'vitest';
+import { layOutGraph } from '../../web/src/graph/layout.ts';
+import { neighbour } from '../../web/src/graph/neighbours.ts';
+import { criticalPath } from '../../web/src/model/critical-path.ts';
+import { arrange, NO_FILTER } from '../../web/src/model/order.ts';
+import { hashOf, routeOf } from '../../web/src/model/route.ts';
+import { spansOf } from '../../web/src/timeline/spans.ts';
+import { batchIn } from '../../web/src/views/add/pasted.ts';
+import { argumentsOf, skeletonOf } from '../../web/src/views/add/schema-help.ts';
+import { row } from './support/state.ts';
+
+describe('the table', () => {
+  const rows = [
+    row('a-10', 1, { status: 'completed', started_at: 0, ended_at: 5 }),
+    row('a-2', 2, { status: 'failed', name: 'Second', function: 'write_file' }),
+    row('b', 3, { status: 'running', started_at: 10 }),
+  ];
+  const ids = (places: readonly number[]) => places.map((place) => rows[place]!.id);
+
+  test('is filtered by status, function and a part of id or name', () => {
+    const bySeq = { key: 'seq', isDescending: false } as const;
+    expect(ids(arrange(rows, { ...NO_FILTER, statuses: new Set(['failed', 'running']) }, bySeq, 0))).toEqual([
+      'a-2',
+      'b',
+    ]);
+    expect(ids(arrange(rows, { ...NO_FILTER, function: 'write_file' }, bySeq, 0))).toEqual(['a-2']);
+    expect(ids(arrange(rows, { ...NO_FILTER, search: ' SECO' }, bySeq, 0))).toEqual(['a-2']);
+    expect(ids(arrange(rows, { ...NO_FILTER, search: 'a-' }, { ...bySeq, isDescending: true }, 0))).toEqual([
+      'a-2',
+      'a-10',
+    ]);
+  });
+
+  test('is sorted by what needs a look first, by running time, and by names as people count', () => {
+    const by = (key: 'status' | 'duration' | 'name', isDescending = false) =>
+      ids(arrange(rows, NO_FILTER, { key, isDescending }, 100));
+    expect(by('status')).toEqual(['a-2', 'b', 'a-10']);
+    expect(by('duration', true)).toEqual(['b', 'a-10', 'a-2']);
+    expect(by('name')).toEqual(['a-10', 'b', 'a-2']);
+  });
+});
+
+describe('the critical path', () => {
+  test('is the chain that the end had to wait for', () => {
+    const rows = [
+      row('slow', 1, { started_at: 0, ended_at: 80 }),
+      row('quick', 2, { started_at: 0, ended_at: 10 }),
+      row('join', 3, { started_at: 90, ended_at: 100, depends_on: ['quick', 'slow', 'unknown'] }),
+      row('other', 4, { started_at: 0, ended_at: 95 }),
+    ];
+    const places = new Map(rows.map(({ id }, place) => [id, place]));
+    expect(criticalPath(rows, places, 100)).toEqual({ ids: ['slow', 'join'], lengthMs: 100, runningMs: 90 });
+    expect(criticalPath([], new Map(), 0)).toEqual({ ids: [], lengthMs: 0, runningMs: 0 });
+  });
+});
+
+describe('the timeline', () => {
+  test('has a bar for each try, in lanes that never overlap, tied to the try before', () => {
+    const tries = [
+      { attempt: 1, startedAt: 1000, endedAt: 1100, outcome: 'failed' },
+      { attempt: 2, startedAt: 1200, endedAt: null, outcome: 'running' },
+    ] as const;
+    const { list, laneCount, lengthMs } = spansOf(
+      [
+        row('a', 1, { tries }),
+        row('b', 2, { status: 'completed', attempts: 1, started_at: 1050, ended_at: 1300 }),
+        row('c', 3),
+      ],
+      1400,
+    );
+    expect(
+      list.map(({ row: { id }, attempt, startMs, endMs, lane, before }) => [
+        id,
+        attempt,
+        startMs,
+        endMs,
+        lane,
+        before,
+      ]),
+    ).toEqual([
+      ['a', 1, 0, 100, 0, -1],
+      ['b', 1, 50, 300, 1, -1],
+      ['a', 2, 200, 400, 0, 0],
+    ]);
+    expect([laneCount, lengthMs]).toEqual([2, 400]);
+  });
+});
+
+describe('the graph', () => {
+  const items = [
+    { id: 'a', dependsOn: [] },
+    { id: 'b', dependsOn: ['a'] },
+    { id: 'c', dependsOn: ['a'] },
+    { id: 'd', dependsOn: ['b', 'c'] },
+    { id: 'alone', dependsOn: [] },
+  ];
+
+  test('stands in columns by depth, and what has no ties stands below', () => {
+    const { xs, ys, edges, width, height } = layOutGraph(items);
+    expect(xs[0]).toBeLessThan(xs[1]!);
+    expect(xs[1]).toBe(xs[2]);
+    expect(xs[3]).toBeGreaterThan(xs[2]!);
+    expect(ys[1]).not.toBe(ys[2]);
+    expect(ys[4]).toBeGreaterThan(Math.max(...ys.slice(0, 4)));
+    expect(edges.map(({ from, to }) => [from, to]).sort()).toEqual([
+      [0, 1],
+      [0, 2],
+      [1, 3],
+      [2, 3],
+    ]);
+    expect(width).toBeGreaterThan(Math.max(...xs));
+    expect(height).toBeGreaterThan(Math.max(...ys));
+  });
+
+  test('wraps a column of thousands, so that it stays readable, and no two stand in one place', () => {
+    const fan = [
+      { id: 'root', dependsOn: [] },
+      ...Array.from({ length: 4998 }, (_, place) => ({ id: `t${place}`, dependsOn: ['root'] })),
+      { id: 'end', dependsOn: Array.from({ length: 4998 }, (_, place) => `t${place}`) },
+    ];
+    const { xs, ys, width, height } = layOutGraph(fan);
+    expect(width / height).toBeGreaterThan(0.5);
+    expect(width / height).toBeLessThan(3);
+    expect(new Set(Array.from(xs, (x, place) => `${x} ${ys[place]}`)).size).toBe(5000);
+  });
+
+  test('is walked through along its lines', () => {
+    const layout = layOutGraph(items);
+    const right = neighbour(layout, 0, 'ArrowRight');
+    expect([1, 2]).toContain(right);
+    expect(neighbour(layout, right, 'ArrowLeft')).toBe(0);
+    expect(neighbour(layout, 3, 'ArrowRight')).toBe(3);
+    expect(neighbour(layout, -1, 'ArrowDown')).toBe(0);
+  });
+});
+
+describe('the address', () => {
+  test('leads back to the same view, whatever a batch and a task are called', () => {
+    const route = { page: 'batch', batch: 'a/b?c#ü', tab: 'graph', task: 'x&y=1 2' } as const;
+    expect(routeOf(hashOf(route))).toEqual(route);
+    expect(routeOf('#/machine')).toEqual({ page: 'machine' });
+    expect(routeOf('#/batch/%E0%A4%A/nonsense')).toMatchObject({ page: 'batch', tab: 'executions' });
+    expect(routeOf('')).toEqual({ page: 'batches' });
+  });
+});
+
+describe('a pasted batch', () => {
+  test('is a list, an object with tasks, one task, or JSON Lines', () => {
+    const task = { function: 'f' };
+    expect(batchIn(JSON.stringify([task]))).toEqual({ tasks: [task] });
+    expect(batchIn(JSON.stringify({ batch: 'n', tasks: [task], max_concurrent: 2 }))).toEqual({
+      batch: 'n',
+      tasks: [task],
+      max_concurrent: 2,
+    });
+    expect(batchIn(JSON.stringify(task))).toEqual({ tasks: [task] });
+    expect(batchIn('{"function":"f"}\n{"function":"f"}\n')).toEqual({ tasks: [task, task] });
+  });
+
+  test.each([
+    ['', /Paste/],
+    ['{', /no JSON/],
+    ['3', /list of tasks/],
+    ['{"task": []}', /no "tasks"/],
+    ['{"tasks": 1}', /must be a list/],
+    ['{"tasks": [], "max": 1}', /"max" is not known/],
+  ])('says what is wrong with %j', (text, message) => {
+    expect(() => batchIn(text)).toThrow(message);
+  });
+});
+
+describe('the help on a function', () => {
+  const schema = {
+    type: 'object',
+    properties: {
+      limit: { type: 'integer', default: 10 },
+      path: { type: 'string', description: 'Where.' },
+      kind: { enum: ['a', 'b'] },
+      all: { type: 'array', items: { type: 'string' } },
+    },
+    required: ['path', 'kind', 'all'],
+  };
+
+  test('names the arguments, those that are required first', () => {
+    expect(argumentsOf(schema)).toEqual([
+      { name: 'path', type: 'string', isRequired: true, description: 'Where.' },
+      { name: 'kind', type: '"a" | "b"', isRequired: true, description: '' },
+      { name: 'all', type: 'list of string', isRequired: true, description: '' },
+      { name: 'limit', type: 'integer', isRequired: false, description: '' },
+    ]);
+    expect(argumentsOf(undefined)).toEqual([]);
+  });
+
+  test('gives an object to be filled in', () => {
+    expect(JSON.parse(skeletonOf(schema))).toEqual({ path: '', kind: 'a', all: [] });
+  });
+});

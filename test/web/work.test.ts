@@ -1,0 +1,132 @@
+import { describe, expect, test } from 'vitest';
+import { defineTool } from '../../src/tools/define-tool.ts';
+import type { Tool } from '../../src/tools/tool.ts';
+import { HeldCalls } from '../batch/support/rig.ts';
+import { gate } from '../engine/support/gate.ts';
+import { openPage, picture, useBrowser } from './support/browser.ts';
+import { serveDashboard } from './support/dashboard.ts';
+
+useBrowser();
+
+const BATCH = {
+  batch: 'deploy',
+  tasks: [
+    { id: 'build', name: 'Build', function: 'held', params: { key: 'build' } },
+    { id: 'lint', function: 'held', params: { key: 'lint' } },
+    { id: 'ship', function: 'held', params: { key: 'ship' }, depends_on: ['build'] },
+  ],
+};
+
+describe('the dashboard', { timeout: 60_000 }, () => {
+  test('starts a pasted batch and shows it live until it is done', async () => {
+    const held = new HeldCalls();
+    const { pageAddress } = await serveDashboard(held.tool());
+    const page = await openPage(pageAddress());
+    await page.getByText('No batches yet').waitFor();
+    await picture(page, 'empty');
+
+    await page.getByRole('button', { name: 'add tasks here' }).click();
+    await page.getByRole('radio', { name: 'A pasted batch' }).check();
+    await page.getByLabel('Tasks, as JSON or JSON Lines').fill(JSON.stringify(BATCH));
+    await page.getByRole('button', { name: 'Add and start' }).click();
+
+    await page.getByRole('heading', { name: 'deploy' }).waitFor();
+    const rowOf = (id: string) => page.locator(`[data-task="${id}"]`);
+    await rowOf('build').getByText('Running').waitFor();
+    await rowOf('lint').getByText('Running').waitFor();
+    await rowOf('ship').getByText('after build').waitFor();
+
+    held.finish('build', { artefact: 'app.tgz' });
+    await rowOf('build').getByText('Completed').waitFor();
+    await rowOf('ship').getByText('Running').waitFor();
+    held.finish('lint');
+    held.finish('ship');
+    await page.getByText('Done', { exact: true }).first().waitFor();
+    await page.getByText('3 of 3').waitFor();
+    expect(await page.getByRole('progressbar').getAttribute('aria-valuenow')).toBe('100');
+
+    await rowOf('build').click();
+    await page.getByText('"artefact": "app.tgz"').waitFor();
+    await page.getByRole('complementary').getByRole('button', { name: 'ship' }).waitFor();
+    await picture(page, 'done');
+  });
+
+  test('fills in one task by its schema, says what is wrong with it, and starts it', async () => {
+    const { pageAddress, rig } = await serveDashboard();
+    const page = await openPage(pageAddress());
+    await page.getByRole('button', { name: 'New tasks' }).click();
+    await page.getByLabel('Function').selectOption('read_file');
+    const params = page.getByLabel('Arguments, as JSON');
+    expect(JSON.parse(await params.inputValue())).toEqual({ path: '' });
+    await page.getByRole('region', { name: 'About read_file' }).getByText('required').first().waitFor();
+    await params.fill('{"path": }');
+    await page.getByRole('button', { name: 'Add and start' }).click();
+    await page.getByRole('alert').getByText('The arguments are no JSON').waitFor();
+    await params.fill('{"pat": "a.txt"}');
+    await page.getByRole('button', { name: 'Add and start' }).click();
+    await page.getByRole('alert').getByText('path').waitFor();
+    await picture(page, 'add');
+    await params.fill('{"path": "none.txt"}');
+    await page.getByLabel('Batch', { exact: true }).fill('one');
+    await page.getByRole('button', { name: 'Add and start' }).click();
+    await page.getByText('Ended with failures').waitFor();
+    expect(rig.standing('one')).toHaveLength(1);
+  });
+
+  test('cancels one execution, and what depends on it is skipped', async () => {
+    const held = new HeldCalls();
+    const { pageAddress, rig } = await serveDashboard(held.tool());
+    await rig.ask('add_batch', BATCH);
+    await rig.ask('start', { batch: 'deploy' });
+    await held.started('build');
+    const page = await openPage(pageAddress());
+    await page.getByRole('link', { name: 'deploy' }).click();
+    await page.locator('[data-task="build"]').click();
+    await page.getByRole('complementary').getByRole('button', { name: 'Cancel' }).click();
+    await page.locator('[data-task="build"]').getByText('Cancelled').waitFor();
+    await page.locator('[data-task="ship"]').getByText('Skipped').waitFor();
+    held.finish('lint');
+    await page.getByText('Ended with failures').waitFor();
+    expect(rig.store.task('deploy', 'build')?.status).toBe('cancelled');
+  });
+
+  test('says why one waits, and retries a failed one', async () => {
+    const held = new HeldCalls();
+    const stuck = gate();
+    let isBroken = true;
+    const shaky = defineTool({
+      name: 'shaky',
+      run: async () => {
+        await stuck.passed;
+        if (isBroken) throw new Error('the disk is full');
+        return 'built';
+      },
+    }) as Tool;
+    const { pageAddress, rig } = await serveDashboard(held.tool(), shaky);
+    const [build, ...others] = BATCH.tasks;
+    await rig.ask('add_batch', { batch: 'deploy', tasks: [{ ...build, function: 'shaky' }, ...others] });
+    await rig.ask('start', { batch: 'deploy' });
+    const page = await openPage(pageAddress());
+    await page.getByRole('link', { name: 'deploy' }).click();
+    await page.locator('[data-task="ship"]').click();
+    const panel = page.getByRole('complementary');
+    await panel.getByRole('heading', { name: 'Why it waits' }).waitFor();
+    await panel.getByText('build', { exact: false }).first().waitFor();
+    await picture(page, 'why');
+
+    held.finish('lint');
+    stuck.open();
+    await page.locator('[data-task="build"]').getByText('Failed').waitFor();
+    await page.locator('[data-task="build"]').click();
+    await panel.getByText('the disk is full').first().waitFor();
+    await page.getByText('Ended with failures').waitFor();
+    await picture(page, 'failed');
+
+    isBroken = false;
+    await panel.getByRole('button', { name: 'Retry' }).click();
+    await page.locator('[data-task="ship"]').getByText('Running').waitFor();
+    held.finish('ship');
+    await page.getByText('Done', { exact: true }).first().waitFor();
+    expect(rig.standing('deploy')).toEqual(['build completed', 'lint completed', 'ship completed']);
+  });
+});

@@ -1,0 +1,77 @@
+import type { Problem } from './wire.ts';
+
+/** What the server, or the way to it, had to say against a request. */
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    title: string,
+    readonly detail: string,
+  ) {
+    super(title);
+  }
+
+  /** One line for people. */
+  get text(): string {
+    return this.detail === '' || this.detail === this.message ? this.message : this.detail;
+  }
+}
+
+type Query = Readonly<Record<string, string | number | undefined>>;
+
+/** Addresses are relative to the page, so that it also works behind a path of a proxy. */
+export function addressOf(path: string, query: Query = {}): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== '') search.set(name, String(value));
+  }
+  const text = search.toString();
+  return text === '' ? `v1/${path}` : `v1/${path}?${text}`;
+}
+
+/** The path of a batch or of one execution of it. */
+export function batchPath(batch: string): string {
+  return `batches/${encodeURIComponent(batch)}`;
+}
+
+export function executionPath(batch: string, id: string): string {
+  return `executions/${encodeURIComponent(batch)}/${encodeURIComponent(id)}`;
+}
+
+export function get<T>(path: string, query?: Query, signal?: AbortSignal): Promise<T> {
+  return send<T>(addressOf(path, query), signal === undefined ? {} : { signal });
+}
+
+export function post<T>(path: string, body: unknown = {}, isNew = false): Promise<T> {
+  const headers: Record<string, string> = { 'content-type': 'application/json' };
+  if (isNew) headers['idempotency-key'] = randomKey();
+  return send<T>(addressOf(path), { method: 'POST', headers, body: JSON.stringify(body) });
+}
+
+/** `crypto.randomUUID` is missing on pages that came over plain HTTP from another machine. */
+function randomKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+async function send<T>(address: string, init: RequestInit): Promise<T> {
+  let response: Response;
+  try {
+    response = await fetch(address, { credentials: 'same-origin', cache: 'no-store', ...init });
+  } catch (error) {
+    if (init.signal?.aborted) throw error;
+    throw new ApiError(0, 'UNREACHABLE', 'The server cannot be reached.', '');
+  }
+  const text = await response.text();
+  if (!response.ok) throw problemOf(response.status, text);
+  return (text === '' ? undefined : JSON.parse(text)) as T;
+}
+
+function problemOf(status: number, text: string): ApiError {
+  try {
+    const { title, detail, code } = JSON.parse(text) as Problem;
+    return new ApiError(status, code, title ?? `The server answered ${status}.`, detail ?? '');
+  } catch {
+    return new ApiError(status, 'UNKNOWN', `The server answered ${status}.`, '');
+  }
+}

@@ -1,0 +1,59 @@
+import { signal } from '@preact/signals';
+import { ApiError, get, post } from './http.ts';
+
+export type Scope = 'read' | 'run' | 'admin';
+
+export type Session =
+  | { readonly state: 'unknown' }
+  | { readonly state: 'in'; readonly scopes: readonly Scope[] }
+  | { readonly state: 'out'; readonly why: string };
+
+const WRONG_KEY = 'This key is unknown, was used before or has expired.';
+
+export const session = signal<Session>({ state: 'unknown' });
+
+export function may(scope: Scope): boolean {
+  const { value } = session;
+  return value.state === 'in' && value.scopes.includes(scope);
+}
+
+/** The key in an address that `volley serve` printed, or the bare key. */
+export function keyIn(text: string): string | undefined {
+  const fragment = text.includes('#') ? text.slice(text.indexOf('#') + 1) : text;
+  const key = /^key=(.+)$/.exec(fragment.trim())?.[1] ?? (text.includes('#') ? undefined : fragment.trim());
+  return key === undefined || key === '' ? undefined : decodeURIComponent(key);
+}
+
+/** Takes the one-time key out of the address, before anything else can see it there, and trades it for a session. */
+export async function begin(): Promise<void> {
+  const key = location.hash.startsWith('#key=') ? keyIn(location.hash) : undefined;
+  if (key !== undefined) {
+    history.replaceState(null, '', `${location.pathname}${location.search}#/`);
+    return signIn(key);
+  }
+  await check();
+}
+
+export async function signIn(key: string): Promise<void> {
+  try {
+    await post('session', { key });
+    await check();
+  } catch (error) {
+    // A key works once. Whoever opens the printed address again is often signed in already.
+    const why = error instanceof ApiError && error.status !== 401 ? error.text : WRONG_KEY;
+    await check();
+    if (session.value.state === 'out') session.value = { state: 'out', why };
+  }
+}
+
+/** Asks who we are. A server that cannot be reached says nothing about that. */
+export async function check(): Promise<void> {
+  try {
+    const { scopes } = await get<{ scopes: Scope[] }>('session');
+    session.value = { state: 'in', scopes };
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    if (error.status === 401 || error.status === 403) session.value = { state: 'out', why: '' };
+    else if (session.value.state === 'unknown') session.value = { state: 'out', why: error.text };
+  }
+}

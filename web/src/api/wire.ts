@@ -1,0 +1,26 @@
+import type { BatchBody } from '../../../src/server/wire/batch.ts';
+import type { EventBody, EventType } from '../../../src/server/wire/event.ts';
+import type { AttemptBody, ExecutionBody, ExecutionDetailBody } from '../../../src/server/wire/execution.ts';
+import type { StatisticsBody } from '../../../src/server/wire/machine.ts';
+import type { ProblemBody } from '../../../src/server/wire/problem.ts';
+
+export type Batch = BatchBody;
+export type Execution = ExecutionBody;
+export type ExecutionDetail = ExecutionDetailBody;
+export type AttemptDetail = AttemptBody;
+export type Statistics = StatisticsBody;
+export type Problem = ProblemBody;
+export type Status = Execution['status'];
+export type TaskEvent = EventBody<'task'>;
+
+/** An event of the stream with its kind. */
+export type LiveEvent = { [T in EventType]: { readonly kind: T; readonly data: EventBody<T> } }[EventType];
+
+/** One try of one execution, as the list for the timeline has it. */
+export interface BatchAttempt {
+  readonly id: string;
+  readonly attempt: number;
+  readonly started_at: number;
+  readonly ended_at: number | null;
+  readonly outcome: AttemptBody['outcome'];
+}

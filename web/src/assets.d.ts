@@ -1,0 +1,2 @@
+// Style sheets are taken up by the build.
+declare module '*.css';

@@ -1,0 +1,40 @@
+import type { Row } from '../store/state.ts';
+
+export interface CriticalPath {
+  /** Ids from the first to the last. */
+  readonly ids: readonly string[];
+  /** From the start of the first to the end of the last, or to now. */
+  readonly lengthMs: number;
+  /** Of that, how long they ran. */
+  readonly runningMs: number;
+}
+
+/**
+ * The chain that the end had to wait for: the execution that ends last, before it the one of its dependencies that
+ * ended last, and so on.
+ */
+export function criticalPath(
+  rows: readonly Row[],
+  places: ReadonlyMap<string, number>,
+  now: number,
+): CriticalPath {
+  const endOf = (row: Row) => (row.started_at === null ? Number.NEGATIVE_INFINITY : (row.ended_at ?? now));
+  const latest = (some: readonly Row[]) =>
+    some.reduce<Row | undefined>((last, row) => {
+      if (row.started_at === null) return last;
+      return last === undefined || endOf(row) > endOf(last) ? row : last;
+    }, undefined);
+  const path: Row[] = [];
+  // A dependency always ends before what waits for it starts; the bound is for a clock that was set back.
+  for (let row = latest(rows); row !== undefined && path.length <= rows.length; ) {
+    path.push(row);
+    row = latest(row.depends_on.flatMap((id) => rows[places.get(id) ?? -1] ?? []));
+  }
+  path.reverse();
+  const [first, last] = [path[0], path.at(-1)];
+  return {
+    ids: path.map(({ id }) => id),
+    lengthMs: first === undefined ? 0 : endOf(last!) - first.started_at!,
+    runningMs: path.reduce((sum, row) => sum + endOf(row) - row.started_at!, 0),
+  };
+}

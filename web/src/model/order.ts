@@ -1,0 +1,92 @@
+import type { Status } from '../api/wire.ts';
+import type { Row } from '../store/state.ts';
+import { titleOf } from './text.ts';
+
+export type SortKey = 'seq' | 'name' | 'status' | 'function' | 'attempts' | 'started' | 'duration';
+
+export interface Order {
+  readonly key: SortKey;
+  readonly isDescending: boolean;
+}
+
+export interface Filter {
+  /** None: all. */
+  readonly statuses: ReadonlySet<Status>;
+  readonly function: string;
+  readonly search: string;
+}
+
+/** What the table shows, and how. */
+export interface TableState {
+  readonly filter: Filter;
+  readonly order: Order;
+}
+
+export const NO_FILTER: Filter = { statuses: new Set(), function: '', search: '' };
+
+export const FIRST_TABLE: TableState = { filter: NO_FILTER, order: { key: 'seq', isDescending: false } };
+
+/** What needs a look first. */
+const URGENCY: Readonly<Record<Status, number>> = {
+  failed: 0,
+  running: 1,
+  open: 2,
+  skipped: 3,
+  cancelled: 4,
+  completed: 5,
+};
+
+/** The places of the rows that pass, in order. Rows that are equal keep the order in which they were added. */
+export function arrange(rows: readonly Row[], filter: Filter, order: Order, now: number): number[] {
+  const search = filter.search.trim().toLowerCase();
+  const places: number[] = [];
+  for (let place = 0; place < rows.length; place++) {
+    if (passes(rows[place]!, filter, search)) places.push(place);
+  }
+  const sign = order.isDescending ? -1 : 1;
+  if (order.key === 'seq') return order.isDescending ? places.reverse() : places;
+  const keys = rows.map((row) => keyOf(row, order.key, now));
+  return places.sort((a, b) => sign * compare(keys[a]!, keys[b]!) || a - b);
+}
+
+/** How long it has run, or ran, pauses between attempts included. */
+export function durationOf({ started_at, ended_at }: Row, now: number): number | undefined {
+  return started_at === null ? undefined : Math.max(0, (ended_at ?? now) - started_at);
+}
+
+export function functionsOf(rows: readonly Row[]): string[] {
+  return [...new Set(rows.map((row) => row.function))].sort();
+}
+
+function passes(row: Row, { statuses, function: functionName }: Filter, search: string): boolean {
+  if (statuses.size > 0 && !statuses.has(row.status)) return false;
+  if (functionName !== '' && row.function !== functionName) return false;
+  return search === '' || row.id.toLowerCase().includes(search) || row.name.toLowerCase().includes(search);
+}
+
+function keyOf(row: Row, key: SortKey, now: number): string | number {
+  switch (key) {
+    case 'seq':
+      return row.seq;
+    case 'name':
+      return titleOf(row);
+    case 'status':
+      return URGENCY[row.status];
+    case 'function':
+      return row.function;
+    case 'attempts':
+      return row.attempts;
+    case 'started':
+      return row.started_at ?? Number.POSITIVE_INFINITY;
+    case 'duration':
+      return durationOf(row, now) ?? -1;
+  }
+}
+
+function compare(a: string | number, b: string | number): number {
+  if (typeof a === 'string') return NAMES.compare(a, b as string);
+  return a === b ? 0 : a < (b as number) ? -1 : 1;
+}
+
+/** `task-2` stands before `task-10`. */
+const NAMES = new Intl.Collator('en', { numeric: true });

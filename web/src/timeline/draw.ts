@@ -1,0 +1,185 @@
+import { ticksFor } from '../../../src/cli/drawing/time-axis.ts';
+import type { Extent } from '../drawing/camera.ts';
+import type { Palette } from '../drawing/palette.ts';
+import type { Shown } from '../model/status.ts';
+import { titleOf } from '../model/text.ts';
+import type { Span, Spans } from './spans.ts';
+
+export const AXIS_PX = 28;
+const TICK_PX = 90;
+/** Bars narrower than this have no words. */
+const WORDS_FROM_PX = 36;
+
+/** The part of the time that is in sight, and how far the lanes are scrolled. */
+export interface TimeView {
+  readonly fromMs: number;
+  readonly msPerPx: number;
+  readonly topPx: number;
+}
+
+export interface TimeScene {
+  readonly spans: Spans;
+  readonly time: TimeView;
+  readonly view: Extent;
+  readonly palette: Palette;
+  readonly critical: ReadonlySet<string>;
+  readonly selected: string | undefined;
+  /** The place of the marked span, or -1. */
+  readonly marked: number;
+}
+
+/** Few lanes are broad, many are narrow, and more than fit are scrolled. */
+export function lanePx(laneCount: number, height: number): number {
+  return Math.max(8, Math.min(28, Math.floor((height - AXIS_PX - 8) / Math.max(1, laneCount))));
+}
+
+export function drawTimeline(context: CanvasRenderingContext2D, scene: TimeScene): void {
+  const { spans, time, view, palette } = scene;
+  const high = lanePx(spans.laneCount, view.height);
+  const left = (ms: number) => (ms - time.fromMs) / time.msPerPx;
+  const top = (lane: number) => AXIS_PX + 4 + lane * high - time.topPx;
+  context.save();
+  context.beginPath();
+  context.rect(0, AXIS_PX, view.width, view.height - AXIS_PX);
+  context.clip();
+  drawGrid(context, scene, left);
+  const hatch = hatchOf(context, palette);
+  context.font = `11px ${palette.font}`;
+  context.textBaseline = 'middle';
+  for (const [place, span] of spans.list.entries()) {
+    const [x, y] = [left(span.startMs), top(span.lane)];
+    const length = left(span.endMs) - x;
+    // A gap keeps apart what follows close.
+    const wide = Math.max(1.5, length > 4 ? length - 1 : length);
+    if (x > view.width || x + wide < 0 || y > view.height || y + high < AXIS_PX) continue;
+    if (span.before >= 0) drawRetry(context, palette, spans.list[span.before]!, { left, top, high }, x, y);
+    drawBar(context, scene, span, { x, y, wide, high: high - 2 }, hatch);
+    if (place === scene.marked) outline(context, palette.quiet, x, y, wide, high - 2);
+    if (span.row.id === scene.selected) outline(context, palette.accent, x, y, wide, high - 2);
+  }
+  context.restore();
+  drawAxis(context, scene, left);
+}
+
+interface Box {
+  readonly x: number;
+  readonly y: number;
+  readonly wide: number;
+  readonly high: number;
+}
+
+function drawBar(
+  context: CanvasRenderingContext2D,
+  { palette, critical }: TimeScene,
+  span: Span,
+  { x, y, wide, high }: Box,
+  hatch: CanvasPattern | null,
+): void {
+  const isCritical = critical.has(span.row.id);
+  context.fillStyle = palette.status[statusOf(span)];
+  const isDimmed = critical.size > 0 && !isCritical;
+  context.globalAlpha = isDimmed ? 0.45 : 1;
+  context.fillRect(x, y, wide, high);
+  // Failures are told by their hatching as well as by their colour.
+  if (hatch !== null && statusOf(span) === 'failed') {
+    context.fillStyle = hatch;
+    context.fillRect(x, y, wide, high);
+  }
+  context.globalAlpha = 1;
+  if (isCritical) {
+    context.fillStyle = palette.text;
+    context.fillRect(x, y + high - 2, wide, 2);
+  }
+  if (wide < WORDS_FROM_PX || high < 13) return;
+  context.save();
+  context.beginPath();
+  context.rect(Math.max(0, x), y, wide + Math.min(0, x) - 4, high);
+  context.clip();
+  context.fillStyle = isDimmed ? palette.text : palette.surface;
+  const attempt = span.attempt > 1 ? ` · try ${span.attempt}` : '';
+  context.fillText(`${titleOf(span.row)}${attempt}`, Math.max(0, x) + 5, y + high / 2);
+  context.restore();
+}
+
+/** A dotted line from the end of one try to the start of the next. */
+function drawRetry(
+  context: CanvasRenderingContext2D,
+  palette: Palette,
+  before: Span,
+  scale: { left: (ms: number) => number; top: (lane: number) => number; high: number },
+  x: number,
+  y: number,
+): void {
+  context.beginPath();
+  context.setLineDash([2, 3]);
+  context.moveTo(scale.left(before.endMs), scale.top(before.lane) + scale.high / 2);
+  context.lineTo(x, y + scale.high / 2);
+  context.lineWidth = 1.5;
+  context.strokeStyle = palette.status.retrying;
+  context.stroke();
+  context.setLineDash([]);
+}
+
+function drawGrid(context: CanvasRenderingContext2D, scene: TimeScene, left: (ms: number) => number): void {
+  context.strokeStyle = scene.palette.line;
+  context.globalAlpha = 0.4;
+  context.lineWidth = 1;
+  context.beginPath();
+  for (const { ms } of ticksOf(scene)) {
+    const x = Math.round(left(ms)) + 0.5;
+    context.moveTo(x, AXIS_PX);
+    context.lineTo(x, scene.view.height);
+  }
+  context.stroke();
+  context.globalAlpha = 1;
+}
+
+function drawAxis(context: CanvasRenderingContext2D, scene: TimeScene, left: (ms: number) => number): void {
+  const { palette, view } = scene;
+  context.fillStyle = palette.quiet;
+  context.font = `11px ${palette.font}`;
+  context.textBaseline = 'middle';
+  for (const { ms, text } of ticksOf(scene)) {
+    if (left(ms) < view.width - 40) context.fillText(text, left(ms) + 4, AXIS_PX / 2);
+  }
+  context.strokeStyle = palette.line;
+  context.lineWidth = 1;
+  context.strokeRect(-1, -1, view.width + 2, AXIS_PX + 0.5);
+}
+
+function ticksOf({ time, view }: TimeScene): ReturnType<typeof ticksFor> {
+  const most = Math.max(2, Math.floor(view.width / TICK_PX));
+  return ticksFor(view.width * time.msPerPx, most, Math.max(0, time.fromMs));
+}
+
+function outline(
+  context: CanvasRenderingContext2D,
+  colour: string,
+  x: number,
+  y: number,
+  wide: number,
+  high: number,
+): void {
+  context.strokeStyle = colour;
+  context.lineWidth = 2;
+  context.strokeRect(x - 1, y - 1, wide + 2, high + 2);
+}
+
+function hatchOf(context: CanvasRenderingContext2D, palette: Palette): CanvasPattern | null {
+  const tile = document.createElement('canvas');
+  tile.width = 6;
+  tile.height = 6;
+  const own = tile.getContext('2d')!;
+  own.strokeStyle = palette.surface;
+  own.globalAlpha = 0.5;
+  own.lineWidth = 1.2;
+  own.beginPath();
+  own.moveTo(0, 6);
+  own.lineTo(6, 0);
+  own.stroke();
+  return context.createPattern(tile, 'repeat');
+}
+
+function statusOf({ outcome }: Span): Shown {
+  return outcome === 'crashed' ? 'failed' : outcome;
+}

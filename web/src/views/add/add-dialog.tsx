@@ -1,0 +1,115 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { ApiError, post } from '../../api/http.ts';
+import type { Batch } from '../../api/wire.ts';
+import { batchHash } from '../../model/route.ts';
+import { notify } from '../../ui/actions.ts';
+import { Dialog } from '../../ui/dialog.tsx';
+import { ManyTasks } from './many-tasks.tsx';
+import { OneTask } from './one-task.tsx';
+import { type BatchDraft, batchIn } from './pasted.ts';
+import { EMPTY_TASK, type TaskDraft, taskOf } from './task-draft.ts';
+
+/** Adds one task that is filled in, or a pasted list of them, and starts if wished. */
+export function AddDialog({ batch, close }: { batch: string | undefined; close: () => void }): JSX.Element {
+  const [mode, setMode] = useState<'one' | 'many'>('one');
+  const [name, setName] = useState(batch ?? '');
+  const [task, setTask] = useState<TaskDraft>(EMPTY_TASK);
+  const [text, setText] = useState('');
+  const [isStarted, setStarted] = useState(true);
+  const [atOnce, setAtOnce] = useState('');
+  const [problem, setProblem] = useState('');
+  const [isBusy, setBusy] = useState(false);
+
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    setProblem('');
+    setBusy(true);
+    try {
+      const draft: BatchDraft = mode === 'one' ? { tasks: [taskOf(task)] } : batchIn(text);
+      const added = await send(name.trim() || draft.batch, draft, isStarted, atOnce);
+      notify('done', isStarted ? 'Added and started.' : 'Added.');
+      close();
+      location.hash = batchHash(added.batch);
+    } catch (error) {
+      setProblem(
+        error instanceof ApiError ? error.text : error instanceof Error ? error.message : String(error),
+      );
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog title={batch === undefined ? 'New tasks' : `Add tasks to ${batch}`} close={close} isWide>
+      <form class="add" onSubmit={(event) => void submit(event)}>
+        <fieldset class="modes">
+          <legend class="sr-only">What to add</legend>
+          <label>
+            <input type="radio" name="mode" checked={mode === 'one'} onChange={() => setMode('one')} /> One
+            task
+          </label>
+          <label>
+            <input type="radio" name="mode" checked={mode === 'many'} onChange={() => setMode('many')} /> A
+            pasted batch
+          </label>
+        </fieldset>
+        {mode === 'one' ? (
+          <OneTask draft={task} change={setTask} />
+        ) : (
+          <ManyTasks text={text} change={setText} />
+        )}
+        {problem !== '' && (
+          <p class="problem" role="alert">
+            {problem}
+          </p>
+        )}
+        <div class="add-foot">
+          {batch === undefined && (
+            <label class="field">
+              Batch
+              <input
+                class="input"
+                value={name}
+                placeholder="default"
+                onInput={(event) => setName(event.currentTarget.value)}
+              />
+            </label>
+          )}
+          <label class="field is-short">
+            At once, at most
+            <input
+              class="input"
+              inputMode="numeric"
+              pattern="[0-9]*"
+              value={atOnce}
+              placeholder="as fits"
+              disabled={!isStarted}
+              onInput={(event) => setAtOnce(event.currentTarget.value)}
+            />
+          </label>
+          <label class="check">
+            <input type="checkbox" checked={isStarted} onChange={() => setStarted(!isStarted)} /> Start at
+            once
+          </label>
+          <span class="spring" />
+          <button type="submit" class="button is-main" disabled={isBusy}>
+            {isStarted ? 'Add and start' : 'Add'}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** Adds to a batch, which is made where there is none; one that runs takes the tasks by itself. */
+function send(
+  name: string | undefined,
+  draft: BatchDraft,
+  isStarted: boolean,
+  atOnce: string,
+): Promise<Batch> {
+  const { batch: _, tasks, ...own } = draft;
+  const start = { ...own, ...(atOnce !== '' && { max_concurrent: Number(atOnce) }) };
+  const body = { ...(name !== undefined && { batch: name }), tasks, ...(isStarted && { start }) };
+  return post<Batch>('batches', body, true);
+}

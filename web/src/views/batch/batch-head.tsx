@@ -1,0 +1,82 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { numberText, percentText, rangeText, rateText } from '../../../../src/cli/output/numbers.ts';
+import { spanText } from '../../../../src/core/words.ts';
+import type { Batch } from '../../api/wire.ts';
+import { BATCH_STATE_TEXT, batchState, durationText } from '../../model/text.ts';
+import { now } from '../../ui/clock.ts';
+import { ProgressBar } from '../../ui/progress-bar.tsx';
+import { BatchActions } from './batch-actions.tsx';
+
+/** The name of a batch, what can be done with it, and how far it is. */
+export function BatchHead({ batch, add }: { batch: Batch; add: () => void }): JSX.Element {
+  const state = batchState(batch);
+  const { counts, total, holder, problem } = batch;
+  const done = total - counts.open - counts.running;
+  return (
+    <section class="batch-head" aria-label="State of the batch">
+      <div class="batch-title">
+        <h1 class="page-title">{batch.batch}</h1>
+        <span class={`tag is-${state}`}>{BATCH_STATE_TEXT[state]}</span>
+        <span class="spring" />
+        <BatchActions batch={batch} add={add} />
+      </div>
+      {holder !== null && (
+        <p class="quiet">
+          Process {holder.pid} on {holder.host} runs this batch; this server only shows it.
+        </p>
+      )}
+      {problem !== null && (
+        <p class="problem" role="alert">
+          {problem}
+        </p>
+      )}
+      <ProgressBar batch={batch} />
+      <dl class="figures">
+        <Figure name="Done">
+          <strong>{percentText(batch.progress)}</strong>
+          <small>
+            {numberText(done)} of {numberText(total)}
+          </small>
+        </Figure>
+        <Figure name="Rate">
+          {batch.rate_per_second ? rateText(batch.rate_per_second) : <span class="quiet">–</span>}
+        </Figure>
+        <Figure name="Time left">
+          <TimeLeft batch={batch} />
+        </Figure>
+        <Figure name="Elapsed">{elapsed(batch)}</Figure>
+        <Figure name="Running">
+          {numberText(counts.running)}
+          {batch.max_concurrent !== null && <small>of {numberText(batch.max_concurrent)} at once</small>}
+        </Figure>
+      </dl>
+    </section>
+  );
+}
+
+function Figure({ name, children }: { name: string; children: ComponentChildren }): JSX.Element {
+  return (
+    <div class="figure">
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function TimeLeft({ batch: { time_left } }: { batch: Batch }): JSX.Element {
+  if (time_left === null) return <span class="quiet">–</span>;
+  const { low_ms, expected_ms, high_ms } = time_left;
+  return (
+    <>
+      {spanText(Math.max(1, Math.round(expected_ms / 1000)) * 1000)}
+      <small>{rangeText({ lowMs: low_ms, highMs: high_ms })}</small>
+    </>
+  );
+}
+
+function elapsed({ state, started_at, ended_at }: Batch): string {
+  if (started_at === null) return '–';
+  const isRunning = state !== 'idle';
+  const end = isRunning ? now.value : (ended_at ?? started_at);
+  return durationText(Math.max(0, end - started_at), isRunning);
+}

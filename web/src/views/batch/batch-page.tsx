@@ -1,0 +1,98 @@
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { ApiError } from '../../api/http.ts';
+import { FIRST_TABLE } from '../../model/order.ts';
+import type { BatchTab, Route } from '../../model/route.ts';
+import { BatchSync } from '../../store/batch-sync.ts';
+import { state } from '../../store/store.ts';
+import { Empty } from '../../ui/empty.tsx';
+import { go, selectTask } from '../../ui/route.ts';
+import { useShortcuts } from '../../ui/shortcuts.ts';
+import { ConnectionBar } from '../connection-bar.tsx';
+import { ExecutionPanel } from '../execution/execution-panel.tsx';
+import { ExecutionsView } from '../executions/executions-view.tsx';
+import { GraphView } from '../graph/graph-view.tsx';
+import { TimelineView } from '../timeline/timeline-view.tsx';
+import { BatchHead } from './batch-head.tsx';
+
+type BatchRoute = Extract<Route, { page: 'batch' }>;
+
+const TABS: readonly (readonly [tab: BatchTab, text: string])[] = [
+  ['executions', 'Executions'],
+  ['graph', 'Graph'],
+  ['timeline', 'Timeline'],
+];
+
+/** One batch: how it stands, and its executions as a table, a graph or a timeline. */
+export function BatchPage({ route, add }: { route: BatchRoute; add: () => void }): JSX.Element {
+  const { batch: name, tab, task } = route;
+  const [sync, setSync] = useState<BatchSync>();
+  // Kept here, so that it is the same after a look at the graph.
+  const [table, setTable] = useState(FIRST_TABLE);
+  const [error, setError] = useState<ApiError>();
+  useEffect(() => {
+    document.title = `${name} · Volley`;
+    const own = new BatchSync(name, setError);
+    setSync(own);
+    return () => own.close();
+  }, [name]);
+  const show = (next: BatchTab) => go({ ...route, tab: next });
+  useShortcuts({
+    1: () => show('executions'),
+    2: () => show('graph'),
+    3: () => show('timeline'),
+    Escape: () => selectTask(undefined),
+  });
+  const batch = state.value.batches.get(name);
+  const open = state.value.open?.name === name ? state.value.open : undefined;
+  if (error?.status === 404) return <NoBatch name={name} />;
+  return (
+    <div class="page is-filled">
+      <ConnectionBar retry={() => sync?.retryNow()} />
+      {batch === undefined ? <h1 class="page-title">{name}</h1> : <BatchHead batch={batch} add={add} />}
+      {error !== undefined && error.status !== 0 && (
+        <p class="problem" role="alert">
+          {error.text}
+        </p>
+      )}
+      <nav class="tabs" aria-label="Views of the batch">
+        {TABS.map(([one, text], index) => (
+          <button
+            key={one}
+            type="button"
+            class="tab"
+            aria-current={tab === one ? 'true' : undefined}
+            title={`${text} (${index + 1})`}
+            onClick={() => show(one)}
+          >
+            {text}
+          </button>
+        ))}
+      </nav>
+      <div class={task === undefined ? 'split' : 'split has-panel'}>
+        <div class="split-main">
+          {open !== undefined && tab === 'executions' && (
+            <ExecutionsView open={open} task={task} table={table} change={setTable} />
+          )}
+          {open !== undefined && tab === 'graph' && <GraphView open={open} task={task} />}
+          {open !== undefined && sync !== undefined && tab === 'timeline' && (
+            <TimelineView open={open} task={task} sync={sync} />
+          )}
+        </div>
+        {task !== undefined && open !== undefined && <ExecutionPanel key={task} open={open} id={task} />}
+      </div>
+    </div>
+  );
+}
+
+function NoBatch({ name }: { name: string }): JSX.Element {
+  return (
+    <div class="page">
+      <Empty title={`There is no batch called “${name}”`}>
+        <p>
+          It may have been cleared. <a href="#/">See all batches</a>
+        </p>
+      </Empty>
+    </div>
+  );
+}

@@ -1,0 +1,116 @@
+import type { JSX } from 'preact';
+import { percentText } from '../../../../src/cli/output/numbers.ts';
+import { spanText } from '../../../../src/core/words.ts';
+import { durationOf } from '../../model/order.ts';
+import { shownStatus } from '../../model/status.ts';
+import { durationText, timeText, titleOf } from '../../model/text.ts';
+import type { Row } from '../../store/state.ts';
+import { now } from '../../ui/clock.ts';
+import { StatusText } from '../../ui/icons.tsx';
+
+export function GridRow(props: {
+  row: Row;
+  elementId: string;
+  rank: number;
+  top: number;
+  isMarked: boolean;
+  isSelected: boolean;
+  select: () => void;
+}): JSX.Element {
+  const { row, rank } = props;
+  const isRunning = row.status === 'running';
+  // Only what still counts is drawn anew every second.
+  const duration = durationOf(row, isRunning ? now.value : 0);
+  return (
+    <div
+      id={props.elementId}
+      data-task={row.id}
+      class={`grid-row grid-cells${props.isMarked ? ' is-marked' : ''}`}
+      role="row"
+      tabIndex={-1}
+      aria-rowindex={rank + 2}
+      aria-selected={props.isSelected}
+      style={{ transform: `translateY(${props.top}px)` }}
+      onClick={props.select}
+    >
+      <Cell name="seq" isNumber>
+        {row.seq}
+      </Cell>
+      <Cell name="status">
+        <StatusText status={shownStatus(row)} />
+      </Cell>
+      <Cell name="name" title={row.id}>
+        <span class="row-name">{titleOf(row)}</span>
+        {titleOf(row) !== row.id && <span class="row-id">{row.id}</span>}
+      </Cell>
+      <Cell name="function">{row.function}</Cell>
+      <Cell name="attempts" isNumber>
+        {row.attempts === 0 ? <span class="quiet">–</span> : row.attempts}
+      </Cell>
+      <Cell name="started">
+        {row.started_at === null ? <span class="quiet">–</span> : timeText(row.started_at, row.started_at)}
+      </Cell>
+      <Cell name="duration" isNumber>
+        {duration === undefined ? <span class="quiet">–</span> : durationText(duration, isRunning)}
+      </Cell>
+      <Cell name="details">
+        <Details row={row} />
+      </Cell>
+    </div>
+  );
+}
+
+function Cell(props: {
+  name: string;
+  isNumber?: boolean;
+  title?: string;
+  children: JSX.Element['props']['children'];
+}): JSX.Element {
+  return (
+    <div
+      role="gridcell"
+      class={`cell-${props.name}${props.isNumber ? ' number' : ''}`}
+      title={props.title}
+      tabIndex={-1}
+    >
+      {props.children}
+    </div>
+  );
+}
+
+/** The one thing that matters most about it now. */
+function Details({ row }: { row: Row }): JSX.Element | null {
+  if (row.retryAt !== null) {
+    const left = Math.max(0, Math.ceil((row.retryAt - now.value) / 1000)) * 1000;
+    return (
+      <>
+        {row.reason ?? 'failed'}, next try {left === 0 ? 'now' : `in ${spanText(left)}`}
+      </>
+    );
+  }
+  if (row.status === 'running' && (row.progress !== null || row.step !== null)) {
+    return (
+      <span class="row-progress">
+        {row.progress !== null && (
+          <>
+            <span class="mini-bar">
+              <span style={{ width: `${row.progress * 100}%` }} />
+            </span>
+            {percentText(row.progress)}
+          </>
+        )}
+        <span class="quiet">{row.step}</span>
+      </span>
+    );
+  }
+  if (row.status === 'failed') return <span title={row.message ?? ''}>{row.message ?? row.reason}</span>;
+  if (row.status === 'skipped' && row.cause !== null) return <>because of {row.cause}</>;
+  if (row.status === 'open' && row.depends_on.length > 0) {
+    return (
+      <span class="quiet">
+        after {row.depends_on.length === 1 ? row.depends_on[0] : `${row.depends_on.length} others`}
+      </span>
+    );
+  }
+  return null;
+}

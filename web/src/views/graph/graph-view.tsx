@@ -1,0 +1,150 @@
+import type { JSX } from 'preact';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { type Camera, fitAll, fitReadable, pan, reveal, zoom } from '../../drawing/camera.ts';
+import { usePalette } from '../../drawing/palette.ts';
+import { cleared, useExtent } from '../../drawing/use-canvas.ts';
+import { useGestures } from '../../drawing/use-gestures.ts';
+import { drawEdges, drawNodes, READABLE_SCALE } from '../../graph/draw.ts';
+import { NODE_HEIGHT, NODE_WIDTH } from '../../graph/layout.ts';
+import { type Direction, neighbour } from '../../graph/neighbours.ts';
+import { useLayout } from '../../graph/use-layout.ts';
+import { STATUS_TEXT, shownStatus } from '../../model/status.ts';
+import { titleOf } from '../../model/text.ts';
+import type { OpenBatch, Row } from '../../store/state.ts';
+import { useThrottled } from '../../ui/clock.ts';
+import { Empty } from '../../ui/empty.tsx';
+import { selectTask } from '../../ui/route.ts';
+import { DrawingTools } from '../drawing-tools.tsx';
+
+/** How often nodes are drawn anew as their states change. */
+const DRAW_MS = 150;
+/** A graph of this size begins with names that can be read, a larger one with all of it. */
+const MOST_READABLE = 300;
+const KEY_STEP_PX = 60;
+
+/** Who waits for whom, with the state of each as it changes. */
+export function GraphView({ open, task }: { open: OpenBatch; task: string | undefined }): JSX.Element {
+  const frame = useRef<HTMLDivElement>(null);
+  const edgeCanvas = useRef<HTMLCanvasElement>(null);
+  const nodeCanvas = useRef<HTMLCanvasElement>(null);
+  const view = useExtent(frame);
+  const graph = useLayout(open);
+  const palette = usePalette();
+  const rows = useThrottled(open.rows, DRAW_MS);
+  const [moved, setMoved] = useState<Camera>();
+  const [marked, setMarked] = useState(-1);
+  const whole = useMemo(
+    () => (graph === undefined || view.width === 0 ? undefined : fitAll(graph.layout, view)),
+    [graph, view],
+  );
+  const first = useMemo(
+    () =>
+      graph === undefined || whole === undefined || graph.ids.length > MOST_READABLE
+        ? whole
+        : fitReadable(graph.layout, view, READABLE_SCALE),
+    [graph, view, whole],
+  );
+  const camera = moved ?? first;
+  const nodeOf = useMemo(() => new Map(graph?.ids.map((id, node) => [id, node])), [graph]);
+  const rowAt = (node: number): Row | undefined => rows[open.places.get(graph?.ids[node] ?? '') ?? -1];
+  const selected = task === undefined ? -1 : (nodeOf.get(task) ?? -1);
+  const scene =
+    graph === undefined || camera === undefined
+      ? undefined
+      : { graph, camera, view, palette, selected, marked };
+
+  useEffect(() => {
+    if (scene !== undefined) drawEdges(cleared(edgeCanvas.current!, view), scene);
+  }, [graph, camera, view, palette, selected]);
+  useEffect(() => {
+    if (scene !== undefined) drawNodes(cleared(nodeCanvas.current!, view), scene, rowAt);
+  }, [graph, camera, view, palette, selected, marked, rows]);
+
+  const zoomBy = (factor: number, x = view.width / 2, y = view.height / 2) => {
+    if (camera !== undefined && whole !== undefined) setMoved(zoom(camera, factor, x, y, whole.scale));
+  };
+  const panBy = (dx: number, dy: number) => {
+    if (camera !== undefined) setMoved(pan(camera, dx, dy));
+  };
+  const nodeAt = (x: number, y: number): number => {
+    if (graph === undefined || camera === undefined) return -1;
+    const [wx, wy] = [camera.x + x / camera.scale, camera.y + y / camera.scale];
+    const { xs, ys } = graph.layout;
+    return xs.findIndex(
+      (nx, node) => Math.abs(nx - wx) <= NODE_WIDTH / 2 && Math.abs(ys[node]! - wy) <= NODE_HEIGHT / 2,
+    );
+  };
+  useGestures(frame, {
+    pan: panBy,
+    zoom: zoomBy,
+    tap: (x, y) => {
+      const node = nodeAt(x, y);
+      setMarked(node);
+      selectTask(graph?.ids[node]);
+    },
+    hover: (x, y) => {
+      frame.current!.title = describe(rowAt(nodeAt(x, y)));
+    },
+    leave: () => undefined,
+  });
+  const markTo = (node: number) => {
+    setMarked(node);
+    if (graph === undefined || camera === undefined || node < 0) return;
+    const box = {
+      x: graph.layout.xs[node]! - NODE_WIDTH / 2,
+      y: graph.layout.ys[node]! - NODE_HEIGHT / 2,
+      width: NODE_WIDTH,
+      height: NODE_HEIGHT,
+    };
+    setMoved(reveal(camera, view, box));
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (graph === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    const step = STEPS[event.key];
+    if (step !== undefined && event.shiftKey) panBy(-step[0] * KEY_STEP_PX, -step[1] * KEY_STEP_PX);
+    else if (step !== undefined) markTo(neighbour(graph.layout, marked, event.key as Direction));
+    else if (event.key === 'Enter' && marked >= 0) selectTask(graph.ids[marked]);
+    else if (event.key === '+' || event.key === '=') zoomBy(1.3);
+    else if (event.key === '-') zoomBy(1 / 1.3);
+    else if (event.key === '0') setMoved(whole);
+    else return;
+    event.preventDefault();
+  };
+  if (open.isLoaded && open.rows.length === 0) return <Empty title="No tasks in this batch" />;
+  return (
+    <div class="drawing">
+      <div
+        ref={frame}
+        class="drawing-frame"
+        role="application"
+        aria-label={`Graph of ${open.rows.length} executions. Arrows move the mark, Enter opens it. The table has the same facts.`}
+        tabIndex={0}
+        onKeyDown={onKeyDown}
+      >
+        <canvas ref={edgeCanvas} />
+        <canvas ref={nodeCanvas} />
+        {graph === undefined && <p class="drawing-wait quiet">Laying out the graph…</p>}
+      </div>
+      <p class="sr-only" role="status">
+        {describe(rowAt(marked))}
+      </p>
+      <DrawingTools
+        zoomIn={() => zoomBy(1.3)}
+        zoomOut={() => zoomBy(1 / 1.3)}
+        showAll={() => setMoved(whole)}
+      />
+    </div>
+  );
+}
+
+const STEPS: Readonly<Record<string, readonly [number, number]>> = {
+  ArrowLeft: [-1, 0],
+  ArrowRight: [1, 0],
+  ArrowUp: [0, -1],
+  ArrowDown: [0, 1],
+};
+
+function describe(row: Row | undefined): string {
+  if (row === undefined) return '';
+  return `${titleOf(row)}: ${STATUS_TEXT[shownStatus(row)].toLowerCase()} (${row.function})`;
+}

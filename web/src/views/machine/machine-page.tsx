@@ -1,0 +1,135 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { numberText } from '../../../../src/cli/output/numbers.ts';
+import { spanText } from '../../../../src/core/words.ts';
+import { ApiError, get } from '../../api/http.ts';
+import type { Statistics } from '../../api/wire.ts';
+import { Empty } from '../../ui/empty.tsx';
+import { UseChart } from './use-chart.tsx';
+
+const EVERY_MS = 2000;
+
+/** How much of the machine is in use, over the last ten minutes, against what may be used. */
+export function MachinePage(): JSX.Element {
+  const [statistics, error] = useStatistics();
+  return (
+    <div class="page">
+      {error !== undefined && (
+        <p class="connection-bar" role="alert">
+          <span>
+            <strong>{error.text}</strong> The page goes on by itself.
+          </span>
+        </p>
+      )}
+      <h1 class="page-title">Machine</h1>
+      <p class="quiet">What executions take of it, over up to ten minutes. The dashed line is the limit.</p>
+      {statistics === undefined ? (
+        <p class="quiet">Reading the statistics…</p>
+      ) : (
+        <>
+          <section class="charts" aria-label="Use of resources">
+            {statistics.use.map((use, index) => (
+              <UseChart key={use.name} use={use} index={index} statistics={statistics} />
+            ))}
+          </section>
+          {statistics.use.length === 0 && <Empty title="No resource is limited" />}
+          <Totals statistics={statistics} />
+        </>
+      )}
+    </div>
+  );
+}
+
+function Totals({ statistics }: { statistics: Statistics }): JSX.Element {
+  const { counts, submitted, retries, duration_ms, waiting_ms, event_loop_delay_ms, subscribers } =
+    statistics;
+  return (
+    <div class="cards">
+      <Card title="Executions since the server started">
+        <Fact name="submitted">{numberText(submitted)}</Fact>
+        {Object.entries(counts).map(([status, count]) => (
+          <Fact key={status} name={status}>
+            {numberText(count)}
+          </Fact>
+        ))}
+        <Fact name="retries">{numberText(retries)}</Fact>
+      </Card>
+      <Card title="Time running">
+        <Times times={duration_ms} />
+      </Card>
+      <Card title="Time waiting">
+        <Times times={waiting_ms} />
+      </Card>
+      <Card title="Server">
+        <Fact name="open streams">{numberText(subscribers)}</Fact>
+        <Fact name="event loop delay, median">{spanText(event_loop_delay_ms.p50)}</Fact>
+        <Fact name="event loop delay, 99 of 100">{spanText(event_loop_delay_ms.p99)}</Fact>
+      </Card>
+    </div>
+  );
+}
+
+const TIME_TEXT: Readonly<Record<string, string>> = {
+  mean: 'mean',
+  p50: 'median',
+  p95: '95 of 100 within',
+  p99: '99 of 100 within',
+  max: 'longest',
+};
+
+function Times({ times }: { times: Readonly<Record<string, number>> }): JSX.Element {
+  return (
+    <>
+      {Object.entries(times).map(([name, ms]) => (
+        <Fact key={name} name={TIME_TEXT[name] ?? name}>
+          {spanText(ms)}
+        </Fact>
+      ))}
+    </>
+  );
+}
+
+function Card({ title, children }: { title: string; children: ComponentChildren }): JSX.Element {
+  return (
+    <section class="card">
+      <h2>{title}</h2>
+      <dl class="facts">{children}</dl>
+    </section>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: ComponentChildren }): JSX.Element {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd class="number">{children}</dd>
+    </div>
+  );
+}
+
+function useStatistics(): [Statistics | undefined, ApiError | undefined] {
+  const [statistics, setStatistics] = useState<Statistics>();
+  const [error, setError] = useState<ApiError>();
+  useEffect(() => {
+    document.title = 'Machine · Volley';
+    const stop = new AbortController();
+    let timer = 0;
+    const read = async () => {
+      try {
+        if (!document.hidden) setStatistics(await get<Statistics>('statistics', {}, stop.signal));
+        setError(undefined);
+      } catch (problem) {
+        if (stop.signal.aborted) return;
+        if (!(problem instanceof ApiError)) throw problem;
+        setError(problem);
+      }
+      timer = window.setTimeout(() => void read(), EVERY_MS);
+    };
+    void read();
+    return () => {
+      stop.abort();
+      clearTimeout(timer);
+    };
+  }, []);
+  return [statistics, error];
+}

@@ -1,0 +1,160 @@
+import type { JSX } from 'preact';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { percentText } from '../../../../src/cli/output/numbers.ts';
+import { countText, spanText } from '../../../../src/core/words.ts';
+import { usePalette } from '../../drawing/palette.ts';
+import { cleared, useExtent } from '../../drawing/use-canvas.ts';
+import { useGestures } from '../../drawing/use-gestures.ts';
+import { type CriticalPath, criticalPath } from '../../model/critical-path.ts';
+import { titleOf } from '../../model/text.ts';
+import type { BatchSync } from '../../store/batch-sync.ts';
+import type { OpenBatch } from '../../store/state.ts';
+import { AXIS_PX, drawTimeline, lanePx } from '../../timeline/draw.ts';
+import { type Span, type Spans, spansOf } from '../../timeline/spans.ts';
+import { now, useThrottled } from '../../ui/clock.ts';
+import { Empty } from '../../ui/empty.tsx';
+import { selectTask } from '../../ui/route.ts';
+import { DrawingTools } from '../drawing-tools.tsx';
+import { useTimeView } from './use-time-view.ts';
+
+const DRAW_MS = 300;
+const NONE: ReadonlySet<string> = new Set();
+
+/** What ran when, each try in a lane, and the chain that the end had to wait for. */
+export function TimelineView(props: {
+  open: OpenBatch;
+  task: string | undefined;
+  sync: BatchSync;
+}): JSX.Element {
+  const { open, task, sync } = props;
+  const frame = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const view = useExtent(frame);
+  const palette = usePalette();
+  const [hasPath, setHasPath] = useState(true);
+  const [marked, setMarked] = useState<string>();
+  useEffect(() => sync.readAttemptsToo(), [sync]);
+
+  const settled = useThrottled(open, DRAW_MS);
+  const isRunning = settled.rows.some(({ status }) => status === 'running');
+  const at = isRunning ? now.value : 0;
+  const spans = useMemo(() => spansOf(settled.rows, at || Date.now()), [settled, at]);
+  const path = useMemo(() => criticalPath(settled.rows, settled.places, at || Date.now()), [settled, at]);
+  const critical = useMemo(() => (hasPath ? new Set(path.ids) : NONE), [path, hasPath]);
+  const time = useTimeView(spans, view);
+  const markedPlace = spans.list.findIndex((span) => keyOf(span) === marked);
+
+  useEffect(() => {
+    if (view.width === 0 || spans.list.length === 0) return;
+    const scene = { spans, time: time.shown, view, palette, critical, selected: task, marked: markedPlace };
+    drawTimeline(cleared(canvas.current!, view), scene);
+  }, [spans, time.shown, view, palette, critical, task, markedPlace]);
+
+  const spanAt = (x: number, y: number): Span | undefined => {
+    const { fromMs, msPerPx, topPx } = time.shown;
+    const lane = Math.floor((y - AXIS_PX - 4 + topPx) / lanePx(spans.laneCount, view.height));
+    const [low, high] = [fromMs + (x - 2) * msPerPx, fromMs + (x + 2) * msPerPx];
+    return spans.list.find((span) => span.lane === lane && span.startMs <= high && span.endMs >= low);
+  };
+  useGestures(frame, {
+    pan: time.pan,
+    zoom: (factor, x) => time.zoom(factor, x),
+    tap: (x, y) => {
+      const span = spanAt(x, y);
+      setMarked(span && keyOf(span));
+      selectTask(span?.row.id);
+    },
+    hover: (x, y) => {
+      frame.current!.title = describe(spanAt(x, y));
+    },
+    leave: () => undefined,
+  });
+  const mark = (place: number) => {
+    const span = spans.list[Math.max(0, Math.min(spans.list.length - 1, place))];
+    if (span === undefined) return;
+    setMarked(keyOf(span));
+    time.reveal(span);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const step = STEPS[event.key];
+    if (step !== undefined && event.shiftKey) time.pan(-60 * step[0], -60 * step[1]);
+    else if (step !== undefined)
+      mark(step[1] === 0 ? markedPlace + step[0] : besideLane(spans, markedPlace, step[1]));
+    else if (event.key === 'Enter' && markedPlace >= 0) selectTask(spans.list[markedPlace]!.row.id);
+    else if (event.key === '+' || event.key === '=') time.zoom(1.4, view.width / 2);
+    else if (event.key === '-') time.zoom(1 / 1.4, view.width / 2);
+    else if (event.key === '0') time.showAll();
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <div class="drawing">
+      <div
+        ref={frame}
+        class="drawing-frame"
+        role="application"
+        aria-label={`Timeline of ${spans.list.length} tries in ${spans.laneCount} lanes. Arrows move the mark, Enter opens it. The table has the same facts.`}
+        tabIndex={0}
+        onKeyDown={onKeyDown}
+      >
+        <canvas ref={canvas} />
+        {open.isLoaded && spans.list.length === 0 && <Empty title="Nothing has started yet" />}
+      </div>
+      <p class="sr-only" role="status">
+        {describe(spans.list[markedPlace])}
+      </p>
+      <DrawingTools
+        zoomIn={() => time.zoom(1.4, view.width / 2)}
+        zoomOut={() => time.zoom(1 / 1.4, view.width / 2)}
+        showAll={time.showAll}
+      >
+        <label class="check">
+          <input type="checkbox" checked={hasPath} onChange={() => setHasPath(!hasPath)} />
+          <PathText path={path} spans={spans} />
+        </label>
+      </DrawingTools>
+    </div>
+  );
+}
+
+function PathText({ path, spans }: { path: CriticalPath; spans: Spans }): JSX.Element {
+  if (path.ids.length === 0) return <span>Critical path</span>;
+  const share = spans.lengthMs === 0 ? 1 : path.runningMs / spans.lengthMs;
+  return (
+    <span title={path.ids.join(' → ')}>
+      <b>Critical path</b> {countText(path.ids.length, 'execution')}, {spanText(path.runningMs)} of work,{' '}
+      {percentText(Math.min(1, share))} of the time
+    </span>
+  );
+}
+
+const STEPS: Readonly<Record<string, readonly [number, number]>> = {
+  ArrowLeft: [-1, 0],
+  ArrowRight: [1, 0],
+  ArrowUp: [0, -1],
+  ArrowDown: [0, 1],
+};
+
+function keyOf({ row, attempt }: Span): string {
+  return `${attempt} ${row.id}`;
+}
+
+/** The span in the next lane that is nearest in time. */
+function besideLane({ list }: Spans, from: number, step: number): number {
+  const own = list[from];
+  if (own === undefined) return 0;
+  let best = from;
+  for (const [place, span] of list.entries()) {
+    if (span.lane !== own.lane + step) continue;
+    const isNearer = Math.abs(span.startMs - own.startMs) < Math.abs(list[best]!.startMs - own.startMs);
+    if (best === from || isNearer) best = place;
+  }
+  return best;
+}
+
+function describe(span: Span | undefined): string {
+  if (span === undefined) return '';
+  const { row, attempt, outcome, startMs, endMs } = span;
+  return `${titleOf(row)}, try ${attempt}: ${outcome}, ${spanText(endMs - startMs)}`;
+}
