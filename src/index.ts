@@ -2,17 +2,29 @@ export type { BatchAnswer, BatchAnswerError } from './batch/answer.ts';
 export { BatchExecutor, type BatchExecutorOptions } from './batch/batch-executor.ts';
 export type { TaskCounts } from './batch/counts.ts';
 export { BATCH_TOOL_DESCRIPTION } from './batch/description.ts';
+export type { BatchEvent, BatchEventListener, TaskEvent } from './batch/events.ts';
+export type { LearnedDuration } from './batch/forecast/learned.ts';
+export type { RunnableBatch, RunnableOptions, RunnableTask } from './batch/forecast/runnable.ts';
 export type { BatchListener, CompletedTask, FailedTask, RunningTask } from './batch/run/monitor.ts';
+export type { TaskReport } from './batch/task-report.ts';
 export type { BatchView } from './batch/view.ts';
 export type { ConfigChange } from './config/change.ts';
 export type {
   CallDefaults,
   EngineSettings,
   LimitSettings,
+  McpAddress,
+  McpProgram,
+  McpServerSettings,
+  McpSettings,
+  McpToolSettings,
   ProcessSettings,
   SecretSettings,
+  ServerLimits,
+  ServerSettings,
   StoreSettings,
   ThreadSettings,
+  TokenSettings,
   ToolSettings,
   VolleyConfig,
 } from './config/config.ts';
@@ -109,7 +121,7 @@ export {
   type GroupItem,
   ParallelExecutionEngine,
 } from './engine/engine.ts';
-export { GroupHandle, type GroupOutcome } from './engine/group-handle.ts';
+export { GroupHandle, type GroupOutcome, type RetryNotice } from './engine/group-handle.ts';
 export type { CancelResult, ExecutionHandle } from './engine/handle.ts';
 export type { AllocationRecord, UtilizationSample } from './engine/history.ts';
 export type { Outcome } from './engine/outcome.ts';
@@ -133,7 +145,9 @@ export type {
   ToolRun,
 } from './runners/runner.ts';
 export type {
+  AttemptRecord,
   BatchRecord,
+  FailedAttempt,
   LeaseHolder,
   NewTask,
   TaskEnd,
@@ -142,7 +156,16 @@ export type {
   TaskStatus,
 } from './store/records.ts';
 export { openStore } from './store/sqlite-store.ts';
-export type { Lease, Recovery, ResultRange, Store, TaskQuery } from './store/store.ts';
+export type {
+  AttemptPage,
+  HolderRequest,
+  Lease,
+  Recovery,
+  ResultRange,
+  SlowestPage,
+  Store,
+  TaskQuery,
+} from './store/store.ts';
 export type { ParallelAgentTool } from './tools/agent-tool.ts';
 export type { FileSettings, HttpSettings, ShellSettings } from './tools/builtin/environment.ts';
 export { defineTool } from './tools/define-tool.ts';

@@ -1,15 +1,15 @@
 import type { BatchAnswer } from '../batch/answer.ts';
 import type { Store } from '../store/store.ts';
 import type { CommonOptions } from './command.ts';
+import { faultText } from './fault-text.ts';
 import { EXIT, type ExitStatus, type Io } from './io.ts';
 import { createColours, wantsColours } from './output/colours.ts';
+import { commandWords } from './output/command-words.ts';
 import { withSession } from './session.ts';
 
-/** Sends a request to the batch executor and prints its answer. */
+/** Sends a request to the batch executor, of a running server if there is one, and prints its answer. */
 export function ask(request: object, options: CommonOptions, io: Io): Promise<ExitStatus> {
-  return withSession(options, io, async ({ executor }) =>
-    printAnswer(await executor.handle(request), options, io),
-  );
+  return withSession(options, io, async ({ handle }) => printAnswer(await handle(request), options, io));
 }
 
 /** The same of a batch; where none is named and there is only one, that is meant. */
@@ -18,9 +18,9 @@ export function askOfBatch(
   options: CommonOptions,
   io: Io,
 ): Promise<ExitStatus> {
-  return withSession(options, io, async ({ executor, store }) => {
+  return withSession(options, io, async ({ handle, store }) => {
     const batch = chosenBatch(store, request.batch);
-    return printAnswer(await executor.handle(given({ ...request, batch })), options, io);
+    return printAnswer(await handle(given({ ...request, batch })), options, io);
   });
 }
 
@@ -33,10 +33,10 @@ export function chosenBatch(store: Pick<Store, 'batch' | 'batches'>, named: stri
 
 export function printAnswer(answer: BatchAnswer, { json = false }: CommonOptions, io: Io): ExitStatus {
   if (json) io.stdout.write(`${JSON.stringify(answer)}\n`);
-  else if (answer.ok) io.stdout.write(`${answer.text}\n`);
+  else if (answer.ok) io.stdout.write(`${commandWords(answer.text, answer.data['batch'])}\n`);
   else {
     const { red } = createColours(wantsColours(io.stderr, io.env));
-    io.stderr.write(`${red('error')} ${answer.error?.message ?? answer.text}\n`);
+    io.stderr.write(`${red('error')} ${faultText(answer.error?.message ?? answer.text, answer.data)}\n`);
   }
   return answer.ok ? EXIT.ok : EXIT.usage;
 }

@@ -11,9 +11,6 @@ export interface CommonOptions {
 
 /** One word of the command line, in a file of its own. */
 export interface CliCommand<O extends CommonOptions = CommonOptions> {
-  readonly name: string;
-  /** In one line, for the list of commands. */
-  readonly summary: string;
   /** Whole command lines, for the help. */
   readonly examples: readonly string[];
   /** Declares arguments and options. */

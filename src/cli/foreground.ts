@@ -20,22 +20,25 @@ export interface ForegroundEnd {
 }
 
 const REFRESH_MS = 100;
+const STOPPING = 'Stopping when what runs has ended. Ctrl-C again ends it now.';
+/** The last one comes when the terminal is closed. */
+const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** Runs a batch to its end while the user watches. The first Ctrl-C stops it gracefully, the second at once. */
 export async function runInForeground(
-  { executor }: Session,
+  session: Session,
   { batch, start, verbose, quiet }: ForegroundOptions,
   { stderr, env }: Io,
 ): Promise<ForegroundEnd> {
+  const { executor, handle } = session;
   let interrupts = 0;
-  const view = () => ({
-    ...viewOf(executor, batch),
-    ...(interrupts === 1 && { note: 'Stopping when what runs has ended. Ctrl-C again ends it now.' }),
-  });
-  const display = quiet ? undefined : createDisplay({ stream: stderr, env, view });
+  const note = () => (interrupts === 1 ? STOPPING : undefined);
+  const view = () => viewOf(session, batch);
+  const display = quiet ? undefined : createDisplay({ stream: stderr, env, view, note });
   const stop = () => {
     interrupts++;
-    void executor.handle({ action: 'stop', batch, graceful: interrupts === 1 });
+    // If it does not get there, the batch goes on, and so does this display.
+    handle({ action: 'stop', batch, graceful: interrupts === 1 }).catch(() => undefined);
     display?.changed();
   };
   const unlisten = executor.watch({
@@ -45,12 +48,12 @@ export async function runInForeground(
     },
   });
   const timer = setInterval(() => display?.changed(), REFRESH_MS);
-  process.on('SIGINT', stop).on('SIGTERM', stop);
+  for (const signal of STOP_SIGNALS) process.on(signal, stop);
   try {
-    const answer = await executor.handle({ action: 'start', batch, wait: true, ...start });
+    const answer = await handle({ action: 'start', batch, wait: true, ...start });
     return { answer, wasInterrupted: interrupts > 0 };
   } finally {
-    process.off('SIGINT', stop).off('SIGTERM', stop);
+    for (const signal of STOP_SIGNALS) process.off(signal, stop);
     clearInterval(timer);
     unlisten();
     display?.close();

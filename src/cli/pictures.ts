@@ -1,6 +1,8 @@
-import { writeFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { existsSync, statSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import { taskPages } from '../batch/pages.ts';
+import { VolleyError } from '../core/errors.ts';
 import type { Store } from '../store/store.ts';
 import type { FinishedTask } from './drawing/finished-task.ts';
 import { ganttSvg } from './drawing/gantt.ts';
@@ -24,6 +26,29 @@ export function picturesOf({ trace, gantt, graph }: PictureOptions): Map<string,
   if (gantt !== undefined) pictures.set(gantt, ganttSvg);
   if (graph !== undefined) pictures.set(graph, graphDrawerFor(graph));
   return pictures;
+}
+
+/** Throws if one could never be written where it is asked for. Ask before anything runs, too. */
+export function checkFolders(pictures: ReadonlyMap<string, Picture>, { cwd }: Io): void {
+  for (const path of pictures.keys()) {
+    const place = resolve(cwd, path);
+    if (isFolder(place)) throw cannotWrite(path, 'it is a folder');
+    // Folders that are not there yet are made in the end: what runs may make them, too.
+    let above = dirname(place);
+    while (!existsSync(above)) above = dirname(above);
+    if (!isFolder(above)) throw cannotWrite(path, 'a file is where its folder would be');
+  }
+}
+
+function isFolder(path: string): boolean {
+  return existsSync(path) && statSync(path).isDirectory();
+}
+
+function cannotWrite(path: string, why: string): VolleyError {
+  return new VolleyError(
+    'INVALID_VALUE',
+    `Cannot write ${JSON.stringify(path)}: ${why}. Nothing was started.`,
+  );
 }
 
 export async function drawPictures(
@@ -50,7 +75,9 @@ export async function drawPictures(
     }
   }
   for (const [path, draw] of pictures) {
-    await writeFile(resolve(cwd, path), draw(batch, tasks));
+    const place = resolve(cwd, path);
+    await mkdir(dirname(place), { recursive: true });
+    await writeFile(place, draw(batch, tasks));
     stderr.write(`Wrote ${path}\n`);
   }
 }

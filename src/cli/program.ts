@@ -1,17 +1,20 @@
 import { Command, CommanderError } from 'commander';
+import { VolleyError } from '../core/errors.ts';
 import { nearest } from '../core/nearest.ts';
 import type { CliCommand } from './command.ts';
+import type { CommandEntry } from './commands.ts';
 import { EXIT, type ExitStatus, type Io } from './io.ts';
 import { reportError } from './report.ts';
 
 /** Reads the command line and runs what it says. The answer is the exit status. */
 export async function runProgram(
   argv: readonly string[],
-  commands: readonly CliCommand[],
+  commands: readonly CommandEntry[],
   version: string,
   io: Io,
 ): Promise<ExitStatus> {
   let status: ExitStatus = EXIT.ok;
+  const isJson = argv.includes('--json');
   const program = new Command('volley')
     .description(
       "Runs an AI agent's work in parallel: batches of tool calls, with dependencies, limits and live progress.",
@@ -20,21 +23,19 @@ export async function runProgram(
     .exitOverride()
     .configureOutput({
       writeOut: (text) => void io.stdout.write(text),
-      writeErr: (text) => void io.stderr.write(text),
+      // For a program, what is wrong is said as JSON below.
+      writeErr: (text) => void (isJson || io.stderr.write(text)),
     })
     .showSuggestionAfterError()
     .addHelpText(
       'after',
       '\nvolley help COMMAND tells more of a command, with examples. volley init makes a start.',
     );
-  for (const command of commands) {
-    const declared = program
-      .command(command.name)
-      .description(command.summary)
-      .option('--json', 'answer as JSON')
-      .option('--config <file>', 'a certain volley.toml instead of the nearest');
-    command.declare(declared);
-    declared.addHelpText('after', `\nExamples:\n${command.examples.map((line) => `  ${line}\n`).join('')}`);
+  const asked = argv[0] === 'help' ? argv[1] : argv[0];
+  for (const { name, summary, load } of commands) {
+    const declared = program.command(name).description(summary);
+    if (name !== asked) continue;
+    const command = declare(declared, await load());
     declared.action(async () => {
       const options = declared.opts();
       try {
@@ -48,16 +49,33 @@ export async function runProgram(
     await program.parseAsync([...argv], { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    return error.exitCode === 0 ? EXIT.ok : unknownCommand(error, argv, commands, io);
+    if (error.exitCode === 0) return EXIT.ok;
+    if (isJson) return reportError(new VolleyError('INVALID_VALUE', wordsOf(error)), true, io);
+    return unknownCommand(error, argv, commands, io);
   }
   return status;
+}
+
+/** Adds what a command takes, and its examples. */
+export function declare(declared: Command, command: CliCommand): CliCommand {
+  declared
+    .option('--json', 'answer as JSON')
+    .option('--config <file>', 'a certain volley.toml instead of the nearest');
+  command.declare(declared);
+  declared.addHelpText('after', `\nExamples:\n${command.examples.map((line) => `  ${line}\n`).join('')}`);
+  return command;
+}
+
+/** In one line, with what was meant. */
+function wordsOf({ message }: CommanderError): string {
+  return message.replace(/^error: /, '').replaceAll('\n', ' ');
 }
 
 /** Commander has said what is wrong; a wrong word gets the nearest right one. */
 function unknownCommand(
   { code }: CommanderError,
   [word]: readonly string[],
-  commands: readonly CliCommand[],
+  commands: readonly CommandEntry[],
   io: Io,
 ): ExitStatus {
   if (code === 'commander.unknownCommand' && word !== undefined) {

@@ -1,14 +1,16 @@
 import { VolleyError } from '../core/errors.ts';
+import { faultText } from './fault-text.ts';
 import { EXIT, type ExitStatus, type Io } from './io.ts';
 import { createColours, wantsColours } from './output/colours.ts';
 
 /** Tells the user what is wrong: what to do where Volley knows it, the place in the code only for our own defects. */
 export function reportError(error: unknown, isJson: boolean, io: Io): ExitStatus {
   const { code, message } = describe(error);
-  if (isJson) io.stdout.write(`${JSON.stringify({ ok: false, error: { code, message } })}\n`);
+  const { problems } = error instanceof VolleyError ? (error.details as { problems?: unknown }) : {};
+  if (isJson) io.stdout.write(`${JSON.stringify({ ok: false, error: { code, message, problems } })}\n`);
   else {
     const { red } = createColours(wantsColours(io.stderr, io.env));
-    io.stderr.write(`${red('error')} ${message}\n`);
+    io.stderr.write(`${red('error')} ${faultText(message, { problems })}\n`);
   }
   return EXIT.usage;
 }

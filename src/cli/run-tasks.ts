@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { basename, extname } from 'node:path';
 import { VolleyError } from '../core/errors.ts';
+import type { Store } from '../store/store.ts';
 import { readTaskFile } from './input/read-task-file.ts';
 import type { PlainObject } from './input/task-file.ts';
 import { tasksFromTemplate } from './input/template.ts';
@@ -21,7 +22,8 @@ export interface RunTasks {
   readonly settings: PlainObject;
 }
 
-const ID_LENGTH = 8;
+/** So long that among 100,000 tasks no two are taken for the same. */
+const ID_LENGTH = 12;
 
 /**
  * The tasks of a run, each with an id that follows from what it is: the same command finds the same tasks again, and
@@ -34,11 +36,35 @@ export async function collectTasks(source: RunSource, { cwd, stdin }: Io): Promi
     const tasks = withIds(await tasksFromTemplate(templateOf(source, each), cwd));
     return { batch: `each-${hashOf([each, source.function, source.params])}`, tasks, settings: {} };
   }
+  if (source.function !== undefined || source.params !== undefined)
+    throw usage('--function and --params go with --each: in a file, every task names its own.');
   if (file === undefined)
     throw usage('Give a file of tasks (- for standard input), or --each with --function.');
-  const { tasks, settings } = await readTaskFile(file, stdin);
+  const { tasks, settings } = await readTaskFile(file, stdin, cwd);
   const { batch = file === '-' ? 'stdin' : basename(file, extname(file)), ...rest } = settings;
   return { batch: String(batch), tasks: withIds(tasks), settings: rest };
+}
+
+/** Those that the batch does not have yet: the same command goes on with the others. */
+export function newTasks(
+  store: Pick<Store, 'task'>,
+  batch: string,
+  tasks: readonly PlainObject[],
+): PlainObject[] {
+  return tasks.filter(({ id }) => typeof id !== 'string' || store.task(batch, id) === undefined);
+}
+
+/** Ids under which the batch has something else: the file was changed after its tasks were added. */
+export function changedIds(
+  store: Pick<Store, 'task'>,
+  batch: string,
+  tasks: readonly PlainObject[],
+): string[] {
+  return tasks.flatMap(({ id, function: tool, params = {} }) => {
+    const known = typeof id === 'string' ? store.task(batch, id) : undefined;
+    if (known === undefined) return [];
+    return known.function === tool && known.params === JSON.stringify(params) ? [] : [known.id];
+  });
 }
 
 function templateOf({ function: tool, params = '{}' }: RunSource, each: readonly string[]) {

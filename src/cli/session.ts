@@ -1,18 +1,22 @@
+import type { BatchAnswer } from '../batch/answer.ts';
 import { BatchExecutor } from '../batch/batch-executor.ts';
 import type { VolleyConfig } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
-import { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
+import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
 import { openStore, type SqliteStore } from '../store/sqlite-store.ts';
-import { loadToolModules } from '../tools/modules.ts';
 import type { CommonOptions } from './command.ts';
 import type { Io } from './io.ts';
+import { serverDoor } from './server-door.ts';
 
 /** Everything that a command about batches works with. */
 export interface Session {
   readonly config: VolleyConfig;
-  readonly coordinator: ParallelToolCoordinator;
+  /** All tools. Loading them takes longer than most commands, so that happens for those that need one. */
+  coordinator(): Promise<ParallelToolCoordinator>;
   readonly executor: BatchExecutor;
   readonly store: SqliteStore;
+  /** Asks the server that runs on this store, if there is one, and the executor of this process otherwise. */
+  handle(request: object): Promise<BatchAnswer>;
 }
 
 /** Opens what a command needs, and closes it whatever happens. */
@@ -22,19 +26,33 @@ export async function withSession<T>(
   work: (session: Session) => Promise<T>,
 ): Promise<T> {
   const { config } = await loadConfig({ cwd, env, ...(file !== undefined && { file }) });
-  const tools = await loadToolModules(config.tools.modules, config.folder);
-  const coordinator = new ParallelToolCoordinator({ config });
+  const store = await openStore(config.store.file);
+  let opened: Promise<ParallelToolCoordinator> | undefined;
+  const coordinator = () => {
+    opened ??= open(config, env);
+    return opened;
+  };
+  const executor = new BatchExecutor({ coordinator, store });
   try {
-    coordinator.register(...tools);
-    const store = await openStore(config.store.file);
-    const executor = new BatchExecutor({ coordinator, store });
+    const handle = serverDoor(config.store.file, store, executor);
+    return await work({ config, coordinator, executor, store, handle });
+  } finally {
     try {
-      return await work({ config, coordinator, executor, store });
-    } finally {
       await executor.close();
       await store.close();
+    } finally {
+      await closeIfOpen(opened);
     }
-  } finally {
-    await coordinator.close({ cancel: true });
   }
+}
+
+async function open(config: VolleyConfig, env: Io['env']): Promise<ParallelToolCoordinator> {
+  const { createFullCoordinator } = await import('../mcp/client/attach.ts');
+  return createFullCoordinator(config, env);
+}
+
+async function closeIfOpen(opened: Promise<ParallelToolCoordinator> | undefined): Promise<void> {
+  // Whoever asked for it has heard why it could not be opened.
+  const coordinator = await opened?.catch(() => undefined);
+  await coordinator?.close({ cancel: true });
 }

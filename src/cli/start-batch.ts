@@ -1,8 +1,11 @@
-import { printAnswer } from './ask.ts';
+import { startAction } from '../batch/actions/start.ts';
+import { checkInput } from '../batch/input/check.ts';
+import { given, printAnswer } from './ask.ts';
 import type { CommonOptions } from './command.ts';
 import { runInForeground } from './foreground.ts';
 import { EXIT, type ExitStatus, type Io } from './io.ts';
-import { drawPictures, type PictureOptions, picturesOf } from './pictures.ts';
+import { checkFolders, drawPictures, type PictureOptions, picturesOf } from './pictures.ts';
+import { reportError } from './report.ts';
 import type { Session } from './session.ts';
 import { summarise } from './summarise.ts';
 
@@ -12,6 +15,13 @@ export interface StartOptions extends CommonOptions, PictureOptions {
   readonly timeout?: number;
   readonly failFast?: boolean;
   readonly verbose?: boolean;
+  readonly dryRun?: boolean;
+}
+
+/** Throws if a start with these options would be refused, or its pictures could not be written. */
+export function checkStart(batch: string, options: StartOptions, io: Io): void {
+  checkInput(startAction.schema, 'start', { batch, ...termsOf(options) });
+  checkFolders(picturesOf(options), io);
 }
 
 /** Runs the open tasks of a batch before the user's eyes, and says how it ended. */
@@ -21,23 +31,31 @@ export async function startBatch(
   options: StartOptions,
   io: Io,
 ): Promise<ExitStatus> {
-  const { maxConcurrent, timeout, failFast, verbose = false, json = false } = options;
+  const { verbose = false, json = false } = options;
+  checkStart(batch, options, io);
   const pictures = picturesOf(options);
   const since = Date.now();
-  const start = {
-    ...(maxConcurrent !== undefined && { max_concurrent: maxConcurrent }),
-    ...(timeout !== undefined && { timeout }),
-    ...(failFast !== undefined && { fail_fast: failFast }),
-  };
+  const beganAt = performance.now();
+  const start = termsOf(options);
   const { answer, wasInterrupted } = await runInForeground(
     session,
     { batch, start, verbose, quiet: json },
     io,
   );
   if (!answer.ok) return printAnswer(answer, { json }, io);
+  if (answer.data['problem'] !== undefined) {
+    // The store may be gone or unreadable: only what is known for certain is told.
+    if (json) printAnswer(answer, { json }, io);
+    else reportError(new Error(answer.text), false, io);
+    return EXIT.failed;
+  }
   if (json) printAnswer(answer, { json }, io);
-  else io.stdout.write(await summarise(session, batch, since, Date.now() - since, io));
+  else io.stdout.write(await summarise(session, batch, since, performance.now() - beganAt, io));
   await drawPictures(pictures, session.store, batch, io);
   if (wasInterrupted) return EXIT.interrupted;
   return answer.data['succeeded'] === true ? EXIT.ok : EXIT.failed;
+}
+
+function termsOf({ maxConcurrent, timeout, failFast }: StartOptions): Record<string, unknown> {
+  return given({ max_concurrent: maxConcurrent, timeout, fail_fast: failFast });
 }

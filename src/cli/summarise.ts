@@ -1,5 +1,6 @@
 import { taskPages } from '../batch/pages.ts';
-import type { TaskRecord } from '../store/records.ts';
+import { durationOf } from '../batch/result-row.ts';
+import type { TaskRecord, TaskStatus } from '../store/records.ts';
 import { groupFailures } from './display/failure-groups.ts';
 import { summaryText } from './display/summary.ts';
 import type { CompletedTask, FailedTask } from './display/view.ts';
@@ -10,32 +11,37 @@ import { viewOf } from './view-of.ts';
 
 const DEFAULT_COLUMNS = 100;
 const MOST_SLOWEST = 5;
-const ENDED = ['completed', 'failed'] as const;
+const ENDED = ['completed', 'failed', 'cancelled', 'skipped'] as const;
+/** Those that worked to their end. */
+const WORKED: readonly TaskStatus[] = ['completed', 'failed'];
 
 /** The end of a run as people like to read it. What ended before `since` belongs to an earlier run. */
 export async function summarise(
-  { executor, store }: Session,
+  session: Session,
   batch: string,
   since: number,
   elapsedMs: number,
   io: Io,
 ): Promise<string> {
-  const { counts } = viewOf(executor, batch);
+  const { counts } = viewOf(session, batch);
   const slowest: CompletedTask[] = [];
   const failures: FailedTask[] = [];
   let workMs = 0;
-  for await (const page of taskPages(store, batch, ENDED)) {
+  let hasRun = counts.open + counts.running > 0;
+  for await (const page of taskPages(session.store, batch, ENDED)) {
     for (const task of page) {
       if (task.status === 'failed') failures.push(failureOf(task));
-      const { name, startedAt, endedAt, function: tool } = task;
-      if (startedAt === undefined || endedAt === undefined || endedAt < since) continue;
-      workMs += endedAt - startedAt;
-      if (task.status === 'completed')
-        keepSlowest(slowest, { name, function: tool, durationMs: endedAt - startedAt });
+      const { name, endedAt = 0, function: tool } = task;
+      const durationMs = durationOf(task);
+      if (endedAt < since) continue;
+      hasRun = true;
+      if (durationMs === undefined || !WORKED.includes(task.status)) continue;
+      workMs += durationMs;
+      if (task.status === 'completed') keepSlowest(slowest, { name, function: tool, durationMs });
     }
   }
   return summaryText(
-    { name: batch, counts, elapsedMs, workMs, slowest, failures: groupFailures(failures) },
+    { name: batch, counts, hasRun, elapsedMs, workMs, slowest, failures: groupFailures(failures) },
     {
       colours: createColours(wantsColours(io.stdout, io.env)),
       columns: io.stdout.columns ?? DEFAULT_COLUMNS,

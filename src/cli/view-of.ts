@@ -1,16 +1,9 @@
-import type { BatchExecutor } from '../batch/batch-executor.ts';
+import { findBatch } from '../batch/context.ts';
 import type { BatchView } from '../batch/view.ts';
-import { VolleyError } from '../core/errors.ts';
+import type { Session } from './session.ts';
 
 /** How a batch stands; an error if there is none of that name. */
-export function viewOf(executor: BatchExecutor, batch: string): BatchView {
-  const view = executor.view(batch);
-  if (view !== undefined) return view;
-  throw new VolleyError(
-    'UNKNOWN_BATCH',
-    `There is no batch ${JSON.stringify(batch)}; volley list shows all.`,
-    {
-      batch,
-    },
-  );
+export function viewOf({ executor, store }: Pick<Session, 'executor' | 'store'>, batch: string): BatchView {
+  findBatch({ store }, batch);
+  return executor.view(batch)!;
 }

@@ -4,6 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { pages, ROOT } from './markdown.ts';
 import { exampleFiles, regionsOf } from './regions.ts';
 
+/** Starting Node with TypeScript takes its time where much else runs. */
+const SLOW = { timeout: 120_000 };
+
 const blocks = pages().flatMap(({ codeBlocks }) => codeBlocks);
 const snippets = blocks.filter(({ language }) => /^(ts|typescript|js|javascript)$/.test(language));
 const printed = blocks.filter(({ options }) => options.has('output'));
@@ -20,7 +23,7 @@ describe('a TypeScript block of the docs', () => {
 });
 
 describe.concurrent('an example of the docs', () => {
-  it.each(exampleFiles())('runs to its end and prints what the docs say: %s', async (file) => {
+  it.each(exampleFiles())('runs to its end and prints what the docs say: %s', SLOW, async (file) => {
     const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', file], { cwd: ROOT });
     for (const { options, text } of printed)
       if (options.get('output') === file) expect(stdout).toContain(text);

@@ -22,9 +22,9 @@ export interface Page {
   readonly anchors: ReadonlySet<string>;
 }
 
-/** The pages that people write: those of the root, of `docs` and of `bench`. */
+/** The pages that people write: those of the root, of `docs`, `bench` and `examples`. */
 export function pages(): Page[] {
-  return ['.', 'docs', 'bench']
+  return ['.', 'docs', 'bench', 'examples']
     .flatMap((folder) =>
       readdirSync(join(ROOT, folder)).map((name) => (folder === '.' ? name : `${folder}/${name}`)),
     )

@@ -152,7 +152,7 @@ describe('the command line', () => {
     [['add', '--function', 'note', '--priority', 'urgent'], 'critical, high, normal'],
     [['start', '--batch', 'nobody'], 'There is no batch "nobody"'],
     [['start', '--max-concurrent', 'many'], 'It must be a number'],
-    [['run', 'missing.json'], 'there is no such file'],
+    [['run', 'missing.json'], 'the file does not exist'],
     [['run'], 'Give a file of tasks'],
     [['export', '--output-file', '../out.json', '--batch', 'x'], 'x'],
   ])('answers %j with what is wrong, in one or two lines, and status 2', SLOW, async (args, message) => {

@@ -1,22 +1,32 @@
+import { listText } from '../../core/words.ts';
 import { ask, given } from '../ask.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import { readTaskFile } from '../input/read-task-file.ts';
+import { EXIT } from '../io.ts';
 import { BATCH_OPTION } from '../options.ts';
+import { createColours, wantsColours } from '../output/colours.ts';
 
 interface AddBatchOptions extends CommonOptions {
   readonly batch?: string;
 }
 
 export const addBatchCommand = defineCommand<AddBatchOptions>({
-  name: 'add-batch',
-  summary: 'add the tasks of a file to a batch, without running it',
   examples: ['volley add-batch audit.json', 'generate-tasks | volley add-batch - --batch audit'],
   declare: (program) =>
     program
       .argument('<file>', 'JSON, JSON Lines, YAML or TOML; - for standard input')
       .option(...BATCH_OPTION),
   run: async ([file], { batch, ...options }, io) => {
-    const { tasks, settings } = await readTaskFile(file!, io.stdin);
-    return ask(given({ action: 'add_batch', tasks, batch: batch ?? settings['batch'] }), options, io);
+    const { tasks, settings } = await readTaskFile(file!, io.stdin, io.cwd);
+    const { batch: own, ...ofRun } = settings;
+    const status = await ask(given({ action: 'add_batch', tasks, batch: batch ?? own }), options, io);
+    const unused = Object.keys(ofRun);
+    if (status === EXIT.ok && unused.length > 0) {
+      const { yellow } = createColours(wantsColours(io.stderr, io.env));
+      io.stderr.write(
+        `${yellow('note')} What the file says of a run is for volley run; tell volley start: ${listText(unused)}.\n`,
+      );
+    }
+    return status;
   },
 });

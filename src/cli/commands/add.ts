@@ -16,8 +16,6 @@ interface AddOptions extends CommonOptions {
 }
 
 export const addCommand = defineCommand<AddOptions>({
-  name: 'add',
-  summary: 'add a task to a batch',
   examples: [
     `volley add --function code_analyzer_tool --params '{"action":"analyze","file_path":"src/index.ts"}'`,
     `volley add --id report --function write_file --params '{"path":"r.txt","content":"\${lines.total}"}' --depends-on lines`,

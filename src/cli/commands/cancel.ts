@@ -1,3 +1,4 @@
+import { VolleyError } from '../../core/errors.ts';
 import { askOfBatch } from '../ask.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import { BATCH_OPTION, listOption } from '../options.ts';
@@ -5,13 +6,25 @@ import { BATCH_OPTION, listOption } from '../options.ts';
 interface CancelOptions extends CommonOptions {
   readonly batch?: string;
   readonly ids?: readonly string[];
+  readonly all?: boolean;
 }
 
 export const cancelCommand = defineCommand<CancelOptions>({
-  name: 'cancel',
-  summary: 'end tasks of a batch',
-  examples: ['volley cancel', 'volley cancel --ids analyze-3,analyze-4'],
+  examples: ['volley cancel analyze-3 analyze-4', 'volley cancel --batch audit --all'],
   declare: (program) =>
-    program.option(...BATCH_OPTION).option('--ids <ids>', 'only these tasks, with commas', listOption),
-  run: (_, { batch, ids, ...options }, io) => askOfBatch({ action: 'cancel', batch, ids }, options, io),
+    program
+      .argument('[ids...]', 'the tasks')
+      .option('--ids <ids>', 'the same, with commas', listOption)
+      .option('--all', 'everything that has not ended')
+      .option(...BATCH_OPTION),
+  run: async (args, { batch, ids = [], all, ...options }, io) => {
+    const named = [...args, ...ids];
+    if ((named.length === 0) === (all === undefined))
+      throw new VolleyError('INVALID_VALUE', 'Say which tasks: either their ids, or --all.');
+    return askOfBatch(
+      { action: 'cancel', batch, ids: named.length === 0 ? undefined : named, all },
+      options,
+      io,
+    );
+  },
 });

@@ -8,8 +8,6 @@ interface ClearOptions extends CommonOptions {
 }
 
 export const clearCommand = defineCommand<ClearOptions>({
-  name: 'clear',
-  summary: 'forget a batch, or its tasks of some status',
   examples: ['volley clear', 'volley clear --batch audit --filter-status completed'],
   declare: (program) =>
     program

@@ -5,15 +5,15 @@ import { EXIT } from '../io.ts';
 import { createColours, wantsColours } from '../output/colours.ts';
 
 export const doctorCommand = defineCommand<CommonOptions>({
-  name: 'doctor',
-  summary: 'what works on this system: the configuration and each layer of the sandbox',
   examples: ['volley doctor', 'volley doctor --json'],
   declare: () => undefined,
   run: async (_, { json, config: file }, io) => {
     const loaded = await loadConfig({ cwd: io.cwd, env: io.env, ...(file !== undefined && { file }) });
     const { layers } = await diagnose();
     if (json) {
-      io.stdout.write(`${JSON.stringify({ node: process.version, config: loaded.file ?? null, layers })}\n`);
+      io.stdout.write(
+        `${JSON.stringify({ ok: true, node: process.version, config: loaded.file ?? null, layers })}\n`,
+      );
       return EXIT.ok;
     }
     const { green, yellow, dim } = createColours(wantsColours(io.stdout, io.env));

@@ -10,16 +10,14 @@ interface ExportOptions extends CommonOptions {
 }
 
 export const exportCommand = defineCommand<ExportOptions>({
-  name: 'export',
-  summary: 'write the results of a batch to a file',
   examples: [
     'volley export --format csv --output-file results.csv',
-    'volley export --batch audit --format jsonl --output-file audit.jsonl',
+    'volley export --batch audit --output-file audit.md --filter-status failed',
   ],
   declare: (program) =>
     program
       .requiredOption('--output-file <path>', 'inside the roots')
-      .option('--format <format>', 'json, csv, jsonl or markdown')
+      .option('--format <format>', 'json, csv, jsonl or markdown (default: by the ending of the file)')
       .option('--filter-status <statuses>', 'only these, with commas', listOption)
       .option(...BATCH_OPTION),
   run: (_, { batch, format, outputFile, filterStatus, ...options }, io) =>

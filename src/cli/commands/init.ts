@@ -46,8 +46,6 @@ const EXAMPLE = `{
 `;
 
 export const initCommand = defineCommand<CommonOptions>({
-  name: 'init',
-  summary: 'write a commented volley.toml and an example batch',
   examples: ['volley init && volley run volley-example.json'],
   declare: () => undefined,
   run: async (_, { json }, { cwd, stdout }) => {

@@ -4,8 +4,6 @@ import { EXIT } from '../io.ts';
 import { withSession } from '../session.ts';
 
 export const recoverCommand = defineCommand<CommonOptions>({
-  name: 'recover',
-  summary: 'see to tasks that were running in a process that died',
   examples: ['volley recover && volley start'],
   declare: () => undefined,
   run: (_, { json, ...options }, io) =>

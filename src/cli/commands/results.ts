@@ -1,4 +1,4 @@
-import { askOfBatch } from '../ask.ts';
+import { askOfBatch, given } from '../ask.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import { BATCH_OPTION, listOption, numberOption } from '../options.ts';
 
@@ -14,12 +14,11 @@ interface ResultsOptions extends CommonOptions {
 }
 
 export const resultsCommand = defineCommand<ResultsOptions>({
-  name: 'results',
-  summary: 'the results of a batch, or one of them whole',
   examples: [
     'volley results --format summary',
     'volley results --format detailed --filter-status failed',
     'volley results --id analyze-3',
+    'volley results --id analyze-3 --offset 65536',
   ],
   declare: (program) =>
     program
@@ -39,10 +38,9 @@ export const resultsCommand = defineCommand<ResultsOptions>({
         format,
         filter_status: filterStatus,
         limit,
-        after,
+        cursor: after,
         id,
-        offset,
-        length,
+        range: offset === undefined && length === undefined ? undefined : given({ offset, length }),
       },
       options,
       io,

@@ -8,8 +8,6 @@ interface RetryOptions extends CommonOptions {
 }
 
 export const retryCommand = defineCommand<RetryOptions>({
-  name: 'retry',
-  summary: 'open failed, cancelled and skipped tasks again',
   examples: ['volley retry && volley start', 'volley retry --ids analyze-3'],
   declare: (program) =>
     program.option(...BATCH_OPTION).option('--ids <ids>', 'only these tasks, with commas', listOption),

@@ -1,10 +1,16 @@
+import { listText } from '../../core/words.ts';
 import { printAnswer } from '../ask.ts';
 import { defineCommand } from '../command.ts';
-import type { Io } from '../io.ts';
-import { concurrencyOption, listOption, numberOption } from '../options.ts';
-import { collectTasks } from '../run-tasks.ts';
+import { dryRun } from '../dry-run.ts';
+import type { PlainObject } from '../input/task-file.ts';
+import type { ExitStatus, Io } from '../io.ts';
+import { sourceOptions, startOptions } from '../options.ts';
+import { createColours, wantsColours } from '../output/colours.ts';
+import { plainText } from '../output/plain-text.ts';
+import { shellQuote } from '../output/shell-quote.ts';
+import { changedIds, collectTasks, newTasks } from '../run-tasks.ts';
 import { type Session, withSession } from '../session.ts';
-import { type StartOptions, startBatch } from '../start-batch.ts';
+import { checkStart, type StartOptions, startBatch } from '../start-batch.ts';
 
 interface RunOptions extends StartOptions {
   readonly batch?: string;
@@ -13,51 +19,70 @@ interface RunOptions extends StartOptions {
   readonly params?: string;
 }
 
+const MOST_NAMED = 5;
+
 export const runCommand = defineCommand<RunOptions>({
-  name: 'run',
-  summary: 'add the tasks of a file, or one for each of many files, and run them; the same command resumes',
   examples: [
     'volley run audit.json',
     `volley run --each 'src/**/*.ts' --function code_analyzer_tool --params '{"action":"analyze","file_path":"{}"}'`,
+    'volley run audit.json --dry-run',
     'generate-tasks | volley run - --batch audit --max-concurrent 5',
   ],
   declare: (program) =>
-    program
-      .argument('[file]', 'JSON, JSON Lines, YAML or TOML; - for standard input')
-      .option('--batch <name>', 'the batch (default: the name of the file)')
-      .option('--each <globs>', 'one task for each file that matches', listOption)
-      .option('--function <name>', 'with --each: the tool')
-      .option('--params <json>', 'with --each: its arguments; {} stands for the path')
-      .option('--max-concurrent <number>', 'tasks at once, or "auto" (the default)', concurrencyOption)
-      .option('--timeout <seconds>', 'for the whole batch', numberOption)
-      .option('--fail-fast', 'the first failure cancels the rest')
-      .option('--verbose', 'also show what completes')
-      .option('--gantt <file>', 'draw what ran when, as SVG')
-      .option('--graph <file>', 'draw what waited for what, as .svg, .mmd or .dot')
-      .option('--trace <file>', 'write a trace for chrome://tracing or Perfetto'),
+    startOptions(
+      sourceOptions(program).option('--batch <name>', 'the batch (default: the name of the file)'),
+    ),
   run: async ([file], options, io) => {
     const { each, function: tool, params } = options;
     const found = await collectTasks({ file, each, function: tool, params }, io);
     const batch = options.batch ?? found.batch;
+    const start = { ...fromFile(found.settings), ...options };
     return withSession(options, io, async (session) => {
-      const added = await addNew(session, batch, found.tasks, options, io);
-      return added ?? startBatch(session, batch, { ...fromFile(found.settings), ...options }, io);
+      // Before anything is added: what cannot be run as asked leaves no tasks behind.
+      checkStart(batch, start, io);
+      const tasks = newTasks(session.store, batch, found.tasks);
+      if (tasks.length < found.tasks.length) tellChanged(session, batch, found.tasks, io);
+      if (options.dryRun) return dryRun(session, batch, tasks, start, io);
+      const refused =
+        found.tasks.length > tasks.length && tasks.length === 0
+          ? undefined
+          : await add(session, batch, tasks, options, io);
+      return refused ?? startBatch(session, batch, start, io);
     });
   },
 });
 
-/** Adds the tasks that the batch does not have yet. Gives an exit status if that was refused. */
-async function addNew(
-  { executor, store }: Session,
+/** What the batch has stays as it is, since it may have run; whoever has changed the file must hear that. */
+function tellChanged(
+  { store }: Session,
   batch: string,
-  tasks: readonly Readonly<Record<string, unknown>>[],
+  tasks: readonly PlainObject[],
+  { stderr, env }: Io,
+): void {
+  const changed = changedIds(store, batch, tasks);
+  if (changed.length === 0) return;
+  const { yellow } = createColours(wantsColours(stderr, env));
+  const ids = listText(changed.slice(0, MOST_NAMED).map(plainText), changed.length);
+  const name = shellQuote(plainText(batch));
+  stderr.write(
+    `${yellow('note')} The batch has other functions or params under the same ids, and keeps them: ${ids}. To use those of the file, volley clear --batch ${name} first, or give it another --batch.\n`,
+  );
+}
+
+/** Gives an exit status if that was refused. */
+async function add(
+  session: Session,
+  batch: string,
+  tasks: readonly PlainObject[],
   options: RunOptions,
   io: Io,
-) {
-  const fresh = tasks.filter(({ id }) => typeof id !== 'string' || store.task(batch, id) === undefined);
-  if (fresh.length === 0 && tasks.length > 0) return undefined;
-  const answer = await executor.handle({ action: 'add_batch', batch, tasks: fresh });
-  return answer.ok ? undefined : printAnswer(answer, options, io);
+): Promise<ExitStatus | undefined> {
+  const answer = await session.handle({ action: 'add_batch', batch, tasks });
+  if (answer.ok) return undefined;
+  // The same command in another process may have been quicker: what it has added is there now.
+  const left = answer.error?.code === 'DUPLICATE_ID' ? newTasks(session.store, batch, tasks) : tasks;
+  if (left.length === tasks.length) return printAnswer(answer, options, io);
+  return left.length === 0 ? undefined : add(session, batch, left, options, io);
 }
 
 /** What the file says of the run; the command line goes before it. */

@@ -1,11 +1,15 @@
-import { spawn } from 'node:child_process';
+import { findBatch } from '../../batch/context.ts';
 import { CONCURRENCY_ADVICE } from '../../batch/description.ts';
-import { chosenBatch } from '../ask.ts';
+import { chosenBatch, printAnswer } from '../ask.ts';
 import { defineCommand } from '../command.ts';
-import { EXIT } from '../io.ts';
-import { BATCH_OPTION, concurrencyOption, numberOption } from '../options.ts';
-import { withSession } from '../session.ts';
-import { type StartOptions, startBatch } from '../start-batch.ts';
+import { startDetached } from '../detach.ts';
+import { dryRun } from '../dry-run.ts';
+import { EXIT, type ExitStatus, type Io } from '../io.ts';
+import { BATCH_OPTION, startOptions } from '../options.ts';
+import { plainText } from '../output/plain-text.ts';
+import { shellQuote } from '../output/shell-quote.ts';
+import { type Session, withSession } from '../session.ts';
+import { checkStart, type StartOptions, startBatch } from '../start-batch.ts';
 
 interface StartCommandOptions extends StartOptions {
   readonly batch?: string;
@@ -13,22 +17,13 @@ interface StartCommandOptions extends StartOptions {
 }
 
 export const startCommand = defineCommand<StartCommandOptions>({
-  name: 'start',
-  summary: 'run all open tasks of a batch',
   examples: [
     'volley start --max-concurrent 5 --timeout 300',
+    'volley start --dry-run',
     'volley start --batch audit --detach && volley watch --batch audit',
   ],
   declare: (program) =>
-    program
-      .option(...BATCH_OPTION)
-      .option('--max-concurrent <number>', 'tasks at once, or "auto" (the default)', concurrencyOption)
-      .option('--timeout <seconds>', 'for the whole batch', numberOption)
-      .option('--fail-fast', 'the first failure cancels the rest')
-      .option('--verbose', 'also show what completes')
-      .option('--gantt <file>', 'draw what ran when, as SVG')
-      .option('--graph <file>', 'draw what waited for what, as .svg, .mmd or .dot')
-      .option('--trace <file>', 'write a trace for chrome://tracing or Perfetto')
+    startOptions(program.option(...BATCH_OPTION))
       .option('--detach', 'run it in a process of its own that ends with the batch')
       .addHelpText(
         'after',
@@ -36,22 +31,31 @@ export const startCommand = defineCommand<StartCommandOptions>({
 ${CONCURRENCY_ADVICE}
 `,
       ),
-  run: async (_, { batch: named, detach = false, ...options }, io) => {
-    if (!detach) {
-      return withSession(options, io, (session) =>
-        startBatch(session, chosenBatch(session.store, named), options, io),
-      );
-    }
-    const batch = named ?? 'default';
-    const words = process.argv.slice(2).filter((word) => word !== '--detach');
-    const child = spawn(process.execPath, [...process.execArgv, process.argv[1]!, ...words], {
-      cwd: io.cwd,
-      detached: true,
-      stdio: 'ignore',
-    });
-    child.unref();
-    const text = `The batch "${batch}" runs in process ${child.pid}. Follow it with: volley watch --batch ${batch}`;
-    io.stdout.write(options.json ? `${JSON.stringify({ ok: true, pid: child.pid, batch })}\n` : `${text}\n`);
-    return EXIT.ok;
-  },
+  run: (_, { batch: named, detach = false, ...options }, io) =>
+    withSession(options, io, (session) => {
+      const batch = chosenBatch(session.store, named);
+      if (options.dryRun) return dryRun(session, batch, [], options, io);
+      return detach ? startApart(session, batch, options, io) : startBatch(session, batch, options, io);
+    }),
 });
+
+/** Hands the batch to a process of its own. */
+async function startApart(
+  { store }: Session,
+  batch: string,
+  options: StartOptions,
+  io: Io,
+): Promise<ExitStatus> {
+  findBatch({ store }, batch);
+  checkStart(batch, options, io);
+  const words = process.argv.slice(2).filter((word) => word !== '--detach');
+  const { pid, answer } = await startDetached(store, batch, [...words, '--batch', batch, '--json'], io.cwd);
+  if (answer?.ok === false) return printAnswer(answer, options, io);
+  const name = shellQuote(plainText(batch));
+  const text =
+    answer === undefined
+      ? `The batch "${batch}" runs in process ${pid}. Follow it with: volley watch --batch ${name}`
+      : `The batch "${batch}" ran in process ${pid} and has ended. volley results --batch ${name} shows what came out.`;
+  io.stdout.write(`${options.json ? JSON.stringify({ ok: true, pid, batch }) : text}\n`);
+  return EXIT.ok;
+}

@@ -8,8 +8,6 @@ interface StatusOptions extends CommonOptions {
 }
 
 export const statusCommand = defineCommand<StatusOptions>({
-  name: 'status',
-  summary: 'how far a batch is, what runs, what waits and why',
   examples: ['volley status', 'volley status --batch audit --detailed'],
   declare: (program) => program.option(...BATCH_OPTION).option('--detailed', 'also what waits and why'),
   run: (_, { batch, detailed, ...options }, io) =>

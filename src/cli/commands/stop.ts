@@ -4,12 +4,13 @@ import { BATCH_OPTION } from '../options.ts';
 
 interface StopOptions extends CommonOptions {
   readonly batch?: string;
+  readonly now?: boolean;
 }
 
 export const stopCommand = defineCommand<StopOptions>({
-  name: 'stop',
-  summary: 'let a running batch finish what runs, and start no more',
-  examples: ['volley stop', 'volley stop --batch audit'],
-  declare: (program) => program.option(...BATCH_OPTION),
-  run: (_, { batch, ...options }, io) => askOfBatch({ action: 'stop', batch }, options, io),
+  examples: ['volley stop', 'volley stop --batch audit --now'],
+  declare: (program) =>
+    program.option(...BATCH_OPTION).option('--now', 'end what runs at once; what does no harm runs again'),
+  run: (_, { batch, now = false, ...options }, io) =>
+    askOfBatch({ action: 'stop', batch, graceful: !now }, options, io),
 });

@@ -1,4 +1,10 @@
-import { openCoordinator } from '../../coordinator/open-coordinator.ts';
+import { loadConfig } from '../../config/load.ts';
+import { VolleyError } from '../../core/errors.ts';
+import { nearest } from '../../core/nearest.ts';
+import { countText, spanText } from '../../core/words.ts';
+import { createFullCoordinator, mcpHealth } from '../../mcp/client/attach.ts';
+import type { McpServerHealth } from '../../mcp/client/health.ts';
+import type { ToolDescription } from '../../tools/registry.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import { EXIT } from '../io.ts';
 
@@ -7,8 +13,6 @@ interface ToolsOptions extends CommonOptions {
 }
 
 export const toolsCommand = defineCommand<ToolsOptions>({
-  name: 'tools',
-  summary: 'what can be called',
   examples: ['volley tools', "volley tools 'read_*' --schema"],
   declare: (program) =>
     program
@@ -16,10 +20,19 @@ export const toolsCommand = defineCommand<ToolsOptions>({
       .option('--schema', 'also what each takes, as JSON Schema'),
   run: async ([glob], { json, schema, config }, io) => {
     const { cwd, env } = io;
-    const coordinator = await openCoordinator({ cwd, env, ...(config !== undefined && { file: config }) });
+    const loaded = await loadConfig({ cwd, env, ...(config !== undefined && { file: config }) });
+    const coordinator = await createFullCoordinator(loaded.config, env);
+    await coordinator.discover(glob);
+    const servers = mcpHealth(coordinator).filter(({ status }) => status !== 'idle');
     const tools = coordinator.tools(glob);
+    const close = tools.length > 0 ? undefined : nearest(glob ?? '', namesOf(coordinator.tools()));
     await coordinator.close();
-    if (json) io.stdout.write(`${JSON.stringify(tools)}\n`);
+    if (tools.length === 0 && servers.every(({ status }) => status === 'ready'))
+      throw noneMatches(glob ?? '*', close);
+    if (json)
+      io.stdout.write(
+        `${JSON.stringify({ ok: true, tools, ...(servers.length > 0 && { mcp_servers: servers }) })}\n`,
+      );
     else {
       const width = Math.max(0, ...tools.map(({ name }) => name.length));
       for (const { name, description, inputSchema } of tools) {
@@ -27,6 +40,25 @@ export const toolsCommand = defineCommand<ToolsOptions>({
         if (schema) io.stdout.write(`${JSON.stringify(inputSchema, null, 2).replace(/^/gm, '    ')}\n`);
       }
     }
-    return tools.length === 0 ? EXIT.usage : EXIT.ok;
+    if (!json) for (const server of servers) io.stderr.write(`${serverLine(server)}\n`);
+    return tools.length === 0 ? EXIT.failed : EXIT.ok;
   },
 });
+
+function namesOf(tools: readonly ToolDescription[]): string[] {
+  return tools.map(({ name }) => name);
+}
+
+function noneMatches(glob: string, close: string | undefined): VolleyError {
+  return new VolleyError(
+    'UNKNOWN_TOOL',
+    `No tool matches ${JSON.stringify(glob)}${close === undefined ? ': volley tools lists all.' : `; did you mean ${close}?`}`,
+  );
+}
+
+/** `MCP server files: ready, 12 tools`. On the error stream, beside the list. */
+function serverLine({ name, status, tools, problem, retryInMs }: McpServerHealth): string {
+  const state = status === 'ready' ? `ready, ${countText(tools, 'tool')}` : status;
+  const next = retryInMs === undefined ? '' : ` (next try in ${spanText(retryInMs)})`;
+  return `MCP server ${name}: ${state}${next}${problem === undefined ? '' : `: ${problem}`}`;
+}

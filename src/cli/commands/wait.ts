@@ -1,6 +1,8 @@
-import { askOfBatch } from '../ask.ts';
+import { chosenBatch, given, printAnswer } from '../ask.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
+import { EXIT } from '../io.ts';
 import { BATCH_OPTION, numberOption } from '../options.ts';
+import { withSession } from '../session.ts';
 
 interface WaitOptions extends CommonOptions {
   readonly batch?: string;
@@ -8,10 +10,15 @@ interface WaitOptions extends CommonOptions {
 }
 
 export const waitCommand = defineCommand<WaitOptions>({
-  name: 'wait',
-  summary: 'wait for the end of a batch that another process runs',
   examples: ['volley wait', 'volley wait --batch audit --timeout 60'],
   declare: (program) =>
     program.option(...BATCH_OPTION).option('--timeout <seconds>', 'at most so long', numberOption),
-  run: (_, { batch, timeout, ...options }, io) => askOfBatch({ action: 'wait', batch, timeout }, options, io),
+  run: (_, { batch: named, timeout, ...options }, io) =>
+    withSession(options, io, async ({ executor, store }) => {
+      const batch = chosenBatch(store, named);
+      // Whoever runs it, its end is seen in the store: no server has to keep a request open for that.
+      const answer = await executor.handle(given({ action: 'wait', batch, timeout }));
+      const status = printAnswer(answer, options, io);
+      return answer.ok && answer.data['succeeded'] !== true ? EXIT.failed : status;
+    }),
 });

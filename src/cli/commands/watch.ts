@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { BatchView } from '../../batch/view.ts';
 import { chosenBatch } from '../ask.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import { createDisplay } from '../display/create-display.ts';
@@ -15,29 +16,30 @@ interface WatchOptions extends CommonOptions {
 const LOOK_MS = 250;
 
 export const watchCommand = defineCommand<WatchOptions>({
-  name: 'watch',
-  summary: 'watch a batch that another process runs, until it ends',
   examples: ['volley watch', 'volley watch --batch audit'],
   declare: (program) => program.option(...BATCH_OPTION),
   run: (_, { batch: named, json = false, ...options }, io) =>
     withSession(options, io, async ({ executor, store }) => {
       const batch = chosenBatch(store, named);
       const { stderr, env } = io;
-      let view = viewOf(executor, batch);
+      let view = viewOf({ executor, store }, batch);
       const display = json ? undefined : createDisplay({ stream: stderr, env, view: () => view });
       try {
         while (view.state !== 'idle') {
-          if (json) io.stdout.write(`${JSON.stringify(view)}\n`);
+          if (json) io.stdout.write(line(view));
           display?.changed();
           await sleep(LOOK_MS);
-          view = viewOf(executor, batch);
+          view = viewOf({ executor, store }, batch);
         }
       } finally {
         display?.close();
       }
       const answer = await executor.handle({ action: 'status', batch });
-      io.stdout.write(json ? `${JSON.stringify(view)}\n` : `${answer.text}\n`);
-      const { failed, cancelled, skipped } = view.counts;
-      return failed + cancelled + skipped > 0 ? EXIT.failed : EXIT.ok;
+      io.stdout.write(json ? line(view) : `${answer.text}\n`);
+      return view.counts.completed === view.total ? EXIT.ok : EXIT.failed;
     }),
 });
+
+function line(view: BatchView): string {
+  return `${JSON.stringify({ ok: true, ...view })}\n`;
+}

@@ -9,14 +9,27 @@ export interface DisplayOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Asked whenever something is drawn. */
   readonly view: () => BatchView;
+  /** A word to the user, such as how to stop at once. */
+  readonly note?: () => string | undefined;
   readonly timing?: Timing;
 }
 
 /** The display that suits the stream: pictures on a terminal, plain lines in a pipe, in CI or on a dumb terminal. */
-export function createDisplay({ stream, env, view, timing }: DisplayOptions): Display {
+export function createDisplay({
+  stream,
+  env,
+  view,
+  note = () => undefined,
+  timing,
+}: DisplayOptions): Display {
   const colours = createColours(wantsColours(stream, env));
   const options = { stream, view, colours, ...(timing && { timing }) };
-  return canDraw(stream, env) ? new LiveDisplay(options) : new PlainDisplay(options);
+  if (!canDraw(stream, env)) return new PlainDisplay({ ...options, note });
+  const withNote = () => {
+    const said = note();
+    return said === undefined ? view() : { ...view(), note: said };
+  };
+  return new LiveDisplay({ ...options, view: withNote });
 }
 
 function canDraw(

@@ -64,7 +64,9 @@ function countsLine(view: BatchView, width: number, colours: Colours, lead?: str
   };
   if (counts.failed > 0) add(`${numberText(counts.failed)} failed`, colours.red);
   if (timeLeft !== undefined && ended < total) add(`${rangeText(timeLeft)} left`, colours.cyan);
-  if (counts.running > 0) add(`${numberText(counts.running)} running`);
+  // What has just started is listed below before the store counts it.
+  const running = Math.max(counts.running, view.running.length);
+  if (running > 0) add(`${numberText(running)} running`);
   if (counts.skipped > 0) add(`${numberText(counts.skipped)} skipped`, colours.yellow);
   if (counts.cancelled > 0) add(`${numberText(counts.cancelled)} cancelled`, colours.yellow);
   if (ratePerSecond !== undefined && ratePerSecond > 0) add(rateText(ratePerSecond));

@@ -1,6 +1,5 @@
 import type { Colours } from '../output/colours.ts';
 import { numberText } from '../output/numbers.ts';
-import { plainText } from '../output/plain-text.ts';
 import { completedLine, failedLine } from './event-lines.ts';
 import { frameLines } from './frame.ts';
 import { Screen, type TerminalStream } from './screen.ts';
@@ -56,10 +55,6 @@ export class LiveDisplay implements Display {
 
   completed(task: CompletedTask): void {
     this.addLine(completedLine(task, this.options.colours));
-  }
-
-  say(text: string): void {
-    this.addLine(plainText(text));
   }
 
   close(): void {

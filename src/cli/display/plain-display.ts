@@ -17,6 +17,8 @@ const BETWEEN_LINES_MS = 10_000;
 export interface PlainDisplayOptions {
   readonly stream: { write(text: string): unknown };
   readonly view: () => BatchView;
+  /** A word to the user. It is said as soon as it is there. */
+  readonly note?: () => string | undefined;
   /** Default: none. */
   readonly colours?: Colours;
   readonly timing?: Timing;
@@ -28,6 +30,7 @@ export class PlainDisplay implements Display {
   private readonly timing: Timing;
   private cancelTimer: (() => void) | undefined;
   private lastLine = '';
+  private lastNote: string | undefined;
   private isClosed = false;
 
   constructor(private readonly options: PlainDisplayOptions) {
@@ -36,6 +39,7 @@ export class PlainDisplay implements Display {
   }
 
   changed(): void {
+    this.tellNote();
     if (this.isClosed || this.cancelTimer !== undefined) return;
     this.cancelTimer = this.timing.after(BETWEEN_LINES_MS, () => {
       this.cancelTimer = undefined;
@@ -53,14 +57,17 @@ export class PlainDisplay implements Display {
     this.write(completedLine(task, this.colours));
   }
 
-  say(text: string): void {
-    this.write(plainText(text));
-  }
-
   close(): void {
     this.isClosed = true;
     this.cancelTimer?.();
     this.cancelTimer = undefined;
+  }
+
+  /** What the user has to know now, such as what a second Ctrl-C would do. */
+  private tellNote(): void {
+    const note = this.options.note?.();
+    if (note !== undefined && note !== this.lastNote) this.write(plainText(note));
+    this.lastNote = note;
   }
 
   private write(line: string): void {
@@ -69,7 +76,7 @@ export class PlainDisplay implements Display {
 }
 
 /** `audit: 62%, 620 of 1,000 done, 3 failed, 8 running, 41/s, 8 to 12 s left`. */
-function progressLine({ name, counts, progress, ratePerSecond, timeLeft, note }: BatchView): string {
+function progressLine({ name, counts, progress, ratePerSecond, timeLeft }: BatchView): string {
   const { total, ended } = totalsOf(counts);
   const parts = [percentText(progress), `${numberText(ended)} of ${numberText(total)} done`];
   for (const status of ['failed', 'skipped', 'cancelled', 'running'] as const) {
@@ -77,5 +84,5 @@ function progressLine({ name, counts, progress, ratePerSecond, timeLeft, note }:
   }
   if (ratePerSecond !== undefined && ratePerSecond > 0) parts.push(rateText(ratePerSecond));
   if (timeLeft !== undefined && ended < total) parts.push(`${rangeText(timeLeft)} left`);
-  return `${plainText(name)}: ${parts.join(', ')}${note === undefined ? '' : `; ${plainText(note)}`}`;
+  return `${plainText(name)}: ${parts.join(', ')}`;
 }

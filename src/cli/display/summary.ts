@@ -3,7 +3,7 @@ import type { Colours } from '../output/colours.ts';
 import { factorText, numberText } from '../output/numbers.ts';
 import { plainText } from '../output/plain-text.ts';
 import { shellQuote } from '../output/shell-quote.ts';
-import { cutToWidth, padStartToWidth, textWidth } from '../output/width.ts';
+import { cutToWidth, padEndToWidth, padStartToWidth, textWidth } from '../output/width.ts';
 import type { FailureGroup } from './failure-groups.ts';
 import { type CompletedTask, type TaskCounts, totalsOf } from './view.ts';
 
@@ -11,6 +11,8 @@ import { type CompletedTask, type TaskCounts, totalsOf } from './view.ts';
 export interface SummaryView {
   readonly name: string;
   readonly counts: TaskCounts;
+  /** Whether there was anything left to run. */
+  readonly hasRun: boolean;
   /** From the start of the run to its end. */
   readonly elapsedMs: number;
   /** The durations of all tasks of the run, one after the other. */
@@ -49,7 +51,7 @@ export function summaryText(view: SummaryView, options: SummaryOptions): string 
 }
 
 function headLines(
-  { name, counts, elapsedMs, workMs }: SummaryView,
+  { name, counts, hasRun, elapsedMs, workMs }: SummaryView,
   { colours, columns }: SummaryOptions,
 ): string[] {
   const { total, ended } = totalsOf(counts);
@@ -64,7 +66,8 @@ function headLines(
   const left = counts.open + counts.running;
   if (left > 0) parts.push(colours.yellow(`${numberText(left)} not finished`));
   const title = cutToWidth(plainText(name), Math.max(8, Math.floor(columns / 2)));
-  const lines = [`${mark} ${colours.bold(title)}: ${parts.join(', ')}, in ${spanText(elapsedMs)}`];
+  const took = hasRun ? `, in ${spanText(elapsedMs)}` : '; nothing was left to run';
+  const lines = [`${mark} ${colours.bold(title)}: ${parts.join(', ')}${took}`];
   const factor = elapsedMs > 0 ? workMs / elapsedMs : 0;
   if (factor >= WORTH_COMPARING) {
     const times = `${factorText(factor)} times as fast`;
@@ -80,12 +83,14 @@ function slowestLines({ slowest }: SummaryView, { colours, columns }: SummaryOpt
   if (shown.length < 2) return [];
   const times = shown.map(({ durationMs }) => spanText(durationMs));
   const widest = Math.max(...times.map(textWidth));
-  const rows = shown.map((task, index) => {
-    const time = padStartToWidth(times[index]!, widest);
-    const name = cutToWidth(plainText(task.name), Math.max(8, columns - widest - 5));
-    const room = columns - widest - textWidth(name) - 9;
-    const functionName = room > 10 ? `  ${cutToWidth(plainText(task.function), room)}` : '';
-    return `  ${time}  ${name}${colours.dim(functionName)}`;
+  const names = shown.map(({ name }) => cutToWidth(plainText(name), Math.max(8, columns - widest - 5)));
+  const widestName = Math.max(...names.map(textWidth));
+  const room = columns - widest - widestName - 9;
+  const rows = shown.map(({ function: tool }, index) => {
+    const lead = `  ${padStartToWidth(times[index]!, widest)}  `;
+    const functionName = cutToWidth(plainText(tool), room);
+    if (room <= 10 || functionName === names[index]) return lead + names[index]!;
+    return `${lead}${padEndToWidth(names[index]!, widestName)}${colours.dim(`  ${functionName}`)}`;
   });
   return [colours.bold('Slowest'), ...rows];
 }
@@ -112,7 +117,7 @@ function failureLines({ failures, counts }: SummaryView, { colours, columns }: S
 }
 
 /** The commands that go on from here. */
-function nextLines({ name, counts }: SummaryView, { colours, columns }: SummaryOptions): string[] {
+function nextLines({ name, counts, hasRun }: SummaryView, { colours, columns }: SummaryOptions): string[] {
   const batch = name === DEFAULT_BATCH ? '' : ` --batch ${shellQuote(plainText(name))}`;
   const commands: (readonly [command: string, does: string])[] = [];
   const left = counts.open + counts.running;
@@ -124,6 +129,7 @@ function nextLines({ name, counts }: SummaryView, { colours, columns }: SummaryO
   } else if (counts.completed > 0) {
     commands.push([`volley results${batch}`, 'shows what came out']);
   }
+  if (!hasRun) commands.push([`volley clear${batch}`, 'forgets all of it, and it can run anew']);
   if (commands.length === 0) return [];
   const widest = Math.max(...commands.map(([command]) => textWidth(command)));
   const isBeside = commands.every(([, does]) => widest + textWidth(does) + 4 <= columns);

@@ -51,8 +51,6 @@ export interface Display {
   changed(): void;
   failed(task: FailedTask): void;
   completed(task: CompletedTask): void;
-  /** A line for the user that stays. */
-  say(text: string): void;
   /** Takes the picture away, and leaves the lines. */
   close(): void;
 }

@@ -1,7 +1,7 @@
 import { numberText } from '../output/numbers.ts';
 import { plainText } from '../output/plain-text.ts';
 import { cutMiddleToWidth } from '../output/width.ts';
-import type { FinishedTask } from './finished-task.ts';
+import { endedBadly, type FinishedTask } from './finished-task.ts';
 import { dependenciesOf } from './layers.ts';
 
 const LONGEST_NAME = 60;
@@ -33,7 +33,7 @@ export function graphDot(batchName: string, tasks: readonly FinishedTask[]): str
     ),
     ...before.flatMap((places, place) =>
       places.map((from) => {
-        const isBad = shown[from]!.status !== 'completed';
+        const isBad = endedBadly(shown[from]!);
         return `  n${from} -> n${place}${isBad ? ` [color="${COLOURS.failed}", style=dashed]` : ''};`;
       }),
     ),

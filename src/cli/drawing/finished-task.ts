@@ -24,3 +24,8 @@ export const STATUS_ORDER: readonly TaskStatus[] = [
   'running',
   'open',
 ];
+
+/** Whether it ended without a result: what waits for it cannot run. One that is open may still have one. */
+export function endedBadly({ status }: FinishedTask): boolean {
+  return status === 'failed' || status === 'cancelled' || status === 'skipped';
+}

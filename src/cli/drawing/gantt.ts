@@ -18,6 +18,8 @@ const NARROWEST_BAR = 1.5;
 
 /** How high the lanes are, by how many there are. */
 const LANE_SIZES = [
+  { upTo: 6, lane: 40, bar: 34, hasLabels: true },
+  { upTo: 16, lane: 30, bar: 26, hasLabels: true },
   { upTo: 40, lane: 24, bar: 20, hasLabels: true },
   { upTo: 100, lane: 12, bar: 10, hasLabels: false },
   { upTo: MOST_LANES, lane: 5, bar: 4, hasLabels: false },
@@ -28,7 +30,7 @@ type LaneSize = (typeof LANE_SIZES)[number];
 export function ganttSvg(batchName: string, tasks: readonly FinishedTask[]): string {
   const timeline = timelineOf(tasks);
   const laneCount = Math.min(timeline.laneCount, MOST_LANES);
-  const size = LANE_SIZES.find(({ upTo }) => laneCount <= upTo) ?? LANE_SIZES[2];
+  const size = LANE_SIZES.find(({ upTo }) => laneCount <= upTo) ?? LANE_SIZES.at(-1)!;
   const lengthMs = Math.max(1, timeline.lengthMs);
   const scale = (WIDTH - 2 * MARGIN) / lengthMs;
   const toX = (ms: number) => MARGIN + ms * scale;

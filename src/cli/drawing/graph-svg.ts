@@ -1,6 +1,6 @@
 import { countText, listText, spanText } from '../../core/words.ts';
 import { numberText } from '../output/numbers.ts';
-import type { FinishedTask } from './finished-task.ts';
+import { endedBadly, type FinishedTask } from './finished-task.ts';
 import { type EdgePlace, type GraphLayout, layOut, type NodePlace } from './graph-layout.ts';
 import { type GraphNode, type TaskGraph, taskGraph } from './graph-nodes.ts';
 import { legend } from './legend.ts';
@@ -153,7 +153,7 @@ function drawEdge(
   }
   // The tip of the arrow takes the last bit.
   curveTo(xOf(end.column, shape) - 5, TOP + end.y);
-  const isBad = graph.nodes[from]!.tasks[0]!.status !== 'completed';
+  const isBad = endedBadly(graph.nodes[from]!.tasks[0]!);
   return `<path class="edge${isBad ? ' bad' : ''}" d="${path}" marker-end="url(#${isBad ? 'badtip' : 'tip'})"/>`;
 }
 

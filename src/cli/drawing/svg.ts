@@ -30,10 +30,21 @@ export function fitName(name: string, room: number, fontSize: number, shortest =
   const plain = plainText(name);
   if (textWidth(plain) <= letters) return plain;
   if (letters < shortest) return '';
+  const tail = tailOfPath(plain, letters);
+  if (tail !== undefined) return tail;
   const last = plain.slice(Math.max(plain.lastIndexOf('/'), plain.lastIndexOf(' ')) + 1);
   const width = textWidth(last);
   if (width < letters && width >= letters / 2) return `…${last}`;
   return letters < LETTERS_FOR_BOTH_ENDS ? cutStartToWidth(plain, letters) : cutMiddleToWidth(plain, letters);
+}
+
+/** The last parts of a path, as many as fit. */
+function tailOfPath(path: string, letters: number): string | undefined {
+  for (let slash = path.indexOf('/'); slash >= 0; slash = path.indexOf('/', slash + 1)) {
+    const tail = `…${path.slice(slash)}`;
+    if (textWidth(tail) <= letters) return tail;
+  }
+  return undefined;
 }
 
 /** A coordinate with no more digits than can be seen. */

@@ -35,13 +35,14 @@ export interface Tick {
   readonly text: string;
 }
 
-/** Marks for a time line that begins at 0: round steps, no more than so many. */
-export function ticksFor(lengthMs: number, most: number): Tick[] {
+/** Marks for a part of a time line, which begins at 0: round steps, about so many at most. */
+export function ticksFor(lengthMs: number, most: number, fromMs = 0): Tick[] {
   const least = lengthMs / most;
   const days = Math.max(1, Math.ceil(least / (24 * HOUR)));
   const step = STEPS.find((one) => one >= least) ?? days * 24 * HOUR;
   const ticks: Tick[] = [];
-  for (let ms = 0; ms <= lengthMs; ms += step) ticks.push({ ms, text: tickText(ms, step) });
+  const first = Math.max(0, Math.ceil(fromMs / step)) * step;
+  for (let ms = first; ms <= fromMs + lengthMs; ms += step) ticks.push({ ms, text: tickText(ms, step) });
   return ticks;
 }
 

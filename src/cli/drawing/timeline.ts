@@ -42,7 +42,7 @@ export function timelineOf(tasks: readonly FinishedTask[]): Timeline {
 }
 
 /** Gives each, in the order of starts, the first lane that is free by then. */
-function packLanes(times: readonly { readonly startMs: number; readonly endMs: number }[]): {
+export function packLanes(times: readonly { readonly startMs: number; readonly endMs: number }[]): {
   lanes: number[];
   laneCount: number;
 } {

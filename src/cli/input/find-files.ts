@@ -10,6 +10,8 @@ const MOST_ENTRIES = 500_000;
 const MOST_FILES = 100_000;
 const DEEPEST = 64;
 const LONGEST_PATTERN = 4096;
+/** A line break in a name is a character like any other. */
+const ANY_NAME = { flags: 's' };
 /** What nobody means with `**`. A pattern that names one of them goes there. */
 const PASSED_OVER = ['node_modules', '.git'];
 
@@ -25,7 +27,7 @@ export async function findFiles(patterns: readonly string[], folder: string): Pr
     throw templateError('There is no pattern that says which files are meant.', { patterns });
   const isUnwanted = picomatch(
     unwanted.map((pattern) => tidy(pattern.slice(1))),
-    { dot: true },
+    { ...ANY_NAME, dot: true },
   );
   const files = new Set<string>();
   let takenOut = 0;
@@ -72,7 +74,7 @@ class GlobWalk {
     private readonly folder: string,
   ) {
     const glob = tidy(pattern);
-    this.matches = picomatch(glob);
+    this.matches = picomatch(glob, ANY_NAME);
     // Without `**` a pattern names files at one depth, so nothing below that needs to be read.
     this.deepest = glob.includes('**') ? DEEPEST : glob.split('/').length;
     const named = glob.split('/');

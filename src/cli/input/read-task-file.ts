@@ -1,4 +1,6 @@
 import { open } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { readingProblem } from '../../config/problems.ts';
 import { taskFileError } from './fault.ts';
 import { parseTaskFile, type TaskFile } from './task-file.ts';
 
@@ -12,15 +14,16 @@ const STANDARD_INPUT = '-';
 export async function readTaskFile(
   path: string,
   input: AsyncIterable<Uint8Array | string> = process.stdin,
+  cwd = process.cwd(),
 ): Promise<TaskFile> {
   const isInput = path === STANDARD_INPUT;
   const name = isInput ? 'standard input' : path;
-  const bytes = isInput ? await collect(name, input) : await readBytes(path);
+  const bytes = isInput ? await collect(name, input) : await readBytes(path, cwd);
   return parseTaskFile({ name, text: decode(name, bytes) });
 }
 
-async function readBytes(path: string): Promise<Uint8Array> {
-  const file = await open(path).catch((error: unknown) => {
+async function readBytes(path: string, cwd: string): Promise<Uint8Array> {
+  const file = await open(resolve(cwd, path)).catch((error: unknown) => {
     throw wholeFile(path, readingProblem(error), error);
   });
   try {
@@ -52,21 +55,6 @@ function decode(name: string, bytes: Uint8Array): string {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {
     throw wholeFile(name, 'it is not valid UTF-8: save it in that encoding.', error);
-  }
-}
-
-function readingProblem(error: unknown): string {
-  switch ((error as NodeJS.ErrnoException).code) {
-    case 'ENOENT':
-    case 'ENOTDIR':
-      return 'there is no such file.';
-    case 'EISDIR':
-      return 'this is a folder, not a file.';
-    case 'EACCES':
-    case 'EPERM':
-      return 'the file may not be read by this user.';
-    default:
-      return `the file cannot be read: ${(error as Error).message}.`;
   }
 }
 

@@ -11,7 +11,7 @@ export interface TaskFile {
   readonly name: string;
   /** The tasks as they are written; nothing of them was checked but that each is an object. */
   readonly tasks: readonly PlainObject[];
-  /** What stands beside the tasks: `batch`, `max_concurrent`, `timeout` and so on; not checked either. */
+  /** What stands beside the tasks: `batch`, `max_concurrent`, `timeout`, `fail_fast`; their values are not checked either. */
   readonly settings: PlainObject;
   /** Where a task, or a field of it, stands in the file: for messages on what turns out to be wrong with it. */
   placeOf(taskIndex: number, path?: DataPath): Place | undefined;
@@ -24,6 +24,9 @@ const TASK_KEY = 'function';
 const LIST_KEY = 'tasks';
 /** What belongs to the envelope of a call, and not to the batch. */
 const ENVELOPE_KEY = 'tool_args';
+
+/** What may stand beside the tasks. */
+const SETTINGS = ['batch', 'max_concurrent', 'timeout', 'fail_fast'];
 
 /** A key that begins so holds what the tasks refer to, such as defaults with an anchor. */
 const ASIDE = 'x-';
@@ -99,8 +102,19 @@ class Collector {
       if (isObject(item) && LIST_KEY in item) this.refuse([...listPath, index], 'a task may not hold tasks');
       this.addItem(item, [...listPath, index]);
     }
-    const isOwn = ([key]: readonly [string, unknown]) => !key.startsWith(ASIDE);
-    this.settings = { ...this.settings, ...Object.fromEntries(Object.entries(settings).filter(isOwn)) };
+    const own = Object.entries(settings).filter(([key]) => !key.startsWith(ASIDE));
+    const unknown = own.find(([key]) => !SETTINGS.includes(key));
+    if (unknown !== undefined) this.refuseSetting(unknown[0], path);
+    this.settings = { ...this.settings, ...Object.fromEntries(own) };
+  }
+
+  private refuseSetting(key: string, path: DataPath): never {
+    const close = nearest(key, SETTINGS);
+    const meant = close === undefined ? '' : ` (did you mean "${close}"?)`;
+    return this.refuse(
+      [...path, key],
+      `unknown field ${show(key)} beside "${LIST_KEY}"${meant}; known are ${SETTINGS.join(', ')}, and what begins with ${ASIDE} is passed over`,
+    );
   }
 
   private refuseAction(action: unknown, path: DataPath): never {

@@ -1,3 +1,4 @@
+import { plainText } from '../output/plain-text.ts';
 import { placeAt } from './fault.ts';
 import { findFiles, templateError } from './find-files.ts';
 import { findJsonFault } from './json-fault.ts';
@@ -18,6 +19,8 @@ export interface TaskTemplate {
   readonly shared?: PlainObject;
 }
 
+const LONGEST_NAME = 200;
+
 /** The tasks that a template gives for the files that there are, in the order of their paths. */
 export async function tasksFromTemplate(template: TaskTemplate, folder: string): Promise<PlainObject[]> {
   const name = new TextTemplate(template.name ?? '{}', 'name');
@@ -30,10 +33,16 @@ export async function tasksFromTemplate(template: TaskTemplate, folder: string):
   }
   return files.map((path, place) => ({
     ...template.shared,
-    name: name.fill(path, place + 1),
+    name: nameText(name.fill(path, place + 1)),
     function: template.function,
     params: params.fill(path, place + 1),
   }));
+}
+
+/** A name is for people: a path may be longer, of which the end tells more, and may hold what breaks lines. */
+function nameText(text: string): string {
+  const end = text.length > LONGEST_NAME ? `…${text.slice(1 - LONGEST_NAME)}` : text;
+  return plainText(end) || '…';
 }
 
 /** Params are read as JSON before anything is put in, so that no name of a file can break them. */

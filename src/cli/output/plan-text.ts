@@ -2,7 +2,7 @@ import { countText, listText, spanText } from '../../core/words.ts';
 import type { Colours } from './colours.ts';
 import { factorText, numberText } from './numbers.ts';
 import { plainText } from './plain-text.ts';
-import type { BatchPlan } from './plan.ts';
+import type { BatchPlan, TaskToPlan } from './plan.ts';
 import { type Column, tableLines } from './table.ts';
 import { cutMiddleToWidth } from './width.ts';
 
@@ -28,9 +28,15 @@ export function planText(plan: BatchPlan, options: PlanTextOptions): string {
   return `${text.join('\n\n')}\n`;
 }
 
+/** A task whose name says nothing is called by its id. */
+function labelOf({ id, name, function: tool }: TaskToPlan): string {
+  return name === tool ? id : name;
+}
+
 function headLines(plan: BatchPlan, { colours, columns }: PlanTextOptions): string[] {
   const { name, tasks, maxConcurrent, expectedMs, workMs, unknown } = plan;
   const title = colours.bold(cutMiddleToWidth(plainText(name), Math.max(8, Math.floor(columns / 2))));
+  if (tasks.length === 0) return [`${title}: no task is open, so nothing would run`];
   const count = `${numberText(tasks.length)} ${tasks.length === 1 ? 'task' : 'tasks'}`;
   const lines = [`${title}: ${count}, ${numberText(maxConcurrent)} at once; nothing was started`];
   const functions = unknown.slice(0, 3).map((one) => plainText(one));
@@ -72,7 +78,7 @@ function pathLines(
   const ends = criticalPath.length <= MOST_ON_PATH ? criticalPath.length : MOST_ON_PATH / 2;
   const names = criticalPath.map(
     ({ task, startMs, endMs }) =>
-      `  ${cutMiddleToWidth(plainText(task.name), LONGEST_NAME)} ${colours.dim(spanText(endMs - startMs))}`,
+      `  ${cutMiddleToWidth(plainText(labelOf(task)), LONGEST_NAME)} ${colours.dim(spanText(endMs - startMs))}`,
   );
   const left = criticalPath.length - 2 * ends;
   const lines =
@@ -98,12 +104,16 @@ function orderLines({ tasks, waves }: BatchPlan, { colours, columns }: PlanTextO
     { title: 'function', colour: (text) => colours.dim(text) },
     { title: 'waits for', colour: (text) => colours.dim(text) },
   ];
+  const labels = new Map(tasks.map(({ task }) => [task.id, labelOf(task)]));
   const rows = shown.map(({ task, wave, startMs }) => [
     startMs === 0 ? '0' : spanText(startMs),
     ...(hasWaves ? [numberText(wave)] : []),
-    task.name,
+    labelOf(task),
     task.function,
-    listText(task.dependsOn.slice(0, 3), task.dependsOn.length),
+    listText(
+      task.dependsOn.slice(0, 3).map((id) => labels.get(id) ?? id),
+      task.dependsOn.length,
+    ),
   ]);
   const columnsShown = hasWaves ? table : table.slice(0, -1);
   const lines = tableLines(columnsShown, rows, { colours, width: Math.max(20, columns - 2) });

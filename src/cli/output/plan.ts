@@ -1,5 +1,5 @@
-import type { Priority } from '../../core/priority.ts';
-import { simulate } from '../../core/simulate.ts';
+import type { SchedulerLimits } from '../../core/scheduler-options.ts';
+import { type SimulatedExecution, simulate } from '../../core/simulate.ts';
 import { dependenciesOf, depthsOf, topologicalPlaces } from '../drawing/layers.ts';
 
 /** A task that is to be run. */
@@ -10,7 +10,11 @@ export interface TaskToPlan {
   readonly dependsOn: readonly string[];
   /** How long it is likely to take; undefined where nobody knows. */
   readonly expectedMs: number | undefined;
-  readonly priority?: Priority;
+  /** What else the scheduler goes by. */
+  readonly terms?: Pick<
+    SimulatedExecution,
+    'priority' | 'resources' | 'conflictsWith' | 'onDependencyFailure'
+  >;
 }
 
 /** What would happen if a batch were started. */
@@ -43,20 +47,26 @@ interface PlannedTask {
 const UNKNOWN_MS = 1000;
 
 /** Plays a batch through on paper, with the scheduler that would run it. */
-export function planBatch(name: string, tasks: readonly TaskToPlan[], maxConcurrent: number): BatchPlan {
+export function planBatch(
+  name: string,
+  tasks: readonly TaskToPlan[],
+  maxConcurrent: number,
+  limits: SchedulerLimits = {},
+): BatchPlan {
   const known = tasks.flatMap(({ expectedMs }) => (expectedMs === undefined ? [] : [expectedMs]));
   const mean = known.length === 0 ? UNKNOWN_MS : known.reduce((sum, ms) => sum + ms, 0) / known.length;
   const durations = tasks.map(({ expectedMs }) => expectedMs ?? mean);
-  const executions = tasks.map(({ id, function: toolName, dependsOn, priority }, place) => ({
+  const executions = tasks.map(({ id, function: toolName, dependsOn, terms }, place) => ({
+    ...terms,
     id,
     toolName,
     dependsOn,
     durationMs: durations[place]!,
     // The order of a real run knows as much.
     estimatedMs: Math.max(1, durations[place]!),
-    ...(priority !== undefined && { priority }),
+    timeoutMs: Number.POSITIVE_INFINITY,
   }));
-  const { schedule, makespanMs } = simulate(executions, { concurrency: maxConcurrent });
+  const { schedule, makespanMs } = simulate(executions, { ...limits, concurrency: maxConcurrent });
   const dependencies = dependenciesOf(tasks);
   const depths = depthsOf(dependencies);
   const planned = schedule.map(({ index, startMs, endMs }) => ({
@@ -74,7 +84,7 @@ export function planBatch(name: string, tasks: readonly TaskToPlan[], maxConcurr
     maxConcurrent,
     tasks: planned,
     waves,
-    criticalPath: path.map((place) => byId.get(tasks[place]!.id)!),
+    criticalPath: path.flatMap((place) => byId.get(tasks[place]!.id) ?? []),
     criticalPathMs: path.reduce((sum, place) => sum + durations[place]!, 0),
     expectedMs: makespanMs,
     workMs: durations.reduce((sum, ms) => sum + ms, 0),

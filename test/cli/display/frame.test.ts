@@ -35,6 +35,14 @@ describe('the picture of a batch', () => {
     ]);
   });
 
+  it('never lists more tasks than it counts as running', () => {
+    const view = viewWith({
+      counts: { open: 5, running: 1 },
+      running: [runningTask('a', NOW), runningTask('b', NOW)],
+    });
+    expect(frame(view)[1]).toBe('0 of 6 · 2 running');
+  });
+
   it('fits into any terminal, however narrow or low', () => {
     const running = Array.from({ length: 100 }, (_, index) =>
       runningTask(`解析する😀 ${index}`.repeat(9), NOW - index),

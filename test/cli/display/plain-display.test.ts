@@ -1,14 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { PlainDisplay } from '../../../src/cli/display/plain-display.ts';
+import type { BatchView } from '../../../src/cli/display/view.ts';
 import { FakeTiming } from './support/fake-timing.ts';
 import { viewWith } from './support/views.ts';
 
 function setUp() {
   const timing = new FakeTiming();
   const lines: string[] = [];
-  const current = { view: viewWith() };
+  const current: { view: BatchView; note?: string } = { view: viewWith() };
   const stream = { write: (text: string) => lines.push(text) };
-  const display = new PlainDisplay({ stream, timing, view: () => current.view });
+  const display = new PlainDisplay({ stream, timing, view: () => current.view, note: () => current.note });
   return { timing, lines, current, display };
 }
 
@@ -41,12 +42,21 @@ describe('the plain display', () => {
     ]);
   });
 
+  it('says at once what the user has to know, and once', () => {
+    const { lines, current, display } = setUp();
+    display.changed();
+    current.note = 'Stopping.';
+    display.changed();
+    display.changed();
+    expect(lines).toEqual(['Stopping.\n']);
+  });
+
   it('is silent once it is closed', () => {
     const { timing, lines, display } = setUp();
     display.changed();
     display.close();
     display.changed();
-    display.say('too late');
+    display.completed({ name: 'too late', function: 'tool', durationMs: 1 });
     timing.advance(60_000);
     expect(lines).toEqual([]);
     expect(timing.pending).toBe(0);

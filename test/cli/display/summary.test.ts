@@ -23,11 +23,13 @@ describe('the summary of a run', () => {
     const view = {
       name: 'my audit',
       counts: { ...NO_COUNTS, completed: 1995, failed: 3, skipped: 2 },
+      hasRun: true,
       elapsedMs: 24_300,
       workMs: 100_000,
       slowest: [
         { name: 'Analyze a.py', function: 'code_analyzer_tool', durationMs: 12_340 },
-        { name: 'Analyze e.py', function: 'code_analyzer_tool', durationMs: 950 },
+        { name: 'Analyze main.py', function: 'code_analyzer_tool', durationMs: 950 },
+        { name: 'backup', function: 'backup', durationMs: 90 },
       ],
       failures,
     };
@@ -37,8 +39,9 @@ describe('the summary of a run', () => {
   1 min 40 s of work: 4.1 times as fast as one after the other
 
 Slowest
-  12.3 s  Analyze a.py  code_analyzer_tool
-  950 ms  Analyze e.py  code_analyzer_tool
+  12.3 s  Analyze a.py     code_analyzer_tool
+  950 ms  Analyze main.py  code_analyzer_tool
+   90 ms  backup
 
 Failed
   2 × ENOENT: no such file, open '/project/c.py'
@@ -56,6 +59,7 @@ Next
     const view = {
       name: 'a',
       counts: { ...NO_COUNTS, failed: 1 },
+      hasRun: true,
       elapsedMs: 1,
       workMs: 1,
       slowest: [],
@@ -69,6 +73,7 @@ Next
     const view = {
       name: 'default',
       counts: { ...NO_COUNTS, completed: 3 },
+      hasRun: true,
       elapsedMs: 12,
       workMs: 13,
       slowest: [],
@@ -85,6 +90,7 @@ Next
     const view = {
       name: 'default',
       counts: { ...NO_COUNTS, completed: 3, open: 7 },
+      hasRun: true,
       elapsedMs: 100,
       workMs: 100,
       slowest: [],

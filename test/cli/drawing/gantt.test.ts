@@ -21,10 +21,10 @@ describe('a Gantt picture', () => {
       '2 tasks in 2 s: 2.5 s of work, 1.3 times as fast as one after the other; at most 2 at once',
     );
     expect(svg).toContain(
-      '<rect class="completed" x="24" y="94" width="575" height="20" rx="3"><title>Task a (tool): completed, 1 s, from 0 ms to 1 s</title></rect>',
+      '<rect class="completed" x="24" y="95" width="575" height="34" rx="3"><title>Task a (tool): completed, 1 s, from 0 ms to 1 s</title></rect>',
     );
     expect(svg).toContain(
-      '<rect class="failed" x="312" y="118" width="863" height="20" rx="3"><title>Task b (tool): failed after 2 attempts, 1.5 s, from 500 ms to 2 s</title></rect>',
+      '<rect class="failed" x="312" y="135" width="863" height="34" rx="3"><title>Task b (tool): failed after 2 attempts, 1.5 s, from 500 ms to 2 s</title></rect>',
     );
     expect(svg).toContain('>✗ Task b</text>');
     for (const text of [
@@ -36,6 +36,17 @@ describe('a Gantt picture', () => {
       expect(svg).toContain(`>${text}</text>`);
     }
     expect(svg).toContain('prefers-color-scheme:dark');
+  });
+
+  it('shows of a path its last parts, as many as there is room for', () => {
+    const tasks = [
+      finished('a', { name: 'src/batch/actions/all.ts', startMs: 0, endMs: 100 }),
+      finished('b', { name: 'src/batch/add-tasks.ts', startMs: 100, endMs: 1000 }),
+      finished('c', { name: 'src/batch/a.ts', startMs: 0, endMs: 1000 }),
+    ];
+    const svg = ganttSvg('audit', tasks);
+    expect(svg).toContain('>…/actions/all.ts</text>');
+    expect(svg).toContain('>src/batch/add-tasks.ts</text>');
   });
 
   it('cannot be broken by names', () => {

@@ -1,7 +1,7 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { readTaskFile } from '../../../src/cli/input/read-task-file.ts';
 import { parseTaskFile } from '../../../src/cli/input/task-file.ts';
 import { VolleyError } from '../../../src/core/errors.ts';
@@ -38,6 +38,13 @@ describe('a file of tasks', () => {
   ])('may be %s, known by its name or by its look', (_what, name, text) => {
     expect(parse(name, text).tasks).toEqual(TASKS);
     expect(parse('standard input', text).tasks).toEqual(TASKS);
+  });
+
+  it('refuses a field beside the tasks that nobody knows, and names the one that was meant', () => {
+    const text = '{\n  "max_concurent": 4,\n  "tasks": [{ "function": "f" }]\n}';
+    expect(() => parse('a.json', text)).toThrow(
+      /a\.json:2:.*unknown field "max_concurent" beside "tasks" \(did you mean "max_concurrent"\?\)/,
+    );
   });
 
   it('may have settings beside the tasks, and defaults that tasks refer to', () => {
@@ -204,6 +211,7 @@ describe('a file that cannot be read', () => {
 
 describe('reading', () => {
   const folder = mkdtempSync(join(tmpdir(), 'volley-task-file-'));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
   const rejection = async (path: string, input?: AsyncIterable<Uint8Array>) => {
     const error: unknown = await readTaskFile(path, input).then(
       () => undefined,
@@ -224,7 +232,7 @@ describe('reading', () => {
   });
 
   it('says what is wrong with a file as a whole', async () => {
-    expect(await rejection(join(folder, 'none.json'))).toContain('none.json: there is no such file.');
+    expect(await rejection(join(folder, 'none.json'))).toContain('none.json: the file does not exist.');
     expect(await rejection(folder)).toContain('this is a folder, not a file.');
     writeFileSync(join(folder, 'latin.json'), Buffer.from([0x5b, 0x22, 0xe9, 0x22, 0x5d]));
     expect(await rejection(join(folder, 'latin.json'))).toContain('it is not valid UTF-8');

@@ -34,7 +34,7 @@ Order
        0     1  Task b  tool
        0     1  Task a  tool
      1 s     1  Task d  tool
-     3 s     2  Task c  tool      a and b
+     3 s     2  Task c  tool      Task a and Task b
 `);
   });
 
@@ -64,6 +64,6 @@ Order
   });
 
   it('of nothing is empty', () => {
-    expect(planText(planBatch('none', [], 2), OPTIONS)).toContain('none: 0 tasks');
+    expect(planText(planBatch('none', [], 2), OPTIONS)).toContain('none: no task is open');
   });
 });

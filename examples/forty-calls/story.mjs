@@ -5,7 +5,7 @@
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
-import { ToolFailure } from '../../dist/index.js';
+import { ToolFailure } from 'volley';
 
 export const TITLE = 'an agent finds out how cities keep cool · 40 calls, 8 at once';
 

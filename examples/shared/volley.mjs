@@ -1,0 +1,42 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const LIBRARY = import.meta.resolve('volley');
+/** Beside the library: built, or as TypeScript in the tests. */
+const PROGRAM = fileURLToPath(new URL(`./cli/main${extname(LIBRARY)}`, LIBRARY));
+
+/** Shows a command and runs it in a folder, as you would with `npx volley` there. Gives its exit status. */
+export async function volley(folder, args, { input } = {}) {
+  console.log(`$ npx volley ${args.map(quoted).join(' ')}`);
+  return finished(start(folder, args, ['pipe', 'inherit', 'inherit'], input));
+}
+
+/** Forgets what an earlier run of the example left, without a word: a batch that has completed does not run again. */
+export async function forget(folder, batch) {
+  const status = await finished(start(folder, ['clear', '--batch', batch], ['pipe', 'ignore', 'inherit']));
+  // It has said why.
+  if (status !== 0) process.exit(status);
+}
+
+function start(folder, args, stdio, input) {
+  if (!existsSync(PROGRAM)) throw new Error('Run `npm run build` first.');
+  const child = spawn(process.execPath, [...process.execArgv, PROGRAM, ...args], { cwd: folder, stdio });
+  child.stdin.end(input);
+  return child;
+}
+
+/** Ctrl-C reaches the program too, which stops gracefully: wait for it. */
+async function finished(child) {
+  const wait = () => {};
+  process.on('SIGINT', wait);
+  const [status] = await once(child, 'close');
+  process.off('SIGINT', wait);
+  return status ?? 1;
+}
+
+function quoted(word) {
+  return /^[\w./@:=-]+$/.test(word) ? word : `'${word}'`;
+}

@@ -1,0 +1,20 @@
+import { loadConfig } from '../../config/load.ts';
+import { VolleyError } from '../../core/errors.ts';
+import { callServer } from '../../server/call-server.ts';
+import { runningServers } from '../../server/server-record.ts';
+import { type CommonOptions, defineCommand } from '../command.ts';
+import { EXIT } from '../io.ts';
+
+export const dashboardCommand = defineCommand<CommonOptions>({
+  examples: ['volley dashboard'],
+  declare: () => undefined,
+  run: async (_, { json, config: file }, { cwd, env, stdout }) => {
+    const { config } = await loadConfig({ cwd, env, ...(file !== undefined && { file }) });
+    const [server] = runningServers(config.store.file);
+    if (server === undefined)
+      throw new VolleyError('SERVER_UNREACHABLE', 'No server runs here: start one with volley serve.');
+    const { url } = (await callServer(server, 'POST', '/v1/session/keys')) as { url: string };
+    stdout.write(json ? `${JSON.stringify({ ok: true, url })}\n` : `${url}\n`);
+    return EXIT.ok;
+  },
+});

@@ -1,0 +1,122 @@
+import { BatchExecutor } from '../../batch/batch-executor.ts';
+import type { VolleyConfig } from '../../config/config.ts';
+import { loadConfig } from '../../config/load.ts';
+import { createFullCoordinator } from '../../mcp/client/attach.ts';
+import { isLoopback } from '../../server/http/client-address.ts';
+import { type Log, openLog } from '../../server/log/log.ts';
+import { startServer, type VolleyServer } from '../../server/server.ts';
+import { openStore } from '../../store/sqlite-store.ts';
+import { type CommonOptions, defineCommand } from '../command.ts';
+import { EXIT, type ExitStatus, type Io } from '../io.ts';
+import { numberOption } from '../options.ts';
+import { versionOf } from '../version.ts';
+
+interface ServeOptions extends CommonOptions {
+  readonly port?: number;
+  readonly host?: string;
+}
+
+export const serveCommand = defineCommand<ServeOptions>({
+  examples: ['volley serve', 'volley serve --port 8080', 'volley serve --json 2>server.log'],
+  declare: (program) =>
+    program
+      .option('--port <number>', 'the port (default: 7717, or a free one where that is taken)', numberOption)
+      .option('--host <address>', 'the address to listen on (default: 127.0.0.1)'),
+  run: async (_, { config: file, port, host, json = false }, io) => {
+    const { cwd, env } = io;
+    const { config: loaded } = await loadConfig({ cwd, env, ...(file !== undefined && { file }) });
+    const given = { ...(port !== undefined && { port }), ...(host !== undefined && { host }) };
+    const config = { ...loaded, server: { ...loaded.server, ...given } };
+    return serve(config, json, io);
+  },
+});
+
+async function serve(config: VolleyConfig, isJson: boolean, io: Io): Promise<ExitStatus> {
+  const coordinator = await createFullCoordinator(config, io.env);
+  try {
+    const store = await openStore(config.store.file);
+    const executor = new BatchExecutor({ coordinator, store });
+    const log = openLog({
+      format: isJson ? 'json' : 'text',
+      write: (line) => void io.stderr.write(line),
+      redact: (text) => coordinator.desk.redactor.text(text),
+    });
+    try {
+      const { reopened, crashed } = await executor.recover();
+      if (reopened.length + crashed.length > 0)
+        log('warn', 'recovered', { reopened: reopened.length, crashed: crashed.length });
+      const stopped = stopSignals();
+      const server = await startServer({ config, coordinator, store, executor, log, version: versionOf() });
+      announce(server, config, isJson, io);
+      await untilStopped(stopped, server, log);
+    } finally {
+      await executor.close({ graceMs: 0 });
+      await store.close();
+    }
+  } finally {
+    await coordinator.close({ cancel: true });
+  }
+  return EXIT.ok;
+}
+
+function announce(
+  server: VolleyServer,
+  { server: { host, tls } }: VolleyConfig,
+  isJson: boolean,
+  io: Io,
+): void {
+  const { address, port, recordFile } = server;
+  const url = server.pageAddress();
+  if (isJson) {
+    const { pid } = process;
+    io.stdout.write(`${JSON.stringify({ ok: true, url, address, port, pid, record_file: recordFile })}\n`);
+    return;
+  }
+  const warning =
+    isLoopback(host) || tls !== undefined
+      ? ''
+      : '\nOthers can reach this server, and what they send can be read on the way: set [server.tls].\n';
+  io.stdout.write(
+    `Volley is at ${url}\n\nThis address can be opened once, within an hour; "volley dashboard" prints another.\nPrograms find the address and a token in ${recordFile}.\n${warning}`,
+  );
+}
+
+interface StopSignals {
+  /** Calls at every signal, those that have come already included. */
+  each(listener: () => void): void;
+  end(): void;
+}
+
+/** Heard from the beginning, so that none is lost. */
+function stopSignals(): StopSignals {
+  let count = 0;
+  let listener: () => void = () => undefined;
+  const onSignal = () => {
+    count++;
+    listener();
+  };
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
+  return {
+    each: (given) => {
+      listener = given;
+      for (; count > 0; count--) given();
+    },
+    end: () => {
+      process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
+    },
+  };
+}
+
+/** The first signal lets what runs finish, the second ends it. */
+function untilStopped(signals: StopSignals, server: VolleyServer, log: Log): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signals.each(() => {
+      log('info', 'stopping');
+      server.close().then(() => {
+        log('info', 'stopped');
+        signals.end();
+        resolve();
+      }, reject);
+    });
+  });
+}

@@ -1,0 +1,81 @@
+import { Command, CommanderError } from 'commander';
+import { VolleyError } from '../../core/errors.ts';
+import { nearest } from '../../core/nearest.ts';
+import { type CommonOptions, defineCommand } from '../command.ts';
+import type { CommandEntry } from '../commands.ts';
+import { EXIT, type ExitStatus, type Io } from '../io.ts';
+import { declare } from '../program.ts';
+import { TASKS_COMMANDS } from './tasks/all.ts';
+
+/** The commands about features and subtasks, behind one word. */
+export const tasksCommand = defineCommand<CommonOptions>({
+  examples: ['volley tasks status', 'volley tasks next auth-system', 'volley tasks help complete'],
+  declare: (program) => {
+    // What follows is read by the command that it names.
+    program.argument('[command]').argument('[arguments...]').allowUnknownOption().helpOption(false);
+    const { group } = createGroup();
+    program.helpInformation = () => group.helpInformation();
+  },
+  run: async (words, { json = false }, io) => {
+    const [asked, ...rest] = words;
+    if (asked === undefined) return runGroup(['help'], EXIT.usage, io);
+    const [name] = asked === 'help' ? rest : words;
+    if (name !== undefined && !name.startsWith('-')) checkName(name);
+    return runGroup([...words, ...(json ? ['--json'] : [])], EXIT.ok, io);
+  },
+});
+
+function checkName(name: string): void {
+  const names = TASKS_COMMANDS.map((entry) => entry.name);
+  if (names.includes(name)) return;
+  const close = nearest(name, names);
+  const hint = close === undefined ? `there are ${names.join(', ')}` : `did you mean ${close}?`;
+  throw new VolleyError('INVALID_VALUE', `There is no command volley tasks ${name}: ${hint}`, {
+    nearest: close,
+  });
+}
+
+async function runGroup(words: readonly string[], ok: ExitStatus, io: Io): Promise<ExitStatus> {
+  const { group, declared } = createGroup();
+  group.exitOverride().configureOutput({
+    writeOut: (text) => void io.stdout.write(text),
+    writeErr: (text) => void io.stderr.write(text),
+  });
+  let status = ok;
+  let thrown: { readonly error: unknown } | undefined;
+  const name = words[0] === 'help' ? words[1] : words[0];
+  const found = declared.find(({ entry }) => entry.name === name);
+  if (found !== undefined) {
+    const { program } = found;
+    program.copyInheritedSettings(group);
+    const command = declare(program, await found.entry.load());
+    program.action(async () => {
+      try {
+        status = await command.run(program.args, program.opts(), io);
+      } catch (error) {
+        thrown = { error };
+      }
+    });
+  }
+  try {
+    await group.parseAsync([...words], { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    return error.exitCode === 0 ? status : EXIT.usage;
+  }
+  if (thrown !== undefined) throw thrown.error;
+  return status;
+}
+
+function createGroup() {
+  const group = new Command('volley tasks')
+    .description(
+      'Features and their subtasks in .tmp/tasks: many agents at once, and only verified work counts.',
+    )
+    .addHelpText('after', '\nvolley tasks help COMMAND tells more of a command, with examples.');
+  const declared = TASKS_COMMANDS.map((entry: CommandEntry) => ({
+    entry,
+    program: group.command(entry.name).description(entry.summary),
+  }));
+  return { group, declared };
+}

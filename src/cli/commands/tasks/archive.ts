@@ -1,0 +1,21 @@
+import { relative } from 'node:path';
+import { archiveFields } from '../../../tasks/state/archive.ts';
+import { type CommonOptions, defineCommand } from '../../command.ts';
+import { FEATURE_ARGUMENT, openFolder, say } from './support.ts';
+
+interface ArchiveOptions extends CommonOptions {
+  readonly force?: boolean;
+}
+
+export const archiveCommand = defineCommand<ArchiveOptions>({
+  examples: ['volley tasks archive auth-system'],
+  declare: (program) =>
+    program.argument(...FEATURE_ARGUMENT).option('--force', 'even if some of its subtasks are open'),
+  run: async ([name], options, io) => {
+    const folder = openFolder(io);
+    const { force = false } = options;
+    const place = await folder.archive(name!, (feature, { now }) => archiveFields(feature, now, force));
+    const path = relative(folder.project, place);
+    return say(io, options, { feature: name, path }, `${name} is now in ${path}.`);
+  },
+});

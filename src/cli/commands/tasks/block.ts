@@ -1,0 +1,22 @@
+import { subtaskOf } from '../../../tasks/lookup.ts';
+import { blockSubtask } from '../../../tasks/state/block.ts';
+import { subtaskView } from '../../../tasks/view.ts';
+import { defineCommand } from '../../command.ts';
+import { FEATURE_ARGUMENT, openFolder, SEQ_ARGUMENT, say } from './support.ts';
+
+export const blockCommand = defineCommand({
+  examples: ['volley tasks block auth-system 04 "waits for the new API key"'],
+  declare: (program) =>
+    program
+      .argument(...FEATURE_ARGUMENT)
+      .argument(...SEQ_ARGUMENT)
+      .argument('<reason>', 'why'),
+  run: async ([name, seq, reason], options, io) => {
+    const folder = openFolder(io);
+    const request = { seq: seq!, reason: reason! };
+    const feature = await folder.change(name!, (now) => blockSubtask(now, request));
+    const subtask = subtaskOf(feature, seq!);
+    const data = { feature: feature.name, subtask: subtaskView(subtask, folder.moment()) };
+    return say(io, options, data, `${subtask.seq} of ${feature.name} is blocked.`);
+  },
+});

@@ -1,0 +1,81 @@
+import { readFile, stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { VolleyError } from '../../../core/errors.ts';
+import { createLauncher } from '../../../runners/process/create-launcher.ts';
+import type { Launcher } from '../../../runners/process/launcher.ts';
+import type { Feature } from '../../../tasks/feature.ts';
+import { TaskFolder } from '../../../tasks/files/task-folder.ts';
+import { fileFailure } from '../../../tools/builtin/refusal.ts';
+import type { CommonOptions } from '../../command.ts';
+import { EXIT, type ExitStatus, type Io } from '../../io.ts';
+
+const MOST_BYTES = 8 * 1024 * 1024;
+
+export const FEATURE_ARGUMENT = ['<feature>', 'the name of its folder in .tmp/tasks'] as const;
+export const FEATURES_ARGUMENT = [
+  '[feature]',
+  'the name of its folder in .tmp/tasks (default: all)',
+] as const;
+export const SEQ_ARGUMENT = ['<seq>', 'the number of the subtask'] as const;
+
+export function openFolder({ cwd }: Io): TaskFolder {
+  return TaskFolder.nearest(cwd);
+}
+
+/** The named feature, or all of them. */
+export async function featuresOf(folder: TaskFolder, name: string | undefined): Promise<Feature[]> {
+  const names = name === undefined ? await folder.names() : [name];
+  return Promise.all(names.map((one) => folder.read(one)));
+}
+
+/** Prints an answer: for people, or for programs. */
+export function say(
+  io: Io,
+  { json = false }: CommonOptions,
+  data: Readonly<Record<string, unknown>>,
+  text: string,
+  status: ExitStatus = EXIT.ok,
+): ExitStatus {
+  // What stands in the files cannot control the terminal.
+  const shown = text.replace(/[^\P{Cc}\n]/gu, '\ufffd');
+  io.stdout.write(json ? `${JSON.stringify({ ok: status === EXIT.ok, ...data })}\n` : `${shown}\n`);
+  return status;
+}
+
+/** What there is to say of several features; a sentence where there is none. */
+export function paragraphs(texts: readonly string[], { path }: TaskFolder): string {
+  return texts.length === 0
+    ? `There are no features in ${path}: volley tasks new makes one.`
+    : texts.join('\n\n');
+}
+
+/** Something to run commands with, made when it is needed. */
+export async function withLauncher<T>(work: (launcher: () => Launcher) => Promise<T>): Promise<T> {
+  let launcher: Launcher | undefined;
+  try {
+    return await work(() => {
+      launcher ??= createLauncher();
+      return launcher;
+    });
+  } finally {
+    await launcher?.close();
+  }
+}
+
+/** The text of a file that the user names. */
+export async function readInput(path: string, { cwd }: Io): Promise<string> {
+  const file = resolve(cwd, path);
+  try {
+    const { size } = await stat(file);
+    if (size > MOST_BYTES) throw new VolleyError('INVALID_FEATURE', `${path} is larger than 8 MB.`, { path });
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if (error instanceof VolleyError) throw error;
+    throw new VolleyError(
+      'INVALID_FEATURE',
+      fileFailure('read', path, error).message,
+      { path },
+      { cause: error },
+    );
+  }
+}

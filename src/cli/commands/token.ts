@@ -1,0 +1,37 @@
+import { VolleyError } from '../../core/errors.ts';
+import { SCOPES, type Scope } from '../../server/auth/principal.ts';
+import { digestOf, digestText, newSecret } from '../../server/auth/secrets.ts';
+import { type CommonOptions, defineCommand } from '../command.ts';
+import { EXIT } from '../io.ts';
+
+interface TokenOptions extends CommonOptions {
+  readonly scope: string;
+}
+
+const NAME = /^[A-Za-z_][\w.-]{0,63}$/;
+
+export const tokenCommand = defineCommand<TokenOptions>({
+  examples: ['volley token ci --scope run', 'volley token grafana --scope read'],
+  declare: (program) =>
+    program
+      .argument('<name>', 'who gets it, for the log')
+      .option('--scope <scope>', 'read, run or admin', 'read'),
+  run: async ([name = ''], { scope, json }, { stdout }) => {
+    if (!NAME.test(name))
+      throw new VolleyError('INVALID_VALUE', 'The name must have 1 to 64 letters, digits, "_", "-" or ".".');
+    if (!SCOPES.includes(scope as Scope))
+      throw new VolleyError(
+        'INVALID_VALUE',
+        `The scope must be ${SCOPES.join(' or ')}, but it is "${scope}".`,
+      );
+    const token = newSecret('token');
+    const hash = digestText(digestOf(token));
+    const key = name.includes('.') ? `"${name}"` : name;
+    stdout.write(
+      json
+        ? `${JSON.stringify({ ok: true, name, scope, token, hash })}\n`
+        : `The token of ${name}, which is shown this once only:\n\n  ${token}\n\nAdd this to volley.toml, and start the server anew:\n\n  [server.tokens.${key}]\n  hash = "${hash}"\n  scope = "${scope}"\n`,
+    );
+    return EXIT.ok;
+  },
+});

@@ -1,0 +1,88 @@
+import { realpathSync } from 'node:fs';
+import { createInterface } from 'node:readline/promises';
+import { VolleyError } from '../../core/errors.ts';
+import { nearest } from '../../core/nearest.ts';
+import type { McpOptions } from '../commands/mcp.ts';
+import { EXIT, type ExitStatus, type Io } from '../io.ts';
+import { changeText } from './install/change-text.ts';
+import { type InstallScope, MCP_CLIENTS, type McpClient, type StartCommand } from './install/clients.ts';
+import { type InstallPlan, planInstall } from './install/plan-install.ts';
+import { writeConfig } from './install/write-config.ts';
+
+/** Writes the entry for Volley into the configuration of a client, after showing what changes. */
+export async function installMcp(
+  name: string | undefined,
+  { scope: given, print = false, yes = false, json = false }: McpOptions,
+  io: Io,
+): Promise<ExitStatus> {
+  const client = clientOf(name);
+  const scope = scopeOf(given) ?? client.scope;
+  const plan = await planInstall(client, client.file(scope, io), startCommand(scope));
+  const tell = (text: string, data: object) => {
+    io.stdout.write(
+      json ? `${JSON.stringify({ ok: true, client: client.name, file: plan.file, ...data })}\n` : text,
+    );
+  };
+  if (print) {
+    tell(`# ${plan.file}\n${plan.entryText}`, { entry: plan.entryText });
+    return EXIT.ok;
+  }
+  if (plan.before === plan.after) {
+    tell(`${client.title} knows Volley already: ${plan.file}\n`, { changed: false });
+    return EXIT.ok;
+  }
+  if (!json) showChange(plan, io);
+  if (!yes && (json || !(await isWanted(io)))) {
+    throw new VolleyError('INVALID_VALUE', 'Nothing was written: say yes, or give --yes.');
+  }
+  const backup = await writeConfig(plan);
+  const kept = backup === undefined ? '' : ` What it was is in ${backup}.`;
+  tell(`Wrote ${plan.file}.${kept} Restart ${client.title}, and it has the tools of Volley.\n`, {
+    changed: true,
+    backup: backup ?? null,
+  });
+  return EXIT.ok;
+}
+
+function clientOf(name: string | undefined): McpClient {
+  const names = MCP_CLIENTS.map((client) => client.name);
+  const found = MCP_CLIENTS.find((client) => client.name === name);
+  if (found !== undefined) return found;
+  const close = name === undefined ? undefined : nearest(name, names);
+  throw new VolleyError(
+    'INVALID_VALUE',
+    `${name === undefined ? 'Say for which client' : `There is no client ${JSON.stringify(name)}`}: ${close === undefined ? `there are ${names.join(', ')}.` : `did you mean ${close}?`}`,
+    { nearest: close },
+  );
+}
+
+function scopeOf(given: string | undefined): InstallScope | undefined {
+  if (given === undefined || given === 'project' || given === 'user') return given;
+  throw new VolleyError(
+    'INVALID_VALUE',
+    `--scope must be "project" or "user", not ${JSON.stringify(given)}.`,
+  );
+}
+
+/**
+ * A file of a project is shared: there npx finds what the project has installed, and never downloads anything. For the
+ * user it is this very program.
+ */
+function startCommand(scope: InstallScope): StartCommand {
+  if (scope === 'project') return { command: 'npx', args: ['--no', 'volley', 'mcp'] };
+  return { command: process.execPath, args: [realpathSync(process.argv[1]!), 'mcp'] };
+}
+
+function showChange({ file, before = '', after }: InstallPlan, { stdout }: Io): void {
+  stdout.write(`${file}\n${changeText(before, after)}\n`);
+}
+
+async function isWanted({ stdin, stdout }: Io): Promise<boolean> {
+  if (!stdin.isTTY) return false;
+  const lines = createInterface({ input: stdin, output: stdout });
+  try {
+    return /^y(es)?$/i.test((await lines.question('Write this? [y/N] ')).trim());
+  } finally {
+    lines.close();
+  }
+}

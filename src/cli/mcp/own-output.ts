@@ -1,0 +1,28 @@
+import type { Writable } from 'node:stream';
+import type { Io } from '../io.ts';
+
+export interface OwnOutput extends Pick<Writable, 'write'> {
+  /** Gives standard output back to everybody. */
+  release(): void;
+}
+
+/**
+ * Keeps standard output for the protocol: what tools and modules print goes to standard error. A client that is gone
+ * does not end the process here, as it does for other commands: what runs must be stopped and written first.
+ */
+export function ownOutput({ stdout, stderr }: Io): OwnOutput {
+  const { write } = stdout;
+  const listeners = stdout.rawListeners('error') as ((error: Error) => void)[];
+  const ignore = () => undefined;
+  stdout.removeAllListeners('error').on('error', ignore);
+  stderr.on('error', ignore);
+  stdout.write = stderr.write.bind(stderr) as typeof stdout.write;
+  return {
+    write: write.bind(stdout) as Writable['write'],
+    release: () => {
+      stdout.write = write;
+      stdout.off('error', ignore);
+      for (const listener of listeners) stdout.on('error', listener);
+    },
+  };
+}

@@ -1,0 +1,85 @@
+import { BatchExecutor } from '../../batch/batch-executor.ts';
+import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
+import { reasonText } from '../../core/words.ts';
+import type { McpBackend } from '../../mcp/server/backend.ts';
+import { serveMcpStdio } from '../../mcp/server/serve-stdio.ts';
+import type { CommonOptions } from '../command.ts';
+import { EXIT, type ExitStatus, type Io } from '../io.ts';
+import { versionOf } from '../version.ts';
+import { ownOutput } from './own-output.ts';
+
+/** Serves the client that started this process, until it closes our standard input. */
+export async function serveMcp(options: CommonOptions, io: Io): Promise<ExitStatus> {
+  const log = (text: string) => void io.stderr.write(`volley mcp: ${text}\n`);
+  const output = ownOutput(io);
+  if (io.stdin.isTTY)
+    log('waits for a client on its standard input; "volley mcp install" sets one up, Ctrl-C ends this.');
+  const stopping = new AbortController();
+  const stop = () => stopping.abort();
+  process.once('SIGINT', stop).once('SIGTERM', stop);
+  let opened: Promise<OpenedBackend> | undefined;
+  const open = () => {
+    opened ??= openBackend(options, io).catch((error: unknown) => {
+      // The next call tries again: a person may have mended the configuration.
+      opened = undefined;
+      log(reasonText(error));
+      throw error;
+    });
+    return opened;
+  };
+  try {
+    await serveMcpStdio({
+      open,
+      version: versionOf(),
+      input: io.stdin,
+      output,
+      signal: stopping.signal,
+      log,
+    });
+  } finally {
+    process.off('SIGINT', stop).off('SIGTERM', stop);
+    await (await opened?.catch(() => undefined))?.close();
+    output.release();
+  }
+  return EXIT.ok;
+}
+
+interface OpenedBackend extends McpBackend {
+  /** Ends what runs, writes everything down and closes all of it. */
+  close(): Promise<void>;
+}
+
+/** All that takes time to load, with the first call that needs it. */
+async function openBackend({ config: file }: CommonOptions, { cwd, env }: Io): Promise<OpenedBackend> {
+  const [{ loadConfig }, { createFullCoordinator, discoveredTools }, { openStore }] = await Promise.all([
+    import('../../config/load.ts'),
+    import('../../mcp/client/attach.ts'),
+    import('../../store/sqlite-store.ts'),
+  ]);
+  const { config } = await loadConfig({ cwd, env, ...(file !== undefined && { file }) });
+  const coordinator = await createFullCoordinator(config, env);
+  try {
+    const store = await openStore(config.store.file);
+    const executor = new BatchExecutor({ coordinator, store });
+    return {
+      executor,
+      store,
+      functions: () => discoveredTools(coordinator),
+      close: async () => {
+        try {
+          await executor.close({ graceMs: 0 });
+          await store.close();
+        } finally {
+          await coordinator.close({ cancel: true });
+        }
+      },
+    };
+  } catch (error) {
+    await closeQuietly(coordinator);
+    throw error;
+  }
+}
+
+async function closeQuietly(coordinator: ParallelToolCoordinator): Promise<void> {
+  await coordinator.close({ cancel: true }).catch(() => undefined);
+}

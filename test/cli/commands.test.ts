@@ -1,0 +1,200 @@
+import { describe, expect, it } from 'vitest';
+import { COMMANDS } from '../../src/cli/commands.ts';
+import { folderWith, say } from './support/program.ts';
+
+const SLOW = { timeout: 60_000 };
+const TASKS = {
+  tasks: [
+    { id: 'a', function: 'list_directory', params: { path: '.' } },
+    { id: 'b', function: 'read_file', params: { path: 'missing' } },
+    { id: 'c', function: 'read_file', params: { path: 'tasks.json' }, depends_on: ['b'] },
+  ],
+};
+const files = { 'tasks.json': JSON.stringify(TASKS) };
+
+describe('the help', () => {
+  it('lists every command without loading it, and tells of one with examples', SLOW, async () => {
+    const folder = folderWith();
+    const all = await say(folder, ['--help']);
+    for (const { name, summary } of COMMANDS) {
+      expect(all.stdout).toContain(name);
+      expect(all.stdout.replace(/\s+/g, ' ')).toContain(summary);
+    }
+    for (const { name } of COMMANDS) {
+      const one = await say(folder, ['help', name]);
+      expect(one).toMatchObject({ status: 0, stdout: expect.stringContaining('Examples:\n  ') });
+      if (!one.stdout.includes('Commands:')) expect(one.stdout).toContain('--json');
+    }
+  });
+
+  it.each([
+    [['stauts'], 'Did you mean status?'],
+    [['status', '--batchh', 'x'], 'Did you mean --batch?'],
+    [['explain', 'bb', '--batch', 'tasks'], 'did you mean "b"?'],
+    [['explain', '--batch', 'task'], 'There is no batch "task"; did you mean "tasks"?'],
+    [['tools', 'read_fil'], 'did you mean read_file?'],
+    [['completion', 'bsh'], 'did you mean bash?'],
+    [['cancel'], 'Say which tasks: either their ids, or --all.'],
+    [['simulate', '--max-concurrent', '0'], 'whole numbers from 1 to 10000'],
+    [['simulate', '--assume', 'long'], 'a span of time such as 500ms'],
+  ])('says what was meant by %j', SLOW, async (argv, words) => {
+    const folder = folderWith(files);
+    await say(folder, ['add-batch', 'tasks.json', '--batch', 'tasks']);
+    const said = await say(folder, argv);
+    expect(said).toMatchObject({ status: 2, stdout: '' });
+    expect(said.stderr).toContain(words);
+  });
+});
+
+describe('run --dry-run', () => {
+  it('shows the plan and adds nothing', SLOW, async () => {
+    const folder = folderWith(files);
+    const said = await say(folder, ['run', 'tasks.json', '--dry-run', '--max-concurrent', '2']);
+    expect(said).toMatchObject({ status: 0, stderr: '' });
+    expect(said.stdout).toContain('tasks: 3 tasks, 2 at once; nothing was started');
+    expect(said.stdout).toMatch(/Waves \(2\)\n {2}2 → 1/);
+    expect(said.stdout).toContain('Critical path (2 tasks, 2 s)\n  b 1 s\n  c 1 s');
+    const json = JSON.parse((await say(folder, ['run', 'tasks.json', '--dry-run', '--json'])).stdout);
+    expect(json).toMatchObject({
+      ok: true,
+      waves: [2, 1],
+      critical_path: ['b', 'c'],
+      expected_ms: 2000,
+      order: [{ id: 'b' }, { id: 'a' }, { id: 'c', depends_on: ['b'], start_ms: 1000 }],
+    });
+    expect((await say(folder, ['list'])).stdout).toContain('There is no batch yet');
+  });
+
+  it('lists every fault on its own line, and ends with status 2', SLOW, async () => {
+    const tasks = [
+      { id: 'a', function: 'list_director', params: { path: '.' } },
+      { id: 'b', function: 'read_file', params: { path: 1 } },
+      { id: 'c', function: 'read_file', params: { path: 'x' }, depends_on: ['d'] },
+      ...Array.from({ length: 8 }, (_, index) => ({ id: `x${index}`, function: 'read_file' })),
+    ];
+    const folder = folderWith({ 'bad.json': JSON.stringify(tasks) });
+    const said = await say(folder, ['run', 'bad.json', '--dry-run']);
+    expect(said).toMatchObject({ status: 2, stdout: '' });
+    const lines = said.stderr.trimEnd().split('\n');
+    expect(lines).toHaveLength(12);
+    expect(lines[0]).toBe('error 11 tasks of 11 cannot be added, so none was.');
+    expect(lines[1]).toBe(
+      '  task 1 (id "a"): There is no tool "list_director"; did you mean list_directory?',
+    );
+    expect(lines[3]).toContain('task 3 (id "c"): It depends on "d"');
+    const cycle = [
+      { id: 'a', function: 'read_file', params: { path: 'x' }, depends_on: ['b'] },
+      { id: 'b', function: 'read_file', params: { path: 'x' }, depends_on: ['a'] },
+    ];
+    const circle = folderWith({ 'circle.json': JSON.stringify(cycle) });
+    expect(await say(circle, ['run', 'circle.json', '--dry-run'])).toMatchObject({ status: 2 });
+  });
+
+  it('plans what is left of a batch for start, and says what would be skipped', SLOW, async () => {
+    const folder = folderWith(files);
+    expect(await say(folder, ['run', 'tasks.json'])).toMatchObject({ status: 1 });
+    expect((await say(folder, ['start', '--dry-run'])).stdout).toContain('no task is open');
+    await say(folder, [
+      'add',
+      '--id',
+      'd',
+      '--function',
+      'read_file',
+      '--params',
+      '{"path":"x"}',
+      '--depends-on',
+      'b',
+      '--batch',
+      'tasks',
+    ]);
+    const said = await say(folder, ['start', '--dry-run']);
+    expect(said.stdout).toContain('1 task would be skipped');
+    expect(said.stdout).toContain(': d.');
+    expect((await say(folder, ['start', '--dry-run', '--batch', 'nobody'])).status).toBe(2);
+  });
+});
+
+describe('explain', () => {
+  it('tells what became of a task, and why one waits', SLOW, async () => {
+    const folder = folderWith(files);
+    await say(folder, ['add-batch', 'tasks.json']);
+    expect((await say(folder, ['explain', 'c'])).stdout).toBe(
+      'c (read_file) is open.\n  It waits for b (open). The batch is not running: volley start runs it.\n',
+    );
+    await say(folder, ['start']);
+    const all = await say(folder, ['explain']);
+    expect(all.stdout).toContain('b (read_file) has failed with the reason "error", after one attempt');
+    expect(all.stdout).toContain('c (read_file) was skipped because of b (read_file), which failed:');
+    expect(all.stdout).toContain('volley retry --ids b opens both again.');
+    expect(all.stdout).not.toContain('a (list_directory)');
+    expect((await say(folder, ['explain', 'a'])).stdout).toContain('has completed, after one attempt in');
+    const json = JSON.parse((await say(folder, ['explain', 'c', '--json'])).stdout);
+    expect(json).toMatchObject({
+      ok: true,
+      tasks: [{ id: 'c', status: 'skipped', cause: 'b', depends_on: [{ id: 'b', status: 'failed' }] }],
+    });
+  });
+});
+
+describe('simulate', () => {
+  it('tells what other limits would bring, and where the durations come from', SLOW, async () => {
+    const tasks = Array.from({ length: 8 }, (_, index) => ({
+      id: `t${index}`,
+      function: 'read_file',
+      params: { path: `${index}` },
+    }));
+    const folder = folderWith({ 'work.json': JSON.stringify(tasks) });
+    const argv = ['simulate', 'work.json', '--max-concurrent', '1,4,8', '--assume', '2s'];
+    const said = await say(folder, argv);
+    expect(said).toMatchObject({ status: 0, stderr: '' });
+    expect(said.stdout.split('\n').map((line) => line.trimEnd())).toEqual([
+      'work: 8 tasks on paper; nothing was started',
+      '  at once  takes about  between  speed-up  busy',
+      '        1         16 s                 1×  100%',
+      '        4          4 s                 4×  100%',
+      '        8          2 s                 8×  100%',
+      '',
+      '  read_file: 2 s, assumed, for it has not run here yet (--assume)',
+      '',
+    ]);
+    expect(JSON.parse((await say(folder, [...argv, '--json'])).stdout)).toMatchObject({
+      tasks: 8,
+      forecasts: [{ max_concurrent: 1, expected_ms: 16_000 }, { speed_up: 4 }, { utilisation: 1 }],
+      durations: [{ function: 'read_file', mean_ms: 2000, from_tasks: 0 }],
+    });
+    expect((await say(folder, ['list'])).stdout).toContain('There is no batch yet');
+  });
+
+  it('learns from what ran, and takes a batch that has ended', SLOW, async () => {
+    const folder = folderWith(files);
+    await say(folder, ['run', 'tasks.json']);
+    const said = await say(folder, ['simulate']);
+    expect(said.stdout).toContain('tasks: 3 tasks on paper');
+    expect(said.stdout).toMatch(/list_directory: \d+ ms on average, from 1 earlier task/);
+  });
+});
+
+describe('results', () => {
+  it('pages with --after and --offset, and says so in those words', SLOW, async () => {
+    const folder = folderWith(files);
+    await say(folder, ['run', 'tasks.json']);
+    const first = await say(folder, ['results', '--format', 'detailed', '--limit', '1']);
+    expect(first.stdout).toContain('The next page: --after 1');
+    const next = await say(folder, ['results', '--format', 'detailed', '--limit', '1', '--after', '1']);
+    expect(next.stdout).toContain('- b (read_file)');
+    const part = await say(folder, ['results', '--id', 'a', '--offset', '1', '--length', '5']);
+    expect(part.stdout).toContain('\n"path\nThe next part: --offset 6');
+  });
+});
+
+describe('wait', () => {
+  it('tells by its exit status how the batch ended', SLOW, async () => {
+    const folder = folderWith(files);
+    await say(folder, ['run', 'tasks.json']);
+    const failed = await say(folder, ['wait', '--batch', 'tasks']);
+    expect(failed).toMatchObject({ status: 1, stdout: expect.stringContaining('has ended') });
+    await say(folder, ['add', '--batch', 'good', '--function', 'list_directory', '--params', '{"path":"."}']);
+    await say(folder, ['start', '--batch', 'good']);
+    expect(await say(folder, ['wait', '--batch', 'good'])).toMatchObject({ status: 0 });
+  });
+});

@@ -1,0 +1,218 @@
+import { mkdirSync, readdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import fc from 'fast-check';
+import { parse } from 'smol-toml';
+import { describe, expect, test } from 'vitest';
+import { MCP_CLIENTS } from '../../../src/cli/mcp/install/clients.ts';
+import { setInJsonc } from '../../../src/cli/mcp/install/edit-jsonc.ts';
+import { setInToml } from '../../../src/cli/mcp/install/edit-toml.ts';
+import { parseJsonc } from '../../../src/cli/mcp/install/jsonc-tree.ts';
+import { runBuilt } from '../../e2e/support/built-volley.ts';
+import { project } from '../../e2e/support/volley.ts';
+
+const LIMIT = { timeout: 60_000 };
+const ENTRY = { command: 'npx' };
+
+describe('a value is set in JSON with comments', () => {
+  test.each([
+    ['{}', '{\n  "s": {\n    "v": {\n      "command": "npx"\n    }\n  }\n}'],
+    [
+      '// mine\n{\n    "a": 1, // one\n    "s": {\n        "other": { "x": [1, 2,], }, /* two */\n    },\n}\n',
+      '// mine\n{\n    "a": 1, // one\n    "s": {\n        "other": { "x": [1, 2,], }, /* two */\n        "v": {\n            "command": "npx"\n        },\n    },\n}\n',
+    ],
+    [
+      '{\r\n\t"s": {\r\n\t\t"o": true // last\r\n\t\t// end\r\n\t}\r\n}\r\n',
+      '{\r\n\t"s": {\r\n\t\t"o": true, // last\r\n\t\t"v": {\r\n\t\t\t"command": "npx"\r\n\t\t}\r\n\t\t// end\r\n\t}\r\n}\r\n',
+    ],
+    ['{ "s": { "o": 1 } }', '{ "s": { "o": 1, "v": {"command":"npx"} } }'],
+    [
+      '{\n  "s": {\n    // nothing yet\n  }\n}\n',
+      '{\n  "s": {\n    // nothing yet\n    "v": {\n      "command": "npx"\n    }\n  }\n}\n',
+    ],
+    ['{\n  "s": { "v": 5 } // five\n}', '{\n  "s": { "v": {\n    "command": "npx"\n  } } // five\n}'],
+    ['\uFEFF{"http://": "a // b"}', '\uFEFF{"http://": "a // b", "s": {"v":{"command":"npx"}}}'],
+  ])('%j', (before, after) => {
+    expect(setInJsonc(before, ['s', 'v'], ENTRY)).toBe(after);
+  });
+
+  test('whatever else is there means the same afterwards', () => {
+    fc.assert(
+      fc.property(fc.json(), fc.json(), (a, b) => {
+        const before = `{ // c\n  "a": ${a},\n  "s": { "b": ${b} /* d */ }\n}`;
+        const found = parseJsonc(setInJsonc(before, ['s', 'v'], ENTRY)).value;
+        expect(found).toEqual({ a: JSON.parse(a), s: { b: JSON.parse(b), v: ENTRY } });
+      }),
+    );
+  });
+
+  test.each(['', '{', '{"a": }', '[1]', '{"a": 1} x', '{"a" 1}', '{"s": [1]}', '{/*', '{"a": 1 "b": 2}'])(
+    'a text that is no object is refused: %j',
+    (text) => expect(() => setInJsonc(text, ['s', 'v'], ENTRY)).toThrow(SyntaxError),
+  );
+});
+
+test('a table is added to TOML, or its values are changed, and comments stay', () => {
+  const before = '# mine\nmodel = "x" # one\n\n[mcp_servers.other]\ncommand = "o"\n';
+  const added = setInToml(before, ['mcp_servers', 'volley'], { command: 'npx', args: ['a'] });
+  expect(added).toBe(`${before}\n[mcp_servers.volley]\ncommand = "npx"\nargs = [ "a" ]\n`);
+  const table = '[mcp_servers.volley] # ours\ncommand = "old" # why\n[mcp_servers.volley.env]\nA = "1"\n';
+  expect(setInToml(table, ['mcp_servers', 'volley'], { command: 'npx', args: ['a'] })).toBe(
+    '[mcp_servers.volley] # ours\ncommand = "npx" # why\nargs = [ "a" ]\n[mcp_servers.volley.env]\nA = "1"\n',
+  );
+  expect(setInToml('[mcp_servers.volley]', ['mcp_servers', 'volley'], ENTRY)).toBe(
+    '[mcp_servers.volley]\ncommand = "npx"',
+  );
+});
+
+/** The command with a home of its own. */
+async function install(folder: string, ...args: string[]) {
+  const env = { HOME: join(folder, 'home'), CODEX_HOME: '', XDG_CONFIG_HOME: '' };
+  return runBuilt(folder, ['mcp', 'install', ...args], { env });
+}
+
+describe('volley mcp install', LIMIT, () => {
+  test.each([
+    [
+      'claude-code',
+      '.mcp.json',
+      ['mcpServers', 'volley'],
+      { type: 'stdio', command: 'npx', args: ['--no', 'volley', 'mcp'] },
+    ],
+    [
+      'gemini',
+      '.gemini/settings.json',
+      ['mcpServers', 'volley'],
+      { command: 'npx', args: ['--no', 'volley', 'mcp'], timeout: 600_000 },
+    ],
+    [
+      'opencode',
+      'opencode.json',
+      ['mcp', 'volley'],
+      { type: 'local', command: ['npx', '--no', 'volley', 'mcp'], enabled: true, timeout: 600_000 },
+    ],
+    [
+      'cursor',
+      '.cursor/mcp.json',
+      ['mcpServers', 'volley'],
+      { type: 'stdio', command: 'npx', args: ['--no', 'volley', 'mcp'] },
+    ],
+    [
+      'vscode',
+      '.vscode/mcp.json',
+      ['servers', 'volley'],
+      { type: 'stdio', command: 'npx', args: ['--no', 'volley', 'mcp'] },
+    ],
+  ] as const)(
+    '%s: writes a new file, adds to one that is there, and changes nothing twice',
+    async (client, name, path, entry) => {
+      const folder = project();
+      const file = join(folder, name);
+      const find = () =>
+        path.reduce<unknown>(
+          (value, key) => (value as Record<string, unknown>)[key],
+          parseJsonc(readFileSync(file, 'utf8')).value,
+        );
+      expect(await install(folder, client, '--yes')).toMatchObject({ status: 0 });
+      expect(find()).toEqual(entry);
+
+      const mine = `{\n  // mine\n  "${path[0]}": {\n    "other": {} // theirs\n  }\n}\n`;
+      writeFileSync(file, mine);
+      const { stdout, status } = await install(folder, client, '--yes');
+      expect(status).toBe(0);
+      expect(stdout).toContain('+     "volley": {');
+      expect(find()).toEqual(entry);
+      expect(readFileSync(file, 'utf8')).toContain('"other": {}, // theirs');
+      expect(readFileSync(`${file}.before-volley`, 'utf8')).toBe(mine);
+
+      const written = readFileSync(file, 'utf8');
+      expect((await install(folder, client, '--yes')).stdout).toContain('already');
+      expect(readFileSync(file, 'utf8')).toBe(written);
+      expect(readdirSync(dirname(file)).filter((one) => one.includes('before-volley'))).toHaveLength(1);
+    },
+  );
+
+  test('codex: writes for the user by default, with this very program', async () => {
+    const folder = project({ 'codex/config.toml': '# mine\nmodel = "m"\n' });
+    const run = () =>
+      runBuilt(folder, ['mcp', 'install', 'codex', '--yes'], { env: { CODEX_HOME: join(folder, 'codex') } });
+    expect(await run()).toMatchObject({ status: 0 });
+    const text = readFileSync(join(folder, 'codex/config.toml'), 'utf8');
+    expect(text.startsWith('# mine\nmodel = "m"\n')).toBe(true);
+    const { mcp_servers } = parse(text) as { mcp_servers: { volley: { command: string; args: string[] } } };
+    expect(mcp_servers.volley).toMatchObject({ command: process.execPath, tool_timeout_sec: 600 });
+    expect(mcp_servers.volley.args).toEqual([expect.stringMatching(/main\.js$/), 'mcp']);
+    expect((await run()).stdout).toContain('already');
+  });
+
+  test('the guide has the entries that are written', async () => {
+    const guide = readFileSync(new URL('../../../docs/agents.md', import.meta.url), 'utf8');
+    const folder = project();
+    for (const { name, title, format } of MCP_CLIENTS) {
+      const [, block = ''] =
+        new RegExp(`\\*\\*${title}\\*\\*[^]*?\\n\`\`\`${format}\\n([^]*?)\`\`\``).exec(guide) ?? [];
+      const { stdout } = await install(folder, name, '--print', '--scope', 'project');
+      const read = (text: string): unknown => (format === 'json' ? JSON.parse(text) : parse(text));
+      expect(read(block), name).toEqual(read(stdout.replace(/^#.*\n/, '')));
+    }
+  });
+
+  test('shows only what it would do with --print, and asks where nobody said yes', async () => {
+    const folder = project();
+    const printed = await install(folder, 'claude-code', '--print');
+    expect(printed).toMatchObject({ status: 0 });
+    expect(JSON.parse(printed.stdout.replace(/^#.*\n/, ''))).toHaveProperty('mcpServers.volley');
+    const asked = await install(folder, 'cursor');
+    expect(asked.status).toBe(2);
+    expect(asked.stdout).toContain('+ ');
+    expect(asked.stderr).toContain('--yes');
+    expect(readdirSync(folder)).toEqual([]);
+    const data = await install(folder, 'vscode', '--yes', '--json');
+    expect(JSON.parse(data.stdout)).toMatchObject({ ok: true, changed: true, backup: null });
+  });
+
+  test('refuses what it cannot change safely, and leaves it as it was', async () => {
+    const folder = project({
+      '.mcp.json': '{ "mcpServers": ',
+      '.cursor/mcp.json': '{ "mcpServers": [] }',
+      'codex/config.toml': 'mcp_servers = { other = { command = "x" } }\n',
+    });
+    for (const [client, name] of [
+      ['claude-code', '.mcp.json'],
+      ['cursor', '.cursor/mcp.json'],
+    ] as const) {
+      const before = readFileSync(join(folder, name), 'utf8');
+      const refused = await install(folder, client, '--yes');
+      expect(refused.status).toBe(2);
+      expect(refused.stderr).toContain('--print');
+      expect(readFileSync(join(folder, name), 'utf8')).toBe(before);
+    }
+    const env = { CODEX_HOME: join(folder, 'codex') };
+    expect((await runBuilt(folder, ['mcp', 'install', 'codex', '--yes'], { env })).status).toBe(2);
+    expect((await install(folder, 'cusor')).stderr).toContain('did you mean cursor?');
+    expect((await install(folder)).stderr).toContain('claude-code, codex, gemini');
+    expect((await install(folder, 'cursor', '--scope', 'all')).stderr).toContain('"project" or "user"');
+  });
+
+  test('keeps links, fields that a person added, and the newer form of opencode', async () => {
+    const folder = project({
+      'dotfiles/mcp.json': '{"mcpServers":{"volley":{"command":"old","env":{"A":"1"}}}}',
+    });
+    mkdirSync(join(folder, '.cursor'));
+    symlinkSync(join(folder, 'dotfiles/mcp.json'), join(folder, '.cursor/mcp.json'));
+    expect(await install(folder, 'cursor', '--yes')).toMatchObject({ status: 0 });
+    expect(realpathSync(join(folder, '.cursor/mcp.json'))).toBe(
+      realpathSync(join(folder, 'dotfiles/mcp.json')),
+    );
+    expect(JSON.parse(readFileSync(join(folder, '.cursor/mcp.json'), 'utf8')).mcpServers.volley).toEqual({
+      type: 'stdio',
+      command: 'npx',
+      args: ['--no', 'volley', 'mcp'],
+      env: { A: '1' },
+    });
+    writeFileSync(join(folder, 'opencode.jsonc'), '{\n  "mcp": { "servers": {} },\n}\n');
+    expect(await install(folder, 'opencode', '--yes')).toMatchObject({ status: 0 });
+    expect(parseJsonc(readFileSync(join(folder, 'opencode.jsonc'), 'utf8')).value).toEqual({
+      mcp: { servers: { volley: { type: 'local', command: ['npx', '--no', 'volley', 'mcp'] } } },
+    });
+  });
+});

@@ -1,0 +1,143 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { folderWith, say } from './support/program.ts';
+
+const SLOW = { timeout: 60_000 };
+const read = (id: string, path: string) => ({ id, function: 'read_file', params: { path } });
+const fileOf = (tasks: readonly object[], settings: object = {}) => JSON.stringify({ ...settings, tasks });
+
+async function batches(folder: string): Promise<{ batch: string; counts: Record<string, number> }[]> {
+  return JSON.parse((await say(folder, ['list', '--json'])).stdout).data.batches;
+}
+
+describe('run', () => {
+  it('says which tasks of a changed file it does not take, because the batch has others', SLOW, async () => {
+    const folder = folderWith({ 'a.json': fileOf([read('one', 'a.json'), read('two', 'missing')]) });
+    await say(folder, ['run', 'a.json']);
+    expect((await say(folder, ['run', 'a.json'])).stderr).toBe('');
+    writeFileSync(join(folder, 'a.json'), fileOf([read('one', 'a.json'), read('two', 'a.json')]));
+    const said = await say(folder, ['run', 'a.json']);
+    expect(said).toMatchObject({ status: 1, stdout: expect.stringContaining('1 of 2 completed, 1 failed') });
+    expect(said.stderr).toContain('under the same ids, and keeps them: two. To use those of the file,');
+    expect(said.stderr).toContain('volley clear --batch a first');
+    await say(folder, ['clear', '--batch', 'a']);
+    expect(await say(folder, ['run', 'a.json'])).toMatchObject({ status: 0, stderr: '' });
+  });
+
+  it('says that nothing was left to run, and how to begin anew', SLOW, async () => {
+    const folder = folderWith({ 'a.json': fileOf([read('one', 'a.json')]) });
+    expect((await say(folder, ['run', 'a.json'])).stdout).toContain('the task completed, in ');
+    const again = (await say(folder, ['run', 'a.json'])).stdout;
+    expect(again).toContain('✓ a: the task completed; nothing was left to run');
+    expect(again).toContain('volley clear --batch a ');
+  });
+
+  it.each([
+    [['--max-concurrent', '0'], 'max_concurrent must be at least 1'],
+    [['--timeout', '-1'], 'timeout must be more than 0'],
+    [['--gantt', 'a.json/a.svg'], 'Cannot write "a.json/a.svg": a file is where its folder would be.'],
+    [['--trace', '.'], 'Cannot write ".": it is a folder.'],
+    [['--graph', 'a.png'], 'must end in one of .svg, .mmd, .dot'],
+    [['--function', 'read_file'], '--function and --params go with --each'],
+  ])('adds nothing if it cannot be run as asked: %j', SLOW, async (argv, words) => {
+    const folder = folderWith({ 'a.json': fileOf([read('one', 'a.json')]) });
+    const said = await say(folder, ['run', 'a.json', ...argv]);
+    expect(said).toMatchObject({ status: 2, stdout: '' });
+    expect(said.stderr).toContain(words);
+    expect(await batches(folder)).toEqual([]);
+  });
+
+  it('makes the folder of a picture', SLOW, async () => {
+    const folder = folderWith({ 'a.json': fileOf([read('one', 'a.json')]) });
+    expect(await say(folder, ['run', 'a.json', '--gantt', 'new/deep/a.svg'])).toMatchObject({ status: 0 });
+    expect(readFileSync(join(folder, 'new/deep/a.svg'), 'utf8')).toContain('<svg');
+  });
+
+  it('adds nothing if what the file says of the run is wrong', SLOW, async () => {
+    const folder = folderWith({ 'a.json': fileOf([read('one', 'a.json')], { timeout: 'soon' }) });
+    expect(await say(folder, ['run', 'a.json'])).toMatchObject({ status: 2 });
+    expect(await batches(folder)).toEqual([]);
+  });
+
+  it('takes files of every name, one task for each', SLOW, async () => {
+    const deep = `d/${'long'.repeat(40)}/${'name'.repeat(20)}.txt`;
+    const names = ['d/a b.txt', 'd/new\nline.txt', 'd/{}.txt', 'd/${x}.txt', 'd/-dash.txt', 'd/,.txt', deep];
+    const folder = folderWith(Object.fromEntries(names.map((name) => [name, name])));
+    const params = '{"path":"{}"}';
+    const said = await say(folder, ['run', '--each', 'd/**', '--function', 'read_file', '--params', params]);
+    expect(said).toMatchObject({ status: 0, stdout: expect.stringContaining('all 7 completed') });
+    const [only] = await batches(folder);
+    await say(folder, ['export', '--batch', only!.batch, '--format', 'jsonl', '--output-file', 'o.jsonl']);
+    const rows = readFileSync(join(folder, 'o.jsonl'), 'utf8').trim().split('\n');
+    const contents = rows.map((row) => JSON.parse(row).result.content);
+    expect(contents.sort()).toEqual([...names].sort());
+  });
+});
+
+describe('add-batch', () => {
+  it('says that it keeps nothing of what the file says of a run', SLOW, async () => {
+    const tasks = fileOf([read('one', 'a.json')], { batch: 'mine', max_concurrent: 2, fail_fast: true });
+    const folder = folderWith({ 'a.json': tasks });
+    const said = await say(folder, ['add-batch', 'a.json']);
+    expect(said).toMatchObject({ status: 0, stdout: expect.stringContaining('to the batch "mine"') });
+    expect(said.stderr).toContain('tell volley start: max_concurrent and fail_fast.');
+  });
+});
+
+describe('what a command says to do next', () => {
+  it('names the batch, so that it can be typed as it stands', SLOW, async () => {
+    const folder = folderWith({ 'a.json': fileOf([read('one', 'missing')]) });
+    const added = await say(folder, ['add-batch', 'a.json', '--batch', "it's $& mine"]);
+    expect(added.stdout).toContain("Run it with: volley start --batch 'it'\\''s $& mine'\n");
+    await say(folder, ['add-batch', 'a.json']);
+    await say(folder, ['start', '--batch', "it's $& mine"]);
+    const waited = await say(folder, ['wait', '--batch', "it's $& mine"]);
+    expect(waited.stdout).toContain("volley retry --batch 'it'\\''s $& mine' opens them again.");
+    expect((await say(folder, ['status'])).stdout).not.toContain('--batch');
+  });
+});
+
+describe('what is not there', () => {
+  it('is said to be not there: a batch to clear, a part behind the end of a result', SLOW, async () => {
+    const folder = folderWith({ 'a.json': fileOf([read('one', 'a.json')]) });
+    expect(await say(folder, ['clear', '--batch', 'b'])).toMatchObject({
+      status: 0,
+      stdout: 'There is no batch "b": nothing was to be forgotten.\n',
+    });
+    await say(folder, ['run', 'a.json']);
+    const behind = await say(folder, ['results', '--id', 'one', '--offset', '9999']);
+    expect(behind.stdout).toMatch(/^The result of one .* bytes: there is nothing from 9999 on\.\n$/);
+  });
+});
+
+describe('watch', () => {
+  it('does not take a batch for done that nobody runs', SLOW, async () => {
+    const folder = folderWith({ 'a.json': fileOf([read('one', 'a.json')]) });
+    await say(folder, ['add-batch', 'a.json']);
+    expect(await say(folder, ['watch'])).toMatchObject({ status: 1 });
+    await say(folder, ['start']);
+    expect(await say(folder, ['watch'])).toMatchObject({ status: 0 });
+  });
+});
+
+describe('--json', () => {
+  it.each([
+    [['start', '--btch', 'x'], "unknown option '--btch' (Did you mean --batch?)"],
+    [['add'], "required option '--function <name>' not specified"],
+    [['start', '--timeout', 'soon'], 'It must be a number.'],
+    [['statsu'], "unknown command 'statsu' (Did you mean status?)"],
+  ])('says what is wrong with the command line itself: %j', SLOW, async (argv, words) => {
+    const said = await say(folderWith(), [...argv, '--json']);
+    expect(said).toMatchObject({ status: 2, stderr: '' });
+    const answer = JSON.parse(said.stdout);
+    expect(answer).toMatchObject({ ok: false, error: { code: 'INVALID_VALUE' } });
+    expect(answer.error.message).toContain(words);
+  });
+
+  it.each([[['tools']], [['doctor']], [['watch']]])('is an object that says ok: %j', SLOW, async (argv) => {
+    const folder = folderWith({ 'a.json': fileOf([read('one', 'a.json')]) });
+    await say(folder, ['run', 'a.json']);
+    expect(JSON.parse((await say(folder, [...argv, '--json'])).stdout)).toMatchObject({ ok: true });
+  });
+});

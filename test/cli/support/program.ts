@@ -1,0 +1,43 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
+import { onTestFinished } from 'vitest';
+import { COMMANDS } from '../../../src/cli/commands.ts';
+import type { Io } from '../../../src/cli/io.ts';
+import { runProgram } from '../../../src/cli/program.ts';
+
+export interface Said {
+  readonly status: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A folder with the given files that is gone after the test. */
+export function folderWith(files: Readonly<Record<string, string>> = {}): string {
+  const folder = mkdtempSync(join(tmpdir(), 'volley-cli-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+  return folder;
+}
+
+/** Runs a command line in this process, as the program would. */
+export async function say(folder: string, argv: readonly string[], input = ''): Promise<Said> {
+  const streams = { stdout: new PassThrough(), stderr: new PassThrough() };
+  const io = {
+    ...streams,
+    stdin: Readable.from([input]),
+    env: { NO_COLOR: '1' },
+    cwd: folder,
+  } as unknown as Io;
+  const status = await runProgram(argv, COMMANDS, '1.2.3', io);
+  const [stdout, stderr] = [textOf(streams.stdout), textOf(streams.stderr)];
+  return { status, stdout, stderr };
+}
+
+function textOf(stream: PassThrough): string {
+  return (stream.read() as Buffer | null)?.toString() ?? '';
+}

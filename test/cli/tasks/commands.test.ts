@@ -1,0 +1,228 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { COMMANDS } from '../../../src/cli/commands.ts';
+import type { Io } from '../../../src/cli/io.ts';
+import { runProgram } from '../../../src/cli/program.ts';
+import { project, projectWith, put, readJson } from '../../tasks/support/feature.ts';
+
+/** Runs a command line in this process. */
+async function tasks(cwd: string, ...args: string[]) {
+  const output = { stdout: '', stderr: '' };
+  const stream = (name: 'stdout' | 'stderr') => ({
+    write: (text: string) => {
+      output[name] += text;
+      return true;
+    },
+  });
+  const io = { stdin: process.stdin, stdout: stream('stdout'), stderr: stream('stderr'), env: {}, cwd };
+  const status = await runProgram(['tasks', ...args], COMMANDS, '1.0.0', io as unknown as Io);
+  return { status, ...output };
+}
+
+const json = async (cwd: string, ...args: string[]) =>
+  JSON.parse((await tasks(cwd, ...args, '--json')).stdout);
+
+const SEED = {
+  '01': { title: 'Setup project structure', status: 'completed' },
+  '02': { title: 'Configure database', status: 'completed' },
+  '03': { title: 'Install dependencies', status: 'completed' },
+  '04': { title: 'Implement auth service', depends_on: ['01', '02', '03'] },
+  ...Object.fromEntries(['05', '06', '07', '08', '09', '10'].map((seq) => [seq, { depends_on: ['04'] }])),
+};
+
+describe('volley tasks', () => {
+  test('status prints the header, the progress and a line for each subtask', async () => {
+    const root = projectWith(SEED, { name: 'Authentication System Implementation' });
+    const { status, stdout } = await tasks(root, 'status', 'auth');
+    expect(status).toBe(0);
+    expect(stdout.split('\n').slice(0, 8).join('\n')).toBe(
+      `[auth] Authentication System Implementation
+  Status: active | Progress: 30% (3/10)
+  
+  Subtasks:
+  ✓ 01 - Setup project structure [completed]
+  ✓ 02 - Configure database [completed]
+  ✓ 03 - Install dependencies [completed]
+  ○ 04 - Implement auth service [pending]`,
+    );
+  });
+
+  test('status goes on past a broken file and names it', async () => {
+    const root = projectWith({ '01': { status: 'completed' } });
+    put(root, '.tmp/tasks/auth/subtask_02.json', '{');
+    const { stdout } = await tasks(root, 'status');
+    expect(stdout).toContain('Progress: 50% (1/2)');
+    expect(stdout).toContain('! auth/subtask_02.json: it is not valid JSON');
+    expect((await json(root, 'status')).features[0]).toMatchObject({ unreadable: ['subtask_02.json'] });
+  });
+
+  test('what stands in a file cannot control the terminal', async () => {
+    const root = projectWith({ '01': { title: 'Red \x1b[31malert\x07\nand more' } });
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+    expect((await tasks(root, 'status')).stdout).not.toMatch(/[\x00-\x09\x0b-\x1f]/);
+  });
+
+  test('an unknown feature, subtask or command is status 2, with the nearest', async () => {
+    const root = projectWith({ '01': {}, '02': {} });
+    expect(await tasks(root, 'status', 'atuh')).toMatchObject({
+      status: 2,
+      stdout: '',
+      stderr: expect.stringContaining('did you mean "auth"?'),
+    });
+    expect(await tasks(root, 'deps', 'auth', '3')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('did you mean 02?'),
+    });
+    expect(await tasks(root, 'stauts')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('did you mean status?'),
+    });
+    expect(await json(root, 'stauts')).toMatchObject({
+      ok: false,
+      error: { message: expect.stringContaining('status') },
+    });
+    expect((await tasks(root, 'deps', 'auth')).status).toBe(2);
+    expect((await tasks(root, 'status', '../auth')).status).toBe(2);
+  });
+
+  test('the help lists all commands, and has examples for each', async () => {
+    const root = project();
+    expect((await tasks(root, '--help')).stdout).toMatch(/complete .* mark a subtask as done/);
+    const { stdout, status } = await tasks(root, 'help', 'complete');
+    expect([status, stdout]).toEqual([0, expect.stringContaining('volley tasks complete auth-system 01')]);
+    expect((await tasks(root, 'claim', '--help')).stdout).toContain('--lease <seconds>');
+    expect((await tasks(root)).status).toBe(2);
+  });
+
+  test('a feature goes from its description to the archive', async () => {
+    const root = project({
+      'auth.md': '# Auth\n## 01 API\nDelivers: api.ts\n## 02 Tests\nDepends on: 01\nVerify: test -f api.ts\n',
+    });
+    expect(await json(root, 'new', 'auth.md')).toMatchObject({
+      ok: true,
+      feature: 'auth',
+      subtasks: ['01', '02'],
+    });
+    expect((await tasks(root, 'new', 'auth.md')).stderr).toContain('nothing was written');
+    expect((await json(root, 'next')).features[0].ready).toMatchObject([{ seq: '01' }]);
+    expect((await tasks(root, 'claim', 'auth', '1', '--agent', 'a')).status).toBe(0);
+    expect((await tasks(root, 'claim', 'auth', '1', '--agent', 'b')).stderr).toContain(
+      'is claimed by a until',
+    );
+    expect((await json(root, 'next')).features[0].ready).toEqual([]);
+
+    expect(await tasks(root, 'complete', 'auth', '02', 'All tested')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('it depends on 01, which is in_progress'),
+    });
+    expect(await tasks(root, 'complete', 'auth', '01', 'I am done')).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('api.ts does not exist'),
+    });
+    expect((await tasks(root, 'verify', 'auth')).status).toBe(1);
+    put(root, 'api.ts', 'export {};');
+    expect((await tasks(root, 'verify', 'auth', '01')).stdout).toContain('✓ api.ts exists and was changed');
+    expect((await tasks(root, 'complete', 'auth', '01', 'Wrote it', '--agent', 'a')).stdout).toBe(
+      '✓ 01 - API [completed]\n  Progress: 1/2\n  Can be started: 02\n',
+    );
+    expect((await tasks(root, 'archive', 'auth')).stderr).toContain('1 of 2 subtasks are completed');
+    expect(await json(root, 'complete', 'auth', '02', 'Tested')).toMatchObject({ ok: true, changed: true });
+    expect(readJson(root, 'auth/task.json')).toMatchObject({ status: 'completed', completed_count: 2 });
+    expect((await tasks(root, 'archive', 'auth')).status).toBe(0);
+    expect(readdirSync(join(root, '.tmp/tasks')).sort()).toEqual(['.lock', 'completed']);
+    expect(readJson(root, 'completed/auth/task.json')).toMatchObject({ status: 'archived' });
+    expect((await tasks(root, 'status')).stdout).toContain('There are no features');
+  });
+
+  test('complete --force says in the file what it overruled', async () => {
+    const root = projectWith({ '01': {}, '02': { depends_on: ['01'], deliverables: ['gone.ts'] } });
+    expect((await tasks(root, 'complete', 'auth', '02', 'trust me', '--force')).status).toBe(0);
+    expect(readJson(root, 'auth/subtask_02.json')).toMatchObject({
+      status: 'completed',
+      forced: { in_spite_of: ['it depends on 01, which is pending', 'gone.ts does not exist'] },
+    });
+  });
+
+  test('block, blocked, unblock and release', async () => {
+    const root = projectWith({ '01': {}, '02': { depends_on: ['01'] }, '03': { status: 'in_progress' } });
+    await tasks(root, 'block', 'auth', '01', 'no key yet');
+    expect((await tasks(root, 'blocked')).stdout).toBe(
+      '[auth] Held up:\n  ✗ 01 - Do 01 [blocked] no key yet\n  ○ 02 - Do 02 [pending] waits for 01\n',
+    );
+    await tasks(root, 'unblock', 'auth', '01');
+    await tasks(root, 'release', 'auth', '03');
+    expect((await json(root, 'next', 'auth')).features[0].ready).toMatchObject([
+      { seq: '01' },
+      { seq: '03' },
+    ]);
+  });
+
+  test('parallel leaves out what would write the same files', async () => {
+    const root = projectWith({
+      '01': { deliverables: ['a/'] },
+      '02': { deliverables: ['a/b'] },
+      '03': {},
+      '04': { parallel: false },
+    });
+    expect((await tasks(root, 'parallel', 'auth')).stdout).toBe(
+      '[auth] Can run at the same time:\n  01 - Do 01 [pending]\n  03 - Do 03 [pending]\n  Not with them: 02 (the same deliverables)\n',
+    );
+  });
+
+  test('validate is status 2 with file and remedy, also for a batch', async () => {
+    const root = projectWith({
+      '01': { depends_on: ['02'] },
+      '02': { depends_on: ['01'] },
+      '03': {},
+      '04': { parallel: false },
+    });
+    const { status, stdout } = await tasks(root, 'validate');
+    expect(status).toBe(2);
+    expect(stdout).toContain('✗ auth/subtask_01.json: the dependencies form a cycle: 01 → 02 → 01');
+    const batch = await json(root, 'validate', 'auth', '--subtasks', '03,04');
+    expect(batch.features[0].problems.map(({ code }: { code: string }) => code)).toEqual([
+      'cycle',
+      'not-parallel',
+    ]);
+    expect((await tasks(projectWith({ '01': {} }), 'validate')).status).toBe(0);
+  });
+
+  test('plan and graph show waves, the critical path and edges, also as pictures', async () => {
+    const root = projectWith(SEED);
+    expect((await json(root, 'plan', 'auth')).features[0]).toMatchObject({
+      waves: [['04'], ['05', '06', '07', '08', '09', '10']],
+      critical_path: ['04', '05'],
+      conflicts: [],
+    });
+    expect((await tasks(root, 'graph', 'auth')).stdout).toContain(
+      '○ 04 - Implement auth service [pending] ← 01, 02, 03',
+    );
+    for (const [name, begin] of [
+      ['g.svg', '<svg'],
+      ['g.mmd', '%%'],
+      ['g.dot', 'digraph'],
+    ] as const) {
+      expect((await tasks(root, 'graph', 'auth', '--output', name)).status).toBe(0);
+      expect(readFileSync(join(root, name), 'utf8').slice(0, begin.length)).toBe(begin);
+    }
+    expect((await tasks(root, 'graph', 'auth', '--output', 'g.png')).status).toBe(2);
+  });
+
+  test('import takes a tasks.json of claude-task-master', async () => {
+    const list = [
+      { id: 1, title: 'A', status: 'done' },
+      { id: 2, title: 'B', dependencies: [1], status: 'pending' },
+    ];
+    const root = project({ 'tasks.json': JSON.stringify({ master: { tasks: list } }) });
+    expect(await json(root, 'import', 'tasks.json')).toMatchObject({
+      feature: 'master',
+      subtasks: ['01', '02'],
+    });
+    expect((await json(root, 'next')).features[0].ready).toMatchObject([{ seq: '02' }]);
+    expect(await tasks(root, 'import', 'gone.json')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('there is no such file'),
+    });
+  });
+});

@@ -1,0 +1,159 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, describe, expect, it } from 'vitest';
+import { Checkout } from './support/checkout.ts';
+
+const SLOW = { timeout: 240_000 };
+const checkout = new Checkout();
+afterAll(() => checkout.remove());
+
+interface Picture {
+  readonly width: number;
+  readonly height: number;
+  readonly pixels: Buffer;
+}
+
+const read = (path: string) => readFileSync(join(checkout.folder, path), 'utf8');
+
+describe.concurrent('an example', () => {
+  it('analyses every source file, and finds the most complex functions', SLOW, async ({ expect }) => {
+    const sources = readdirSync(join(checkout.folder, 'src'), { recursive: true, encoding: 'utf8' });
+    const count = sources.filter((path) => path.endsWith('.ts')).length;
+    const { status, stdout } = await checkout.run('examples/analyse-files/run.mjs');
+    expect(status).toBe(0);
+    expect(stdout).toContain(`all ${count} completed`);
+    expect(stdout).toMatch(
+      new RegExp(
+        String.raw`^${count} files, \d{4,} lines of code, \d{3,} functions\. The most complex:$`,
+        'm',
+      ),
+    );
+    const complexities = [...stdout.matchAll(/^ +(\d+) {2}\S+ {2}src\/\S+\.ts:\d+$/gm)].map(([, text]) =>
+      Number(text),
+    );
+    expect(complexities).toHaveLength(5);
+    expect(complexities).toEqual(complexities.toSorted((a, b) => b - a));
+    expect(read('examples/analyse-files/out/files.jsonl').trimEnd().split('\n')).toHaveLength(count);
+  });
+
+  it(
+    'resizes pictures with a tool of its own: each has the new size and the old colours',
+    SLOW,
+    async ({ expect }) => {
+      const { status, stdout, stderr } = await checkout.run('examples/resize-images/run.mjs');
+      expect(status, stderr).toBe(0);
+      expect(stdout).toContain('all 12 completed');
+      const folder = join(checkout.folder, 'examples/resize-images/out');
+      const { decodePng } = (await import(
+        pathToFileURL(join(checkout.folder, 'examples/resize-images/png.mjs')).href
+      )) as { decodePng(file: Buffer): Picture };
+      const names = readdirSync(join(folder, 'small')).sort();
+      expect(names).toEqual(Array.from({ length: 12 }, (_, index) => `rings-${index + 1}.png`).sort());
+      for (const name of names) {
+        const large = decodePng(readFileSync(join(folder, name)));
+        const small = decodePng(readFileSync(join(folder, 'small', name)));
+        expect(large).toMatchObject({ width: 480, height: 320 });
+        expect(small).toMatchObject({ width: 120, height: 80 });
+        for (let colour = 0; colour < 3; colour++)
+          expect(mean(small.pixels, colour)).toBeCloseTo(mean(large.pixels, colour), 0);
+      }
+    },
+  );
+
+  it('asks a server no faster than the limit says, and asks everything', SLOW, async ({ expect }) => {
+    const { status, stdout, stderr } = await checkout.run('examples/query-endpoints/run.mjs');
+    expect(status, stderr).toBe(0);
+    expect(stdout).toContain('all 31 completed');
+    const saw = /saw (\d+) requests in ([\d.]+) s, at most (\d+) in half a second/.exec(stdout);
+    // Half a second, although the limit is for more than a whole one: a busy machine delays some requests on their way.
+    expect(Number(saw?.[1])).toBe(30);
+    expect(Number(saw?.[3])).toBeLessThanOrEqual(10);
+    expect(Number(saw?.[2])).toBeGreaterThan(2);
+  });
+
+  it('transforms records: what refers to what decides on the order', SLOW, async ({ expect }) => {
+    const { status, stdout, stderr } = await checkout.volley(
+      ['run', 'records.yaml', '--graph', 'out/graph.svg'],
+      'examples/transform-records',
+    );
+    expect(status, stderr).toBe(0);
+    expect(stdout).toContain('all 7 completed');
+    expect(read('examples/transform-records/out/report.md')).toBe(
+      [
+        '# 6 orders of 4 customers',
+        '',
+        'Most was sold to Italy: 240.',
+        'Everything: [{"country":"Italy","amount":240},{"country":"India","amount":196.5},{"country":"Portugal","amount":179.5}]',
+        '',
+      ].join('\n'),
+    );
+    expect(read('examples/transform-records/out/graph.svg')).toContain('join orders and customers');
+  });
+
+  it(
+    'compares configurations: the last task has seen the results of all others',
+    SLOW,
+    async ({ expect }) => {
+      const folder = 'examples/compare-configurations';
+      const ran = await checkout.volley(['run', 'compare.toml'], folder);
+      expect(ran.status, ran.stderr).toBe(0);
+      const { stdout } = await checkout.volley(['results', '--batch', 'compare', '--id', 'best'], folder);
+      const { smallest, table } = JSON.parse(stdout.slice(stdout.indexOf('{')));
+      expect(table).toHaveLength(6);
+      expect(smallest).toBe('brotli 9');
+      const percents = table.map((line: string) => Number(/: ([\d.]+)%/.exec(line)?.[1]));
+      expect(percents).toEqual(percents.toSorted((a: number, b: number) => a - b));
+    },
+  );
+
+  it(
+    'plays forty calls of an agent on the engine, with a failure that is not in the way',
+    SLOW,
+    async ({ expect }) => {
+      const { status, stdout } = await checkout.run('examples/forty-calls/run.mjs');
+      expect(status).toBe(0);
+      expect(stdout).toMatch(/^ 40 calls in [\d.]+ s/m);
+      expect(stdout).toContain('✗ fetch shaded courts: 404 Not Found');
+      expect(stdout).toContain('↷ extract shaded courts: skipped');
+      expect(stdout).toMatch(/✓ merge buildings: made of \d notes instead of 4/);
+    },
+  );
+});
+
+describe('the demonstration', () => {
+  it('analyses the sources and draws a picture, as often as it is run', SLOW, async () => {
+    for (const time of ['first', 'second']) {
+      const { status, stdout, stderr } = await checkout.run('examples/demo.mjs');
+      expect(status, `${time} time: ${stderr}`).toBe(0);
+      expect(stdout).toMatch(/^✓ demo: all \d{2,} completed, in /m);
+      const path = /^Wrote (\S+\.svg)$/m.exec(stderr)?.[1];
+      expect(read(path ?? 'no picture')).toContain('what ran when');
+    }
+  });
+});
+
+describe('all of them', () => {
+  it('leave nothing behind that git would see', () => {
+    const ignored = readFileSync(new URL('../../.gitignore', import.meta.url), 'utf8').split('\n');
+    expect(ignored).toEqual(expect.arrayContaining(['.volley/', 'examples/*/out/']));
+    const seen = checkout
+      .newFiles()
+      .filter((path) => !/(?:^|\/)\.volley\//.test(path) && !/^examples\/[^/]+\/out\//.test(path));
+    expect(seen).toEqual([]);
+  });
+
+  it('are listed in examples/README.md with the command that runs them', () => {
+    const folders = readdirSync(join(checkout.folder, 'examples'), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name);
+    const listed = folders.filter((name) => read('examples/README.md').includes(`(${name}/`));
+    expect(listed).toEqual(folders.filter((name) => !['docs', 'shared'].includes(name)));
+  });
+});
+
+function mean(pixels: Buffer, colour: number): number {
+  let sum = 0;
+  for (let at = colour; at < pixels.length; at += 3) sum += pixels[at]!;
+  return sum / (pixels.length / 3);
+}

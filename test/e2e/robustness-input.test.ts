@@ -1,0 +1,118 @@
+import { readdirSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { DEFINE, runBuilt } from './support/built-volley.ts';
+import { type Ended, project } from './support/volley.ts';
+
+const SLOW = { timeout: 180_000 };
+const task = (fields: object) =>
+  JSON.stringify([{ function: 'read_file', params: { path: 'a' }, ...fields }]);
+const AT_ONCE = 3;
+
+/** What is wrong, the command line, its standard input, and a part of the message. */
+const TABLE: readonly (readonly [string, readonly string[], string | Uint8Array | undefined, string])[] = [
+  ['nothing', ['run', '-'], '', 'standard input'],
+  ['broken JSON', ['run', '-'], '[{"function": "read_file",}]', 'standard input:1:'],
+  ['half a document', ['add-batch', '-'], '[{"function": "read_file"', 'standard input:1:'],
+  ['broken text', ['run', '-'], new Uint8Array([0x5b, 0xff, 0xfe, 0x5d]), 'UTF-8'],
+  ['a number', ['run', '-'], '17', 'a task must be an object'],
+  ['no tasks', ['add-batch', '-'], '[]', 'there are no tasks in it'],
+  ['an unknown field', ['run', '-'], task({ prams: {} }), 'did you mean "params"?'],
+  ['a wrong type', ['run', '-'], task({ params: 'x' }), 'params must be an object'],
+  ['an unknown priority', ['run', '-'], task({ priority: 'urgent' }), 'critical, high, normal'],
+  ['a negative number', ['run', '-'], task({ max_retries: -1 }), 'at least 0'],
+  ['a huge number', ['run', '-'], task({ timeout: 1e300 }), 'at most 2147483'],
+  [
+    'an id twice',
+    ['run', '-'],
+    JSON.stringify([1, 2].map(() => ({ id: 'x', function: 'list_directory' }))),
+    '"x"',
+  ],
+  [
+    'a cycle',
+    ['run', '-'],
+    JSON.stringify([
+      { id: 'a', function: 'list_directory', depends_on: ['b'] },
+      { id: 'b', function: 'list_directory', depends_on: ['a'] },
+    ]),
+    'a → b → a',
+  ],
+  ['an unknown function', ['run', '-'], task({ function: 'reed_file' }), 'did you mean read_file?'],
+  ['NUL in a name', ['run', '-'], task({ name: 'a\0b' }), 'control characters'],
+  [
+    'half a character',
+    ['run', '-'],
+    '[{"function":"read_file","params":{"path":"a"},"id":"\\ud800"}]',
+    'halves',
+  ],
+  ['more than 10 MB', ['run', '-'], task({ params: { path: 'x'.repeat(11 * 2 ** 20) } }), 'at most'],
+  ['an escape for a batch', ['start', '--batch', '\u001b[31m'], undefined, 'control characters'],
+  ['a concurrency of 0', ['start', '--max-concurrent', '0'], undefined, 'at least 1'],
+];
+
+describe('the program', () => {
+  it('answers whatever is wrong in a few lines, with status 2, and adds nothing', SLOW, async () => {
+    const folder = project({});
+    const ends = new Map<string, Ended>();
+    const rows = [...TABLE];
+    const runSome = async () => {
+      for (let row = rows.shift(); row !== undefined; row = rows.shift()) {
+        const [what, args, input] = row;
+        ends.set(what, await runBuilt(folder, args, { ...(input !== undefined && { input }) }));
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, runSome));
+    for (const [what, , , message] of TABLE) {
+      const { stderr, ...rest } = ends.get(what)!;
+      expect({ what, stderr, ...rest }).toEqual({
+        what,
+        status: 2,
+        stdout: '',
+        stderr: expect.stringContaining(message),
+      });
+      expect(stderr).not.toMatch(/^\s+at /m);
+      expect(stderr).not.toContain('\u001b');
+      expect(stderr.length).toBeLessThan(2500);
+    }
+    expect((await runBuilt(folder, ['list', '--json'])).stdout).toContain('"batches":[]');
+    expect(readdirSync(folder)).toEqual(['.volley']);
+  });
+
+  it('takes 100,000 tasks at once, and refuses one more', SLOW, async () => {
+    const folder = project({});
+    const tasks = Array.from({ length: 100_000 }, () => ({ function: 'list_directory' }));
+    const add = (list: readonly object[]) =>
+      runBuilt(folder, ['add-batch', '-'], { input: JSON.stringify(list) });
+    expect(await add(tasks)).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining('Added 100000 tasks'),
+    });
+    const refused = await add([...tasks, tasks[0]!]);
+    expect(refused).toMatchObject({ status: 2, stdout: '' });
+    expect(refused.stderr).toContain('at most 100000 entries');
+    expect(refused.stderr.length).toBeLessThan(500);
+    expect((await runBuilt(folder, ['status'])).stdout).toContain('100000 open');
+  });
+
+  it('keeps odd names and large params as they are', SLOW, async () => {
+    const odd = '‏שלום e\u0301\u0301 👩🏽‍🚀 𝕏';
+    const content = `\0\ud800 ${odd}${'x'.repeat(9 * 2 ** 20)}`;
+    const folder = project({
+      'volley.toml': '[tools]\nmodules = ["./tools.mjs"]\n',
+      'tools.mjs': `${DEFINE}\nexport const echo = defineTool({ name: 'echo', run: (input) => input });`,
+      'work.json': JSON.stringify({
+        batch: odd,
+        tasks: [
+          { id: odd, name: odd, function: 'echo', params: { [odd]: odd } },
+          { id: 'large', function: 'echo', params: { content } },
+        ],
+      }),
+    });
+    expect(await runBuilt(folder, ['run', 'work.json'])).toMatchObject({ status: 0 });
+    const resultOf = async (id: string) =>
+      JSON.parse((await runBuilt(folder, ['results', '--batch', odd, '--id', id, '--json'])).stdout).data;
+    expect(await resultOf(odd)).toMatchObject({ name: odd, status: 'completed', result: { [odd]: odd } });
+    const { result_bytes, part } = await resultOf('large');
+    expect(result_bytes).toBe(Buffer.byteLength(JSON.stringify({ content })));
+    expect(JSON.stringify({ content }).startsWith(part)).toBe(true);
+  });
+});

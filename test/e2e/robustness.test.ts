@@ -1,0 +1,270 @@
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { MIGRATIONS } from '../../src/store/migrations.ts';
+import { change } from '../store/support/raw.ts';
+import { DEFINE, endOf, runBuilt, startBuilt } from './support/built-volley.ts';
+import { type Ended, project } from './support/volley.ts';
+
+const SLOW = { timeout: 120_000 };
+const TOOLS = `
+${DEFINE}
+import { appendFileSync, existsSync } from 'node:fs';
+export const note = defineTool({
+  name: 'note',
+  idempotent: true,
+  resources: { cpu: 0.01, memoryMb: 1 },
+  run: async ({ key, ms = 0, bytes = 0, until }) => {
+    appendFileSync('log.txt', 'start ' + key + '\\n');
+    do await new Promise((resolve) => setTimeout(resolve, ms));
+    while (until !== undefined && !existsSync(until));
+    return 'x'.repeat(bytes);
+  },
+});
+`;
+const files = { 'volley.toml': '[tools]\nmodules = ["./tools.mjs"]\n', 'tools.mjs': TOOLS };
+const STORE = '.volley/volley.db';
+
+function tasks(count: number, params: object = {}): string {
+  const list = Array.from({ length: count }, (_, index) => ({
+    id: `t${index}`,
+    function: 'note',
+    params: { key: `t${index}`, ...params },
+  }));
+  return JSON.stringify({ max_concurrent: 4, tasks: list });
+}
+
+/** Said in a few lines for people, without a place in the code. */
+function expectClear(ended: Ended, status: number, ...parts: string[]): void {
+  for (const part of parts) expect(ended.stderr).toContain(part);
+  expect(ended.status).toBe(status);
+  expect(ended.stderr).not.toMatch(/^\s+at /m);
+  expect(ended.stderr.length).toBeLessThan(2000);
+}
+
+function startsIn(folder: string): string[] {
+  const log = join(folder, 'log.txt');
+  return existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n') : [];
+}
+
+async function untilStarts(folder: string, count: number): Promise<void> {
+  await expect
+    .poll(() => startsIn(folder).length, { timeout: 30_000, interval: 10 })
+    .toBeGreaterThanOrEqual(count);
+}
+
+const isRoot = process.getuid?.() === 0;
+const works = (...[command, ...args]: string[]) => spawnSync(command!, args).status === 0;
+const OWN_MOUNTS = isRoot ? ['unshare', '-m'] : ['unshare', '-Urm'];
+/** Permissions of files hold for root as well without these rights. */
+const OBEYING_PERMISSIONS = isRoot ? ['setpriv', '--bounding-set', '-dac_override,-dac_read_search'] : [];
+
+describe('a full disk', () => {
+  it(
+    'stops the batch with a clear message, and the same command goes on when there is room',
+    SLOW,
+    async (context) => {
+      context.skip(
+        !works(...OWN_MOUNTS, 'mount', '-t', 'tmpfs', 'tmpfs', '/tmp'),
+        'no file system of its own here',
+      );
+      const folder = project({ ...files, 'work.json': tasks(60, { bytes: 100_000 }) });
+      mkdirSync(join(folder, '.volley'));
+      // Everything happens in one shell, for the file system is there for it alone.
+      const script = `mount -t tmpfs -o size=9m tmpfs .volley && head -c 4000000 /dev/zero > .volley/ballast
+      "$@"; echo "status $?"; echo "begin again" >&2; rm .volley/ballast; "$@"; echo "status $?"`;
+      const ended = await runBuilt(folder, ['run', 'work.json'], {
+        before: [...OWN_MOUNTS, 'sh', '-c', script, 'sh'],
+      });
+      const [first, second] = ended.stderr.split('begin again');
+      expectClear(
+        { ...ended, stderr: first! },
+        0,
+        'stopped before its end',
+        'the disk is full. Free some space',
+      );
+      expect(ended.stdout).toContain('status 1\n');
+      expect(ended.stdout).toContain('all 60 completed');
+      expect(ended.stdout).toMatch(/status 0\n$/);
+      expect(second).not.toMatch(/error/);
+      // What was safe before it was full did not run again.
+      const starts = startsIn(folder);
+      expect(starts.length).toBeGreaterThan(60);
+      expect(starts.length).toBeLessThanOrEqual(64);
+    },
+  );
+
+  it('is told alike where a limit of the system stands in for it', SLOW, async () => {
+    const folder = project({ ...files, 'work.json': tasks(60, { bytes: 100_000 }) });
+    const ended = await runBuilt(folder, ['run', 'work.json'], {
+      before: ['sh', '-c', 'ulimit -f 4000 && exec "$0" "$@"'],
+    });
+    expectClear(ended, 1, 'stopped before its end: The store', 'is not available');
+    const again = await runBuilt(folder, ['run', 'work.json']);
+    expect(again).toMatchObject({ status: 0, stdout: expect.stringContaining('all 60 completed') });
+  });
+});
+
+describe('a folder that may not be written', () => {
+  it.skipIf(isRoot && !works('setpriv', '--version'))('is named, whatever is asked for', SLOW, async () => {
+    const folder = project({ ...files, 'work.json': tasks(1) });
+    const before = OBEYING_PERMISSIONS;
+    chmodSync(folder, 0o555);
+    onTestFinished(() => chmodSync(folder, 0o755));
+    for (const args of [['run', 'work.json'], ['status'], ['add', '--function', 'note']]) {
+      const ended = await runBuilt(folder, args, { before });
+      expectClear(ended, 2, `The store ${join(folder, STORE)} is not available`, 'EACCES');
+    }
+    expect(readdirSync(folder).sort()).toEqual(['tools.mjs', 'volley.toml', 'work.json']);
+  });
+});
+
+describe('a store that is deleted while a batch runs', () => {
+  it('ends the run, which says so; the same command begins anew', SLOW, async () => {
+    const folder = project({ ...files, 'work.json': tasks(12, { ms: 300 }) });
+    const running = endOf(startBuilt(folder, ['run', 'work.json']));
+    await untilStarts(folder, 5);
+    rmSync(join(folder, '.volley'), { recursive: true });
+    expectClear(await running, 1, 'stopped before its end', 'deleted or replaced while it was open');
+    expect(existsSync(join(folder, '.volley'))).toBe(false);
+    const again = await runBuilt(folder, ['run', 'work.json', '--max-concurrent', '12']);
+    expect(again).toMatchObject({ status: 0, stdout: expect.stringContaining('all 12 completed') });
+  });
+});
+
+describe('a store that cannot be read', () => {
+  it('is never changed, and every command says what to do', SLOW, async () => {
+    const folder = project({ ...files, 'work.json': tasks(2000) });
+    expect(await runBuilt(folder, ['add-batch', 'work.json'])).toMatchObject({ status: 0 });
+    truncateSync(join(folder, STORE), 20_000);
+    const before = readFileSync(join(folder, STORE));
+    for (const args of [['run', 'work.json'], ['status', '--batch', 'work'], ['clear'], ['recover']]) {
+      const ended = await runBuilt(folder, args);
+      expectClear(
+        ended,
+        2,
+        'It was left as it is. Move it away together with',
+        'or put a backup in its place',
+      );
+    }
+    expect(readFileSync(join(folder, STORE))).toEqual(before);
+  });
+
+  it('because a newer Volley has written it is left to that one', SLOW, async () => {
+    const folder = project({ ...files, 'work.json': tasks(1) });
+    expect(await runBuilt(folder, ['add-batch', 'work.json'])).toMatchObject({ status: 0 });
+    change(join(folder, STORE), 'PRAGMA user_version = 999');
+    for (const args of [['run', 'work.json'], ['list']])
+      expectClear(await runBuilt(folder, args), 2, 'has version 999', 'Update Volley');
+    change(join(folder, STORE), `PRAGMA user_version = ${MIGRATIONS.at(-1)!.version}`);
+    expect((await runBuilt(folder, ['list'])).stdout).toContain('1 open');
+  });
+});
+
+describe('processes on one store', () => {
+  it('that want the same batch at the same moment run it once', SLOW, async () => {
+    const folder = project({ ...files, 'work.json': tasks(40, { ms: 100 }) });
+    const ends = await Promise.all(Array.from({ length: 4 }, () => runBuilt(folder, ['run', 'work.json'])));
+    expect(ends.filter(({ stdout }) => stdout.includes('all 40 completed')).length).toBeGreaterThan(0);
+    for (const ended of ends) {
+      if (ended.status === 0) continue;
+      expectClear(ended, 2, 'The batch "work" is being run by process', 'other batches can be run meanwhile');
+    }
+    expect(startsIn(folder).sort()).toEqual(
+      Array.from({ length: 40 }, (_, index) => `start t${index}`).sort(),
+    );
+  });
+
+  it('run different batches at once', SLOW, async () => {
+    const folder = project({ ...files, 'a.json': tasks(20, { ms: 50 }), 'b.json': tasks(20, { ms: 50 }) });
+    const ends = await Promise.all(['a.json', 'b.json'].map((file) => runBuilt(folder, ['run', file])));
+    for (const ended of ends)
+      expect(ended).toMatchObject({ status: 0, stdout: expect.stringContaining('all 20 completed') });
+    expect(startsIn(folder)).toHaveLength(40);
+  });
+});
+
+describe('a clock that jumps', () => {
+  const YEAR_MS = 365 * 24 * 3600 * 1000;
+  /** The time of day of the whole process, which a tool can set. */
+  const CLOCK = `
+    const { now } = Date;
+    globalThis.leapMs = 0;
+    globalThis.Date = class extends Date {
+      constructor(...args) { super(...(args.length === 0 ? [now() + globalThis.leapMs] : args)); }
+      static now() { return now() + globalThis.leapMs; }
+    };`;
+  const LEAP = `
+    export const leap = defineTool({
+      name: 'leap',
+      idempotent: true,
+      resources: { cpu: 0.01, memoryMb: 1 },
+      run: ({ ms }) => { globalThis.leapMs = ms; },
+    });
+    export const flaky = defineTool({
+      name: 'flaky',
+      idempotent: true,
+      resources: { cpu: 0.01, memoryMb: 1 },
+      retry: { maxRetries: 1, delayMs: 100 },
+      run: (_, { attempt }) => { if (attempt === 1) throw new Error('not yet'); },
+    });`;
+
+  it.each([
+    ['forwards', YEAR_MS],
+    ['backwards', -YEAR_MS],
+  ])('%s neither holds a batch up nor ends it, and nobody else gets it', SLOW, async (_, ms) => {
+    const list = [
+      { id: 'before', function: 'note', params: { key: 'before', ms: 200 }, timeout: 300 },
+      { id: 'leap', function: 'leap', params: { ms } },
+      { id: 'flaky', function: 'flaky', depends_on: ['leap'] },
+      {
+        id: 'after',
+        function: 'note',
+        params: { key: 'after', ms: 10, until: 'go' },
+        timeout: 300,
+        depends_on: ['leap'],
+      },
+    ];
+    const folder = project({
+      ...files,
+      'tools.mjs': TOOLS + LEAP,
+      'clock.mjs': CLOCK,
+      'work.json': JSON.stringify({ timeout: 600, tasks: list }),
+    });
+    const env = { NODE_OPTIONS: `--import ${new URL(`file://${join(folder, 'clock.mjs')}`).href}` };
+    const running = endOf(startBuilt(folder, ['run', 'work.json'], { env }));
+    await expect.poll(() => startsIn(folder), { timeout: 30_000 }).toContain('start after');
+    expectClear(await runBuilt(folder, ['start', '--batch', 'work']), 2, 'is being run by process');
+    expect((await runBuilt(folder, ['recover'])).stdout).toContain('nothing to recover');
+    writeFileSync(join(folder, 'go'), '');
+    const ended = await running;
+    expect(ended).toMatchObject({ status: 0, stdout: expect.stringContaining('all 4 completed') });
+    // By the steady clock it took seconds.
+    expect(ended.stdout.split('\n')[0]).toMatch(/, in [\d.]+ (s|min)\b/);
+    const { data } = JSON.parse((await runBuilt(folder, ['results', '--format', 'json', '--json'])).stdout);
+    for (const { duration_ms } of data.results) expect(duration_ms).toBeGreaterThanOrEqual(0);
+  });
+
+  it('between a crash and the next start does not keep the batch from going on', SLOW, async () => {
+    const folder = project({ ...files, 'clock.mjs': CLOCK, 'work.json': tasks(8, { ms: 400 }) });
+    const first = startBuilt(folder, ['run', 'work.json']);
+    const killed = endOf(first);
+    await untilStarts(folder, 5);
+    first.kill('SIGKILL');
+    await killed;
+    writeFileSync(join(folder, 'clock.mjs'), CLOCK.replace('leapMs = 0', `leapMs = ${-YEAR_MS}`));
+    const env = { NODE_OPTIONS: `--import ${new URL(`file://${join(folder, 'clock.mjs')}`).href}` };
+    const again = await runBuilt(folder, ['run', 'work.json'], { env });
+    expect(again).toMatchObject({ status: 0, stdout: expect.stringContaining('all 8 completed') });
+  });
+});

@@ -1,0 +1,49 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { buildProgram } from './built-program.ts';
+import type { Ended } from './volley.ts';
+
+interface RunOptions {
+  /** A command that starts what follows it, such as a shell that sets a limit. */
+  readonly before?: readonly string[];
+  readonly input?: string | Uint8Array;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+const built = await buildProgram();
+
+/** The import of defineTool, for modules of tools. */
+export const DEFINE = `import { defineTool } from '${built.moduleUrl('tools/define-tool.js')}';`;
+
+/** Starts the compiled program. */
+export function startBuilt(
+  folder: string,
+  args: readonly string[],
+  { before = [], env = {} }: RunOptions = {},
+): ChildProcess {
+  const [command, ...rest] = [...before, process.execPath, built.main, ...args];
+  return spawn(command!, rest, {
+    cwd: folder,
+    env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: undefined, ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+}
+
+/** What a program writes until its end. */
+export async function endOf(child: ChildProcess, input?: string | Uint8Array): Promise<Ended> {
+  const output = { stdout: '', stderr: '' };
+  for (const stream of ['stdout', 'stderr'] as const) {
+    child[stream]!.setEncoding('utf8').on('data', (text: string) => {
+      output[stream] += text;
+    });
+  }
+  // It may have said what is wrong, and ended, before it read everything.
+  child.stdin!.on('error', () => undefined);
+  child.stdin!.end(input);
+  const status = await new Promise<number | null>((resolve) => child.on('close', resolve));
+  return { status, ...output };
+}
+
+/** Runs the compiled program to its end. */
+export function runBuilt(folder: string, args: readonly string[], options: RunOptions = {}): Promise<Ended> {
+  return endOf(startBuilt(folder, args, options), options.input);
+}

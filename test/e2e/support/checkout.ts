@@ -1,0 +1,70 @@
+import { spawn } from 'node:child_process';
+import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import type { Ended } from './volley.ts';
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const TSX = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
+/** Some sources are enough to analyse. */
+const COPIED = ['examples', 'src/store', 'package.json'];
+
+/** A copy of what the examples need, so that they write into no one's tree. `volley` is our TypeScript, not a build. */
+export class Checkout {
+  readonly folder = mkdtempSync(join(tmpdir(), 'volley-checkout-'));
+  private readonly before: ReadonlySet<string>;
+
+  constructor() {
+    for (const name of COPIED) {
+      const filter = (path: string) => !/[/\\](?:\.volley|out)$/.test(path);
+      cpSync(join(ROOT, name), join(this.folder, name), { recursive: true, filter });
+    }
+    symlinkSync(join(ROOT, 'node_modules'), join(this.folder, 'node_modules'), 'junction');
+    const paths = { volley: [join(ROOT, 'src/index.ts')] };
+    writeFileSync(join(this.folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: { paths } }));
+    this.before = new Set(this.files());
+  }
+
+  /** Runs one of its programs. */
+  run(program: string): Promise<Ended> {
+    return this.node([join(this.folder, program)], '.');
+  }
+
+  /** Runs the command line in one of its folders. */
+  volley(args: readonly string[], folder: string): Promise<Ended> {
+    return this.node([join(ROOT, 'src/cli/main.ts'), ...args], folder);
+  }
+
+  /** The files that there were not at the beginning, with slashes. */
+  newFiles(): string[] {
+    return this.files().filter((path) => !this.before.has(path));
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  private async node(args: readonly string[], folder: string): Promise<Ended> {
+    const child = spawn(process.execPath, ['--import', TSX, ...args], {
+      cwd: join(this.folder, folder),
+      env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: undefined },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const output = { stdout: '', stderr: '' };
+    for (const stream of ['stdout', 'stderr'] as const) {
+      child[stream].setEncoding('utf8').on('data', (text: string) => {
+        output[stream] += text;
+      });
+    }
+    const status = await new Promise<number | null>((resolve) => child.on('close', resolve));
+    return { status, ...output };
+  }
+
+  private files(): string[] {
+    return readdirSync(this.folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => relative(this.folder, join(entry.parentPath, entry.name)).replaceAll('\\', '/'));
+  }
+}
