@@ -82,7 +82,6 @@ export {
   vercelCalls,
   vercelResults,
 } from './coordinator/formats/vercel.ts';
-export { openCoordinator } from './coordinator/open-coordinator.ts';
 export type { SharedLimits } from './core/catalog.ts';
 export type { IoIntensity, ResourceName, ResourceRequirements } from './core/demand.ts';
 export { ERROR_CODES, type ErrorCode, VolleyError } from './core/errors.ts';
@@ -131,6 +130,7 @@ export type { ProgressStream } from './engine/subscription.ts';
 export type { Report, TaskContext, ToolFunction } from './engine/task.ts';
 export { ToolFailure } from './engine/tool-failure.ts';
 export type { MissedUpdates, ProgressUpdate } from './engine/updates.ts';
+export { openCoordinator } from './mcp/open-coordinator.ts';
 export { CONTAINS, type Containment, type Fault, type RunnerKind } from './runners/containment.ts';
 export type { Diagnosis, Layer, LayerName } from './runners/process/diagnose.ts';
 export { diagnose } from './runners/process/diagnose-system.ts';

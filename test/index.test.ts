@@ -63,6 +63,7 @@ describe('the public surface', () => {
       'handle',
       'pause',
       'progress',
+      'queued',
       'resume',
       'setLimits',
       'statistics',

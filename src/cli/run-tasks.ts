@@ -80,7 +80,9 @@ function withIds(tasks: readonly PlainObject[]): PlainObject[] {
     const hash = hashOf(task);
     const twin = (seen.get(hash) ?? 0) + 1;
     seen.set(hash, twin);
-    return { ...task, id: twin === 1 ? hash : `${hash}-${twin}` };
+    // Nobody knows it by that id: it is shown as what it calls.
+    const name = task['name'] ?? task['function'];
+    return { ...task, ...(name !== undefined && { name }), id: twin === 1 ? hash : `${hash}-${twin}` };
   });
 }
 

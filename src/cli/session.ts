@@ -47,7 +47,7 @@ export async function withSession<T>(
 }
 
 async function open(config: VolleyConfig, env: Io['env']): Promise<ParallelToolCoordinator> {
-  const { createFullCoordinator } = await import('../mcp/client/attach.ts');
+  const { createFullCoordinator } = await import('../mcp/open-coordinator.ts');
   return createFullCoordinator(config, env);
 }
 

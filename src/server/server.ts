@@ -7,7 +7,7 @@ import type { VolleyConfig } from '../config/config.ts';
 import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
 import { VolleyError } from '../core/errors.ts';
 import { reasonText } from '../core/words.ts';
-import { discoveredTools } from '../mcp/client/attach.ts';
+import { discoveredTools } from '../mcp/open-coordinator.ts';
 import { McpHttp } from '../mcp/server/http/mcp-http.ts';
 import type { Store } from '../store/store.ts';
 import { createApp } from './app.ts';

@@ -48,6 +48,16 @@ describe('run', () => {
     expect(await batches(folder)).toEqual([]);
   });
 
+  it('shows a task without a name by the id that it was given, or by its function', SLOW, async () => {
+    const folder = folderWith({
+      'a.json': fileOf([read('one', 'missing'), { ...read('', 'missing'), id: undefined }]),
+    });
+    await say(folder, ['run', 'a.json']);
+    const { stdout } = await say(folder, ['results', '--batch', 'a', '--format', 'json', '--json']);
+    const { results } = JSON.parse(stdout).data;
+    expect(results.map(({ name }: { name: string }) => name)).toEqual(['one', 'read_file']);
+  });
+
   it('makes the folder of a picture', SLOW, async () => {
     const folder = folderWith({ 'a.json': fileOf([read('one', 'a.json')]) });
     expect(await say(folder, ['run', 'a.json', '--gantt', 'new/deep/a.svg'])).toMatchObject({ status: 0 });

@@ -3,6 +3,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { callServer } from '../../src/server/call-server.ts';
+import { runningServers } from '../../src/server/server-record.ts';
+import { HeldCalls } from '../batch/support/rig.ts';
 import { closed, localToken, raw, type Served, serve, TOKENS } from './support/serve.ts';
 
 const statusOf = (answer: string) => Number(answer.split(' ')[1]);
@@ -104,6 +107,31 @@ test('a body that is too large is refused before it is read, announced or not', 
   expect(statusOf(chunked)).toBe(413);
   const stranger = await served.json('POST', '/v1/session', { key: 'x'.repeat(5000) }, { token: null });
   expect(stranger).toMatchObject({ status: 413, body: { code: 'BODY_TOO_LARGE' } });
+});
+
+test('a client that is told in the middle of sending too much can read why', async () => {
+  const served = await serve({ server: { limits: { maxBodyBytes: 10_000 } as never } });
+  const [record] = runningServers(served.file);
+  const body = { action: 'add', function: 'echo', params: { value: 'x'.repeat(40_000_000) } };
+  await expect(callServer(record!, 'POST', '/v1/actions', body)).rejects.toMatchObject({
+    details: { status: 413 },
+  });
+});
+
+test('an answer that nobody waited for is not audited as done', async () => {
+  const held = new HeldCalls();
+  const { fetch, lines } = await serve({ tools: [held.tool()] });
+  const leaving = new AbortController();
+  const answer = fetch('/v1/execute', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ calls: [{ name: 'held', arguments: { key: 'x' } }] }),
+    signal: leaving.signal,
+  });
+  await held.started('x');
+  leaving.abort();
+  await expect(answer).rejects.toThrow();
+  await expect.poll(() => lines).toMatchObject([{ route: '/v1/execute', status: 499 }]);
 });
 
 test('a body that is nested too deeply, not JSON, not UTF-8 or of another type is refused', async () => {

@@ -51,6 +51,24 @@ test('the cookie reads and changes from the page itself, until it is ended', asy
   expect((await served.fetch('/v1/batches', { token: null, headers })).status).toBe(401);
 });
 
+test('signing out ends the streams of that browser, and no others', async () => {
+  const served = await serve();
+  const open = async () => {
+    const headers = { ...(await signIn(served)), ...same(served) };
+    const stream = await served.fetch('/v1/events', { token: null, headers });
+    return { headers, reader: stream.body!.getReader() };
+  };
+  const leaving = await open();
+  const staying = await open();
+  await served.fetch('/v1/session', { method: 'DELETE', token: null, headers: leaving.headers });
+  const untilCut = async () => {
+    while (!(await leaving.reader.read()).done);
+  };
+  await expect(untilCut()).rejects.toThrow();
+  await expect.poll(async () => (await served.json('GET', '/v1/statistics')).body.subscribers).toBe(1);
+  await staying.reader.cancel();
+});
+
 test('a cookie counts for nothing in a request that another page may have caused', async () => {
   const served = await serve();
   const { cookie } = await signIn(served);

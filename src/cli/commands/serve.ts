@@ -1,7 +1,7 @@
 import { BatchExecutor } from '../../batch/batch-executor.ts';
 import type { VolleyConfig } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
-import { createFullCoordinator } from '../../mcp/client/attach.ts';
+import { createFullCoordinator } from '../../mcp/open-coordinator.ts';
 import { isLoopback } from '../../server/http/client-address.ts';
 import { type Log, openLog } from '../../server/log/log.ts';
 import { startServer, type VolleyServer } from '../../server/server.ts';

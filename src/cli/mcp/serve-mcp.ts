@@ -53,7 +53,7 @@ interface OpenedBackend extends McpBackend {
 async function openBackend({ config: file }: CommonOptions, { cwd, env }: Io): Promise<OpenedBackend> {
   const [{ loadConfig }, { createFullCoordinator, discoveredTools }, { openStore }] = await Promise.all([
     import('../../config/load.ts'),
-    import('../../mcp/client/attach.ts'),
+    import('../../mcp/open-coordinator.ts'),
     import('../../store/sqlite-store.ts'),
   ]);
   const { config } = await loadConfig({ cwd, env, ...(file !== undefined && { file }) });

@@ -15,6 +15,11 @@ export interface Principal {
   readonly expiresAt: number | undefined;
 }
 
+/** By which limits and streams are counted. */
+export function clientOf({ kind, name }: Principal): string {
+  return `${kind} ${name}`;
+}
+
 export function scopesOf({ scope }: Principal): Scope[] {
   return SCOPES.slice(0, SCOPES.indexOf(scope) + 1);
 }

@@ -47,10 +47,13 @@ export class Sessions {
     return found;
   }
 
-  end(secret: string): void {
+  /** Who had it, if anybody. */
+  end(secret: string): Principal | undefined {
     const digest = digestOf(secret);
-    this.sessions = this.sessions.filter((session) => !isSameSecret(session.digest, digest));
+    const ended = this.sessions.find((session) => isSameSecret(session.digest, digest));
+    this.sessions = this.sessions.filter((session) => session !== ended);
     this.write();
+    return ended?.principal;
   }
 
   private sessionOf(digest: Buffer, expiresAt: number): Session {

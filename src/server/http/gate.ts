@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { VolleyError } from '../../core/errors.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
-import type { Principal } from '../auth/principal.ts';
+import { clientOf, type Principal } from '../auth/principal.ts';
 import type { BatchReads } from './batch-reads.ts';
 import { checkJson } from './check-json.ts';
 import { clientAddress } from './client-address.ts';
@@ -89,7 +89,7 @@ export class Gate {
     }
     // Counted apart: foreign pages and users of this machine must not use up what its owner may send.
     this.take(`${principal === undefined ? 'stranger' : 'address'} ${context.address}`, now);
-    if (principal !== undefined) this.take(`${principal.kind} ${principal.name}`, now);
+    if (principal !== undefined) this.take(clientOf(principal), now);
     context.principal = principal;
     if (this.isClosing && incoming.method !== 'GET' && incoming.method !== 'HEAD')
       throw new VolleyError('SERVER_CLOSING', 'The server is stopping and takes no more work.');

@@ -77,7 +77,10 @@ export function headersOf(problem: ProblemBody, retryAfter?: number): Record<str
   };
 }
 
-/** Answers a request that goes no further. What it still sends is not read. */
+/** How long a client that still sends may take to notice that it was answered. */
+const NOTICE_MS = 2000;
+
+/** Answers a request that goes no further. What it still sends is thrown away. */
 export function sendProblem(outgoing: ServerResponse, problem: ProblemBody, retryAfter?: number): void {
   if (outgoing.headersSent) {
     outgoing.destroy();
@@ -87,5 +90,15 @@ export function sendProblem(outgoing: ServerResponse, problem: ProblemBody, retr
   const text = JSON.stringify(problem);
   const headers = { ...headersOf(problem, retryAfter), 'Content-Length': Buffer.byteLength(text) };
   outgoing.writeHead(problem.status, req.complete ? headers : { ...headers, Connection: 'close' });
-  outgoing.end(req.method === 'HEAD' ? undefined : text);
+  const body = req.method === 'HEAD' ? '' : text;
+  if (req.complete) {
+    outgoing.end(body);
+    return;
+  }
+  // A connection that is closed at once takes the answer with it, where the client is in the middle of sending.
+  outgoing.write(body);
+  const end = () => outgoing.end();
+  const timer = setTimeout(end, NOTICE_MS).unref();
+  outgoing.once('close', () => clearTimeout(timer));
+  req.once('end', end).resume();
 }

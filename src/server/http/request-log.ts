@@ -7,6 +7,9 @@ const READING = new Set(['GET', 'HEAD', 'OPTIONS']);
 /** Refusals that may mean that somebody tries doors. */
 const SUSPICIOUS = new Set([401, 403, 421]);
 
+/** What stands for the status of an answer that nobody waited for. */
+const CLIENT_GONE = 499;
+
 /** Tells of requests, in names, numbers and ids, never bodies, headers or tokens: all of them to the metrics, those that change something or were refused to the log. */
 export class RequestLog {
   constructor(
@@ -16,7 +19,7 @@ export class RequestLog {
 
   ended(incoming: IncomingMessage, outgoing: ServerResponse, context: RequestContext): void {
     const { method = '' } = incoming;
-    const { statusCode: status } = outgoing;
+    const status = outgoing.headersSent ? outgoing.statusCode : CLIENT_GONE;
     const ms = performance.now() - context.startedAt;
     this.metrics.request(context.route, method, status, ms);
     const isChange = !READING.has(method) && context.principal !== undefined;

@@ -1,6 +1,7 @@
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { createRoute, z } from '@hono/zod-openapi';
 import { VolleyError } from '../../core/errors.ts';
+import { clientOf } from '../auth/principal.ts';
 import type { ServerParts } from '../parts.ts';
 import { type Api, type ApiContext, BATCH_PATH, REFUSALS, requestOf, secured } from './api.ts';
 
@@ -28,7 +29,7 @@ export function eventRoutes(api: Api, { live, store, streams }: ServerParts): vo
     const lastEventId = incoming.headers['last-event-id'];
     if (incoming.method === 'HEAD') return context.body(null, 200, { 'Content-Type': 'text/event-stream' });
     // Answered by hand, so that one text serves all streams.
-    streams.take([`${principal!.kind} ${principal!.name}`, `address ${address}`], outgoing);
+    streams.take([clientOf(principal!), `address ${address}`], outgoing);
     live.subscribe(
       {
         ...(batch !== undefined && { batch }),

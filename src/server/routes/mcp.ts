@@ -1,4 +1,4 @@
-import { requireScope, scopesOf } from '../auth/principal.ts';
+import { clientOf, requireScope, scopesOf } from '../auth/principal.ts';
 import type { ServerParts } from '../parts.ts';
 import { type Api, requestOf } from './api.ts';
 
@@ -11,9 +11,17 @@ export function mcpRoute(api: Api, { mcp }: ServerParts): void {
     const { method, raw } = context.req;
     // The gate has read it, and refused what is no JSON.
     const body: unknown = method === 'POST' ? await context.req.json().catch(() => undefined) : undefined;
+    request.subject = subjectOf(body);
     return mcp.handle(raw, body, {
-      name: `${principal.kind} ${principal.name}`,
+      name: clientOf(principal),
       scopes: scopesOf(principal),
     });
   });
+}
+
+/** What was asked for, for the audit: the method, and the name of the tool. */
+function subjectOf(body: unknown): string | undefined {
+  const { method, params } = (body ?? {}) as { method?: unknown; params?: { name?: unknown } | null };
+  const words = [method, params?.name].filter((word) => typeof word === 'string');
+  return words.length === 0 ? undefined : words.join(' ').slice(0, 100);
 }

@@ -1,5 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi';
-import { requireScope, SCOPES, scopesOf, unauthenticated } from '../auth/principal.ts';
+import { clientOf, requireScope, SCOPES, scopesOf, unauthenticated } from '../auth/principal.ts';
 import type { ServerParts } from '../parts.ts';
 import { TIME } from '../wire/kinds.ts';
 import { type Api, answers, open, REFUSALS, requestOf, secured, takes } from './api.ts';
@@ -16,7 +16,7 @@ const SESSION = z
 
 /** Who one is; and how a browser signs in and out. */
 export function sessionRoutes(api: Api, parts: ServerParts): void {
-  const { keys, sessions, cookie } = parts;
+  const { keys, sessions, cookie, streams } = parts;
 
   api.openapi(
     createRoute({
@@ -69,12 +69,13 @@ export function sessionRoutes(api: Api, parts: ServerParts): void {
       method: 'delete',
       path: '/v1/session',
       tags: TAGS,
-      summary: 'Ends the session of the cookie',
+      summary: 'Ends the session of the cookie, and its streams',
       responses: { 204: { description: 'Signed out.' }, ...REFUSALS },
     }),
     (context) => {
       const secret = cookie.read(context.env.incoming.headers.cookie);
-      if (secret !== undefined) sessions.end(secret);
+      const ended = secret === undefined ? undefined : sessions.end(secret);
+      if (ended !== undefined) streams.cut(clientOf(ended));
       context.header('Set-Cookie', cookie.clear());
       return context.body(null, 204);
     },

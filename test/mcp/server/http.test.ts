@@ -78,7 +78,7 @@ describe.each(REVISIONS)('/mcp with a client of %s', LIMIT, (revision) => {
   });
 
   test('a token that may only look cannot run anything, and none is let in without one', async () => {
-    const { address, fetch } = await serve();
+    const { address, fetch, lines } = await serve();
     const { client } = await connectHttp(address, revision, TOKENS.read);
     const refused = await client.callTool({
       name: 'run_batch',
@@ -92,7 +92,12 @@ describe.each(REVISIONS)('/mcp with a client of %s', LIMIT, (revision) => {
     const runner = await connectHttp(address, revision, TOKENS.run);
     const cleared = await runner.client.callTool({ name: 'batch_executor_tool', arguments: clear });
     expect(textOf(cleared)).toContain('needs the scope "admin"');
+    const wrapped = { tool_args: JSON.stringify(clear) };
+    const refusedToo = await runner.client.callTool({ name: 'batch_executor_tool', arguments: wrapped });
+    expect(textOf(refusedToo)).toContain('needs the scope "admin"');
     expect((await fetch('/mcp', { token: null })).status).toBe(401);
+    const subjects = lines.map(({ who, subject }) => `${String(who)}: ${String(subject)}`);
+    expect(subjects).toContain('reader: tools/call run_batch');
   });
 
   test('closing the server while a call waits ends both', async () => {

@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest';
 import type { McpServerSettings, VolleyConfig } from '../../../../src/config/config.ts';
 import { defaultConfig } from '../../../../src/config/default-config.ts';
 import type { ParallelToolCoordinator } from '../../../../src/coordinator/coordinator.ts';
-import { createFullCoordinator } from '../../../../src/mcp/client/attach.ts';
+import { createFullCoordinator } from '../../../../src/mcp/open-coordinator.ts';
 
 const NOTES_SERVER = fileURLToPath(new URL('./notes-server.mjs', import.meta.url));
 

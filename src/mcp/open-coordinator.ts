@@ -1,0 +1,38 @@
+import type { VolleyConfig } from '../config/config.ts';
+import { type LoadOptions, loadConfig } from '../config/load.ts';
+import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
+import { createCoordinator } from '../coordinator/create-coordinator.ts';
+import type { ToolDescription } from '../tools/registry.ts';
+import type { Environment } from './client/references.ts';
+
+/**
+ * A coordinator as `volley.toml` describes it: the limits and rules of the nearest file, the tools of the modules that it
+ * names, and those of its MCP servers, which are started when they are needed.
+ */
+export async function openCoordinator(options: LoadOptions = {}): Promise<ParallelToolCoordinator> {
+  const { config } = await loadConfig(options);
+  return createFullCoordinator(config, options.env);
+}
+
+/** The same of a configuration that was read already. */
+export async function createFullCoordinator(
+  config: VolleyConfig,
+  env?: Environment,
+): Promise<ParallelToolCoordinator> {
+  const coordinator = await createCoordinator(config);
+  // Most configurations name none, and then nothing of MCP is loaded.
+  if (Object.keys(config.mcp.servers).length > 0) {
+    const { attachMcpServers } = await import('./client/attach.ts');
+    attachMcpServers(coordinator, config, env);
+  }
+  return coordinator;
+}
+
+/** How long servers may take to tell of their tools, before those of the others are listed without them. */
+const LONGEST_DISCOVERY_MS = 5000;
+
+/** All that can be called, with the tools of servers, which are started for it. */
+export async function discoveredTools(coordinator: ParallelToolCoordinator): Promise<ToolDescription[]> {
+  await coordinator.discover('*', LONGEST_DISCOVERY_MS);
+  return coordinator.tools();
+}
