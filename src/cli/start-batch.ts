@@ -34,6 +34,7 @@ export async function startBatch(
   const { verbose = false, json = false } = options;
   checkStart(batch, options, io);
   const pictures = picturesOf(options);
+  const { open = 0, running = 0 } = session.store.batch(batch)?.counts ?? {};
   const since = Date.now();
   const beganAt = performance.now();
   const start = termsOf(options);
@@ -50,7 +51,10 @@ export async function startBatch(
     return EXIT.failed;
   }
   if (json) printAnswer(answer, { json }, io);
-  else io.stdout.write(await summarise(session, batch, since, performance.now() - beganAt, io));
+  else {
+    const facts = { hasRun: open + running > 0, since, elapsedMs: performance.now() - beganAt };
+    io.stdout.write(await summarise(session, batch, facts, io));
+  }
   await drawPictures(pictures, session.store, batch, io);
   if (wasInterrupted) return EXIT.interrupted;
   return answer.data['succeeded'] === true ? EXIT.ok : EXIT.failed;

@@ -15,26 +15,33 @@ const ENDED = ['completed', 'failed', 'cancelled', 'skipped'] as const;
 /** Those that worked to their end. */
 const WORKED: readonly TaskStatus[] = ['completed', 'failed'];
 
-/** The end of a run as people like to read it. What ended before `since` belongs to an earlier run. */
+/** What is known of a run from outside. */
+interface RunFacts {
+  /** Whether there was anything to run. */
+  readonly hasRun: boolean;
+  /** The time of day at which it began: what ended before belongs to an earlier run. */
+  readonly since: number;
+  /** By the steady clock. */
+  readonly elapsedMs: number;
+}
+
+/** The end of a run as people like to read it. */
 export async function summarise(
   session: Session,
   batch: string,
-  since: number,
-  elapsedMs: number,
+  { hasRun, since, elapsedMs }: RunFacts,
   io: Io,
 ): Promise<string> {
   const { counts } = viewOf(session, batch);
   const slowest: CompletedTask[] = [];
   const failures: FailedTask[] = [];
   let workMs = 0;
-  let hasRun = counts.open + counts.running > 0;
   for await (const page of taskPages(session.store, batch, ENDED)) {
     for (const task of page) {
       if (task.status === 'failed') failures.push(failureOf(task));
       const { name, endedAt = 0, function: tool } = task;
       const durationMs = durationOf(task);
       if (endedAt < since) continue;
-      hasRun = true;
       if (durationMs === undefined || !WORKED.includes(task.status)) continue;
       workMs += durationMs;
       if (task.status === 'completed') keepSlowest(slowest, { name, function: tool, durationMs });

@@ -1,7 +1,8 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { project, startVolley, volley } from './support/volley.ts';
+import { runBuilt, startBuilt } from './support/built-volley.ts';
+import { project } from './support/project.ts';
 
 const TOOLS = `
 {define}
@@ -37,19 +38,19 @@ async function until(isSo: () => boolean): Promise<void> {
 describe('start --detach', () => {
   it('answers when the batch runs, so that watch and wait find it running', SLOW, async () => {
     const folder = project(files);
-    await volley(folder, ['add-batch', 'work.json', '--batch', 'work']);
-    const started = await volley(folder, ['start', '--detach', '--json']);
+    await runBuilt(folder, ['add-batch', 'work.json', '--batch', 'work']);
+    const started = await runBuilt(folder, ['start', '--detach', '--json']);
     const { pid, batch } = JSON.parse(started.stdout);
     expect({ status: started.status, batch }).toEqual({ status: 0, batch: 'work' });
-    const status = JSON.parse((await volley(folder, ['status', '--json'])).stdout);
+    const status = JSON.parse((await runBuilt(folder, ['status', '--json'])).stdout);
     expect(status.data).toMatchObject({ state: 'elsewhere', holder: { pid } });
 
-    const again = await volley(folder, ['start', '--detach']);
+    const again = await runBuilt(folder, ['start', '--detach']);
     expect(again).toMatchObject({ status: 2, stdout: '' });
     expect(again.stderr).toContain(`The batch "work" is being run by process ${pid} on`);
 
     for (const key of ['a', 'b']) writeFileSync(join(folder, key), '');
-    expect(await volley(folder, ['watch'])).toMatchObject({
+    expect(await runBuilt(folder, ['watch'])).toMatchObject({
       status: 0,
       stdout: expect.stringContaining('The batch "work" has ended.'),
     });
@@ -57,8 +58,8 @@ describe('start --detach', () => {
 
   it('says at once if there is no such batch', SLOW, async () => {
     const folder = project(files);
-    await volley(folder, ['add-batch', 'work.json', '--batch', 'work']);
-    const said = await volley(folder, ['start', '--batch', 'werk', '--detach']);
+    await runBuilt(folder, ['add-batch', 'work.json', '--batch', 'work']);
+    const said = await runBuilt(folder, ['start', '--batch', 'werk', '--detach']);
     expect(said).toMatchObject({ status: 2, stdout: '' });
     expect(said.stderr).toContain('There is no batch "werk"; did you mean "work"?');
   });
@@ -67,7 +68,7 @@ describe('start --detach', () => {
 describe('a run that nobody watches any more', () => {
   it('goes on to its end when its output is closed', SLOW, async () => {
     const folder = project(files);
-    const runner = startVolley(folder, ['run', 'work.json', '--verbose', '--max-concurrent', '1']);
+    const runner = startBuilt(folder, ['run', 'work.json', '--verbose', '--max-concurrent', '1']);
     runner.stderr!.destroy();
     runner.stdout!.resume();
     const ended = new Promise<number | null>((resolve) => runner.on('close', resolve));
@@ -80,7 +81,7 @@ describe('a run that nobody watches any more', () => {
 
   it('stops gracefully when its terminal is closed', SLOW, async () => {
     const folder = project(files);
-    const runner = startVolley(folder, ['run', 'work.json', '--max-concurrent', '1']);
+    const runner = startBuilt(folder, ['run', 'work.json', '--max-concurrent', '1']);
     runner.stdout!.resume();
     let said = '';
     runner.stderr!.on('data', (text: Buffer) => {
@@ -92,7 +93,7 @@ describe('a run that nobody watches any more', () => {
     await until(() => said.includes('Stopping when what runs has ended'));
     writeFileSync(join(folder, 'a'), '');
     expect(await ended).toBe(130);
-    const { data } = JSON.parse((await volley(folder, ['status', '--json'])).stdout);
+    const { data } = JSON.parse((await runBuilt(folder, ['status', '--json'])).stdout);
     expect(data.counts).toMatchObject({ completed: 1, open: 1, running: 0, failed: 0 });
   });
 });

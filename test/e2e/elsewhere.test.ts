@@ -1,7 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { project, startVolley, volley } from './support/volley.ts';
+import { runBuilt, startBuilt } from './support/built-volley.ts';
+import { project } from './support/project.ts';
 
 const TOOLS = `
 {define}
@@ -41,30 +42,30 @@ describe('a batch that runs in another process', () => {
     const started = (key: string) =>
       existsSync(join(folder, 'log.txt')) &&
       readFileSync(join(folder, 'log.txt'), 'utf8').includes(`start ${key}\n`);
-    const runner = startVolley(folder, ['run', 'work.json']);
+    const runner = startBuilt(folder, ['run', 'work.json']);
     const ended = new Promise<number | null>((resolve) => runner.on('close', resolve));
     runner.stdout!.resume();
     runner.stderr!.resume();
     await until(() => started('a') && started('b'));
 
-    const added = await volley(folder, [
+    const added = await runBuilt(folder, [
       ...['add', '--batch', 'work', '--id', 'd', '--priority', 'critical'],
       ...['--function', 'held', '--params', '{"key":"d"}'],
     ]);
     expect(added).toMatchObject({ status: 0, stdout: expect.stringContaining('which takes them too') });
-    const cancelled = await volley(folder, ['cancel', 'a', '--batch', 'work']);
+    const cancelled = await runBuilt(folder, ['cancel', 'a', '--batch', 'work']);
     expect(cancelled).toMatchObject({ status: 0, stdout: expect.stringContaining('1 task cancelled') });
     // The place of the one that was cancelled goes to the more urgent one that was added.
     await until(() => started('d'));
     expect(started('c')).toBe(false);
 
-    const stopped = await volley(folder, ['stop', '--batch', 'work']);
+    const stopped = await runBuilt(folder, ['stop', '--batch', 'work']);
     expect(stopped).toMatchObject({ status: 0 });
     expect(stopped.stdout).toContain(`is being stopped by process ${runner.pid} on `);
     expect(stopped.stdout).toContain('2 tasks may finish');
     for (const key of ['b', 'd']) writeFileSync(join(folder, key), '');
     expect(await ended).toBe(1);
-    const { stdout } = await volley(folder, ['status', '--batch', 'work', '--json']);
+    const { stdout } = await runBuilt(folder, ['status', '--batch', 'work', '--json']);
     expect(JSON.parse(stdout)).toMatchObject({
       data: { state: 'idle', counts: { completed: 2, cancelled: 1, open: 1 } },
     });

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { DEFINE, runBuilt } from './support/built-volley.ts';
-import { type Ended, project } from './support/volley.ts';
+import { DEFINE, type Ended, runBuilt } from './support/built-volley.ts';
+import { project } from './support/project.ts';
 
 const SLOW = { timeout: 180_000 };
 const task = (fields: object) =>

@@ -13,8 +13,8 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { MIGRATIONS } from '../../src/store/migrations.ts';
 import { change } from '../store/support/raw.ts';
-import { DEFINE, endOf, runBuilt, startBuilt } from './support/built-volley.ts';
-import { type Ended, project } from './support/volley.ts';
+import { DEFINE, type Ended, endOf, runBuilt, startBuilt } from './support/built-volley.ts';
+import { project } from './support/project.ts';
 
 const SLOW = { timeout: 120_000 };
 const TOOLS = `
@@ -249,8 +249,8 @@ describe('a clock that jumps', () => {
     writeFileSync(join(folder, 'go'), '');
     const ended = await running;
     expect(ended).toMatchObject({ status: 0, stdout: expect.stringContaining('all 4 completed') });
-    // By the steady clock it took seconds.
-    expect(ended.stdout.split('\n')[0]).toMatch(/, in [\d.]+ (s|min)\b/);
+    // By the steady clock it took no year.
+    expect(ended.stdout.split('\n')[0]).toMatch(/, in [\d.]+ (ms|s|min)\b/);
     const { data } = JSON.parse((await runBuilt(folder, ['results', '--format', 'json', '--json'])).stdout);
     for (const { duration_ms } of data.results) expect(duration_ms).toBeGreaterThanOrEqual(0);
   });

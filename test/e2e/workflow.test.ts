@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { project, startVolley, volley } from './support/volley.ts';
+import { runBuilt, startBuilt } from './support/built-volley.ts';
+import { project } from './support/project.ts';
 
 const SLOW = { timeout: 60_000 };
 const TOOLS = `
@@ -47,7 +48,7 @@ async function untilLines(folder: string, start: string, count: number): Promise
 describe('the command line', () => {
   it('takes tasks in, runs them, shows them, exports them and forgets them', SLOW, async () => {
     const folder = project(files);
-    const add = (...args: string[]) => volley(folder, ['add', '--function', 'note', ...args]);
+    const add = (...args: string[]) => runBuilt(folder, ['add', '--function', 'note', ...args]);
     expect(await add('--name', 'first', '--params', '{"text":"a"}', '--priority', 'high')).toMatchObject({
       status: 0,
     });
@@ -57,29 +58,29 @@ describe('the command line', () => {
       { id: 'd', function: 'note', params: { text: 'd', fail: true } },
       { id: 'e', function: 'note', params: { text: 'e' }, depends_on: ['d'] },
     ]);
-    expect(await volley(folder, ['add-batch', '-'], tasks)).toMatchObject({ status: 0 });
+    expect(await runBuilt(folder, ['add-batch', '-'], { input: tasks })).toMatchObject({ status: 0 });
 
-    const started = await volley(folder, ['start', '--max-concurrent', '5', '--timeout', '300']);
+    const started = await runBuilt(folder, ['start', '--max-concurrent', '5', '--timeout', '300']);
     expect(started.status).toBe(1);
     expect(started.stdout).toContain('3 of 5 completed, 1 failed, 1 skipped');
     expect(started.stderr).toContain('could not note d');
 
-    const status = await volley(folder, ['status', '--detailed', '--json']);
+    const status = await runBuilt(folder, ['status', '--detailed', '--json']);
     expect(JSON.parse(status.stdout)).toMatchObject({
       ok: true,
       data: { counts: { completed: 3, failed: 1, skipped: 1 } },
     });
-    const results = await volley(folder, ['results', '--format', 'summary']);
+    const results = await runBuilt(folder, ['results', '--format', 'summary']);
     expect(results.stdout).toContain('could not note d');
-    expect((await volley(folder, ['results', '--id', 'c'])).stdout).toContain('{"text":"after b"}');
-    expect(await volley(folder, ['export', '--format', 'csv', '--output-file', 'results.csv'])).toMatchObject(
-      {
-        status: 0,
-      },
-    );
+    expect((await runBuilt(folder, ['results', '--id', 'c'])).stdout).toContain('{"text":"after b"}');
+    expect(
+      await runBuilt(folder, ['export', '--format', 'csv', '--output-file', 'results.csv']),
+    ).toMatchObject({
+      status: 0,
+    });
     expect(readFileSync(join(folder, 'results.csv'), 'utf8').split('\r\n')).toHaveLength(7);
-    expect(await volley(folder, ['clear'])).toMatchObject({ status: 0 });
-    expect((await volley(folder, ['list'])).stdout).not.toContain('"default"');
+    expect(await runBuilt(folder, ['clear'])).toMatchObject({ status: 0 });
+    expect((await runBuilt(folder, ['list'])).stdout).not.toContain('"default"');
   });
 
   it('goes on with the same command after it was killed: nothing completed runs again', SLOW, async () => {
@@ -89,12 +90,12 @@ describe('the command line', () => {
       params: { text: `t${index}`, ms: index < 10 ? 0 : 400 },
     }));
     const folder = project({ ...files, 'work.json': JSON.stringify({ max_concurrent: 4, tasks }) });
-    const first = startVolley(folder, ['run', 'work.json']);
+    const first = startBuilt(folder, ['run', 'work.json']);
     await untilLines(folder, 'start t', 12);
     first.kill('SIGKILL');
     await new Promise((resolve) => first.on('close', resolve));
 
-    const second = await volley(folder, ['run', 'work.json']);
+    const second = await runBuilt(folder, ['run', 'work.json']);
     expect(second).toMatchObject({ status: 0 });
     expect(second.stdout).toContain('all 30 completed');
     const starts = linesOf(folder, 'start ');
@@ -109,7 +110,7 @@ describe('the command line', () => {
     SLOW,
     async () => {
       const folder = project(files);
-      await volley(folder, [
+      await runBuilt(folder, [
         'add',
         '--id',
         'pay',
@@ -118,13 +119,13 @@ describe('the command line', () => {
         '--params',
         '{"text":"pay","ms":60000}',
       ]);
-      const first = startVolley(folder, ['start']);
+      const first = startBuilt(folder, ['start']);
       await untilLines(folder, 'start pay', 1);
       first.kill('SIGKILL');
       await new Promise((resolve) => first.on('close', resolve));
-      const second = await volley(folder, ['start', '--json']);
+      const second = await runBuilt(folder, ['start', '--json']);
       expect(second.status).toBe(1);
-      expect((await volley(folder, ['results'])).stdout).toContain('crashed');
+      expect((await runBuilt(folder, ['results'])).stdout).toContain('crashed');
       expect(linesOf(folder, 'start pay')).toHaveLength(1);
     },
   );
@@ -135,13 +136,13 @@ describe('the command line', () => {
       params: { text: `t${index}`, ms: 300 },
     }));
     const folder = project({ ...files, 'work.json': JSON.stringify(tasks) });
-    const child = startVolley(folder, ['run', 'work.json', '--max-concurrent', '2']);
+    const child = startBuilt(folder, ['run', 'work.json', '--max-concurrent', '2']);
     const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
     await untilLines(folder, 'start ', 1);
     child.kill('SIGINT');
     expect(await ended).toBe(130);
     expect(linesOf(folder, 'start ').length).toBe(linesOf(folder, 'end ').length);
-    expect(await volley(folder, ['run', 'work.json'])).toMatchObject({ status: 0 });
+    expect(await runBuilt(folder, ['run', 'work.json'])).toMatchObject({ status: 0 });
     expect(linesOf(folder, 'end ')).toHaveLength(8);
   });
 
@@ -156,7 +157,7 @@ describe('the command line', () => {
     [['run'], 'Give a file of tasks'],
     [['export', '--output-file', '../out.json', '--batch', 'x'], 'x'],
   ])('answers %j with what is wrong, in one or two lines, and status 2', SLOW, async (args, message) => {
-    const ended = await volley(project(files), args);
+    const ended = await runBuilt(project(files), args);
     expect(ended.status).toBe(2);
     expect(ended.stderr).toContain(message);
     expect(ended.stderr).not.toMatch(/^\s+at /m);

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { callServer } from '../../src/server/call-server.ts';
 import { runningServers } from '../../src/server/server-record.ts';
@@ -60,6 +61,13 @@ test('a client that sends its body too slowly is cut off', async () => {
   onTestFinished(() => clearInterval(drip));
   await closed(slow);
   expect((await served.fetch('/healthz')).status).toBe(200);
+});
+
+test('a client that never shakes hands is cut off', async () => {
+  const file = (name: string) => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
+  const tls = { certificate: file('localhost.crt'), key: file('localhost.key') };
+  const served = await serve({ server: { tls, limits: { headerTimeoutMs: 300 } as never } });
+  await closed(open(served));
 });
 
 test('no more connections are taken than the limit', async () => {
@@ -357,6 +365,25 @@ test('a client may hold so many streams open, and gets a place back with each th
     .toBe(200);
   fourth.abort();
   controllers[1]!.abort();
+});
+
+test('streams of MCP count like others', async () => {
+  const served = await serve({ server: { limits: { streams: 1 } as never } });
+  const accept = 'application/json, text/event-stream';
+  const clientInfo = { name: 'test', version: '1' };
+  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo };
+  const begun = await served.fetch('/mcp', {
+    method: 'POST',
+    headers: { accept, 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }),
+  });
+  await begun.text();
+  const headers = { accept, 'mcp-session-id': begun.headers.get('mcp-session-id')! };
+  const stream = await served.fetch('/mcp', { headers });
+  expect(stream.status).toBe(200);
+  expect((await served.fetch('/v1/events')).status).toBe(429);
+  await stream.body!.cancel();
+  await expect.poll(async () => (await served.fetch('/v1/events', { method: 'HEAD' })).status).toBe(200);
 });
 
 test('changes and refusals are audited, and no line, answer or event has a token or an argument in it', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { HeldCalls, openRig } from '../batch/support/rig.ts';
+import { gate } from '../engine/support/gate.ts';
 import { openPage, picture, useBrowser } from './support/browser.ts';
 import { serveDashboard } from './support/dashboard.ts';
 
@@ -47,6 +48,53 @@ describe('the connection', { timeout: 60_000 }, () => {
     await page.getByText('Reconnecting').waitFor();
     await startAgain();
     await page.getByText('Live', { exact: true }).waitFor();
+  });
+});
+
+describe('an answer that is older than the events before it', { timeout: 60_000 }, () => {
+  test.each([
+    ['of the list', '**/v1/batches?*'],
+    ['of the batch', '**/v1/batches/race'],
+    ['of its rows', '**/v1/executions?*'],
+  ])('does not undo them: %s', async (_, path) => {
+    const held = new HeldCalls();
+    const { pageAddress, rig } = await serveDashboard(held.tool());
+    await rig.ask('add_batch', { batch: 'race', tasks: TASKS.slice(0, 1) });
+    await rig.ask('start', { batch: 'race' });
+    await held.started('a');
+    const page = await openPage(pageAddress());
+    await page.getByRole('link', { name: 'race' }).waitFor();
+    if (!path.endsWith('batches?*')) await page.getByRole('link', { name: 'race' }).click();
+    const asked = gate<void>();
+    const released = gate<void>();
+    const delivered = gate<void>();
+    await page.route(
+      path,
+      async (route) => {
+        const response = await route.fetch();
+        asked.open();
+        await released.passed;
+        await route.fulfill({ response });
+        delivered.open();
+      },
+      { times: 1 },
+    );
+    await page.reload();
+    await asked.passed;
+    held.finish('a');
+    await rig.ask('wait', { batch: 'race' });
+    // A list that was not read yet is not shown.
+    if (!path.endsWith('batches?*')) await page.getByText('1 of 1').waitFor();
+    released.open();
+    await delivered.passed;
+    await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+    expect(
+      await page
+        .getByText(/\d of 1/)
+        .first()
+        .textContent(),
+    ).toContain('1 of 1');
+    if (path.includes('executions')) await page.locator('[data-task="a"]').getByText('Completed').waitFor();
   });
 });
 

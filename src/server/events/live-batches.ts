@@ -39,8 +39,9 @@ export class LiveBatches implements LiveEvents {
   }
 
   subscribe(request: StreamRequest, response: ServerResponse): void {
-    this.hub.subscribe(request, response);
+    // First: what changes between this look and the snapshot is told once more, and not never.
     this.watch.wake();
+    this.hub.subscribe(request, response);
   }
 
   close(reason: 'shutdown'): Promise<void> {

@@ -26,8 +26,7 @@ export class StoreWatch {
   /** Somebody wants to know from now on. */
   wake(): void {
     if (this.timer !== undefined) return;
-    this.version = undefined;
-    this.standings = undefined;
+    // What happened while nobody wanted to know is told to whoever comes back.
     this.look();
     this.timer = setInterval(() => this.lookAgain(), LOOK_MS).unref();
   }

@@ -78,7 +78,7 @@ export function headersOf(problem: ProblemBody, retryAfter?: number): Record<str
 }
 
 /** How long a client that still sends may take to notice that it was answered. */
-const NOTICE_MS = 2000;
+const NOTICE_MS = 1000;
 
 /** Answers a request that goes no further. What it still sends is thrown away. */
 export function sendProblem(outgoing: ServerResponse, problem: ProblemBody, retryAfter?: number): void {

@@ -3,12 +3,15 @@ import type { ServerParts } from '../parts.ts';
 import { type Api, requestOf } from './api.ts';
 
 /** MCP over streamable HTTP, for agents. What a tool needs beyond reading is asked for when it is called. */
-export function mcpRoute(api: Api, { mcp }: ServerParts): void {
+export function mcpRoute(api: Api, { mcp, streams }: ServerParts): void {
   api.all('/mcp', async (context) => {
     const request = requestOf(context);
     request.route = '/mcp';
     const principal = requireScope(request.principal, 'read');
     const { method, raw } = context.req;
+    // What is asked for is a stream, which counts like those of events.
+    if (method === 'GET')
+      streams.take([clientOf(principal), `address ${request.address}`], context.env.outgoing);
     // The gate has read it, and refused what is no JSON.
     const body: unknown = method === 'POST' ? await context.req.json().catch(() => undefined) : undefined;
     request.subject = subjectOf(body);

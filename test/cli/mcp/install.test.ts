@@ -8,7 +8,7 @@ import { setInJsonc } from '../../../src/cli/mcp/install/edit-jsonc.ts';
 import { setInToml } from '../../../src/cli/mcp/install/edit-toml.ts';
 import { parseJsonc } from '../../../src/cli/mcp/install/jsonc-tree.ts';
 import { runBuilt } from '../../e2e/support/built-volley.ts';
-import { project } from '../../e2e/support/volley.ts';
+import { project } from '../../e2e/support/project.ts';
 
 const LIMIT = { timeout: 60_000 };
 const ENTRY = { command: 'npx' };

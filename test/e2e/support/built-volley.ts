@@ -1,6 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { buildProgram } from './built-program.ts';
-import type { Ended } from './volley.ts';
+
+export interface Ended {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
 
 interface RunOptions {
   /** A command that starts what follows it, such as a shell that sets a limit. */

@@ -4,7 +4,7 @@ import type { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { onTestFinished } from 'vitest';
 import { buildProgram } from '../../../e2e/support/built-program.ts';
-import { project } from '../../../e2e/support/volley.ts';
+import { project } from '../../../e2e/support/project.ts';
 import { clientOf, type Revision, until } from './mcp.ts';
 
 const built = await buildProgram();
