@@ -1,7 +1,10 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 const common = {
   pool: 'forks',
+  // The default leaves one core free; what is timed runs alone anyway.
+  maxWorkers: Math.max(2, availableParallelism()),
   globals: false,
   testTimeout: 20_000,
 } as const;
