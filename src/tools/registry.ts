@@ -88,13 +88,14 @@ export class ToolRegistry {
     this.absent.delete(name);
   }
 
-  /** Adds tools that become known later. */
+  /** Adds tools that become known later. @internal */
   addSource(source: ToolSource): void {
     if (this.toolSources.has(source.name))
       throw new VolleyError('DUPLICATE_TOOL', `There is already a source of tools named ${source.name}.`);
     this.toolSources.set(source.name, source);
   }
 
+  /** @internal */
   listSources(): ToolSource[] {
     return [...this.toolSources.values()];
   }
