@@ -1,11 +1,7 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs';
+import { packageVersion } from '../config/package-version.ts';
 import { COMMANDS } from './commands.ts';
 import { runProgram } from './program.ts';
-
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-  version: string;
-};
 
 const GONE = new Set<string | undefined>(['EPIPE', 'EIO']);
 
@@ -20,7 +16,7 @@ process.stderr.on('error', (error: NodeJS.ErrnoException) => {
   if (!GONE.has(error.code)) throw error;
 });
 
-process.exitCode = await runProgram(process.argv.slice(2), COMMANDS, version, {
+process.exitCode = await runProgram(process.argv.slice(2), COMMANDS, packageVersion(), {
   stdin: process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,

@@ -1,6 +1,7 @@
 import { BatchExecutor } from '../../batch/batch-executor.ts';
 import type { VolleyConfig } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
+import { packageVersion } from '../../config/package-version.ts';
 import { createFullCoordinator } from '../../mcp/open-coordinator.ts';
 import { isLoopback } from '../../server/http/client-address.ts';
 import { type Log, openLog } from '../../server/log/log.ts';
@@ -9,7 +10,6 @@ import { openStore } from '../../store/sqlite-store.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import { EXIT, type ExitStatus, type Io } from '../io.ts';
 import { numberOption } from '../options.ts';
-import { versionOf } from '../version.ts';
 
 interface ServeOptions extends CommonOptions {
   readonly port?: number;
@@ -46,7 +46,14 @@ async function serve(config: VolleyConfig, isJson: boolean, io: Io): Promise<Exi
       if (reopened.length + crashed.length > 0)
         log('warn', 'recovered', { reopened: reopened.length, crashed: crashed.length });
       const stopped = stopSignals();
-      const server = await startServer({ config, coordinator, store, executor, log, version: versionOf() });
+      const server = await startServer({
+        config,
+        coordinator,
+        store,
+        executor,
+        log,
+        version: packageVersion(),
+      });
       announce(server, config, isJson, io);
       await untilStopped(stopped, server, log);
     } finally {

@@ -1,11 +1,11 @@
 import { BatchExecutor } from '../../batch/batch-executor.ts';
+import { packageVersion } from '../../config/package-version.ts';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import { reasonText } from '../../core/words.ts';
 import type { McpBackend } from '../../mcp/server/backend.ts';
 import { serveMcpStdio } from '../../mcp/server/serve-stdio.ts';
 import type { CommonOptions } from '../command.ts';
 import { EXIT, type ExitStatus, type Io } from '../io.ts';
-import { versionOf } from '../version.ts';
 import { ownOutput } from './own-output.ts';
 
 /** Serves the client that started this process, until it closes our standard input. */
@@ -30,7 +30,7 @@ export async function serveMcp(options: CommonOptions, io: Io): Promise<ExitStat
   try {
     await serveMcpStdio({
       open,
-      version: versionOf(),
+      version: packageVersion(),
       input: io.stdin,
       output,
       signal: stopping.signal,

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import {
@@ -12,6 +11,7 @@ import {
   type VersionNegotiationMode,
 } from '@modelcontextprotocol/client';
 import type { McpServerSettings } from '../../config/config.ts';
+import { packageVersion } from '../../config/package-version.ts';
 import { MAX_SPAN_MS } from '../../core/numbers.ts';
 import { boundedFetch } from './bounded-fetch.ts';
 import { toCallFailure } from './sdk-error.ts';
@@ -80,7 +80,10 @@ export class Connection {
     signal: AbortSignal,
   ): Promise<Connection> {
     const transport = target.kind === 'stdio' ? new StdioTransport(target) : httpTransport(target);
-    const client = new Client({ name: 'volley', version: VERSION }, optionsFor(mode, roots, listener));
+    const client = new Client(
+      { name: 'volley', version: packageVersion() },
+      optionsFor(mode, roots, listener),
+    );
     if (roots.length > 0) client.setRequestHandler('roots/list', () => ({ roots: roots.map(toRoot) }));
     const connection = new Connection(client, transport);
     try {
@@ -138,10 +141,6 @@ export class Connection {
     return this.transport instanceof StdioTransport ? this.transport.lastWords : '';
   }
 }
-
-const VERSION = (
-  JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as { version: string }
-).version;
 
 function optionsFor(
   mode: VersionNegotiationMode,
