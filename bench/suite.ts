@@ -5,6 +5,7 @@ import { graph } from './graph/scenario.ts';
 import { lockGrowth } from './growth/lock.ts';
 import { nodeGrowth } from './growth/nodes.ts';
 import type { Scenario } from './harness/scenario.ts';
+import { http } from './http/scenario.ts';
 import { latency } from './latency/scenario.ts';
 import { memory } from './memory/scenario.ts';
 import { noOps } from './no-ops/scenario.ts';
@@ -29,6 +30,7 @@ export const SCENARIOS: readonly Scenario[] = [
   batch,
   largeBatch,
   sse,
+  http,
 ];
 
 export function findScenario(name: string): Scenario {
