@@ -227,6 +227,8 @@ export class BatchRun implements RunParts {
     let end: TaskEnd | undefined;
     try {
       if (!task.hasResult) end = await this.write(task, outcome);
+      // It was cancelled while its result was being written: until that is done, a pull would find it open.
+      else if (outcome.status !== 'completed') await task.completing;
     } catch {
       // The journal has told already.
     }

@@ -34,7 +34,7 @@ export class TaskRun {
   /** Whether it stays for a later run. */
   isLeft = false;
   /** There as soon as it has a result, which then counts whatever else becomes of it. */
-  private completing: Promise<void> | undefined;
+  completing: Promise<void> | undefined;
 
   constructor(
     record: TaskRecord,
