@@ -35,6 +35,11 @@ export function defineAction<S extends z.ZodType>(action: {
 export function findBatch({ store }: Pick<BatchContext, 'store'>, name: string): BatchRecord {
   const found = store.batch(name);
   if (found !== undefined) return found;
+  throw unknownBatch(store, name);
+}
+
+/** Says which one may have been meant. */
+export function unknownBatch(store: Pick<Store, 'batches'>, name: string): VolleyError {
   const names = store.batches().map((batch) => batch.name);
   const close = nearest(name, names);
   const hint =
@@ -46,7 +51,7 @@ export function findBatch({ store }: Pick<BatchContext, 'store'>, name: string):
             .slice(0, 10)
             .map((other) => JSON.stringify(other))
             .join(', ')}${names.length > 10 ? ', …' : ''}.`;
-  throw new VolleyError('UNKNOWN_BATCH', `There is no batch ${JSON.stringify(name)}; ${hint}`, {
+  return new VolleyError('UNKNOWN_BATCH', `There is no batch ${JSON.stringify(name)}; ${hint}`, {
     batch: name,
     nearest: close,
   });
@@ -55,7 +60,7 @@ export function findBatch({ store }: Pick<BatchContext, 'store'>, name: string):
 /** How many ids are looked at for one that was meant. */
 const MOST_COMPARED = 1000;
 
-export function findTask({ store }: BatchContext, batch: string, id: string): TaskRecord {
+export function findTask({ store }: Pick<BatchContext, 'store'>, batch: string, id: string): TaskRecord {
   const found = store.task(batch, id);
   if (found !== undefined) return found;
   const close = nearest(

@@ -1,6 +1,7 @@
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
 import { seqOf } from './keys.ts';
-import type { TaskOptions, TaskRecord } from './records.ts';
+import { openRecord } from './open-record.ts';
+import type { NewTask, TaskOptions, TaskRecord } from './records.ts';
 import { OPEN } from './statuses.ts';
 import { fromStored, type StoredText } from './text.ts';
 
@@ -31,32 +32,20 @@ export class OpenTaskReader {
 
   page(batch: string, after: number, until: number, limit: number): TaskRecord[] {
     const rows = this.select.all(after, until, limit) as unknown as OpenRow[];
-    return rows.map((row) => openRecord(batch, row));
+    return rows.map((row) => recordOf(batch, row));
   }
 }
 
-function openRecord(
+function recordOf(
   batch: string,
   [key, id, name, tool, params, options, addedAt, attempts]: OpenRow,
 ): TaskRecord {
-  return {
-    batch,
-    seq: seqOf(key),
+  const task: NewTask = {
     id: fromStored(id),
     name: fromStored(name),
     function: fromStored(tool),
     params: fromStored(params),
     options: options === null ? {} : (JSON.parse(fromStored(options)) as TaskOptions),
-    status: 'open',
-    attempts,
-    addedAt,
-    startedAt: undefined,
-    endedAt: undefined,
-    reason: undefined,
-    message: undefined,
-    code: undefined,
-    cause: undefined,
-    resultBytes: undefined,
-    preview: undefined,
   };
+  return openRecord(batch, seqOf(key), task, addedAt, attempts);
 }

@@ -2,6 +2,7 @@ import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructur
 import { VolleyError } from '../core/errors.ts';
 import type { BatchTable } from './batch-table.ts';
 import { checkRoomFor, keyOf } from './keys.ts';
+import { openRecord } from './open-record.ts';
 import type { NewTask, TaskRecord } from './records.ts';
 import { OPEN } from './statuses.ts';
 import { isConstraint } from './store-error.ts';
@@ -41,7 +42,7 @@ export class TaskAdding {
       const some = tasks.slice(done, done + TASKS_PER_STEP);
       const firstSeq = lastSeq + done + 1;
       this.addSome(batch, some, keyOf(batchId, firstSeq), batchId, at);
-      for (const [index, task] of some.entries()) records.push(newRecord(batch, firstSeq + index, task, at));
+      for (const [index, task] of some.entries()) records.push(openRecord(batch, firstSeq + index, task, at));
     }
     this.batches.setLastSeq(batchId, lastSeq + tasks.length);
     this.batches.changeCount(batchId, OPEN, tasks.length);
@@ -95,28 +96,4 @@ function valuesOf(task: NewTask, key: number, batchId: number, at: number): (Sto
     options === '{}' ? null : toStored(options),
     toStored(task.params),
   ];
-}
-
-/** Written out: spreading a task into it takes longer than writing it to the file. */
-function newRecord(batch: string, seq: number, task: NewTask, addedAt: number): TaskRecord {
-  return {
-    batch,
-    seq,
-    id: task.id,
-    name: task.name,
-    function: task.function,
-    params: task.params,
-    options: task.options,
-    status: 'open',
-    attempts: 0,
-    addedAt,
-    startedAt: undefined,
-    endedAt: undefined,
-    reason: undefined,
-    message: undefined,
-    code: undefined,
-    cause: undefined,
-    resultBytes: undefined,
-    preview: undefined,
-  };
 }

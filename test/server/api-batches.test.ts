@@ -125,6 +125,32 @@ test('an action of batch_executor_tool is answered as it is, its refusals too', 
   expect(refused).toMatchObject({ status: 200, body: { ok: false, error: { code: 'UNKNOWN_BATCH' } } });
 });
 
+test.each([
+  '/v1/batches/audti',
+  '/v1/batches/audti/attempts',
+  '/v1/batches/audti/events',
+  '/v1/batches/audti/export?format=csv',
+  '/v1/batches/audti/results',
+  '/v1/executions?batch=audti',
+])('a batch that is not there is answered with the one that was meant: %s', async (path) => {
+  const { json } = await serve();
+  await json('POST', '/v1/batches', { batch: 'audit', tasks: tasks(1) });
+  expect(await json('GET', path)).toMatchObject({
+    status: 404,
+    body: { code: 'UNKNOWN_BATCH', detail: 'There is no batch "audti"; did you mean "audit"?' },
+  });
+});
+
+test('a task that is not there is answered with the one that was meant', async () => {
+  const { json } = await serve();
+  await json('POST', '/v1/batches', { batch: 'audit', tasks: [{ id: 'login', function: 'echo' }] });
+  for (const path of ['', '/result'])
+    expect(await json('GET', `/v1/executions/audit/logni${path}`)).toMatchObject({
+      status: 404,
+      body: { code: 'UNKNOWN_TASK', detail: 'The batch "audit" has no task "logni"; did you mean "login"?' },
+    });
+});
+
 test('statistics and metrics tell of the engine', async () => {
   const { json, fetch, executor } = await serve();
   await json('POST', '/v1/batches', { tasks: tasks(3), start: {} });

@@ -1,5 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi';
-import { VolleyError } from '../../core/errors.ts';
+import { findBatch } from '../../batch/context.ts';
 import type { ServerParts } from '../parts.ts';
 import { ATTEMPT } from '../wire/execution.ts';
 import { NEXT_CURSOR } from '../wire/kinds.ts';
@@ -37,8 +37,7 @@ export function attemptRoute(api: Api, { store }: ServerParts): void {
     (context) => {
       const { batch } = context.req.valid('param');
       const { limit = DEFAULT_LIMIT, cursor: afterSeq = 0 } = context.req.valid('query');
-      if (store.batch(batch) === undefined)
-        throw new VolleyError('UNKNOWN_BATCH', `There is no batch ${JSON.stringify(batch)}.`, { batch });
+      findBatch({ store }, batch);
       const { attempts, lastSeq } = store.attempts(batch, { afterSeq, limit });
       const brief = attempts.map(({ id, attempt, startedAt, endedAt, outcome }) => ({
         id,

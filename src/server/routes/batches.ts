@@ -1,5 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi';
-import { VolleyError } from '../../core/errors.ts';
+import { unknownBatch } from '../../batch/context.ts';
 import type { ServerParts } from '../parts.ts';
 import { batchBody } from '../views/batch-body.ts';
 import { BATCH_VIEW } from '../wire/batch.ts';
@@ -14,12 +14,12 @@ const DEFAULT_LIMIT = 50;
 
 /** Reads batches and adds to them. */
 export function batchRoutes(api: Api, parts: ServerParts): void {
-  const { executor } = parts;
+  const { executor, store } = parts;
 
   const bodyOf = (batch: string) => {
     const view = executor.view(batch);
-    if (view !== undefined) return batchBody(view);
-    throw new VolleyError('UNKNOWN_BATCH', `There is no batch ${JSON.stringify(batch)}.`, { batch });
+    if (view === undefined) throw unknownBatch(store, batch);
+    return batchBody(view);
   };
 
   api.openapi(

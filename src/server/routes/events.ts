@@ -1,6 +1,6 @@
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { createRoute, z } from '@hono/zod-openapi';
-import { VolleyError } from '../../core/errors.ts';
+import { findBatch } from '../../batch/context.ts';
 import { clientOf } from '../auth/principal.ts';
 import type { ServerParts } from '../parts.ts';
 import { type Api, type ApiContext, BATCH_PATH, REFUSALS, requestOf, secured } from './api.ts';
@@ -67,8 +67,7 @@ export function eventRoutes(api: Api, { live, store, streams }: ServerParts): vo
     }),
     (context) => {
       const { batch } = context.req.valid('param');
-      if (store.batch(batch) === undefined)
-        throw new VolleyError('UNKNOWN_BATCH', `There is no batch ${JSON.stringify(batch)}.`, { batch });
+      findBatch({ store }, batch);
       return subscribe(context, batch) as never;
     },
   );

@@ -1,8 +1,8 @@
 import { createRoute, z } from '@hono/zod-openapi';
+import { findBatch } from '../../batch/context.ts';
 import { exportPieces } from '../../batch/export/export-pieces.ts';
 import { EXPORT_FORMATS } from '../../batch/export/formats.ts';
 import { STATUS_FILTER } from '../../batch/input/fields.ts';
-import { VolleyError } from '../../core/errors.ts';
 import type { ServerParts } from '../parts.ts';
 import { type Api, BATCH_PATH, REFUSALS, secured } from './api.ts';
 
@@ -45,8 +45,7 @@ export function exportRoute(api: Api, { store }: ServerParts): void {
     (context) => {
       const { batch } = context.req.valid('param');
       const { format, status } = context.req.valid('query');
-      if (store.batch(batch) === undefined)
-        throw new VolleyError('UNKNOWN_BATCH', `There is no batch ${JSON.stringify(batch)}.`, { batch });
+      findBatch({ store }, batch);
       context.header('Content-Type', TYPES[format]);
       context.header('Content-Disposition', `attachment; filename="${fileName(batch)}.${ENDINGS[format]}"`);
       const pieces = exportPieces(store, batch, status, EXPORT_FORMATS[format]);

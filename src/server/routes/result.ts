@@ -1,4 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi';
+import { findTask } from '../../batch/context.ts';
 import { VolleyError } from '../../core/errors.ts';
 import type { TaskRecord } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
@@ -66,14 +67,7 @@ export function resultRoute(api: Api, { store }: ServerParts): void {
 }
 
 function completed(store: Store, batch: string, id: string): TaskRecord {
-  const record = store.task(batch, id);
-  if (record === undefined) {
-    throw new VolleyError(
-      'UNKNOWN_TASK',
-      `The batch ${JSON.stringify(batch)} has no task ${JSON.stringify(id)}.`,
-      { batch, id },
-    );
-  }
+  const record = findTask({ store }, batch, id);
   if (record.status === 'completed') return record;
   throw new VolleyError('UNKNOWN_EXECUTION', `${id} is ${record.status}, so it has no result.`, {
     batch,

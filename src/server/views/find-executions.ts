@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { findBatch } from '../../batch/context.ts';
 import { VolleyError } from '../../core/errors.ts';
 import type { BatchRecord, TaskRecord, TaskStatus } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
@@ -63,10 +64,7 @@ function firstPlace(store: Store, { batch: name, cursor }: ExecutionQuery): Plac
   if (cursor !== undefined && number === undefined)
     throw new VolleyError('INVALID_REQUEST', 'The cursor is not one that a page before has given.');
   if (name !== undefined) {
-    const batch = store.batch(name);
-    if (batch === undefined)
-      throw new VolleyError('UNKNOWN_BATCH', `There is no batch ${JSON.stringify(name)}.`, { batch: name });
-    return { batch, seq: seq === undefined ? undefined : Number(seq) };
+    return { batch: findBatch({ store }, name), seq: seq === undefined ? undefined : Number(seq) };
   }
   if (number === undefined) {
     const [newest] = store.batchPage(undefined, 1);

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { ARROW_STEPS } from '../../drawing/arrow-steps.ts';
 import { type Camera, fitAll, fitReadable, pan, reveal, zoom } from '../../drawing/camera.ts';
 import { usePalette } from '../../drawing/palette.ts';
 import { cleared, useExtent } from '../../drawing/use-canvas.ts';
@@ -100,7 +101,7 @@ export function GraphView({ open, task }: { open: OpenBatch; task: string | unde
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (graph === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
-    const step = STEPS[event.key];
+    const step = ARROW_STEPS[event.key];
     if (step !== undefined && event.shiftKey) panBy(-step[0] * KEY_STEP_PX, -step[1] * KEY_STEP_PX);
     else if (step !== undefined) markTo(neighbour(graph.layout, marked, event.key as Direction));
     else if (event.key === 'Enter' && marked >= 0) selectTask(graph.ids[marked]);
@@ -136,13 +137,6 @@ export function GraphView({ open, task }: { open: OpenBatch; task: string | unde
     </div>
   );
 }
-
-const STEPS: Readonly<Record<string, readonly [number, number]>> = {
-  ArrowLeft: [-1, 0],
-  ArrowRight: [1, 0],
-  ArrowUp: [0, -1],
-  ArrowDown: [0, 1],
-};
 
 function describe(row: Row | undefined): string {
   if (row === undefined) return '';

@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { percentText } from '../../../../src/cli/output/numbers.ts';
 import { countText, spanText } from '../../../../src/core/words.ts';
+import { ARROW_STEPS } from '../../drawing/arrow-steps.ts';
 import { usePalette } from '../../drawing/palette.ts';
 import { cleared, useExtent } from '../../drawing/use-canvas.ts';
 import { useGestures } from '../../drawing/use-gestures.ts';
@@ -77,7 +78,7 @@ export function TimelineView(props: {
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const step = STEPS[event.key];
+    const step = ARROW_STEPS[event.key];
     if (step !== undefined && event.shiftKey) time.pan(-60 * step[0], -60 * step[1]);
     else if (step !== undefined)
       mark(step[1] === 0 ? markedPlace + step[0] : besideLane(spans, markedPlace, step[1]));
@@ -128,13 +129,6 @@ function PathText({ path, spans }: { path: CriticalPath; spans: Spans }): JSX.El
     </span>
   );
 }
-
-const STEPS: Readonly<Record<string, readonly [number, number]>> = {
-  ArrowLeft: [-1, 0],
-  ArrowRight: [1, 0],
-  ArrowUp: [0, -1],
-  ArrowDown: [0, 1],
-};
 
 function keyOf({ row, attempt }: Span): string {
   return `${attempt} ${row.id}`;
