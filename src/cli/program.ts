@@ -14,6 +14,7 @@ export async function runProgram(
   io: Io,
 ): Promise<ExitStatus> {
   let status: ExitStatus = EXIT.ok;
+  const isCommand = (word: string) => word === 'help' || commands.some(({ name }) => name === word);
   const isJson = argv.includes('--json');
   const program = new Command('volley')
     .description(
@@ -32,8 +33,9 @@ export async function runProgram(
       '\nvolley help COMMAND tells more of a command, with examples. volley init makes a start.',
     );
   const asked = argv[0] === 'help' ? argv[1] : argv[0];
-  for (const { name, summary, load } of commands) {
+  for (const { name, summary, group, load } of commands) {
     const declared = program.command(name).description(summary);
+    if (group !== undefined) declared.helpGroup(group);
     if (name !== asked) continue;
     const command = declare(declared, await load());
     declared.action(async () => {
@@ -46,12 +48,14 @@ export async function runProgram(
     });
   }
   try {
-    await program.parseAsync([...argv], { from: 'user' });
+    // Help for a word that is no command is no help: what was meant is.
+    const isLost = argv[0] === 'help' && asked !== undefined && !isCommand(asked);
+    await program.parseAsync(isLost ? [asked] : [...argv], { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return EXIT.ok;
     if (isJson) return reportError(new VolleyError('INVALID_VALUE', wordsOf(error)), true, io);
-    return unknownCommand(error, argv, commands, io);
+    return unknownCommand(error, asked, commands, io);
   }
   return status;
 }
@@ -74,7 +78,7 @@ function wordsOf({ message }: CommanderError): string {
 /** Commander has said what is wrong; a wrong word gets the nearest right one. */
 function unknownCommand(
   { code }: CommanderError,
-  [word]: readonly string[],
+  word: string | undefined,
   commands: readonly CommandEntry[],
   io: Io,
 ): ExitStatus {

@@ -29,6 +29,7 @@ describe('the help', () => {
 
   it.each([
     [['stauts'], 'Did you mean status?'],
+    [['help', 'stauts'], 'Did you mean status?'],
     [['status', '--batchh', 'x'], 'Did you mean --batch?'],
     [['explain', 'bb', '--batch', 'tasks'], 'did you mean "b"?'],
     [['explain', '--batch', 'task'], 'There is no batch "task"; did you mean "tasks"?'],

@@ -30,8 +30,22 @@ describe('the words that may come next', () => {
     expect(await words(folder, 'export', '--format', 'js')).toEqual(['json', 'jsonl']);
     expect(await words(folder, 'add', '--priority', 'h')).toEqual(['high']);
     expect(await words(folder, 'help', 'comp')).toEqual(['completion']);
+    expect(await words(folder, 'status', '--batch=my')).toEqual(['--batch=my batch']);
+    expect(await words(folder, 'results', '--batch=my batch', '--id=b')).toEqual(['--id=beta']);
     // Where a file may stand, the shell knows better.
     expect(await words(folder, 'run', '')).toEqual([]);
+  });
+
+  it('are the commands and the features of tasks', SLOW, async () => {
+    const folder = folderWith({
+      'auth.md': '# Auth\n\nFeature: auth-system\n\n## Set up\n\n- Delivers: a.txt\n',
+    });
+    await say(folder, ['tasks', 'new', 'auth.md']);
+    expect(await words(folder, 'tasks', 'ver')).toEqual(['verify']);
+    expect(await words(folder, 'tasks', 'help', 'unb')).toEqual(['unblock']);
+    expect(await words(folder, 'tasks', 'status', '')).toEqual(['auth-system']);
+    expect(await words(folder, 'tasks', 'complete', 'auth-system', '01', '--fo')).toEqual(['--force']);
+    expect(await words(folder, 'tasks', 'new', '')).toEqual([]);
   });
 
   it('are none where the folder is out of order', SLOW, async () => {

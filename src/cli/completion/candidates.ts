@@ -3,7 +3,8 @@ import { TASK_STATUSES } from '../../batch/counts.ts';
 import { PRIORITIES } from '../../core/priority.ts';
 import { chosenBatch } from '../ask.ts';
 import type { CommonOptions } from '../command.ts';
-import { COMMANDS } from '../commands.ts';
+import { TASKS_COMMANDS } from '../commands/tasks/all.ts';
+import { COMMANDS, type CommandEntry } from '../commands.ts';
 import type { Io } from '../io.ts';
 import { declare } from '../program.ts';
 import { withSession } from '../session.ts';
@@ -43,9 +44,11 @@ const FORMATS: Readonly<Record<string, readonly string[]>> = {
 const ARGUMENTS: Readonly<Record<string, Values>> = {
   explain: ids,
   cancel: ids,
-  help: commands,
+  help: () => named(COMMANDS),
   completion: () => plain(Object.keys(COMPLETION_SCRIPTS)),
 };
+/** Where the first argument of a command of `tasks` is a file, not a feature. */
+const TASKS_OF_FILES: readonly string[] = ['new', 'import'];
 
 /** The words that begin as the last one does. What is wrong with the folder is no business of the cursor's: then none. */
 export async function completionsFor(
@@ -64,25 +67,57 @@ export async function completionsFor(
 
 async function valuesFor(asked: Asked): Promise<Candidate[]> {
   const { words } = asked;
-  const [name, before, current] = [words[0] ?? '', words.at(-2), words.at(-1) ?? ''];
-  if (words.length < 2) return [...commands(), ...plain(['--help', '--version'])];
-  const entry = COMMANDS.find((command) => command.name === name);
-  if (entry === undefined) return ARGUMENTS[name]?.(asked) ?? [];
-  const declared = new Command(name);
+  if (words.length < 2) return [...named(COMMANDS), ...plain(['--help', '--version'])];
+  if (words[0] === 'tasks') return tasksValues({ ...asked, words: words.slice(1) });
+  const entry = COMMANDS.find(({ name }) => name === words[0]);
+  if (entry === undefined) return ARGUMENTS[words[0]!]?.(asked) ?? [];
+  return argumentsOf(entry, asked, ARGUMENTS[entry.name]);
+}
+
+function tasksValues(asked: Asked): Promise<Candidate[]> | Candidate[] {
+  const { words } = asked;
+  const [name] = words;
+  if (words.length < 2 || name === 'help') return named(TASKS_COMMANDS);
+  const entry = TASKS_COMMANDS.find((one) => one.name === name);
+  if (entry === undefined) return [];
+  const hasFeature = words.length === 2 && !TASKS_OF_FILES.includes(entry.name);
+  return argumentsOf(entry, asked, hasFeature ? features : undefined);
+}
+
+/** What may follow a command: values of an option, options, or its argument. */
+async function argumentsOf(
+  entry: CommandEntry,
+  asked: Asked,
+  argument: Values | undefined,
+): Promise<Candidate[]> {
+  const { words } = asked;
+  const [before, current] = [words.at(-2), words.at(-1) ?? ''];
+  const declared = new Command(entry.name);
   declare(declared, await entry.load());
   if (declared.commands.length > 0 && words.length === 2)
     return declared.commands.map((inner) => ({ word: inner.name(), about: inner.description() }));
-  const option = declared.options.find(({ long }) => long === before);
-  if (option?.required) {
-    if (before === '--format') return plain(FORMATS[name] ?? []);
-    return VALUES[before!]?.(asked) ?? [];
+  const values = (option: string | undefined) => {
+    if (declared.options.find(({ long }) => long === option)?.required !== true) return undefined;
+    if (option === '--format') return plain(FORMATS[entry.name] ?? []);
+    return VALUES[option!]?.(asked) ?? [];
+  };
+  const [, option] = /^(--[^=]+)=/.exec(current) ?? [];
+  if (option !== undefined) {
+    return ((await values(option)) ?? []).map(({ word, about }) => ({ word: `${option}=${word}`, about }));
   }
-  if (!current.startsWith('-')) return ARGUMENTS[name]?.(asked) ?? [];
+  const found = values(before);
+  if (found !== undefined) return found;
+  if (!current.startsWith('-')) return argument?.(asked) ?? [];
   return declared.options.map(({ long, description }) => ({ word: long ?? '', about: description }));
 }
 
-function commands(): Candidate[] {
-  return COMMANDS.map(({ name, summary }) => ({ word: name, about: summary }));
+function named(commands: readonly CommandEntry[]): Candidate[] {
+  return commands.map(({ name, summary }) => ({ word: name, about: summary }));
+}
+
+async function features({ io }: Asked): Promise<Candidate[]> {
+  const { TaskFolder } = await import('../../tasks/files/task-folder.ts');
+  return plain(await TaskFolder.nearest(io.cwd).names());
 }
 
 function batches({ options, io }: Asked): Promise<Candidate[]> {
@@ -91,8 +126,7 @@ function batches({ options, io }: Asked): Promise<Candidate[]> {
 
 function ids({ words, options, io }: Asked): Promise<Candidate[]> {
   return withSession(options, io, async ({ store }) => {
-    const place = words.indexOf('--batch');
-    const batch = chosenBatch(store, place < 0 ? undefined : words[place + 1]);
+    const batch = chosenBatch(store, optionIn('--batch', words));
     return store.tasks(batch, { limit: MOST_IDS }).map(({ id, name, status }) => ({
       word: id,
       about: `${status}: ${name}`,
@@ -107,6 +141,12 @@ function functions({ options, io }: Asked): Promise<Candidate[]> {
       about: description.split('\n')[0]!,
     })),
   );
+}
+
+function optionIn(option: string, words: readonly string[]): string | undefined {
+  const place = words.findIndex((word) => word === option || word.startsWith(`${option}=`));
+  if (place < 0) return undefined;
+  return words[place] === option ? words[place + 1] : words[place]!.slice(option.length + 1);
 }
 
 function plain(words: readonly string[]): Candidate[] {
