@@ -32,14 +32,18 @@ export async function runInForeground(
 ): Promise<ForegroundEnd> {
   const { executor, handle } = session;
   let interrupts = 0;
-  const note = () => (interrupts === 1 ? STOPPING : undefined);
+  let isStopping = false;
+  const note = () => (isStopping && interrupts === 1 ? STOPPING : undefined);
   const view = () => viewOf(session, batch);
   const display = quiet ? undefined : createDisplay({ stream: stderr, env, view, note });
   const stop = () => {
     interrupts++;
+    const hasStopped = () => {
+      isStopping = true;
+      display?.changed();
+    };
     // If it does not get there, the batch goes on, and so does this display.
-    handle({ action: 'stop', batch, graceful: interrupts === 1 }).catch(() => undefined);
-    display?.changed();
+    handle({ action: 'stop', batch, graceful: interrupts === 1 }).then(hasStopped, () => undefined);
   };
   const unlisten = executor.watch({
     failed: (task) => display?.failed(task),
