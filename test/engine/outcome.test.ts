@@ -80,11 +80,12 @@ describe('the error of something without a value', () => {
   });
 
   it('is EXECUTION_DEADLINE when the time in all is over, running or not', async () => {
-    const engine = openEngine({ maxConcurrency: 1 });
+    const engine = openEngine({ maxConcurrency: 2 });
     const tool = new HeldTool<void>();
-    const running = engine.submit({ toolName: 'held', deadlineMs: 20 }, tool.run);
-    const queued = engine.submit({ toolName: 'queued', deadlineMs: 20 }, () => {});
-    const pending = engine.submit({ toolName: 'pending', dependsOn: [running], deadlineMs: 10 }, () => {});
+    const endless = engine.submit({ toolName: 'endless' }, new HeldTool<void>().run);
+    const running = engine.submit({ toolName: 'held', deadlineMs: 200 }, tool.run);
+    const queued = engine.submit({ toolName: 'queued', deadlineMs: 10 }, () => {});
+    const pending = engine.submit({ toolName: 'pending', dependsOn: [endless], deadlineMs: 10 }, () => {});
     const errors = await Promise.all([running, queued, pending].map((handle) => rejectionOf(handle.wait())));
     expect(errors.map(codeOf)).toEqual(['EXECUTION_DEADLINE', 'EXECUTION_DEADLINE', 'EXECUTION_DEADLINE']);
     expect(await running.outcome()).toMatchObject({ status: 'failed', reason: 'deadline' });
