@@ -9,6 +9,11 @@ const common = {
   testTimeout: 20_000,
 } as const;
 
+/** Loading what they test takes longer than the tests: these files share processes, and leave nothing behind. */
+const SHARING = ['core', 'engine', 'config', 'tools', 'coordinator', 'store', 'batch', 'cli'].map(
+  (layer) => `test/${layer}/**/*.test.ts`,
+);
+
 export default defineConfig({
   test: {
     globalSetup: ['scripts/set-up-tests.ts'],
@@ -20,7 +25,16 @@ export default defineConfig({
           ...common,
           name: 'behaviour',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/timing/**'],
+          exclude: ['test/timing/**', ...SHARING],
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        test: {
+          ...common,
+          name: 'together',
+          include: SHARING,
+          isolate: false,
           sequence: { groupOrder: 0 },
         },
       },

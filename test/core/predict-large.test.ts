@@ -41,7 +41,7 @@ describe('the predicted range of a large group covers the truth in 70 to 90 % of
   it.each(Object.entries(SHAPES))(
     'for %s, at the start and in the middle',
     (_name, shape) => {
-      for (const share of coverage(shape, 200, [0, 0.5])) {
+      for (const share of coverage(shape, 100, [0, 0.5])) {
         expect(share).toBeGreaterThanOrEqual(0.7);
         expect(share).toBeLessThanOrEqual(0.9);
       }
