@@ -1,5 +1,5 @@
 import { VolleyError } from '../core/errors.ts';
-import type { TaskRecord } from '../store/records.ts';
+import type { AddedTasks, NewTask } from '../store/records.ts';
 import type { BatchContext } from './context.ts';
 import type { BatchEvents } from './events.ts';
 import type { TaskInput } from './input/task-input.ts';
@@ -12,7 +12,7 @@ export async function addTasks(
   context: BatchContext,
   batch: string,
   inputs: readonly TaskInput[],
-): Promise<TaskRecord[]> {
+): Promise<readonly NewTask[]> {
   for (let tries = 1; ; tries++) {
     const { ids, giveBack } = context.ids.choose(
       batch,
@@ -20,11 +20,9 @@ export async function addTasks(
     );
     try {
       const { desk } = await context.coordinator();
-      const checked = await new TaskCheck(desk, context.store, batch, ids).check(inputs);
-      const tasks = checked.map(({ task }) => task);
-      const added = await context.store.addTasks(batch, tasks);
-      tellAdded(context.runs.events, batch, added);
-      return added;
+      const tasks = await new TaskCheck(desk, context.store, batch, ids).tasksOf(inputs);
+      tellAdded(context.runs.events, batch, await context.store.addTasks(batch, tasks));
+      return tasks;
     } catch (error) {
       giveBack();
       const taken = takenId(error, ids, inputs);
@@ -34,10 +32,8 @@ export async function addTasks(
   }
 }
 
-function tellAdded(events: BatchEvents, batch: string, added: readonly TaskRecord[]): void {
-  const [first, last] = [added[0], added.at(-1)];
-  if (!events.isHeard || first === undefined || last === undefined) return;
-  events.tell({ type: 'added', batch, fromSeq: first.seq, toSeq: last.seq, at: first.addedAt });
+function tellAdded(events: BatchEvents, batch: string, { firstSeq, lastSeq, addedAt }: AddedTasks): void {
+  if (events.isHeard) events.tell({ type: 'added', batch, fromSeq: firstSeq, toSeq: lastSeq, at: addedAt });
 }
 
 /** The id that was chosen and that another process, or a person, has used before. */

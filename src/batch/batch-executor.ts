@@ -16,7 +16,7 @@ import { BatchRuns } from './runs.ts';
 import { TaskIds } from './task-ids.ts';
 import { reportTask, type TaskReport } from './task-report.ts';
 import { tellRecovered } from './tell-changes.ts';
-import { type BatchView, viewOf } from './view.ts';
+import { type BatchView, standingOf, viewOf } from './view.ts';
 
 /** What an executor works with. */
 export interface BatchExecutorOptions {
@@ -73,6 +73,12 @@ export class BatchExecutor implements AsyncDisposable {
   view(batch = 'default'): BatchView | undefined {
     const record = this.context.store.batch(batch);
     return record && viewOf(record, this.context);
+  }
+
+  /** How far a batch is: a part of {@link view} that may be looked at all the time. */
+  standing(batch: string): Pick<BatchView, 'state' | 'counts' | 'total' | 'progress'> | undefined {
+    const record = this.context.store.batch(batch);
+    return record && standingOf(record, this.context);
   }
 
   /** How batches stand, the newest first: those that were made before the one with this number. */

@@ -26,7 +26,9 @@ export type TaskEvent =
       readonly reason: FailureReason;
       readonly retryInMs: number;
     })
-  | (TaskEventBase & { readonly type: 'completed' | 'cancelled' | 'skipped' })
+  | (TaskEventBase & { readonly type: 'completed' | 'cancelled' })
+  /** The cause is the id of the task that did not succeed, if that is why. */
+  | (TaskEventBase & { readonly type: 'skipped'; readonly cause: string | undefined })
   | (TaskEventBase & { readonly type: 'failed'; readonly reason: FailureReason })
   /** It shall run again, by a later run if not by this one. */
   | (TaskEventBase & { readonly type: 'opened' });

@@ -32,7 +32,8 @@ export interface CheckedTask {
 
 /** Looks at new tasks of a batch: their tools, arguments, needs and dependencies. */
 export class TaskCheck {
-  private readonly own: ReadonlySet<string>;
+  /** Made when it is asked for: most tasks depend on nothing. */
+  private own: ReadonlySet<string> | undefined;
   private readonly stored = new Map<string, boolean>();
   private readonly known: ReadonlySet<string>;
   private bytes = 0;
@@ -43,21 +44,35 @@ export class TaskCheck {
     private readonly batch: string,
     private readonly ids: readonly string[],
   ) {
-    this.own = new Set(ids);
     this.known = { has: (id: string) => this.isKnown(id) } as ReadonlySet<string>;
   }
 
+  /** Checks all of them, with what is found out about each. */
   async check(inputs: readonly TaskInput[]): Promise<CheckedTask[]> {
-    const tasks: CheckedTask[] = [];
+    const checked: CheckedTask[] = [];
+    await this.checkEach(inputs, (one) => checked.push(one));
+    checkOrder(checked.map(({ task }) => task));
+    return checked;
+  }
+
+  /** Checks all of them, and keeps no more than can be added. */
+  async tasksOf(inputs: readonly TaskInput[]): Promise<NewTask[]> {
+    const tasks: NewTask[] = [];
+    await this.checkEach(inputs, ({ task }) => tasks.push(task));
+    checkOrder(tasks);
+    return tasks;
+  }
+
+  private async checkEach(inputs: readonly TaskInput[], take: (one: CheckedTask) => void): Promise<void> {
     const problems: { readonly place: string; readonly error: VolleyError }[] = [];
-    this.checkUnique();
+    this.checkUnique(inputs);
     const tools = new Set(inputs.map((input) => input.function));
     await this.desk.discover(tools, LONGEST_DISCOVERY_MS);
     for (const [index, input] of inputs.entries()) {
       if (index % PER_TURN === PER_TURN - 1) await nextTurn();
       try {
         const checking = this.checkOne(this.ids[index]!, input);
-        tasks.push(isThenable(checking) ? await checking : checking);
+        take(isThenable(checking) ? await checking : checking);
       } catch (error) {
         if (!(error instanceof VolleyError)) throw error;
         problems.push({ place: placeOf(index, input), error });
@@ -66,14 +81,13 @@ export class TaskCheck {
       }
     }
     if (problems.length > 0) throw problemOf(problems, inputs.length);
-    checkOrder(tasks.map(({ task }) => task));
-    return tasks;
   }
 
-  private checkUnique(): void {
-    if (this.own.size === this.ids.length) return;
+  /** Those that were chosen differ from all others. */
+  private checkUnique(inputs: readonly TaskInput[]): void {
     const seen = new Set<string>();
-    const twice = this.ids.find((id) => seen.size === seen.add(id).size);
+    const twice = inputs.find(({ id }) => id !== undefined && seen.size === seen.add(id).size)?.id;
+    if (twice === undefined) return;
     throw new VolleyError('DUPLICATE_ID', `Two tasks have the id ${show(twice)}: give each its own.`, {
       id: twice,
     });
@@ -120,7 +134,7 @@ export class TaskCheck {
 
   private requireKnown(dependency: string): void {
     if (this.isKnown(dependency)) return;
-    const close = nearest(dependency, this.own);
+    const close = nearest(dependency, this.ids);
     throw new VolleyError(
       'UNKNOWN_DEPENDENCY',
       `It depends on ${show(dependency)}, but no task of the batch has this id${close === undefined ? '' : `; did you mean ${show(close)}?`}.`,
@@ -129,6 +143,7 @@ export class TaskCheck {
   }
 
   private isKnown(id: string): boolean {
+    this.own ??= new Set(this.ids);
     if (this.own.has(id)) return true;
     let isStored = this.stored.get(id);
     if (isStored === undefined) {

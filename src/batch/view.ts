@@ -37,23 +37,31 @@ export interface BatchView {
 const MOST_RUNNING = 100;
 const MOST_FAILURES = 10;
 
+/** How far a batch is, and nothing that takes time to work out. */
+export function standingOf(
+  record: BatchRecord,
+  { runs }: { readonly runs: BatchRuns },
+): Pick<BatchView, 'state' | 'counts' | 'total' | 'progress'> {
+  const { name, counts } = record;
+  const run = runs.current(name);
+  const total = totalOf(counts);
+  const done = Math.min(total, endedOf(counts) + (run?.partial() ?? 0));
+  const state = stateOf(run, runs.otherHolder(record));
+  return { state, counts, total, progress: total === 0 ? 0 : done / total };
+}
+
 /** Costs the same however large the batch is. */
 export function viewOf(
   record: BatchRecord,
   { runs, store }: { readonly runs: BatchRuns; readonly store: Pick<Store, 'tasks'> },
 ): BatchView {
-  const { name, counts, createdAt, startedAt, endedAt } = record;
+  const { name, createdAt, startedAt, endedAt } = record;
   const run = runs.current(name);
   const holder = runs.otherHolder(record);
   const problem = run === undefined ? runs.problemOf(name) : undefined;
-  const total = totalOf(counts);
-  const done = Math.min(total, endedOf(counts) + (run?.partial() ?? 0));
   return {
     name,
-    state: stateOf(run, holder),
-    counts,
-    total,
-    progress: total === 0 ? 0 : done / total,
+    ...standingOf(record, { runs }),
     ratePerSecond: run?.monitor.ratePerSecond(),
     timeLeft: run?.prediction.timeLeft(),
     running: run?.monitor.running(MOST_RUNNING) ?? (holder && runningElsewhere(store, name)) ?? [],

@@ -38,7 +38,7 @@ export interface ItemOptions {
   /** The group to which the execution will belong. */
   readonly group?: string;
   /** Does something around the work of each attempt. */
-  readonly around?: ((task: TaskContext, work: ToolFunction) => unknown) | undefined;
+  readonly around?: { attempt(task: TaskContext, work: ToolFunction): unknown } | undefined;
   /** Hears of the child that does the work, where the needs are known only then. */
   readonly onChild?: (child: ExecutionHandle) => void;
 }
@@ -142,7 +142,7 @@ export class CallDesk {
       needs === undefined
         ? (task) => this.runner.runNested(ready, task, resultOf(task), { group, onChild })
         : (task) => this.runner.run(ready, needs, task, resultOf(task));
-    const run: ToolFunction = around === undefined ? work : (task) => around(task, work);
+    const run: ToolFunction = around === undefined ? work : (task) => around.attempt(task, work);
     return itemOf(needs === undefined ? preparing(spec) : spec, place, needs ?? NO_NEEDS, run);
   }
 

@@ -34,12 +34,12 @@ export class Redactor {
     this.environment.refresh();
   }
 
-  /** The same before a tool is called. Calls that begin in one breath share a look: it takes as long as many a call. */
+  /** The same before a tool is called. Calls that begin in one turn of the event loop share a look: it takes longer than many a call. */
   refreshForCall(): void {
     if (this.hasLooked) return;
     this.refresh();
     this.hasLooked = true;
-    queueMicrotask(this.lookAgain);
+    setImmediate(this.lookAgain);
   }
 
   /** Takes note of a secret that the configuration names, whatever its name looks like. */

@@ -20,6 +20,7 @@ import { AllocationHistory } from './history.ts';
 import { Job, type JobOwner } from './job.ts';
 import { Lanes } from './lanes.ts';
 import { ProgressTracker } from './progress-tracker.ts';
+import { Settlements } from './settlements.ts';
 import { StatisticsKeeper } from './statistics.ts';
 import type { ProgressStream } from './subscription.ts';
 import type { Task, TaskOwner, ToolFunction } from './task.ts';
@@ -36,6 +37,7 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
   readonly tracker: ProgressTracker;
   readonly statistics = new StatisticsKeeper();
   readonly history: AllocationHistory;
+  readonly settlements = new Settlements();
   private readonly lanes: Lanes;
   private idleCallbacks: (() => void)[] = [];
   private readonly groupCallbacks = new Map<Group, (() => void)[]>();
@@ -154,6 +156,7 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
     if (execution.state === Status.completed) this.statistics.completed(execution);
     this.tracker.settled(execution);
     (execution as Job).announce();
+    this.settlements.settled(execution as Job);
     const { group } = execution.demand;
     if (group.unsettled === 0 && this.groupCallbacks.size > 0) this.groupEnded(group);
   }
@@ -257,7 +260,7 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
 
   private toSpec(context: ExecutionContext): ExecutionSpec {
     const { dependsOn } = context;
-    if (!Array.isArray(dependsOn)) return context as ExecutionSpec;
+    if (!Array.isArray(dependsOn) || dependsOn.length === 0) return context as ExecutionSpec;
     return { ...context, dependsOn: dependsOn.map((reference) => this.toReference(reference)) };
   }
 

@@ -1,5 +1,5 @@
 import { VolleyError } from '../core/errors.ts';
-import { loadCode } from './load-code.ts';
+import { loadCode, type PortableCode } from './load-code.ts';
 import type { Runner, RunnerCall, RunnerTask, ToolCode, ToolRun } from './runner.ts';
 
 /**
@@ -10,10 +10,24 @@ export class InlineRunner implements Runner {
   private readonly loaded = new WeakMap<ToolCode, ToolRun>();
   private isClosed = false;
 
-  async run({ toolName, code, input }: RunnerCall, task: RunnerTask): Promise<unknown> {
-    if (this.isClosed)
-      throw new VolleyError('RUNNER_CLOSED', `The runner was closed before "${toolName}" was called.`);
-    if (code.kind === 'function') return code.run(input, task);
+  run(call: RunnerCall, task: RunnerTask): Promise<unknown> {
+    const { code, toolName, input } = call;
+    try {
+      if (this.isClosed)
+        throw new VolleyError('RUNNER_CLOSED', `The runner was closed before "${toolName}" was called.`);
+      // A promise of the function's own needs no other one around it.
+      if (code.kind === 'function') return Promise.resolve(code.run(input, task));
+      return this.runLoaded(code, call, task);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  private async runLoaded(
+    code: PortableCode,
+    { toolName, input }: RunnerCall,
+    task: RunnerTask,
+  ): Promise<unknown> {
     let run = this.loaded.get(code);
     if (run === undefined) {
       run = await loadCode(code, toolName);

@@ -1,7 +1,11 @@
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
+import { VolleyError } from '../core/errors.ts';
 import type { BatchTable } from './batch-table.ts';
+import { keyOf } from './keys.ts';
+import type { Completion } from './records.ts';
 import { COMPLETED, OPEN, RUNNING } from './statuses.ts';
 import { beginningOf, toStored } from './text.ts';
+import { TransactionRefused } from './write-queue.ts';
 
 /** The beginning of a result that stands with its task. A result that is no longer stands only there. */
 const PREVIEW_LENGTH = 200;
@@ -9,25 +13,22 @@ const PREVIEW_LENGTH = 200;
 export const PART_BYTES = 64 * 1024;
 /** So many ends are written by one statement: calling SQLite takes longer than writing a row. */
 const ROWS = 16;
-/** More are not kept back, so that one go of writing stays short. */
-const MOST_KEPT = 256;
+/** More are not asked for, so that one go of writing stays short. */
+const ENOUGH = 256;
 
-export interface Completion {
+interface Kept {
   readonly batch: string;
   readonly batchId: number;
-  readonly seq: number;
   readonly key: number;
-  /** When the attempt began, if that was not noted. */
   readonly startedAt: number | undefined;
   readonly endedAt: number;
-  /** JSON text. */
   readonly result: string;
 }
 
 /** What completes in one transaction: kept back until its end, and then written with as few statements as possible. */
 export class Completions {
   /** By key. */
-  private readonly kept = new Map<number, Completion>();
+  private readonly kept = new Map<number, Kept>();
   private readonly startAndEnd: StatementSyncInstance;
   private readonly end: StatementSyncInstance;
   private readonly insertOne: StatementSyncInstance;
@@ -38,7 +39,7 @@ export class Completions {
     writer: DatabaseSyncInstance,
     private readonly batches: BatchTable,
     /** Says why a task cannot be completed. */
-    private readonly refuse: (task: Completion) => never,
+    private readonly refuse: (task: Kept) => never,
   ) {
     // The plus: keys that follow each other are found by the key, not by the index of statuses.
     this.startAndEnd = writer.prepare(
@@ -60,10 +61,21 @@ export class Completions {
     this.kept.clear();
   }
 
-  add(task: Completion): void {
-    this.settle(task.key);
-    this.kept.set(task.key, task);
-    if (this.kept.size === MOST_KEPT) this.write();
+  get isFull(): boolean {
+    return this.kept.size >= ENOUGH;
+  }
+
+  add(batch: string, batchId: number, { seq, result, startedAt, endedAt }: Completion): void {
+    const key = keyOf(batchId, seq);
+    this.settle(key);
+    this.kept.set(key, {
+      batch,
+      batchId,
+      key,
+      startedAt: startedAt === undefined ? undefined : Math.trunc(startedAt),
+      endedAt: Math.trunc(endedAt),
+      result,
+    });
   }
 
   /** Something else is about to be written of a task: what is kept of it comes first. */
@@ -71,9 +83,17 @@ export class Completions {
     if (this.kept.has(key)) this.write();
   }
 
-  /** Writes all that is kept. If it throws, the transaction must be undone. */
+  /** Writes all that is kept. What is wrong with one of them is found only now, so the transaction is refused for it. */
   write(): void {
     if (this.kept.size === 0) return;
+    try {
+      this.writeKept();
+    } catch (error) {
+      throw error instanceof VolleyError ? new TransactionRefused(error) : error;
+    }
+  }
+
+  private writeKept(): void {
     const tasks = [...this.kept.values()].sort((a, b) => a.key - b.key);
     this.kept.clear();
     for (let first = 0; first < tasks.length; ) {
@@ -86,7 +106,7 @@ export class Completions {
   }
 
   /** Tasks whose numbers follow each other: `first` and so many in all. */
-  private writeStates(first: Completion, count: number): void {
+  private writeStates(first: Kept, count: number): void {
     const { batchId, key, startedAt } = first;
     const likely = startedAt === undefined ? RUNNING : OPEN;
     let missing = count;
@@ -104,7 +124,7 @@ export class Completions {
     this.batches.changeCount(batchId, COMPLETED, count);
   }
 
-  private writeEnds(tasks: readonly Completion[]): void {
+  private writeEnds(tasks: readonly Kept[]): void {
     let values: (number | string | Uint8Array)[] = [];
     let rows = 0;
     for (const { key, endedAt, result } of tasks) {
@@ -126,7 +146,7 @@ export class Completions {
   }
 }
 
-function follows(before: Completion, task: Completion): boolean {
+function follows(before: Kept, task: Kept): boolean {
   return (
     task.key === before.key + 1 && task.startedAt === before.startedAt && task.batchId === before.batchId
   );

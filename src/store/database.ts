@@ -94,6 +94,19 @@ function setUp(connection: DatabaseSyncInstance, file: string): void {
   connection.exec(`PRAGMA ${SCHEMA}.wal_autocheckpoint = ${PAGES_OF_LOG}`);
 }
 
+/** Runs several writes of a transaction that it shares with others; they are undone if one of them fails. */
+export function undoable<T>(writer: DatabaseSyncInstance, run: () => T): T {
+  writer.exec('SAVEPOINT list');
+  try {
+    const value = run();
+    writer.exec('RELEASE list');
+    return value;
+  } catch (error) {
+    if (writer.isTransaction) writer.exec('ROLLBACK TO list; RELEASE list');
+    throw error;
+  }
+}
+
 /** Tries again while another process has the lock. */
 export async function whenFree(run: () => void): Promise<void> {
   const deadline = performance.now() + BUSY_MS;

@@ -1,7 +1,7 @@
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
 import { seqOf } from './keys.ts';
 import { openRecord } from './open-record.ts';
-import type { NewTask, TaskOptions, TaskRecord } from './records.ts';
+import { type NewTask, NO_OPTIONS, type TaskOptions, type TaskRecord } from './records.ts';
 import { OPEN } from './statuses.ts';
 import { fromStored, type StoredText } from './text.ts';
 
@@ -45,7 +45,7 @@ function recordOf(
     name: fromStored(name),
     function: fromStored(tool),
     params: fromStored(params),
-    options: options === null ? {} : (JSON.parse(fromStored(options)) as TaskOptions),
+    options: options === null ? NO_OPTIONS : (JSON.parse(fromStored(options)) as TaskOptions),
   };
   return openRecord(batch, seqOf(key), task, addedAt, attempts);
 }

@@ -19,6 +19,13 @@ export interface NewTask {
   readonly options: TaskOptions;
 }
 
+/** Tasks that were added together: their numbers follow each other. */
+export interface AddedTasks {
+  readonly firstSeq: number;
+  readonly lastSeq: number;
+  readonly addedAt: number;
+}
+
 /** What a task says otherwise than its tool. */
 export interface TaskOptions {
   readonly priority?: Priority;
@@ -28,6 +35,9 @@ export interface TaskOptions {
   readonly onDependencyFailure?: DependencyPolicy;
   readonly resources?: ResourceRequirements;
 }
+
+/** Shared by all that say nothing otherwise, which is nearly all. */
+export const NO_OPTIONS: TaskOptions = Object.freeze({});
 
 /** A task as it stands in the store, without its result. */
 export interface TaskRecord extends NewTask {
@@ -64,6 +74,16 @@ export type TaskEnd =
     }
   | { readonly status: 'cancelled'; readonly message: string }
   | { readonly status: 'skipped'; readonly cause: string | undefined };
+
+/** A task that has completed. */
+export interface Completion {
+  readonly seq: number;
+  /** JSON text. */
+  readonly result: string;
+  readonly endedAt: number;
+  /** When its last attempt began, where that was not noted before. */
+  readonly startedAt: number | undefined;
+}
 
 /** An attempt that failed and is followed by another one. */
 export interface FailedAttempt {

@@ -3,14 +3,16 @@ import { VolleyError } from '../core/errors.ts';
 import { AttemptWrites } from './attempt-table.ts';
 import { BatchTable } from './batch-table.ts';
 import { CommitTimes } from './commit-times.ts';
-import { closeDatabase, type Database, openDatabase } from './database.ts';
+import { closeDatabase, type Database, openDatabase, undoable } from './database.ts';
 import { keyOf } from './keys.ts';
 import { Leases } from './leases.ts';
 import { ownIdentity, type ProcessIdentity } from './process-identity.ts';
 import { Reader } from './reader.ts';
 import type {
+  AddedTasks,
   AttemptRecord,
   BatchRecord,
+  Completion,
   FailedAttempt,
   NewTask,
   TaskEnd,
@@ -95,6 +97,7 @@ export class SqliteStore implements Store {
         this.leases.noticeLost();
         this.commits.begun();
       },
+      isFull: () => this.taskTable.isFull,
       committed: () => this.commits.committed(),
       committing: () => {
         this.taskTable.finish();
@@ -109,32 +112,28 @@ export class SqliteStore implements Store {
     return this.database.file;
   }
 
-  addTasks(batch: string, tasks: readonly NewTask[]): Promise<TaskRecord[]> {
-    if (tasks.length === 0) return Promise.resolve([]);
+  addTasks(batch: string, tasks: readonly NewTask[]): Promise<AddedTasks> {
     const steps = () => this.adding.add(batch, tasks, this.now());
     if (tasks.length > SHORT_LIST) return this.writeInSteps(steps);
-    return this.write(() => this.undone(() => toEnd(steps())));
+    return this.write(() => undoable(this.database.writer, () => toEnd(steps())));
   }
 
   started(batch: string, seq: number, at: number): Promise<void> {
-    return this.write(() => {
-      this.leases.checkNotLost(batch);
-      this.taskTable.started(batch, seq, at);
-    });
+    return this.writeOwn(batch, () => this.taskTable.started(batch, seq, at));
   }
 
   ended(batch: string, seq: number, end: TaskEnd, at: number, startedAt?: number): Promise<void> {
-    return this.write(() => {
-      this.leases.checkNotLost(batch);
-      this.taskTable.ended(batch, seq, end, at, startedAt);
-    });
+    return this.writeOwn(batch, () => this.taskTable.ended(batch, seq, end, at, startedAt));
+  }
+
+  completed(batch: string, tasks: readonly Completion[]): Promise<void> {
+    return this.writeOwn(batch, () => this.taskTable.completed(batch, tasks));
   }
 
   attemptFailed(batch: string, seq: number, attempt: FailedAttempt): Promise<void> {
-    return this.write(() => {
-      this.leases.checkNotLost(batch);
-      this.attemptWrites.failed(keyOf(this.batchTable.knownId(batch), seq), attempt);
-    });
+    return this.writeOwn(batch, () =>
+      this.attemptWrites.failed(keyOf(this.batchTable.knownId(batch), seq), attempt),
+    );
   }
 
   batchStarted(batch: string, options: string, at: number): Promise<void> {
@@ -264,6 +263,14 @@ export class SqliteStore implements Store {
     return this.closing === undefined ? this.queue.write(apply) : Promise.reject(this.closedError());
   }
 
+  /** Writes something of a batch that this store runs, unless another took it over. */
+  private writeOwn(batch: string, apply: () => void): Promise<void> {
+    return this.write(() => {
+      this.leases.checkNotLost(batch);
+      apply();
+    });
+  }
+
   private writeInSteps<T>(steps: () => Steps<T>): Promise<T> {
     return this.closing === undefined ? this.queue.writeInSteps(steps) : Promise.reject(this.closedError());
   }
@@ -279,19 +286,5 @@ export class SqliteStore implements Store {
 
   private closedError(): VolleyError {
     return new VolleyError('STORE_CLOSED', `The store ${this.file} was closed.`, { file: this.file });
-  }
-
-  /** Runs several writes of a transaction that it shares with others; they are undone if one of them fails. */
-  private undone<T>(run: () => T): T {
-    const { writer } = this.database;
-    writer.exec('SAVEPOINT list');
-    try {
-      const value = run();
-      writer.exec('RELEASE list');
-      return value;
-    } catch (error) {
-      if (writer.isTransaction) writer.exec('ROLLBACK TO list; RELEASE list');
-      throw error;
-    }
   }
 }

@@ -1,6 +1,8 @@
 import type {
+  AddedTasks,
   AttemptRecord,
   BatchRecord,
+  Completion,
   FailedAttempt,
   NewTask,
   TaskEnd,
@@ -69,8 +71,8 @@ export interface SlowestPage {
  * All or nothing of a call is written.
  */
 export interface Store {
-  /** Adds all or, with a duplicate id, none of them; makes the batch where there is none. */
-  addTasks(batch: string, tasks: readonly NewTask[]): Promise<TaskRecord[]>;
+  /** Adds all or, with a duplicate id, none of them; makes the batch where there is none. At least one must be given. */
+  addTasks(batch: string, tasks: readonly NewTask[]): Promise<AddedTasks>;
   /** An attempt starts: of an open task, or another one of a running task. Rejects if the task has ended. */
   started(batch: string, seq: number, at: number): Promise<void>;
   /** The current attempt of a running task failed, and another one will follow. */
@@ -80,6 +82,8 @@ export interface Store {
    * the same go, where that was not done before.
    */
   ended(batch: string, seq: number, end: TaskEnd, at: number, startedAt?: number): Promise<void>;
+  /** The same for many that have completed: all of them or, if one had ended before, none. */
+  completed(batch: string, tasks: readonly Completion[]): Promise<void>;
   /** Notes that a batch begins or ends a run. */
   batchStarted(batch: string, options: string, at: number): Promise<void>;
   /** Notes that a run has ended. */

@@ -2,8 +2,7 @@ import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructur
 import { VolleyError } from '../core/errors.ts';
 import type { BatchTable } from './batch-table.ts';
 import { checkRoomFor, keyOf } from './keys.ts';
-import { openRecord } from './open-record.ts';
-import type { NewTask, TaskRecord } from './records.ts';
+import { type AddedTasks, type NewTask, NO_OPTIONS } from './records.ts';
 import { OPEN } from './statuses.ts';
 import { isConstraint } from './store-error.ts';
 import { type StoredText, toStored } from './text.ts';
@@ -33,20 +32,17 @@ export class TaskAdding {
   }
 
   /** All or nothing, if whoever runs the steps undoes them when they throw. */
-  *add(batch: string, tasks: readonly NewTask[], at: number): Steps<TaskRecord[]> {
+  *add(batch: string, tasks: readonly NewTask[], at: number): Steps<AddedTasks> {
     const { id: batchId, last_seq: lastSeq } = this.batches.findOrCreate(batch, at);
     checkRoomFor(batch, lastSeq, tasks.length);
-    const records: TaskRecord[] = [];
     for (let done = 0; done < tasks.length; done += TASKS_PER_STEP) {
       if (done > 0) yield;
       const some = tasks.slice(done, done + TASKS_PER_STEP);
-      const firstSeq = lastSeq + done + 1;
-      this.addSome(batch, some, keyOf(batchId, firstSeq), batchId, at);
-      for (const [index, task] of some.entries()) records.push(openRecord(batch, firstSeq + index, task, at));
+      this.addSome(batch, some, keyOf(batchId, lastSeq + done + 1), batchId, at);
     }
     this.batches.setLastSeq(batchId, lastSeq + tasks.length);
     this.batches.changeCount(batchId, OPEN, tasks.length);
-    return records;
+    return { firstSeq: lastSeq + 1, lastSeq: lastSeq + tasks.length, addedAt: at };
   }
 
   private addSome(
@@ -59,8 +55,10 @@ export class TaskAdding {
     let done = 0;
     try {
       for (; done + ROWS <= tasks.length; done += ROWS) {
-        const row = (task: NewTask, index: number) => valuesOf(task, firstKey + done + index, batchId, at);
-        this.insertMany.run(...tasks.slice(done, done + ROWS).flatMap(row));
+        const values: (StoredText | number | null)[] = [];
+        for (let row = done; row < done + ROWS; row++)
+          addValues(values, tasks[row]!, firstKey + row, batchId, at);
+        this.insertMany.run(...values);
       }
     } catch (error) {
       // One of them is there already. Nothing of the statement was written, and the single rows tell which it is.
@@ -72,7 +70,9 @@ export class TaskAdding {
 
   private addOne(batch: string, task: NewTask, key: number, batchId: number, at: number): void {
     try {
-      this.insertOne.run(...valuesOf(task, key, batchId, at));
+      const values: (StoredText | number | null)[] = [];
+      addValues(values, task, key, batchId, at);
+      this.insertOne.run(...values);
     } catch (error) {
       if (!isConstraint(error)) throw error;
       throw new VolleyError(
@@ -84,16 +84,22 @@ export class TaskAdding {
   }
 }
 
-function valuesOf(task: NewTask, key: number, batchId: number, at: number): (StoredText | number | null)[] {
-  const options = JSON.stringify(task.options);
-  return [
+function addValues(
+  values: (StoredText | number | null)[],
+  { id, name, function: tool, options, params }: NewTask,
+  key: number,
+  batchId: number,
+  at: number,
+): void {
+  const text = options === NO_OPTIONS ? '{}' : JSON.stringify(options);
+  values.push(
     key,
     batchId,
-    toStored(task.id),
-    toStored(task.name),
-    toStored(task.function),
+    toStored(id),
+    toStored(name),
+    toStored(tool),
     at,
-    options === '{}' ? null : toStored(options),
-    toStored(task.params),
-  ];
+    text === '{}' ? null : toStored(text),
+    toStored(params),
+  );
 }

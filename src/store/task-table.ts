@@ -2,8 +2,8 @@ import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructur
 import { VolleyError } from '../core/errors.ts';
 import type { BatchTable } from './batch-table.ts';
 import { Completions } from './completions.ts';
-import { keyOf } from './keys.ts';
-import type { TaskEnd } from './records.ts';
+import { keyOf, seqOf } from './keys.ts';
+import type { Completion, TaskEnd } from './records.ts';
 import { OPEN, RUNNING, statusNumber } from './statuses.ts';
 import { toStored, toStoredOrNull } from './text.ts';
 
@@ -33,14 +33,19 @@ export class TaskTable {
        VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.status = writer.prepare('SELECT status FROM states WHERE key = ?');
-    this.completions = new Completions(writer, batches, ({ batch, seq, key }) =>
-      this.refuse(batch, seq, key),
+    this.completions = new Completions(writer, batches, ({ batch, key }) =>
+      this.refuse(batch, seqOf(key), key),
     );
   }
 
   /** A transaction begins. */
   begin(): void {
     this.completions.begin();
+  }
+
+  /** Whether so much is kept back that it is a transaction by itself. */
+  get isFull(): boolean {
+    return this.completions.isFull;
   }
 
   /** Writes what was kept back, before the transaction is committed. */
@@ -67,9 +72,7 @@ export class TaskTable {
     const batchId = this.batches.knownId(batch);
     const key = keyOf(batchId, seq);
     if (end.status === 'completed') {
-      const start = startedAt === undefined ? undefined : Math.trunc(startedAt);
-      const { result } = end;
-      this.completions.add({ batch, batchId, seq, key, startedAt: start, endedAt: Math.trunc(at), result });
+      this.completions.add(batch, batchId, { seq, result: end.result, endedAt: at, startedAt });
       return;
     }
     if (startedAt !== undefined) this.started(batch, seq, startedAt);
@@ -83,6 +86,11 @@ export class TaskTable {
     this.batches.changeCount(batchId, before, -1);
     this.batches.changeCount(batchId, status, 1);
     this.writeEnd(key, end, Math.trunc(at));
+  }
+
+  completed(batch: string, tasks: readonly Completion[]): void {
+    const batchId = this.batches.knownId(batch);
+    for (const task of tasks) this.completions.add(batch, batchId, task);
   }
 
   writeEnd(key: number, end: Exclude<TaskEnd, { status: 'completed' }>, at: number): void {

@@ -12,6 +12,8 @@ const WRITES_PER_LOOK = 16;
 export interface TransactionHooks {
   /** Before the first write; what was written before it has been committed or undone. */
   begun(): void;
+  /** Whether what was kept back for the end is enough for one transaction. */
+  isFull(): boolean;
   /** After the last write. */
   committing(): void;
   /** It is safe. */
@@ -28,6 +30,13 @@ interface Entry {
   readonly steps: (() => Steps<unknown>) | undefined;
   readonly resolve: (value: never) => void;
   readonly reject: (error: unknown) => void;
+}
+
+/** A write that was kept back turned out to be wrong: nothing of the transaction counts. */
+export class TransactionRefused extends Error {
+  constructor(readonly reason: VolleyError) {
+    super(reason.message);
+  }
 }
 
 type Applied = { readonly value: unknown } | { readonly error: unknown };
@@ -114,7 +123,7 @@ export class WriteQueue {
   private applyGroup(applied: Applied[]): void {
     const start = performance.now();
     for (const { apply } of this.waiting) {
-      if (apply === undefined || (this.apart > 0 && applied.length > 0)) return;
+      if (apply === undefined || (applied.length > 0 && (this.apart > 0 || this.hooks.isFull()))) return;
       const isTimeToLook = applied.length % WRITES_PER_LOOK === WRITES_PER_LOOK - 1;
       if (isTimeToLook && performance.now() - start > SLICE_MS) return;
       try {
@@ -134,7 +143,7 @@ export class WriteQueue {
       return;
     }
     if (this.apart > 0) this.apart--;
-    this.waiting.shift()?.reject(storeError(error, this.database.file));
+    this.waiting.shift()?.reject(this.told(error));
   }
 
   private async commitSteps(entry: Entry, steps: () => Steps<unknown>): Promise<void> {
@@ -154,6 +163,10 @@ export class WriteQueue {
     this.watch.check();
     this.database.writer.exec('COMMIT');
     this.hooks.committed();
+  }
+
+  private told(error: unknown): Error {
+    return error instanceof TransactionRefused ? error.reason : storeError(error, this.database.file);
   }
 
   private rollBack(): void {

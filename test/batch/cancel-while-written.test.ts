@@ -11,10 +11,10 @@ it('a task that is cancelled while its result is being written is completed, and
   const release = gate<void>();
   // The real store, whose disk is slow at the worst moment.
   const slow: Store = Object.assign(Object.create(store) as Store, {
-    ended: async (...end: Parameters<Store['ended']>) => {
+    completed: async (...end: Parameters<Store['completed']>) => {
       reached.open();
       await release.passed;
-      return store.ended(...end);
+      return store.completed(...end);
     },
     // Nothing of the start is on the disk either.
     started: async (...start: Parameters<Store['started']>) => {

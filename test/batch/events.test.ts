@@ -66,6 +66,7 @@ describe('who follows an executor', () => {
       reason: 'error',
     });
     expect(events.find(({ type }) => type === 'failed')).toMatchObject({ seq: 2, reason: 'error' });
+    expect(events.find(({ type }) => type === 'skipped')).toMatchObject({ seq: 3, cause: 'b' });
     expect(events.find(({ type }) => type === 'progress')).toMatchObject({ progress: 0.5, step: 'half way' });
   });
 

@@ -178,3 +178,30 @@ describe('two groups with the same name', () => {
     expect(await second.outcome()).toMatchObject({ total: 2, counts: { completed: 1, failed: 1 } });
   });
 });
+
+describe('whoever asks how the executions of a group end', () => {
+  it('is told of each once, also of those that ended at once, and of no others', async () => {
+    const engine = openEngine();
+    const broken = engine.submit({ toolName: 'other', id: 'broken' }, fails);
+    await broken.outcome();
+    const told: string[] = [];
+    const follow = () => {
+      const group = engine.submitAll(
+        [
+          { toolName: 'step', dependsOn: [broken], run: () => 1 },
+          { toolName: 'step', run: () => 2 },
+          { toolName: 'step', run: fails },
+        ],
+        { name: 'g' },
+      );
+      group.onSettled(({ status }) => told.push(status));
+      return group;
+    };
+    const groups = [follow(), follow()];
+    engine.submit({ toolName: 'other' }, () => 3);
+    expect(told).toEqual([]);
+    await Promise.all(groups.map((group) => group.outcome()));
+    await engine.drain();
+    expect(told.sort()).toEqual(['completed', 'completed', 'failed', 'failed', 'skipped', 'skipped']);
+  });
+});

@@ -49,6 +49,28 @@ describe('tasks that complete in the same transaction', () => {
     expect(store.result('b', 't4')).toBe('"first"');
   });
 
+  it('are kept, however many there are, where one of them is refused', async () => {
+    const store = await opened();
+    await store.addTasks('b', tasks(600));
+    await store.ended('b', 100, failed, 1);
+    const answers = await codes(
+      Array.from({ length: 600 }, (_, index) => store.ended('b', index + 1, done(), 9, 8)),
+    );
+    expect(answers.filter((code) => code !== 'kept')).toEqual(['TASK_SETTLED']);
+    expect(counts(store, 'b')).toEqual({ completed: 599, failed: 1 });
+  });
+
+  it('are all written or none, where they are given together', async () => {
+    const store = await opened();
+    await store.addTasks('b', tasks(3));
+    const completion = (seq: number) => ({ seq, result: `${seq}`, endedAt: 9, startedAt: 8 });
+    const unknown = store.completed('b', [1, 4].map(completion));
+    const known = store.completed('b', [2, 3].map(completion));
+    expect(await codes([unknown, known])).toEqual(['UNKNOWN_TASK', 'kept']);
+    expect(counts(store, 'b')).toEqual({ open: 1, completed: 2 });
+    expect(store.result('b', 't3')).toBe('3');
+  });
+
   it('note the start of another attempt of a running task', async () => {
     const store = await opened();
     await store.addTasks('b', tasks(1));

@@ -31,7 +31,7 @@ describe('a store that is closed', () => {
     const closing = store.close();
     expect(store.close()).toBe(closing);
     await closing;
-    expect(await adding).toHaveLength(300);
+    expect(await adding).toMatchObject({ lastSeq: 300 });
     expect(readdirSync(dirname(file))).toEqual(['volley.db']);
     await expect(store.started('b', 1, 1)).rejects.toMatchObject({ code: 'STORE_CLOSED' });
     await expect(store.lease('b')).rejects.toMatchObject({ code: 'STORE_CLOSED' });

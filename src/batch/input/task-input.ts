@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ToolCall } from '../../coordinator/call.ts';
 import type { ResourceRequirements } from '../../core/demand.ts';
-import type { NewTask, TaskOptions } from '../../store/records.ts';
+import { type NewTask, NO_OPTIONS, type TaskOptions } from '../../store/records.ts';
 import { PARAMS, PRIORITY, RESOURCES, SECONDS, TASK_ID, TASK_IDS, TASK_NAME } from './fields.ts';
 
 /** The fields of a task, of `add` and of each entry of `add_batch`. */
@@ -31,6 +31,8 @@ export const IDS = TASK_IDS.optional().describe('Ids of tasks.');
 
 export function optionsOf(input: TaskInput, dependsOn: readonly string[]): TaskOptions {
   const { priority, max_retries, timeout, resources, on_dependency_failure } = input;
+  const hasOwn = (priority ?? max_retries ?? timeout ?? resources ?? on_dependency_failure) !== undefined;
+  if (!hasOwn && dependsOn.length === 0) return NO_OPTIONS;
   return {
     ...(priority !== undefined && { priority }),
     ...(max_retries !== undefined && { maxRetries: max_retries }),
@@ -43,6 +45,7 @@ export function optionsOf(input: TaskInput, dependsOn: readonly string[]): TaskO
 
 /** The call that a task stands for. */
 export function callOf(task: Pick<NewTask, 'id' | 'function' | 'options'>, params: unknown): ToolCall {
+  if (task.options === NO_OPTIONS) return { id: task.id, name: task.function, arguments: params };
   const { priority, maxRetries, timeoutMs, dependsOn, onDependencyFailure, resources } = task.options;
   return {
     id: task.id,

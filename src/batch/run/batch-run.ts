@@ -5,6 +5,7 @@ import type { TaskEnd, TaskRecord } from '../../store/records.ts';
 import { autoConcurrency } from './auto-concurrency.ts';
 import { Dependencies } from './dependencies.ts';
 import { endOf } from './ends.ts';
+import { ExecutionIds } from './execution-ids.ts';
 import { itemFor, resultsOf } from './item.ts';
 import { RunJournal } from './journal.ts';
 import { RunMonitor } from './monitor.ts';
@@ -17,8 +18,6 @@ import { type RunParts, TaskRun } from './task-run.ts';
 const PAGE = 1000;
 /** From so many ended tasks on, something can be said of the others. */
 const FIRST_PREDICTION = 20;
-/** So many submissions there were in this process: the ids of their executions must not meet in an engine. */
-let submissions = 0;
 
 /** A batch while this process runs it: from the lease to its release. */
 export class BatchRun implements RunParts {
@@ -38,9 +37,8 @@ export class BatchRun implements RunParts {
   maxConcurrency: number | undefined;
   /** What has been submitted and is not written down as ended, by id. */
   readonly tasks = new Map<string, TaskRun>();
+  private readonly ids: ExecutionIds;
   private readonly groupName: string;
-  /** What stands before the ids of tasks in those of their executions. */
-  private readonly prefixes: RegExp;
   /** By the steady clock. */
   private readonly deadlineAt: number | undefined;
   private lastSeq = 0;
@@ -54,8 +52,8 @@ export class BatchRun implements RunParts {
   constructor(private readonly setup: RunSetup) {
     const { lease, store, options, listeners, events } = setup;
     this.batch = lease.batch;
-    this.groupName = `${this.batch}#${++submissions}`;
-    this.prefixes = new RegExp(`${this.batch.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')}#\\d+/`, 'g');
+    this.ids = new ExecutionIds(this.batch);
+    this.groupName = this.ids.nextPrefix();
     this.deadlineAt = options.timeoutMs === undefined ? undefined : performance.now() + options.timeoutMs;
     this.journal = new RunJournal(store, this.batch, (error) => this.abandon(error));
     this.monitor = new RunMonitor(this.batch, listeners, events);
@@ -100,7 +98,7 @@ export class BatchRun implements RunParts {
     const tasks = ids === 'all' ? [...this.tasks.values()] : ids.flatMap((id) => this.tasks.get(id) ?? []);
     if (ids === 'all') this.group?.cancel(reason);
     else for (const { handle } of tasks) handle.cancel(reason);
-    await Promise.all(tasks.map(({ over }) => over));
+    await Promise.all(tasks.map((task) => task.whenOver()));
     return tasks;
   }
 
@@ -138,7 +136,7 @@ export class BatchRun implements RunParts {
 
   /** An id of the engine as the batch knows it, also inside of texts. */
   plain(text: string): string {
-    return text.replace(this.prefixes, '');
+    return this.ids.plain(text);
   }
 
   private readonly onLost = (): void => this.abandon(this.setup.lease.lost.reason);
@@ -166,10 +164,9 @@ export class BatchRun implements RunParts {
     const { tasks, ends } = await planTasks(coordinator.desk, records);
     if (this.isStopping || this.problem !== undefined) return;
     // From here to the submission nothing can change of what the tasks depend on.
-    const ids = new Set(records.map(({ id }) => id));
-    const dependencies = new Dependencies(store, this.batch, ids, this.tasks);
+    const dependencies = new Dependencies(store, this.batch, records, this.tasks);
     ruleOut(tasks, ends, dependencies);
-    const left = tasks.filter(({ record }) => !ends.has(record.id));
+    const left = ends.size === 0 ? tasks : tasks.filter(({ record }) => !ends.has(record.id));
     if (left.length > 0) this.submit(left, dependencies, new Set(ends.keys()));
     await Promise.all([...ends.values()].map((ended) => this.endEarly(ended)));
   }
@@ -187,7 +184,7 @@ export class BatchRun implements RunParts {
     const found: TaskRecord[] = [];
     for (let after = afterSeq; ; await nextTurn()) {
       const page = this.setup.store.tasks(this.batch, { status: ['open'], afterSeq: after, limit: PAGE });
-      found.push(...page.filter(({ id }) => !this.tasks.has(id)));
+      for (const record of page) if (!this.tasks.has(record.id)) found.push(record);
       after = page.at(-1)?.seq ?? after;
       this.lastSeq = Math.max(this.lastSeq, after);
       if (page.length < PAGE) return found;
@@ -198,16 +195,13 @@ export class BatchRun implements RunParts {
     const { coordinator, store, options } = this.setup;
     const { maxConcurrency, failFast } = options;
     this.maxConcurrency ??= maxConcurrency === 'auto' ? autoConcurrency(ready) : maxConcurrency;
-    const prefix = this.group === undefined ? this.groupName : `${this.batch}#${++submissions}`;
+    const prefix = this.group === undefined ? this.groupName : this.ids.nextPrefix();
     const { batch, groupName: group } = this;
     const resultOf = resultsOf(store, batch);
     const shared = { prefix, group, batch, resultOf, dependencies, ended, desk: coordinator.desk, store };
-    const made = ready.map(({ record, ready: call }) => {
-      const task = new TaskRun(record, call.tool.idempotent, this);
-      return { task, item: itemFor(shared, task, record, call) };
-    });
+    const tasks = ready.map(({ record, ready: call }) => new TaskRun(record, call.tool.idempotent, this));
     this.group = coordinator.engine.submitAll(
-      made.map(({ item }) => item),
+      ready.map(({ record, ready: call }, index) => itemFor(shared, tasks[index]!, record, call)),
       {
         name: this.groupName,
         maxConcurrency: this.maxConcurrency,
@@ -215,32 +209,45 @@ export class BatchRun implements RunParts {
         ...(this.deadlineAt !== undefined && { timeoutMs: Math.max(1, this.deadlineAt - performance.now()) }),
       },
     );
-    noteRetries(this.group, this, coordinator.desk.redactor);
-    for (const [index, { task }] of made.entries()) {
+    for (const [index, task] of tasks.entries()) {
       task.handle = this.group.handles[index]!;
       this.tasks.set(task.id, task);
-      task.over = task.handle.outcome().then((outcome) => this.settled(task, outcome));
     }
+    noteRetries(this.group, this, coordinator.desk.redactor);
+    this.group.onSettled((outcome) => this.settled(outcome));
   }
 
-  private async settled(task: TaskRun, outcome: Outcome): Promise<void> {
+  private settled(outcome: Outcome): void {
+    const task = this.tasks.get(this.ids.taskOf(outcome.id));
+    // Executions that tasks have submitted are told of, too.
+    if (task?.handle.id !== outcome.id) return;
+    if (task.hasResult && outcome.status === 'completed') this.over(task, outcome, undefined);
+    else void this.writeEnd(task, outcome);
+  }
+
+  private async writeEnd(task: TaskRun, outcome: Outcome): Promise<void> {
     let end: TaskEnd | undefined;
     try {
-      if (!task.hasResult) end = await this.write(task, outcome);
-      // It was cancelled while its result was being written: until that is done, a pull would find it open.
-      else if (outcome.status !== 'completed') await task.completing;
+      // Where it was cancelled while its result was being written, a pull would find it open until that is done.
+      if (task.hasResult) await task.completing;
+      else end = await this.write(task, outcome);
     } catch {
       // The journal has told already.
     }
+    this.over(task, outcome, end);
+  }
+
+  /** Nothing more will be written of a task. */
+  private over(task: TaskRun, outcome: Outcome, end: TaskEnd | undefined): void {
     this.tasks.delete(task.id);
     if (!task.isLeft) this.monitor.ended();
-    // So that it is there when somebody asks for the first time.
-    if (++this.settledCount === FIRST_PREDICTION) this.prediction.renew();
+    if (++this.settledCount === FIRST_PREDICTION) this.prediction.begin();
     this.endIfDone();
     if (!this.journal.isClosed) this.monitor.settled(task, end);
     if (task.hasResult) this.monitor.completed(task, outcome.durationMs);
     else if (end?.status === 'failed')
       this.monitor.failed({ ...nameOf(task), ...end, attempts: outcome.attempts, at: Date.now() });
+    task.tellOver();
   }
 
   /** Writes down how a task without a result ended, unless it shall stay open. */
@@ -269,6 +276,7 @@ export class BatchRun implements RunParts {
   private async end(): Promise<void> {
     const { store, lease, release } = this.setup;
     lease.lost.removeEventListener('abort', this.onLost);
+    this.prediction.end();
     try {
       // Another that has taken it over tells of its own end.
       if (!lease.lost.aborted) await store.batchEnded(this.batch, Date.now());

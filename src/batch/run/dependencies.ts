@@ -1,6 +1,6 @@
 import type { DependencyPolicy } from '../../core/terms.ts';
 import type { ExecutionHandle } from '../../engine/handle.ts';
-import type { TaskEnd } from '../../store/records.ts';
+import type { TaskEnd, TaskRecord } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import type { TaskRun } from './task-run.ts';
 
@@ -15,16 +15,19 @@ type Standing =
 /** What tasks that are about to be submitted depend on: each other, what runs, and what ended in an earlier run. */
 export class Dependencies {
   private readonly stored = new Map<string, Standing>();
+  /** Made when it is asked for: most tasks depend on nothing. */
+  private ids: ReadonlySet<string> | undefined;
 
   constructor(
     private readonly store: Store,
     private readonly batch: string,
-    private readonly submitted: ReadonlySet<string>,
+    private readonly submitted: readonly TaskRecord[],
     private readonly running: ReadonlyMap<string, TaskRun>,
   ) {}
 
   of(id: string): Standing {
-    if (this.submitted.has(id)) return { kind: 'submitted' };
+    this.ids ??= new Set(this.submitted.map((record) => record.id));
+    if (this.ids.has(id)) return { kind: 'submitted' };
     const task = this.running.get(id);
     if (task !== undefined) return { kind: 'known', handle: task.handle };
     let standing = this.stored.get(id);

@@ -4,7 +4,7 @@ import type { ResultLookup } from '../../coordinator/references.ts';
 import { VolleyError } from '../../core/errors.ts';
 import type { GroupItem } from '../../engine/engine.ts';
 import type { ExecutionHandle } from '../../engine/handle.ts';
-import type { TaskContext, ToolFunction } from '../../engine/task.ts';
+import type { ToolFunction } from '../../engine/task.ts';
 import type { TaskRecord } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -21,39 +21,53 @@ export interface ItemParts {
   readonly dependencies: Dependencies;
   /** Ids of tasks of the same submission that came to an end before it. */
   readonly ended: ReadonlySet<string>;
-  readonly resultOf: ResultLookup;
+  readonly resultOf: () => ResultLookup;
   readonly desk: CallDesk;
   readonly store: Store;
 }
 
 /** Longer arguments are not kept while a task waits: they are read from the store again when it runs. */
 const LONGEST_KEPT_PARAMS = 4096;
+const NO_DEPENDENCIES = { dependsOn: [], hasFailedDependency: false } as const;
 
 /** What the engine is given for a task. */
 export function itemFor(parts: ItemParts, task: TaskRun, record: TaskRecord, call: ReadyCall): GroupItem {
-  const { batch, prefix, group, resultOf, dependencies, ended, desk, store } = parts;
+  const { prefix, group, resultOf } = parts;
+  const { dependsOn, hasFailedDependency } = dependenciesOf(parts, call.dependsOn);
+  const options: ItemOptions = {
+    id: `${prefix}/${task.id}`,
+    dependsOn,
+    hasFailedDependency,
+    resultOf,
+    group,
+    around: task,
+  };
+  if (record.params.length <= LONGEST_KEPT_PARAMS) return parts.desk.itemFor(call, options);
+  return itemWithoutParams(parts, task, call, { ...options, around: undefined });
+}
+
+function dependenciesOf(
+  { prefix, dependencies, ended }: ItemParts,
+  ids: readonly string[],
+): Pick<ItemOptions, 'dependsOn' | 'hasFailedDependency'> {
+  if (ids.length === 0) return NO_DEPENDENCIES;
   const dependsOn: (string | ExecutionHandle)[] = [];
   let hasFailedDependency = false;
-  for (const id of call.dependsOn) {
+  for (const id of ids) {
     const standing = dependencies.of(id);
     if (standing.kind === 'known') dependsOn.push(standing.handle);
     else if (standing.kind === 'submitted' && !ended.has(id)) dependsOn.push(`${prefix}/${id}`);
     else if (standing.kind !== 'completed') hasFailedDependency = true;
   }
-  const id = `${prefix}/${task.id}`;
-  const isKept = record.params.length <= LONGEST_KEPT_PARAMS;
-  const around = isKept
-    ? (context: TaskContext, work: ToolFunction) => task.attempt(context, work)
-    : undefined;
-  const options: ItemOptions = {
-    id,
-    dependsOn,
-    hasFailedDependency,
-    resultOf: () => resultOf,
-    group,
-    around,
-  };
-  if (isKept) return desk.itemFor(call, options);
+  return { dependsOn, hasFailedDependency };
+}
+
+function itemWithoutParams(
+  { desk, store, batch }: ItemParts,
+  task: TaskRun,
+  call: ReadyCall,
+  options: ItemOptions,
+): GroupItem {
   const make = (ready: ReadyCall): GroupItem => desk.itemFor(ready, options);
   const work = readAgain(desk, store, batch, task.id, make);
   return { ...make(call), run: (context) => task.attempt(context, work) };
@@ -76,9 +90,9 @@ function readAgain(
   };
 }
 
-/** Results of other tasks, read when an attempt needs them. */
-export function resultsOf(store: Store, batch: string): ResultLookup {
-  return (id) => {
+/** Gives results of other tasks, read when an attempt needs them. */
+export function resultsOf(store: Store, batch: string): () => ResultLookup {
+  const lookup: ResultLookup = (id) => {
     const text = store.result(batch, id);
     if (text !== undefined) return JSON.parse(text);
     const status = store.task(batch, id)?.status;
@@ -88,4 +102,5 @@ export function resultsOf(store: Store, batch: string): ResultLookup {
       { id },
     );
   };
+  return () => lookup;
 }

@@ -1,5 +1,12 @@
-import type { FailedAttempt, TaskEnd } from '../../store/records.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Completion, FailedAttempt, TaskEnd } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
+
+/** What has completed in one turn of the event loop: it is one write, and one promise for all. */
+interface Completions {
+  readonly tasks: Completion[];
+  readonly written: Promise<void>;
+}
 
 /**
  * What one run writes of its tasks. The first write that fails ends the run: what cannot be written down must not be
@@ -10,6 +17,8 @@ export class RunJournal {
   private hasFailed = false;
   /** When attempts began that are not written down yet, by the number of the task. */
   private readonly starts = new Map<number, number>();
+  /** Of this turn of the event loop. */
+  private completions: Completions | undefined;
 
   constructor(
     private readonly store: Store,
@@ -35,9 +44,18 @@ export class RunJournal {
     this.starts.set(seq, at);
   }
 
+  /** The promise is broken if one of those that complete in the same turn cannot be written. */
+  completed(seq: number, result: string): Promise<void> {
+    if (this.completions === undefined) {
+      const tasks: Completion[] = [];
+      this.completions = { tasks, written: this.writeCompleted(tasks) };
+    }
+    this.completions.tasks.push({ seq, result, endedAt: Date.now(), startedAt: this.takeStart(seq) });
+    return this.completions.written;
+  }
+
   ended(seq: number, end: TaskEnd): Promise<void> {
-    const startedAt = this.starts.get(seq);
-    if (startedAt !== undefined) this.starts.delete(seq);
+    const startedAt = this.takeStart(seq);
     return this.write(() => this.store.ended(this.batch, seq, end, Date.now(), startedAt));
   }
 
@@ -67,10 +85,27 @@ export class RunJournal {
     for (const seq of [...this.starts.keys()]) this.writeStart(seq);
   };
 
-  private writeStart(seq: number): void {
+  private async writeCompleted(tasks: readonly Completion[]): Promise<void> {
+    await nextTurn();
+    this.completions = undefined;
+    if (this.hasFailed) throw this.failure;
+    try {
+      await this.store.completed(this.batch, tasks);
+    } catch {
+      // One of them is to blame, and the others are kept.
+      await Promise.all(tasks.map((task) => this.write(() => this.store.completed(this.batch, [task]))));
+    }
+  }
+
+  private takeStart(seq: number): number | undefined {
     const at = this.starts.get(seq);
+    if (at !== undefined) this.starts.delete(seq);
+    return at;
+  }
+
+  private writeStart(seq: number): void {
+    const at = this.takeStart(seq);
     if (at === undefined) return;
-    this.starts.delete(seq);
     this.write(() => this.store.started(this.batch, seq, at)).catch(() => {});
   }
 

@@ -129,6 +129,7 @@ export class RunMonitor {
     const event = this.eventOf(task);
     if (typeof end === 'string') this.events.tell({ ...event, type: end });
     else if (end.status === 'failed') this.events.tell({ ...event, type: 'failed', reason: end.reason });
+    else if (end.status === 'skipped') this.events.tell({ ...event, type: 'skipped', cause: end.cause });
     else this.events.tell({ ...event, type: end.status });
   }
 

@@ -1,5 +1,7 @@
 import type { TimeLeft } from '../../core/predict.ts';
 
+/** A run that has lasted for so long is worth a prediction that nobody has asked for yet. */
+const FIRST_MS = 1000;
 /** After so long a prediction is made anew. */
 const FRESH_MS = 1000;
 /** After so long it says nothing any more. */
@@ -14,6 +16,7 @@ export class Prediction {
   /** By the steady clock. */
   private madeAt = 0;
   private isDue = false;
+  private first: NodeJS.Timeout | undefined;
 
   constructor(private readonly predict: () => TimeLeft | undefined) {}
 
@@ -24,8 +27,17 @@ export class Prediction {
     return this.latest && less(this.latest, age);
   }
 
+  /** Makes one after a while, so that it is there when somebody asks for the first time. */
+  begin(): void {
+    this.first ??= setTimeout(() => this.renew(), FIRST_MS).unref();
+  }
+
+  end(): void {
+    clearTimeout(this.first);
+  }
+
   /** Makes a new one soon. */
-  renew(): void {
+  private renew(): void {
     if (this.isDue) return;
     this.isDue = true;
     setImmediate(() => {

@@ -24,8 +24,6 @@ export class TaskRun {
   readonly name: string;
   readonly function: string;
   handle!: ExecutionHandle;
-  /** Fulfilled when its end is written down. */
-  over!: Promise<void>;
   /** How many attempts earlier runs have begun. */
   readonly attemptsBefore: number;
   /** How many attempts this run has begun, and the time of day at which the last one did. */
@@ -34,7 +32,8 @@ export class TaskRun {
   /** Whether it stays for a later run. */
   isLeft = false;
   /** There as soon as it has a result, which then counts whatever else becomes of it. */
-  completing: Promise<void> | undefined;
+  completing: Promise<void> | undefined = undefined;
+  private waiting: (() => void)[] | undefined = undefined;
 
   constructor(
     record: TaskRecord,
@@ -58,6 +57,18 @@ export class TaskRun {
     return this.completing !== undefined;
   }
 
+  /** Settles when its end is written down. Ask before that. */
+  whenOver(): Promise<void> {
+    return new Promise((resolve) => {
+      this.waiting ??= [];
+      this.waiting.push(resolve);
+    });
+  }
+
+  tellOver(): void {
+    for (const resolve of this.waiting ?? []) resolve();
+  }
+
   /** The work of an attempt: written down before it begins and when it has a result. */
   async attempt(task: TaskContext, run: ToolFunction): Promise<void> {
     // The attempt before was told to stop while its result was being written: that result stands.
@@ -77,7 +88,7 @@ export class TaskRun {
       if (stops.length > 0) throw stops[0];
       const text = resultText(await run(new WatchedTask(task, shown, this)), this);
       if (stops.length > 0) throw stops[0];
-      this.completing = journal.ended(this.seq, { status: 'completed', result: text });
+      this.completing = journal.completed(this.seq, text);
       await this.completing;
       // Before anything starts that has waited for it.
       monitor.tellEnd(this, 'completed');
