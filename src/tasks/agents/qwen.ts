@@ -1,0 +1,27 @@
+import type { AgentAdapter } from './adapter.ts';
+import { messagesReader } from './messages-reader.ts';
+import { withOwnCommands } from './own-commands.ts';
+
+/** Qwen Code. What it keeps of a run goes into a place of its own; its configuration and login stay where they are. */
+export const qwenAdapter: AgentAdapter = {
+  name: 'qwen',
+  command: async ({ prompt, stateFolder, model, maxTurns, allowedCommands, deniedPaths }) => ({
+    argv: [
+      'qwen',
+      '--output-format',
+      'stream-json',
+      '--approval-mode',
+      allowedCommands === undefined ? 'yolo' : 'auto-edit',
+      ...(model === undefined ? [] : ['--model', model]),
+      ...(maxTurns === undefined ? [] : ['--max-session-turns', String(maxTurns)]),
+      ...withOwnCommands(allowedCommands ?? []).flatMap((command) => [
+        '--allowed-tools',
+        `run_shell_command(${command} *)`,
+      ]),
+      ...deniedPaths.flatMap((path) => ['--exclude-tools', `Edit(${path})`]),
+    ],
+    env: { QWEN_RUNTIME_DIR: stateFolder },
+    input: prompt,
+  }),
+  reader: messagesReader,
+};
