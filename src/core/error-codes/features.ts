@@ -32,4 +32,22 @@ export const FEATURE_ERRORS = {
     meaning: 'A file of the folder of tasks cannot be read or written; what was there before is unchanged.',
     remedy: 'Read the message: it names the path and what the system says.',
   },
+  WORKSPACE_UNAVAILABLE: {
+    meaning:
+      'Agents cannot work there as the project stands: worktrees need git and a branch without uncommitted changes.',
+    remedy: 'Do what the message says, or run without worktrees.',
+  },
+  WORKTREE_FAILED: {
+    meaning: 'A worktree could not be made or removed: git or the set-up command failed.',
+    remedy: 'Read what it wrote, which is in the message; nothing of the work is lost.',
+  },
+  AGENT_NOT_ALLOWED: {
+    meaning: 'A subtask cannot be delegated: its agent is not known, or nobody has allowed it.',
+    remedy:
+      'Describe the agent under `[tasks.agents.NAME]` of `volley.toml`, or choose one for all with `--agent`.',
+  },
+  FEATURE_RUNNING: {
+    meaning: 'Another process runs the feature.',
+    remedy: 'Wait for its end, or follow it: the message says how. Nothing was started.',
+  },
 } as const satisfies ErrorTable;

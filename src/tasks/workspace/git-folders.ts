@@ -1,0 +1,41 @@
+import { readFileSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+
+/** Where git keeps what it knows of a folder. */
+export interface GitFolders {
+  /** What is of this working tree alone: `HEAD`, the index. */
+  readonly own: string;
+  /** What all working trees of the repository share: branches, hooks, the configuration. */
+  readonly common: string;
+}
+
+/** Finds them without git, for an agent may have made the repository unusable. Undefined where there is none. */
+export function gitFoldersOf(folder: string): GitFolders | undefined {
+  for (let at = resolve(folder); ; at = dirname(at)) {
+    const found = foldersAt(join(at, '.git'));
+    if (found !== undefined || dirname(at) === at) return found;
+  }
+}
+
+function foldersAt(path: string): GitFolders | undefined {
+  try {
+    const own = statSync(path).isDirectory() ? path : linkIn(path);
+    return own === undefined ? undefined : { own, common: commonOf(own) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** A working tree beside the first has a file that says where. */
+function linkIn(path: string): string | undefined {
+  const target = /^gitdir: (.+)$/m.exec(readFileSync(path, 'utf8'))?.[1];
+  return target === undefined ? undefined : resolve(dirname(path), target.trim());
+}
+
+function commonOf(own: string): string {
+  try {
+    return resolve(own, readFileSync(join(own, 'commondir'), 'utf8').trim());
+  } catch {
+    return own;
+  }
+}

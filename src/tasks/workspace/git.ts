@@ -1,0 +1,136 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { VolleyError } from '../../core/errors.ts';
+
+export interface GitAnswer {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const TIMEOUT_MS = 10 * 60_000;
+const MOST_BYTES = 64 * 1024 * 1024;
+const SHOWN_LENGTH = 1000;
+/** The user, too, works with the repository, and so may a git that outlived a crash. */
+const MOST_TRIES = 20;
+const PAUSE_MS = 100;
+
+/** What of the user's settings would ask somebody, run something, or refuse. The work is checked in other ways. */
+const SETTINGS = [
+  'core.hooksPath=/dev/null',
+  'core.safecrlf=false',
+  'core.fsmonitor=false',
+  'commit.gpgSign=false',
+  'merge.verifySignatures=false',
+  'merge.autoStash=false',
+  'submodule.recurse=false',
+  'log.showSignature=false',
+  'gc.auto=0',
+  'maintenance.auto=false',
+].flatMap((setting) => ['-c', setting]);
+
+/** What git sets for its hooks: whoever starts Volley from one means another repository or index. */
+const LOCAL_VARIABLES =
+  /^GIT_(DIR|WORK_TREE|INDEX_FILE|PREFIX|COMMON_DIR|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|NAMESPACE)$/;
+
+/** Runs git in one folder. */
+export class Git {
+  constructor(
+    readonly folder: string,
+    private readonly settings: readonly string[] = [],
+  ) {}
+
+  in(folder: string): Git {
+    return new Git(folder, this.settings);
+  }
+
+  with(...settings: readonly string[]): Git {
+    return new Git(this.folder, [...this.settings, ...settings.flatMap((setting) => ['-c', setting])]);
+  }
+
+  /** Whatever the exit status. Paths in `input` and in the answer are separated by NUL. */
+  async run(args: readonly string[], input = ''): Promise<GitAnswer> {
+    for (let tries = 1; ; tries++) {
+      const answer = await runGit(this.folder, [...SETTINGS, ...this.settings, ...args], input);
+      if (!isLocked(answer) || tries === MOST_TRIES) return answer;
+      await sleep(PAUSE_MS);
+    }
+  }
+
+  /** What it writes; any exit status but 0 is an error. */
+  async ask(args: readonly string[], input = ''): Promise<string> {
+    const answer = await this.run(args, input);
+    if (answer.exitCode === 0) return answer.stdout;
+    const message = `git ${args[0]} failed in ${this.folder}: ${wordsOf(answer)}`;
+    throw new VolleyError('WORKTREE_FAILED', message, { folder: this.folder, exitCode: answer.exitCode });
+  }
+
+  async succeeds(args: readonly string[]): Promise<boolean> {
+    return (await this.run(args)).exitCode === 0;
+  }
+
+  async paths(args: readonly string[], input = ''): Promise<string[]> {
+    return pathsOf(await this.ask(args, input));
+  }
+}
+
+export function pathsOf(text: string): string[] {
+  return text.split('\0').filter((path) => path !== '');
+}
+
+/** What git says went wrong. */
+export function wordsOf({ exitCode, stdout, stderr }: GitAnswer): string {
+  const text = (stderr.trim() || stdout.trim()).replace(/[^\P{Cc}\n]/gu, ' ');
+  return text === '' ? `it ended with exit status ${exitCode}` : text.slice(-SHOWN_LENGTH);
+}
+
+function isLocked({ exitCode, stderr }: GitAnswer): boolean {
+  return exitCode !== 0 && /Unable to create '.*\.lock': File exists/.test(stderr);
+}
+
+/**
+ * Git is never cut short, not even when this process dies or the user interrupts it: it would leave its locks behind,
+ * and half of a merge.
+ */
+function runGit(cwd: string, args: readonly string[], input: string): Promise<GitAnswer> {
+  return new Promise((resolve, reject) => {
+    const child = spawn('git', args, { cwd, env: environment(), detached: true, timeout: TIMEOUT_MS });
+    const output = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
+    let bytes = 0;
+    for (const stream of ['stdout', 'stderr'] as const) {
+      child[stream].on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes > MOST_BYTES) child.kill();
+        else output[stream].push(chunk);
+      });
+    }
+    // It need not read what it is told.
+    child.stdin.on('error', () => {});
+    child.stdin.end(input);
+    child.on('error', (error) => reject(notStarted(cwd, error)));
+    child.on('close', (exitCode, signal) => {
+      const [stdout, stderr] = [Buffer.concat(output.stdout), Buffer.concat(output.stderr)];
+      const ended = signal === null ? '' : `it was ended by ${signal}, for it took or wrote too much`;
+      resolve({ exitCode: exitCode ?? -1, stdout: stdout.toString(), stderr: ended || stderr.toString() });
+    });
+  });
+}
+
+function environment(): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(([name]) => !LOCAL_VARIABLES.test(name));
+  return {
+    ...Object.fromEntries(kept),
+    LC_ALL: 'C',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_EDITOR: 'true',
+    GIT_OPTIONAL_LOCKS: '0',
+  };
+}
+
+function notStarted(cwd: string, cause: Error): VolleyError {
+  const message = existsSync(cwd)
+    ? `git cannot be started (${cause.message}): install it, or run without worktrees.`
+    : `The folder ${cwd} is not there any more.`;
+  return new VolleyError('WORKSPACE_UNAVAILABLE', message, { folder: cwd }, { cause });
+}

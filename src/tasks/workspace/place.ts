@@ -1,0 +1,99 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { VolleyError } from '../../core/errors.ts';
+import type { Git } from './git.ts';
+import { gitFoldersOf } from './git-folders.ts';
+import { worktreeNames } from './names.ts';
+import { isOwnPath } from './own-paths.ts';
+import { fromProject } from './project-path.ts';
+import type { Repository } from './repository.ts';
+
+/** A worktree that was made: its root, and its branch. */
+export interface Place {
+  readonly root: string;
+  readonly branch: string;
+  /** Where it began. */
+  readonly base: string;
+}
+
+/** In the folder that git has for a worktree: an agent may have worked there. */
+const MARK = 'volley-in-use';
+
+/**
+ * Makes a worktree of the project's branch, under the first name that is free. What a crash left behind under a name is
+ * removed if it holds no work, and is otherwise kept. Called by one at a time.
+ */
+export async function makePlace(
+  repository: Repository,
+  folder: string,
+  feature: string,
+  seq: string,
+): Promise<Place> {
+  await mkdir(folder, { recursive: true });
+  // Whatever the project has git ignore, this is.
+  await writeFile(join(folder, '.gitignore'), '*\n');
+  for (const name of worktreeNames(feature, seq)) {
+    const root = join(folder, name.folder);
+    if (!(await isFree(repository, root, name.branch))) continue;
+    const base = await repository.head();
+    // Forced, for git may remember a worktree there whose folder is gone.
+    await repository.git.ask(['worktree', 'add', '-q', '-f', '--no-track', '-b', name.branch, root, base]);
+    return { root, branch: name.branch, base };
+  }
+  const message = `There are 100 worktrees with work that was kept for subtask ${seq} of ${feature}: look at them in ${folder}, and remove them with git worktree remove and git branch -D.`;
+  throw new VolleyError('WORKTREE_FAILED', message, { folder });
+}
+
+/** From here on the worktree may hold work. */
+export async function markInUse({ root }: Place): Promise<void> {
+  const own = gitFoldersOf(root)?.own;
+  if (own !== undefined) await writeFile(join(own, MARK), '');
+}
+
+export async function removePlace(git: Git, root: string, branch: string): Promise<void> {
+  // Twice, to remove locked ones, too; whether there is work was looked at before.
+  await git.run(['worktree', 'remove', '--force', '--force', root]);
+  await rm(root, { recursive: true, force: true });
+  await git.run(['update-ref', '-d', `refs/heads/${branch}`]);
+}
+
+async function isFree(repository: Repository, root: string, branch: string): Promise<boolean> {
+  const { git } = repository;
+  const ref = `refs/heads/${branch}`;
+  const found = await git.ask(['for-each-ref', '--format=%(refname) %(worktreepath)', ref]);
+  if (found === '' && !existsSync(root)) return true;
+  if (found !== '') {
+    // Another project of the same repository may have a feature of this name.
+    const elsewhere = found.trim().slice(ref.length + 1);
+    if (elsewhere !== '' && existsSync(elsewhere) && !isSameFolder(elsewhere, root)) return false;
+    if (!(await isMerged(repository, ref))) return false;
+  }
+  if (existsSync(root) && (await holdsWork(repository, root))) return false;
+  await removePlace(git, root, branch);
+  return true;
+}
+
+function isSameFolder(one: string, other: string): boolean {
+  return existsSync(other) && realpathSync(one) === realpathSync(other);
+}
+
+/** Whether the project's branch has all commits of another. */
+export async function isMerged({ git, branch }: Repository, other: string): Promise<boolean> {
+  return git.succeeds(['merge-base', '--is-ancestor', other, branch]);
+}
+
+async function holdsWork({ git, prefix, branch }: Repository, root: string): Promise<boolean> {
+  const own = gitFoldersOf(root)?.own;
+  // Not a worktree: an empty folder is all that can be spared.
+  if (own === undefined || !existsSync(join(root, '.git'))) return (await readdir(root)).length > 0;
+  if (!existsSync(join(own, MARK))) return false;
+  const tree = git.in(root);
+  const status = await tree.run(['status', '--porcelain', '-z', '--no-renames', '--untracked-files=normal']);
+  const head = await tree.run(['merge-base', '--is-ancestor', 'HEAD', branch]);
+  if (status.exitCode !== 0 || head.exitCode !== 0) return true;
+  return status.stdout
+    .split('\0')
+    .filter((entry) => entry !== '')
+    .some((entry) => !isOwnPath(fromProject(prefix, entry.slice('XY '.length))));
+}

@@ -1,0 +1,117 @@
+import { mkdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { VolleyError } from '../../core/errors.ts';
+import { listText } from '../../core/words.ts';
+import { withFolderLock } from '../files/folder-lock.ts';
+import { Git, wordsOf } from './git.ts';
+import { isOwnPath } from './own-paths.ts';
+import { fromProject } from './project-path.ts';
+
+/** How long making, merging and removing worktrees of others may take. */
+const PATIENCE_MS = 15 * 60_000;
+const MOST_LISTED = 5;
+export const BRANCHES = 'refs/heads/volley/';
+
+/** The repository of a project, on the branch that work is merged into. */
+export class Repository {
+  private turn: Promise<unknown> = Promise.resolve();
+
+  private constructor(
+    /** In the root of the project's own working tree. */
+    readonly git: Git,
+    /** The project within it: empty, or ends with `/`. */
+    readonly prefix: string,
+    /** The full name of the branch. */
+    readonly branch: string,
+    private readonly lockFolder: string,
+  ) {}
+
+  /** Refuses what worktrees cannot work with, and ends a merge that a crash of ours left behind. */
+  static async open(project: string): Promise<Repository> {
+    const { root, prefix, common } = await placeOf(project);
+    const git = await withIdentity(new Git(root));
+    if (!(await git.succeeds(['rev-parse', '--verify', '-q', 'HEAD^{commit}'])))
+      throw refused(root, 'the repository has no commit yet: commit what there is');
+    const branch = await branchOf(git);
+    if (branch === undefined) throw refused(root, 'no branch is checked out: check out the one to work on');
+    const lockFolder = join(common, 'volley');
+    await mkdir(lockFolder, { recursive: true });
+    const repository = new Repository(git, prefix, branch, lockFolder);
+    await repository.alone(async () => {
+      await endOwnMerge(git);
+      await requireClean(git, prefix);
+    });
+    return repository;
+  }
+
+  /** One after another, also between processes: git refuses much of what is done to a repository at the same time. */
+  alone<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.turn.then(() => withFolderLock(this.lockFolder, work, PATIENCE_MS));
+    this.turn = result.catch(() => {});
+    return result;
+  }
+
+  /** The branch without what all branches begin with. */
+  get branchName(): string {
+    return shortName(this.branch);
+  }
+
+  head(): Promise<string> {
+    return commitOf(this.git, this.branch);
+  }
+}
+
+export function shortName(ref: string): string {
+  return ref.replace(/^refs\/heads\//, '');
+}
+
+export async function commitOf(git: Git, name: string): Promise<string> {
+  return (await git.ask(['rev-parse', '--verify', '-q', `${name}^{commit}`])).trim();
+}
+
+/** The full name of the branch that is checked out, if one is. */
+export async function branchOf(git: Git): Promise<string | undefined> {
+  const { exitCode, stdout } = await git.run(['symbolic-ref', '-q', 'HEAD']);
+  return exitCode === 0 ? stdout.trim() : undefined;
+}
+
+async function placeOf(project: string) {
+  const git = new Git(project);
+  const place = await git.run(['rev-parse', '--show-toplevel', '--show-prefix', '--git-common-dir']);
+  if (/not a git repository/.test(place.stderr))
+    throw refused(project, 'it is in no git repository: make one (git init) and commit what there is');
+  if (place.exitCode !== 0) throw refused(project, `git says ${JSON.stringify(wordsOf(place))}: see to that`);
+  const [root, prefix, common] = place.stdout.split('\n') as [string, string, string];
+  return { root, prefix, common: resolve(project, common) };
+}
+
+/** Commits have an author, whether or not the user has told git who that is. */
+async function withIdentity(git: Git): Promise<Git> {
+  const isKnown = async (who: string) => git.succeeds(['var', `GIT_${who}_IDENT`]);
+  if ((await isKnown('AUTHOR')) && (await isKnown('COMMITTER'))) return git;
+  return git.with('user.name=Volley', 'user.email=volley@localhost');
+}
+
+async function endOwnMerge(git: Git): Promise<void> {
+  const merged = await git.run(['rev-parse', '--verify', '-q', 'MERGE_HEAD']);
+  if (merged.exitCode !== 0) return;
+  const branches = await git.ask(['for-each-ref', '--points-at', merged.stdout.trim(), BRANCHES]);
+  if (branches !== '') await git.ask(['merge', '--abort']);
+}
+
+async function requireClean(git: Git, prefix: string): Promise<void> {
+  const status = ['status', '--porcelain', '-z', '--no-renames', '--untracked-files=no'];
+  const entries = await git.paths([...status, '--ignore-submodules=dirty']);
+  const changed = entries
+    .map((entry) => fromProject(prefix, entry.slice('XY '.length)))
+    .filter((path) => !isOwnPath(path));
+  if (changed.length === 0) return;
+  const shown = listText(changed.slice(0, MOST_LISTED), changed.length);
+  const what = `there are changes that are not committed, and worktrees would not have them (${shown}): commit or stash them`;
+  throw refused(git.folder, what);
+}
+
+function refused(folder: string, what: string): VolleyError {
+  const message = `Worktrees cannot be made in ${folder}: ${what}, or run without worktrees.`;
+  return new VolleyError('WORKSPACE_UNAVAILABLE', message, { folder });
+}

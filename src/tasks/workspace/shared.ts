@@ -1,0 +1,58 @@
+import { pathMatcher } from '../permissions/path-matcher.ts';
+import { Lookout, type Sight } from './look.ts';
+import { isOwnPath } from './own-paths.ts';
+import type { Workspace, Workspaces } from './workspace.ts';
+
+/** One that works in the project at this time. */
+interface Worker {
+  readonly isOwn: (path: string) => boolean;
+  /** All that worked at the same time, if only for a while. */
+  readonly beside: Set<Worker>;
+}
+
+/**
+ * All work in the project itself. Of what changed meanwhile, deliverables of one that works at the same time are that
+ * one's; whose the rest is cannot be told, so it counts for all of them.
+ */
+export function sharedWorkspaces(folder: string): Workspaces {
+  const lookout = new Lookout(folder, isOwnPath);
+  const working = new Set<Worker>();
+  return {
+    open: async ({ deliverables }, signal) => {
+      const worker: Worker = { isOwn: pathMatcher(deliverables), beside: new Set(working) };
+      for (const other of working) other.beside.add(worker);
+      working.add(worker);
+      try {
+        const start = await lookout.look();
+        signal.throwIfAborted();
+        return workspaceOf(folder, lookout, worker, start, () => working.delete(worker));
+      } catch (error) {
+        working.delete(worker);
+        throw error;
+      }
+    },
+  };
+}
+
+function workspaceOf(
+  folder: string,
+  lookout: Lookout,
+  { isOwn, beside }: Worker,
+  start: Sight,
+  leave: () => void,
+): Workspace {
+  const isAnothers = (path: string) => !isOwn(path) && [...beside].some((other) => other.isOwn(path));
+  return {
+    folder,
+    branch: undefined,
+    changes: async () => {
+      const changed = await lookout.changes(start, await lookout.look());
+      return changed.filter((path) => !isAnothers(path));
+    },
+    deliver: async () => ({ ok: true }),
+    close: async () => {
+      leave();
+      return undefined;
+    },
+  };
+}

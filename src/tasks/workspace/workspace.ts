@@ -1,0 +1,35 @@
+import type { Subtask } from '../feature.ts';
+
+/** What became of bringing the work of a subtask into the project. */
+export type Delivery =
+  | { readonly ok: true }
+  | {
+      readonly ok: false;
+      /** What stands in the way, and what to do about it, in words. */
+      readonly text: string;
+      /** Paths that both sides changed. */
+      readonly conflicts: readonly string[];
+    };
+
+/** Where one attempt at a subtask works. */
+export interface Workspace {
+  /** The folder that paths count from; agents start in it, and the work is verified in it. */
+  readonly folder: string;
+  /** The branch that holds the work, if it has one of its own. */
+  readonly branch: string | undefined;
+  /** What changed since it was opened, by content, not by time: relative paths with `/`, sorted. */
+  changes(): Promise<readonly string[]>;
+  /** Brings the work into the project. Others deliver one after another. */
+  deliver(message: string): Promise<Delivery>;
+  /**
+   * The attempt is over. Removes what was made for it, unless work would be lost: that is kept, and the place of it is
+   * the answer.
+   */
+  close(): Promise<string | undefined>;
+}
+
+/** Makes places to work in. */
+export interface Workspaces {
+  /** One for an attempt at this subtask. One that a crash left over is dealt with: kept if it holds work, never reused. */
+  open(subtask: Subtask, signal: AbortSignal): Promise<Workspace>;
+}

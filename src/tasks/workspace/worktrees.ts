@@ -1,0 +1,76 @@
+import { mkdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { VolleyError } from '../../core/errors.ts';
+import { listText } from '../../core/words.ts';
+import type { Launcher } from '../../runners/process/launcher.ts';
+import type { Subtask } from '../feature.ts';
+import { problemOf } from '../validate/deliverables.ts';
+import { ignoredAmong } from './commit.ts';
+import { makePlace, markInUse, type Place, removePlace } from './place.ts';
+import { Repository } from './repository.ts';
+import { runSetup } from './setup.ts';
+import type { Workspace, Workspaces } from './workspace.ts';
+import { Worktree } from './worktree.ts';
+
+export interface WorktreeOptions {
+  /** The folder that paths count from; it may stand below the root of the repository. */
+  readonly project: string;
+  readonly feature: string;
+  /** A shell command that makes a new worktree ready, run in it. */
+  readonly setup?: string | undefined;
+  /** Asked for only where there is a set-up. */
+  launcher(): Launcher;
+}
+
+const FOLDER = join('.volley', 'worktrees');
+
+/**
+ * Each works in a git worktree of its own, with a branch of its own, which is merged into the branch that the project is
+ * on. Refuses with `WORKSPACE_UNAVAILABLE` where the project cannot have worktrees as it stands.
+ */
+export async function gitWorktrees(options: WorktreeOptions): Promise<Workspaces> {
+  const repository = await Repository.open(options.project);
+  return { open: (subtask, signal) => open(repository, options, subtask, signal) };
+}
+
+async function open(
+  repository: Repository,
+  options: WorktreeOptions,
+  subtask: Subtask,
+  signal: AbortSignal,
+): Promise<Workspace> {
+  const { project, feature, setup, launcher } = options;
+  const place = await repository.alone(async () => {
+    signal.throwIfAborted();
+    return makePlace(repository, join(project, FOLDER), feature, subtask.seq);
+  });
+  try {
+    const folder = resolve(place.root, repository.prefix);
+    await mkdir(folder, { recursive: true });
+    await requireDeliverable(repository, place, subtask);
+    if (setup !== undefined) {
+      const env = { VOLLEY_FEATURE: feature, VOLLEY_SUBTASK: subtask.seq, VOLLEY_TASKS_PROJECT: project };
+      await runSetup(launcher(), { command: setup, folder, env }, signal);
+    }
+    const worktree = await Worktree.start(repository, place, folder, subtask);
+    signal.throwIfAborted();
+    await markInUse(place);
+    return worktree;
+  } catch (error) {
+    await repository.alone(() => removePlace(repository.git, place.root, place.branch));
+    throw error;
+  }
+}
+
+/** What git ignores would be verified in the worktree, and never reach the project. */
+async function requireDeliverable(
+  { git, prefix }: Repository,
+  { root }: Place,
+  { seq, deliverables }: Subtask,
+): Promise<void> {
+  const paths = deliverables.filter((one) => problemOf(one) === undefined).map((one) => prefix + one);
+  const ignored = (await ignoredAmong(git.in(root), paths)).map((path) => path.slice(prefix.length));
+  if (ignored.length === 0) return;
+  const message = `Git ignores ${listText(ignored)}, so it would never come out of the worktree of subtask ${seq}: take it out of the deliverables, or run without worktrees.`;
+  throw new VolleyError('WORKTREE_FAILED', message, { seq, ignored });
+}
