@@ -10,6 +10,7 @@ export type { TaskReport } from './batch/task-report.ts';
 export type { BatchView } from './batch/view.ts';
 export type { ConfigChange } from './config/change.ts';
 export type {
+  AgentSettings,
   CallDefaults,
   EngineSettings,
   LimitSettings,
@@ -23,6 +24,8 @@ export type {
   ServerLimits,
   ServerSettings,
   StoreSettings,
+  TaskBudget,
+  TaskSettings,
   ThreadSettings,
   TokenSettings,
   ToolSettings,
@@ -145,8 +148,10 @@ export type {
   ToolRun,
 } from './runners/runner.ts';
 export type {
+  AddedTasks,
   AttemptRecord,
   BatchRecord,
+  Completion,
   FailedAttempt,
   LeaseHolder,
   NewTask,

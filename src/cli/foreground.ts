@@ -12,6 +12,13 @@ export interface ForegroundOptions {
   readonly verbose: boolean;
   /** Whether to show nothing while it runs. */
   readonly quiet: boolean;
+  /** How to show a task, where its name and its tool alone say too little. */
+  readonly labelOf?: (task: TaskLabel & { readonly id: string }) => TaskLabel;
+}
+
+interface TaskLabel {
+  readonly name: string;
+  readonly function: string;
 }
 
 export interface ForegroundEnd {
@@ -27,14 +34,19 @@ const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /** Runs a batch to its end while the user watches. The first Ctrl-C stops it gracefully, the second at once. */
 export async function runInForeground(
   session: Session,
-  { batch, start, verbose, quiet }: ForegroundOptions,
+  { batch, start, verbose, quiet, labelOf }: ForegroundOptions,
   { stderr, env }: Io,
 ): Promise<ForegroundEnd> {
   const { executor, handle } = session;
   let interrupts = 0;
   let isStopping = false;
   const note = () => (isStopping && interrupts === 1 ? STOPPING : undefined);
-  const view = () => viewOf(session, batch);
+  const shown = <T extends TaskLabel & { readonly id: string }>(task: T): T =>
+    labelOf === undefined ? task : { ...task, ...labelOf(task) };
+  const view = () => {
+    const now = viewOf(session, batch);
+    return { ...now, running: now.running.map(shown) };
+  };
   const display = quiet ? undefined : createDisplay({ stream: stderr, env, view, note });
   const stop = () => {
     interrupts++;
@@ -46,9 +58,9 @@ export async function runInForeground(
     handle({ action: 'stop', batch, graceful: interrupts === 1 }).then(hasStopped, () => undefined);
   };
   const unlisten = executor.watch({
-    failed: (task) => display?.failed(task),
+    failed: (task) => display?.failed(shown(task)),
     completed: (task) => {
-      if (verbose) display?.completed(task);
+      if (verbose) display?.completed(shown(task));
     },
   });
   const timer = setInterval(() => display?.changed(), REFRESH_MS);

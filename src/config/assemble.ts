@@ -1,5 +1,3 @@
-import { stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { checkSettings, type Finding } from './check.ts';
 import {
   applyOverrides,
@@ -9,10 +7,11 @@ import {
   type TomlTable,
 } from './environment.ts';
 import { configError, type Problem } from './problems.ts';
+import { rootFindings } from './roots.ts';
 import type { Settings } from './schema.ts';
 import { parseSource, readSource } from './source.ts';
 import type { TomlPlaces } from './toml-places.ts';
-import { pathText, valueText } from './toml-text.ts';
+import { pathText } from './toml-text.ts';
 
 /**
  * The settings of file and environment together. Everything that is wrong with either is in one error. This module
@@ -39,26 +38,6 @@ export async function assembleSettings(
     throw configError([...syntax, ...findings.map(locate), ...unknownVariables], file, text);
   }
   return (checked as { settings: Settings }).settings;
-}
-
-/** A root that is not there would otherwise refuse every file, but only when the first tool is called. */
-async function rootFindings({ tools }: TomlTable, folder: string): Promise<Finding[]> {
-  const roots = (tools as { roots?: unknown } | undefined)?.roots;
-  if (!Array.isArray(roots)) return [];
-  const findings = await Promise.all(roots.map((root, index) => rootFinding(root, index, folder)));
-  return findings.filter((finding) => finding !== undefined);
-}
-
-async function rootFinding(root: unknown, index: number, folder: string): Promise<Finding | undefined> {
-  // Anything else is refused by the schema.
-  if (typeof root !== 'string' || root === '') return undefined;
-  const absolute = resolve(folder, root);
-  const found = await stat(absolute).catch(() => undefined);
-  if (found?.isDirectory()) return undefined;
-  const path = ['tools', 'roots', index];
-  const what = found === undefined ? 'does not exist' : 'is not a folder';
-  const text = `${pathText(path)} must be a folder, but it is ${valueText(root)}, and ${absolute} ${what}.`;
-  return { path, part: 'value', text };
 }
 
 /** Finds out who said what is wrong: a variable, or a place of the file. */

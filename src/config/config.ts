@@ -23,6 +23,7 @@ export interface VolleyConfig {
   readonly store: StoreSettings;
   readonly server: ServerSettings;
   readonly mcp: McpSettings;
+  readonly tasks: TaskSettings;
 }
 
 /** How the engine behaves. */
@@ -95,6 +96,8 @@ export interface ServerSettings {
   /** How long running tasks may go on after the server was told to stop. */
   readonly graceMs: number;
   readonly sessionMs: number;
+  /** Less important lines are not logged. */
+  readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
   readonly limits: ServerLimits;
   /** Absolute paths of the certificate and its key. */
   readonly tls: { readonly certificate: string; readonly key: string } | undefined;
@@ -172,4 +175,45 @@ export interface McpToolSettings {
   readonly parallel?: boolean | undefined;
   /** The argument by whose value calls exclude each other. */
   readonly lock?: string | undefined;
+}
+
+/** How `volley tasks run` delegates subtasks to agents. */
+export interface TaskSettings {
+  /** The agent of subtasks that suggest none. */
+  readonly agent: string | undefined;
+  readonly maxConcurrent: number;
+  readonly worktrees: boolean;
+  /** Of one attempt. */
+  readonly timeoutMs: number;
+  /** How long an agent may write nothing. */
+  readonly stallMs: number;
+  readonly maxRetries: number;
+  /** Globs, from the folder of the project. */
+  readonly deniedPaths: readonly string[];
+  /** How allowed shell commands begin; undefined where all are. */
+  readonly allowedCommands: readonly string[] | undefined;
+  readonly allowedAgents: readonly string[];
+  /** A shell command for new worktrees. */
+  readonly setup: string | undefined;
+  /** The template of the prompt, absolute. */
+  readonly promptFile: string | undefined;
+  readonly budget: TaskBudget;
+  /** By the names under which subtasks suggest them. */
+  readonly agents: Readonly<Record<string, AgentSettings>>;
+}
+
+/** What one subtask may use, all its attempts together. */
+export interface TaskBudget {
+  readonly turns?: number | undefined;
+  readonly tokens?: number | undefined;
+  /** In US dollars. */
+  readonly cost?: number | undefined;
+}
+
+/** An agent that subtasks can be delegated to. */
+export interface AgentSettings {
+  readonly adapter?: string | undefined;
+  readonly model?: string | undefined;
+  readonly command?: readonly string[] | undefined;
+  readonly env: Readonly<Record<string, string>>;
 }

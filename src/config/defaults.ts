@@ -80,6 +80,7 @@ export const DEFAULTS = {
     allowed_origins: [],
     grace_ms: 10_000,
     session_ms: 43_200_000,
+    log_level: 'info',
     limits: {
       max_body_bytes: 16_777_216,
       max_depth: 64,
@@ -93,6 +94,18 @@ export const DEFAULTS = {
     tokens: {},
   },
   mcp: { servers: {} },
+  tasks: {
+    max_concurrent: 4,
+    worktrees: false,
+    timeout: 3600,
+    stall: 600,
+    max_retries: 1,
+    denied_paths: ['**/*.env*', '**/*.key', '**/*.secret', 'node_modules/**', '.git/**'],
+    allowed_commands: [],
+    allowed_agents: [],
+    budget: {},
+    agents: {},
+  },
 } as const;
 
 /** Of each server of `[mcp.servers]`. */

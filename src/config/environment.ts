@@ -11,6 +11,11 @@ export interface Override {
   readonly value: unknown;
 }
 
+/** What agents are told of the subtask that they work on: no settings, though they look like some. */
+const TOLD_TO_AGENTS = new Set(
+  ['FEATURE', 'SUBTASK', 'AGENT', 'TASKS_PROJECT', 'WORKSPACE'].map((name) => `${VARIABLE_PREFIX}${name}`),
+);
+
 /** A table of the file as the parser gives it. */
 export type TomlTable = { [key: string]: unknown };
 
@@ -22,7 +27,9 @@ export function readOverrides(
   env: Environment,
   data: TomlTable,
 ): { readonly overrides: readonly Override[]; readonly problems: readonly Problem[] } {
-  const variables = Object.entries(env).filter(([name, text]) => name.startsWith(VARIABLE_PREFIX) && text);
+  const variables = Object.entries(env).filter(
+    ([name, text]) => name.startsWith(VARIABLE_PREFIX) && text && !TOLD_TO_AGENTS.has(name),
+  );
   // The outline takes longer to make than all the rest.
   if (variables.length === 0) return { overrides: [], problems: [] };
   const keys = tablesOf().flatMap((table) => table.keys);

@@ -75,6 +75,11 @@ export async function loadConfig(options: LoadOptions = {}): Promise<LoadedConfi
 }
 
 async function assemble(file: string | undefined, folder: string, env: NonNullable<LoadOptions['env']>) {
+  if (file !== undefined && !mentionsVolley(env)) {
+    const { settingsOfValidFile } = await import('./valid-file.ts');
+    const settings = await settingsOfValidFile(file, folder);
+    if (settings !== undefined) return settings;
+  }
   const { assembleSettings } = await import('./assemble.ts');
   return assembleSettings(file, folder, env);
 }

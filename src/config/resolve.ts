@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { SharedLimits } from '../core/catalog.ts';
 import type { ServerSettings, VolleyConfig } from './config.ts';
 import { toMcp } from './resolve-mcp.ts';
+import { toTasks } from './resolve-tasks.ts';
 import type { Settings } from './schema.ts';
 
 /** From the words of the file to those of the rest of Volley. */
@@ -78,6 +79,7 @@ export function toConfig(settings: Settings, folder: string): VolleyConfig {
     store: { file: resolve(folder, settings.store.file) },
     server: toServer(settings.server, folder),
     mcp: toMcp(settings.mcp, folder, roots),
+    tasks: toTasks(settings.tasks, folder),
   };
 }
 
@@ -91,6 +93,7 @@ function toServer(server: Settings['server'], folder: string): ServerSettings {
     allowedOrigins: server.allowed_origins,
     graceMs: server.grace_ms,
     sessionMs: server.session_ms,
+    logLevel: server.log_level,
     limits: {
       maxBodyBytes: limits.max_body_bytes,
       maxDepth: limits.max_depth,

@@ -69,6 +69,15 @@ export class ParallelToolCoordinator implements AsyncDisposable {
     this.registry.register(...tools);
   }
 
+  /**
+   * Adds a tool that is for Volley itself: it is listed nowhere, and `allow` and `deny` do not concern it.
+   *
+   * @internal
+   */
+  registerInternal(tool: Tool): void {
+    this.registry.registerInternal(tool);
+  }
+
   /** Takes a tool out. What runs of it goes on. */
   unregister(name: string): boolean {
     return this.registry.unregister(name);

@@ -3,6 +3,7 @@ import type { Feature } from './feature.ts';
 import type { TaskFolder } from './files/task-folder.ts';
 import { subtaskOf } from './lookup.ts';
 import { completeSubtask, obstaclesTo } from './state/complete.ts';
+import { markSubtask } from './state/mark.ts';
 import { type Evidence, evidenceText } from './verify/evidence.ts';
 import { verifySubtask } from './verify/verify.ts';
 
@@ -12,6 +13,8 @@ export interface Completion {
   readonly agent?: string | undefined;
   readonly force?: boolean;
   readonly signal?: AbortSignal;
+  /** The folder that the work is in; default: the project. */
+  readonly workspace?: string;
 }
 
 export interface Completed {
@@ -19,6 +22,8 @@ export interface Completed {
   readonly evidence: readonly Evidence[];
   /** False if it was completed before. */
   readonly changed: boolean;
+  /** It is noted as done, and completed when its work has been brought into the project. */
+  readonly isMarked: boolean;
 }
 
 /**
@@ -31,20 +36,23 @@ export async function complete(
   completion: Completion,
   launcher: () => Launcher,
 ): Promise<Completed> {
-  const { seq, summary, agent, force = false, signal } = completion;
+  const { seq, summary, agent, force = false, signal, workspace = folder.project } = completion;
   const before = await folder.read(name);
   const subtask = subtaskOf(before, seq);
-  if (subtask.status === 'completed') return { feature: before, evidence: [], changed: false };
+  if (subtask.status === 'completed')
+    return { feature: before, evidence: [], changed: false, isMarked: false };
   const isHopeless = !force && obstaclesTo(before, subtask, agent, folder.moment()).length > 0;
-  const place = { project: folder.project, launcher, signal };
+  const place = { project: workspace, launcher, signal };
   const evidence = isHopeless ? [] : await verifySubtask(subtask, place);
+  // Work in a folder of its own may still be lost, or not fit the project.
+  const isMarked = workspace !== folder.project;
   let changed = false;
   const feature = await folder.change(name, (now, moment) => {
     const failures = evidence.filter(({ ok }) => !ok).map(evidenceText);
     const passed = evidence.length - failures.length;
     const change = completeSubtask(now, { seq, summary, agent, failures, passed, force }, moment);
     changed = change !== undefined;
-    return change;
+    return isMarked && changed ? markSubtask(now, { seq, summary }, moment) : change;
   });
-  return { feature, evidence, changed };
+  return { feature, evidence, changed, isMarked };
 }

@@ -65,6 +65,8 @@ export interface Subtask {
   readonly completionSummary: string | undefined;
   readonly blockedReason: string | undefined;
   readonly claim: Claim | undefined;
+  /** What an agent said of its work when it called it done, before that was brought into the project. */
+  readonly marked: { readonly summary: string } | undefined;
 }
 
 /** A file that should be a subtask and cannot be read as one. It counts, and is never done. */

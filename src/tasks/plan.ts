@@ -8,6 +8,8 @@ import { validateFeature } from './validate/feature.ts';
 export interface FeaturePlan {
   /** Each can run at once when those before it are done. */
   readonly waves: readonly (readonly Subtask[])[];
+  /** The number of each wave among those of the whole feature: it stays the same while the feature goes on. */
+  readonly numbers: readonly number[];
   /** The longest chain of what waits for each other: no run has fewer steps. */
   readonly criticalPath: readonly Subtask[];
   /** What speaks against running it, overlapping deliverables among it. */
@@ -17,11 +19,17 @@ export interface FeaturePlan {
 }
 
 export function planOf(feature: Feature): FeaturePlan {
-  const possible = startable(feature);
-  const waves = wavesOf(possible);
+  const possible = new Set(startable(feature));
+  const all = wavesOf(feature.subtasks).map((wave, place) => ({
+    number: place + 1,
+    open: wave.filter((subtask) => possible.has(subtask)),
+  }));
+  const some = all.filter(({ open }) => open.length > 0);
+  const waves = some.map(({ open }) => open);
   const planned = new Set(waves.flat());
   return {
     waves,
+    numbers: some.map(({ number }) => number),
     criticalPath: criticalPath([...planned]),
     conflicts: errorsOf(validateFeature(feature)),
     left: feature.subtasks.filter((subtask) => subtask.status !== 'completed' && !planned.has(subtask)),

@@ -36,6 +36,8 @@ interface Entry {
 export class ToolRegistry {
   private readonly entries = new Map<string, Tool>();
   private readonly toolSources = new Map<string, ToolSource>();
+  /** Tools of Volley's own: not listed, and no matter of `allow` and `deny`. */
+  private readonly internal = new Set<string>();
   /** Why a tool that exists elsewhere is not here, by name. */
   private readonly absent = new Map<string, string>();
   /** By the tool, not its name: another may have taken the name while calls of the first are still planned. */
@@ -72,6 +74,12 @@ export class ToolRegistry {
     this.conflicts = new WeakMap();
   }
 
+  /** Takes in a tool that nobody chooses: it checks itself by whom it is called. */
+  registerInternal(tool: Tool): void {
+    this.register(tool);
+    this.internal.add(tool.name);
+  }
+
   /** Takes a tool out. What runs of it goes on. */
   unregister(name: string): boolean {
     this.conflicts = new WeakMap();
@@ -104,7 +112,7 @@ export class ToolRegistry {
   resolve(name: string): Tool {
     const tool = this.entries.get(name) ?? this.standIn(name);
     if (tool === undefined) throw this.unknown(name);
-    if (!this.isAllowed(name)) {
+    if (!this.isAllowed(name) && !this.internal.has(name)) {
       throw new VolleyError(
         'TOOL_NOT_ALLOWED',
         `The tool ${name} may not be called: the allow and deny lists exclude it.`,
@@ -118,7 +126,7 @@ export class ToolRegistry {
   list(glob = '*'): ToolDescription[] {
     const matches = matcher('list', [glob]);
     return [...this.entries.values()]
-      .filter(({ name }) => matches(name) && this.isAllowed(name))
+      .filter(({ name }) => matches(name) && this.isListed(name))
       .sort((a, b) => (a.name < b.name ? -1 : 1))
       .map(describe);
   }
@@ -131,6 +139,10 @@ export class ToolRegistry {
       this.conflicts.set(tool, known);
     }
     return known;
+  }
+
+  private isListed(name: string): boolean {
+    return this.isAllowed(name) && !this.internal.has(name);
   }
 
   private refusedBy(tool: Tool): string[] {
@@ -157,7 +169,7 @@ export class ToolRegistry {
     if (reason !== undefined) {
       return new VolleyError('TOOL_NOT_ALLOWED', `The tool ${name} may not be called: ${reason}.`, { name });
     }
-    const callable = [...this.entries.keys()].filter(this.isAllowed);
+    const callable = [...this.entries.keys()].filter((one) => this.isListed(one));
     const close = nearest(name, callable);
     const hint =
       close !== undefined

@@ -164,6 +164,7 @@ describe('what is loaded', () => {
         allowedOrigins: ['https://tools.example.org'],
         graceMs: 1,
         sessionMs: 1000,
+        logLevel: 'warn',
         limits: {
           maxBodyBytes: 1024,
           maxDepth: 8,
@@ -214,6 +215,23 @@ describe('what is loaded', () => {
           },
         },
       },
+      tasks: {
+        agent: 'codex',
+        maxConcurrent: 2,
+        worktrees: true,
+        timeoutMs: 3000,
+        stallMs: 4000,
+        maxRetries: 5,
+        deniedPaths: ['*.pem'],
+        allowedCommands: ['npm test'],
+        allowedAgents: ['claude'],
+        setup: 'npm ci',
+        promptFile: join(folder, 'data/prompt.md'),
+        budget: { turns: 6, tokens: 7, cost: 0.5 },
+        agents: {
+          CoderAgent: { adapter: 'claude', model: 'm', command: ['npx', 'claude'], env: { DEPTH: '2' } },
+        },
+      },
     });
   });
 
@@ -228,6 +246,19 @@ describe('what is loaded', () => {
     });
   });
 
+  it('takes what agents are told of their subtask for no setting', async () => {
+    const told = {
+      VOLLEY_TASKS_PROJECT: '/x',
+      VOLLEY_WORKSPACE: '/y',
+      VOLLEY_AGENT: 'a',
+      VOLLEY_SUBTASK: '01',
+    };
+    const folder = folderWith({});
+    expect((await loadConfig({ cwd: folder, env: told })).config).toEqual(defaultConfig(folder));
+    const typo = { VOLLEY_TASKS_PROJEKT: '/x' };
+    expect(codeOf(await rejectionOf(loadConfig({ cwd: folder, env: typo })))).toBe('INVALID_CONFIG');
+  });
+
   it('takes a name such as __proto__ for what it is', async () => {
     const folder = folderWith({ 'volley.toml': '[limits.groups.__proto__]\nmax_concurrency = 2' });
     const { config } = await loadConfig({ cwd: folder, env: {} });
@@ -237,6 +268,24 @@ describe('what is loaded', () => {
 });
 
 const EVERYTHING = `
+[tasks]
+agent = "codex"
+max_concurrent = 2
+worktrees = true
+timeout = 3
+stall = 4
+max_retries = 5
+denied_paths = ["*.pem"]
+allowed_commands = ["npm test"]
+allowed_agents = ["claude"]
+setup = "npm ci"
+prompt = "data/prompt.md"
+budget = { turns = 6, tokens = 7, cost = 0.5 }
+[tasks.agents.CoderAgent]
+adapter = "claude"
+model = "m"
+command = ["npx", "claude"]
+env = { DEPTH = "2" }
 [engine]
 ageing_ms = 1
 reserve_after_ms = 2
@@ -301,6 +350,7 @@ allowed_hosts = ["volley.example.org"]
 allowed_origins = ["https://tools.example.org"]
 grace_ms = 1
 session_ms = 1000
+log_level = "warn"
 limits = { max_body_bytes = 1024, max_depth = 8, max_connections = 2, header_timeout_ms = 100, request_timeout_ms = 101, requests_per_second = 3, streams = 4 }
 tls = { certificate = "data/server.crt", key = "data/server.key" }
 tokens.ci = { hash = "sha256:${'a'.repeat(64)}", scope = "run" }

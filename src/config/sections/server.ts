@@ -4,6 +4,7 @@ import { DEFAULTS } from '../defaults.ts';
 import { choice, table, text, textList, wholeNumber } from './kinds.ts';
 
 const defaults = DEFAULTS.server;
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 const { limits } = defaults;
 
 const path = (does: string) =>
@@ -41,11 +42,17 @@ export const serverSection = table('`volley serve`: the HTTP API and the dashboa
     description: 'The port to listen on; 0 takes a free one.',
     defaultText: '7717, or a free one where that is taken',
   }),
-  allowed_hosts: textList({
-    does: 'Host names by which the server may be called, besides `localhost` and addresses. Others are refused, so that no foreign page can reach it by a name of its own.',
-    default: defaults.allowed_hosts,
-    examples: ['volley.example.org'],
-  }),
+  allowed_hosts: textList(
+    {
+      does: 'Host names by which the server may be called, besides `localhost` and addresses; one with a port counts with that port only. Others are refused, so that no foreign page can reach it by a name of its own.',
+      default: defaults.allowed_hosts,
+      examples: ['volley.example.org'],
+    },
+    (host) =>
+      /^(\[[\da-f:.]+\]|[a-z\d._-]+)(:\d{1,5})?$/i.test(host)
+        ? undefined
+        : 'must be a host name such as "volley.example.org", with or without a port',
+  ),
   allowed_origins: textList(
     {
       does: 'Pages of other origins that may call the API, with a token of their own.',
@@ -68,6 +75,10 @@ export const serverSection = table('`volley serve`: the HTTP API and the dashboa
     default: defaults.session_ms,
     min: 1000,
     max: MAX_SPAN_MS,
+  }),
+  log_level: choice(LOG_LEVELS, {
+    does: 'Which lines are logged: those of this level and the ones behind it. `debug` has a line for every request.',
+    default: defaults.log_level,
   }),
   limits: table('What a client may cost. More is refused.', {
     max_body_bytes: wholeNumber({

@@ -42,7 +42,13 @@ export function parseSubtask(
     completionSummary: fields.text('completion_summary'),
     blockedReason: fields.text('blocked_reason'),
     claim: readClaim(fields),
+    marked: readMark(fields.raw('marked')),
   };
+}
+
+function readMark(value: unknown): Subtask['marked'] {
+  const { summary } = (value ?? {}) as Record<string, unknown>;
+  return typeof summary === 'string' ? { summary } : undefined;
 }
 
 function readClaim(fields: Fields): Claim | undefined {

@@ -23,6 +23,8 @@ const ARCHIVE = 'completed';
 /** The features of a project, in its `.tmp/tasks`. Everything that changes a file goes through here. */
 export class TaskFolder {
   readonly path: string;
+  /** Those who change something here take turns: only between processes does one have to try again and again. */
+  private turn: Promise<unknown> = Promise.resolve();
 
   constructor(
     /** The folder that deliverables and other paths count from. */
@@ -135,7 +137,9 @@ export class TaskFolder {
   private async locked<T>(name: string, work: () => Promise<T>): Promise<T> {
     const names = await this.names();
     if (!names.includes(name)) throw unknownFeature(name, names);
-    return withFolderLock(this.path, work);
+    const done = this.turn.then(() => withFolderLock(this.path, work));
+    this.turn = done.catch(() => undefined);
+    return done;
   }
 
   private async edit(

@@ -41,6 +41,7 @@ export function claimSubtask(feature: Feature, request: ClaimRequest, moment: Mo
       agent_id: agent,
       // Work that somebody left behind began when they began.
       started_at: timeText((subtask.status === 'in_progress' ? subtask.startedAt : undefined) ?? moment.now),
+      ...(!isOwn && { marked: undefined }),
       claim: {
         agent,
         heartbeat_at: timeText(moment.now),

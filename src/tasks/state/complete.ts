@@ -43,6 +43,7 @@ export function completeSubtask(
       completion_summary: summary,
       ...(request.agent !== undefined && { agent_id: request.agent }),
       claim: undefined,
+      marked: undefined,
       blocked_reason: undefined,
       verified_at: overruled.length === 0 && passed > 0 ? timeText(moment.now) : undefined,
       forced: overruled.length === 0 ? undefined : { at: timeText(moment.now), in_spite_of: overruled },

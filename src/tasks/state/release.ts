@@ -19,6 +19,6 @@ export function releaseSubtask(
   }
   return {
     file: subtask.file,
-    fields: { status: 'pending', agent_id: null, started_at: null, claim: undefined },
+    fields: { status: 'pending', agent_id: null, started_at: null, claim: undefined, marked: undefined },
   };
 }

@@ -4,13 +4,16 @@ import type { FeaturePlan } from '../plan.ts';
 import { problemText } from '../problem.ts';
 import { plainLine, shortTitle } from './lines.ts';
 
-export function planText(feature: Feature, { waves, criticalPath, conflicts, left }: FeaturePlan): string {
+export function planText(
+  feature: Feature,
+  { waves, numbers, criticalPath, conflicts, left }: FeaturePlan,
+): string {
   const lines = [`[${feature.name}] ${shortTitle(titleOf(feature))}`];
   const count = waves.flat().length;
   if (count === 0) lines.push('  Nothing is left that could be run.');
   else lines.push(`  ${countText(count, 'subtask')} in ${countText(waves.length, 'wave')}`);
   for (const [place, wave] of waves.entries()) {
-    lines.push('', `  Wave ${place + 1}: ${wave.map(({ seq }) => seq).join(', ')}`);
+    lines.push('', `  Wave ${numbers[place]}: ${wave.map(({ seq }) => seq).join(', ')}`);
     for (const subtask of wave) {
       const alone = subtask.parallel ? '' : ' alone';
       lines.push(`    ${plainLine(subtask)}${alone}`);

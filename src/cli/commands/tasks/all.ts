@@ -43,6 +43,16 @@ export const TASKS_COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./validate.ts')).validateCommand,
   },
   {
+    name: 'run',
+    summary: 'let agents do the subtasks of a feature, at once where that is safe, and verify their work',
+    load: async () => (await import('./run.ts')).runCommand,
+  },
+  {
+    name: 'report',
+    summary: 'what the last run of a feature came to',
+    load: async () => (await import('./report.ts')).reportCommand,
+  },
+  {
     name: 'claim',
     summary: 'take a subtask for a while; again, to keep it',
     load: async () => (await import('./claim.ts')).claimCommand,

@@ -1,14 +1,12 @@
 import { VolleyError } from '../../../core/errors.ts';
+import { withLauncher } from '../../../runners/process/with-launcher.ts';
 import { complete } from '../../../tasks/complete.ts';
-import { progressOf } from '../../../tasks/feature.ts';
-import { subtaskOf } from '../../../tasks/lookup.ts';
-import { readySubtasks } from '../../../tasks/state/readiness.ts';
-import { subtaskLine } from '../../../tasks/text/lines.ts';
-import { subtaskView } from '../../../tasks/view.ts';
+import { taskPlaceOf } from '../../../tasks/files/task-place.ts';
+import { completedAnswer } from '../../../tasks/text/completed-text.ts';
 import { type CommonOptions, defineCommand } from '../../command.ts';
 import { EXIT } from '../../io.ts';
 import { reportError } from '../../report.ts';
-import { FEATURE_ARGUMENT, openFolder, SEQ_ARGUMENT, say, withLauncher } from './support.ts';
+import { FEATURE_ARGUMENT, SEQ_ARGUMENT, say } from './support.ts';
 
 interface CompleteOptions extends CommonOptions {
   readonly agent?: string;
@@ -26,23 +24,12 @@ export const completeCommand = defineCommand<CompleteOptions>({
       .option('--force', 'in spite of what is missing; the file says so'),
   run: async ([name, seq, summary], options, io) => {
     const { agent, force = false, json = false } = options;
-    const folder = openFolder(io);
+    const { folder, workspace } = taskPlaceOf(io.cwd, io.env);
     try {
-      const request = { seq: seq!, summary: summary!, agent, force };
-      const { feature, evidence, changed } = await withLauncher((launcher) =>
-        complete(folder, name!, request, launcher),
-      );
-      const moment = folder.moment();
-      const subtask = subtaskOf(feature, seq!);
-      const { done, total } = progressOf(feature);
-      const ready = readySubtasks(feature, moment).map((one) => one.seq);
-      const lines = [
-        `${subtaskLine(subtask)}${changed ? '' : ' before: nothing was changed'}`,
-        `  Progress: ${done}/${total}`,
-        ...(ready.length > 0 ? [`  Can be started: ${ready.join(', ')}`] : []),
-      ];
-      const data = { feature: feature.name, subtask: subtaskView(subtask, moment), changed, evidence, ready };
-      return say(io, options, data, lines.join('\n'));
+      const request = { seq: seq!, summary: summary!, agent, force, workspace };
+      const completed = await withLauncher((launcher) => complete(folder, name!, request, launcher));
+      const { data, text } = completedAnswer(completed, seq!, folder.moment());
+      return say(io, options, data, text);
     } catch (error) {
       if (!(error instanceof VolleyError && error.code === 'VERIFICATION_FAILED')) throw error;
       // The command was right; the work is not.

@@ -16,6 +16,7 @@ export const planCommand = defineCommand({
     const views = plans.map(({ feature, plan }) => ({
       feature: feature.name,
       waves: plan.waves.map((wave) => wave.map(({ seq }) => seq)),
+      wave_numbers: plan.numbers,
       critical_path: plan.criticalPath.map(({ seq }) => seq),
       conflicts: plan.conflicts,
       cannot_run: plan.left.map(({ seq }) => seq),

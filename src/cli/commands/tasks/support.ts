@@ -1,10 +1,9 @@
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { VolleyError } from '../../../core/errors.ts';
-import { createLauncher } from '../../../runners/process/create-launcher.ts';
-import type { Launcher } from '../../../runners/process/launcher.ts';
 import type { Feature } from '../../../tasks/feature.ts';
-import { TaskFolder } from '../../../tasks/files/task-folder.ts';
+import type { TaskFolder } from '../../../tasks/files/task-folder.ts';
+import { taskPlaceOf } from '../../../tasks/files/task-place.ts';
 import { fileFailure } from '../../../tools/builtin/refusal.ts';
 import type { CommonOptions } from '../../command.ts';
 import { EXIT, type ExitStatus, type Io } from '../../io.ts';
@@ -18,8 +17,8 @@ export const FEATURES_ARGUMENT = [
 ] as const;
 export const SEQ_ARGUMENT = ['<seq>', 'the number of the subtask'] as const;
 
-export function openFolder({ cwd }: Io): TaskFolder {
-  return TaskFolder.nearest(cwd);
+export function openFolder({ cwd, env }: Io): TaskFolder {
+  return taskPlaceOf(cwd, env).folder;
 }
 
 /** The named feature, or all of them. */
@@ -47,19 +46,6 @@ export function paragraphs(texts: readonly string[], { path }: TaskFolder): stri
   return texts.length === 0
     ? `There are no features in ${path}: volley tasks new makes one.`
     : texts.join('\n\n');
-}
-
-/** Something to run commands with, made when it is needed. */
-export async function withLauncher<T>(work: (launcher: () => Launcher) => Promise<T>): Promise<T> {
-  let launcher: Launcher | undefined;
-  try {
-    return await work(() => {
-      launcher ??= createLauncher();
-      return launcher;
-    });
-  } finally {
-    await launcher?.close();
-  }
 }
 
 /** The text of a file that the user names. */

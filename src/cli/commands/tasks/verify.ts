@@ -1,11 +1,13 @@
+import { withLauncher } from '../../../runners/process/with-launcher.ts';
 import type { Feature } from '../../../tasks/feature.ts';
+import { taskPlaceOf } from '../../../tasks/files/task-place.ts';
 import { subtaskOf } from '../../../tasks/lookup.ts';
 import { plainLine } from '../../../tasks/text/lines.ts';
 import { type Evidence, evidenceText } from '../../../tasks/verify/evidence.ts';
 import { verifySubtask } from '../../../tasks/verify/verify.ts';
 import { defineCommand } from '../../command.ts';
 import { EXIT } from '../../io.ts';
-import { FEATURE_ARGUMENT, openFolder, say, withLauncher } from './support.ts';
+import { FEATURE_ARGUMENT, say } from './support.ts';
 
 export const verifyCommand = defineCommand({
   examples: ['volley tasks verify auth-system 01', 'volley tasks verify auth-system'],
@@ -14,12 +16,12 @@ export const verifyCommand = defineCommand({
       .argument(...FEATURE_ARGUMENT)
       .argument('[seq]', 'the number of the subtask (default: all that are in progress or completed)'),
   run: async ([name, seq], options, io) => {
-    const folder = openFolder(io);
+    const { folder, workspace } = taskPlaceOf(io.cwd, io.env);
     const feature = await folder.read(name!);
     const found: { seq: string; line: string; evidence: readonly Evidence[] }[] = [];
     await withLauncher(async (launcher) => {
       for (const subtask of seq === undefined ? begun(feature) : [subtaskOf(feature, seq)]) {
-        const evidence = await verifySubtask(subtask, { project: folder.project, launcher });
+        const evidence = await verifySubtask(subtask, { project: workspace, launcher });
         found.push({ seq: subtask.seq, line: plainLine(subtask), evidence });
       }
     });

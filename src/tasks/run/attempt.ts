@@ -1,0 +1,72 @@
+import type { VolleyError } from '../../core/errors.ts';
+import { reasonText } from '../../core/words.ts';
+import type { ToolContext } from '../../runners/runner.ts';
+import type { Subtask } from '../feature.ts';
+import { subtaskOf } from '../lookup.ts';
+import { reopenSubtask } from '../state/reopen.ts';
+import { ClaimKeeper } from './claim-keeper.ts';
+import { delegate } from './delegate.ts';
+import type { AttemptRecord } from './ledger.ts';
+import type { RunParts } from './run-parts.ts';
+
+/** What is kept as the result of the task. */
+export interface SubtaskResult {
+  readonly summary: string;
+  readonly agent: string;
+  readonly verified: boolean;
+  readonly touched: number;
+}
+
+/** Longer texts are for the agent's own records. */
+const LONGEST_ERROR = 4000;
+
+/** One attempt at a subtask: it is claimed, delegated, and completed or given back. */
+export async function attempt(run: RunParts, seq: string, context: ToolContext): Promise<SubtaskResult> {
+  const { folder, feature, ledger, working } = run;
+  const agent = run.agents.get(seq)!;
+  const record = ledger.open(seq, agent.name);
+  const controller = new AbortController();
+  const stop = () => controller.abort(context.signal.reason);
+  context.signal.addEventListener('abort', stop, { once: true });
+  if (context.signal.aborted) stop();
+  const lost = (error: VolleyError) => controller.abort(error);
+  const claim = new ClaimKeeper(folder, feature, seq, `${agent.name}-${run.id}`, lost);
+  let isClaimed = false;
+  try {
+    const claimed = await claim.take();
+    isClaimed = true;
+    const subtask = subtaskOf(claimed, seq);
+    // A person, or another agent, was quicker.
+    if (subtask.status === 'completed') return resultOf(record, subtask.completionSummary ?? '');
+    begin(working, subtask, record);
+    const { id, attempt: number, report } = context;
+    const summary = await delegate(
+      run,
+      { agent, feature: claimed, subtask, record },
+      { id, attempt: number, report, signal: controller.signal },
+    );
+    isClaimed = false;
+    return resultOf(record, summary);
+  } catch (error) {
+    record.error = run.redact(reasonText(error)).slice(0, LONGEST_ERROR);
+    throw error;
+  } finally {
+    working.delete(seq);
+    context.signal.removeEventListener('abort', stop);
+    await claim.stop();
+    if (isClaimed) await folder.change(feature, (now) => reopenSubtask(now, seq)).catch(() => undefined);
+    record.endedAt = Date.now();
+  }
+}
+
+function begin(working: RunParts['working'], subtask: Subtask, record: AttemptRecord): void {
+  for (const other of working.values()) {
+    other.record.beside.add(subtask.seq);
+    record.beside.add(other.subtask.seq);
+  }
+  working.set(subtask.seq, { subtask, record });
+}
+
+function resultOf({ agent, evidence, touched }: AttemptRecord, summary: string): SubtaskResult {
+  return { summary, agent, verified: evidence.length > 0, touched: touched.length };
+}

@@ -1,0 +1,151 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { oneLine } from '../../batch/text.ts';
+import { ToolFailure } from '../../engine/tool-failure.ts';
+import type { ToolContext } from '../../runners/runner.ts';
+import type { AgentCommand, AgentEvent, AgentTask } from '../agents/adapter.ts';
+import { buildPrompt } from '../agents/prompt.ts';
+import { PROJECT_VARIABLE, WORKSPACE_VARIABLE } from '../files/task-place.ts';
+import type { Workspace } from '../workspace/workspace.ts';
+import { type AgentExit, type AgentLog, runAgent } from './agent-process.ts';
+import type { ChosenAgent } from './choose-agents.ts';
+import type { Delegation } from './delegate.ts';
+import type { RunParts } from './run-parts.ts';
+import { sumUsage } from './usage.ts';
+
+/** How an agent ended, by its own account. */
+export interface AgentEnd {
+  readonly said: 'done' | 'nothing';
+  readonly text: string | undefined;
+  /** It ended as one that failed. */
+  readonly failure: ToolFailure | undefined;
+}
+
+const LONGEST_STEP = 200;
+
+/** Starts the agent of a subtask and follows it to its end. Throws if it had to be ended. */
+export async function callAgent(
+  run: RunParts,
+  delegation: Delegation,
+  workspace: Workspace,
+  { signal, report }: ToolContext,
+): Promise<AgentEnd> {
+  const { agent, subtask, record } = delegation;
+  const { terms } = run;
+  const stateFolder = await mkdtemp(join(tmpdir(), 'volley-agent-'));
+  const log: AgentLog = { usage: {}, lastText: undefined, result: undefined };
+  const usedBefore = sumUsage(run.ledger.of(subtask.seq).map(({ usage }) => usage));
+  try {
+    const env = environmentOf(run, delegation, workspace);
+    const task = taskOf(run, delegation, workspace, { stateFolder, env, turnsBefore: usedBefore.turns ?? 0 });
+    const command = withProgram(await agent.adapter.command(task), agent);
+    report(`${agent.name} starts`);
+    const exit = await runAgent(
+      run.launcher,
+      {
+        command,
+        reader: agent.adapter.reader(),
+        cwd: workspace.folder,
+        env,
+        stallMs: terms.stallMs,
+        budget: terms.budget,
+        usedBefore,
+        signal,
+        onEvent: (event) => {
+          const step = stepOf(event);
+          if (step !== '') report(step);
+        },
+      },
+      log,
+    );
+    return endOf(run, agent, exit, log);
+  } finally {
+    record.usage = log.usage;
+    record.word = run.redact(log.result?.text ?? log.lastText ?? '') || undefined;
+    await rm(stateFolder, { recursive: true, force: true }).catch(() => undefined);
+  }
+}
+
+function environmentOf(
+  run: RunParts,
+  { agent, subtask }: Delegation,
+  { folder }: Workspace,
+): Record<string, string> {
+  return {
+    ...run.env,
+    ...agent.env,
+    VOLLEY_FEATURE: run.feature,
+    VOLLEY_SUBTASK: subtask.seq,
+    VOLLEY_AGENT: `${agent.name}-${run.id}`,
+    [PROJECT_VARIABLE]: run.folder.project,
+    [WORKSPACE_VARIABLE]: folder,
+  };
+}
+
+function taskOf(
+  run: RunParts,
+  { agent, feature, subtask }: Delegation,
+  { folder }: Workspace,
+  {
+    stateFolder,
+    env,
+    turnsBefore,
+  }: { stateFolder: string; env: Record<string, string>; turnsBefore: number },
+): AgentTask {
+  const { session, template, terms, settings, ledger, working } = run;
+  const mates = [...working.values()].map((one) => one.subtask);
+  const batchMates = mates.filter(({ seq }) => seq !== subtask.seq);
+  const last = ledger.of(subtask.seq).at(-2);
+  const earlier = last?.error === undefined ? undefined : [last.error];
+  const { turns } = terms.budget;
+  return {
+    prompt: buildPrompt(subtask, feature, { session, batchMates, template, earlier }),
+    cwd: folder,
+    stateFolder,
+    env,
+    model: agent.model,
+    deniedPaths: settings.deniedPaths,
+    allowedCommands: settings.allowedCommands,
+    maxTurns: turns === undefined ? undefined : Math.max(1, turns - turnsBefore),
+  };
+}
+
+/** A command of the user's stands for the program of the adapter. */
+function withProgram(command: AgentCommand, { program }: ChosenAgent): AgentCommand {
+  if (program === undefined) return command;
+  return { ...command, argv: [...program, ...command.argv.slice(1)] as [string, ...string[]] };
+}
+
+function stepOf(event: AgentEvent): string {
+  switch (event.type) {
+    case 'text':
+      return oneLine(event.text, LONGEST_STEP);
+    case 'tool':
+      return oneLine(event.detail === undefined ? event.name : `${event.name} ${event.detail}`, LONGEST_STEP);
+    default:
+      return '';
+  }
+}
+
+function endOf(
+  run: RunParts,
+  { name }: ChosenAgent,
+  exit: AgentExit,
+  { result, lastText }: AgentLog,
+): AgentEnd {
+  const { exitCode, signal, errors } = exit;
+  const text = result?.text ?? lastText;
+  if (exitCode === 0 && result?.ok !== false)
+    return { said: result === undefined ? 'nothing' : 'done', text, failure: undefined };
+  const how =
+    signal !== undefined
+      ? `was ended by ${signal}`
+      : exitCode === 0
+        ? 'says that it failed'
+        : `ended with exit status ${exitCode}`;
+  const why = run.redact((exitCode === 0 ? text : errors || text) ?? '').trim();
+  const message = `${name} ${how}${why === '' ? '.' : `: ${why}`}`;
+  const reason = signal === undefined ? 'error' : 'crashed';
+  return { said: 'nothing', text, failure: new ToolFailure(message, { reason }) };
+}

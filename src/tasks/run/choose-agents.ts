@@ -1,0 +1,80 @@
+import type { AgentSettings, TaskSettings } from '../../config/config.ts';
+import { VolleyError } from '../../core/errors.ts';
+import { nearest } from '../../core/nearest.ts';
+import { countText } from '../../core/words.ts';
+import type { AgentAdapter } from '../agents/adapter.ts';
+import { ADAPTER_NAMES, adapterFor } from '../agents/adapters.ts';
+import { commandAdapter } from '../agents/command.ts';
+import type { Subtask } from '../feature.ts';
+import type { RunRequest } from './request.ts';
+
+/** An agent that a subtask is delegated to. */
+export interface ChosenAgent {
+  /** As subtasks and the configuration name it. */
+  readonly name: string;
+  readonly adapter: AgentAdapter;
+  readonly model: string | undefined;
+  /** What stands instead of the program that the adapter names, if anything does. */
+  readonly program: readonly string[] | undefined;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+const MOST_SHOWN = 5;
+
+/** Who does each subtask, by sequence. All that is wrong with that is in one error, before anything starts. */
+export function chooseAgents(
+  subtasks: readonly Subtask[],
+  request: Pick<RunRequest, 'agent' | 'isPersonal'>,
+  settings: TaskSettings,
+): Map<string, ChosenAgent> {
+  const chosen = new Map<string, ChosenAgent>();
+  const problems: string[] = [];
+  for (const { seq, suggestedAgent } of subtasks) {
+    const name = request.agent ?? suggestedAgent ?? settings.agent;
+    if (name === undefined) {
+      problems.push(`subtask ${seq} suggests no agent`);
+      continue;
+    }
+    const isFree = request.isPersonal === true && request.agent !== undefined;
+    const agent = isFree || isAllowed(name, settings) ? agentOf(name, settings) : undefined;
+    if (agent === undefined) problems.push(whyNot(seq, name, settings));
+    else chosen.set(seq, agent);
+  }
+  if (problems.length > 0) throw refusal([...new Set(problems)]);
+  return chosen;
+}
+
+/** Nobody is delegated to who is not named somewhere. */
+function isAllowed(name: string, { agent, allowedAgents, agents }: TaskSettings): boolean {
+  return name === agent || allowedAgents.includes(name) || Object.hasOwn(agents, name);
+}
+
+function agentOf(name: string, settings: TaskSettings): ChosenAgent | undefined {
+  const own: AgentSettings = Object.hasOwn(settings.agents, name) ? settings.agents[name]! : { env: {} };
+  const { command, model, env } = own;
+  const kind = own.adapter ?? (command === undefined ? name : 'command');
+  const known = adapterFor(kind);
+  if (known !== undefined) return { name, adapter: known, model, program: command, env };
+  if (kind !== 'command' || command === undefined) return undefined;
+  return { name, adapter: commandAdapter(command as [string, ...string[]]), model, program: undefined, env };
+}
+
+function whyNot(seq: string, name: string, settings: TaskSettings): string {
+  const shown = JSON.stringify(name);
+  if (!isAllowed(name, settings) && !ADAPTER_NAMES.includes(name)) {
+    const close = nearest(name, [...Object.keys(settings.agents), ...ADAPTER_NAMES]);
+    const hint = close === undefined ? '' : ` (did you mean ${close}?)`;
+    return `subtask ${seq} is for ${shown}, which is not known${hint}`;
+  }
+  if (!isAllowed(name, settings)) return `subtask ${seq} is for ${shown}, which may not be delegated to`;
+  return `subtask ${seq} is for ${shown}, which has no adapter of that name and no command`;
+}
+
+function refusal(problems: readonly string[]): VolleyError {
+  const adapters = ADAPTER_NAMES.filter((name) => name !== 'command').join(', ');
+  return new VolleyError(
+    'AGENT_NOT_ALLOWED',
+    `Nothing was started, for ${countText(problems.length, 'subtask')} cannot be delegated. Describe the agent under [tasks.agents.NAME] of volley.toml, or choose one for all with --agent (${adapters}): ${problems.slice(0, MOST_SHOWN).join('; ')}.`,
+    { problems },
+  );
+}

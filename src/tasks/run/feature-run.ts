@@ -1,0 +1,185 @@
+import { randomBytes } from 'node:crypto';
+import { lstatSync } from 'node:fs';
+import { join } from 'node:path';
+import type { BatchAnswer } from '../../batch/answer.ts';
+import type { BatchExecutor } from '../../batch/batch-executor.ts';
+import type { VolleyConfig } from '../../config/config.ts';
+import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
+import { type ErrorCode, VolleyError } from '../../core/errors.ts';
+import { createLauncher } from '../../runners/process/create-launcher.ts';
+import type { Launcher } from '../../runners/process/launcher.ts';
+import type { Store } from '../../store/store.ts';
+import { withFolderLock } from '../files/folder-lock.ts';
+import type { TaskFolder } from '../files/task-folder.ts';
+import { sharedWorkspaces } from '../workspace/shared.ts';
+import type { Workspaces } from '../workspace/workspace.ts';
+import { gitWorktrees } from '../workspace/worktrees.ts';
+import { attempt } from './attempt.ts';
+import { batchNameOf, batchTasks } from './batch-tasks.ts';
+import { buildReport } from './build-report.ts';
+import { openDelegations } from './delegations.ts';
+import { openEnvironment } from './environment.ts';
+import { Ledger } from './ledger.ts';
+import { planRun, type RunPlan } from './plan-run.ts';
+import type { RunReport } from './report.ts';
+import { readReport, writeReport } from './report-file.ts';
+import type { RunRequest, RunTerms } from './request.ts';
+import type { RunParts } from './run-parts.ts';
+
+/** What a run works with. */
+export interface RunSetting {
+  readonly folder: TaskFolder;
+  readonly config: VolleyConfig;
+  readonly executor: BatchExecutor;
+  readonly store: Store;
+  coordinator(): Promise<ParallelToolCoordinator>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** Starts the batch, with what `start` shall be asked besides, and waits for its end. Tells the agent of each task. */
+export type StartBatch = (
+  batch: string,
+  terms: Readonly<Record<string, unknown>>,
+  agentOf: (id: string) => string,
+) => Promise<BatchAnswer>;
+
+/** A run that has just been killed is gone in no time; one that lives keeps its lock. */
+const PATIENCE_MS = 300;
+
+/**
+ * Runs subtasks of a feature as a batch, one agent for each, and reports what became of them. What is wrong with the
+ * request, the files or the agents is thrown before anything starts; what fails later is in the report.
+ */
+export async function runFeature(
+  setting: RunSetting,
+  request: RunRequest,
+  start: StartBatch = (batch, terms) =>
+    setting.executor.handle({ action: 'start', batch, wait: true, ...terms }),
+): Promise<RunReport> {
+  const { folder, config, env } = setting;
+  if (env['VOLLEY_SUBTASK']) {
+    throw new VolleyError(
+      'SUBTASK_REFUSED',
+      `An agent that works on a subtask (${env['VOLLEY_FEATURE']} ${env['VOLLEY_SUBTASK']}) cannot start others: do the work, and leave the rest to whoever started it.`,
+    );
+  }
+  // What is unknown or unsafe is told without a lock.
+  await planRun(folder, config.tasks, request);
+  return alone(folder, request.feature, async () => {
+    const plan = await planRun(folder, config.tasks, request);
+    return runPlan(setting, plan, request, start);
+  });
+}
+
+/** Two runs of one feature would get in each other's way. */
+async function alone<T>(folder: TaskFolder, feature: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await withFolderLock(join(folder.path, feature), work, PATIENCE_MS);
+  } catch (error) {
+    if (!(error instanceof VolleyError && error.code === 'TASKS_LOCKED' && 'pid' in error.details))
+      throw error;
+    const { pid } = error.details;
+    const who = pid === undefined ? 'another process' : `process ${pid}`;
+    throw new VolleyError(
+      'FEATURE_RUNNING',
+      `${feature} is being run by ${who}. Follow it with volley watch --batch ${batchNameOf(feature)}, or wait for its end.`,
+      { feature, pid },
+    );
+  }
+}
+
+async function runPlan(
+  setting: RunSetting,
+  plan: RunPlan,
+  request: RunRequest,
+  start: StartBatch,
+): Promise<RunReport> {
+  const { folder, store } = setting;
+  const { selection, terms } = plan;
+  const { name } = plan.feature;
+  const ledger = new Ledger();
+  const startedAt = Date.now();
+  if (selection.subtasks.length > 0) await delegateAll(setting, plan, request, ledger, start);
+  const report = buildReport({
+    ...{ selection, ledger, startedAt },
+    feature: await folder.read(name),
+    worktrees: terms.worktrees,
+    moment: folder.moment(),
+    taskOf: (seq) => store.task(batchNameOf(name), seq),
+  });
+  if (report.status !== 'nothing') await writeReport(folder, report);
+  return report;
+}
+
+/** Runs the batch to its end. Afterwards no agent is left, and nothing is claimed. */
+async function delegateAll(
+  setting: RunSetting,
+  plan: RunPlan,
+  request: RunRequest,
+  ledger: Ledger,
+  start: StartBatch,
+): Promise<void> {
+  const { folder, config, executor } = setting;
+  const { agents, session, template, terms, selection } = plan;
+  const feature = plan.feature.name;
+  const batch = batchNameOf(feature);
+  const closing: (() => Promise<void>)[] = [];
+  try {
+    const launcher = createLauncher();
+    closing.push(() => launcher.close());
+    launcher.prepare();
+    const coordinator = await setting.coordinator();
+    const environment = await openEnvironment(setting.env);
+    closing.push(() => environment.close());
+    const parts: RunParts = {
+      ...{ folder, feature, terms, agents, launcher, ledger, session, template },
+      id: randomBytes(3).toString('hex'),
+      workspaces: await openWorkspaces(setting, feature, terms, launcher),
+      settings: config.tasks,
+      env: environment.env,
+      working: new Map(),
+      leftBefore: await leftBefore(folder, feature),
+      redact: (text) => coordinator.desk.redactor.text(text),
+    };
+    // Nobody can guess it, so nobody but the tasks of this run can delegate.
+    const run = randomBytes(16).toString('hex');
+    closing.push(openDelegations(coordinator, run, (seq, context) => attempt(parts, seq, context)));
+    const agentOf = (seq: string) => agents.get(seq)?.name ?? '';
+    const waves = request.waves === true;
+    const tasks = batchTasks(selection.subtasks, { feature, run, terms, waves, agentOf });
+    checked(await executor.handle({ action: 'clear', batch }));
+    checked(await executor.handle({ action: 'add_batch', batch, tasks }));
+    checked(await start(batch, { max_concurrent: terms.maxConcurrent }, agentOf));
+  } finally {
+    for (const close of closing.reverse()) await close();
+  }
+}
+
+function openWorkspaces(
+  { folder, config }: RunSetting,
+  feature: string,
+  { worktrees }: RunTerms,
+  launcher: Launcher,
+): Promise<Workspaces> | Workspaces {
+  const { project } = folder;
+  if (!worktrees) return sharedWorkspaces(project);
+  return gitWorktrees({ project, feature, setup: config.tasks.setup, launcher: () => launcher });
+}
+
+/** What failed attempts of the last run left in the project, as long as nobody has changed it since. */
+async function leftBefore(folder: TaskFolder, feature: string): Promise<(seq: string) => readonly string[]> {
+  const report = await readReport(folder, feature).catch(() => undefined);
+  if (report === undefined || report.worktrees) return () => [];
+  const until = Date.parse(report.ended_at);
+  const isAsItWas = (path: string) => {
+    const stats = lstatSync(join(folder.project, path), { throwIfNoEntry: false });
+    return stats !== undefined && stats.ctimeMs <= until;
+  };
+  const left = new Map(report.subtasks.map(({ seq, touched }) => [seq, touched]));
+  return (seq) => (left.get(seq) ?? []).filter(isAsItWas);
+}
+
+function checked({ ok, error, text, data }: BatchAnswer): void {
+  if (ok) return;
+  throw new VolleyError((error?.code as ErrorCode | undefined) ?? 'INTERNAL', error?.message ?? text, data);
+}

@@ -1,0 +1,76 @@
+import { readFile, stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { TaskSettings } from '../../config/config.ts';
+import { VolleyError } from '../../core/errors.ts';
+import { fileFailure } from '../../tools/builtin/refusal.ts';
+import { buildPrompt } from '../agents/prompt.ts';
+import type { Feature, Subtask } from '../feature.ts';
+import type { TaskFolder } from '../files/task-folder.ts';
+import { deniedAmong } from '../permissions/denied.ts';
+import { type ChosenAgent, chooseAgents } from './choose-agents.ts';
+import { type RunRequest, type RunTerms, termsOf } from './request.ts';
+import { type Selection, select } from './selection.ts';
+
+/** What a run would do. Whoever has one knows that nothing speaks against it. */
+export interface RunPlan {
+  readonly feature: Feature;
+  readonly selection: Selection;
+  readonly agents: ReadonlyMap<string, ChosenAgent>;
+  readonly terms: RunTerms;
+  readonly session: string | undefined;
+  readonly template: string | undefined;
+}
+
+/** Reads a feature and checks all that can be known before anything starts. It changes nothing. */
+export async function planRun(
+  folder: TaskFolder,
+  settings: TaskSettings,
+  request: RunRequest,
+): Promise<RunPlan> {
+  const feature = await folder.read(request.feature);
+  const selection = select(feature, request, folder.moment());
+  const agents = chooseAgents(selection.subtasks, request, settings);
+  for (const subtask of selection.subtasks) checkDeliverables(feature, subtask, settings.deniedPaths);
+  const template = settings.promptFile === undefined ? undefined : await readText(settings.promptFile);
+  // A template that means nothing is found now, not by the first agent.
+  const [first] = selection.subtasks;
+  if (first !== undefined) buildPrompt(first, feature, { batchMates: [], template });
+  const session = request.session === undefined ? undefined : resolve(folder.project, request.session);
+  if (session !== undefined) await readable(session);
+  return { feature, selection, agents, terms: termsOf(request, settings), session, template };
+}
+
+/** It would be done in vain. */
+function checkDeliverables(
+  { name }: Feature,
+  { seq, file, deliverables }: Subtask,
+  denied: readonly string[],
+): void {
+  const plain = deliverables.map((one) => one.replace(/\/$/, ''));
+  const [refused] = deniedAmong(plain, denied);
+  if (refused === undefined) return;
+  throw new VolleyError(
+    'INVALID_FEATURE',
+    `Subtask ${seq} shall deliver ${refused}, which no agent may touch. Take it out of ${name}/${file}, or out of denied_paths in [tasks] of volley.toml.`,
+    { feature: name, seq, path: refused },
+  );
+}
+
+async function readText(path: string): Promise<string> {
+  await readable(path);
+  return readFile(path, 'utf8');
+}
+
+async function readable(path: string): Promise<void> {
+  try {
+    const stats = await stat(path);
+    if (!stats.isFile()) throw new Error(`${path} is no file`);
+  } catch (error) {
+    throw new VolleyError(
+      'INVALID_VALUE',
+      fileFailure('read', path, error).message,
+      { path },
+      { cause: error },
+    );
+  }
+}

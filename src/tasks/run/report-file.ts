@@ -1,0 +1,47 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { VolleyError } from '../../core/errors.ts';
+import { codeOf, fileFailure } from '../../tools/builtin/refusal.ts';
+import { replaceFile } from '../../tools/builtin/replace-file.ts';
+import { Roots } from '../../tools/builtin/roots.ts';
+import type { TaskFolder } from '../files/task-folder.ts';
+import type { RunReport } from './report.ts';
+
+const FILE = 'report.json';
+
+/** Keeps the report of the last run beside the tasks. The file appears whole or not at all. */
+export async function writeReport(folder: TaskFolder, report: RunReport): Promise<void> {
+  const options = { createDirectories: false, signal: new AbortController().signal };
+  const text = `${JSON.stringify(report, null, 2)}\n`;
+  await replaceFile(new Roots([folder.path]), join(report.feature, FILE), options, async (handle) =>
+    handle.writeFile(text),
+  );
+}
+
+/** The report of the last run; undefined where there was none. */
+export async function readReport(folder: TaskFolder, feature: string): Promise<RunReport | undefined> {
+  const path = join(folder.path, feature, FILE);
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw new VolleyError(
+      'TASKS_UNAVAILABLE',
+      fileFailure('read', path, error).message,
+      { path },
+      { cause: error },
+    );
+  }
+  try {
+    const data = JSON.parse(text) as RunReport;
+    if (Array.isArray(data.subtasks) && typeof data.status === 'string') return data;
+  } catch {
+    // The same as what is no report.
+  }
+  throw new VolleyError(
+    'TASKS_UNAVAILABLE',
+    `${path} is no report of a run: take it away, and the next run writes a new one.`,
+    { path },
+  );
+}

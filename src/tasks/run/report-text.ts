@@ -1,0 +1,190 @@
+import { oneLine } from '../../batch/text.ts';
+import { countText, listText, spanText } from '../../core/words.ts';
+import type { AgentUsage } from '../agents/adapter.ts';
+import type { RunReport, SubtaskReport } from './report.ts';
+import { costText, tokensOf } from './usage.ts';
+
+const MOST_NAMED = 10;
+const LONGEST_LINE = 1000;
+
+/** A report for people and models, as Markdown. */
+export function reportText(report: RunReport): string {
+  if (report.status === 'nothing') return nothingText(report);
+  const isDone = report.status === 'completed';
+  return [
+    ...(isDone ? doneLines(report) : failureLines(report)),
+    '',
+    ...statisticLines(report),
+    '',
+    ...nextLines(report),
+  ].join('\n');
+}
+
+function nothingText(report: RunReport): string {
+  const { feature, done_before: done, next } = report;
+  const lines = [`## Nothing to run`, '', `Feature: ${feature}`];
+  if (done.length > 0) lines.push(`Completed before: ${done.join(', ')}`);
+  if (report.left_out.length > 0) lines.push('', ...leftOutLines(report));
+  if (next.feature_completed) lines.push('', 'All subtasks of the feature are completed.');
+  return lines.join('\n');
+}
+
+/** `Batch 1`, `Batch`, or `Feature` for a whole one. */
+function subject({ batch, explicit }: RunReport): string {
+  return batch !== null ? `Batch ${batch}` : explicit ? 'Batch' : 'Feature';
+}
+
+function doneLines(report: RunReport): string[] {
+  const seqs = report.subtasks.map(({ seq }) => seq);
+  return [
+    `## ${subject(report)} Execution Complete`,
+    '',
+    `Feature: ${report.feature}`,
+    ...(report.batch === null ? [] : [`Batch: ${report.batch}`]),
+    `Subtasks: ${seqs.join(', ')}`,
+    'Status: ✅ ALL COMPLETED',
+    '',
+    '### Individual Results:',
+    ...report.subtasks.flatMap((one) => ['', ...completedLines(one)]),
+    ...doneBefore(report),
+  ];
+}
+
+function completedLines(subtask: SubtaskReport): string[] {
+  const { seq, title, deliverables, summary } = subtask;
+  return [
+    `✅ Subtask ${seq} - ${oneLine(title, 200)}`,
+    '   - Status: completed',
+    ...(deliverables.length === 0 ? [] : [`   - Deliverables: ${deliverables.join(', ')}`]),
+    `   - Summary: ${oneLine(summary ?? '', LONGEST_LINE)}`,
+    ...detailLines(subtask),
+  ];
+}
+
+/** What both a done and a failed subtask may have to say. */
+function detailLines(subtask: SubtaskReport): string[] {
+  const { agent, attempts, duration_ms, discrepancy, kept } = subtask;
+  const { outside_deliverables: outside, conflicts, branch } = subtask;
+  const lines: string[] = [];
+  if (attempts > 0) {
+    const used = usageText(subtask.usage);
+    const tries = attempts === 1 ? '' : `, ${countText(attempts, 'attempt')}`;
+    lines.push(`Time: ${spanText(duration_ms)} by ${agent}${tries}${used === '' ? '' : `, ${used}`}`);
+  }
+  if (subtask.status === 'completed' && !subtask.verified)
+    lines.push('Not verified: it names no deliverables and no checks');
+  if (subtask.status === 'failed' && subtask.word !== null)
+    lines.push(`The agent's last word: ${subtask.word}`);
+  if (discrepancy !== null) lines.push(`Discrepancy: ${discrepancy}`);
+  if (outside.length > 0) lines.push(`Touched besides its deliverables: ${some(outside)}`);
+  if (conflicts.length > 0) lines.push(`Conflicts: ${some(conflicts)}`);
+  if (kept !== null) lines.push(`Its work is kept in ${kept}${branch === null ? '' : ` (branch ${branch})`}`);
+  return lines.map((line) => `   - ${oneLine(line, LONGEST_LINE)}`);
+}
+
+function failureLines(report: RunReport): string[] {
+  const title = report.status === 'stopped' ? 'STOPPED' : 'FAILED';
+  const status = { partial: '❌ PARTIAL FAILURE', failed: '❌ FAILED', stopped: '⏸ STOPPED BEFORE ITS END' };
+  return [
+    `## ${subject(report)} Execution ${title}`,
+    '',
+    `Feature: ${report.feature}`,
+    ...(report.batch === null ? [] : [`Batch: ${report.batch}`]),
+    `Status: ${status[report.status as keyof typeof status]}`,
+    '',
+    ...report.subtasks.flatMap(outcomeLines),
+    ...doneBefore(report),
+  ];
+}
+
+function outcomeLines(subtask: SubtaskReport): string[] {
+  const { seq, status, error, reason, skipped_because: cause } = subtask;
+  const title = oneLine(subtask.title, 200);
+  switch (status) {
+    case 'completed':
+      return [`✅ Subtask ${seq} - Completed: ${title}`, ...detailLines(subtask)];
+    case 'failed': {
+      const why = reason === 'error' || reason === null ? '' : `${reason}: `;
+      const text = (error ?? 'no reason was given').trim().replaceAll('\n', '\n   ');
+      return [`❌ Subtask ${seq} - FAILED: ${title}`, `   - ${why}${text}`, ...detailLines(subtask)];
+    }
+    case 'skipped':
+      return [`⏭ Subtask ${seq} - Skipped because of ${cause ?? 'what it depends on'}: ${title}`];
+    default:
+      return [`○ Subtask ${seq} - Not done${error === null ? '' : ` (${oneLine(error, 200)})`}: ${title}`];
+  }
+}
+
+function doneBefore({ done_before: done, explicit }: RunReport): string[] {
+  return explicit && done.length > 0 ? ['', `Completed before: ${done.join(', ')}`] : [];
+}
+
+function statisticLines({ statistics, duration_ms, batch, explicit }: RunReport): string[] {
+  const { total, completed, failed, skipped, left, success_rate, attempts, work_ms, usage } = statistics;
+  const used = usageText(usage);
+  return [
+    `### ${batch !== null || explicit ? 'Batch' : 'Feature'} Statistics:`,
+    `- Total tasks: ${total}`,
+    `- Completed: ${completed}`,
+    `- Failed: ${failed}`,
+    ...(skipped > 0 ? [`- Skipped: ${skipped}`] : []),
+    ...(left > 0 ? [`- Not done: ${left}`] : []),
+    `- Success rate: ${success_rate}%`,
+    `- Time: ${spanText(duration_ms)}; agents worked ${spanText(work_ms)} in ${countText(attempts, 'attempt')}`,
+    ...(used === '' ? [] : [`- Used: ${used}`]),
+  ];
+}
+
+function nextLines(report: RunReport): string[] {
+  const { status, next, feature } = report;
+  const lines = ['### Next Steps:'];
+  const name = subject(report);
+  if (next.feature_completed)
+    lines.push(`All subtasks of ${feature} are completed: ${next.command} puts it away.`);
+  else if (status === 'completed') {
+    lines.push(`${name} complete. ${readyText(report)}`);
+    if (next.batch !== null && next.depends_on.length > 0)
+      lines.push(`Batch ${next.batch} depends on: ${next.depends_on.join(', ')} (all now satisfied).`);
+    if (next.batch !== null) lines.push(`Run it with: volley tasks run ${feature} --batch ${next.batch}`);
+  } else lines.push(...continueLines(report));
+  if (report.left_out.length > 0) lines.push('', ...leftOutLines(report));
+  return lines;
+}
+
+function readyText({ next }: RunReport): string {
+  const { ready, batch } = next;
+  if (ready.length === 0) return 'Nothing can be started now.';
+  const what = `${ready.length === 1 ? 'subtask' : 'subtasks'} ${ready.slice(0, MOST_NAMED).join(', ')}`;
+  return batch === null ? `Ready: ${what}.` : `Ready to proceed to Batch ${batch} (${what}).`;
+}
+
+function continueLines(report: RunReport): string[] {
+  const { batch, explicit, subtasks, feature } = report;
+  const failed = subtasks.filter((one) => one.status === 'failed').map(({ seq }) => seq);
+  const again = explicit
+    ? `volley tasks run ${feature} ${batch === null ? `--subtasks ${subtasks.map(({ seq }) => seq).join(',')}` : `--batch ${batch}`}`
+    : `volley tasks run ${feature}`;
+  const before = explicit && batch !== null ? ` before proceeding to Batch ${batch + 1}` : '';
+  const fix =
+    failed.length === 0
+      ? []
+      : [`Recommendation: Fix ${failed.length === 1 ? 'subtask' : 'subtasks'} ${listText(failed)}${before}.`];
+  return [...fix, `What is completed stays so; the rest runs again with: ${again}`];
+}
+
+function leftOutLines({ left_out: left }: RunReport): string[] {
+  return ['Not run:', ...left.slice(0, MOST_NAMED).map(({ seq, why }) => `- ${seq}: ${oneLine(why, 200)}`)];
+}
+
+function usageText(usage: AgentUsage): string {
+  const tokens = tokensOf(usage);
+  return [
+    ...(usage.turns === undefined ? [] : [countText(usage.turns, 'turn')]),
+    ...(tokens === undefined ? [] : [countText(tokens, 'token')]),
+    ...(usage.costUsd === undefined ? [] : [costText(usage.costUsd)]),
+  ].join(', ');
+}
+
+function some(paths: readonly string[]): string {
+  return listText(paths.slice(0, MOST_NAMED), paths.length);
+}

@@ -1,0 +1,34 @@
+import type { TaskSettings } from '../../config/config.ts';
+import type { Launcher } from '../../runners/process/launcher.ts';
+import type { Subtask } from '../feature.ts';
+import type { TaskFolder } from '../files/task-folder.ts';
+import type { Workspaces } from '../workspace/workspace.ts';
+import type { ChosenAgent } from './choose-agents.ts';
+import type { AttemptRecord, Ledger } from './ledger.ts';
+import type { RunTerms } from './request.ts';
+
+/** What the attempts of a run share. */
+export interface RunParts {
+  readonly folder: TaskFolder;
+  readonly feature: string;
+  /** Tells the agents of this run from those of others. */
+  readonly id: string;
+  readonly terms: RunTerms;
+  readonly settings: TaskSettings;
+  readonly agents: ReadonlyMap<string, ChosenAgent>;
+  readonly workspaces: Workspaces;
+  readonly launcher: Launcher;
+  readonly ledger: Ledger;
+  /** What is being worked on now, by sequence. */
+  readonly working: Map<string, { readonly subtask: Subtask; readonly record: AttemptRecord }>;
+  /** The environment that agents start with. */
+  readonly env: Readonly<Record<string, string>>;
+  /** The file with the context of the session, absolute. */
+  readonly session: string | undefined;
+  /** The text of the user's own template of the prompt. */
+  readonly template: string | undefined;
+  /** What an earlier run has left of a subtask's work in the project. */
+  leftBefore(seq: string): readonly string[];
+  /** Takes secrets out. */
+  redact(text: string): string;
+}

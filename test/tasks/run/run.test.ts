@@ -1,0 +1,137 @@
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { BatchExecutor } from '../../../src/batch/batch-executor.ts';
+import { loadConfig } from '../../../src/config/load.ts';
+import { createCoordinator } from '../../../src/coordinator/create-coordinator.ts';
+import { openStore } from '../../../src/store/sqlite-store.ts';
+import { TaskFolder } from '../../../src/tasks/files/task-folder.ts';
+import { runFeature } from '../../../src/tasks/run/feature-run.ts';
+import type { RunRequest } from '../../../src/tasks/run/request.ts';
+import { FeatureProject } from './feature-project.ts';
+
+/** All that a run needs in this process. */
+async function runner({ folder }: FeatureProject) {
+  const { config } = await loadConfig({ cwd: folder, env: {} });
+  const store = await openStore(join(folder, '.volley/volley.db'));
+  const coordinator = await createCoordinator(config);
+  const executor = new BatchExecutor({ coordinator, store });
+  onTestFinished(async () => {
+    await executor.close({ graceMs: 0 });
+    await store.close();
+    await coordinator.close({ cancel: true });
+  });
+  const setting = {
+    folder: new TaskFolder(folder),
+    config,
+    executor,
+    store,
+    coordinator: async () => coordinator,
+    env: process.env,
+  };
+  const run = (request: Partial<RunRequest> = {}) => runFeature(setting, { feature: 'auth', ...request });
+  return { run, executor, coordinator };
+}
+
+describe('a run', { timeout: 60_000 }, () => {
+  it('tells the next attempt what was missing, and counts what earlier attempts did', async () => {
+    const project = new FeatureProject({
+      '01': {
+        deliverables: ['a'],
+        behaviour: { kind: 'learn' },
+        verification: [{ type: 'file_exists', path: 'a' }],
+      },
+    });
+    const { run } = await runner(project);
+    const report = await run({ maxRetries: 1 });
+    expect(report.subtasks[0]).toMatchObject({ status: 'completed', attempts: 2 });
+    const [first, second] = project.notes('start').map(({ prompt }) => prompt!);
+    expect(first).not.toContain('a does not exist');
+    expect(second).toContain('the work is not there: a does not exist; a does not exist');
+  });
+
+  it('ends an agent that uses more than its budget, and keeps count', async () => {
+    const project = new FeatureProject(
+      { '01': { deliverables: ['a'], behaviour: { kind: 'spend' } } },
+      { settings: '' },
+    );
+    project.put(
+      'volley.toml',
+      `[tasks]\nagent = "spender"\n${project.agent('spender', 'adapter = "claude"')}`,
+    );
+    const { run } = await runner(project);
+    const { subtasks } = await run({ budget: { tokens: 2500 } });
+    expect(subtasks[0]).toMatchObject({
+      status: 'failed',
+      reason: 'budget',
+      attempts: 1,
+      error: 'The agent used more than its budget (3000 tokens, where 2500 are allowed) and was ended.',
+      usage: { turns: 3, inputTokens: 2700, outputTokens: 300 },
+    });
+    expect(project.notes('end')).toEqual([]);
+  });
+
+  it('goes on where another failed, and believes what that left only as long as nobody changed it', async () => {
+    const checks = [{ type: 'file_exists', path: 'ready' }];
+    const project = new FeatureProject({
+      '01': { deliverables: ['a'], verification: checks },
+      '02': { deliverables: ['b'], verification: checks },
+    });
+    const { run } = await runner(project);
+    expect((await run()).status).toBe('failed');
+    // Now the agents have nothing to change any more.
+    for (const seq of ['01', '02']) {
+      const fields = { ...project.subtask(seq), behaviour: { kind: 'lie' } };
+      project.put(`.tmp/tasks/auth/subtask_${seq}.json`, JSON.stringify(fields));
+    }
+    project.put('ready', '');
+    project.put('b', 'by somebody else\n');
+    const { subtasks } = await run();
+    expect(subtasks).toMatchObject([
+      { seq: '01', status: 'completed' },
+      { seq: '02', status: 'failed', error: expect.stringContaining('b is what it was before') },
+    ]);
+  });
+
+  it('is the only one of its feature, and its tool is for itself alone', async () => {
+    const project = new FeatureProject({ '01': { deliverables: ['a'], behaviour: { meet: 2 } } });
+    const { run, executor, coordinator } = await runner(project);
+    const first = run();
+    await expect.poll(() => project.notes('start').length, { timeout: 20_000 }).toBe(1);
+    await expect(run()).rejects.toMatchObject({
+      code: 'FEATURE_RUNNING',
+      message: expect.stringContaining(`process ${process.pid}`),
+    });
+    expect(executor.view('feature-auth')).toMatchObject({ state: 'running', running: [{ id: '01' }] });
+    expect(coordinator.tools('delegate*')).toEqual([]);
+    const params = { feature: 'auth', seq: '01', agent: 'coder', run: 'guessed' };
+    const call = { name: 'delegate_subtask', arguments: params };
+    expect(await coordinator.executeSingle(call)).toMatchObject({
+      status: 'failed',
+      error: { code: 'TOOL_NOT_ALLOWED' },
+    });
+    project.put('.volley/agents.jsonl', `${JSON.stringify({ event: 'start' })}\n`.repeat(2));
+    expect(await first).toMatchObject({ status: 'completed' });
+  });
+
+  it('gives subtasks back when it is stopped, and ends their agents', async () => {
+    const project = new FeatureProject({
+      '01': { deliverables: ['a'], behaviour: { kind: 'hang' } },
+      '02': { deliverables: ['b'], depends_on: ['01'] },
+    });
+    const { run, executor } = await runner(project);
+    const running = run();
+    await expect.poll(() => project.notes('child').length, { timeout: 20_000 }).toBe(1);
+    expect(project.subtask('01')).toMatchObject({
+      status: 'in_progress',
+      claim: { process: { pid: process.pid } },
+    });
+    await executor.handle({ action: 'stop', batch: 'feature-auth', graceful: false });
+    expect(await running).toMatchObject({
+      status: 'stopped',
+      subtasks: [{ status: 'left' }, { status: 'left' }],
+    });
+    expect(project.subtask('01')).toMatchObject({ status: 'pending' });
+    expect(project.subtask('01')).not.toHaveProperty('claim');
+    for (const { child } of project.notes('child')) expect(() => process.kill(child!, 0)).toThrow();
+  });
+});
