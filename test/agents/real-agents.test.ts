@@ -1,0 +1,173 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { AgentEvent } from '../../src/tasks/agents/adapter.ts';
+import { buildProgram } from '../e2e/support/built-program.ts';
+import { type Conversation, inOrder, type Script, type ToolCall, USAGE } from './model-server/script.ts';
+import { attempt, tasksIn } from './support/attempt.ts';
+import { keepStream } from './support/captured.ts';
+import { CHOSEN_AGENTS } from './support/chosen.ts';
+import { installedAgent } from './support/installed.ts';
+import type { RealAgent } from './support/real-agents.ts';
+import { lastOf, workplaceFor } from './support/workplace.ts';
+
+const { main } = await buildProgram();
+const TIMEOUT_MS = 300_000;
+const LAST_WORD = 'The file is written.';
+const TASKS = [
+  { id: 'note', function: 'write_file', params: { path: 'note.txt', content: 'kept by a batch' } },
+  { id: 'again', function: 'read_file', params: { path: 'note.txt' }, depends_on: ['note'] },
+];
+const MAX_WAITS = 60;
+
+beforeAll(() => Promise.all(CHOSEN_AGENTS.map(installedAgent)), TIMEOUT_MS);
+
+describe.each(CHOSEN_AGENTS.map((agent) => [agent.name, agent] as const))('%s from npm', (_, agent) => {
+  test('does what its model asks for, keeps to its rules, and tells what it did and used, two at once', {
+    timeout: TIMEOUT_MS,
+  }, async () => {
+    const script: Script = (conversation) =>
+      inOrder(() => callsIn(agent, folderIn(conversation)), LAST_WORD)(conversation);
+    const workplace = await workplaceFor(agent, script);
+
+    const attempts = await Promise.all(['one', 'two'].map((name) => attempt(agent, workplace, name)));
+
+    for (const { folder, state, status, events, about } of attempts) {
+      expect(status, about).toBe(0);
+      expect(readFileSync(join(folder, 'out.txt'), 'utf8'), about).toBe('hello');
+      expect(existsSync(join(tasksIn(workplace), basename(folder))), about).toBe(true);
+      // What an agent cannot be told is found out afterwards, by what it touched.
+      expect(existsSync(join(folder, 'refused.txt')), about).toBe(!agent.keepsRules);
+      expect(existsSync(join(folder, 'a/b.env')), about).toBe(!agent.keepsRules);
+      const said = events.map(wordsOf).filter((words) => words !== '');
+      expect(said).toContainEqual(expect.stringContaining('out.txt'));
+      expect(said.at(-1)).toBe(LAST_WORD);
+      const used = events.findLast(({ type }) => type === 'usage');
+      expect(used, about).toMatchObject({ inputTokens: 5 * USAGE.input, outputTokens: 5 * USAGE.output });
+      const results = events.filter(({ type }) => type === 'result');
+      expect(results).toEqual([{ type: 'result', ok: true, text: LAST_WORD }]);
+      expect(readdirSync(state), 'what it keeps, in a place of its own').not.toEqual([]);
+    }
+    keepStream(agent, attempts[0]!.lines, workplace);
+  });
+
+  test('ends when its model refuses, and says that it failed and why', { timeout: TIMEOUT_MS }, async () => {
+    const workplace = await workplaceFor(agent, () => ({ refusal: 'no such model today' }));
+
+    const { events, lines, about } = await attempt(agent, workplace, 'one');
+
+    const results = events.filter(({ type }) => type === 'result');
+    const text = expect.stringContaining('no such model today') as string;
+    expect(results, about).toEqual([{ type: 'result', ok: false, text }]);
+    keepStream(agent, lines, workplace, '-failed');
+  });
+
+  test('does two subtasks of a feature, each in a worktree of its own, and says when it is done', {
+    timeout: TIMEOUT_MS,
+  }, async () => {
+    const { project, run } = await workplaceFor(agent, (conversation) =>
+      inOrder(() => subtaskCalls(agent, conversation), LAST_WORD)(conversation),
+    );
+    featureIn(project);
+
+    const argv = [process.execPath, main, 'tasks', 'run', 'demo', '--agent', agent.name, '--worktrees'];
+    const { status, lines, stderr } = await run(argv, { cwd: project, input: '' });
+
+    const said = lines.join('\n');
+    expect(status, `${said}\n${stderr}`).toBe(0);
+    expect(said).toContain('ALL COMPLETED');
+    for (const seq of ['01', '02']) {
+      expect(readFileSync(join(project, `out-${seq}.txt`), 'utf8')).toBe('hello');
+      // The agent's own words, not those that Volley has where an agent says nothing.
+      expect(said).toContain(`Summary: Wrote ${seq}`);
+    }
+  });
+
+  if (agent.mcp === undefined) return;
+  const { client, argv } = agent.mcp;
+  test('runs a batch that its model asks for, set up by `volley mcp install`, and tells it the result', {
+    timeout: TIMEOUT_MS,
+  }, async () => {
+    const script = onceOffered(agent, /run_batch$/, { tasks: TASKS });
+    const { project, model, run } = await workplaceFor(agent, script);
+    installVolley(project);
+    const install = [process.execPath, main, 'mcp', 'install', client, '--yes'];
+    expect(await run(install, { cwd: project, input: '' })).toMatchObject({ status: 0, stderr: '' });
+
+    const ended = await run(argv, { cwd: project, input: 'Write the note with one batch.' });
+
+    const about = `${ended.lines.join('\n')}\n${ended.stderr}`;
+    expect(lastOf(model).results.at(-1), about).toContain('kept by a batch');
+    expect(readFileSync(join(project, 'note.txt'), 'utf8')).toBe('kept by a batch');
+    expect(ended.status, about).toBe(0);
+  });
+});
+
+function callsIn(agent: RealAgent, folder: string): readonly ToolCall[] {
+  return [
+    agent.writeCall(join(folder, 'out.txt'), 'hello'),
+    agent.shellCall(`volley tasks complete demo ${basename(folder)} Done`),
+    agent.shellCall(`mkdir -p ${join(folder, 'a')} && cp out.txt ${join(folder, 'refused.txt')}`),
+    agent.writeCall(join(folder, 'a/b.env'), 'KEY=1'),
+  ];
+}
+
+/** The prompt says which of the two asks. */
+function folderIn({ text }: Conversation): string {
+  return /Work in (\S+) only/.exec(text)?.[1] ?? '';
+}
+
+/** What a subtask of the feature takes. Agents are told no folder: they find out where they are. */
+function subtaskCalls(agent: RealAgent, { text, results }: Conversation): readonly ToolCall[] {
+  const seq = /Subtask (\d+)/.exec(text)?.[1];
+  const folder = /\/[^\s"\\]*worktrees[^\s"\\]*/.exec(results[0] ?? '')?.[0] ?? '';
+  return [
+    agent.shellCall('pwd'),
+    agent.writeCall(join(folder, `out-${seq}.txt`), 'hello'),
+    agent.shellCall(`volley tasks complete demo ${seq} "Wrote ${seq}"`),
+  ];
+}
+
+/** A repository with a feature of two subtasks. */
+function featureIn(project: string): void {
+  const tasks = join(project, '.tmp/tasks/demo');
+  mkdirSync(tasks, { recursive: true });
+  writeFileSync(join(project, '.gitignore'), '.tmp\n.volley\n');
+  writeFileSync(join(tasks, 'task.json'), JSON.stringify({ id: 'demo', name: 'Demo' }));
+  for (const seq of ['01', '02']) {
+    const subtask = { title: `File ${seq}`, parallel: true, deliverables: [`out-${seq}.txt`] };
+    writeFileSync(join(tasks, `subtask_${seq}.json`), JSON.stringify(subtask));
+  }
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t', ...args], { cwd: project });
+  git('init', '--quiet');
+  git('add', '--all');
+  git('commit', '--quiet', '--message', 'Begin');
+}
+
+function wordsOf(event: AgentEvent): string {
+  if (event.type === 'tool') return `${event.name} ${event.detail ?? ''}`;
+  return event.type === 'text' ? event.text : '';
+}
+
+/** Agents may ask their model before all servers have started. The model passes the time until it has its tool. */
+function onceOffered({ shellCall }: RealAgent, wanted: RegExp, given: ToolCall['arguments']): Script {
+  let isAsked = false;
+  return ({ tools, results }) => {
+    const name = tools.find((offered) => wanted.test(offered));
+    if (tools.length === 0 || isAsked || results.length > MAX_WAITS) return { text: 'It is done.' };
+    if (name === undefined) return { call: shellCall('sleep 1') };
+    isAsked = true;
+    return { call: { name, arguments: given } };
+  };
+}
+
+/** What an entry for a project starts is what the project has installed. */
+function installVolley(project: string): void {
+  const bin = join(project, 'node_modules/.bin');
+  mkdirSync(bin, { recursive: true });
+  writeFileSync(join(project, 'package.json'), '{ "private": true }');
+  const start = `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`;
+  writeFileSync(join(bin, 'volley'), start, { mode: 0o755 });
+}
