@@ -7,6 +7,8 @@ import { nodeGrowth } from './growth/nodes.ts';
 import type { Scenario } from './harness/scenario.ts';
 import { http } from './http/scenario.ts';
 import { latency } from './latency/scenario.ts';
+import { mcp } from './mcp/scenario.ts';
+import { mcpStart } from './mcp/start-scenario.ts';
 import { memory } from './memory/scenario.ts';
 import { noOps } from './no-ops/scenario.ts';
 import { processes } from './processes/scenario.ts';
@@ -31,6 +33,8 @@ export const SCENARIOS: readonly Scenario[] = [
   largeBatch,
   sse,
   http,
+  mcp,
+  mcpStart,
 ];
 
 export function findScenario(name: string): Scenario {

@@ -1,17 +1,14 @@
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { times, withSpread } from '../harness/format.ts';
 import { atLeast } from '../harness/goals.ts';
 import type { Case, Scenario } from '../harness/scenario.ts';
 import type { HttpServer } from './input.ts';
+import { hasWrk, load } from './load.ts';
 
 interface HttpCase extends Case {
-  readonly requests: number;
+  readonly seconds: number;
 }
 
-const CLIENTS = fileURLToPath(new URL('./clients.ts', import.meta.url));
-const CONNECTIONS = 16;
+const WARM_UP_SECONDS = 2;
 const EMPTY = 'an empty hono route';
 const CONTESTANTS: Readonly<Record<string, () => Promise<{ openServer(): Promise<HttpServer> }>>> = {
   volley: () => import('./volley.ts'),
@@ -24,20 +21,20 @@ export const http: Scenario<HttpCase> = {
   title: 'Requests over HTTP',
   cases: (isQuick) => [
     {
-      label: `GET /v1/batches/:id on ${CONNECTIONS} connections`,
+      label: `GET /v1/batches/:id on 16 connections of ${hasWrk ? 'wrk' : 'Node'}`,
       contestants,
-      requests: isQuick ? 20_000 : 100_000,
+      seconds: isQuick ? 3 : 10,
     },
   ],
-  async measure(name, { requests }) {
+  async measure(name, { seconds }) {
     const { openServer } = await CONTESTANTS[name]!();
     const server = await openServer();
-    const { port, path, token } = server;
-    const args = [port, path, CONNECTIONS, requests, ...(token === undefined ? [] : [token])].map(String);
-    const clients = fork(CLIENTS, args);
-    const [{ ms }] = (await once(clients, 'message')) as [{ ms: number }];
+    await load(server, WARM_UP_SECONDS);
+    const before = process.cpuUsage();
+    const { requests, perSecond } = await load(server, seconds);
+    const { user, system } = process.cpuUsage(before);
     await server.close();
-    return { perSecond: (requests * 1000) / ms };
+    return { perSecond, cpuMicroseconds: (user + system) / requests };
   },
   report([result]) {
     const { work, figure } = result!;
@@ -47,10 +44,16 @@ export const http: Scenario<HttpCase> = {
       tables: [
         {
           title: work.label,
-          headers: ['contestant', 'requests a second', 'volley is so many times as fast'],
+          headers: [
+            'contestant',
+            'requests a second',
+            'CPU time of the server for each',
+            'volley is so many times as fast',
+          ],
           rows: contestants.map((name) => {
             const spread = figure(name, 'perSecond');
-            return [name, withSpread(spread, ''), times(ours / spread.median)];
+            const cpu = withSpread(figure(name, 'cpuMicroseconds'), ' µs');
+            return [name, withSpread(spread, ''), cpu, times(ours / spread.median)];
           }),
         },
       ],

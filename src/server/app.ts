@@ -16,6 +16,7 @@ import { eventRoutes } from './routes/events.ts';
 import { executeRoute } from './routes/execute.ts';
 import { executionRoutes } from './routes/executions.ts';
 import { exportRoute } from './routes/export.ts';
+import { featureRoutes } from './routes/features.ts';
 import { mcpRoute } from './routes/mcp.ts';
 import { documentRoute } from './routes/openapi.ts';
 import { resultRoute } from './routes/result.ts';
@@ -49,6 +50,7 @@ export function addRoutes(api: Api, parts: ServerParts): void {
   attemptRoute(api, parts);
   executionRoutes(api, parts);
   resultRoute(api, parts);
+  featureRoutes(api, parts);
   toolRoutes(api, parts);
   executeRoute(api, parts);
   actionRoute(api, parts);

@@ -1,7 +1,8 @@
-import { readdirSync, rmSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { readdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { livesAsSeenBy, ownIdentity, type ProcessIdentity } from '../store/process-identity.ts';
-import { readPrivateJson, writePrivateFile } from './auth/private-file.ts';
+import { createPrivateFile, readPrivateJson, writePrivateFile } from './auth/private-file.ts';
 
 /** What a running server leaves beside its store, for commands and programs of the same user. */
 export interface ServerRecord {
@@ -20,14 +21,34 @@ function recordFile(storeFile: string, pid?: number): string {
   return `${storeFile}-server${pid === undefined ? '' : `-${pid}`}.json`;
 }
 
-/** Writes the record of this process, and says where. */
+/** Writes the record of this process, and says where. Records of servers that died are taken away. */
 export function leaveRecord(storeFile: string, record: Omit<ServerRecord, 'pid' | 'process'>): string {
-  const plain = recordFile(storeFile);
-  const isTaken = livingRecord(plain) !== undefined;
-  const file = isTaken ? recordFile(storeFile, process.pid) : plain;
   const full: ServerRecord = { ...record, pid: process.pid, process: ownIdentity() };
-  writePrivateFile(file, `${JSON.stringify(full, null, 2)}\n`);
-  return file;
+  const text = `${JSON.stringify(full, null, 2)}\n`;
+  const [plain, own] = [recordFile(storeFile), recordFile(storeFile, process.pid)];
+  for (const file of recordFiles(storeFile))
+    if (file !== plain && isOver(file)) rmSync(file, { force: true });
+  if (createPrivateFile(plain, text)) return plain;
+  if (livingRecord(plain) === undefined) {
+    takeAway(plain);
+    if (createPrivateFile(plain, text)) return plain;
+  }
+  writePrivateFile(own, text);
+  return own;
+}
+
+/** Takes a record away that was found to be over; one that another server has put there meanwhile is put back. */
+function takeAway(file: string): void {
+  const aside = `${file}.${randomBytes(6).toString('hex')}.old`;
+  try {
+    // Of several who try it, one gets the file, and knows what it got.
+    renameSync(file, aside);
+    const living = livingRecord(aside);
+    if (living !== undefined) createPrivateFile(file, `${JSON.stringify(living, null, 2)}\n`);
+  } catch {
+    // Somebody else was faster.
+  }
+  rmSync(aside, { force: true });
 }
 
 /** Takes a record away, if it is still that of this server. */
@@ -37,6 +58,11 @@ export function removeRecord(file: string, token: string): void {
 
 /** The servers of a store that are alive, as far as can be seen from here. */
 export function runningServers(storeFile: string): ServerRecord[] {
+  return recordFiles(storeFile).flatMap((file) => livingRecord(file) ?? []);
+}
+
+/** All records beside a store, the plain one first. */
+function recordFiles(storeFile: string): string[] {
   const folder = dirname(storeFile);
   const start = `${basename(storeFile)}-server`;
   let names: string[];
@@ -48,14 +74,25 @@ export function runningServers(storeFile: string): ServerRecord[] {
   return names
     .filter((name) => name.startsWith(start) && /^(-\d+)?\.json$/.test(name.slice(start.length)))
     .sort((a, b) => a.length - b.length)
-    .flatMap((name) => livingRecord(join(folder, name)) ?? []);
+    .map((name) => join(folder, name));
 }
 
 function livingRecord(file: string): ServerRecord | undefined {
+  const record = readRecord(file);
+  // Of one that cannot be seen, in another container, nothing is known: it is not asked.
+  return record !== undefined && livesAsSeenBy(ownIdentity(), record.process) === true ? record : undefined;
+}
+
+/** Whether a record is certainly that of a server that has ended. */
+function isOver(file: string): boolean {
+  const record = readRecord(file);
+  return record !== undefined && livesAsSeenBy(ownIdentity(), record.process) === false;
+}
+
+function readRecord(file: string): ServerRecord | undefined {
   const record = readPrivateJson(file) as Partial<ServerRecord> | undefined;
   if (typeof record?.address !== 'string' || typeof record.token !== 'string') return undefined;
   const { process: other } = record;
   if (typeof other?.pid !== 'number' || typeof other.boot !== 'string') return undefined;
-  // Of one that cannot be seen, in another container, nothing is known: it is not asked.
-  return livesAsSeenBy(ownIdentity(), other) === true ? (record as ServerRecord) : undefined;
+  return record as ServerRecord;
 }

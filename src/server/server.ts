@@ -8,8 +8,11 @@ import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
 import { VolleyError } from '../core/errors.ts';
 import { reasonText } from '../core/words.ts';
 import { discoveredTools } from '../mcp/open-coordinator.ts';
+import { BatchNews } from '../mcp/server/batch-news.ts';
 import { McpHttp } from '../mcp/server/http/mcp-http.ts';
 import type { Store } from '../store/store.ts';
+import { FeatureDesk } from '../tasks/desk/feature-desk.ts';
+import { taskPlaceOf } from '../tasks/files/task-place.ts';
 import { createApp } from './app.ts';
 import { Authenticator } from './auth/authenticator.ts';
 import { SessionCookie } from './auth/cookie.ts';
@@ -25,7 +28,7 @@ import { HostRule } from './http/host-rule.ts';
 import { IdempotencyTable } from './http/idempotency.ts';
 import { OriginRule } from './http/origin-rule.ts';
 import { headersOf, problemOf } from './http/problem.ts';
-import { RateLimiter } from './http/rate-limiter.ts';
+import { RequestLimits } from './http/request-limits.ts';
 import { RequestLog } from './http/request-log.ts';
 import { type Listening, listen } from './listen.ts';
 import type { Log } from './log/log.ts';
@@ -72,6 +75,7 @@ export class VolleyServer {
   private readonly texts: BatchTexts;
   private readonly live: LiveBatches;
   private readonly metrics: VolleyMetrics;
+  private readonly features: FeatureDesk;
   private readonly mcp: McpHttp;
   private readonly stopTracing: () => void;
   private isClosing = false;
@@ -88,8 +92,18 @@ export class VolleyServer {
     this.live = new LiveBatches({ ...events, executor, store });
     this.metrics = new VolleyMetrics({ engine: coordinator.engine, store, events: this.live });
     this.stopTracing = startTracing(coordinator.engine, executor);
+    this.features = new FeatureDesk(taskPlaceOf(config.folder, {}), {
+      ...{ config, executor, store, env: process.env },
+      coordinator: async () => coordinator,
+    });
     this.mcp = new McpHttp({
-      backend: { executor, store, functions: () => discoveredTools(coordinator) },
+      backend: {
+        executor,
+        store,
+        news: new BatchNews(store),
+        functions: (names) => discoveredTools(coordinator, names),
+        features: async () => this.features,
+      },
       version,
       onError: (error) => options.log('error', 'mcp failed', { message: reasonText(error) }),
     });
@@ -108,6 +122,7 @@ export class VolleyServer {
       coordinator,
       store,
       executor,
+      features: this.features,
       version,
       texts: this.texts,
       live: this.live,
@@ -128,7 +143,7 @@ export class VolleyServer {
       hosts: new HostRule(settings.host, settings.allowedHosts),
       origins: new OriginRule(isSecure ? 'https' : 'http', settings.allowedOrigins),
       authenticator: new Authenticator(new TokenTable(settings.tokens, this.token), sessions, cookie),
-      limiter: new RateLimiter(settings.limits.requestsPerSecond),
+      limits: new RequestLimits(settings.limits.requestsPerSecond),
       log,
       reads: new BatchReads(this.texts),
       maxBodyBytes: settings.limits.maxBodyBytes,
@@ -173,6 +188,7 @@ export class VolleyServer {
     // Commands that are given from now on do their work themselves.
     removeRecord(this.recordFile, this.token);
     await executor.close({ graceMs });
+    await this.features.close();
     await this.mcp.close();
     await this.live.close('shutdown');
     const closed = new Promise<void>((resolve) => {

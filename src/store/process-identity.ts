@@ -36,6 +36,8 @@ export function livesAsSeenBy(self: ProcessIdentity, other: ProcessIdentity): bo
     return other.host === self.host ? false : undefined;
   }
   if (other.namespace !== self.namespace) return undefined;
+  // Whoever asks lives.
+  if (other.pid === self.pid && other.start === self.start) return true;
   const start = startOf(other.pid);
   if (start !== undefined && other.start !== undefined) return start === other.start;
   return isThere(other.pid) ? undefined : false;

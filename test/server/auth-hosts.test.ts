@@ -38,6 +38,13 @@ test('configured host names are answered, also where anybody may connect', async
   expect(statusOf(await raw(address, get('other.example.org')))).toBe(421);
 });
 
+test('a configured host name with a port counts with that port only', () => {
+  const rule = new HostRule('127.0.0.1', ['Volley.example.org:8443']);
+  expect(() => rule.check('volley.example.org:8443')).not.toThrow();
+  for (const host of ['volley.example.org', 'volley.example.org:8444'])
+    expect(() => rule.check(host), host).toThrow('does not go by the name');
+});
+
 test('a name that it listens on is one of its own', () => {
   const rule = new HostRule('Machine.local', []);
   expect(() => rule.check('machine.local:7717')).not.toThrow();

@@ -32,6 +32,8 @@ const NEEDS: Readonly<Record<string, 'run' | 'admin'>> = {
   'POST /v1/executions/work/a/cancel': 'run',
   'POST /v1/executions/work/a/retry': 'run',
   'POST /v1/execute': 'run',
+  'POST /v1/features/{feature}/run': 'run',
+  'POST /v1/features/{feature}/subtasks/{seq}/complete': 'run',
   'POST /v1/session/keys': 'admin',
 };
 

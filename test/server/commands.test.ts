@@ -31,8 +31,8 @@ function folderFile(cwd: string, name: string): void {
 }
 
 /** `volley serve` as a process of its own. */
-async function start(folder: string): Promise<Running> {
-  const child = spawn(process.execPath, ['--import', TSX, MAIN, 'serve', '--json', '--port', '0'], {
+async function start(folder: string, ...args: readonly string[]): Promise<Running> {
+  const child = spawn(process.execPath, ['--import', TSX, MAIN, 'serve', '--json', '--port', '0', ...args], {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -101,7 +101,10 @@ test('commands find the server, it runs what they start, and SIGTERM drains it',
 });
 
 test('a record of a server that died misleads nobody', { timeout: 60_000 }, async () => {
-  const server = await start(folder());
+  const server = await start(folder(), '--log-level', 'debug');
+  await fetch(`${server.said.address}/healthz`);
+  // Everything is told, as was asked for.
+  await expect.poll(() => server.log.join('\n'), { timeout: 20_000 }).toContain('"route":"/healthz"');
   server.child.kill('SIGKILL');
   await once(server.child, 'exit');
   expect(existsSync(server.said.record_file)).toBe(true);
@@ -142,9 +145,11 @@ test('what a dying server may have added is not added again', async () => {
   expect(await ask({ action: 'list' })).toMatchObject({ ok: true });
 });
 
-test('a new token is shown once, with the lines for the configuration', async () => {
+test('a new token is shown once, with the lines for the configuration; what cannot be meant is refused', async () => {
   const { stdout } = await say(folderWith(), ['token', 'ci', '--scope', 'run']);
   expect(stdout).toMatch(/volley_token_[\w-]{43}/);
   expect(stdout).toMatch(/\[server\.tokens\.ci\]\n {2}hash = "sha256:[\da-f]{64}"\n {2}scope = "run"/);
   expect(await say(folderWith(), ['token', 'ci', '--scope', 'all'])).toMatchObject({ status: 2 });
+  const refused = await say(folderWith(), ['serve', '--log-level', 'loud']);
+  expect(refused).toMatchObject({ status: 2, stderr: expect.stringContaining('debug, info, warn') });
 });

@@ -1,9 +1,23 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { request } from 'node:https';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { createPrivateFile } from '../../src/server/auth/private-file.ts';
 import { callServer } from '../../src/server/call-server.ts';
-import { runningServers } from '../../src/server/server-record.ts';
+import { leaveRecord, runningServers } from '../../src/server/server-record.ts';
 import { HeldCalls } from '../batch/support/rig.ts';
 import { localToken, serve, TOKENS } from './support/serve.ts';
 
@@ -88,6 +102,39 @@ test('address and token stand in a file that nobody else can read', async () => 
   expect(statSync(server.recordFile).mode & 0o777).toBe(0o600);
   const record = JSON.parse(readFileSync(server.recordFile, 'utf8'));
   expect(record).toMatchObject({ address: server.address, pid: process.pid, certificate: null });
+});
+
+const RECORD = { address: 'http://127.0.0.1:1', started_at: '', certificate: null };
+
+test('of servers that start at once one has the plain file, and records of dead ones are taken away', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'volley-records-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const store = join(folder, 'volley.db');
+  const plain = leaveRecord(store, { ...RECORD, token: 'first' });
+  const dead = JSON.parse(readFileSync(plain, 'utf8'));
+  dead.process = { ...dead.process, boot: 'an earlier one', host: hostname() };
+  for (const name of ['', '-999999'])
+    writeFileSync(`${store}-server${name}.json`, JSON.stringify(dead), { mode: 0o600 });
+  expect(leaveRecord(store, { ...RECORD, token: 'second' })).toBe(plain);
+  expect(readdirSync(folder)).toEqual(['volley.db-server.json']);
+  // Whoever looked before it was there finds it taken.
+  expect(createPrivateFile(plain, 'third')).toBe(false);
+  const own = leaveRecord(store, { ...RECORD, token: 'third' });
+  expect(own).toBe(`${store}-server-${process.pid}.json`);
+  expect(runningServers(store).map(({ token }) => token)).toEqual(['second', 'third']);
+  expect(readdirSync(folder)).toHaveLength(2);
+});
+
+test('a record that somebody else could have written is not believed', async () => {
+  const { server, file } = await serve();
+  expect(runningServers(file)).toHaveLength(1);
+  chmodSync(server.recordFile, 0o620);
+  expect(runningServers(file)).toEqual([]);
+  chmodSync(server.recordFile, 0o600);
+  renameSync(server.recordFile, `${server.recordFile}.real`);
+  symlinkSync(`${server.recordFile}.real`, server.recordFile);
+  expect(runningServers(file)).toEqual([]);
+  renameSync(`${server.recordFile}.real`, server.recordFile);
 });
 
 test('where the usual port is taken a free one is used, but one that was asked for is not replaced', async () => {

@@ -49,6 +49,18 @@ describe('the connection', { timeout: 60_000 }, () => {
     await startAgain();
     await page.getByText('Live', { exact: true }).waitFor();
   });
+
+  test('has no fault where a batch is not there, and shows the batch when it comes', async () => {
+    const { pageAddress, rig } = await serveDashboard();
+    const page = await openPage(pageAddress());
+    await page.getByText('Live', { exact: true }).waitFor();
+    await page.evaluate("location.hash = '#/batch/later'");
+    await page.getByText('There is no batch called').waitFor();
+    await expect.poll(() => page.locator('.header').getByRole('status').count()).toBe(0);
+    await rig.ask('add', { batch: 'later', id: 'first', function: 'echo' });
+    await page.locator('[data-task="first"]').waitFor();
+    await page.getByText('Live', { exact: true }).waitFor();
+  });
 });
 
 describe('an answer that is older than the events before it', { timeout: 60_000 }, () => {

@@ -100,6 +100,26 @@ describe('the pages', { timeout: 120_000 }, () => {
     await walk(page, name);
   });
 
+  test('draw a graph of 300 executions, first so that it can be read, and whole when asked for', async () => {
+    const { pageAddress, rig } = await serveDashboard();
+    const tasks = Array.from({ length: 300 }, (_, place) => ({
+      id: `node-${place}`,
+      name: `Part ${place}`,
+      function: place === 77 ? 'broken' : 'echo',
+      depends_on: place < 20 ? [] : [`node-${place - 20}`, `node-${Math.floor(place / 3)}`],
+    }));
+    await rig.ask('add_batch', { batch: 'graph', tasks });
+    await rig.ask('start', { batch: 'graph', wait: true });
+    const page = await openPage(pageAddress());
+    await page.getByRole('link', { name: 'graph', exact: true }).click();
+    await page.getByRole('button', { name: 'Graph' }).click();
+    await page.getByText('Laying out the graph').waitFor({ state: 'detached' });
+    await page.getByRole('application', { name: 'Graph of 300 executions' }).waitFor();
+    await picture(page, 'graph-300');
+    await page.getByRole('button', { name: 'Show all' }).click();
+    await picture(page, 'graph-300-all');
+  });
+
   test('change their colours by a switch, and keep them', async () => {
     const { pageAddress } = await serveDashboard();
     const page = await openPage(pageAddress(), { colorScheme: 'dark' });

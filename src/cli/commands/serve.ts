@@ -1,10 +1,11 @@
+import { InvalidArgumentError } from 'commander';
 import { BatchExecutor } from '../../batch/batch-executor.ts';
 import type { VolleyConfig } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
 import { packageVersion } from '../../config/package-version.ts';
 import { createFullCoordinator } from '../../mcp/open-coordinator.ts';
 import { isLoopback } from '../../server/http/client-address.ts';
-import { type Log, openLog } from '../../server/log/log.ts';
+import { isLogLevel, LOG_LEVELS, type Log, type LogLevel, openLog } from '../../server/log/log.ts';
 import { startServer, type VolleyServer } from '../../server/server.ts';
 import { openStore } from '../../store/sqlite-store.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
@@ -14,6 +15,7 @@ import { numberOption } from '../options.ts';
 interface ServeOptions extends CommonOptions {
   readonly port?: number;
   readonly host?: string;
+  readonly logLevel?: LogLevel;
 }
 
 export const serveCommand = defineCommand<ServeOptions>({
@@ -21,15 +23,25 @@ export const serveCommand = defineCommand<ServeOptions>({
   declare: (program) =>
     program
       .option('--port <number>', 'the port (default: 7717, or a free one where that is taken)', numberOption)
-      .option('--host <address>', 'the address to listen on (default: 127.0.0.1)'),
-  run: async (_, { config: file, port, host, json = false }, io) => {
+      .option('--host <address>', 'the address to listen on (default: 127.0.0.1)')
+      .option('--log-level <level>', `${LOG_LEVELS.join(', ')} (default: info)`, levelOption),
+  run: async (_, { config: file, port, host, logLevel, json = false }, io) => {
     const { cwd, env } = io;
     const { config: loaded } = await loadConfig({ cwd, env, ...(file !== undefined && { file }) });
-    const given = { ...(port !== undefined && { port }), ...(host !== undefined && { host }) };
+    const given = {
+      ...(port !== undefined && { port }),
+      ...(host !== undefined && { host }),
+      ...(logLevel !== undefined && { logLevel }),
+    };
     const config = { ...loaded, server: { ...loaded.server, ...given } };
     return serve(config, json, io);
   },
 });
+
+function levelOption(text: string): LogLevel {
+  if (isLogLevel(text)) return text;
+  throw new InvalidArgumentError(`It must be one of ${LOG_LEVELS.join(', ')}.`);
+}
 
 async function serve(config: VolleyConfig, isJson: boolean, io: Io): Promise<ExitStatus> {
   const coordinator = await createFullCoordinator(config, io.env);
@@ -37,6 +49,7 @@ async function serve(config: VolleyConfig, isJson: boolean, io: Io): Promise<Exi
     const store = await openStore(config.store.file);
     const executor = new BatchExecutor({ coordinator, store });
     const log = openLog({
+      level: config.server.logLevel,
       format: isJson ? 'json' : 'text',
       write: (line) => void io.stderr.write(line),
       redact: (text) => coordinator.desk.redactor.text(text),

@@ -10,14 +10,11 @@ export interface Principal {
   /** For audit lines and limits: the name of a token, or a number of a session. Never a secret. */
   readonly name: string;
   readonly kind: 'token' | 'session';
+  /** By which limits and streams are counted. */
+  readonly client: string;
   readonly scope: Scope;
   /** When a session ends. */
   readonly expiresAt: number | undefined;
-}
-
-/** By which limits and streams are counted. */
-export function clientOf({ kind, name }: Principal): string {
-  return `${kind} ${name}`;
 }
 
 export function scopesOf({ scope }: Principal): Scope[] {

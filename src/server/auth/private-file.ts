@@ -1,25 +1,67 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 
 /** Replaces a file as a whole; nobody but its owner can read it, from the first moment on. */
 export function writePrivateFile(path: string, text: string): void {
+  withTemporary(path, text, (temporary) => renameSync(temporary, path));
+}
+
+/** The same where there is no such file yet; of several processes that try it at once, one has it. */
+export function createPrivateFile(path: string, text: string): boolean {
+  return withTemporary(path, text, (temporary) => {
+    try {
+      linkSync(temporary, path);
+      return true;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+      // A file system that knows no links, so nobody can be sure to be the first.
+      renameSync(temporary, path);
+      return true;
+    }
+  });
+}
+
+/**
+ * What stands in a file of ours as JSON; undefined where there is none, or none that can be read. One that somebody else
+ * owns, or may write, is none of ours: it could lead commands and their tokens elsewhere.
+ */
+export function readPrivateJson(path: string): unknown {
+  let file: number;
+  try {
+    file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch {
+    return undefined;
+  }
+  try {
+    const { uid, mode } = fstatSync(file);
+    const isOurs = process.getuid === undefined || (uid === process.getuid() && (mode & 0o022) === 0);
+    return isOurs ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    closeSync(file);
+  }
+}
+
+function withTemporary<T>(path: string, text: string, use: (temporary: string) => T): T {
   mkdirSync(dirname(path), { recursive: true });
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`;
   try {
     writeFileSync(temporary, text, { mode: 0o600, flag: 'wx' });
-    renameSync(temporary, path);
-  } catch (error) {
+    return use(temporary);
+  } finally {
     rmSync(temporary, { force: true });
-    throw error;
-  }
-}
-
-/** What stands in a file of ours as JSON; undefined where there is none, or none that can be read. */
-export function readPrivateJson(path: string): unknown {
-  try {
-    return JSON.parse(readFileSync(path, 'utf8'));
-  } catch {
-    return undefined;
   }
 }

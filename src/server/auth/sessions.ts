@@ -58,9 +58,10 @@ export class Sessions {
 
   private sessionOf(digest: Buffer, expiresAt: number): Session {
     this.count++;
+    const name = `session ${this.count}`;
     return {
       digest,
-      principal: { name: `session ${this.count}`, kind: 'session', scope: 'admin', expiresAt },
+      principal: { name, kind: 'session', client: name, scope: 'admin', expiresAt },
     };
   }
 

@@ -34,6 +34,9 @@ export class TokenTable {
   }
 
   private add(name: string, digest: Buffer, scope: Principal['scope']): void {
-    this.entries.push({ digest, principal: { name, kind: 'token', scope, expiresAt: undefined } });
+    this.entries.push({
+      digest,
+      principal: { name, kind: 'token', client: `token ${name}`, scope, expiresAt: undefined },
+    });
   }
 }

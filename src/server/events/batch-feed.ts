@@ -109,6 +109,8 @@ function taskBody(event: TaskEvent): EventBody<'task'> {
       return { ...body, reason: event.reason, retry_in_ms: Math.round(event.retryInMs) };
     case 'failed':
       return { ...body, reason: event.reason };
+    case 'skipped':
+      return { ...body, ...(event.cause !== undefined && { cause: event.cause }) };
     default:
       return body;
   }

@@ -10,6 +10,11 @@ import type { LiveEvents, StreamRequest } from './live-events.ts';
 import { SnapshotCache, type TakeSnapshot } from './snapshots.ts';
 
 const MOST_PENDING = 512;
+/** After events were handed out, no more are for so long: what comes meanwhile is one write. */
+const LEAST_PAUSE_MS = 1;
+const MOST_PAUSE_MS = 50;
+/** And for so many times as long as it took, so that many clients take a fifth of the thread at most. */
+const PAUSE_FACTOR = 4;
 /** How long clients have to take the last event. */
 const END_MS = 1000;
 
@@ -30,8 +35,9 @@ export interface HubCounts {
 }
 
 /**
- * Live events over SSE. An event is numbered, written as text once and remembered in a log of bounded length; what comes
- * in one turn of the event loop goes to every client as the same bytes, in one write. Publishing never waits for anybody.
+ * Live events over SSE. An event is numbered, written as text once and remembered in a log of bounded length. The first
+ * one goes out at the end of its turn of the event loop; what comes right after it is gathered for a moment, and goes to
+ * every client as the same bytes, in one write. Publishing never waits for anybody.
  */
 export class EventHub implements LiveEvents, StreamParts {
   readonly log: EventLog;
@@ -43,7 +49,9 @@ export class EventHub implements LiveEvents, StreamParts {
   private readonly heartbeat: NodeJS.Timeout;
   /** So many events are written out before the turn is over; fewer than the log remembers. */
   private readonly mostPending: number;
-  private isFlushDue = false;
+  /** Until then events are gathered, by the steady clock. */
+  private pauseUntil = 0;
+  private due: NodeJS.Timeout | NodeJS.Immediate | undefined;
   private closing: Promise<void> | undefined;
   private open = 0;
   private opened = 0;
@@ -84,10 +92,7 @@ export class EventHub implements LiveEvents, StreamParts {
       return;
     }
     if (this.log.last - this.flushed >= this.mostPending) this.flush();
-    else if (!this.isFlushDue) {
-      this.isFlushDue = true;
-      setImmediate(this.onTurnEnd);
-    }
+    else this.due ??= this.flushSoon();
   }
 
   subscribe(request: StreamRequest, response: ServerResponse): void {
@@ -115,10 +120,15 @@ export class EventHub implements LiveEvents, StreamParts {
     this.gaps++;
   }
 
-  private readonly onTurnEnd = (): void => {
-    this.isFlushDue = false;
+  private readonly onDue = (): void => {
+    this.due = undefined;
     this.flush();
   };
+
+  private flushSoon(): NodeJS.Timeout | NodeJS.Immediate {
+    const pauseMs = this.pauseUntil - performance.now();
+    return pauseMs > 0 ? setTimeout(this.onDue, pauseMs).unref() : setImmediate(this.onDue);
+  }
 
   private checkRoom(): void {
     if (this.closing !== undefined)
@@ -155,16 +165,20 @@ export class EventHub implements LiveEvents, StreamParts {
     for (const streams of this.byBatch.values()) yield* streams;
   }
 
-  private flush(): void {
+  flush(): void {
     const { log, flushed: from } = this;
     const to = log.last;
     if (from === to) return;
     this.flushed = to;
+    const start = performance.now();
     if (this.everything.size > 0) {
       const bytes = log.writeOut(from, to);
       for (const stream of this.everything) stream.send(bytes, from);
     }
     if (this.byBatch.size > 0) this.flushByBatch(from, to);
+    const end = performance.now();
+    const pauseMs = Math.min(MOST_PAUSE_MS, Math.max(LEAST_PAUSE_MS, (end - start) * PAUSE_FACTOR));
+    this.pauseUntil = end + pauseMs;
   }
 
   private flushByBatch(from: number, to: number): void {

@@ -10,6 +10,8 @@ export interface StreamParts {
   readonly maxBufferedBytes: number;
   /** Up to this number, events were handed to all streams that keep up. */
   readonly flushed: number;
+  /** Hands out what has been gathered. */
+  flush(): void;
   /** A stream was told that events are gone. */
   gapAnnounced(): void;
 }
@@ -105,6 +107,8 @@ export class EventStream {
 
   /** Sends a snapshot; if events are gone that the client might have had, it is told so first. */
   private skipAhead(after: number | null | undefined): void {
+    // What was gathered is in the snapshot: handed out after it, it would come twice.
+    this.parts.flush();
     const { number, bytes } = this.parts.snapshots.get(this.batch);
     if (after !== undefined) {
       this.response.write(frameOf('gap', { missed: after === null ? null : number - after }));

@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import type { BatchExecutor } from '../../batch/batch-executor.ts';
 import type { Store } from '../../store/store.ts';
+import { StoreWatch } from '../../store/store-watch.ts';
 import { BatchFeed, type FeedOptions } from './batch-feed.ts';
 import { takeSnapshot } from './batch-snapshots.ts';
 import { EventHub, type HubCounts } from './event-hub.ts';
 import type { HubOptions } from './hub-options.ts';
 import type { LiveEvents, StreamRequest } from './live-events.ts';
-import { StoreWatch } from './store-watch.ts';
 
 export interface LiveBatchesOptions extends HubOptions, FeedOptions {
   readonly executor: BatchExecutor;

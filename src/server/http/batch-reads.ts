@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BatchTexts } from '../views/batch-texts.ts';
 import type { RequestContext } from './request-context.ts';
+import { API_HEADERS } from './security-headers.ts';
 
 const START = '/v1/batches/';
 /** A name that is written as it is: others take the usual way. */
@@ -11,21 +12,35 @@ const PLAIN_NAME = /^[\w.-]{1,100}$/;
  * and over. The route itself stays, for everything that is not plain.
  */
 export class BatchReads {
+  /** What was asked for right before: clients repeat themselves. */
+  private last: { readonly url: string; readonly name: string | undefined } = { url: '', name: undefined };
+
   constructor(private readonly texts: BatchTexts) {}
 
   /** Whether it has answered. */
   answer(incoming: IncomingMessage, outgoing: ServerResponse, context: RequestContext): boolean {
     const { method, url = '' } = incoming;
-    if (context.principal === undefined || method !== 'GET' || !url.startsWith(START)) return false;
-    const name = url.slice(START.length);
-    const text = PLAIN_NAME.test(name) ? this.texts.get(name) : undefined;
-    if (text === undefined) return false;
+    if (context.principal === undefined || method !== 'GET') return false;
+    if (url !== this.last.url) this.last = { url, name: nameIn(url) };
+    const { name } = this.last;
+    const found = name === undefined ? undefined : this.texts.get(name, context.startedAt);
+    if (found === undefined) return false;
     context.route = '/v1/batches/:batch';
-    outgoing.writeHead(200, {
-      'Content-Type': 'application/json',
-      'Content-Length': Buffer.byteLength(text),
-    });
-    outgoing.end(text);
+    // All headers at once: setting one after another takes three times as long.
+    outgoing.writeHead(200, [
+      ...API_HEADERS,
+      'Content-Type',
+      'application/json',
+      'Content-Length',
+      found.bytes,
+    ]);
+    outgoing.end(found.text);
     return true;
   }
+}
+
+function nameIn(url: string): string | undefined {
+  if (!url.startsWith(START)) return undefined;
+  const name = url.slice(START.length);
+  return PLAIN_NAME.test(name) ? name : undefined;
 }

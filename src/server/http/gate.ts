@@ -1,16 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { VolleyError } from '../../core/errors.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
-import { clientOf, type Principal } from '../auth/principal.ts';
+import type { Principal } from '../auth/principal.ts';
 import type { BatchReads } from './batch-reads.ts';
 import { checkJson } from './check-json.ts';
 import { clientAddress } from './client-address.ts';
 import type { HostRule } from './host-rule.ts';
 import type { OriginRule } from './origin-rule.ts';
 import { problemOf, sendProblem } from './problem.ts';
-import type { RateLimiter } from './rate-limiter.ts';
 import { hasBody, readBody } from './read-body.ts';
 import { type RequestContext, setContext } from './request-context.ts';
+import type { RequestLimits } from './request-limits.ts';
 import type { RequestLog } from './request-log.ts';
 import { setSecurityHeaders } from './security-headers.ts';
 
@@ -18,7 +18,7 @@ export interface GateParts {
   readonly hosts: HostRule;
   readonly origins: OriginRule;
   readonly authenticator: Authenticator;
-  readonly limiter: RateLimiter;
+  readonly limits: RequestLimits;
   readonly log: RequestLog;
   readonly reads: BatchReads;
   readonly maxBodyBytes: number;
@@ -52,16 +52,17 @@ export class Gate {
       isRefused: false,
     };
     setContext(incoming, context);
-    setSecurityHeaders(outgoing);
-    outgoing.once('close', () => this.parts.log.ended(incoming, outgoing, context));
+    outgoing.on('close', () => this.parts.log.ended(incoming, outgoing, context));
     try {
       if (!this.admit(incoming, outgoing, context, now)) return;
+      if (!hasBody(incoming) && this.parts.reads.answer(incoming, outgoing, context)) return;
     } catch (error) {
       this.refuse(outgoing, error);
       return;
     }
+    setSecurityHeaders(outgoing);
     if (hasBody(incoming)) void this.withBody(incoming, outgoing, context);
-    else this.pass(incoming, outgoing, context);
+    else this.parts.next(incoming, outgoing);
   };
 
   /** From now on one can only look. */
@@ -76,7 +77,7 @@ export class Gate {
     context: RequestContext,
     now: number,
   ): boolean {
-    const { hosts, origins, authenticator } = this.parts;
+    const { hosts, origins, authenticator, limits } = this.parts;
     let principal: Principal | undefined;
     try {
       hosts.check(incoming.headers.host);
@@ -84,41 +85,21 @@ export class Gate {
       principal = authenticator.identify(incoming.headers, now);
       if (principal !== undefined) origins.checkCookieRequest(incoming, principal);
     } catch (error) {
-      this.take(`stranger ${context.address}`, now);
+      limits.takeStranger(context.address, now);
       throw error;
     }
-    // Counted apart: foreign pages and users of this machine must not use up what its owner may send.
-    this.take(`${principal === undefined ? 'stranger' : 'address'} ${context.address}`, now);
-    if (principal !== undefined) this.take(clientOf(principal), now);
+    if (principal === undefined) limits.takeStranger(context.address, now);
+    else limits.take(principal, context.address, now);
     context.principal = principal;
     if (this.isClosing && incoming.method !== 'GET' && incoming.method !== 'HEAD')
       throw new VolleyError('SERVER_CLOSING', 'The server is stopping and takes no more work.');
     if (incoming.method === 'OPTIONS' && incoming.headers['access-control-request-method'] !== undefined) {
+      setSecurityHeaders(outgoing);
       origins.preflight(outgoing);
       outgoing.writeHead(204).end();
       return false;
     }
     return true;
-  }
-
-  private pass(incoming: IncomingMessage, outgoing: ServerResponse, context: RequestContext): void {
-    try {
-      if (this.parts.reads.answer(incoming, outgoing, context)) return;
-    } catch (error) {
-      this.refuse(outgoing, error);
-      return;
-    }
-    this.parts.next(incoming, outgoing);
-  }
-
-  private take(client: string, now: number): void {
-    const retryAfter = this.parts.limiter.take(client, now);
-    if (retryAfter === 0) return;
-    throw new VolleyError(
-      'RATE_LIMITED',
-      `There were too many requests: try again in ${retryAfter} s, or raise server.limits.requests_per_second.`,
-      { retry_after: retryAfter },
-    );
   }
 
   private async withBody(
@@ -145,6 +126,7 @@ export class Gate {
     const problem = problemOf(error);
     const { retry_after: retryAfter } = (problem.facts ?? {}) as { retry_after?: number };
     if (problem.code === 'INTERNAL') this.parts.log.failed(outgoing.req, error);
+    if (!outgoing.headersSent) setSecurityHeaders(outgoing);
     sendProblem(outgoing, problem, retryAfter);
   }
 }

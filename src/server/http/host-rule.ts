@@ -10,6 +10,7 @@ const HOST = /^(\[[\da-f:.]+\]|[a-z\d._-]+)(?::\d{1,5})?$/i;
  * would then be of the same origin as the server: its requests carry that name, and are refused.
  */
 export class HostRule {
+  /** In small letters; some with a port, which must then be that of the request. */
   private readonly names: ReadonlySet<string>;
   private readonly onlyLoopback: boolean;
   /** What was found right before: clients repeat themselves. */
@@ -32,9 +33,9 @@ export class HostRule {
   }
 
   private isAllowed(host: string | undefined): boolean {
-    const name = host === undefined ? undefined : HOST.exec(host)?.[1]?.toLowerCase();
-    if (name === undefined) return false;
-    if (this.names.has(name)) return true;
+    const [whole, name] = HOST.exec(host?.toLowerCase() ?? '') ?? [];
+    if (whole === undefined || name === undefined) return false;
+    if (this.names.has(name) || this.names.has(whole)) return true;
     const address = name.startsWith('[') ? name.slice(1, -1) : name;
     return isIP(address) !== 0 && (!this.onlyLoopback || isLoopback(address));
   }

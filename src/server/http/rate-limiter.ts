@@ -13,6 +13,8 @@ export class RateLimiter {
   /** Those who were heard of last stand last. */
   private readonly buckets = new Map<string, Bucket>();
   private readonly most: number;
+  /** The one who was heard of last: clients repeat themselves. */
+  private last: { readonly client: string; readonly bucket: Bucket } | undefined;
 
   constructor(private readonly perSecond: number) {
     this.most = perSecond * BURST_SECONDS;
@@ -20,18 +22,11 @@ export class RateLimiter {
 
   /** 0 if the client may; else the seconds after which it may try again. */
   take(client: string, now: number): number {
-    let bucket = this.buckets.get(client);
-    if (bucket === undefined) {
-      bucket = { left: this.most, at: now };
-      this.buckets.set(client, bucket);
-      if (this.buckets.size > MOST_CLIENTS) this.forgetOne();
-    } else {
-      const passed = Math.max(0, now - bucket.at) / 1000;
-      bucket.left = Math.min(this.most, bucket.left + passed * this.perSecond);
-      bucket.at = now;
-      this.buckets.delete(client);
-      this.buckets.set(client, bucket);
-    }
+    if (this.last?.client !== client) this.last = { client, bucket: this.bucketOf(client, now) };
+    const { bucket } = this.last;
+    const passed = Math.max(0, now - bucket.at) / 1000;
+    bucket.left = Math.min(this.most, bucket.left + passed * this.perSecond);
+    bucket.at = now;
     if (bucket.left >= 1) {
       bucket.left--;
       return 0;
@@ -39,8 +34,14 @@ export class RateLimiter {
     return Math.max(1, Math.ceil((1 - bucket.left) / this.perSecond));
   }
 
-  get size(): number {
-    return this.buckets.size;
+  /** Puts it behind all others. */
+  private bucketOf(client: string, now: number): Bucket {
+    const known = this.buckets.get(client);
+    if (known !== undefined) this.buckets.delete(client);
+    const bucket = known ?? { left: this.most, at: now };
+    this.buckets.set(client, bucket);
+    if (this.buckets.size > MOST_CLIENTS) this.forgetOne();
+    return bucket;
   }
 
   private forgetOne(): void {

@@ -10,7 +10,7 @@ const SUSPICIOUS = new Set([401, 403, 421]);
 /** What stands for the status of an answer that nobody waited for. */
 const CLIENT_GONE = 499;
 
-/** Tells of requests, in names, numbers and ids, never bodies, headers or tokens: all of them to the metrics, those that change something or were refused to the log. */
+/** Tells of requests, in names, numbers and ids, never bodies, headers or tokens: all of them to the metrics and, in detail, the log; those that change something or were refused always to the log. */
 export class RequestLog {
   constructor(
     private readonly metrics: Pick<ServerMetrics, 'request'>,
@@ -22,9 +22,10 @@ export class RequestLog {
     const status = outgoing.headersSent ? outgoing.statusCode : CLIENT_GONE;
     const ms = performance.now() - context.startedAt;
     this.metrics.request(context.route, method, status, ms);
-    const isChange = !READING.has(method) && context.principal !== undefined;
-    if (!isChange && !SUSPICIOUS.has(status)) return;
-    this.line(SUSPICIOUS.has(status) ? 'warn' : 'info', 'audit', {
+    const isSuspicious = SUSPICIOUS.has(status);
+    const isAudited = isSuspicious || (!READING.has(method) && context.principal !== undefined);
+    const level = isSuspicious ? 'warn' : isAudited ? 'info' : 'debug';
+    this.line(level, isAudited ? 'audit' : 'request', {
       request: context.id,
       who: context.principal?.name ?? null,
       address: context.address,

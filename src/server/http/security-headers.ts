@@ -1,12 +1,15 @@
 import type { ServerResponse } from 'node:http';
 
 /** Answers of the API are data: nothing of them is to be run, framed, embedded or kept by a browser. */
-const API: readonly (readonly [string, string])[] = [
-  ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
-  ['X-Content-Type-Options', 'nosniff'],
-  ['Cross-Origin-Resource-Policy', 'same-origin'],
-  ['Cache-Control', 'no-store'],
-];
+const API = {
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  'X-Content-Type-Options': 'nosniff',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Cache-Control': 'no-store',
+} as const;
+
+/** The same as names and values in turn, for whoever writes all headers of an answer at once. */
+export const API_HEADERS: readonly string[] = Object.entries(API).flat();
 
 /** The dashboard runs its own files and talks to its own server, nothing else. */
 const PAGE_POLICY = [
@@ -32,5 +35,5 @@ export const PAGE_HEADERS = {
 } as const;
 
 export function setSecurityHeaders(outgoing: ServerResponse): void {
-  for (const [name, value] of API) outgoing.setHeader(name, value);
+  for (const [name, value] of Object.entries(API)) outgoing.setHeader(name, value);
 }

@@ -1,8 +1,12 @@
 /** From the most to the least that is told. */
-const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
 /** How important a line is. */
 export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export function isLogLevel(text: string): text is LogLevel {
+  return (LOG_LEVELS as readonly string[]).includes(text);
+}
 
 /** Writes a line: what happened, in few words, and the facts. */
 export type Log = (

@@ -1,4 +1,4 @@
-import type { StatisticsBody } from '../wire/machine.ts';
+import type { MeasuredStatistics } from '../wire/machine.ts';
 
 /** What the server tells of itself. */
 export interface ServerMetrics {
@@ -7,5 +7,5 @@ export interface ServerMetrics {
   /** A request has ended; `route` is a pattern, never what the client wrote. */
   request(route: string, method: string, status: number, ms: number): void;
   /** The engine's own numbers, with the last ten minutes of use. */
-  statistics(): StatisticsBody;
+  statistics(): MeasuredStatistics;
 }

@@ -3,7 +3,7 @@ import type { ParallelExecutionEngine } from '../../engine/engine.ts';
 import type { DurationSummary } from '../../engine/statistics.ts';
 import type { Store } from '../../store/store.ts';
 import type { HubCounts } from '../events/event-hub.ts';
-import type { StatisticsBody } from '../wire/machine.ts';
+import type { MeasuredStatistics } from '../wire/machine.ts';
 import { addEngineMetrics } from './engine-metrics.ts';
 import { addEventMetrics } from './event-metrics.ts';
 import { ExecutionMetrics } from './execution-metrics.ts';
@@ -36,7 +36,7 @@ export class VolleyMetrics implements ServerMetrics {
     addEngineMetrics(engine, registry);
     addEventMetrics(() => events.counts(), registry);
     this.executions = new ExecutionMetrics(engine, registry);
-    this.requests = new RequestMetrics(registry);
+    this.requests = new RequestMetrics();
     this.process = new ProcessMetrics(registry);
     this.samples = new Samples(engine, () => this.process.forgetOld());
     const commits = new Histogram({
@@ -49,14 +49,17 @@ export class VolleyMetrics implements ServerMetrics {
   }
 
   async text(): Promise<{ readonly contentType: string; readonly body: string }> {
-    return { contentType: this.registry.contentType, body: await this.registry.metrics() };
+    return {
+      contentType: this.registry.contentType,
+      body: `${await this.registry.metrics()}\n${this.requests.text()}`,
+    };
   }
 
   request(route: string, method: string, status: number, ms: number): void {
     this.requests.ended(route, method, status, ms);
   }
 
-  statistics(): StatisticsBody {
+  statistics(): MeasuredStatistics {
     const { engine, events } = this.parts;
     const { counts, submitted, retries, duration, waiting } = engine.statistics();
     return {

@@ -1,7 +1,6 @@
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { createRoute, z } from '@hono/zod-openapi';
 import { findBatch } from '../../batch/context.ts';
-import { clientOf } from '../auth/principal.ts';
 import type { ServerParts } from '../parts.ts';
 import { type Api, type ApiContext, BATCH_PATH, REFUSALS, requestOf, secured } from './api.ts';
 
@@ -29,7 +28,7 @@ export function eventRoutes(api: Api, { live, store, streams }: ServerParts): vo
     const lastEventId = incoming.headers['last-event-id'];
     if (incoming.method === 'HEAD') return context.body(null, 200, { 'Content-Type': 'text/event-stream' });
     // Answered by hand, so that one text serves all streams.
-    streams.take([clientOf(principal!), `address ${address}`], outgoing);
+    streams.take([principal!.client, `address ${address}`], outgoing);
     live.subscribe(
       {
         ...(batch !== undefined && { batch }),

@@ -1,4 +1,4 @@
-import { clientOf, requireScope, scopesOf } from '../auth/principal.ts';
+import { requireScope, scopesOf } from '../auth/principal.ts';
 import type { ServerParts } from '../parts.ts';
 import { type Api, requestOf } from './api.ts';
 
@@ -11,12 +11,11 @@ export function mcpRoute(api: Api, { mcp, streams }: ServerParts): void {
     const { method, raw } = context.req;
     // What is asked for is a stream, which counts like those of events.
     if (method === 'GET')
-      streams.take([clientOf(principal), `address ${request.address}`], context.env.outgoing);
-    // The gate has read it, and refused what is no JSON.
+      streams.take([principal.client, `address ${request.address}`], context.env.outgoing);
     const body: unknown = method === 'POST' ? await context.req.json().catch(() => undefined) : undefined;
     request.subject = subjectOf(body);
     return mcp.handle(raw, body, {
-      name: clientOf(principal),
+      name: principal.client,
       scopes: scopesOf(principal),
     });
   });

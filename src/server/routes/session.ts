@@ -1,5 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi';
-import { clientOf, requireScope, SCOPES, scopesOf, unauthenticated } from '../auth/principal.ts';
+import { requireScope, SCOPES, scopesOf, unauthenticated } from '../auth/principal.ts';
 import type { ServerParts } from '../parts.ts';
 import { TIME } from '../wire/kinds.ts';
 import { type Api, answers, open, REFUSALS, requestOf, secured, takes } from './api.ts';
@@ -75,7 +75,7 @@ export function sessionRoutes(api: Api, parts: ServerParts): void {
     (context) => {
       const secret = cookie.read(context.env.incoming.headers.cookie);
       const ended = secret === undefined ? undefined : sessions.end(secret);
-      if (ended !== undefined) streams.cut(clientOf(ended));
+      if (ended !== undefined) streams.cut(ended.client);
       context.header('Set-Cookie', cookie.clear());
       return context.body(null, 204);
     },

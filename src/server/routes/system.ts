@@ -1,13 +1,15 @@
 import { createRoute, z } from '@hono/zod-openapi';
+import { mcpHealth } from '../../mcp/client/attach.ts';
 import type { ServerParts } from '../parts.ts';
 import { STATISTICS } from '../wire/machine.ts';
+import { mcpServerBody } from '../wire/mcp-server.ts';
 import { type Api, answers, open, REFUSALS, secured } from './api.ts';
 
 const HEALTH = z.object({ status: z.enum(['ok', 'stopping']) }).openapi('Health');
 
 /** How the server itself is. */
 export function systemRoutes(api: Api, parts: ServerParts): void {
-  const { metrics } = parts;
+  const { metrics, coordinator } = parts;
 
   api.openapi(
     createRoute({
@@ -45,7 +47,8 @@ export function systemRoutes(api: Api, parts: ServerParts): void {
       summary: 'What the engine did and does, with ten minutes of use',
       responses: { 200: answers(STATISTICS, 'The numbers.'), ...REFUSALS },
     }),
-    (context) => context.json(metrics.statistics(), 200),
+    (context) =>
+      context.json({ ...metrics.statistics(), mcp_servers: mcpHealth(coordinator).map(mcpServerBody) }, 200),
   );
 
   api.openapi(

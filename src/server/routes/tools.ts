@@ -1,9 +1,11 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
+import { discoveredTools } from '../../mcp/open-coordinator.ts';
 import type { ToolDescription } from '../../tools/registry.ts';
 import { headersOf, problemOf } from '../http/problem.ts';
 import type { ServerParts } from '../parts.ts';
+import { MCP_SERVER, mcpServerBody } from '../wire/mcp-server.ts';
 import { type Api, answers, REFUSALS, secured } from './api.ts';
 
 const TOOL = z
@@ -25,20 +27,32 @@ export function toolRoutes(api: Api, { coordinator }: ServerParts): void {
       method: 'get',
       path: '/v1/tools',
       tags: ['tools'],
-      summary: 'What can be called',
+      summary: 'What can be called; MCP servers are started for it, and waited for five seconds at most',
       request: {
         query: z.object({
           search: z.string().max(200).optional().describe('A part of the name or the description.'),
         }),
       },
-      responses: { 200: answers(z.object({ tools: z.array(TOOL) }), 'The tools.'), ...REFUSALS },
+      responses: {
+        200: answers(
+          z.object({
+            tools: z.array(TOOL),
+            missing_servers: z
+              .array(MCP_SERVER)
+              .describe('MCP servers that were asked and have not told of their tools.'),
+          }),
+          'The tools.',
+        ),
+        ...REFUSALS,
+      },
     }),
-    (context) => {
+    async (context) => {
       const part = context.req.valid('query').search?.toLowerCase() ?? '';
-      const tools = coordinator
-        .tools()
-        .filter(({ name, description }) => `${name}\n${description}`.toLowerCase().includes(part));
-      return context.json({ tools: tools.map(bodyOf) }, 200);
+      const { tools, missing } = await discoveredTools(coordinator);
+      const found = tools.filter(({ name, description }) =>
+        `${name}\n${description}`.toLowerCase().includes(part),
+      );
+      return context.json({ tools: found.map(bodyOf), missing_servers: missing.map(mcpServerBody) }, 200);
     },
   );
 
@@ -59,9 +73,9 @@ export function toolRoutes(api: Api, { coordinator }: ServerParts): void {
       },
       responses: { 200: answers(TOOL, 'The tool.'), ...REFUSALS },
     }),
-    (context) => {
+    async (context) => {
       const { name } = context.req.valid('param');
-      const all = coordinator.tools();
+      const { tools: all } = await discoveredTools(coordinator, [name]);
       const tool = all.find((one) => one.name === name);
       if (tool !== undefined) return context.json(bodyOf(tool), 200);
       const close = nearest(

@@ -6,12 +6,19 @@ import { batchBody } from './batch-body.ts';
 const FRESH_MS = 50;
 const MOST_KEPT = 1000;
 
+interface BatchText {
+  readonly text: string;
+  /** Its length, as a header says it. */
+  readonly bytes: string;
+  readonly until: number;
+}
+
 /**
  * How batches stand, as JSON text. Many clients ask for the same batch again and again: it is read from the store once
  * until something is written or a moment has passed.
  */
 export class BatchTexts {
-  private readonly kept = new Map<string, { readonly text: string; readonly until: number }>();
+  private readonly kept = new Map<string, BatchText>();
   private readonly unlisten: () => void;
 
   constructor(
@@ -21,17 +28,17 @@ export class BatchTexts {
     this.unlisten = store.onCommit(() => this.clear());
   }
 
-  /** Undefined if there is no such batch. */
-  get(batch: string): string | undefined {
-    const now = performance.now();
+  /** Undefined if there is no such batch; `now` is by the steady clock. */
+  get(batch: string, now: number): BatchText | undefined {
     const known = this.kept.get(batch);
-    if (known !== undefined && known.until > now) return known.text;
+    if (known !== undefined && known.until > now) return known;
     const view = this.executor.view(batch);
     if (view === undefined) return undefined;
     const text = JSON.stringify(batchBody(view));
     if (this.kept.size >= MOST_KEPT) this.kept.clear();
-    this.kept.set(batch, { text, until: now + FRESH_MS });
-    return text;
+    const found = { text, bytes: String(Buffer.byteLength(text)), until: now + FRESH_MS };
+    this.kept.set(batch, found);
+    return found;
   }
 
   /** Something has changed, or may have. */

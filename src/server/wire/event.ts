@@ -35,6 +35,7 @@ export const EVENTS = {
     step: z.string().optional(),
     reason: z.string().optional(),
     retry_in_ms: z.number().optional(),
+    cause: z.string().optional().describe('Of a skipped one: the id of the task that did not succeed.'),
   }),
   /** Tasks were added to a batch: `from` and `to` are their numbers. */
   added: z.object({ batch: z.string(), from_seq: z.int(), to_seq: z.int(), at: TIME }),
@@ -44,8 +45,8 @@ export const EVENTS = {
   cleared: z.object({ batch: z.string(), at: TIME }),
   /** Events between the last id that the client had, or could keep up with, and now are gone. A snapshot follows. */
   gap: z.object({ missed: z.int().nullable().describe('How many, where that is known.') }),
-  /** The server stops: the stream ends here for good until it is back. */
-  end: z.object({ reason: z.enum(['shutdown', 'slow', 'expired']) }),
+  /** The stream ends: the server stops, or the client may not read any more. */
+  end: z.object({ reason: z.enum(['shutdown', 'expired']) }),
 } as const;
 
 export type EventType = keyof typeof EVENTS;

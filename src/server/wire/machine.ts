@@ -1,5 +1,6 @@
 import { z } from '@hono/zod-openapi';
 import { TIME } from './kinds.ts';
+import { MCP_SERVER } from './mcp-server.ts';
 
 /** One resource: how much of it is in use and how much there is. */
 const USE = z.object({ name: z.string(), used: z.number(), limit: z.number().nullable() });
@@ -17,7 +18,11 @@ export const STATISTICS = z
     history: z.array(z.object({ at: TIME, used: z.array(z.number()) })).describe('In the order of "use".'),
     event_loop_delay_ms: z.object({ p50: z.number(), p99: z.number() }),
     subscribers: z.int(),
+    mcp_servers: z.array(MCP_SERVER).describe('Those of the configuration, in its order.'),
   })
   .openapi('Statistics');
 
 export type StatisticsBody = z.output<typeof STATISTICS>;
+
+/** What is measured, without what is asked of others. */
+export type MeasuredStatistics = Omit<StatisticsBody, 'mcp_servers'>;

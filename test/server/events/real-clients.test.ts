@@ -1,68 +1,130 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { EventSource } from 'eventsource';
 import { expect, onTestFinished, test } from 'vitest';
-import { openHub } from './support/open-hub.ts';
+import { folderWith } from '../../cli/support/program.ts';
+import { openPage, useBrowser } from '../../web/support/browser.ts';
+import { localToken, serve } from '../support/serve.ts';
+import { openProxy } from './support/cutting-proxy.ts';
 
-interface Reader {
-  readonly child: ChildProcess;
-  text(): string;
-}
+useBrowser();
 
-function curl(url: string, ...args: string[]): Reader {
-  const child = spawn('curl', ['-sN', ...args, url], { stdio: ['ignore', 'pipe', 'inherit'] });
-  onTestFinished(() => void child.kill());
-  let text = '';
-  child.stdout!.setEncoding('utf8').on('data', (part: string) => {
-    text += part;
-  });
-  return { child, text: () => text };
-}
+const PATH = '/v1/batches/live/events';
 
-const eventually = <T>(look: () => T) => expect.poll(look, { timeout: 20_000 });
+/** What a client was shown: the number of each task that was added, and the names of other events. */
+type Shown = () => string[] | Promise<string[]>;
 
-test('curl -N shows events as they come, and goes on behind the last id that it was shown', async () => {
-  const { hub, port, tell, responses } = await openHub();
-  const url = `http://127.0.0.1:${port}/`;
-  const first = curl(url);
-  await eventually(() => first.text()).toContain('event: snapshot');
-  tell('a');
-  await eventually(() => first.text()).toContain('"id":"a"');
-  responses[0]!.destroy();
-  await once(first.child, 'close');
-  tell('b');
-  const lastId = [...first.text().matchAll(/^id: (.+)$/gm)].at(-1)![1]!;
-  const second = curl(url, '-H', `Last-Event-ID: ${lastId}`);
-  await eventually(() => second.text()).toContain('"id":"b"');
-  tell('c');
-  await eventually(() => second.text()).toContain('"id":"c"');
-  expect(second.text()).not.toMatch(/event: (gap|snapshot)|"id":"a"/);
-  expect(hub.counts()).toMatchObject({ resumed: 1, gaps: 0 });
-});
-
-test('the eventsource package goes on by itself without a gap, however often it is cut', async () => {
-  const { hub, port, tell, responses } = await openHub({ retryMs: 20 });
-  const source = new EventSource(`http://127.0.0.1:${port}/`);
-  onTestFinished(() => source.close());
-  const seen: string[] = [];
-  for (const type of ['snapshot', 'task', 'gap'])
-    source.addEventListener(type, ({ data }) => {
-      seen.push(type === 'task' ? (JSON.parse(data) as { id: string }).id : type);
-    });
-  await eventually(() => seen).toEqual(['snapshot']);
-  const told: string[] = [];
-  for (let round = 1; round <= 4; round++) {
-    for (const part of ['a', 'b', 'c']) {
-      told.push(`${part}${round}`);
-      tell(told.at(-1)!);
+/** `curl -N`, begun again behind the last id that it was shown, as a script does it. */
+function curl(url: string, token: string): Shown {
+  const shown: string[] = [];
+  let isOver = false;
+  let lastId: string | undefined;
+  let rest = '';
+  const takeLine = (line: string) => {
+    const [, field, value = ''] = /^(id|event|data): (.*)$/.exec(line) ?? [];
+    if (field === 'id') lastId = value;
+    else if (field === 'event' && (value === 'snapshot' || value === 'gap')) shown.push(value);
+    else if (field === 'data' && value.includes('from_seq')) shown.push(numberIn(value));
+  };
+  const run = async () => {
+    while (!isOver) {
+      const resume = lastId === undefined ? [] : ['-H', `Last-Event-ID: ${lastId}`];
+      const child = spawn('curl', ['-sN', '-H', `Authorization: Bearer ${token}`, ...resume, url], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      onTestFinished(() => {
+        isOver = true;
+        child.kill();
+      });
+      child.stdout.setEncoding('utf8').on('data', (part: string) => {
+        const lines = (rest + part).split('\n');
+        rest = lines.pop()!;
+        lines.forEach(takeLine);
+      });
+      await once(child, 'close');
+      // What was not shown to its end comes again.
+      rest = '';
     }
-    await eventually(() => seen.at(-1)).toBe(told.at(-1));
-    const { opened } = hub.counts();
-    responses.at(-1)!.destroy();
-    told.push(`cut${round}`);
-    tell(told.at(-1)!);
-    await eventually(() => hub.counts().opened).toBe(opened + 1);
+  };
+  void run();
+  return () => shown;
+}
+
+function eventSource(url: string, token: string): Shown {
+  const source = new EventSource(url, {
+    fetch: (input, init) =>
+      fetch(input, { ...init, headers: { ...init?.headers, Authorization: `Bearer ${token}` } }),
+  });
+  onTestFinished(() => source.close());
+  const shown: string[] = [];
+  for (const type of ['snapshot', 'gap']) source.addEventListener(type, () => void shown.push(type));
+  source.addEventListener('added', ({ data }) => void shown.push(numberIn(data)));
+  return () => shown;
+}
+
+/** The EventSource of a browser that is signed in by the cookie. */
+async function browser(address: string, path: string, key: string): Promise<Shown> {
+  const page = await openPage(address);
+  await page.evaluate(
+    async ([body, url]) => {
+      const headers = { 'Content-Type': 'application/json' };
+      await fetch('/v1/session', { method: 'POST', headers, body: body! });
+      const shown: string[] = [];
+      Object.assign(globalThis, { shown });
+      const source = new globalThis.EventSource(url!);
+      for (const type of ['snapshot', 'gap']) source.addEventListener(type, () => shown.push(type));
+      source.addEventListener('added', (event) => {
+        const { data } = event as unknown as { data: string };
+        shown.push(String(JSON.parse(data).from_seq));
+      });
+    },
+    [JSON.stringify({ key }), path],
+  );
+  return () => page.evaluate(() => (globalThis as unknown as { shown: string[] }).shown);
+}
+
+function numberIn(data: string): string {
+  return String((JSON.parse(data) as { from_seq: number }).from_seq);
+}
+
+test('curl, the eventsource package and a browser go on without a gap, however often their connection is cut', {
+  timeout: 90_000,
+}, async () => {
+  const webFolder = folderWith();
+  writeFileSync(join(webFolder, 'index.html'), '<!doctype html><html lang="en"><title>Volley</title></html>');
+  const served = await serve({ webFolder, events: { retryMs: 50 } });
+  await served.ask('add', { batch: 'live', function: 'echo' });
+  const proxy = await openProxy(served.server.port);
+  const url = `${proxy.address}${PATH}`;
+  const token = localToken(served.server);
+  const clients: Shown[] = [
+    curl(url, token),
+    eventSource(url, token),
+    await browser(proxy.address, PATH, new URL(served.server.pageAddress()).hash.slice('#key='.length)),
+  ];
+  const told = ['snapshot'];
+  const add = async () => {
+    await served.ask('add', { batch: 'live', function: 'echo' });
+    told.push(String(told.length + 1));
+  };
+  const allShown = () =>
+    expect
+      .poll(() => Promise.all(clients.map((shown) => shown())), { timeout: 30_000 })
+      .toEqual(clients.map(() => told));
+  await allShown();
+  for (let round = 0; round < 3; round++) {
+    await add();
+    await allShown();
+    const before = proxy.count();
+    proxy.cut();
+    await add();
+    await add();
+    await allShown();
+    expect(proxy.count()).toBeGreaterThanOrEqual(before + clients.length);
   }
-  await eventually(() => seen).toEqual(['snapshot', ...told]);
-  expect(hub.counts()).toMatchObject({ resumed: 4, gaps: 0 });
+  const metrics = await (await served.fetch('/metrics')).text();
+  expect(metrics).toContain('volley_event_gaps_total 0');
+  expect(metrics).toContain(`volley_event_streams_resumed_total ${3 * clients.length}`);
 });

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
 import { openHub, taskIds } from './support/open-hub.ts';
 
@@ -45,6 +46,26 @@ test('an event is written as text once for all, and what comes in one turn is on
   expect(timesWritten).toBe(1);
   expect(writes).toHaveLength(3);
   expect(new Set(writes).size).toBe(1);
+});
+
+test('events that follow each other turn by turn are gathered for a moment', async () => {
+  const { connected, responses, tell } = await openHub();
+  const client = await connected();
+  const [response] = responses;
+  const write = response!.write.bind(response) as (bytes: unknown) => boolean;
+  let writes = 0;
+  response!.write = ((bytes: unknown) => {
+    writes++;
+    return write(bytes);
+  }) as ServerResponse['write'];
+  const ids = Array.from({ length: 300 }, (_, place) => `t${place}`);
+  for (const id of ids) {
+    tell(id);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await client.untilCount(1 + ids.length);
+  expect(taskIds(client)).toEqual(ids);
+  expect(writes).toBeLessThan(ids.length / 2);
 });
 
 test('nothing is written as text while nobody listens', async () => {

@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { ServerSettings } from '../../../src/config/config.ts';
+import type { ServerSettings, TaskSettings } from '../../../src/config/config.ts';
 import { digestOf, digestText } from '../../../src/server/auth/secrets.ts';
+import type { HubOptions } from '../../../src/server/events/hub-options.ts';
 import { startServer, type VolleyServer } from '../../../src/server/server.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
 import { openRig, type Rig } from '../../batch/support/rig.ts';
@@ -47,22 +48,27 @@ interface FetchOptions extends RequestInit {
 export interface ServeOptions {
   readonly tools?: readonly Tool[];
   readonly server?: Partial<ServerSettings>;
+  readonly tasks?: Partial<TaskSettings>;
   readonly file?: string;
   readonly webFolder?: string;
+  readonly events?: HubOptions;
 }
 
 /** A real server on a free port of loopback, on a new store; closed after the test. */
 export async function serve({
   tools,
   server: settings,
+  tasks,
   file,
   webFolder,
+  events,
 }: ServeOptions = {}): Promise<Served> {
   let config!: Parameters<typeof startServer>[0]['config'];
   const rig = await openRig(
     tools,
     (given) => {
-      config = { ...given, store: { file: file ?? join(given.folder, 'volley.db') } };
+      const store = { file: file ?? join(given.folder, 'volley.db') };
+      config = { ...given, store, tasks: { ...given.tasks, ...tasks } };
       return config;
     },
     file,
@@ -87,8 +93,10 @@ export async function serve({
     store: rig.store,
     executor: rig.executor,
     version: '0.0.0',
-    log: (level, event, fields) => lines.push({ level, event, ...fields }),
+    // As by default.
+    log: (level, event, fields) => void (level !== 'debug' && lines.push({ level, event, ...fields })),
     ...(webFolder !== undefined && { webFolder }),
+    ...(events !== undefined && { events }),
   });
   onTestFinished(() => server.close({ graceMs: 0 }));
   const { address } = server;

@@ -6,6 +6,8 @@ import type { LiveEvent } from './wire.ts';
 export type Connection =
   | { readonly state: 'connecting' }
   | { readonly state: 'live' }
+  /** There is nothing to follow, as far as is known; a look is taken now and then. */
+  | { readonly state: 'absent' }
   | { readonly state: 'lost'; readonly since: number; readonly why: string };
 
 /** How the stream of the view that is open stands. */
@@ -32,6 +34,7 @@ export class LiveStream {
   private isNew = true;
   private isClosed = false;
   private endReason = '';
+  private isAbsent = false;
 
   constructor(
     private readonly path: string,
@@ -56,6 +59,13 @@ export class LiveStream {
     this.connect();
   };
 
+  /** The server says that what is followed is not there: that is no fault of the connection. */
+  notThere(): void {
+    if (this.isClosed || connection.value.state === 'live') return;
+    this.isAbsent = true;
+    connection.value = { state: 'absent' };
+  }
+
   private connect(): void {
     this.isNew = true;
     const source = new EventSource(addressOf(this.path));
@@ -64,6 +74,7 @@ export class LiveStream {
       connection.value = { state: 'live' };
       this.waitMs = FIRST_WAIT_MS;
       this.endReason = '';
+      this.isAbsent = false;
       this.handlers.open(this.isNew);
       this.isNew = false;
     };
@@ -81,7 +92,7 @@ export class LiveStream {
     if (this.isClosed || this.source !== source) return;
     const before = connection.value;
     const since = before.state === 'lost' ? before.since : Date.now();
-    connection.value = { state: 'lost', since, why: this.why() };
+    if (!this.isAbsent) connection.value = { state: 'lost', since, why: this.why() };
     if (source.readyState !== EventSource.CLOSED) return;
     this.timer = window.setTimeout(() => void this.comeBack(), this.waitMs);
     this.waitMs = Math.min(LONGEST_WAIT_MS, this.waitMs * 2);

@@ -168,8 +168,9 @@ export class BatchSync {
         if (this.stop.signal.aborted) return;
         if (!(error instanceof ApiError)) throw error;
         this.fail(error);
-        // What is not there will not come by asking again; all else may.
-        if (error.status !== 404) setTimeout(() => this.later(read), AGAIN_MS);
+        // What is not there comes with the stream, if it comes; all else may be had by asking again.
+        if (error.status === 404) this.stream.notThere();
+        else setTimeout(() => this.later(read), AGAIN_MS);
       } finally {
         this.meanwhile = undefined;
       }

@@ -32,7 +32,7 @@ export function afterEvent(row: Row, event: TaskEvent): Row {
     case 'opened':
       return { ...row, status: 'open', started_at: null, ...NOT_ENDED };
     case 'skipped':
-      return { ...row, status: 'skipped', ended_at: event.at, retryAt: null };
+      return { ...row, status: 'skipped', ended_at: event.at, cause: event.cause ?? null, retryAt: null };
     default:
       return {
         ...row,

@@ -63,7 +63,7 @@ const LIVE_TEXT = { connecting: 'Connecting', live: 'Live', lost: 'Reconnecting'
 /** The machine page asks instead of listening, so that it has no stream to tell of. */
 function LiveMark(): JSX.Element | null {
   const { state } = connection.value;
-  if (route.value.page === 'machine') return null;
+  if (route.value.page === 'machine' || state === 'absent') return null;
   return (
     <span class={`live is-${state}`} role="status">
       <span class="live-dot" aria-hidden="true" />

@@ -66,10 +66,12 @@ function Figure({ name, children }: { name: string; children: ComponentChildren 
 function TimeLeft({ batch: { time_left } }: { batch: Batch }): JSX.Element {
   if (time_left === null) return <span class="quiet">–</span>;
   const { low_ms, expected_ms, high_ms } = time_left;
+  const range = rangeText({ lowMs: low_ms, highMs: high_ms });
   return (
     <>
       {spanText(Math.max(1, Math.round(expected_ms / 1000)) * 1000)}
-      <small>{rangeText({ lowMs: low_ms, highMs: high_ms })}</small>
+      {/* One that has no width says the same once more, rounded. */}
+      {!range.startsWith('about') && <small>{range}</small>}
     </>
   );
 }

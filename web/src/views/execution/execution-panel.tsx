@@ -75,7 +75,9 @@ export function ExecutionPanel({ open, id }: { open: OpenBatch; id: string }): J
               detail.reason ??
               (detail.cause === null ? '' : `${detail.cause} did not succeed.`)}
           </p>
-          <p class="quiet mono">{[detail.reason, detail.code].filter(Boolean).join(' · ')}</p>
+          {detail.reason !== null && (
+            <p class="quiet mono">{[detail.reason, detail.code].filter(Boolean).join(' · ')}</p>
+          )}
         </section>
       )}
       {detail !== undefined && (

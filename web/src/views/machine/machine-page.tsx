@@ -1,10 +1,12 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { numberText } from '../../../../src/cli/output/numbers.ts';
 import { spanText } from '../../../../src/core/words.ts';
 import { ApiError, get } from '../../api/http.ts';
 import type { Statistics } from '../../api/wire.ts';
 import { Empty } from '../../ui/empty.tsx';
+import { Card, Fact } from './card.tsx';
+import { McpServerCard } from './mcp-server-card.tsx';
 import { UseChart } from './use-chart.tsx';
 
 const EVERY_MS = 2000;
@@ -65,6 +67,9 @@ function Totals({ statistics }: { statistics: Statistics }): JSX.Element {
         <Fact name="event loop delay, median">{spanText(event_loop_delay_ms.p50)}</Fact>
         <Fact name="event loop delay, 99 of 100">{spanText(event_loop_delay_ms.p99)}</Fact>
       </Card>
+      {statistics.mcp_servers.map((server) => (
+        <McpServerCard key={server.name} server={server} />
+      ))}
     </div>
   );
 }
@@ -86,24 +91,6 @@ function Times({ times }: { times: Readonly<Record<string, number>> }): JSX.Elem
         </Fact>
       ))}
     </>
-  );
-}
-
-function Card({ title, children }: { title: string; children: ComponentChildren }): JSX.Element {
-  return (
-    <section class="card">
-      <h2>{title}</h2>
-      <dl class="facts">{children}</dl>
-    </section>
-  );
-}
-
-function Fact({ name, children }: { name: string; children: ComponentChildren }): JSX.Element {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd class="number">{children}</dd>
-    </div>
   );
 }
 

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { StoreWatch } from '../../../src/server/events/store-watch.ts';
-import { openRig } from '../../batch/support/rig.ts';
+import { StoreWatch } from '../../src/store/store-watch.ts';
+import { openRig } from '../batch/support/rig.ts';
 
 test('what others did while nobody looked is told to whoever comes back', async () => {
   const here = await openRig();

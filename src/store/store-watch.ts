@@ -1,12 +1,12 @@
-import type { BatchRecord } from '../../store/records.ts';
-import type { Store } from '../../store/store.ts';
+import type { BatchRecord } from './records.ts';
+import type { Store } from './store.ts';
 
 /** No event tells of another process's writing, so it is looked for; only while somebody wants to know. */
 const LOOK_MS = 500;
 /** Of so many batches, the newest. */
 const MOST_BATCHES = 1000;
 
-/** Finds out what other processes do to the batches of a store. */
+/** Finds out what happens to the batches of a store, in whichever process. */
 export class StoreWatch {
   private version: number | undefined;
   /** How each batch stood, as text. */
@@ -18,7 +18,7 @@ export class StoreWatch {
     private readonly told: {
       /** Whether anybody wants to know. */
       isWanted(): boolean;
-      changed(batch: string): void;
+      changed(batch: string, isNew: boolean): void;
       gone(batch: string): void;
     },
   ) {}
@@ -56,7 +56,9 @@ export class StoreWatch {
     const now = new Map(batches.map((batch) => [batch.name, standingOf(batch)]));
     this.standings = now;
     if (before === undefined) return;
-    for (const [name, standing] of now) if (before.get(name) !== standing) this.told.changed(name);
+    for (const [name, standing] of now) {
+      if (before.get(name) !== standing) this.told.changed(name, !before.has(name));
+    }
     const isWhole = batches.length < MOST_BATCHES;
     if (isWhole) for (const name of before.keys()) if (!now.has(name)) this.told.gone(name);
   }

@@ -1,0 +1,135 @@
+import { createRoute, z } from '@hono/zod-openapi';
+import { neverRun } from '../../tasks/desk/never-run.ts';
+import { batchNameOf } from '../../tasks/run/batch-tasks.ts';
+import type { RunReport } from '../../tasks/run/report.ts';
+import { reportText } from '../../tasks/run/report-text.ts';
+import type { ServerParts } from '../parts.ts';
+import {
+  COMPLETED,
+  COMPLETION,
+  FEATURE,
+  FEATURE_DETAIL,
+  FEATURE_PATH,
+  NEW_RUN,
+  RUN,
+  SUBTASK_PATH,
+} from '../wire/features.ts';
+import { type Api, answers, mayTake, REFUSALS, requestOf, secured, takes } from './api.ts';
+
+const TAGS = ['features'];
+
+/** Features and their subtasks, and the agents that work on them. */
+export function featureRoutes(api: Api, { features, texts }: ServerParts): void {
+  api.openapi(
+    createRoute({
+      ...secured('read'),
+      method: 'get',
+      path: '/v1/features',
+      tags: TAGS,
+      summary: 'All features of the project, by name',
+      responses: { 200: answers(z.object({ features: z.array(FEATURE) }), 'All of them.'), ...REFUSALS },
+    }),
+    async (context) => context.json({ features: await features.list() }, 200),
+  );
+
+  api.openapi(
+    createRoute({
+      ...secured('read'),
+      method: 'get',
+      path: '/v1/features/{feature}',
+      tags: TAGS,
+      summary: 'How a feature stands, with its subtasks',
+      request: { params: FEATURE_PATH },
+      responses: { 200: answers(FEATURE_DETAIL, 'The feature.'), ...REFUSALS },
+    }),
+    async (context) => {
+      const { data } = await features.status(context.req.valid('param').feature);
+      return context.json(copied(data), 200);
+    },
+  );
+
+  api.openapi(
+    createRoute({
+      ...secured('run'),
+      method: 'post',
+      path: '/v1/features/{feature}/run',
+      tags: TAGS,
+      summary: 'Lets agents work on what is open, and answers when they have begun',
+      description:
+        'Everything is checked before anything starts. It is a batch like any other: it can be followed, stopped and cancelled by its name.',
+      request: { params: FEATURE_PATH, body: mayTake(NEW_RUN) },
+      responses: {
+        200: answers(RUN, 'There was nothing to run.'),
+        202: answers(RUN, 'It runs.'),
+        ...REFUSALS,
+      },
+    }),
+    async (context) => {
+      const { feature } = context.req.valid('param');
+      requestOf(context).subject = feature;
+      const { batch, ended } = await features.start(feature, context.req.valid('json') ?? {});
+      texts.clear();
+      if (!features.isRunning(feature)) return context.json(endedBody(feature, await ended), 200);
+      context.header('Location', `/v1/batches/${encodeURIComponent(batch)}`);
+      return context.json(runningBody(feature), 202);
+    },
+  );
+
+  api.openapi(
+    createRoute({
+      ...secured('read'),
+      method: 'get',
+      path: '/v1/features/{feature}/report',
+      tags: TAGS,
+      summary: 'What the last run came to',
+      request: { params: FEATURE_PATH },
+      responses: { 200: answers(RUN, 'The report, unless it still runs.'), ...REFUSALS },
+    }),
+    async (context) => {
+      const { feature } = context.req.valid('param');
+      const { state, report } = await features.report(feature);
+      if (state === 'running') return context.json(runningBody(feature), 200);
+      if (report === undefined) throw neverRun(feature);
+      return context.json(endedBody(feature, report), 200);
+    },
+  );
+
+  api.openapi(
+    createRoute({
+      ...secured('run'),
+      method: 'post',
+      path: '/v1/features/{feature}/subtasks/{seq}/complete',
+      tags: TAGS,
+      summary: 'Completes a subtask, if its work is there',
+      request: { params: SUBTASK_PATH, body: takes(COMPLETION) },
+      responses: { 200: answers(COMPLETED, 'What was found.'), ...REFUSALS },
+    }),
+    async (context) => {
+      const { feature, seq } = context.req.valid('param');
+      requestOf(context).subject = `${feature} ${seq}`;
+      const completion = { seq, ...context.req.valid('json') };
+      const { data } = await features.complete(feature, completion, context.req.raw.signal);
+      return context.json(copied(data), 200);
+    },
+  );
+}
+
+function runningBody(feature: string) {
+  return { feature, batch: batchNameOf(feature), state: 'running' as const, report: null, text: null };
+}
+
+function endedBody(feature: string, report: RunReport) {
+  const batch = batchNameOf(feature);
+  return { feature, batch, state: 'ended' as const, report: copied(report), text: reportText(report) };
+}
+
+/** The same; the types of answers know no lists that cannot be changed. */
+function copied<T>(data: T): Writable<T> {
+  return data as Writable<T>;
+}
+
+type Writable<T> = T extends readonly (infer E)[]
+  ? Writable<E>[]
+  : T extends object
+    ? { -readonly [K in keyof T]: Writable<T[K]> }
+    : T;
