@@ -21,9 +21,15 @@ export async function forget(folder, batch) {
   if (status !== 0) process.exit(status);
 }
 
-function start(folder, args, stdio, input) {
+/** How Volley is started with these arguments, for whoever starts it itself. */
+export function commandOf(args) {
   if (!existsSync(PROGRAM)) throw new Error('Run `npm run build` first.');
-  const child = spawn(process.execPath, [...process.execArgv, PROGRAM, ...args], { cwd: folder, stdio });
+  return { command: process.execPath, args: [...process.execArgv, PROGRAM, ...args] };
+}
+
+function start(folder, args, stdio, input) {
+  const { command, args: all } = commandOf(args);
+  const child = spawn(command, all, { cwd: folder, stdio });
   child.stdin.end(input);
   return child;
 }

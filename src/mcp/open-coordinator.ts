@@ -3,6 +3,7 @@ import { type LoadOptions, loadConfig } from '../config/load.ts';
 import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
 import { createCoordinator } from '../coordinator/create-coordinator.ts';
 import type { ToolDescription } from '../tools/registry.ts';
+import type { McpServerHealth } from './client/health.ts';
 import type { Environment } from './client/references.ts';
 
 /**
@@ -31,8 +32,24 @@ export async function createFullCoordinator(
 /** How long servers may take to tell of their tools, before those of the others are listed without them. */
 const LONGEST_DISCOVERY_MS = 5000;
 
-/** All that can be called, with the tools of servers, which are started for it. */
-export async function discoveredTools(coordinator: ParallelToolCoordinator): Promise<ToolDescription[]> {
-  await coordinator.discover('*', LONGEST_DISCOVERY_MS);
-  return coordinator.tools();
+/** What can be called, and what may be missing from it. */
+export interface DiscoveredTools {
+  readonly tools: readonly ToolDescription[];
+  /** The servers that were asked and have not told of their tools. */
+  readonly missing: readonly McpServerHealth[];
+}
+
+/**
+ * All that can be called, with the tools of servers, which are started for it: all of them, or those that have tools of these
+ * names.
+ */
+export async function discoveredTools(
+  coordinator: ParallelToolCoordinator,
+  names?: readonly string[],
+): Promise<DiscoveredTools> {
+  if (names === undefined) await coordinator.discover('*', LONGEST_DISCOVERY_MS);
+  else await coordinator.desk.discover(names, LONGEST_DISCOVERY_MS);
+  const { mcpHealth } = await import('./client/attach.ts');
+  const missing = mcpHealth(coordinator).filter(({ status }) => status !== 'ready' && status !== 'idle');
+  return { tools: coordinator.tools(), missing };
 }

@@ -119,6 +119,23 @@ describe.concurrent('an example', () => {
       expect(stdout).toMatch(/✓ merge buildings: made of \d notes instead of 4/);
     },
   );
+
+  it(
+    'measures what fifty calls cost a model, and says in the guide what it measured',
+    SLOW,
+    async ({ expect }) => {
+      const { status, stdout, stderr } = await checkout.run('examples/fewer-turns/run.mjs');
+      expect(status, stderr).toBe(0);
+      // Turns, and the tokens that a model writes, are the same everywhere.
+      const countsOf = (text: string) =>
+        [...text.matchAll(/^\| ([^|]+) \| ([\d,]+) \| [\d,]+ \| ([\d,]+) \| [\d,]+ \| [\d,]+ \|$/gm)].map(
+          ([, way, turns, written]) => [way, turns, written],
+        );
+      expect(countsOf(stdout)).toHaveLength(4);
+      const guide = readFileSync(new URL('../../docs/agents.md', import.meta.url), 'utf8');
+      expect(countsOf(guide)).toEqual(countsOf(stdout));
+    },
+  );
 });
 
 describe('the demonstration', () => {

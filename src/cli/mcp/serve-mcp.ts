@@ -4,6 +4,8 @@ import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import { reasonText } from '../../core/words.ts';
 import type { McpBackend } from '../../mcp/server/backend.ts';
 import { serveMcpStdio } from '../../mcp/server/serve-stdio.ts';
+import type { FeatureDesk } from '../../tasks/desk/feature-desk.ts';
+import { taskPlaceOf } from '../../tasks/files/task-place.ts';
 import type { CommonOptions } from '../command.ts';
 import { EXIT, type ExitStatus, type Io } from '../io.ts';
 import { ownOutput } from './own-output.ts';
@@ -51,23 +53,39 @@ interface OpenedBackend extends McpBackend {
 
 /** All that takes time to load, with the first call that needs it. */
 async function openBackend({ config: file }: CommonOptions, { cwd, env }: Io): Promise<OpenedBackend> {
-  const [{ loadConfig }, { createFullCoordinator, discoveredTools }, { openStore }] = await Promise.all([
-    import('../../config/load.ts'),
-    import('../../mcp/open-coordinator.ts'),
-    import('../../store/sqlite-store.ts'),
-  ]);
+  const [{ loadConfig }, { createFullCoordinator, discoveredTools }, { openStore }, { BatchNews }] =
+    await Promise.all([
+      import('../../config/load.ts'),
+      import('../../mcp/open-coordinator.ts'),
+      import('../../store/sqlite-store.ts'),
+      import('../../mcp/server/batch-news.ts'),
+    ]);
   const { config } = await loadConfig({ cwd, env, ...(file !== undefined && { file }) });
   const coordinator = await createFullCoordinator(config, env);
   try {
     const store = await openStore(config.store.file);
     const executor = new BatchExecutor({ coordinator, store });
+    let desk: Promise<FeatureDesk> | undefined;
+    const features = () => {
+      desk ??= import('../../tasks/desk/feature-desk.ts').then(
+        ({ FeatureDesk }) =>
+          new FeatureDesk(taskPlaceOf(cwd, env), {
+            ...{ config, executor, store, env },
+            coordinator: async () => coordinator,
+          }),
+      );
+      return desk;
+    };
     return {
       executor,
       store,
-      functions: () => discoveredTools(coordinator),
+      news: new BatchNews(store),
+      functions: (names) => discoveredTools(coordinator, names),
+      features,
       close: async () => {
         try {
           await executor.close({ graceMs: 0 });
+          await (await desk)?.close();
           await store.close();
         } finally {
           await coordinator.close({ cancel: true });

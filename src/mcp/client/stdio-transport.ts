@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import type { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   deserializeMessage,
@@ -50,6 +51,7 @@ export class StdioTransport implements Transport {
   private said = '';
   private ending: Promise<void> | undefined;
   private isOver = false;
+  private isGathering = false;
 
   constructor(private readonly program: Program) {}
 
@@ -102,7 +104,19 @@ export class StdioTransport implements Transport {
     return new Promise((resolve, reject) => {
       const input = this.child?.stdin;
       if (this.isOver || !input?.writable) return reject(new Error('The server has ended.'));
+      this.gather(input);
       input.write(serializeMessage(message), (error) => (error ? reject(error) : resolve()));
+    });
+  }
+
+  /** What is sent in one turn goes out as one: a batch begins with many calls at once. */
+  private gather(input: Writable): void {
+    if (this.isGathering) return;
+    this.isGathering = true;
+    input.cork();
+    setImmediate(() => {
+      this.isGathering = false;
+      input.uncork();
     });
   }
 

@@ -3,8 +3,9 @@ import type { OpenBackend } from './backend.ts';
 import type { CallCount } from './call-count.ts';
 import { registerResources } from './register-resources.ts';
 import { serveTools } from './serve-tools.ts';
-import { serveSubscriptions, tellAll } from './subscriptions.ts';
-import { serveTasks, TASKS_EXTENSION } from './tasks/serve-tasks.ts';
+import { serveSubscriptions } from './subscriptions.ts';
+import { serveTasks } from './tasks/serve-tasks.ts';
+import { TASKS_EXTENSION } from './tasks/tasks-extension.ts';
 
 export interface CreateServerOptions {
   readonly open: OpenBackend;
@@ -13,22 +14,23 @@ export interface CreateServerOptions {
   /** Of Volley. */
   readonly version: string;
   readonly calls: CallCount;
-  /** Who tells the client of changes: this server, those that were subscribed to or all; or somebody else. */
-  readonly updates: 'subscribed' | 'all' | 'none';
+  /** Whether this server tells the client of what it subscribed to, or somebody else does. */
+  readonly updates: 'subscribed' | 'none';
   onError(error: unknown): void;
 }
 
-const INSTRUCTIONS = `Volley runs many function calls in parallel. Where you would make three or more calls that do not need you in between, send them as one run_batch and get all results in one answer. list_batch_functions tells what can be called. Longer work: batch_executor_tool queues and starts it, batch_status waits for it, batch_results reads it; it survives a restart.`;
+const INSTRUCTIONS = `Volley runs many function calls in parallel. Where you would make three or more calls that do not need you in between, send them as one run_batch and get all results in one answer. list_batch_functions tells what can be called. Longer work: batch_executor_tool queues and starts it, batch_status waits for it, batch_results reads it; it survives a restart. Where a feature is cut into subtasks in .tmp/tasks, tasks_run lets coding agents do them at once and completes what it could verify.`;
 
 /** A server for one connection, or for one request of the 2026 revision over HTTP. */
 export function createServer(options: CreateServerOptions): McpServer {
-  const { version, era, updates, calls, onError } = options;
+  const { open, version, era, updates, calls, onError } = options;
   const server = new McpServer(
     { name: 'volley', title: 'Volley', version },
     {
       instructions: INSTRUCTIONS,
       capabilities: {
-        tools: {},
+        // They are always the same.
+        tools: { listChanged: false },
         resources: { subscribe: true, listChanged: true },
         logging: {},
         ...(era === 'modern'
@@ -37,7 +39,6 @@ export function createServer(options: CreateServerOptions): McpServer {
       },
     },
   );
-  const open = updates === 'all' ? tellAll(server, options.open) : options.open;
   const host = { open, calls, onError };
   serveTools(server, host, era);
   serveTasks(server, host, era);

@@ -10,6 +10,8 @@ import { reasonText } from '../../core/words.ts';
 import { MOST_MESSAGE_BYTES, MOST_UNREAD_BYTES } from './limits.ts';
 
 const NEWLINE = 10;
+/** How 2026-era clients ask to hear of changes. The SDK answers it without telling us. */
+const LISTEN = 'subscriptions/listen';
 
 /**
  * Messages as lines. A line that cannot be read gets an error and nothing else comes of it; one that is too long is
@@ -34,6 +36,8 @@ export class LineTransport implements Transport {
     private readonly input: Readable,
     /** Writes as the stream does, and to nothing else. */
     private readonly output: Pick<Writable, 'write'>,
+    /** The client wants to hear of changes. */
+    private readonly onListen: () => void,
   ) {
     this.closed = new Promise((resolve) => {
       this.settleClosed = resolve;
@@ -113,6 +117,7 @@ export class LineTransport implements Transport {
       this.refuse(ProtocolErrorCode.InvalidRequest, 'The message is not a message of JSON-RPC 2.0', id);
       return;
     }
+    if ('method' in message && message.method === LISTEN) this.onListen();
     this.onmessage?.(message);
   }
 

@@ -3,7 +3,7 @@ import { VolleyError } from '../../core/errors.ts';
 import { show } from '../../core/numbers.ts';
 
 /** Tools that start batches. */
-const STARTERS = [TOOL_NAME, 'run_batch'];
+const STARTERS = [TOOL_NAME, 'run_batch', 'tasks_run'];
 
 /** Throws where a task would start a batch of its own, also by way of another server: that could go on for ever. */
 export function refuseNesting(tasks: readonly unknown[]): void {

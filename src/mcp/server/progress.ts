@@ -1,6 +1,8 @@
 import type { BatchView } from '../../batch/view.ts';
 import type { McpCall } from './tool.ts';
 
+type Standing = Pick<BatchView, 'counts' | 'total' | 'progress'>;
+
 /** A client that hears nothing for too long gives up, so it hears from time to time that work goes on. */
 const HEARTBEAT_MS = 10_000;
 /** Every notification must tell of more than the one before. */
@@ -15,7 +17,7 @@ export class BatchProgress {
   constructor(private readonly report: McpCall['report']) {}
 
   /** To be called again and again. */
-  async tell(view: BatchView): Promise<void> {
+  async tell(view: Standing): Promise<void> {
     const { report } = this;
     if (report === undefined || this.isSending || view.total === 0) return;
     const value = this.next(view);
@@ -32,7 +34,7 @@ export class BatchProgress {
     }
   }
 
-  private next({ progress, total }: BatchView): number | undefined {
+  private next({ progress, total }: Standing): number | undefined {
     const value = Math.floor(progress * total * 1000) / 1000;
     if (value > this.last) return value;
     const nudged = this.last + LEAST_STEP;
@@ -40,7 +42,7 @@ export class BatchProgress {
   }
 }
 
-function textOf({ counts, total }: BatchView): string {
+function textOf({ counts, total }: Standing): string {
   const { completed, failed, skipped, cancelled, running } = counts;
   const parts = [`${completed + failed + skipped + cancelled} of ${total} done`];
   if (running > 0) parts.push(`${running} running`);

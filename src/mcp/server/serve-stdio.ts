@@ -5,6 +5,7 @@ import type { OpenBackend } from './backend.ts';
 import { CallCount } from './call-count.ts';
 import { createServer } from './create-server.ts';
 import { LineTransport } from './line-transport.ts';
+import { ListenUpdates } from './subscriptions.ts';
 
 export interface StdioOptions {
   readonly open: OpenBackend;
@@ -31,10 +32,16 @@ export async function serveMcpStdio({
 }: StdioOptions): Promise<void> {
   const calls = new CallCount();
   const onError = (error: unknown) => log(reasonText(error));
-  const transport = new LineTransport(input, output);
+  const updates = new ListenUpdates(open);
+  const transport = new LineTransport(input, output, () => updates.asked());
+  const shared = { open: updates.open, version, calls, onError };
   const handle = serveStdio(
-    ({ era }) =>
-      createServer({ open, version, era, calls, onError, updates: era === 'modern' ? 'all' : 'subscribed' }),
+    ({ era }) => {
+      if (era === 'legacy') return createServer({ ...shared, era, updates: 'subscribed' });
+      const server = createServer({ ...shared, era, updates: 'none' });
+      updates.serve(server);
+      return server;
+    },
     { transport, onerror: onError },
   );
   const stop = () => void handle.close();

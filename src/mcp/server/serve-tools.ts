@@ -1,6 +1,5 @@
 import {
   type CallToolResult,
-  CLIENT_CAPABILITIES_META_KEY,
   type McpServer,
   ProtocolError,
   ProtocolErrorCode,
@@ -11,8 +10,9 @@ import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
 import { reasonText } from '../../core/words.ts';
 import { jsonSchemaOf } from './json-schema.ts';
-import { TASKS_EXTENSION, taskBody } from './tasks/serve-tasks.ts';
+import { taskBody } from './tasks/serve-tasks.ts';
 import { taskState, taskView } from './tasks/task-state.ts';
+import { takesTasks } from './tasks/tasks-extension.ts';
 import type { McpCall, McpTool } from './tool.ts';
 import { callOf, contentOf, requireScope, type ToolHost } from './tool-host.ts';
 import { MCP_TOOLS } from './tools/all.ts';
@@ -56,13 +56,6 @@ function unknown(name: string): never {
   );
   const hint = close === undefined ? '' : `; did you mean ${close}?`;
   throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool ${name.slice(0, 200)}${hint}`);
-}
-
-/** Whether the client of a request of 2026-07-28 can be given a task instead of a result. */
-function takesTasks({ mcpReq }: ServerContext): boolean {
-  const envelope = mcpReq.envelope as Readonly<Record<string, unknown>> | undefined;
-  const { extensions } = (envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? {}) as { extensions?: object };
-  return extensions !== undefined && Object.hasOwn(extensions, TASKS_EXTENSION);
 }
 
 /** A failure is an answer that a model can read, never an error of the protocol. */

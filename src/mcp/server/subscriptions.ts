@@ -1,8 +1,7 @@
 import { type McpServer, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
-import type { BatchExecutor } from '../../batch/batch-executor.ts';
 import type { OpenBackend } from './backend.ts';
-import { followBatches } from './batch-news.ts';
-import { batchUri, isBatchUri, resultsUri } from './batch-uris.ts';
+import type { BatchNews } from './batch-news.ts';
+import { isBatchUri } from './batch-uris.ts';
 
 /** So many resources one client can subscribe to. */
 const MOST_SUBSCRIPTIONS = 1000;
@@ -10,6 +9,7 @@ const MOST_SUBSCRIPTIONS = 1000;
 /** Lets a 2025-era client subscribe to resources. It is told until its connection ends. */
 export function serveSubscriptions(server: McpServer, open: OpenBackend): void {
   const subscribed = new Set<string>();
+  let isClosed = false;
   let stop: (() => void) | undefined;
   server.server.setRequestHandler('resources/subscribe', async ({ params: { uri } }) => {
     if (!isBatchUri(uri)) {
@@ -25,45 +25,75 @@ export function serveSubscriptions(server: McpServer, open: OpenBackend): void {
       );
     }
     subscribed.add(uri);
-    const { executor } = await open();
-    stop ??= tellChanges(server, executor, (one) => subscribed.has(one));
+    const { news } = await open();
+    if (!isClosed) stop ??= tellChanges(server, news, (one) => subscribed.has(one));
     return {};
   });
   server.server.setRequestHandler('resources/unsubscribe', ({ params: { uri } }) => {
     subscribed.delete(uri);
+    if (subscribed.size === 0) {
+      stop?.();
+      stop = undefined;
+    }
     return {};
   });
-  onClose(server, () => stop?.());
-}
-
-/** Tells all changes, from the opening of the backend on: those of the 2026 revision are chosen from on their way out. */
-export function tellAll(server: McpServer, open: OpenBackend): OpenBackend {
-  let stop: (() => void) | undefined;
-  let isClosed = false;
   onClose(server, () => {
     isClosed = true;
     stop?.();
   });
-  return async () => {
-    const backend = await open();
-    if (!isClosed) stop ??= tellChanges(server, backend.executor, () => true);
-    return backend;
-  };
 }
 
-function tellChanges(
-  server: McpServer,
-  executor: BatchExecutor,
-  isWanted: (uri: string) => boolean,
-): () => void {
-  return followBatches(executor, {
-    changed: (batch) => {
-      for (const uri of [batchUri(batch), resultsUri(batch)]) {
-        // A client that is gone ends its connection, and that ends this.
-        if (isWanted(uri)) server.server.sendResourceUpdated({ uri }).catch(() => undefined);
-      }
+/**
+ * Tells a 2026-era client over its pipes of all changes, from the first time that it listens: which of them it wants is
+ * decided on their way out.
+ */
+export class ListenUpdates {
+  private server: McpServer | undefined;
+  private news: BatchNews | undefined;
+  private isAsked = false;
+  private stop: (() => void) | undefined;
+
+  constructor(private readonly openBackend: OpenBackend) {}
+
+  /** Opens the backend, whose news are followed from then on if the client listens. */
+  readonly open: OpenBackend = async () => {
+    const backend = await this.openBackend();
+    this.news = backend.news;
+    this.follow();
+    return backend;
+  };
+
+  serve(server: McpServer): void {
+    this.server = server;
+    onClose(server, () => {
+      this.server = undefined;
+      this.stop?.();
+    });
+    this.follow();
+  }
+
+  /** The client listens. */
+  asked(): void {
+    if (this.isAsked) return;
+    this.isAsked = true;
+    // What cannot be opened now is tried again with the next call, which tells why.
+    this.open().catch(() => undefined);
+  }
+
+  private follow(): void {
+    const { server, news, isAsked } = this;
+    if (server === undefined || news === undefined || !isAsked) return;
+    this.stop ??= tellChanges(server, news, () => true);
+  }
+}
+
+function tellChanges(server: McpServer, news: BatchNews, isWanted: (uri: string) => boolean): () => void {
+  return news.follow({
+    changed: (uri) => {
+      // A client that is gone ends its connection, and that ends this.
+      if (isWanted(uri)) server.server.sendResourceUpdated({ uri }).catch(() => undefined);
     },
-    added: () => server.sendResourceListChanged(),
+    listChanged: () => server.sendResourceListChanged(),
   });
 }
 

@@ -1,4 +1,3 @@
-import type { BatchView } from '../../batch/view.ts';
 import { BatchProgress } from './progress.ts';
 import type { McpCall } from './tool.ts';
 
@@ -28,9 +27,9 @@ export async function untilEnded(
       };
       const look = () => {
         if (signal.aborted) return settle('cancelled');
-        const view = executor.view(batch);
-        if (view !== undefined) void progress.tell(view);
-        if (!isBusy(view)) settle('ended');
+        const standing = executor.standing(batch);
+        if (standing !== undefined) void progress.tell(standing);
+        if (standing === undefined || standing.state === 'idle') settle('ended');
         else if (Date.now() >= deadline) settle('running');
       };
       const timer = setInterval(look, LOOK_MS);
@@ -43,10 +42,6 @@ export async function untilEnded(
   } finally {
     stopLogging();
   }
-}
-
-function isBusy(view: BatchView | undefined): boolean {
-  return view !== undefined && view.state !== 'idle';
 }
 
 function logFailures({ backend, log }: McpCall, batch: string): () => void {

@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { neverRun } from '../../tasks/desk/never-run.ts';
-import { batchNameOf } from '../../tasks/run/batch-tasks.ts';
+import { batchNameOf } from '../../tasks/run/batch-name.ts';
 import type { RunReport } from '../../tasks/run/report.ts';
 import { reportText } from '../../tasks/run/report-text.ts';
 import type { ServerParts } from '../parts.ts';

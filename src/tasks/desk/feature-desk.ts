@@ -3,15 +3,16 @@ import { VolleyError } from '../../core/errors.ts';
 import { withLauncher } from '../../runners/process/with-launcher.ts';
 import { complete } from '../complete.ts';
 import { progressOf, titleOf } from '../feature.ts';
-import type { TaskPlace } from '../files/task-place.ts';
-import { batchNameOf } from '../run/batch-tasks.ts';
+import { AGENT_VARIABLE, type TaskPlace } from '../files/task-place.ts';
+import { batchNameOf } from '../run/batch-name.ts';
 import { type RunSetting, runFeature } from '../run/feature-run.ts';
 import type { RunReport } from '../run/report.ts';
 import { readReport } from '../run/report-file.ts';
 import { completedAnswer } from '../text/completed-text.ts';
 import { statusText } from '../text/status-text.ts';
 import { featureView } from '../view.ts';
-import { type RunInput, runRequestOf } from './run-input.ts';
+import type { RunInput } from './run-input.ts';
+import { runRequestOf } from './run-request.ts';
 
 /** What is asked of a subtask that shall be completed. */
 export interface CompletionRequest {
@@ -116,7 +117,9 @@ export class FeatureDesk {
   /** Completes a subtask if its work is there. */
   async complete(name: string, { seq, summary, agent }: CompletionRequest, signal?: AbortSignal) {
     const { folder, workspace } = this.place;
-    const completion = { seq, summary, agent, workspace, ...(signal !== undefined && { signal }) };
+    // An agent of a run speaks for itself only.
+    const who = this.setting.env[AGENT_VARIABLE] ?? agent;
+    const completion = { seq, summary, agent: who, workspace, ...(signal !== undefined && { signal }) };
     const completed = await withLauncher((launcher) => complete(folder, name, completion, launcher));
     return completedAnswer(completed, seq, folder.moment());
   }

@@ -212,7 +212,15 @@ describe('volley mcp install', LIMIT, () => {
     writeFileSync(join(folder, 'opencode.jsonc'), '{\n  "mcp": { "servers": {} },\n}\n');
     expect(await install(folder, 'opencode', '--yes')).toMatchObject({ status: 0 });
     expect(parseJsonc(readFileSync(join(folder, 'opencode.jsonc'), 'utf8')).value).toEqual({
-      mcp: { servers: { volley: { type: 'local', command: ['npx', '--no', 'volley', 'mcp'] } } },
+      mcp: {
+        servers: {
+          volley: {
+            type: 'local',
+            command: ['npx', '--no', 'volley', 'mcp'],
+            timeout: { request: 600_000 },
+          },
+        },
+      },
     });
   });
 });

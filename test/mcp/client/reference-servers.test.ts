@@ -6,6 +6,7 @@ import { BatchExecutor } from '../../../src/batch/batch-executor.ts';
 import type { McpServerSettings } from '../../../src/config/config.ts';
 import { mcpHealth } from '../../../src/mcp/client/attach.ts';
 import { openStore } from '../../../src/store/sqlite-store.ts';
+import { fiftyCalls } from './support/fifty-calls.ts';
 import { notesServer, openWith, testFolder } from './support/open.ts';
 
 const require = createRequire(import.meta.url);
@@ -45,35 +46,7 @@ test('fifty calls over three servers in one batch, with references between them,
     await store.close();
   });
   const rows = Array.from({ length: 12 }, (_, index) => index);
-  const tasks = [
-    ...rows.map((row) => ({ id: `sum-${row}`, function: 'everything.get-sum', params: { a: row, b: 100 } })),
-    ...rows.map((row) => ({
-      id: `write-${row}`,
-      function: 'fs.write_file',
-      params: { path: `row-${row}.txt`, content: `${'${'}sum-${row}.text}` },
-    })),
-    ...rows.map((row) => ({
-      id: `read-${row}`,
-      function: 'fs.read_text_file',
-      params: { path: `row-${row}.txt` },
-      depends_on: [`write-${row}`],
-    })),
-    ...rows.map((row) => ({
-      id: `note-${row}`,
-      function: 'memory.create_entities',
-      params: {
-        entities: [
-          {
-            name: `row ${row}`,
-            entityType: 'row',
-            observations: [{ $from: `read-${row}`, path: '/data/content' }],
-          },
-        ],
-      },
-    })),
-    { id: 'graph', function: 'memory.read_graph', params: {}, depends_on: rows.map((row) => `note-${row}`) },
-    { id: 'echo', function: 'everything.echo', params: { message: '${graph.data.entities.0.entityType}' } },
-  ];
+  const tasks = fiftyCalls();
   expect(tasks).toHaveLength(50);
   expect(await executor.handle({ action: 'add_batch', tasks })).toMatchObject({ ok: true });
   expect(await executor.handle({ action: 'start', wait: true })).toMatchObject({ ok: true });

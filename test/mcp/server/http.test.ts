@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { HeldCalls } from '../../batch/support/rig.ts';
+import { HeldCalls, openRig } from '../../batch/support/rig.ts';
 import { serve, TOKENS } from '../../server/support/serve.ts';
 import { connectHttp } from './support/http-client.ts';
 import { dataOf, REVISIONS, textOf, until } from './support/mcp.ts';
@@ -12,7 +12,7 @@ describe.each(REVISIONS)('/mcp with a client of %s', LIMIT, (revision) => {
     const { address, standing } = await serve({ tools: [held.tool()] });
     const { client } = await connectHttp(address, revision);
     expect(client.getNegotiatedProtocolVersion()).toBe(revision);
-    expect((await client.listTools()).tools).toHaveLength(5);
+    expect((await client.listTools()).tools).toHaveLength(9);
 
     const seen: number[] = [];
     const tasks = ['one', 'two'].map((key) => ({ id: key, function: 'held', params: { key } }));
@@ -45,9 +45,9 @@ describe.each(REVISIONS)('/mcp with a client of %s', LIMIT, (revision) => {
     await until(() => standing('gone')[0]?.startsWith('t1 cancelled') === true, 'the end of the batch');
   });
 
-  test('batches and results can be read as resources, and changes are told', async () => {
+  test('batches and results can be read as resources, and what another process does to them is told', async () => {
     const held = new HeldCalls();
-    const { address, ask } = await serve({ tools: [held.tool()] });
+    const { address, ask, file } = await serve({ tools: [held.tool()] });
     await ask('add_batch', { batch: 'a b/ü', tasks: [{ function: 'held', params: { key: 'k' } }] });
     const { client } = await connectHttp(address, revision);
     const { resources } = await client.listResources();
@@ -68,10 +68,11 @@ describe.each(REVISIONS)('/mcp with a client of %s', LIMIT, (revision) => {
     });
     if (revision === '2026-07-28') await client.listen({ resourceSubscriptions: [uri] });
     else await client.subscribeResource({ uri });
-    await ask('start', { batch: 'a b/ü' });
+    const other = await openRig([held.tool()], undefined, file);
+    await other.ask('start', { batch: 'a b/ü' });
     await until(() => updated.includes(uri), 'an update');
     held.finish('k', 'done');
-    await ask('wait', { batch: 'a b/ü' });
+    await other.ask('wait', { batch: 'a b/ü' });
     expect(await read(resources[1]!.uri)).toMatchObject({ results: [{ id: 't1', result: 'done' }] });
     expect(new Set(updated)).toEqual(new Set([uri]));
     await expect(client.readResource({ uri: 'volley://batches/none' })).rejects.toThrow();
@@ -127,6 +128,31 @@ test('a 2026-era client that disconnects in the middle of a call stops its batch
   await until(() => standing('b')[0]?.startsWith('t1 cancelled') === true, 'the end of the batch');
   await until(() => executor.view('b')?.state === 'idle', 'the end of the run');
   await call;
+});
+
+test('what cannot be read over HTTP gets an error of JSON-RPC, and the session goes on', LIMIT, async () => {
+  const { address, fetch, lines } = await serve();
+  const { client, transport } = await connectHttp(address, '2025-11-25');
+  const post = async (body: string) => {
+    const response = await fetch('/mcp', {
+      method: 'POST',
+      token: TOKENS.run,
+      body,
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        'mcp-session-id': transport.sessionId!,
+      },
+    });
+    const [json] = /\{.*\}/.exec(await response.text())!;
+    return [response.status, JSON.parse(json).error.code];
+  };
+  expect(await post('{"jsonrpc": "2.0", oops')).toEqual([400, -32700]);
+  for (const body of ['[]', '"text"', 'null', '{"id": 7, "foo": true}'])
+    expect(await post(body)).toEqual([400, -32600]);
+  expect(await post('{"jsonrpc": "2.0", "id": 8, "method": "no/such"}')).toEqual([200, -32601]);
+  expect((await client.listTools()).tools.length).toBeGreaterThan(0);
+  expect(lines.filter(({ level }) => level === 'error')).toEqual([]);
 });
 
 describe('a session of a 2025-era client', LIMIT, () => {

@@ -1,13 +1,13 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { McpHttp } from '../../../src/mcp/server/http/mcp-http.ts';
 import { HeldCalls, openRig } from '../../batch/support/rig.ts';
-import { until } from './support/mcp.ts';
+import { backendOf, until } from './support/mcp.ts';
 
 async function open(limits: { maxSessions?: number; idleMs?: number }) {
   const held = new HeldCalls();
-  const { executor, store, coordinator } = await openRig([held.tool()]);
+  const rig = await openRig([held.tool()]);
   const mcp = new McpHttp({
-    backend: { executor, store, functions: async () => coordinator.tools() },
+    backend: backendOf(rig),
     version: '0.0.0',
     onError: (error) => {
       throw error;

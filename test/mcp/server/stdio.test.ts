@@ -18,6 +18,10 @@ describe.each(REVISIONS)('volley mcp with a client of %s', { timeout: 120_000 },
       'batch_status',
       'batch_results',
       'batch_executor_tool',
+      'tasks_run',
+      'tasks_report',
+      'tasks_status',
+      'tasks_complete',
     ]);
     for (const { inputSchema, outputSchema, annotations } of tools) {
       expect(inputSchema['type']).toBe('object');

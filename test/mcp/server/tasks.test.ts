@@ -7,7 +7,7 @@ import {
 import { expect, onTestFinished, test } from 'vitest';
 import { serveMcpStdio } from '../../../src/mcp/server/serve-stdio.ts';
 import { HeldCalls, openRig } from '../../batch/support/rig.ts';
-import { until } from './support/mcp.ts';
+import { backendOf, until } from './support/mcp.ts';
 
 const TASKS = 'io.modelcontextprotocol/tasks';
 const CLIENT = { name: 'raw', version: '1' };
@@ -16,12 +16,11 @@ const CLIENT = { name: 'raw', version: '1' };
 async function open(isModern: boolean) {
   const held = new HeldCalls();
   const rig = await openRig([held.tool()]);
-  const { executor, store, coordinator } = rig;
   const input = new PassThrough();
   // biome-ignore lint/suspicious/noExplicitAny: messages of all shapes
   const messages: any[] = [];
   const served = serveMcpStdio({
-    open: async () => ({ executor, store, functions: async () => coordinator.tools() }),
+    open: async () => backendOf(rig),
     version: '0.0.0',
     input,
     output: new PassThrough().on('data', (chunk) => {

@@ -87,7 +87,9 @@ export const MCP_CLIENTS: readonly McpClient[] = [
     entry: ({ command, args }, content) => ({
       type: 'local',
       command: [command, ...args],
-      ...(!hasServerTable(content) && { enabled: true, timeout: CALL_SECONDS * 1000 }),
+      ...(hasServerTable(content)
+        ? { timeout: { request: CALL_SECONDS * 1000 } }
+        : { enabled: true, timeout: CALL_SECONDS * 1000 }),
     }),
     begin: { $schema: 'https://opencode.ai/config.json' },
   },

@@ -4,12 +4,13 @@ import {
   createMcpHandler,
   isLegacyRequest,
   type McpHttpHandler,
+  ProtocolErrorCode,
 } from '@modelcontextprotocol/server';
 import type { McpBackend, McpScope } from '../backend.ts';
-import { followBatches } from '../batch-news.ts';
-import { batchUri, resultsUri } from '../batch-uris.ts';
 import { CallCount } from '../call-count.ts';
 import { createServer } from '../create-server.ts';
+import { jsonRpcError } from './json-rpc-error.ts';
+import { newsBus } from './news-bus.ts';
 import { McpSessions, type SessionLimits } from './sessions.ts';
 
 export interface McpHttpOptions extends Partial<SessionLimits> {
@@ -40,7 +41,6 @@ export class McpHttp {
   private readonly modern: McpHttpHandler;
   private readonly sessions: McpSessions;
   private readonly calls = new CallCount();
-  private readonly stopFollowing: () => void;
 
   constructor({ backend, version, onError, maxSessions = MOST_SESSIONS, idleMs = IDLE_MS }: McpHttpOptions) {
     const open = async () => backend;
@@ -49,19 +49,12 @@ export class McpHttp {
       () => createServer({ ...shared, era: 'modern', calls: this.calls, updates: 'none' }),
       {
         legacy: 'reject',
+        bus: newsBus(backend.news),
       },
     );
     this.sessions = new McpSessions({ maxSessions, idleMs }, (calls) =>
       createServer({ ...shared, era: 'legacy', calls, updates: 'subscribed' }),
     );
-    const { notify } = this.modern;
-    this.stopFollowing = followBatches(backend.executor, {
-      changed: (batch) => {
-        notify.resourceUpdated(batchUri(batch));
-        notify.resourceUpdated(resultsUri(batch));
-      },
-      added: () => notify.resourcesChanged(),
-    });
   }
 
   /** How many 2025-era clients are connected. */
@@ -69,8 +62,10 @@ export class McpHttp {
     return this.sessions.count;
   }
 
-  /** Answers a request. Its body, if it has one, was read and parsed before. */
+  /** Answers a request. Its body, if it has one, was read and parsed before: undefined where it is no JSON. */
   async handle(request: Request, body: unknown, { name, scopes }: McpCaller): Promise<Response> {
+    if (request.method === 'POST' && body === undefined)
+      return jsonRpcError(400, ProtocolErrorCode.ParseError, 'The message is not valid JSON');
     const authInfo: AuthInfo = { token: '', clientId: name, scopes: [...scopes] };
     if (await isLegacyRequest(request, body)) return this.sessions.handle(request, body, authInfo);
     return this.modern.fetch(request, { authInfo, parsedBody: body });
@@ -78,7 +73,6 @@ export class McpHttp {
 
   /** Lets calls that have just got what they waited for answer; then ends all connections, and cancels the others. */
   async close(): Promise<void> {
-    this.stopFollowing();
     await Promise.all([this.calls.idle(LAST_ANSWERS_MS), this.sessions.idle(LAST_ANSWERS_MS)]);
     // An answer is on its way when its call has ended.
     await nextTurn();

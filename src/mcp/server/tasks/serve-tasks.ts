@@ -6,14 +6,14 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
+import type { McpScope } from '../backend.ts';
 import { MOST_WAIT_SECONDS } from '../limits.ts';
 import { callOf, contentOf, requireScope, type ToolHost } from '../tool-host.ts';
 import { ask } from '../tools/ask.ts';
 import { endedAnswer } from '../tools/run-batch.ts';
 import { untilEnded } from '../until-ended.ts';
 import { type TaskState, taskState, taskView } from './task-state.ts';
-
-export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
+import { requireTasks } from './tasks-extension.ts';
 
 const POLL_MS = 1000;
 const PAGE = 100;
@@ -41,9 +41,13 @@ export function taskBody(state: TaskState, era: Era): Record<string, unknown> {
 /** Lets clients ask for tasks: the extension of 2026-07-28, or the experimental form of 2025-11-25. */
 export function serveTasks({ server }: McpServer, host: ToolHost, era: Era): void {
   const { open, calls } = host;
+  const admit = (context: ServerContext, scope: McpScope) => {
+    if (era === 'modern') requireTasks(context);
+    requireScope(context, scope);
+  };
 
   server.setRequestHandler('tasks/get', TASK, async ({ taskId }, context) => {
-    requireScope(context, 'read');
+    admit(context, 'read');
     const backend = await open();
     const state = taskState(taskView(backend, taskId));
     const body = taskBody(state, era);
@@ -54,7 +58,7 @@ export function serveTasks({ server }: McpServer, host: ToolHost, era: Era): voi
   });
 
   server.setRequestHandler('tasks/cancel', TASK, async ({ taskId }, context) => {
-    requireScope(context, 'run');
+    admit(context, 'run');
     const backend = await open();
     const { status } = taskState(taskView(backend, taskId));
     if (status === 'working' || status === 'failed')
@@ -70,7 +74,8 @@ export function serveTasks({ server }: McpServer, host: ToolHost, era: Era): voi
 
   if (era === 'modern') {
     // No task of ours asks for input, so there is nothing that an update could answer.
-    server.setRequestHandler('tasks/update', TASK, async ({ taskId }) => {
+    server.setRequestHandler('tasks/update', TASK, async ({ taskId }, context) => {
+      admit(context, 'run');
       taskView(await open(), taskId);
       return {};
     });

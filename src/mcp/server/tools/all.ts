@@ -4,6 +4,10 @@ import { batchResultsTool } from './batch-results.ts';
 import { batchStatusTool } from './batch-status.ts';
 import { listFunctionsTool } from './list-functions.ts';
 import { runBatchTool } from './run-batch.ts';
+import { tasksCompleteTool } from './tasks-complete.ts';
+import { tasksReportTool } from './tasks-report.ts';
+import { tasksRunTool } from './tasks-run.ts';
+import { tasksStatusTool } from './tasks-status.ts';
 
 /** In the order in which clients list them: what models should reach for comes first. */
 export const MCP_TOOLS: readonly McpTool[] = [
@@ -12,4 +16,8 @@ export const MCP_TOOLS: readonly McpTool[] = [
   batchStatusTool,
   batchResultsTool,
   batchExecutorTool,
+  tasksRunTool,
+  tasksReportTool,
+  tasksStatusTool,
+  tasksCompleteTool,
 ];

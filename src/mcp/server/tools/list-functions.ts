@@ -5,9 +5,12 @@ import { VolleyError } from '../../../core/errors.ts';
 import { nearest } from '../../../core/nearest.ts';
 import { countText } from '../../../core/words.ts';
 import type { ToolDescription } from '../../../tools/registry.ts';
+import { sourceNameOf } from '../../../tools/tool-source.ts';
+import type { McpServerHealth } from '../../client/health.ts';
 import type { McpTool, ToolAnswer } from '../tool.ts';
 
 const SHORT_DESCRIPTION = 160;
+const LONGEST_PROBLEM = 500;
 
 const INPUT = z.strictObject({
   search: z.string().max(200).optional().describe('Words of the name or the description.'),
@@ -33,6 +36,10 @@ const OUTPUT = z.object({
     }),
   ),
   next_offset: z.number().optional(),
+  missing_servers: z
+    .array(z.object({ name: z.string(), status: z.string(), problem: z.string().optional() }))
+    .optional()
+    .describe('Connected servers whose functions cannot be listed now.'),
 });
 
 export const listFunctionsTool: McpTool = {
@@ -49,8 +56,8 @@ Examples: {"search": "read file"}, then {"names": ["read_file"]}`,
   scopeOf: () => 'read',
   run: async (given, { backend }) => {
     const { search, names, limit, offset } = checkInput(INPUT, 'list_batch_functions', given ?? {});
-    const all = await backend.functions();
-    if (names !== undefined) return inFull(all, names);
+    const { tools: all, missing } = await backend.functions(names);
+    if (names !== undefined) return inFull(all, names, missing);
     const found = search === undefined ? all : matching(all, search);
     const page = found.slice(offset, offset + limit);
     const next = offset + limit < found.length ? offset + limit : undefined;
@@ -60,21 +67,29 @@ Examples: {"search": "read file"}, then {"names": ["read_file"]}`,
         page.map((one) => `- ${one.name}${one.readOnly ? '' : ' (changes something)'}: ${shortOf(one)}`),
         next === undefined ? undefined : `More with "offset": ${next}.`,
         page.length === 0 ? 'Try other words, or none.' : 'What they take: "names".',
+        missing.map(missingLine),
       ),
       data: {
         total: found.length,
         functions: page.map((one) => ({ ...rowOf(one), description: shortOf(one) })),
         ...(next !== undefined && { next_offset: next }),
+        ...(missing.length > 0 && { missing_servers: missing.map(missingRow) }),
       },
     };
   },
 };
 
-function inFull(all: readonly ToolDescription[], names: readonly string[]): ToolAnswer {
+function inFull(
+  all: readonly ToolDescription[],
+  names: readonly string[],
+  missing: readonly McpServerHealth[],
+): ToolAnswer {
   const byName = new Map(all.map((one) => [one.name, one]));
   const found = names.map((name) => {
     const one = byName.get(name);
     if (one !== undefined) return one;
+    const server = missing.find((candidate) => candidate.name === sourceNameOf(name));
+    if (server !== undefined) throw new VolleyError('MCP_SERVER_FAILED', missingLine(server), { name });
     const close = nearest(name, [...byName.keys()]);
     throw new VolleyError(
       'UNKNOWN_TOOL',
@@ -108,6 +123,17 @@ function matching(all: readonly ToolDescription[], search: string): ToolDescript
     return [{ one, score: words.filter((word) => name.includes(word)).length }];
   });
   return scored.sort((a, b) => b.score - a.score).map(({ one }) => one);
+}
+
+/** A model that knows of it asks again, or does without. */
+function missingLine({ name, status, problem }: McpServerHealth): string {
+  if (status === 'starting') return `The functions of ${name} are not known yet: it is starting. Ask again.`;
+  const why = problem === undefined ? status : oneLine(problem, LONGEST_PROBLEM);
+  return `The functions of ${name} are not known: ${why}`;
+}
+
+function missingRow({ name, status, problem }: McpServerHealth) {
+  return { name, status, ...(problem !== undefined && { problem: oneLine(problem, LONGEST_PROBLEM) }) };
 }
 
 function rowOf({ name, readOnly, idempotent }: ToolDescription) {

@@ -1,5 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CallToolResult, Client } from '@modelcontextprotocol/client';
+import { discoveredTools } from '../../../../src/mcp/open-coordinator.ts';
+import type { McpBackend } from '../../../../src/mcp/server/backend.ts';
+import { BatchNews } from '../../../../src/mcp/server/batch-news.ts';
+import type { Rig } from '../../../batch/support/rig.ts';
 
 /** Revisions that a client may ask for. */
 export const REVISIONS = ['2026-07-28', '2025-11-25', '2025-06-18'] as const;
@@ -15,6 +19,19 @@ export function clientOf(revision: Revision): Client {
       ? { versionNegotiation: { mode: { pin: revision } } }
       : { supportedProtocolVersions: [revision] },
   );
+}
+
+/** What the server works with, on the parts of a rig. */
+export function backendOf({ executor, store, coordinator }: Rig): McpBackend {
+  return {
+    executor,
+    store,
+    news: new BatchNews(store),
+    functions: (names) => discoveredTools(coordinator, names),
+    features: async () => {
+      throw new Error('no test of batches asks for features');
+    },
+  };
 }
 
 export async function until(isSo: () => boolean, what: string, longestMs = 30_000): Promise<void> {

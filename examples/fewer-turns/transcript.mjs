@@ -1,0 +1,65 @@
+import { Tiktoken } from 'js-tiktoken/lite';
+import o200k from 'js-tiktoken/ranks/o200k_base';
+
+const tokenizer = new Tiktoken(o200k);
+const tokensOf = (value) => tokenizer.encode(JSON.stringify(value), [], []).length;
+
+/** What a model was given and what it wrote, in order. */
+export class Transcript {
+  #messages;
+  #ms = 0;
+
+  /** The definitions of all tools come first, as every API for models sends them. */
+  constructor(tools, prompt) {
+    const definitions = tools.map(({ name, description, inputSchema }) => ({
+      name,
+      description,
+      inputSchema,
+    }));
+    this.#messages = [
+      { role: 'system', tools: definitions },
+      { role: 'user', text: prompt },
+    ];
+  }
+
+  asked(calls) {
+    this.#messages.push({ role: 'assistant', calls });
+  }
+
+  answered(results, ms) {
+    this.#ms += ms;
+    for (const { isError, content } of results) {
+      if (isError) throw new Error(JSON.stringify(content));
+      this.#messages.push({ role: 'tool', content });
+    }
+  }
+
+  said(text) {
+    this.#messages.push({ role: 'assistant', text });
+  }
+
+  /** How often the model was asked. */
+  get turns() {
+    return this.#messages.filter(({ role }) => role === 'assistant').length;
+  }
+
+  /** In every turn a model reads all that was before. */
+  measure() {
+    let context = 0;
+    let written = 0;
+    let read = 0;
+    for (const message of this.#messages) {
+      const tokens = tokensOf(message);
+      if (message.role === 'assistant') {
+        written += tokens;
+        read += context;
+      }
+      context += tokens;
+    }
+    return { bytes: Buffer.byteLength(this.text()), written, read, ms: this.#ms };
+  }
+
+  text() {
+    return JSON.stringify(this.#messages);
+  }
+}
