@@ -90,16 +90,15 @@ test('over MCP a run that takes long goes on, tells how far it is, and is report
   expect(textOf(await call('tasks_status', {}))).toBe('[auth] Sign in: active, 0/3');
   expect(textOf(await call('tasks_report', { feature: 'auth' }))).toContain('has not been run yet');
   const running = await call('tasks_run', { feature: 'auth', wait: 0, budget: { turns: 100 } });
-  expect(dataOf(running)).toMatchObject({ state: 'running', batch: 'feature-auth', counts: { running: 2 } });
+  expect(dataOf(running)).toMatchObject({ state: 'running', batch: 'feature-auth', counts: { failed: 0 } });
   expect(textOf(running)).toContain('tasks_report');
 
   const waiting = call('tasks_report', { feature: 'auth', wait: 60 });
-  await expect.poll(() => told.length, { timeout: 30_000 }).toBeGreaterThan(0);
+  await expect.poll(() => told, { timeout: 30_000 }).toContain('0 of 3 done, 2 running');
   put(folder, 'go', '');
   const report = await waiting;
   expect(dataOf(report)).toMatchObject({ state: 'ended', report: { status: 'completed' } });
   expect(textOf(report)).toContain('Subtask 03');
-  expect(told).toContain('0 of 3 done, 2 running');
   expect(dataOf(await call('tasks_status', { feature: 'auth' }))).toMatchObject({ completed_count: 3 });
   expect(dataOf(await call('tasks_run', { feature: 'auth' }))).toMatchObject({
     report: { status: 'nothing' },
