@@ -1,5 +1,6 @@
 import type { Subtask } from '../feature.ts';
 import { overlapOf } from '../overlap/deliverables.ts';
+import { compareSeqs } from '../seq.ts';
 import { DependencyMap } from './dependencies.ts';
 
 /**
@@ -8,7 +9,10 @@ import { DependencyMap } from './dependencies.ts';
  */
 export function wavesOf(subtasks: readonly Subtask[]): Subtask[][] {
   const map = new DependencyMap(subtasks);
-  let waiting = map.order().map((seq) => map.get(seq)!);
+  let waiting = map
+    .order()
+    .sort(compareSeqs)
+    .map((seq) => map.get(seq)!);
   const done = new Set<string>();
   const waves: Subtask[][] = [];
   while (waiting.length > 0) {
