@@ -1,3 +1,4 @@
+import { shellQuote } from '../../core/shell-quote.ts';
 import { listText } from '../../core/words.ts';
 import { printAnswer } from '../ask.ts';
 import { defineCommand } from '../command.ts';
@@ -7,7 +8,6 @@ import type { ExitStatus, Io } from '../io.ts';
 import { sourceOptions, startOptions } from '../options.ts';
 import { createColours, wantsColours } from '../output/colours.ts';
 import { plainText } from '../output/plain-text.ts';
-import { shellQuote } from '../output/shell-quote.ts';
 import { changedIds, collectTasks, newTasks } from '../run-tasks.ts';
 import { type Session, withSession } from '../session.ts';
 import { checkStart, type StartOptions, startBatch } from '../start-batch.ts';

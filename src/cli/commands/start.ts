@@ -1,5 +1,6 @@
 import { findBatch } from '../../batch/context.ts';
 import { CONCURRENCY_ADVICE } from '../../batch/description.ts';
+import { shellQuote } from '../../core/shell-quote.ts';
 import { chosenBatch, printAnswer } from '../ask.ts';
 import { defineCommand } from '../command.ts';
 import { startDetached } from '../detach.ts';
@@ -7,7 +8,6 @@ import { dryRun } from '../dry-run.ts';
 import { EXIT, type ExitStatus, type Io } from '../io.ts';
 import { BATCH_OPTION, startOptions } from '../options.ts';
 import { plainText } from '../output/plain-text.ts';
-import { shellQuote } from '../output/shell-quote.ts';
 import { type Session, withSession } from '../session.ts';
 import { checkStart, type StartOptions, startBatch } from '../start-batch.ts';
 

@@ -10,8 +10,10 @@ const LONGEST_MESSAGE = 400;
 
 /** `✗ name (function): timeout: message, after 3 attempts`. */
 export function failedLine(task: FailedTask, colours: Colours): string {
-  const attempts = task.attempts > 1 ? colours.dim(`, after ${countText(task.attempts, 'attempt')}`) : '';
-  return `${colours.red('✗')} ${nameText(task, colours)}: ${causeText(task, LONGEST_MESSAGE)}${attempts}`;
+  const line = `${colours.red('✗')} ${nameText(task, colours)}: ${causeText(task, LONGEST_MESSAGE)}`;
+  if (task.attempts < 2) return line;
+  // The sentence goes on.
+  return `${line.replace(/\.$/, '')}${colours.dim(`, after ${countText(task.attempts, 'attempt')}`)}`;
 }
 
 /** `✓ name (function) 1.2 s`. */

@@ -1,8 +1,8 @@
+import { shellQuote } from '../../core/shell-quote.ts';
 import { spanText } from '../../core/words.ts';
 import type { Colours } from '../output/colours.ts';
 import { factorText, numberText } from '../output/numbers.ts';
 import { plainText } from '../output/plain-text.ts';
-import { shellQuote } from '../output/shell-quote.ts';
 import { cutToWidth, padEndToWidth, padStartToWidth, textWidth } from '../output/width.ts';
 import type { FailureGroup } from './failure-groups.ts';
 import { type CompletedTask, type TaskCounts, totalsOf } from './view.ts';

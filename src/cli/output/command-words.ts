@@ -1,4 +1,4 @@
-import { shellQuote } from './shell-quote.ts';
+import { shellQuote } from '../../core/shell-quote.ts';
 
 /**
  * The executor speaks to a model, of actions and fields. These sentences of its own, which end a line, are said to people

@@ -1,4 +1,5 @@
 import { VolleyError } from '../../core/errors.ts';
+import { shellQuote } from '../../core/shell-quote.ts';
 import { listText } from '../../core/words.ts';
 import { type Check, type Feature, type FileReference, type Subtask, titleOf } from '../feature.ts';
 import { DEFAULT_TEMPLATE, PLACEHOLDERS, type Placeholder } from './prompt-template.ts';
@@ -69,7 +70,7 @@ function valuesOf(
     ),
     earlier: section('An attempt before this one was not enough; look at what it left behind', list(earlier)),
     rules: section('Rules', list(RULES)),
-    complete: `volley tasks complete ${feature.name} ${subtask.seq} "SUMMARY"`,
+    complete: `volley tasks complete ${shellQuote(feature.name)} ${subtask.seq} "SUMMARY"`,
   };
 }
 

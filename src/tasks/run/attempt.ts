@@ -1,5 +1,6 @@
 import type { VolleyError } from '../../core/errors.ts';
-import { reasonText } from '../../core/words.ts';
+import { reasonText, spanText } from '../../core/words.ts';
+import { ToolFailure } from '../../engine/tool-failure.ts';
 import type { ToolContext } from '../../runners/runner.ts';
 import type { Subtask } from '../feature.ts';
 import { subtaskOf } from '../lookup.ts';
@@ -30,6 +31,8 @@ export async function attempt(run: RunParts, seq: string, context: ToolContext):
   context.signal.addEventListener('abort', stop, { once: true });
   if (context.signal.aborted) stop();
   const lost = (error: VolleyError) => controller.abort(error);
+  const { timeoutMs } = run.terms;
+  const timer = setTimeout(() => controller.abort(late(timeoutMs)), timeoutMs);
   const claim = new ClaimKeeper(folder, feature, seq, `${agent.name}-${run.id}`, lost);
   let isClaimed = false;
   try {
@@ -52,11 +55,16 @@ export async function attempt(run: RunParts, seq: string, context: ToolContext):
     throw error;
   } finally {
     working.delete(seq);
+    clearTimeout(timer);
     context.signal.removeEventListener('abort', stop);
     await claim.stop();
     if (isClaimed) await folder.change(feature, (now) => reopenSubtask(now, seq)).catch(() => undefined);
     record.endedAt = Date.now();
   }
+}
+
+function late(timeoutMs: number): ToolFailure {
+  return new ToolFailure(`It took longer than ${spanText(timeoutMs)} and was ended.`, { reason: 'timeout' });
 }
 
 function begin(working: RunParts['working'], subtask: Subtask, record: AttemptRecord): void {

@@ -11,11 +11,11 @@ export const TOOL_NAME = 'delegate_subtask';
 /** How many locks a task of a batch may name. */
 const MOST_LOCKS = 64;
 const LONGEST_NAME = 190;
-
-/** The batch that a feature runs as. */
-export function batchNameOf(feature: string): string {
-  return `feature-${feature}`.slice(0, 100);
-}
+/**
+ * An attempt keeps to its time by itself, for the engine goes on as soon as it has told one to stop: the next would begin
+ * while the agent of this one is being ended. What has been verified by then may still be merged.
+ */
+const SPARE_SECONDS = 3600;
 
 export interface BatchPlan {
   readonly feature: string;
@@ -44,7 +44,7 @@ export function batchTasks(subtasks: readonly Subtask[], plan: BatchPlan): Recor
       ...(after.size > 0 && { depends_on: [...after] }),
       ...(isPriority(priority) && { priority }),
       max_retries: terms.maxRetries,
-      timeout: terms.timeoutMs / 1000,
+      timeout: terms.timeoutMs / 1000 + SPARE_SECONDS,
       resources: { cpu: 0, memory_mb: 0, io: 'none', network: false, ...locks.of(subtask) },
     };
   });

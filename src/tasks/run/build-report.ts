@@ -1,3 +1,4 @@
+import { shellQuote } from '../../core/shell-quote.ts';
 import type { TaskRecord } from '../../store/records.ts';
 import { type Feature, progressOf, type Subtask, titleOf } from '../feature.ts';
 import { safeTogether, wavesOf } from '../graph/waves.ts';
@@ -118,9 +119,9 @@ function nextOf(feature: Feature, moment: Moment): RunReport['next'] {
     batch: ready.length > 0 && place >= 0 ? place + 1 : null,
     depends_on: [...dependsOn].sort(),
     command: isDone
-      ? `volley tasks archive ${feature.name}`
+      ? `volley tasks archive ${shellQuote(feature.name)}`
       : ready.length > 0
-        ? `volley tasks run ${feature.name}`
+        ? `volley tasks run ${shellQuote(feature.name)}`
         : null,
   };
 }

@@ -1,12 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { oneLine } from '../../batch/text.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
 import type { ToolContext } from '../../runners/runner.ts';
 import type { AgentCommand, AgentEvent, AgentTask } from '../agents/adapter.ts';
 import { buildPrompt } from '../agents/prompt.ts';
-import { PROJECT_VARIABLE, WORKSPACE_VARIABLE } from '../files/task-place.ts';
+import { AGENT_VARIABLE, PROJECT_VARIABLE, WORKSPACE_VARIABLE } from '../files/task-place.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { type AgentExit, type AgentLog, runAgent } from './agent-process.ts';
 import type { ChosenAgent } from './choose-agents.ts';
@@ -33,7 +32,7 @@ export async function callAgent(
 ): Promise<AgentEnd> {
   const { agent, subtask, record } = delegation;
   const { terms } = run;
-  const stateFolder = await mkdtemp(join(tmpdir(), 'volley-agent-'));
+  const stateFolder = await mkdtemp(join(run.scratch, 'agent-'));
   const log: AgentLog = { usage: {}, lastText: undefined, result: undefined };
   const usedBefore = sumUsage(run.ledger.of(subtask.seq).map(({ usage }) => usage));
   try {
@@ -77,7 +76,7 @@ function environmentOf(
     ...agent.env,
     VOLLEY_FEATURE: run.feature,
     VOLLEY_SUBTASK: subtask.seq,
-    VOLLEY_AGENT: `${agent.name}-${run.id}`,
+    [AGENT_VARIABLE]: `${agent.name}-${run.id}`,
     [PROJECT_VARIABLE]: run.folder.project,
     [WORKSPACE_VARIABLE]: folder,
   };
@@ -97,7 +96,8 @@ function taskOf(
   const mates = [...working.values()].map((one) => one.subtask);
   const batchMates = mates.filter(({ seq }) => seq !== subtask.seq);
   const last = ledger.of(subtask.seq).at(-2);
-  const earlier = last?.error === undefined ? undefined : [last.error];
+  const kept = last?.kept === undefined ? [] : [`What it did is kept in ${last.kept}; it is not here.`];
+  const earlier = last?.error === undefined ? undefined : [last.error, ...kept];
   const { turns } = terms.budget;
   return {
     prompt: buildPrompt(subtask, feature, { session, batchMates, template, earlier }),

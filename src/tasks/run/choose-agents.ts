@@ -37,10 +37,13 @@ export function chooseAgents(
     }
     const isFree = request.isPersonal === true && request.agent !== undefined;
     const agent = isFree || isAllowed(name, settings) ? agentOf(name, settings) : undefined;
-    if (agent === undefined) problems.push(whyNot(seq, name, settings));
-    else chosen.set(seq, agent);
+    if (agent === undefined) {
+      const shown = JSON.stringify(name);
+      const whose = request.agent === undefined ? `subtask ${seq} is for ${shown}, which` : shown;
+      problems.push(`${whose} ${whyNot(name, settings)}`);
+    } else chosen.set(seq, agent);
   }
-  if (problems.length > 0) throw refusal([...new Set(problems)]);
+  if (problems.length > 0) throw refusal([...new Set(problems)], problems.length);
   return chosen;
 }
 
@@ -59,22 +62,20 @@ function agentOf(name: string, settings: TaskSettings): ChosenAgent | undefined 
   return { name, adapter: commandAdapter(command as [string, ...string[]]), model, program: undefined, env };
 }
 
-function whyNot(seq: string, name: string, settings: TaskSettings): string {
-  const shown = JSON.stringify(name);
+function whyNot(name: string, settings: TaskSettings): string {
   if (!isAllowed(name, settings) && !ADAPTER_NAMES.includes(name)) {
     const close = nearest(name, [...Object.keys(settings.agents), ...ADAPTER_NAMES]);
-    const hint = close === undefined ? '' : ` (did you mean ${close}?)`;
-    return `subtask ${seq} is for ${shown}, which is not known${hint}`;
+    return `is not known${close === undefined ? '' : ` (did you mean ${close}?)`}`;
   }
-  if (!isAllowed(name, settings)) return `subtask ${seq} is for ${shown}, which may not be delegated to`;
-  return `subtask ${seq} is for ${shown}, which has no adapter of that name and no command`;
+  if (!isAllowed(name, settings)) return 'may not be delegated to';
+  return 'has no adapter of that name and no command';
 }
 
-function refusal(problems: readonly string[]): VolleyError {
+function refusal(problems: readonly string[], count: number): VolleyError {
   const adapters = ADAPTER_NAMES.filter((name) => name !== 'command').join(', ');
   return new VolleyError(
     'AGENT_NOT_ALLOWED',
-    `Nothing was started, for ${countText(problems.length, 'subtask')} cannot be delegated. Describe the agent under [tasks.agents.NAME] of volley.toml, or choose one for all with --agent (${adapters}): ${problems.slice(0, MOST_SHOWN).join('; ')}.`,
+    `Nothing was started, for ${countText(count, 'subtask')} cannot be delegated. Describe the agent under [tasks.agents.NAME] of volley.toml, or choose one for all with --agent (${adapters}): ${problems.slice(0, MOST_SHOWN).join('; ')}.`,
     { problems },
   );
 }

@@ -30,16 +30,20 @@ const MOST_NAMED = 20;
 export async function delegate(run: RunParts, delegation: Delegation, context: ToolContext): Promise<string> {
   const { record, subtask } = delegation;
   context.report('preparing the workspace');
+  if (await wasMerged(run, delegation, context.signal)) return subtask.title;
   const workspace = await run.workspaces.open(subtask, context.signal);
   record.branch = workspace.branch;
   try {
     const end = await callAgent(run, delegation, workspace, context).catch(async (error: unknown) => {
+      // One that has marked its work may wait for something that never ends.
+      if (isStalled(error)) return { said: 'nothing', text: undefined, failure: error } as const;
       const wrong = await touchedWrongly(run, delegation, workspace);
-      throw record.beside.size === 0 ? (wrong ?? error) : error;
+      // Whose it is cannot be told: then why it was ended counts.
+      throw isShared(run, workspace) && record.beside.size > 0 ? error : (wrong ?? error);
     });
     const wrong = await touchedWrongly(run, delegation, workspace);
     if (wrong !== undefined) throw wrong;
-    const summary = await judge(run, delegation, workspace, end, context);
+    const { summary, discrepancy } = await judge(run, delegation, workspace, end, context);
     context.report('bringing the work in');
     const delivery = await workspace.deliver(`${run.feature} ${subtask.seq}: ${oneLine(subtask.title, 100)}`);
     if (!delivery.ok) {
@@ -47,10 +51,33 @@ export async function delegate(run: RunParts, delegation: Delegation, context: T
       throw new ToolFailure(delivery.text, { retryable: false });
     }
     await markCompleted(run, delegation, summary);
+    record.discrepancy = discrepancy;
     return summary;
   } finally {
-    record.kept = await workspace.close();
+    // What cannot be removed is no reason to do verified work again.
+    record.kept = await workspace.close().catch(() => workspace.folder);
   }
+}
+
+/** Whether a crash left nothing to do but to complete it: its work was verified and merged, and is still there. */
+async function wasMerged(run: RunParts, delegation: Delegation, signal: AbortSignal): Promise<boolean> {
+  const { record, subtask } = delegation;
+  if (!isLeftBehind(subtask, record)) return false;
+  const leftover = await run.workspaces.leftover(subtask);
+  if (leftover === undefined) return false;
+  const { paths } = leftover;
+  const evidence = await look(run, subtask, run.folder.project, paths, signal);
+  if (!evidence.every(({ ok }) => ok)) return false;
+  record.touched = paths;
+  record.evidence = evidence;
+  record.discrepancy = 'It had been merged already when an earlier run was cut short: no agent was started.';
+  await markCompleted(run, delegation, subtask.title);
+  await leftover.remove().catch(() => undefined);
+  return true;
+}
+
+function isStalled(error: unknown): error is ToolFailure {
+  return error instanceof ToolFailure && error.reason === 'stalled';
 }
 
 /** Writes down what was touched, and gives what speaks against it: a denied path ends it whatever else is there. */
@@ -81,14 +108,14 @@ function isShared({ folder }: RunParts, workspace: Workspace): boolean {
   return workspace.folder === folder.project;
 }
 
-/** Believes the evidence, and not the agent: gives the summary of what is there, or throws what is missing. */
+/** Believes the evidence, and not the agent: gives what is to be said of what is there, or throws what is missing. */
 async function judge(
   run: RunParts,
   { record, agent, subtask }: Delegation,
   workspace: Workspace,
   end: AgentEnd,
   context: ToolContext,
-): Promise<string> {
+): Promise<{ summary: string; discrepancy: string | undefined }> {
   const now = subtaskOf(await run.folder.read(run.feature), subtask.seq);
   const mark = now.status === 'completed' ? { summary: now.completionSummary ?? '' } : now.marked;
   // One that has marked its work may stumble on its way out.
@@ -103,31 +130,48 @@ async function judge(
         'The agent marked it as completed, but its work is not there: it is pending again.';
     const said =
       hasMarked || end.said === 'done' ? `${agent.name} calls it done, but` : `${agent.name} ended, and`;
-    throw new ToolFailure(`${said} the work is not there: ${run.redact(missing.join('; '))}`);
+    throw new ToolFailure(`${said} the work is not there: ${missing.join('; ')}`);
   }
-  if (end.failure !== undefined) record.discrepancy = `The agent marked it, but: ${end.failure.message}`;
-  else if (mark === undefined) record.discrepancy = 'The agent never marked it as completed: Volley did.';
-  const summary = mark?.summary || end.text || subtask.title;
-  return run.redact(summary).slice(0, LONGEST_SUMMARY);
+  const summary = run.redact(mark?.summary || end.text || subtask.title).slice(0, LONGEST_SUMMARY);
+  if (end.failure !== undefined)
+    return { summary, discrepancy: `The agent marked it, but: ${end.failure.message}` };
+  const discrepancy = mark === undefined ? 'The agent never marked it as completed: Volley did.' : undefined;
+  return { summary, discrepancy };
 }
 
 function verify(
   run: RunParts,
   subtask: Subtask,
-  { startedAt, touched }: AttemptRecord,
+  record: AttemptRecord,
   workspace: Workspace,
   signal: AbortSignal,
 ): Promise<Evidence[]> {
-  const place = { project: workspace.folder, launcher: () => run.launcher, signal };
-  const isInProject = isShared(run, workspace);
+  const { folder } = workspace;
+  if (!isShared(run, workspace)) return look(run, subtask, folder, record.touched, signal);
   // A crash has left work of which only the times of files tell.
-  if (isInProject && (subtask.startedAt ?? startedAt) < startedAt - 1000)
-    return verifySubtask(subtask, place);
-  const before = isInProject
-    ? [...run.leftBefore(subtask.seq), ...run.ledger.of(subtask.seq).flatMap((one) => one.touched)]
-    : [];
-  const changed = [...touched, ...before];
-  return verifySubtask(subtask, { ...place, isChanged: (one) => changed.some(pathMatcher([one])) });
+  if (isLeftBehind(subtask, record)) return look(run, subtask, folder, undefined, signal);
+  const earlier = run.ledger.of(subtask.seq).flatMap(({ touched }) => touched);
+  return look(run, subtask, folder, [...run.leftBefore(subtask.seq), ...earlier], signal);
+}
+
+/** Whether somebody had begun it who is gone. */
+function isLeftBehind(subtask: Subtask, { startedAt }: AttemptRecord): boolean {
+  return (subtask.startedAt ?? startedAt) < startedAt - 1000;
+}
+
+/** Looks at the work in a folder, of which these paths were changed; where that is not known, their times tell. */
+async function look(
+  run: RunParts,
+  subtask: Subtask,
+  project: string,
+  changed: readonly string[] | undefined,
+  signal: AbortSignal,
+): Promise<Evidence[]> {
+  const isChanged = (one: string) => changed!.some(pathMatcher([one]));
+  const place = { project, launcher: () => run.launcher, signal, ...(changed && { isChanged }) };
+  const evidence = await verifySubtask(subtask, place);
+  // What commands write is kept with it.
+  return evidence.map((one) => ({ ...one, text: run.redact(one.text) }));
 }
 
 async function markCompleted(

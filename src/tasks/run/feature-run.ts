@@ -15,16 +15,18 @@ import { sharedWorkspaces } from '../workspace/shared.ts';
 import type { Workspaces } from '../workspace/workspace.ts';
 import { gitWorktrees } from '../workspace/worktrees.ts';
 import { attempt } from './attempt.ts';
-import { batchNameOf, batchTasks } from './batch-tasks.ts';
+import { batchNameOf } from './batch-name.ts';
+import { batchTasks } from './batch-tasks.ts';
 import { buildReport } from './build-report.ts';
 import { openDelegations } from './delegations.ts';
-import { openEnvironment } from './environment.ts';
+import { agentEnvironment } from './environment.ts';
 import { Ledger } from './ledger.ts';
 import { planRun, type RunPlan } from './plan-run.ts';
 import type { RunReport } from './report.ts';
 import { readReport, writeReport } from './report-file.ts';
 import type { RunRequest, RunTerms } from './request.ts';
 import type { RunParts } from './run-parts.ts';
+import { openScratch } from './scratch.ts';
 
 /** What a run works with. */
 export interface RunSetting {
@@ -129,14 +131,15 @@ async function delegateAll(
     closing.push(() => launcher.close());
     launcher.prepare();
     const coordinator = await setting.coordinator();
-    const environment = await openEnvironment(setting.env);
-    closing.push(() => environment.close());
+    const scratch = await openScratch(join(folder.path, feature));
+    closing.push(() => scratch.close());
     const parts: RunParts = {
       ...{ folder, feature, terms, agents, launcher, ledger, session, template },
       id: randomBytes(3).toString('hex'),
       workspaces: await openWorkspaces(setting, feature, terms, launcher),
       settings: config.tasks,
-      env: environment.env,
+      env: await agentEnvironment(setting.env, scratch.folder),
+      scratch: scratch.folder,
       working: new Map(),
       leftBefore: await leftBefore(folder, feature),
       redact: (text) => coordinator.desk.redactor.text(text),
@@ -151,7 +154,7 @@ async function delegateAll(
     checked(await executor.handle({ action: 'add_batch', batch, tasks }));
     checked(await start(batch, { max_concurrent: terms.maxConcurrent }, agentOf));
   } finally {
-    for (const close of closing.reverse()) await close();
+    await closing.reduceRight((later, close) => later.finally(close), Promise.resolve());
   }
 }
 

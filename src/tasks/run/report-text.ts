@@ -1,4 +1,5 @@
 import { oneLine } from '../../batch/text.ts';
+import { shellQuote } from '../../core/shell-quote.ts';
 import { countText, listText, spanText } from '../../core/words.ts';
 import type { AgentUsage } from '../agents/adapter.ts';
 import type { RunReport, SubtaskReport } from './report.ts';
@@ -78,7 +79,9 @@ function detailLines(subtask: SubtaskReport): string[] {
   if (discrepancy !== null) lines.push(`Discrepancy: ${discrepancy}`);
   if (outside.length > 0) lines.push(`Touched besides its deliverables: ${some(outside)}`);
   if (conflicts.length > 0) lines.push(`Conflicts: ${some(conflicts)}`);
-  if (kept !== null) lines.push(`Its work is kept in ${kept}${branch === null ? '' : ` (branch ${branch})`}`);
+  // Where it is told already, with what to do about it.
+  if (kept !== null && !subtask.error?.includes(kept))
+    lines.push(`Its work is kept in ${kept}${branch === null ? '' : ` (branch ${branch})`}`);
   return lines.map((line) => `   - ${oneLine(line, LONGEST_LINE)}`);
 }
 
@@ -145,7 +148,8 @@ function nextLines(report: RunReport): string[] {
     lines.push(`${name} complete. ${readyText(report)}`);
     if (next.batch !== null && next.depends_on.length > 0)
       lines.push(`Batch ${next.batch} depends on: ${next.depends_on.join(', ')} (all now satisfied).`);
-    if (next.batch !== null) lines.push(`Run it with: volley tasks run ${feature} --batch ${next.batch}`);
+    if (next.batch !== null)
+      lines.push(`Run it with: volley tasks run ${shellQuote(feature)} --batch ${next.batch}`);
   } else lines.push(...continueLines(report));
   if (report.left_out.length > 0) lines.push('', ...leftOutLines(report));
   return lines;
@@ -162,14 +166,14 @@ function continueLines(report: RunReport): string[] {
   const { batch, explicit, subtasks, feature } = report;
   const failed = subtasks.filter((one) => one.status === 'failed').map(({ seq }) => seq);
   const again = explicit
-    ? `volley tasks run ${feature} ${batch === null ? `--subtasks ${subtasks.map(({ seq }) => seq).join(',')}` : `--batch ${batch}`}`
-    : `volley tasks run ${feature}`;
+    ? `volley tasks run ${shellQuote(feature)} ${batch === null ? `--subtasks ${subtasks.map(({ seq }) => seq).join(',')}` : `--batch ${batch}`}`
+    : `volley tasks run ${shellQuote(feature)}`;
   const before = explicit && batch !== null ? ` before proceeding to Batch ${batch + 1}` : '';
   const fix =
     failed.length === 0
       ? []
       : [`Recommendation: Fix ${failed.length === 1 ? 'subtask' : 'subtasks'} ${listText(failed)}${before}.`];
-  return [...fix, `What is completed stays so; the rest runs again with: ${again}`];
+  return [...fix, `What is completed stays so; the rest runs again, given the same options, with: ${again}`];
 }
 
 function leftOutLines({ left_out: left }: RunReport): string[] {

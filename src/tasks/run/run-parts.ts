@@ -23,6 +23,8 @@ export interface RunParts {
   readonly working: Map<string, { readonly subtask: Subtask; readonly record: AttemptRecord }>;
   /** The environment that agents start with. */
   readonly env: Readonly<Record<string, string>>;
+  /** For what lives no longer than the run. */
+  readonly scratch: string;
   /** The file with the context of the session, absolute. */
   readonly session: string | undefined;
   /** The text of the user's own template of the prompt. */

@@ -1,7 +1,8 @@
+import { rm, writeFile } from 'node:fs/promises';
 import { listText } from '../../core/words.ts';
 import { wordsOf } from './git.ts';
 import { fromProject } from './project-path.ts';
-import { branchOf, type Repository, shortName } from './repository.ts';
+import { branchOf, mergedHead, type Repository, shortName } from './repository.ts';
 import type { Delivery } from './workspace.ts';
 
 const MOST_LISTED = 10;
@@ -15,11 +16,17 @@ export async function mergeWork(repository: Repository, commit: string, message:
     return failure(`the project is on ${now} now, not on ${branchName} as at the start`);
   }
   if (await git.succeeds(['merge-base', '--is-ancestor', commit, 'HEAD'])) return { ok: true };
+  if ((await mergedHead(git)) !== undefined)
+    return failure('another merge is under way in the project: commit it, or give it up (git merge --abort)');
   const how = ['-q', '--no-ff', '--no-squash', '--commit', '--no-edit', '--no-verify'];
+  // After a crash it tells this merge from one that the user has begun, which is not ours to give up.
+  await writeFile(repository.mergeMark, commit);
   const merged = await git.run(['merge', ...how, '-m', message, commit]);
+  const isOpen = merged.exitCode !== 0 && (await mergedHead(git)) === commit;
+  const conflicts = isOpen ? await git.paths(['diff', '--name-only', '--diff-filter=U', '-z']) : [];
+  if (isOpen) await git.ask(['merge', '--abort']);
+  await rm(repository.mergeMark, { force: true });
   if (merged.exitCode === 0) return { ok: true };
-  const conflicts = await git.paths(['diff', '--name-only', '--diff-filter=U', '-z']);
-  if (await git.succeeds(['rev-parse', '--verify', '-q', 'MERGE_HEAD'])) await git.ask(['merge', '--abort']);
   if (conflicts.length === 0) return failure(`git could not merge it into ${branchName}: ${wordsOf(merged)}`);
   const paths = [...new Set(conflicts.map((path) => fromProject(prefix, path)))].sort();
   const shown = listText(paths.slice(0, MOST_LISTED), paths.length);

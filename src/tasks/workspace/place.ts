@@ -51,6 +51,12 @@ export async function markInUse({ root }: Place): Promise<void> {
   if (own !== undefined) await writeFile(join(own, MARK), '');
 }
 
+/** Whether an agent may have worked there. */
+export function isInUse(root: string): boolean {
+  const own = existsSync(join(root, '.git')) ? gitFoldersOf(root)?.own : undefined;
+  return own !== undefined && existsSync(join(own, MARK));
+}
+
 export async function removePlace(git: Git, root: string, branch: string): Promise<void> {
   // Twice, to remove locked ones, too; whether there is work was looked at before.
   await git.run(['worktree', 'remove', '--force', '--force', root]);
@@ -84,10 +90,10 @@ export async function isMerged({ git, branch }: Repository, other: string): Prom
 }
 
 async function holdsWork({ git, prefix, branch }: Repository, root: string): Promise<boolean> {
-  const own = gitFoldersOf(root)?.own;
   // Not a worktree: an empty folder is all that can be spared.
-  if (own === undefined || !existsSync(join(root, '.git'))) return (await readdir(root)).length > 0;
-  if (!existsSync(join(own, MARK))) return false;
+  if (!existsSync(join(root, '.git')) || gitFoldersOf(root) === undefined)
+    return (await readdir(root)).length > 0;
+  if (!isInUse(root)) return false;
   const tree = git.in(root);
   const status = await tree.run(['status', '--porcelain', '-z', '--no-renames', '--untracked-files=normal']);
   const head = await tree.run(['merge-base', '--is-ancestor', 'HEAD', branch]);

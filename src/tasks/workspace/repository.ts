@@ -1,9 +1,10 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { VolleyError } from '../../core/errors.ts';
 import { listText } from '../../core/words.ts';
 import { withFolderLock } from '../files/folder-lock.ts';
 import { Git, wordsOf } from './git.ts';
+import { gitFoldersOf } from './git-folders.ts';
 import { isOwnPath } from './own-paths.ts';
 import { fromProject } from './project-path.ts';
 
@@ -24,6 +25,8 @@ export class Repository {
     /** The full name of the branch. */
     readonly branch: string,
     private readonly lockFolder: string,
+    /** The file that names the commit which is being merged. */
+    readonly mergeMark: string,
   ) {}
 
   /** Refuses what worktrees cannot work with, and ends a merge that a crash of ours left behind. */
@@ -36,9 +39,10 @@ export class Repository {
     if (branch === undefined) throw refused(root, 'no branch is checked out: check out the one to work on');
     const lockFolder = join(common, 'volley');
     await mkdir(lockFolder, { recursive: true });
-    const repository = new Repository(git, prefix, branch, lockFolder);
+    const mergeMark = join(gitFoldersOf(root)?.own ?? common, 'volley-merge');
+    const repository = new Repository(git, prefix, branch, lockFolder, mergeMark);
     await repository.alone(async () => {
-      await endOwnMerge(git);
+      await endOwnMerge(git, mergeMark);
       await requireClean(git, prefix);
     });
     return repository;
@@ -92,11 +96,17 @@ async function withIdentity(git: Git): Promise<Git> {
   return git.with('user.name=Volley', 'user.email=volley@localhost');
 }
 
-async function endOwnMerge(git: Git): Promise<void> {
-  const merged = await git.run(['rev-parse', '--verify', '-q', 'MERGE_HEAD']);
-  if (merged.exitCode !== 0) return;
-  const branches = await git.ask(['for-each-ref', '--points-at', merged.stdout.trim(), BRANCHES]);
-  if (branches !== '') await git.ask(['merge', '--abort']);
+/** What a merge that is under way brings in. */
+export async function mergedHead(git: Git): Promise<string | undefined> {
+  const { exitCode, stdout } = await git.run(['rev-parse', '--verify', '-q', 'MERGE_HEAD']);
+  return exitCode === 0 ? stdout.trim() : undefined;
+}
+
+async function endOwnMerge(git: Git, mergeMark: string): Promise<void> {
+  const commit = await readFile(mergeMark, 'utf8').catch(() => undefined);
+  if (commit === undefined) return;
+  if ((await mergedHead(git)) === commit) await git.ask(['merge', '--abort']);
+  await rm(mergeMark, { force: true });
 }
 
 async function requireClean(git: Git, prefix: string): Promise<void> {

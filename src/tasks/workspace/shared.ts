@@ -18,6 +18,8 @@ export function sharedWorkspaces(folder: string): Workspaces {
   const lookout = new Lookout(folder, isOwnPath);
   const working = new Set<Worker>();
   return {
+    // What is done in the project needs not be brought there.
+    leftover: async () => undefined,
     open: async ({ deliverables }, signal) => {
       const worker: Worker = { isOwn: pathMatcher(deliverables), beside: new Set(working) };
       for (const other of working) other.beside.add(worker);

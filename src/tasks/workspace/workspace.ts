@@ -28,8 +28,18 @@ export interface Workspace {
   close(): Promise<string | undefined>;
 }
 
+/** Work that is in the project, though nobody has completed its subtask: a crash came between. */
+export interface Leftover {
+  /** What it changed in the project. */
+  readonly paths: readonly string[];
+  /** Removes the place in which it was done. */
+  remove(): Promise<void>;
+}
+
 /** Makes places to work in. */
 export interface Workspaces {
+  /** What a crash left of this subtask after it had been brought into the project. */
+  leftover(subtask: Subtask): Promise<Leftover | undefined>;
   /** One for an attempt at this subtask. One that a crash left over is dealt with: kept if it holds work, never reused. */
   open(subtask: Subtask, signal: AbortSignal): Promise<Workspace>;
 }

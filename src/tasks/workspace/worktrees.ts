@@ -6,6 +6,7 @@ import type { Launcher } from '../../runners/process/launcher.ts';
 import type { Subtask } from '../feature.ts';
 import { problemOf } from '../validate/deliverables.ts';
 import { ignoredAmong } from './commit.ts';
+import { mergedLeftover } from './leftover.ts';
 import { makePlace, markInUse, type Place, removePlace } from './place.ts';
 import { Repository } from './repository.ts';
 import { runSetup } from './setup.ts';
@@ -30,7 +31,11 @@ const FOLDER = join('.volley', 'worktrees');
  */
 export async function gitWorktrees(options: WorktreeOptions): Promise<Workspaces> {
   const repository = await Repository.open(options.project);
-  return { open: (subtask, signal) => open(repository, options, subtask, signal) };
+  const { project, feature } = options;
+  return {
+    leftover: (subtask) => mergedLeftover(repository, join(project, FOLDER), feature, subtask),
+    open: (subtask, signal) => open(repository, options, subtask, signal),
+  };
 }
 
 async function open(

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { createColours, wantsColours } from '../../../src/cli/output/colours.ts';
 import { factorText, numberText, percentText, rangeText, rateText } from '../../../src/cli/output/numbers.ts';
 import { plainText } from '../../../src/cli/output/plain-text.ts';
-import { shellQuote } from '../../../src/cli/output/shell-quote.ts';
 import { tableLines } from '../../../src/cli/output/table.ts';
 import { cutMiddleToWidth, cutStartToWidth, cutToWidth, textWidth } from '../../../src/cli/output/width.ts';
+import { shellQuote } from '../../../src/core/shell-quote.ts';
 
 describe('a text of somebody else', () => {
   it.each([

@@ -21,6 +21,7 @@ describe('agents that do not do what they should', { timeout: 90_000 }, () => {
           verification: [{ type: 'command', command: 'echo nothing works; exit 4' }],
         },
         '11': { deliverables: ['old'], behaviour: { kind: 'lie' } },
+        '12': { deliverables: ['l'], priority: 'high', behaviour: { kind: 'mark-and-hang' } },
       },
       { settings: 'stall = 5\nmax_concurrent = 3' },
     );
@@ -46,8 +47,10 @@ describe('agents that do not do what they should', { timeout: 90_000 }, () => {
     expect(found['03']).toMatchObject({ word: 'All done, everything works!', evidence: [{ ok: false }] });
     expect(found['04']!.discrepancy).toContain('it is pending again');
     expect(found['08']).toMatchObject({ status: 'completed', outside_deliverables: ['extra.txt'] });
+    expect(found['12']).toMatchObject({ status: 'completed', verified: true, attempts: 1 });
+    expect(found['12']!.discrepancy).toContain('wrote nothing for 5 s');
     expect(found['09']).toMatchObject({ status: 'skipped', skipped_because: '03' });
-    expect(report.statistics).toMatchObject({ total: 11, completed: 2, failed: 8, skipped: 1 });
+    expect(report.statistics).toMatchObject({ total: 12, completed: 3, failed: 8, skipped: 1 });
 
     const lines = ended.stdout.split('\n');
     expect(lines.slice(0, 4)).toEqual([
@@ -62,8 +65,8 @@ describe('agents that do not do what they should', { timeout: 90_000 }, () => {
       expect(project.subtask(seq), seq).toMatchObject({ status: 'pending' });
     expect(project.subtask('04')).not.toHaveProperty('forced');
     // What it started went with it.
-    const [{ child = 0 } = {}] = project.notes('child');
-    expect(child).toBeGreaterThan(0);
-    expect(() => process.kill(child, 0)).toThrow();
+    const children = project.notes('child').map(({ child }) => child!);
+    expect(children).toHaveLength(2);
+    for (const child of children) expect(() => process.kill(child, 0)).toThrow();
   });
 });

@@ -42,6 +42,7 @@ describe('agents in worktrees', { timeout: 90_000 }, () => {
     expect(second).toMatchObject({
       status: 'failed',
       conflicts: ['shared.txt'],
+      discrepancy: null,
       branch: 'volley/auth/02',
       error: expect.stringContaining('volley/auth/02'),
       kept: expect.stringContaining('.volley/worktrees'),

@@ -1,12 +1,16 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { BatchExecutor } from '../../../src/batch/batch-executor.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { createCoordinator } from '../../../src/coordinator/create-coordinator.ts';
+import { createLauncher } from '../../../src/runners/process/create-launcher.ts';
 import { openStore } from '../../../src/store/sqlite-store.ts';
 import { TaskFolder } from '../../../src/tasks/files/task-folder.ts';
 import { runFeature } from '../../../src/tasks/run/feature-run.ts';
 import type { RunRequest } from '../../../src/tasks/run/request.ts';
+import { gitWorktrees } from '../../../src/tasks/workspace/worktrees.ts';
+import { git } from '../workspace/support.ts';
 import { FeatureProject } from './feature-project.ts';
 
 /** All that a run needs in this process. */
@@ -68,6 +72,69 @@ describe('a run', { timeout: 60_000 }, () => {
       usage: { turns: 3, inputTokens: 2700, outputTokens: 300 },
     });
     expect(project.notes('end')).toEqual([]);
+  });
+
+  it('ends an attempt that takes too long before it begins the next, and keeps secrets out of the evidence', async () => {
+    const project = new FeatureProject({
+      '01': { deliverables: ['a'], behaviour: { kind: 'hang' } },
+      '02': {
+        deliverables: ['b'],
+        verification: [{ type: 'command', command: 'echo "password=hunter2hunter2"; exit 4' }],
+      },
+    });
+    const { run } = await runner(project);
+    const secret = await run({ subtasks: ['02'] });
+    const { text } = secret.subtasks[0]!.evidence[1]!;
+    expect(text).toContain('ended with exit status 4');
+    expect(text).not.toContain('hunter2');
+    const report = await run({ subtasks: ['01'], timeoutMs: 1500, maxRetries: 1 });
+    expect(report.subtasks[0]).toMatchObject({
+      status: 'failed',
+      reason: 'timeout',
+      error: 'It took longer than 1.5 s and was ended.',
+      attempts: 2,
+    });
+    expect(project.subtask('01')).toMatchObject({ status: 'pending' });
+    expect(project.subtask('01')).not.toHaveProperty('claim');
+    for (const { child } of project.notes('child')) expect(() => process.kill(child!, 0)).toThrow();
+  });
+
+  it('completes what was merged when a crash came before it was noted, without another agent', async () => {
+    const project = new FeatureProject(
+      { '01': { deliverables: ['src/a.ts'], verification: [{ type: 'file_exists', path: 'src/a.ts' }] } },
+      { settings: 'worktrees = true' },
+    );
+    const { folder } = project;
+    project.put('.gitignore', '.volley/\n.tmp/\n');
+    git(folder, 'init', '-q');
+    git(folder, 'add', '-A');
+    git(folder, 'commit', '-q', '-m', 'first');
+    const file = '.tmp/tasks/auth/subtask_01.json';
+    const begun = {
+      ...project.subtask('01'),
+      status: 'in_progress',
+      started_at: new Date(Date.now() - 60_000).toISOString(),
+      claim: {
+        agent: 'coder-gone',
+        heartbeat_at: new Date(Date.now() - 60_000).toISOString(),
+        lease_until: new Date(Date.now() - 1000).toISOString(),
+      },
+    };
+    project.put(file, JSON.stringify(begun));
+    const { subtasks } = await new TaskFolder(folder).read('auth');
+    const before = await gitWorktrees({ project: folder, feature: 'auth', launcher: createLauncher });
+    const workspace = await before.open(subtasks[0]!, new AbortController().signal);
+    mkdirSync(join(workspace.folder, 'src'));
+    writeFileSync(join(workspace.folder, 'src/a.ts'), 'merged\n');
+    expect(await workspace.deliver('auth 01: Do 01')).toEqual({ ok: true });
+
+    const { run } = await runner(project);
+    const report = await run();
+    expect(report.subtasks[0]).toMatchObject({ status: 'completed', verified: true, touched: ['src/a.ts'] });
+    expect(report.subtasks[0]!.discrepancy).toContain('no agent was started');
+    expect(project.begun()).toEqual([]);
+    expect(git(folder, 'branch', '--list', 'volley/*')).toBe('');
+    expect(git(folder, 'worktree', 'list').split('\n')).toHaveLength(1);
   });
 
   it('goes on where another failed, and believes what that left only as long as nobody changed it', async () => {

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { project, put } from '../support/feature.ts';
@@ -223,19 +223,31 @@ describe('what a crash left behind', () => {
     expect(existsSync(join(unfinished, 'README.md'))).toBe(true);
   });
 
-  test('may be half of a merge, which is ended', async () => {
+  test('may be half of a merge, which is ended; but never one that the user has begun', async () => {
     const folder = repository({ 'same.txt': 'base\n' });
     const { open } = await worktrees(folder);
-    const workspace = await open();
+    const [workspace, other] = [await open(), await open(subtask('02'))];
     put(workspace.folder, 'same.txt', 'theirs\n');
     git(workspace.folder, 'commit', '-q', '-a', '-m', 'theirs');
     put(folder, 'same.txt', 'ours\n');
     git(folder, 'commit', '-q', '-a', '-m', 'ours');
     expect(() => git(folder, 'merge', '--no-ff', 'volley/auth/01')).toThrow();
 
+    put(folder, 'same.txt', 'both, by hand\n');
+    put(other.folder, 'other.txt', 'other\n');
+    expect(await other.deliver('late')).toMatchObject({
+      ok: false,
+      text: expect.stringContaining('git merge --abort'),
+    });
+    await expect(worktrees(folder)).rejects.toThrow('there are changes that are not committed');
+    expect(textOf(folder, 'same.txt')).toBe('both, by hand\n');
+
+    // As a crash leaves it.
+    writeFileSync(join(folder, '.git/volley-merge'), git(folder, 'rev-parse', 'volley/auth/01'));
     await worktrees(folder);
     expect(textOf(folder, 'same.txt')).toBe('ours\n');
     expect(git(folder, 'status', '--porcelain')).toBe('');
+    expect(existsSync(join(folder, '.git/volley-merge'))).toBe(false);
   });
 });
 

@@ -1,7 +1,7 @@
 import { VolleyError } from '../../../core/errors.ts';
 import { withLauncher } from '../../../runners/process/with-launcher.ts';
 import { complete } from '../../../tasks/complete.ts';
-import { taskPlaceOf } from '../../../tasks/files/task-place.ts';
+import { AGENT_VARIABLE, taskPlaceOf } from '../../../tasks/files/task-place.ts';
 import { completedAnswer } from '../../../tasks/text/completed-text.ts';
 import { type CommonOptions, defineCommand } from '../../command.ts';
 import { EXIT } from '../../io.ts';
@@ -23,7 +23,8 @@ export const completeCommand = defineCommand<CompleteOptions>({
       .option('--agent <name>', "who did it; refused while another's claim holds")
       .option('--force', 'in spite of what is missing; the file says so'),
   run: async ([name, seq, summary], options, io) => {
-    const { agent, force = false, json = false } = options;
+    // An agent of a run speaks for itself only.
+    const { agent = io.env[AGENT_VARIABLE], force = false, json = false } = options;
     const { folder, workspace } = taskPlaceOf(io.cwd, io.env);
     try {
       const request = { seq: seq!, summary: summary!, agent, force, workspace };

@@ -68,6 +68,11 @@ const behaviours = {
     note('child', { child: child.pid });
     await new Promise(() => setInterval(() => {}, 1000));
   },
+  'mark-and-hang': async () => {
+    deliver();
+    await markDone();
+    await behaviours.hang();
+  },
   /** Fails once, and then does what it was told that it lacked. */
   learn: () => {
     if (existsSync(join(project, `tried-${seq}`))) deliver();
