@@ -39,7 +39,8 @@ key in capitals, joined by \`_\`. So \`VOLLEY_LIMITS_MAX_CONCURRENCY=8\` is \`ma
 
 ## When something is wrong
 
-File and environment are checked as a whole, and all problems are shown at once. Nothing starts before they are gone:
+File and environment are checked as a whole, and all problems are shown at once. Nothing starts before they are gone
+(\`volley status\` only looks at where the store is, and minds nothing else):
 
 \`\`\`text
 volley.toml:2:1: unknown key limits.max_concurency. Did you mean max_concurrency?

@@ -9,7 +9,6 @@ import { shortDetails } from './details.ts';
 import type { BatchEventListener } from './events.ts';
 import { explainTask } from './explain-task.ts';
 import type { RunnableBatch, RunnableOptions } from './forecast/runnable.ts';
-import { checkInput } from './input/check.ts';
 import { actionOf, readRequest } from './input/request.ts';
 import type { BatchListener, RunningTask } from './run/monitor.ts';
 import { BatchRuns } from './runs.ts';
@@ -61,11 +60,25 @@ export class BatchExecutor implements AsyncDisposable {
   async handle(request: unknown): Promise<BatchAnswer> {
     try {
       const { action, args } = readRequest(request, NAMES);
-      const chosen = await ACTIONS.find(({ name }) => name === action)!.load();
+      const [chosen, { checkInput }] = await Promise.all([
+        ACTIONS.find(({ name }) => name === action)!.load(),
+        import('./input/check.ts'),
+      ]);
       const result = await chosen.run(checkInput(chosen.schema, action, args) as never, this.context);
       return { ok: true, action, ...result };
     } catch (error) {
       return this.refusal(actionOf(request), error);
+    }
+  }
+
+  /** What {@link handle} answers to `status`, for who has its arguments in hand: no schema has to be loaded for it. */
+  async status(batch: string, detailed: boolean): Promise<BatchAnswer> {
+    const action = 'status';
+    try {
+      const { statusOf } = await import('./status-answer.ts');
+      return { ok: true, action, ...statusOf(this.context, batch, detailed) };
+    } catch (error) {
+      return this.refusal(action, error);
     }
   }
 

@@ -13,7 +13,7 @@ const ONCE_ONLY = new Set<unknown>(['add', 'add_batch']);
 export function serverDoor(
   file: string,
   store: Pick<Store, 'batch'>,
-  executor: BatchExecutor,
+  executor: Pick<BatchExecutor, 'handle'>,
 ): (request: object) => Promise<BatchAnswer> {
   return async (request) => {
     const server = serverFor(file, store, request);

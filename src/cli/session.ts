@@ -1,7 +1,7 @@
 import type { BatchAnswer } from '../batch/answer.ts';
 import { BatchExecutor } from '../batch/batch-executor.ts';
 import type { VolleyConfig } from '../config/config.ts';
-import { loadConfig } from '../config/load.ts';
+import { type LoadOptions, loadConfig, loadStoreFile } from '../config/load.ts';
 import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
 import { openStore, type SqliteStore } from '../store/sqlite-store.ts';
 import type { CommonOptions } from './command.ts';
@@ -21,21 +21,48 @@ export interface Session {
 
 /** Opens what a command needs, and closes it whatever happens. */
 export async function withSession<T>(
-  { config: file }: CommonOptions,
-  { cwd, env }: Io,
+  options: CommonOptions,
+  io: Io,
   work: (session: Session) => Promise<T>,
 ): Promise<T> {
-  const { config } = await loadConfig({ cwd, env, ...(file !== undefined && { file }) });
-  const store = await openStore(config.store.file);
+  const { config } = await loadConfig(placeOf(options, io));
+  const { file } = config.store;
+  return withExecutor(
+    file,
+    () => open(config, io.env),
+    (parts) => work({ ...parts, config, handle: serverDoor(file, parts.store, parts.executor) }),
+  );
+}
+
+/** The same for a command that only looks: it waits for no more of the configuration than where the store is. */
+export async function withStore<T>(
+  options: CommonOptions,
+  io: Io,
+  work: (session: Pick<Session, 'executor' | 'store'>) => Promise<T>,
+): Promise<T> {
+  const place = placeOf(options, io);
+  const file = await loadStoreFile(place);
+  return withExecutor(file, async () => open((await loadConfig(place)).config, io.env), work);
+}
+
+function placeOf({ config: file }: CommonOptions, { cwd, env }: Io): LoadOptions {
+  return { cwd, env, ...(file !== undefined && { file }) };
+}
+
+async function withExecutor<T>(
+  file: string,
+  openCoordinator: Session['coordinator'],
+  work: (parts: Pick<Session, 'coordinator' | 'executor' | 'store'>) => Promise<T>,
+): Promise<T> {
+  const store = await openStore(file);
   let opened: Promise<ParallelToolCoordinator> | undefined;
   const coordinator = () => {
-    opened ??= open(config, env);
+    opened ??= openCoordinator();
     return opened;
   };
   const executor = new BatchExecutor({ coordinator, store });
   try {
-    const handle = serverDoor(config.store.file, store, executor);
-    return await work({ config, coordinator, executor, store, handle });
+    return await work({ coordinator, executor, store });
   } finally {
     try {
       await executor.close();

@@ -67,11 +67,28 @@ function distrust(stats: Stats): string | undefined {
  * everything that is wrong at once.
  */
 export async function loadConfig(options: LoadOptions = {}): Promise<LoadedConfig> {
-  const { cwd = process.cwd(), env = process.env } = options;
-  const file = options.file === undefined ? findConfig(cwd) : resolve(cwd, options.file);
-  const folder = file === undefined ? cwd : dirname(file);
+  const { file, folder, env } = placeOf(options);
   const settings = file === undefined && !mentionsVolley(env) ? DEFAULTS : await assemble(file, folder, env);
   return { config: toConfig(settings, folder), settings, file };
+}
+
+/**
+ * Where the store is, for those who only look at it. Other parts of the configuration are not looked at, because that
+ * takes longer than all the rest of such a command.
+ */
+export async function loadStoreFile(options: LoadOptions = {}): Promise<string> {
+  const { file, folder, env } = placeOf(options);
+  if (file !== undefined && !mentionsVolley(env)) {
+    const { storeOfFile } = await import('./store-of-file.ts');
+    const found = await storeOfFile(file);
+    if (found !== undefined) return resolve(folder, found);
+  }
+  return (await loadConfig(options)).config.store.file;
+}
+
+function placeOf({ cwd = process.cwd(), env = process.env, file: named }: LoadOptions) {
+  const file = named === undefined ? findConfig(cwd) : resolve(cwd, named);
+  return { file, folder: file === undefined ? cwd : dirname(file), env };
 }
 
 async function assemble(file: string | undefined, folder: string, env: NonNullable<LoadOptions['env']>) {

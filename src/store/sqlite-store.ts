@@ -21,6 +21,7 @@ import type {
 } from './records.ts';
 import { Recoverer } from './recovery.ts';
 import { RequestReader, RequestWrites } from './request-table.ts';
+import { CANCELLED } from './statuses.ts';
 import type {
   AttemptPage,
   HolderRequest,
@@ -134,6 +135,14 @@ export class SqliteStore implements Store {
     return this.writeOwn(batch, () =>
       this.attemptWrites.failed(keyOf(this.batchTable.knownId(batch), seq), attempt),
     );
+  }
+
+  putBack(batch: string, seq: number, message: string, at: number, startedAt?: number): Promise<void> {
+    return this.writeOwn(batch, () => {
+      this.taskTable.ended(batch, seq, { status: 'cancelled', message }, at, startedAt);
+      const batchId = this.batchTable.knownId(batch);
+      this.changes.reopenOne(batchId, keyOf(batchId, seq), CANCELLED);
+    });
   }
 
   batchStarted(batch: string, options: string, at: number): Promise<void> {

@@ -84,6 +84,8 @@ export interface Store {
   ended(batch: string, seq: number, end: TaskEnd, at: number, startedAt?: number): Promise<void>;
   /** The same for many that have completed: all of them or, if one had ended before, none. */
   completed(batch: string, tasks: readonly Completion[]): Promise<void>;
+  /** A running task shall be begun anew by a later run: it is open again, and the attempt counts as cancelled. */
+  putBack(batch: string, seq: number, message: string, at: number, startedAt?: number): Promise<void>;
   /** Notes that a batch begins or ends a run. */
   batchStarted(batch: string, options: string, at: number): Promise<void>;
   /** Notes that a run has ended. */

@@ -1,10 +1,13 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { BatchAnswer } from '../../src/batch/answer.ts';
 import { BatchExecutor } from '../../src/batch/batch-executor.ts';
+import { VolleyError } from '../../src/core/errors.ts';
 import type { Store } from '../../src/store/store.ts';
 import { gate } from '../engine/support/gate.ts';
 import { HeldCalls, openRig } from './support/rig.ts';
 
-it('a task that is cancelled while its result is being written is completed, and does not run again', async () => {
+/** A batch of one task whose result is being written; its disk goes on, or not, when it is told to. */
+async function writing() {
   const calls = new HeldCalls();
   const { coordinator, store, standing } = await openRig([calls.tool('held', { idempotent: true })]);
   const reached = gate<void>();
@@ -23,20 +26,51 @@ it('a task that is cancelled while its result is being written is completed, and
     },
   });
   const executor = new BatchExecutor({ coordinator, store: slow });
-  await executor.handle({ action: 'add', id: 'a', function: 'held', params: { key: 'a' } });
-  await executor.handle({ action: 'start' });
+  onTestFinished(() => executor.close());
+  const told: string[] = [];
+  executor.follow((event) => 'id' in event && told.push(event.type));
+  executor.watch({ completed: ({ id }) => told.push(`${id} is safe`) });
+  const ask = (request: object): Promise<BatchAnswer> => executor.handle(request);
+  await ask({ action: 'add', id: 'a', function: 'held', params: { key: 'a' } });
+  await ask({ action: 'start' });
   await calls.started('a');
   calls.finish('a');
   await reached.passed;
-  const cancelled = executor.handle({ action: 'cancel', all: true });
-  const ended = executor.handle({ action: 'wait', timeout: 0.2 });
-  expect((await ended).data).toMatchObject({ finished: false });
-  release.open();
-  await cancelled;
-  const { data } = await executor.handle({ action: 'wait' });
-  expect(data).toMatchObject({ finished: true, succeeded: true });
-  expect(data['problem']).toBeUndefined();
-  expect(standing()).toEqual(['a completed']);
-  expect(calls.begun).toEqual(['a']);
-  await executor.close();
+  return { ask, calls, executor, release, standing, told };
+}
+
+describe('a task whose result is being written', () => {
+  it('is completed though it is cancelled, does not run again and does not count as cancelled', async () => {
+    const { ask, calls, release, standing, told } = await writing();
+    const cancelled = ask({ action: 'cancel', ids: ['a', 'a'] });
+    const ended = ask({ action: 'wait', timeout: 0.2 });
+    expect((await ended).data).toMatchObject({ finished: false });
+    release.open();
+    expect((await cancelled).data).toMatchObject({ cancelled: 0, counts: { completed: 1 } });
+    const { data } = await ask({ action: 'wait' });
+    expect(data).toMatchObject({ finished: true, succeeded: true });
+    expect(data['problem']).toBeUndefined();
+    expect(standing()).toEqual(['a completed']);
+    expect(calls.begun).toEqual(['a']);
+    expect(told).toEqual(['started', 'completed', 'a is safe']);
+  });
+
+  it('is completed though the batch is stopped at once, and nobody is told that it is open again', async () => {
+    const { ask, executor, release, standing, told } = await writing();
+    const stopped = ask({ action: 'stop', graceful: false });
+    await expect.poll(() => executor.view()?.state).toBe('stopping');
+    release.open();
+    await stopped;
+    await ask({ action: 'wait' });
+    expect(standing()).toEqual(['a completed']);
+    expect(told).toEqual(['started', 'completed', 'a is safe']);
+  });
+
+  it('is not told of as completed if that cannot be written', async () => {
+    const { ask, release, standing, told } = await writing();
+    release.fail(new VolleyError('STORE_UNAVAILABLE', 'The disk is full.'));
+    expect((await ask({ action: 'wait' })).text).toContain('The disk is full');
+    expect(standing()).toEqual(['a open']);
+    expect(told).toEqual(['started']);
+  });
 });

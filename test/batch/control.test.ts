@@ -154,6 +154,10 @@ describe('status', () => {
     expect(view!.progress).toBeCloseTo(2.5 / 3);
     expect(view!.ratePerSecond).toBeGreaterThan(0);
     const status = await ask('status', { detailed: true });
+    expect(await executor.status('default', true)).toMatchObject({ ok: true, action: 'status' });
+    expect(await executor.status('defalt', false)).toEqual(
+      await executor.handle({ action: 'status', batch: 'defalt' }),
+    );
     expect(status.data).toMatchObject({ percent: 83.3, last_failures: [{ id: 'bad' }] });
     expect(status.text).toMatch(/- r \(reporting\), .*, 50 %: half way/);
     end.open();

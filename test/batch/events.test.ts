@@ -147,6 +147,13 @@ describe('the attempts of a task', () => {
     expect(outcomes(rig, 'nobody')).toEqual([]);
   });
 
+  it('are kept for a task whose id looks like that of an execution, too', async () => {
+    const rig = await openRig([flaky(1)]);
+    await rig.ask('add', { id: 'default#1/a', function: 'flaky', max_retries: 1 });
+    await rig.ask('start', { wait: true });
+    expect(outcomes(rig, 'default#1/a')).toEqual(['1 failed: not yet', '2 completed']);
+  });
+
   it('come in pages of tasks', async () => {
     const rig = await openRig([flaky(1)]);
     await rig.ask('add', { id: 'a', function: 'echo' });

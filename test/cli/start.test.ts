@@ -30,11 +30,24 @@ function loadedBy(...files: readonly string[]): { layers: string[]; packages: st
 
 /** Loading modules is nearly all that a quick command does: these are what it may cost. */
 describe('a command that only looks', () => {
-  it.each(['status', 'list', 'results', 'wait'])('loads no tools, engine or parsers: %s', (name) => {
+  it('loads no schema either, if it is status, which is asked for most', () => {
+    const { layers, packages, count } = loadedBy(
+      'cli/main.ts',
+      'cli/commands/status.ts',
+      'config/store-of-file.ts',
+      'batch/status-answer.ts',
+    );
+    expect(layers.filter((layer) => HEAVY.includes(layer))).toEqual([]);
+    expect(packages).toEqual(['@photostructure/sqlite', 'commander', 'smol-toml']);
+    expect(count).toBeLessThan(90);
+  });
+
+  it.each(['list', 'results', 'wait'])('loads no tools, engine or parsers: %s', (name) => {
     const { layers, packages, count } = loadedBy(
       'cli/main.ts',
       `cli/commands/${name}.ts`,
       `batch/actions/${name}.ts`,
+      'batch/input/check.ts',
     );
     expect(layers.filter((layer) => HEAVY.includes(layer))).toEqual([]);
     expect(packages).toEqual(['@photostructure/sqlite', 'commander', 'zod']);

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { parse } from 'smol-toml';
 import { describe, expect, it } from 'vitest';
+import { loadConfig, loadStoreFile } from '../../src/config/load.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { SECTIONS } from '../../src/config/sections/load.ts';
 import { settingsOfValidFile } from '../../src/config/valid-file.ts';
@@ -31,5 +32,35 @@ describe('a file that is looked at section by section', () => {
     ['a name of every object', '[toString]'],
   ])('is left to the whole schema with %s', async (_, text) => {
     expect(await settingsOf(text)).toBeUndefined();
+  });
+});
+
+describe('the place of the store', () => {
+  it.each([
+    ['is the default without a file', undefined, {}],
+    ['is the default where the file does not say it', '[limits]\nmax_concurrency = 3', {}],
+    ['is relative to the folder of the file', '[store]\nfile = "here/v.db"', {}],
+    ['is the default of an empty section', '[store]', {}],
+    ['is what the environment says', '[store]\nfile = "here/v.db"', { VOLLEY_STORE_FILE: '/there/v.db' }],
+  ])('%s, also for who looks at nothing else', async (_, text, env) => {
+    const cwd = folderWith(text === undefined ? {} : { 'volley.toml': text });
+    expect(await loadStoreFile({ cwd, env })).toBe((await loadConfig({ cwd, env })).config.store.file);
+  });
+
+  it.each([
+    ['[stor]\nfile = "x"', 'unknown key stor'],
+    ['[store]\npath = "x"', 'unknown key store.path'],
+    ['[store]\nfile = ""', 'store.file must'],
+    ['[store]\nfile = 5', 'store.file must'],
+    ['store = 5', 'store must'],
+    ['[store', 'not valid TOML'],
+  ])('is not guessed: %s', async (text, words) => {
+    const cwd = folderWith({ 'volley.toml': text });
+    await expect(loadStoreFile({ cwd, env: {} })).rejects.toThrow(words);
+  });
+
+  it('is found though another section is wrong', async () => {
+    const cwd = folderWith({ 'volley.toml': '[store]\nfile = "v.db"\n[limits]\nmax_concurrency = -1' });
+    expect(await loadStoreFile({ cwd, env: {} })).toBe(join(cwd, 'v.db'));
   });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ExecutionContext } from '../../src/index.ts';
 import { openEngine } from './support/engine.ts';
 import { codeOf, thrownBy } from './support/errors.ts';
@@ -203,5 +203,31 @@ describe('whoever asks how the executions of a group end', () => {
     await Promise.all(groups.map((group) => group.outcome()));
     await engine.drain();
     expect(told.sort()).toEqual(['completed', 'completed', 'failed', 'failed', 'skipped', 'skipped']);
+  });
+
+  it('is told of the others where a callback throws, and of what it submits to a group that has ended', async () => {
+    const engine = openEngine();
+    const thrown: unknown[] = [];
+    const told: string[] = [];
+    const listeners = process.listeners('uncaughtException');
+    process.removeAllListeners('uncaughtException');
+    process.on('uncaughtException', (error) => thrown.push(error));
+    onTestFinished(() => {
+      process.removeAllListeners('uncaughtException');
+      for (const listener of listeners) process.on('uncaughtException', listener);
+    });
+    const items = ['a', 'b'].map((id) => ({ id, toolName: 'step', run: () => id }));
+    engine.submitAll(items, { name: 'g' }).onSettled(({ id }) => {
+      told.push(id);
+      if (id === 'a') throw new Error('not my day');
+      if (id === 'b') follow('c');
+    });
+    const follow = (id: string) =>
+      engine
+        .submitAll([{ id, toolName: 'step', run: () => id }], { name: 'g' })
+        .onSettled((outcome) => told.push(outcome.id));
+    await engine.drain();
+    await expect.poll(() => told).toEqual(['a', 'b', 'c']);
+    expect(thrown).toMatchObject([{ message: 'not my day' }]);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ownIdentity } from '../../src/store/process-identity.ts';
 import type { SqliteStore } from '../../src/store/sqlite-store.ts';
-import { done, newFile, opened, task, tasks } from './support/store.ts';
+import { counts, done, newFile, opened, task, tasks } from './support/store.ts';
 
 const dead = { ...ownIdentity(), start: '1' };
 
@@ -57,6 +57,24 @@ describe('attempts', () => {
     await store.started('b', 1, 100);
     await store.ended('b', 1, done(), 110);
     expect(told(store, 'again')).toEqual(['1 crashed 10-?', '2 completed 100-110']);
+  });
+
+  it('that were ended for a later run are cancelled, and their task is open again in the same write', async () => {
+    const store = await opened(newFile());
+    await store.addTasks('b', [task('a'), task('other')]);
+    const version = store.version();
+    const seen: (string | undefined)[] = [];
+    store.onCommit(() => seen.push(store.task('b', 'a')?.status));
+    await store.putBack('b', 1, 'stopped', 15, 10);
+    expect(seen).toEqual(['open']);
+    expect(store.version()).not.toBe(version);
+    expect(counts(store, 'b')).toEqual({ open: 2 });
+    expect(told(store, 'a')).toEqual(['1 cancelled 10-15: stopped']);
+    await store.started('b', 1, 20);
+    await store.ended('b', 1, done(), 25);
+    expect(told(store, 'a')).toEqual(['1 cancelled 10-15: stopped', '2 completed 20-25']);
+    await expect(store.putBack('b', 1, 'stopped', 30)).rejects.toMatchObject({ code: 'TASK_SETTLED' });
+    expect(counts(store, 'b')).toEqual({ open: 1, completed: 1 });
   });
 
   it('are forgotten with their task', async () => {

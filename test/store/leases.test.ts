@@ -153,9 +153,11 @@ describe('a holder that cannot be seen', () => {
     const late = await Promise.allSettled([
       hidden.ended('b', 1, done('"late"'), 3),
       hidden.started('b', 2, 3),
+      hidden.putBack('b', 1, 'stopped', 3),
       hidden.started('other', 1, 3),
     ]);
     expect(late.map((answer) => (answer.status === 'rejected' ? answer.reason.code : 'kept'))).toEqual([
+      'BATCH_HELD',
       'BATCH_HELD',
       'BATCH_HELD',
       'kept',

@@ -37,10 +37,7 @@ async function cancelTasks(
   ids: readonly string[] | 'all',
 ): Promise<number> {
   const run = context.runs.joinable(batch);
-  if (run !== undefined) {
-    const asked = await run.cancel(ids, CANCEL_REASON);
-    return asked.filter(({ handle }) => handle.status === 'cancelled').length;
-  }
+  if (run !== undefined) return run.cancel(ids, CANCEL_REASON);
   const holder = context.runs.otherHolder(findBatch(context, batch));
   if (holder !== undefined) {
     const ask = { action: 'cancel', ...(ids !== 'all' && { ids }) } as const;

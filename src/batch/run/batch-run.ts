@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { GroupHandle } from '../../engine/group-handle.ts';
 import type { Outcome } from '../../engine/outcome.ts';
-import type { TaskEnd, TaskRecord } from '../../store/records.ts';
+import type { TaskRecord } from '../../store/records.ts';
 import { autoConcurrency } from './auto-concurrency.ts';
 import { Dependencies } from './dependencies.ts';
-import { endOf } from './ends.ts';
+import { endOf, type WrittenEnd, writtenEnd } from './ends.ts';
 import { ExecutionIds } from './execution-ids.ts';
 import { itemFor, resultsOf } from './item.ts';
 import { RunJournal } from './journal.ts';
@@ -92,14 +92,15 @@ export class BatchRun implements RunParts {
     this.endIfDone();
   }
 
-  /** Ends tasks of the run for good: all, or those of the ids that it has. Settles when that is written. */
-  async cancel(ids: readonly string[] | 'all', reason: string): Promise<TaskRun[]> {
+  /** Ends tasks of the run for good: all, or those of the ids that it has. Says how many, when that is written. */
+  async cancel(ids: readonly string[] | 'all', reason: string): Promise<number> {
     await this.pulls;
-    const tasks = ids === 'all' ? [...this.tasks.values()] : ids.flatMap((id) => this.tasks.get(id) ?? []);
+    const asked = ids === 'all' ? this.tasks.keys() : new Set(ids);
+    const tasks = [...asked].flatMap((id) => this.tasks.get(id) ?? []);
     if (ids === 'all') this.group?.cancel(reason);
     else for (const { handle } of tasks) handle.cancel(reason);
-    await Promise.all(tasks.map((task) => task.whenOver()));
-    return tasks;
+    const ends = await Promise.all(tasks.map((task) => task.whenOver()));
+    return ends.filter((end) => typeof end === 'object' && end.status === 'cancelled').length;
   }
 
   attemptOver(): void {
@@ -132,6 +133,12 @@ export class BatchRun implements RunParts {
       return undefined;
     const { engine } = this.setup.coordinator;
     return engine.handle(handle.id) === handle ? this.plain(engine.explain(handle.id).text) : undefined;
+  }
+
+  /** The task for which an execution stands; what tasks have submitted themselves stands for none. */
+  taskOf(execution: string): TaskRun | undefined {
+    const task = this.tasks.get(this.ids.taskOf(execution));
+    return task?.handle.id === execution ? task : undefined;
   }
 
   /** An id of the engine as the batch knows it, also inside of texts. */
@@ -218,48 +225,31 @@ export class BatchRun implements RunParts {
   }
 
   private settled(outcome: Outcome): void {
-    const task = this.tasks.get(this.ids.taskOf(outcome.id));
-    // Executions that tasks have submitted are told of, too.
-    if (task?.handle.id !== outcome.id) return;
-    if (task.hasResult && outcome.status === 'completed') this.over(task, outcome, undefined);
+    const task = this.taskOf(outcome.id);
+    if (task === undefined) return;
+    if (task.hasResult && outcome.status === 'completed') this.over(task, outcome, 'completed');
     else void this.writeEnd(task, outcome);
   }
 
   private async writeEnd(task: TaskRun, outcome: Outcome): Promise<void> {
-    let end: TaskEnd | undefined;
-    try {
-      // Where it was cancelled while its result was being written, a pull would find it open until that is done.
-      if (task.hasResult) await task.completing;
-      else end = await this.write(task, outcome);
-    } catch {
-      // The journal has told already.
-    }
+    const { redactor } = this.setup.coordinator.desk;
+    const end = await writtenEnd(task, this.journal, () =>
+      endOf(outcome, redactor, (text) => this.plain(text)),
+    );
     this.over(task, outcome, end);
   }
 
   /** Nothing more will be written of a task. */
-  private over(task: TaskRun, outcome: Outcome, end: TaskEnd | undefined): void {
+  private over(task: TaskRun, outcome: Outcome, end: WrittenEnd): void {
     this.tasks.delete(task.id);
-    if (!task.isLeft) this.monitor.ended();
+    task.tellOver(end);
+    if (end !== undefined && end !== 'opened') this.monitor.ended();
     if (++this.settledCount === FIRST_PREDICTION) this.prediction.begin();
     this.endIfDone();
-    if (!this.journal.isClosed) this.monitor.settled(task, end);
-    if (task.hasResult) this.monitor.completed(task, outcome.durationMs);
-    else if (end?.status === 'failed')
+    if (end === 'completed') this.monitor.completed(task, outcome.durationMs);
+    else if (end !== undefined) this.monitor.tellEnd(task, end);
+    if (typeof end === 'object' && end.status === 'failed')
       this.monitor.failed({ ...nameOf(task), ...end, attempts: outcome.attempts, at: Date.now() });
-    task.tellOver();
-  }
-
-  /** Writes down how a task without a result ended, unless it shall stay open. */
-  private async write(task: TaskRun, outcome: Outcome): Promise<TaskEnd | undefined> {
-    if (this.journal.isClosed) return undefined;
-    if (task.isLeft) {
-      if (task.hasStarted) await this.journal.putBack(task.seq, task.id);
-      return undefined;
-    }
-    const end = endOf(outcome, this.setup.coordinator.desk.redactor, (text) => this.plain(text));
-    if (end !== undefined) await this.journal.ended(task.seq, end);
-    return end;
   }
 
   private endIfDone(): void {

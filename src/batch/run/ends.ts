@@ -2,6 +2,37 @@ import type { Redactor } from '../../coordinator/redactor.ts';
 import { toCallError } from '../../coordinator/reported-error.ts';
 import type { Outcome } from '../../engine/outcome.ts';
 import type { TaskEnd } from '../../store/records.ts';
+import type { RunJournal } from './journal.ts';
+import type { TaskRun } from './task-run.ts';
+
+/** How a task ended, as it is safe in the store; undefined if nothing was written. */
+export type WrittenEnd = TaskEnd | 'completed' | 'opened' | undefined;
+
+/** Writes down how a task ended whose execution did not simply complete, unless it shall stay open. */
+export async function writtenEnd(
+  task: TaskRun,
+  journal: RunJournal,
+  endOfTask: () => TaskEnd | undefined,
+): Promise<WrittenEnd> {
+  try {
+    if (task.hasResult) {
+      // It was told to stop while its result was being written: until that is done, a pull would find it open.
+      await task.completing;
+      return 'completed';
+    }
+    if (journal.isClosed || (task.isLeft && !task.hasStarted)) return undefined;
+    if (task.isLeft) {
+      await journal.putBack(task.seq);
+      return 'opened';
+    }
+    const end = endOfTask();
+    if (end !== undefined) await journal.ended(task.seq, end);
+    return end;
+  } catch {
+    // The journal has told already.
+    return undefined;
+  }
+}
 
 /** How an execution ended, as it is written down; `plain` takes the engine's ids out of texts. */
 export function endOf(

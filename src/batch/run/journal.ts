@@ -66,12 +66,10 @@ export class RunJournal {
   }
 
   /** Opens a task again that was begun and shall be begun anew by a later run. */
-  async putBack(seq: number, id: string): Promise<void> {
-    const written = this.ended(seq, { status: 'cancelled', message: 'The batch was stopped.' });
-    const opened = this.write(async () => {
-      await this.store.reopen(this.batch, [id]);
-    });
-    await Promise.all([written, opened]);
+  putBack(seq: number): Promise<void> {
+    const startedAt = this.takeStart(seq);
+    const message = 'The batch was stopped.';
+    return this.write(() => this.store.putBack(this.batch, seq, message, Date.now(), startedAt));
   }
 
   /** Writes nothing more. */

@@ -118,12 +118,7 @@ export class RunMonitor {
     if (this.events.isHeard) this.events.tell({ ...this.eventOf(run), type: 'retrying', reason, retryInMs });
   }
 
-  /** How a task ended without a result is safe in the store; or it stays for a later run. */
-  settled(task: TaskRun, end: TaskEnd | undefined): void {
-    if (end !== undefined) this.tellEnd(task, end);
-    else if (task.isLeft && task.hasStarted) this.tellEnd(task, 'opened');
-  }
-
+  /** How a task ended is safe in the store; or that it stays for a later run. */
   tellEnd(task: EndingTask, end: TaskEnd | 'completed' | 'opened'): void {
     if (!this.events.isHeard) return;
     const event = this.eventOf(task);

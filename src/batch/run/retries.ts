@@ -7,16 +7,17 @@ import type { RunMonitor } from './monitor.ts';
 import type { TaskRun } from './task-run.ts';
 
 interface RetryingRun {
-  readonly tasks: ReadonlyMap<string, TaskRun>;
   readonly journal: RunJournal;
   readonly monitor: RunMonitor;
+  /** The task for which an execution stands. */
+  taskOf(execution: string): TaskRun | undefined;
   plain(text: string): string;
 }
 
 /** Writes down and tells of attempts that failed and are followed by another one. */
 export function noteRetries(group: GroupHandle, run: RetryingRun, redactor: Redactor): void {
   group.onRetry(({ id, reason, error, retryInMs }) => {
-    const task = run.tasks.get(run.plain(id));
+    const task = run.taskOf(id);
     if (task === undefined || task.hasResult) return;
     const message = error === undefined ? texts(reason) : run.plain(toCallError(error, redactor).message);
     const attempt = { startedAt: task.attemptStartedAt, endedAt: Date.now(), reason, message };

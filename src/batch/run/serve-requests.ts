@@ -45,10 +45,8 @@ async function answerOf(run: BatchRun, body: string): Promise<HolderAnswer | und
       case 'stop':
         run.stop({ now: ask.now });
         return { ok: true, count: runningOf(run) };
-      case 'cancel': {
-        const asked = await run.cancel(ask.ids ?? 'all', CANCEL_REASON);
-        return { ok: true, count: asked.filter(({ handle }) => handle.status === 'cancelled').length };
-      }
+      case 'cancel':
+        return { ok: true, count: await run.cancel(ask.ids ?? 'all', CANCEL_REASON) };
       case 'join':
         if (!run.isStopping && !run.hasEnded) await run.pull(ask.which);
         return undefined;

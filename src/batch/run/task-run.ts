@@ -2,6 +2,7 @@ import { VolleyError } from '../../core/errors.ts';
 import type { ExecutionHandle } from '../../engine/handle.ts';
 import type { TaskContext, ToolFunction } from '../../engine/task.ts';
 import type { TaskRecord } from '../../store/records.ts';
+import type { WrittenEnd } from './ends.ts';
 import type { RunJournal } from './journal.ts';
 import type { RunMonitor, RunningTask } from './monitor.ts';
 import { WatchedTask } from './watched-task.ts';
@@ -33,7 +34,7 @@ export class TaskRun {
   isLeft = false;
   /** There as soon as it has a result, which then counts whatever else becomes of it. */
   completing: Promise<void> | undefined = undefined;
-  private waiting: (() => void)[] | undefined = undefined;
+  private waiting: ((end: WrittenEnd) => void)[] | undefined = undefined;
 
   constructor(
     record: TaskRecord,
@@ -57,16 +58,16 @@ export class TaskRun {
     return this.completing !== undefined;
   }
 
-  /** Settles when its end is written down. Ask before that. */
-  whenOver(): Promise<void> {
+  /** How it ended, when that is written down. Ask before that. */
+  whenOver(): Promise<WrittenEnd> {
     return new Promise((resolve) => {
       this.waiting ??= [];
       this.waiting.push(resolve);
     });
   }
 
-  tellOver(): void {
-    for (const resolve of this.waiting ?? []) resolve();
+  tellOver(end: WrittenEnd): void {
+    for (const resolve of this.waiting ?? []) resolve(end);
   }
 
   /** The work of an attempt: written down before it begins and when it has a result. */

@@ -1,6 +1,8 @@
-import { askOfBatch } from '../ask.ts';
+import { chosenBatch, printAnswer } from '../ask.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import { BATCH_OPTION } from '../options.ts';
+import { serverDoor } from '../server-door.ts';
+import { withStore } from '../session.ts';
 
 interface StatusOptions extends CommonOptions {
   readonly batch?: string;
@@ -10,6 +12,10 @@ interface StatusOptions extends CommonOptions {
 export const statusCommand = defineCommand<StatusOptions>({
   examples: ['volley status', 'volley status --batch audit --detailed'],
   declare: (program) => program.option(...BATCH_OPTION).option('--detailed', 'also what waits and why'),
-  run: (_, { batch, detailed, ...options }, io) =>
-    askOfBatch({ action: 'status', batch, detailed }, options, io),
+  run: (_, { batch: named, detailed = false, ...options }, io) =>
+    withStore(options, io, async ({ executor, store }) => {
+      const batch = chosenBatch(store, named);
+      const ask = serverDoor(store.file, store, { handle: () => executor.status(batch, detailed) });
+      return printAnswer(await ask({ action: 'status', batch, detailed }), options, io);
+    }),
 });

@@ -7,7 +7,7 @@ import { TASKS_COMMANDS } from '../commands/tasks/all.ts';
 import { COMMANDS, type CommandEntry } from '../commands.ts';
 import type { Io } from '../io.ts';
 import { declare } from '../program.ts';
-import { withSession } from '../session.ts';
+import { withSession, withStore } from '../session.ts';
 import { COMPLETION_SCRIPTS } from './scripts.ts';
 
 /** A word that may stand where the cursor is. */
@@ -121,11 +121,11 @@ async function features({ io }: Asked): Promise<Candidate[]> {
 }
 
 function batches({ options, io }: Asked): Promise<Candidate[]> {
-  return withSession(options, io, async ({ store }) => plain(store.batches().map(({ name }) => name)));
+  return withStore(options, io, async ({ store }) => plain(store.batches().map(({ name }) => name)));
 }
 
 function ids({ words, options, io }: Asked): Promise<Candidate[]> {
-  return withSession(options, io, async ({ store }) => {
+  return withStore(options, io, async ({ store }) => {
     const batch = chosenBatch(store, optionIn('--batch', words));
     return store.tasks(batch, { limit: MOST_IDS }).map(({ id, name, status }) => ({
       word: id,

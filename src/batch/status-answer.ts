@@ -1,0 +1,37 @@
+import type { ActionResult } from './answer.ts';
+import { type BatchContext, findBatch } from './context.ts';
+import { explainTask } from './explain-task.ts';
+import { problemText } from './names.ts';
+import { statusData, statusText, type WaitingTask } from './status-text.ts';
+import { linesText } from './text.ts';
+import { viewOf } from './view.ts';
+
+const MOST_EXPLAINED = 5;
+
+/** How far a batch has come: what `status` answers. */
+export function statusOf(context: BatchContext, batch: string, detailed: boolean): ActionResult {
+  const run = context.runs.current(batch);
+  const view = viewOf(findBatch(context, batch), context);
+  const waiting =
+    run?.explainWaiting(detailed ? MOST_EXPLAINED : 1) ??
+    (view.state === 'elsewhere' && detailed ? waitingElsewhere(context, batch) : []);
+  const problem = run === undefined ? context.runs.problemOf(batch) : undefined;
+  return {
+    text: linesText(
+      statusText(view, waiting, detailed),
+      problem === undefined ? undefined : problemText(problem),
+    ),
+    data: {
+      ...statusData(view, waiting, detailed),
+      ...(problem !== undefined && { problem: problemText(problem) }),
+    },
+  };
+}
+
+/** The first ones of those that another process has not come to, as far as the store tells. */
+function waitingElsewhere(context: BatchContext, batch: string): WaitingTask[] {
+  return context.store
+    .tasks(batch, { status: ['open'], limit: MOST_EXPLAINED })
+    .map(({ id }) => ({ id, text: explainTask(context, batch, id) ?? '' }))
+    .filter(({ text }) => text !== '');
+}
