@@ -10,7 +10,7 @@ const common = {
 } as const;
 
 /** Loading what they test takes longer than the tests: these files share processes, and leave nothing behind. */
-const SHARING = ['core', 'engine', 'config', 'tools', 'coordinator', 'store', 'batch', 'cli'].map(
+const SHARING = ['core', 'engine', 'config', 'coordinator', 'store', 'batch', 'cli'].map(
   (layer) => `test/${layer}/**/*.test.ts`,
 );
 

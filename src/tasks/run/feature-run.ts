@@ -23,7 +23,7 @@ import { agentEnvironment } from './environment.ts';
 import { Ledger } from './ledger.ts';
 import { planRun, type RunPlan } from './plan-run.ts';
 import type { RunReport } from './report.ts';
-import { readReport, writeReport } from './report-file.ts';
+import { readReport, reportWrittenAt, writeReport } from './report-file.ts';
 import type { RunRequest, RunTerms } from './request.ts';
 import type { RunParts } from './run-parts.ts';
 import { openScratch } from './scratch.ts';
@@ -172,11 +172,12 @@ function openWorkspaces(
 /** What failed attempts of the last run left in the project, as long as nobody has changed it since. */
 async function leftBefore(folder: TaskFolder, feature: string): Promise<(seq: string) => readonly string[]> {
   const report = await readReport(folder, feature).catch(() => undefined);
-  if (report === undefined || report.worktrees) return () => [];
-  const until = Date.parse(report.ended_at);
+  const until = reportWrittenAt(folder, feature);
+  if (report === undefined || until === undefined || report.worktrees) return () => [];
+  // The clock of files goes in steps: what came in the same one as the report may have come after it.
   const isAsItWas = (path: string) => {
     const stats = lstatSync(join(folder.project, path), { throwIfNoEntry: false });
-    return stats !== undefined && stats.ctimeMs <= until;
+    return stats !== undefined && stats.ctimeMs < until;
   };
   const left = new Map(report.subtasks.map(({ seq, touched }) => [seq, touched]));
   return (seq) => (left.get(seq) ?? []).filter(isAsItWas);

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { VolleyError } from '../../core/errors.ts';
@@ -16,6 +17,11 @@ export async function writeReport(folder: TaskFolder, report: RunReport): Promis
   await replaceFile(new Roots([folder.path]), join(report.feature, FILE), options, async (handle) =>
     handle.writeFile(text),
   );
+}
+
+/** When the last report was written, by the clock of the files. */
+export function reportWrittenAt(folder: TaskFolder, feature: string): number | undefined {
+  return statSync(join(folder.path, feature, FILE), { throwIfNoEntry: false })?.mtimeMs;
 }
 
 /** The report of the last run; undefined where there was none. */

@@ -34,9 +34,11 @@ const LONGEST_MS = 150_000;
 
 export async function workplaceFor(agent: RealAgent, script: Script): Promise<Workplace> {
   const bin = await installedAgent(agent);
-  // Codex makes no use of a home in the folder for temporary files.
   mkdirSync(AGENTS_CACHE, { recursive: true });
   const home = mkdtempSync(join(AGENTS_CACHE, 'home-'));
+  // Codex makes no use of a home in the folder for temporary files, and this checkout may be there.
+  const temporary = join(home, 'temporary');
+  mkdirSync(temporary);
   const project = mkdtempSync(join(tmpdir(), 'volley-agents-'));
   const model = await startModelServer(script);
   onTestFinished(async () => {
@@ -46,6 +48,7 @@ export async function workplaceFor(agent: RealAgent, script: Script): Promise<Wo
   const env = {
     PATH: [bin, process.env['PATH']].join(delimiter),
     HOME: home,
+    TMPDIR: temporary,
     LANG: 'C.UTF-8',
     NO_COLOR: '1',
     ...agent.setUp(home, model.url),
