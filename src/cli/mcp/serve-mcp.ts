@@ -1,11 +1,10 @@
-import { BatchExecutor } from '../../batch/batch-executor.ts';
 import { packageVersion } from '../../config/package-version.ts';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import { reasonText } from '../../core/words.ts';
 import type { McpBackend } from '../../mcp/server/backend.ts';
 import { serveMcpStdio } from '../../mcp/server/serve-stdio.ts';
 import type { FeatureDesk } from '../../tasks/desk/feature-desk.ts';
-import { taskPlaceOf } from '../../tasks/files/task-place.ts';
+import type { RunSetting } from '../../tasks/run/feature-run.ts';
 import type { CommonOptions } from '../command.ts';
 import { EXIT, type ExitStatus, type Io } from '../io.ts';
 import { ownOutput } from './own-output.ts';
@@ -53,13 +52,19 @@ interface OpenedBackend extends McpBackend {
 
 /** All that takes time to load, with the first call that needs it. */
 async function openBackend({ config: file }: CommonOptions, { cwd, env }: Io): Promise<OpenedBackend> {
-  const [{ loadConfig }, { createFullCoordinator, discoveredTools }, { openStore }, { BatchNews }] =
-    await Promise.all([
-      import('../../config/load.ts'),
-      import('../../mcp/open-coordinator.ts'),
-      import('../../store/sqlite-store.ts'),
-      import('../../mcp/server/batch-news.ts'),
-    ]);
+  const [
+    { loadConfig },
+    { createFullCoordinator, discoveredTools },
+    { openStore },
+    { BatchExecutor },
+    { BatchNews },
+  ] = await Promise.all([
+    import('../../config/load.ts'),
+    import('../../mcp/open-coordinator.ts'),
+    import('../../store/sqlite-store.ts'),
+    import('../../batch/batch-executor.ts'),
+    import('../../mcp/server/batch-news.ts'),
+  ]);
   const { config } = await loadConfig({ cwd, env, ...(file !== undefined && { file }) });
   const coordinator = await createFullCoordinator(config, env);
   try {
@@ -67,13 +72,10 @@ async function openBackend({ config: file }: CommonOptions, { cwd, env }: Io): P
     const executor = new BatchExecutor({ coordinator, store });
     let desk: Promise<FeatureDesk> | undefined;
     const features = () => {
-      desk ??= import('../../tasks/desk/feature-desk.ts').then(
-        ({ FeatureDesk }) =>
-          new FeatureDesk(taskPlaceOf(cwd, env), {
-            ...{ config, executor, store, env },
-            coordinator: async () => coordinator,
-          }),
-      );
+      desk ??= openDesk(cwd, {
+        ...{ config, executor, store, env },
+        coordinator: async () => coordinator,
+      });
       return desk;
     };
     return {
@@ -96,6 +98,14 @@ async function openBackend({ config: file }: CommonOptions, { cwd, env }: Io): P
     await closeQuietly(coordinator);
     throw error;
   }
+}
+
+async function openDesk(cwd: string, setting: Omit<RunSetting, 'folder'>): Promise<FeatureDesk> {
+  const [{ FeatureDesk }, { taskPlaceOf }] = await Promise.all([
+    import('../../tasks/desk/feature-desk.ts'),
+    import('../../tasks/files/task-place.ts'),
+  ]);
+  return new FeatureDesk(taskPlaceOf(cwd, setting.env), setting);
 }
 
 async function closeQuietly(coordinator: ParallelToolCoordinator): Promise<void> {
