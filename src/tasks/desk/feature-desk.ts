@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { VolleyError } from '../../core/errors.ts';
 import { withLauncher } from '../../runners/process/with-launcher.ts';
 import { complete } from '../complete.ts';
 import { progressOf, titleOf } from '../feature.ts';
@@ -72,12 +71,7 @@ export class FeatureDesk {
 
   /** Checks everything and starts the agents. What is wrong is thrown; what fails later is in the report. */
   async start(name: string, input: RunInput): Promise<StartedRun> {
-    const { config, executor, env } = this.setting;
-    if (env['VOLLEY_SUBTASK'])
-      throw new VolleyError(
-        'SUBTASK_REFUSED',
-        `An agent that works on a subtask (${env['VOLLEY_FEATURE']} ${env['VOLLEY_SUBTASK']}) cannot start others: do the work, and leave the rest to whoever started it.`,
-      );
+    const { config, executor } = this.setting;
     const request = runRequestOf(name, input, config.tasks);
     let begin!: () => void;
     const begun = new Promise<void>((resolve) => {

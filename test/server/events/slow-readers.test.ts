@@ -61,6 +61,23 @@ test('a client that was behind for too long is told how many events it missed, a
   expect(rig.hub.counts()).toMatchObject({ gaps: 1, lag: 0 });
 });
 
+test('what is gathered while a client skips ahead comes to it once, behind its snapshot', async () => {
+  const rig = await openHub({ maxBufferedBytes: LIMIT, logSize: 64 });
+  const slow = await rig.connected();
+  await fallBehind(rig, slow);
+  for (let index = 0; index < 200; index++) rig.tell(`t${index}`);
+  // It has room again, and at that moment something happens.
+  rig.responses.at(-1)!.prependOnceListener('drain', () => rig.tell('gathered'));
+  slow.socket.resume();
+  await slow.until(() => slow.types().includes('gap'), 'the gap');
+  rig.tell('last');
+  await slow.until(() => taskIds(slow).includes('last'), 'the last event');
+  const numbers = slow.events
+    .slice(slow.types().indexOf('gap') + 1)
+    .map(({ id }) => Number(id!.split('-')[1]));
+  expect(numbers).toEqual(numbers.map((_, index) => numbers[0]! + index));
+});
+
 test('a client that reads nothing at all is cut off after a while', async () => {
   const rig = await openHub({ maxBufferedBytes: LIMIT, heartbeatMs: 20, stalledMs: 50 });
   const slow = await rig.connected();

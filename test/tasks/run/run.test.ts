@@ -6,6 +6,7 @@ import { loadConfig } from '../../../src/config/load.ts';
 import { createCoordinator } from '../../../src/coordinator/create-coordinator.ts';
 import { createLauncher } from '../../../src/runners/process/create-launcher.ts';
 import { openStore } from '../../../src/store/sqlite-store.ts';
+import { FeatureDesk } from '../../../src/tasks/desk/feature-desk.ts';
 import { TaskFolder } from '../../../src/tasks/files/task-folder.ts';
 import { runFeature } from '../../../src/tasks/run/feature-run.ts';
 import type { RunRequest } from '../../../src/tasks/run/request.ts';
@@ -14,7 +15,7 @@ import { git } from '../workspace/support.ts';
 import { FeatureProject } from './feature-project.ts';
 
 /** All that a run needs in this process. */
-async function runner({ folder }: FeatureProject) {
+async function runner({ folder }: FeatureProject, env: NodeJS.ProcessEnv = process.env) {
   const { config } = await loadConfig({ cwd: folder, env: {} });
   const store = await openStore(join(folder, '.volley/volley.db'));
   const coordinator = await createCoordinator(config);
@@ -30,10 +31,10 @@ async function runner({ folder }: FeatureProject) {
     executor,
     store,
     coordinator: async () => coordinator,
-    env: process.env,
+    env,
   };
   const run = (request: Partial<RunRequest> = {}) => runFeature(setting, { feature: 'auth', ...request });
-  return { run, executor, coordinator };
+  return { run, setting, executor, coordinator };
 }
 
 describe('a run', { timeout: 60_000 }, () => {
@@ -157,6 +158,17 @@ describe('a run', { timeout: 60_000 }, () => {
       { seq: '01', status: 'completed' },
       { seq: '02', status: 'failed', error: expect.stringContaining('b is what it was before') },
     ]);
+  });
+
+  it('cannot be started by an agent of another, over any door', async () => {
+    const project = new FeatureProject({ '01': { deliverables: ['a'] } });
+    const env = { ...process.env, VOLLEY_FEATURE: 'auth', VOLLEY_SUBTASK: '07' };
+    const { run, setting } = await runner(project, env);
+    const refusal = { code: 'SUBTASK_REFUSED', message: expect.stringContaining('(auth 07)') };
+    await expect(run()).rejects.toMatchObject(refusal);
+    const place = { folder: setting.folder, workspace: project.folder };
+    await expect(new FeatureDesk(place, setting).start('auth', {})).rejects.toMatchObject(refusal);
+    expect(project.begun()).toEqual([]);
   });
 
   it('is the only one of its feature, and its tool is for itself alone', async () => {
