@@ -7,7 +7,11 @@ import { runProgram } from '../../../src/cli/program.ts';
 import { project, projectWith, put, readJson } from '../../tasks/support/feature.ts';
 
 /** Runs a command line in this process. */
-async function tasks(cwd: string, ...args: string[]) {
+function tasks(cwd: string, ...args: string[]) {
+  return tasksAs({}, cwd, ...args);
+}
+
+async function tasksAs(env: Io['env'], cwd: string, ...args: string[]) {
   const output = { stdout: '', stderr: '' };
   const stream = (name: 'stdout' | 'stderr') => ({
     write: (text: string) => {
@@ -15,7 +19,7 @@ async function tasks(cwd: string, ...args: string[]) {
       return true;
     },
   });
-  const io = { stdin: process.stdin, stdout: stream('stdout'), stderr: stream('stderr'), env: {}, cwd };
+  const io = { stdin: process.stdin, stdout: stream('stdout'), stderr: stream('stderr'), env, cwd };
   const status = await runProgram(['tasks', ...args], COMMANDS, '1.0.0', io as unknown as Io);
   return { status, ...output };
 }
@@ -111,6 +115,12 @@ describe('volley tasks', () => {
       'is claimed by a until',
     );
     expect((await json(root, 'next')).features[0].ready).toEqual([]);
+    // An agent of a run speaks for itself only, whatever it calls itself.
+    const another = { VOLLEY_AGENT: 'b' };
+    expect(await tasksAs(another, root, 'complete', 'auth', '01', 'Done', '--agent', 'a')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('a has claimed it until'),
+    });
 
     expect(await tasks(root, 'complete', 'auth', '02', 'All tested')).toMatchObject({
       status: 2,

@@ -23,8 +23,9 @@ export const completeCommand = defineCommand<CompleteOptions>({
       .option('--agent <name>', "who did it; refused while another's claim holds")
       .option('--force', 'in spite of what is missing; the file says so'),
   run: async ([name, seq, summary], options, io) => {
+    const { force = false, json = false } = options;
     // An agent of a run speaks for itself only.
-    const { agent = io.env[AGENT_VARIABLE], force = false, json = false } = options;
+    const agent = io.env[AGENT_VARIABLE] ?? options.agent;
     const { folder, workspace } = taskPlaceOf(io.cwd, io.env);
     try {
       const request = { seq: seq!, summary: summary!, agent, force, workspace };
