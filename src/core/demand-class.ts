@@ -1,7 +1,7 @@
+import type { ClassQueue } from './class-queue.ts';
 import type { ResourceVector } from './demand.ts';
 import type { Execution } from './execution.ts';
 import type { Group } from './group.ts';
-import { IndexedHeap } from './heap.ts';
 import { ReadyQueue } from './ready-queue.ts';
 import type { Tool } from './tool.ts';
 
@@ -14,11 +14,11 @@ export class DemandClass {
   /** The first of the queue, with its rank. */
   head: Execution | undefined;
   headRank = 0;
-  /** The place among the contenders, or -1. */
-  contenderIndex = -1;
-  /** Where it waits when it does not fit; the list belongs to whatever is short. */
-  parkedIn: DemandClass[] | undefined;
-  parkedAt = -1;
+  /** Where it stands, among the contenders or with whatever keeps it out, and the place there. */
+  standsIn: ClassQueue | undefined;
+  place = -1;
+  /** Whose first it was before it came to contend: those behind it have their turn when its own is over. */
+  cameFrom: ClassQueue | undefined;
   unsettled = 0;
   /** Of the unsettled ones, how many have an estimate of the caller's own, and the sum of these. */
   estimated = 0;
@@ -55,49 +55,8 @@ export class DemandClass {
     return true;
   }
 
-  park(list: DemandClass[]): void {
-    this.parkedIn = list;
-    this.parkedAt = list.length;
-    list.push(this);
-  }
-
-  unpark(): void {
-    const list = this.parkedIn;
-    if (list === undefined) return;
-    const last = list.pop()!;
-    if (last !== this) {
-      list[this.parkedAt] = last;
-      last.parkedAt = this.parkedAt;
-    }
-    this.parkedIn = undefined;
-  }
-
   private countEstimate({ estimateMs }: Execution, sign: 1 | -1): void {
     this.estimated += sign;
     this.estimatedMs += sign * estimateMs;
-  }
-}
-
-/** The classes that may fit, the one with the most urgent execution first. */
-export class Contenders extends IndexedHeap<DemandClass> {
-  add(demand: DemandClass): void {
-    this.insert(demand, demand.headRank);
-  }
-
-  /** Call it when another execution of the class has become its first. */
-  headChanged(demand: DemandClass): void {
-    this.update(demand, demand.headRank);
-  }
-
-  protected override winsTie(a: DemandClass, b: DemandClass): boolean {
-    return a.head!.seq < b.head!.seq;
-  }
-
-  protected override indexOf(item: DemandClass): number {
-    return item.contenderIndex;
-  }
-
-  protected override setIndex(item: DemandClass, index: number): void {
-    item.contenderIndex = index;
   }
 }

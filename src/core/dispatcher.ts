@@ -1,5 +1,6 @@
-import { RESOURCES } from './demand.ts';
-import { Contenders, type DemandClass } from './demand-class.ts';
+import { ClassQueue, type Shortage } from './class-queue.ts';
+import { Contest } from './contest.ts';
+import type { DemandClass } from './demand-class.ts';
 import type { Execution } from './execution.ts';
 import type { Group } from './group.ts';
 import type { RateLimit } from './rate.ts';
@@ -14,8 +15,8 @@ const MOST_RESUMING = 64;
 
 /** What keeps a class of executions from starting now. */
 export type Obstacle =
-  | { readonly kind: 'resource'; readonly index: number; readonly waiters: DemandClass[] }
-  | { readonly kind: 'reservation'; readonly waiters: DemandClass[] }
+  | Shortage
+  | { readonly kind: 'reservation'; readonly waiters: ClassQueue }
   | Tool
   | Group
   | RateLimit;
@@ -25,8 +26,7 @@ export type Obstacle =
  * what does, and that whatever has waited long enough gets its turn: room is then kept for it (a reservation) until
  * all it needs is free at the same time.
  *
- * Classes that may fit contend in the order of their most urgent execution. One that does not fit is parked with
- * whatever it lacks and is not looked at again until some of that comes back.
+ * The classes that may fit are looked at in the order of the {@link Contest}.
  */
 export class Dispatcher {
   readonly room: Room;
@@ -34,13 +34,8 @@ export class Dispatcher {
   isPaused = false;
   /** For whom room is kept. */
   reserved: Execution | undefined;
-  readonly contenders = new Contenders();
-  readonly shortages: readonly Obstacle[] = RESOURCES.map((_, index) => ({
-    kind: 'resource',
-    index,
-    waiters: [],
-  }));
-  readonly reservation: Obstacle = { kind: 'reservation', waiters: [] };
+  readonly contest = new Contest();
+  readonly reservation = { kind: 'reservation', waiters: new ClassQueue(false) } as const;
   /** Those that lent their room and want it back, in order. */
   readonly resuming: Execution[] = [];
 
@@ -59,13 +54,13 @@ export class Dispatcher {
 
   enqueue(execution: Execution): void {
     execution.demand.queue.push(execution, execution.level);
-    this.reorder(execution.demand);
+    this.contest.reorder(execution.demand);
   }
 
   /** Gives one that waits another rank. */
   rerank(execution: Execution, rank: number): void {
     changeRank(execution, rank, execution.level);
-    this.reorder(execution.demand);
+    this.contest.reorder(execution.demand);
     // It may now stand before the one that kept it from a free lock.
     if (execution.claims !== undefined) this.resources.locks.promoteNext(execution);
   }
@@ -73,7 +68,7 @@ export class Dispatcher {
   /** Takes out one that shall not start any more. */
   withdraw(execution: Execution): void {
     dequeue(execution);
-    this.reorder(execution.demand);
+    this.contest.reorder(execution.demand);
     if (execution.claims !== undefined) this.resources.locks.noLongerContends(execution);
     if (execution === this.reserved) this.dropReservation();
   }
@@ -86,14 +81,14 @@ export class Dispatcher {
     const reserved = this.reserved;
     if (reserved !== undefined && reserved.room !== 'lent' && this.fitsReserved(reserved, now))
       this.launch(reserved, now, start);
+    const { contenders } = this.contest;
     while (this.resources.hasSlot()) {
-      const demand = this.contenders.peek();
+      const demand = contenders.peek();
       if (demand === undefined) return;
       const execution = demand.head!;
       const obstacle = this.obstacle(demand, now) ?? this.reservationAgainst(demand);
       if (obstacle !== undefined) {
-        this.contenders.remove(demand);
-        demand.park(obstacle.waiters);
+        this.contest.park(demand, waitersOf(obstacle, demand));
         if (obstacle.kind === 'rate') this.timers.set(obstacle, obstacle.allowedAt(now));
         else this.considerReservation(execution, now, start);
         continue;
@@ -101,7 +96,7 @@ export class Dispatcher {
       const lock = execution.claims === undefined ? undefined : this.resources.locks.obstacle(execution);
       if (lock !== undefined) {
         dequeue(execution);
-        this.reorder(demand);
+        this.contest.reorder(demand);
         this.resources.locks.wait(execution, lock);
         this.considerReservation(execution, now, start);
         continue;
@@ -115,12 +110,11 @@ export class Dispatcher {
     const { needs, tool, group, conflicts } = execution.demand;
     this.room.vacate(execution);
     // Even if others remain: one that has waited long must be looked at, to have room kept for it.
-    for (const other of conflicts) this.wake(other.waiters);
-    for (let index = 0; index < needs.length; index++)
-      if (needs[index]! > 0) this.wake(this.shortages[index]!.waiters);
-    this.wake(tool.waiters);
-    this.wake(group.waiters);
-    this.wake(this.reservation.waiters);
+    for (const other of conflicts) this.contest.wake(other.waiters);
+    for (let index = 0; index < needs.length; index++) if (needs[index]! > 0) this.contest.wakeShort(index);
+    this.contest.wake(tool.waiters);
+    this.contest.wake(group.waiters);
+    this.contest.wake(this.reservation.waiters);
   }
 
   /** Lets a running execution that waits for others give its room to them. */
@@ -149,22 +143,14 @@ export class Dispatcher {
 
   /** After limits changed or a pause ended, everything may look different. */
   wakeAll(): void {
-    for (const shortage of this.shortages) this.wake(shortage.waiters);
+    this.contest.wakeAllShort();
     if (this.reserved !== undefined) this.dropReservation();
-  }
-
-  wake(waiters: DemandClass[]): void {
-    while (waiters.length > 0) {
-      const demand = waiters[waiters.length - 1]!;
-      demand.unpark();
-      this.contenders.add(demand);
-    }
   }
 
   /** What keeps the class from starting now, apart from locks and a reservation. */
   obstacle(demand: DemandClass, now: number): Obstacle | undefined {
     const short = this.resources.shortage(demand.needs);
-    if (short >= 0) return this.shortages[short];
+    if (short >= 0) return this.contest.shortages[short];
     const { tool, group } = demand;
     if (tool.running >= tool.maxConcurrency || tool.conflictedBy > 0) return tool;
     if (group.isPaused || group.running >= group.maxConcurrency) return group;
@@ -195,28 +181,24 @@ export class Dispatcher {
 
   private launch(execution: Execution, now: number, start: (execution: Execution) => void): void {
     const { demand } = execution;
+    const from = demand.cameFrom;
+    demand.cameFrom = undefined;
     dequeue(execution);
-    this.reorder(demand);
+    this.contest.reorder(demand);
     this.room.occupy(execution);
     demand.tool.rate?.record(now);
     demand.group.rate?.record(now);
     if (execution === this.reserved) this.dropReservation();
+    if (from !== undefined) this.wakeNext(from, now);
     start(execution);
   }
 
-  /** Puts a class where it belongs after its queue has changed. */
-  private reorder(demand: DemandClass): void {
-    const head = demand.queue.peek();
-    if (head === demand.head && head?.rank === demand.headRank) return;
-    demand.setHead(head);
-    if (demand.contenderIndex >= 0) {
-      if (head === undefined) this.contenders.remove(demand);
-      else this.contenders.headChanged(demand);
-    } else if (head === undefined) {
-      demand.unpark();
-    } else if (demand.parkedIn === undefined) {
-      this.contenders.add(demand);
-    }
+  /** One that was kept out has had its turn: the next of them may have one, unless that would be in vain. */
+  private wakeNext(waiters: ClassQueue, now: number): void {
+    const next = waiters.peek();
+    if (next === undefined) return;
+    const obstacle = this.obstacle(next, now);
+    if (obstacle === undefined || waitersOf(obstacle, next) !== waiters) this.contest.wakeFirst(waiters);
   }
 
   /** Room is kept for the first that cannot resume yet: those behind it may, unless it would wait longer for them. */
@@ -285,6 +267,11 @@ export class Dispatcher {
     this.reserved = undefined;
     this.resources.locks.reservedFor = undefined;
     if (execution.claims !== undefined) this.resources.locks.promoteNext(execution);
-    this.wake(this.reservation.waiters);
+    this.contest.wake(this.reservation.waiters);
   }
+}
+
+/** Where a class waits until the obstacle is out of its way. */
+function waitersOf(obstacle: Obstacle, demand: DemandClass): ClassQueue {
+  return obstacle.kind === 'resource' ? obstacle.waitersLike(demand) : obstacle.waiters;
 }

@@ -111,11 +111,11 @@ function runningConflicts({ holders }: Dispatcher, { demand }: Execution): strin
   return [...names].slice(0, MOST_LISTED);
 }
 
-function countAhead({ contenders }: Dispatcher, execution: Execution): Ahead {
+function countAhead({ contest }: Dispatcher, execution: Execution): Ahead {
   const withSameNeeds = execution.demand.queue.countBefore(execution);
   let overall = withSameNeeds;
   let looked = 0;
-  for (const other of contenders) {
+  for (const other of contest.contenders) {
     if (++looked > MOST_LOOKED_AT) break;
     if (other !== execution.demand) overall += other.queue.countBefore(execution);
   }

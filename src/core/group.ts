@@ -1,3 +1,4 @@
+import { ClassQueue } from './class-queue.ts';
 import type { DemandClass } from './demand-class.ts';
 import type { Execution } from './execution.ts';
 import type { RateLimit } from './rate.ts';
@@ -24,7 +25,7 @@ export class Group implements Timed {
   /** In the order in which they came. Those that have settled are taken out in bulk, when they are the larger half. */
   private members: Execution[] = [];
   readonly classes: DemandClass[] = [];
-  readonly waiters: DemandClass[] = [];
+  readonly waiters = new ClassQueue(true);
   /** Whether limits were set for it: such a group is kept while it is empty. */
   isPinned = false;
 

@@ -1,4 +1,4 @@
-import type { DemandClass } from './demand-class.ts';
+import { ClassQueue } from './class-queue.ts';
 import { VolleyError } from './errors.ts';
 import { checkNumber, MAX_SPAN_MS, show } from './numbers.ts';
 import type { Timed } from './timers.ts';
@@ -16,7 +16,7 @@ export interface RateOptions {
 export class RateLimit implements Timed {
   readonly kind = 'rate';
   timerIndex = -1;
-  readonly waiters: DemandClass[] = [];
+  readonly waiters = new ClassQueue(false);
   private starts: number[] = [];
   private oldest = 0;
 

@@ -124,8 +124,8 @@ export class Scheduler {
       throw error;
     }
     this.wakeRate(applySharedLimits(group, limits));
-    this.dispatcher.wake(group.waiters);
-    this.dispatcher.wake(this.dispatcher.reservation.waiters);
+    this.dispatcher.contest.wake(group.waiters);
+    this.dispatcher.contest.wake(this.dispatcher.reservation.waiters);
     if (failFast !== undefined || group.unsettled === 0) group.failFast = failFast ?? false;
     if (spanMs !== 0 && executions.length > 0) this.timers.set(group, now + spanMs);
     this.raiseAll(order, firstSeq);
@@ -190,7 +190,7 @@ export class Scheduler {
       this.dispatcher.isPaused = false;
     } else {
       group.isPaused = false;
-      this.dispatcher.wake(group.waiters);
+      this.dispatcher.contest.wake(group.waiters);
     }
   }
 
@@ -211,7 +211,7 @@ export class Scheduler {
       const target = find();
       target.isPinned = true;
       this.wakeRate(applySharedLimits(target, checked));
-      this.dispatcher.wake(target.waiters);
+      this.dispatcher.contest.wake(target.waiters);
     }
     this.dispatcher.wakeAll();
   }
@@ -234,7 +234,7 @@ export class Scheduler {
     while (this.timers.firstKey <= now) {
       const due = this.timers.peek()!;
       this.timers.clear(due);
-      if (due instanceof RateLimit) this.dispatcher.wake(due.waiters);
+      if (due instanceof RateLimit) this.dispatcher.contest.wake(due.waiters);
       else if (due instanceof Group)
         this.lifecycle.endGroups([due], { kind: 'failed', failure: { reason: 'deadline' } }, now);
       else this.lifecycle.onTimer(due as Execution, now);
@@ -275,6 +275,6 @@ export class Scheduler {
   private wakeRate(rate: RateLimit | undefined): void {
     if (rate === undefined) return;
     this.timers.clear(rate);
-    this.dispatcher.wake(rate.waiters);
+    this.dispatcher.contest.wake(rate.waiters);
   }
 }

@@ -1,3 +1,4 @@
+import { ClassQueue } from './class-queue.ts';
 import type { DemandClass } from './demand-class.ts';
 import { DurationModel } from './estimate.ts';
 import type { RateLimit } from './rate.ts';
@@ -18,7 +19,7 @@ export class Tool {
   terms: Terms = DEFAULT_TERMS;
   readonly durations = new DurationModel();
   readonly classes: DemandClass[] = [];
-  readonly waiters: DemandClass[] = [];
+  readonly waiters = new ClassQueue(false);
 
   constructor(readonly name: string) {}
 }

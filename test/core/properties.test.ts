@@ -28,7 +28,7 @@ function expectRest(world: World, { options }: Script): void {
   expect(lifecycle.counts).toEqual(ends);
   expect(dispatcher.resources.used).toEqual([0, 0, 0, 0, 0]);
   expect([...dispatcher.resources.locks]).toEqual([]);
-  expect(dispatcher.contenders.size).toBe(0);
+  expect(dispatcher.contest.contenders.size).toBe(0);
   expect(dispatcher.reserved).toBeUndefined();
   expect([...graph]).toHaveLength(Math.min(options.retainSettled ?? 0, monitor.specs.size));
   for (const group of catalog.groups.values()) expect(group.isPinned).toBe(true);

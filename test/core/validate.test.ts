@@ -58,7 +58,10 @@ const TAMPERS: readonly [invariant: string, tamper: Tamper][] = [
   ['only what is queued stands in a queue', (_, find) => Object.assign(find('large'), { home: undefined })],
   ['the rank of a class is that of its head', (_, find) => void find('large').demand.headRank++],
   ['the head of a class is its most urgent', (_, find) => find('large').demand.setHead(undefined)],
-  ['a class with a queue contends or is parked', (_, find) => find('large').demand.unpark()],
+  [
+    'a class with a queue contends or is kept out',
+    (_, find) => find('large').demand.standsIn!.remove(find('large').demand),
+  ],
   ['what waits for cpu does not fit', ({ dispatcher }) => dispatcher.resources.limits.splice(1, 1, 9000)],
   [
     'the lock db knows its exclusive holder',

@@ -1,3 +1,4 @@
+import type { ClassQueue } from '../class-queue.ts';
 import { RESOURCES } from '../demand.ts';
 import type { DemandClass } from '../demand-class.ts';
 import type { IndexedHeap } from '../heap.ts';
@@ -10,8 +11,9 @@ import { check, count } from './check.ts';
 
 /** Everything queued stands in one queue, and every queue is looked at or will be woken. */
 export function checkQueues(scheduler: Scheduler, { all }: Census): void {
-  const { contenders, resources } = scheduler.dispatcher;
-  checkHeap(contenders, (demand) => demand.contenderIndex, 'the contenders');
+  const { contest, resources } = scheduler.dispatcher;
+  const { contenders } = contest;
+  checkHeap(contenders, (demand) => demand.place, 'the contenders');
   let standing = 0;
   for (const demand of new Set([...all.map((execution) => execution.demand), ...contenders])) {
     checkClass(scheduler, demand);
@@ -23,42 +25,53 @@ export function checkQueues(scheduler: Scheduler, { all }: Census): void {
 }
 
 function checkClass(scheduler: Scheduler, demand: DemandClass): void {
-  const { contenders } = scheduler.dispatcher;
-  const { queue, head, headRank, contenderIndex, parkedIn } = demand;
+  const { contenders } = scheduler.dispatcher.contest;
+  const { queue, head, headRank, standsIn } = demand;
   const waiting = [...queue];
   for (const execution of waiting) check(execution.demand === demand, 'a class queues its own', execution);
   check(waiting.length === queue.size, 'a queue knows its size', head);
   const first = firstOf(waiting);
   check(head === first && queue.peek() === first, 'the head of a class is its most urgent', first);
   check(first === undefined || headRank === first.rank, 'the rank of a class is that of its head', first);
-  const places = Number(contenderIndex >= 0) + Number(parkedIn !== undefined);
-  check(places === (first === undefined ? 0 : 1), 'a class with a queue contends or is parked', first);
-  if (contenderIndex >= 0) {
-    check(contenders.keyAt(contenderIndex) === headRank, 'a class contends with the rank of its head', first);
-  }
-  if (parkedIn !== undefined) checkParking(scheduler, demand);
+  const isPlaced = (standsIn !== undefined) === (first !== undefined);
+  check(isPlaced, 'a class with a queue contends or is kept out', first);
+  if (standsIn === undefined) return;
+  check([...standsIn][demand.place] === demand, 'a class stands where it says', first);
+  check(standsIn.keyAt(demand.place) === headRank, 'a class stands with the rank of its head', first);
+  if (standsIn !== contenders && !waitsForTurn(scheduler, standsIn))
+    checkKeptOut(scheduler, demand, standsIn);
 }
 
-/** Whatever parked a class must still be there, or its wake-up was lost. */
-function checkParking({ dispatcher }: Scheduler, demand: DemandClass): void {
-  const { tool, group, needs, parkedIn, head } = demand;
+/** Whether one of those that were kept out contends, before all others of them: they have their turns after it. */
+function waitsForTurn({ dispatcher }: Scheduler, waiters: ClassQueue): boolean {
+  const first = waiters.peek()!.head!;
+  return [...dispatcher.contest.contenders].some(
+    ({ cameFrom, head }) => cameFrom === waiters && goesBefore(head!, first),
+  );
+}
+
+/** Whatever keeps a class out must still be there, or its wake-up was lost. */
+function checkKeptOut({ dispatcher }: Scheduler, demand: DemandClass, waiters: ClassQueue): void {
+  const { tool, group, needs, head } = demand;
   const { used, limits } = dispatcher.resources;
-  check(parkedIn![demand.parkedAt] === demand, 'a parked class stands where it says', head);
-  const short = dispatcher.shortages.findIndex(({ waiters }) => waiters === parkedIn);
-  const busy = [tool, ...demand.conflicts].find(({ waiters }) => waiters === parkedIn);
-  const rate = [tool.rate, group.rate].find((limit) => limit?.waiters === parkedIn);
+  checkHeap(waiters, ({ place }) => place, 'those who are kept out');
+  const short = dispatcher.contest.shortages.findIndex(
+    ({ queues }, index) => queues.get(needs[index]!) === waiters,
+  );
+  const busy = [tool, ...demand.conflicts].find((other) => other.waiters === waiters);
+  const rate = [tool.rate, group.rate].find((limit) => limit?.waiters === waiters);
   if (short >= 0) {
     const isShort = used[short]! + needs[short]! > limits[short]!;
     check(isShort, `what waits for ${RESOURCES[short]} does not fit`, head);
   } else if (busy !== undefined) {
     check(keepsOut(busy, demand), `the tool ${busy.name} keeps out what waits for it`, head);
-  } else if (group.waiters === parkedIn) {
+  } else if (group.waiters === waiters) {
     const isFull = group.isPaused || group.running >= group.maxConcurrency;
     check(isFull, `the group ${group.name} keeps out what waits for it`, head);
   } else if (rate !== undefined) {
     check(rate.timerIndex >= 0, `the rate of ${rate.owner} that others wait for has a timer`, head);
   } else {
-    check(dispatcher.reservation.waiters === parkedIn, 'a class is parked where it can be woken', head);
+    check(dispatcher.reservation.waiters === waiters, 'a class is kept out where it can be woken', head);
     const isAgainst = dispatcher.reservationAgainst(demand) !== undefined;
     check(isAgainst, 'the reservation keeps out what waits for it', head);
   }

@@ -1,3 +1,4 @@
+import type { Dispatcher } from '../../../src/core/dispatcher.ts';
 import type { Execution } from '../../../src/core/execution.ts';
 import type { LockTable } from '../../../src/core/locks.ts';
 import { goesBefore } from '../../../src/core/ready-queue.ts';
@@ -12,14 +13,15 @@ export function assertNothingFits({ graph, dispatcher }: Scheduler, now: number)
     if (dispatcher.obstacle(execution.demand, now) !== undefined) continue;
     if (execution !== reserved && dispatcher.reservationAgainst(execution.demand) !== undefined) continue;
     if (isKeptOutByLock(resources.locks, execution)) continue;
-    throw new Error(`${execution.id} waits ${placeOf(execution)} although there is room for it`);
+    throw new Error(`${execution.id} waits ${placeOf(dispatcher, execution)} although there is room for it`);
   }
 }
 
-function placeOf(execution: Execution): string {
+function placeOf({ contest }: Dispatcher, execution: Execution): string {
   const { demand, claims = [] } = execution;
   const at = claims.find(({ lock }) => lock.isAwaitedBy(execution));
-  if (at === undefined) return demand.contenderIndex >= 0 ? 'as a contender' : 'in a parked class';
+  if (at === undefined)
+    return demand.standsIn === contest.contenders ? 'as a contender' : 'in a class that is kept out';
   return `for the lock ${at.lock.name}`;
 }
 
