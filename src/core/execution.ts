@@ -14,6 +14,17 @@ export type Ending =
   /** `cause` is the root: the first that did not complete. There is none where a compensation was not needed. */
   | { readonly kind: 'skipped'; readonly cause: Execution | undefined };
 
+const ROOM_STATES = ['none', 'held', 'lent'] as const;
+
+type RoomState = (typeof ROOM_STATES)[number];
+
+const STATE_MASK = 7;
+const LEVEL_SHIFT = 3;
+const LEVEL_MASK = 7;
+const ROOM_SHIFT = 6;
+const ROOM_MASK = 3;
+const ATTEMPT_SHIFT = 8;
+
 /** What few executions have; kept apart, because the size of those that wait is what a long queue costs. */
 class Rarities {
   claims: LockClaim[] | undefined = undefined;
@@ -31,14 +42,10 @@ class Rarities {
  */
 export class Execution extends GraphNode implements Timed, LockHolder {
   demand!: DemandClass;
-  state: StatusCode = Status.pending;
+  /** State, level, room and attempt, from the lowest bit: each of them is small. */
+  private packed: number = Status.pending;
   /** When it came into its present state. */
   since = 0;
-  /** The number of the current or last attempt, from 1; it fences late answers of earlier ones. */
-  attempt = 0;
-
-  /** Urgency after inheritance, 0 to 4. */
-  level = 0;
   /** By when it would like to start: submission plus an allowance for its level, or what it inherited. */
   urgentBy = 0;
   estimateMs = 0;
@@ -52,10 +59,43 @@ export class Execution extends GraphNode implements Timed, LockHolder {
   startedAt = 0;
   timerIndex = -1;
 
-  /** Held while running and while a stopped attempt lingers; lent while it waits for its children. */
-  room: 'none' | 'held' | 'lent' = 'none';
   terms: Terms = DEFAULT_TERMS;
   private rarities: Rarities | undefined = undefined;
+
+  get state(): StatusCode {
+    return (this.packed & STATE_MASK) as StatusCode;
+  }
+
+  set state(state: StatusCode) {
+    this.packed = (this.packed & ~STATE_MASK) | state;
+  }
+
+  /** Urgency after inheritance, 0 to 4. */
+  get level(): number {
+    return (this.packed >> LEVEL_SHIFT) & LEVEL_MASK;
+  }
+
+  set level(level: number) {
+    this.packed = (this.packed & ~(LEVEL_MASK << LEVEL_SHIFT)) | (level << LEVEL_SHIFT);
+  }
+
+  /** Held while running and while a stopped attempt lingers; lent while it waits for its children. */
+  get room(): RoomState {
+    return ROOM_STATES[(this.packed >> ROOM_SHIFT) & ROOM_MASK]!;
+  }
+
+  set room(room: RoomState) {
+    this.packed = (this.packed & ~(ROOM_MASK << ROOM_SHIFT)) | (ROOM_STATES.indexOf(room) << ROOM_SHIFT);
+  }
+
+  /** The number of the current or last attempt, from 1; it fences late answers of earlier ones. */
+  get attempt(): number {
+    return this.packed >> ATTEMPT_SHIFT;
+  }
+
+  nextAttempt(): void {
+    this.packed += 1 << ATTEMPT_SHIFT;
+  }
 
   get claims(): LockClaim[] | undefined {
     return this.rarities?.claims;

@@ -66,7 +66,7 @@ export class Lifecycle {
   /** Begins the attempt for which the dispatcher took the room. */
   begin(execution: Execution, now: number): void {
     this.move(execution, Status.running, now);
-    execution.attempt++;
+    execution.nextAttempt();
     execution.startedAt = now;
     if (execution.terms.stallMs !== 0) execution.progressAt = now;
     this.updateTimer(execution);

@@ -30,6 +30,13 @@ class JobExtras {
   }
 }
 
+let lastResolve: ((value: never) => void) | undefined;
+
+/** One function for all promises: a closure for each would be as large as the promise. */
+const captureResolve = (resolve: (value: never) => void): void => {
+  lastResolve = resolve;
+};
+
 /**
  * An execution with its work, which is also the handle that callers hold. Many may wait at once, so it is one object
  * and makes nothing in advance: no promise before somebody waits, nothing that only few executions need.
@@ -66,11 +73,7 @@ export class Job<T = unknown> extends Execution implements ExecutionHandle<T> {
   }
 
   wait(): Promise<T> {
-    this.waiting ??= this.isSettled
-      ? Promise.resolve(this.result())
-      : new Promise((resolve) => {
-          this.endWaiting = resolve;
-        });
+    this.waiting ??= this.isSettled ? Promise.resolve(this.result()) : this.promise();
     return this.waiting;
   }
 
@@ -126,6 +129,13 @@ export class Job<T = unknown> extends Execution implements ExecutionHandle<T> {
   /** What a person sees who prints a handle. */
   [Symbol.for('nodejs.util.inspect.custom')](): object {
     return { id: this.id, toolName: this.toolName, status: this.status };
+  }
+
+  private promise(): Promise<T> {
+    const promise = new Promise<T>(captureResolve);
+    this.endWaiting = lastResolve as (value: T | Promise<never>) => void;
+    lastResolve = undefined;
+    return promise;
   }
 
   private result(): T | Promise<never> {

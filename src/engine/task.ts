@@ -47,18 +47,23 @@ export interface TaskOwner {
   reclaim(task: Task): void;
 }
 
+/** What few functions ask for. */
+class TaskExtras {
+  controller: AbortController | undefined = undefined;
+  stopped: { readonly reason: unknown } | undefined = undefined;
+  stopCallbacks: ((reason: unknown) => void)[] | undefined = undefined;
+  children: Set<Job> | undefined = undefined;
+  known: Map<string, Outcome> | undefined = undefined;
+  openWaits = 0;
+  resume: (() => void) | undefined = undefined;
+}
+
 /** One attempt of an execution. Its parts are made when the function asks for them. */
 export class Task implements TaskContext {
   readonly attempt: number;
-  private controller: AbortController | undefined = undefined;
-  private stopped: { readonly reason: unknown } | undefined = undefined;
-  private stopCallbacks: ((reason: unknown) => void)[] | undefined = undefined;
-  private children: Set<Job> | undefined = undefined;
-  private known: Map<string, Outcome> | undefined = undefined;
   /** What was last reported, 0 to 1. */
   share = 0;
-  private openWaits = 0;
-  private resume: (() => void) | undefined = undefined;
+  private extras: TaskExtras | undefined = undefined;
 
   constructor(
     private readonly owner: TaskOwner,
@@ -78,22 +83,24 @@ export class Task implements TaskContext {
 
   /** Whether it is the attempt that counts, and not stopped. */
   get isCurrent(): boolean {
-    return this.stopped === undefined && this.job.task === this;
+    return this.extras?.stopped === undefined && this.job.task === this;
   }
 
   get signal(): AbortSignal {
-    if (this.controller === undefined) {
-      this.controller = new AbortController();
-      if (this.stopped !== undefined) this.controller.abort(this.stopped.reason);
+    const extras = this.withExtras();
+    if (extras.controller === undefined) {
+      extras.controller = new AbortController();
+      if (extras.stopped !== undefined) extras.controller.abort(extras.stopped.reason);
     }
-    return this.controller.signal;
+    return extras.controller.signal;
   }
 
   get onStop(): TaskContext['onStop'] {
     return (callback) => {
-      if (this.stopped !== undefined) callback(this.stopped.reason);
-      else if (this.stopCallbacks === undefined) this.stopCallbacks = [callback];
-      else this.stopCallbacks.push(callback);
+      const extras = this.withExtras();
+      if (extras.stopped !== undefined) callback(extras.stopped.reason);
+      else if (extras.stopCallbacks === undefined) extras.stopCallbacks = [callback];
+      else extras.stopCallbacks.push(callback);
     };
   }
 
@@ -109,13 +116,14 @@ export class Task implements TaskContext {
   }
 
   get outcomes(): ReadonlyMap<string, Outcome> {
-    if (this.known === undefined) {
-      this.known = new Map();
+    const extras = this.withExtras();
+    if (extras.known === undefined) {
+      extras.known = new Map();
       for (const dependency of this.job.dependencies ?? []) {
-        this.known.set(dependency.id, (dependency as Job).currentOutcome());
+        extras.known.set(dependency.id, (dependency as Job).currentOutcome());
       }
     }
-    return this.known;
+    return extras.known;
   }
 
   get submit(): TaskContext['submit'] {
@@ -123,30 +131,35 @@ export class Task implements TaskContext {
   }
 
   adopt(child: Job): void {
-    this.children ??= new Set();
-    this.children.add(child);
+    const extras = this.withExtras();
+    extras.children ??= new Set();
+    const { children } = extras;
+    children.add(child);
     child.withExtras().parent = this;
-    child.onSettled(() => this.children!.delete(child));
+    child.onSettled(() => children.delete(child));
   }
 
   /** Tells the function to stop, and its children with it. */
   stop(reason: unknown): void {
-    this.stopped = { reason };
+    const extras = this.withExtras();
+    extras.stopped = { reason };
     this.continue();
-    this.controller?.abort(reason);
-    for (const callback of this.stopCallbacks ?? []) callback(reason);
+    extras.controller?.abort(reason);
+    for (const callback of extras.stopCallbacks ?? []) callback(reason);
     this.cancelChildren(`its parent ${this.id} was stopped`);
   }
 
   cancelChildren(reason: string): void {
-    if (this.children === undefined) return;
+    const children = this.extras?.children;
+    if (children === undefined) return;
     // The newest first, so that none is skipped because of an older one on which it depends.
-    for (const child of [...this.children].reverse()) this.owner.cancelChild(child, reason);
+    for (const child of [...children].reverse()) this.owner.cancelChild(child, reason);
   }
 
   /** Lends the room of this attempt while a promise of a child is open. */
   async lendWhile<T>(promise: Promise<T>): Promise<T> {
-    if (this.openWaits++ === 0) {
+    const extras = this.withExtras();
+    if (extras.openWaits++ === 0) {
       this.owner.lend(this);
       // A branch that still waits for the room needs it no more: another waits for a child now.
       this.continue();
@@ -154,19 +167,25 @@ export class Task implements TaskContext {
     try {
       return await promise;
     } finally {
-      if (--this.openWaits === 0 && this.stopped === undefined) await this.reclaimed();
+      if (--extras.openWaits === 0 && extras.stopped === undefined) await this.reclaimed();
     }
   }
 
   /** The room is back, or needed no more: the function may go on. */
   continue(): void {
-    this.resume?.();
-    this.resume = undefined;
+    if (this.extras === undefined) return;
+    this.extras.resume?.();
+    this.extras.resume = undefined;
+  }
+
+  private withExtras(): TaskExtras {
+    this.extras ??= new TaskExtras();
+    return this.extras;
   }
 
   private reclaimed(): Promise<void> {
     return new Promise((resolve) => {
-      this.resume = resolve;
+      this.withExtras().resume = resolve;
       this.owner.reclaim(this);
     });
   }
