@@ -26,7 +26,7 @@ const ROOM_MASK = 3;
 const ATTEMPT_SHIFT = 8;
 
 /** What few executions have; kept apart, because the size of those that wait is what a long queue costs. */
-class Rarities {
+export class Rarities {
   claims: LockClaim[] | undefined = undefined;
   ending: Ending | undefined = undefined;
   deadlineAt = 0;
@@ -60,7 +60,8 @@ export class Execution extends GraphNode implements Timed, LockHolder {
   timerIndex = -1;
 
   terms: Terms = DEFAULT_TERMS;
-  private rarities: Rarities | undefined = undefined;
+  /** Made when it is needed. */
+  protected rarities: Rarities | undefined = undefined;
 
   get state(): StatusCode {
     return (this.packed & STATE_MASK) as StatusCode;
@@ -162,8 +163,12 @@ export class Execution extends GraphNode implements Timed, LockHolder {
     return STATUS_NAMES[this.state];
   }
 
-  private withRarities(): Rarities {
-    this.rarities ??= new Rarities();
+  protected withRarities(): Rarities {
+    this.rarities ??= this.makeRarities();
     return this.rarities;
+  }
+
+  protected makeRarities(): Rarities {
+    return new Rarities();
   }
 }

@@ -1,4 +1,4 @@
-import { Execution } from '../core/execution.ts';
+import { Execution, Rarities } from '../core/execution.ts';
 import type { Failure } from '../core/failure.ts';
 import type { Group } from '../core/group.ts';
 import { type ExecutionStatus, isSettled } from '../core/status.ts';
@@ -14,21 +14,31 @@ export interface JobOwner {
 }
 
 /** What few jobs have. */
-class JobExtras {
+class JobExtras extends Rarities {
   /** The attempt that submitted it. */
-  parent: Task | undefined;
+  parent: Task | undefined = undefined;
   /** Takes away the listener on the caller's own signal. */
-  unlink: (() => void) | undefined;
+  unlink: (() => void) | undefined = undefined;
   /** Why the attempt before this one failed. */
-  lastFailure: Failure | undefined;
-  readonly settledCallbacks: (() => void)[] = [];
+  lastFailure: Failure | undefined = undefined;
+  settledCallbacks: (() => void)[] | undefined = undefined;
   /** Who reads its progress; made for the first. */
-  followers: Set<ExecutionCursor> | undefined;
+  followers: Set<ExecutionCursor> | undefined = undefined;
 
   follow(eventId: number): void {
     if (this.followers !== undefined) for (const follower of this.followers) follower.arrived(eventId);
   }
+
+  settled(): void {
+    this.unlink?.();
+    this.followers?.clear();
+    const callbacks = this.settledCallbacks;
+    this.settledCallbacks = undefined;
+    for (const callback of callbacks ?? []) callback();
+  }
 }
+
+type Resolve<T> = (value: T | Promise<never>) => void;
 
 let lastResolve: ((value: never) => void) | undefined;
 
@@ -44,10 +54,9 @@ const captureResolve = (resolve: (value: never) => void): void => {
 export class Job<T = unknown> extends Execution implements ExecutionHandle<T> {
   /** The current attempt. */
   task: Task | undefined = undefined;
-  value: T | undefined = undefined;
-  extras: JobExtras | undefined = undefined;
   private waiting: Promise<T> | undefined = undefined;
-  private endWaiting: ((value: T | Promise<never>) => void) | undefined = undefined;
+  /** What resolves `waiting` until it has settled, and then its value: never both, so there is one place for them. */
+  private end: Resolve<T> | T | undefined = undefined;
 
   constructor(
     private readonly owner: JobOwner,
@@ -58,6 +67,10 @@ export class Job<T = unknown> extends Execution implements ExecutionHandle<T> {
 
   override isOwnedWithin(group: Group): boolean {
     return this.extras?.parent?.job.demand.group === group;
+  }
+
+  get extras(): JobExtras | undefined {
+    return this.rarities as JobExtras | undefined;
   }
 
   get toolName(): string {
@@ -95,7 +108,7 @@ export class Job<T = unknown> extends Execution implements ExecutionHandle<T> {
   }
 
   currentOutcome(): Outcome<T> {
-    return outcomeOf(this, this.value as T);
+    return outcomeOf(this, (this.isSettled ? this.end : undefined) as T);
   }
 
   /** What the signal of a stopped attempt is aborted with. */
@@ -107,23 +120,22 @@ export class Job<T = unknown> extends Execution implements ExecutionHandle<T> {
   }
 
   withExtras(): JobExtras {
-    this.extras ??= new JobExtras();
-    return this.extras;
+    return this.withRarities() as JobExtras;
   }
 
   onSettled(callback: () => void): void {
-    this.withExtras().settledCallbacks.push(callback);
+    const extras = this.withExtras();
+    if (extras.settledCallbacks === undefined) extras.settledCallbacks = [callback];
+    else extras.settledCallbacks.push(callback);
   }
 
   /** Tells everybody who waits. Nothing of the callers' runs before the current turn of the scheduler is over. */
   announce(): void {
+    const resolve = this.end as Resolve<T> | undefined;
+    this.end = this.task?.value as T | undefined;
     this.task = undefined;
-    this.endWaiting?.(this.result());
-    this.endWaiting = undefined;
-    if (this.extras === undefined) return;
-    this.extras.unlink?.();
-    this.extras.followers?.clear();
-    for (const callback of this.extras.settledCallbacks.splice(0)) callback();
+    resolve?.(this.result());
+    this.extras?.settled();
   }
 
   /** What a person sees who prints a handle. */
@@ -133,12 +145,16 @@ export class Job<T = unknown> extends Execution implements ExecutionHandle<T> {
 
   private promise(): Promise<T> {
     const promise = new Promise<T>(captureResolve);
-    this.endWaiting = lastResolve as (value: T | Promise<never>) => void;
+    this.end = lastResolve as Resolve<T>;
     lastResolve = undefined;
     return promise;
   }
 
+  protected override makeRarities(): JobExtras {
+    return new JobExtras();
+  }
+
   private result(): T | Promise<never> {
-    return this.ending === undefined ? (this.value as T) : Promise.reject(errorOf(this));
+    return this.ending === undefined ? (this.end as T) : Promise.reject(errorOf(this));
   }
 }

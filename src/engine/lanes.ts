@@ -134,16 +134,14 @@ export class Lanes {
       if (job.task?.attempt === attempt) return;
       const task = new Task(this.owner, job);
       job.task = task;
-      let value: unknown;
       let failure: Failure | undefined;
       try {
-        value = await job.run(task);
+        task.value = await job.run(task);
       } catch (error) {
         failure = failureOf(error);
       }
       now = this.clock.now();
       if (failure === undefined) {
-        if (job.task === task) job.value = value;
         this.scheduler.succeed(execution, attempt, now);
       } else {
         this.scheduler.fail(execution, attempt, failure, now);

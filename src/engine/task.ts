@@ -63,6 +63,8 @@ export class Task implements TaskContext {
   readonly attempt: number;
   /** What was last reported, 0 to 1. */
   share = 0;
+  /** What the function returned. */
+  value: unknown = undefined;
   private extras: TaskExtras | undefined = undefined;
 
   constructor(
