@@ -90,7 +90,8 @@ export type { IoIntensity, ResourceName, ResourceRequirements } from './core/dem
 export { ERROR_CODES, type ErrorCode, VolleyError } from './core/errors.ts';
 export type { Explanation, NamedExecution, QueuedReason, StandingReason } from './core/explanation.ts';
 export type { FailureReason } from './core/failure.ts';
-export { DependencyGraph, type Dependent, GraphNode } from './core/graph.ts';
+export { DependencyGraph, type Dependent } from './core/graph.ts';
+export { GraphNode } from './core/graph-node.ts';
 export type { TimeLeft } from './core/predict.ts';
 export { PRIORITIES, type Priority } from './core/priority.ts';
 export type { Random } from './core/random.ts';

@@ -2,10 +2,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CallDesk } from '../coordinator/call-desk.ts';
 import type { PlannedCall, ReadyCall } from '../coordinator/plan.ts';
 import { referencesIn } from '../coordinator/references.ts';
+import { Block } from '../core/block.ts';
 import { VolleyError } from '../core/errors.ts';
-import { GraphNode } from '../core/graph.ts';
+import { GraphNode } from '../core/graph-node.ts';
 import { nearest } from '../core/nearest.ts';
 import { show } from '../core/numbers.ts';
+import { RowBuilder } from '../core/rows.ts';
 import { topologicalOrder } from '../core/topology.ts';
 import { countText } from '../core/words.ts';
 import type { NewTask } from '../store/records.ts';
@@ -161,11 +163,20 @@ function accepted(task: NewTask, planned: PlannedCall): CheckedTask {
 
 /** Throws for a cycle. Older tasks never wait for new ones, so only the new ones are looked at. */
 function checkOrder(tasks: readonly NewTask[]): void {
-  if (tasks.every(({ options }) => options.dependsOn === undefined)) return;
-  const nodes = tasks.map(({ id }, index) => new GraphNode(index, id));
-  const byId = new Map(nodes.map((node) => [node.id, node]));
-  const edges = tasks.map(({ options }) => options.dependsOn?.flatMap((id) => byId.get(id) ?? []));
-  topologicalOrder(nodes, edges);
+  const edges = tasks.reduce((sum, { options }) => sum + (options.dependsOn?.length ?? 0), 0);
+  if (edges === 0) return;
+  const places = new Map(tasks.map(({ id }, place) => [id, place]));
+  const rows = new RowBuilder<GraphNode>(tasks.length, edges);
+  for (const { options } of tasks) {
+    for (const id of options.dependsOn ?? []) {
+      const place = places.get(id);
+      if (place !== undefined) rows.add(place);
+    }
+    rows.endRow();
+  }
+  if (!rows.refersForward) return;
+  const nodes = tasks.map(({ id }, place) => new GraphNode(place, id));
+  topologicalOrder(new Block(nodes, rows));
 }
 
 function problemOf(

@@ -8,6 +8,7 @@ import { priorityLevel } from './priority.ts';
 import type { ResourceManager } from './resources.ts';
 import type { ExecutionSpec } from './spec.ts';
 import { DEFAULT_TERMS, termsOf } from './terms.ts';
+import { wishedStart } from './urgency.ts';
 
 const LONGEST_TOOL_NAME = 256;
 
@@ -60,7 +61,7 @@ export function fill(
   execution.demand = demand;
   execution.level = level;
   execution.submittedAt = now;
-  execution.urgentBy = now + level * stepMs;
+  execution.urgentBy = wishedStart(level, now, stepMs);
   execution.estimateMs =
     estimatedMs === undefined ? tool.durations.estimateMs() : Math.max(1, Math.round(estimatedMs));
   execution.pathMs = execution.estimateMs;

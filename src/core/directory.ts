@@ -2,6 +2,8 @@ import { internalError } from './errors.ts';
 
 /** A power of two. */
 const PAGE_SIZE = 1024;
+/** So many names may be left of items that have gone, and three for each item that is there. */
+const NAMES_LEFT = 1024;
 
 interface Page<T> {
   readonly items: (T | undefined)[];
@@ -19,11 +21,20 @@ export interface Listed {
  * times cheaper, and a page goes when its last item does.
  */
 export class Directory<T extends Listed> {
-  private readonly named = new Map<string, T>();
+  /**
+   * Numbers and not items: to look up a name touches no item, of which most are cold. Names of items that have gone
+   * are left, and taken out in bulk: to take out each by itself costs several times as much.
+   */
+  private named = new Map<string, number>();
+  /** Whether names may be left of items that have gone. */
+  private hasStaleNames = false;
   private readonly pages: (Page<T> | undefined)[] = [];
   private firstPage = 0;
+  private live = 0;
 
-  add(item: T): void {
+  /** Answers false, and adds nothing, if the name is taken. */
+  add(item: T): boolean {
+    if (item.name !== undefined && !this.enterName(item.name, item.seq)) return false;
     const at = pageOf(item.seq) - this.firstPage;
     let page = this.pages[at];
     if (page === undefined) {
@@ -36,7 +47,8 @@ export class Directory<T extends Listed> {
     }
     page.items[item.seq & (PAGE_SIZE - 1)] = item;
     page.live++;
-    if (item.name !== undefined) this.named.set(item.name, item);
+    this.live++;
+    return true;
   }
 
   bySeq(seq: number): T | undefined {
@@ -44,17 +56,57 @@ export class Directory<T extends Listed> {
   }
 
   byName(name: string): T | undefined {
+    const seq = this.named.get(name);
+    const item = seq === undefined ? undefined : this.bySeq(seq);
+    return item?.name === name ? item : undefined;
+  }
+
+  /** The number of the item with the name; perhaps of one that has gone. */
+  seqOf(name: string): number | undefined {
     return this.named.get(name);
   }
 
-  remove(item: T): void {
-    const at = pageOf(item.seq) - this.firstPage;
+  /** Takes back an addition: the number can be used again. */
+  undo({ seq, name }: T): void {
+    if (name !== undefined) this.named.delete(name);
+    this.remove(seq);
+  }
+
+  /** Takes out the item with the number, which is never used again. */
+  remove(seq: number): void {
+    const at = pageOf(seq) - this.firstPage;
     const page = this.pages[at]!;
-    page.items[item.seq & (PAGE_SIZE - 1)] = undefined;
+    page.items[seq & (PAGE_SIZE - 1)] = undefined;
     page.live--;
-    if (item.name !== undefined) this.named.delete(item.name);
+    this.live--;
     // The last page stays: it is still being filled.
     if (page.live === 0 && at < this.pages.length - 1) this.drop(at);
+    this.hasStaleNames = true;
+    if (this.named.size > NAMES_LEFT + 4 * this.live) this.dropStaleNames();
+  }
+
+  private enterName(name: string, seq: number): boolean {
+    const { named } = this;
+    if (this.hasStaleNames) {
+      if (this.byName(name) !== undefined) return false;
+      named.set(name, seq);
+      return true;
+    }
+    // A look-up beforehand would cost each new name more than the search costs the few that are taken.
+    const { size } = named;
+    named.set(name, seq);
+    if (named.size > size) return true;
+    for (const item of this) if (item.name === name) named.set(name, item.seq);
+    return false;
+  }
+
+  private dropStaleNames(): void {
+    const left = new Map<string, number>();
+    this.named.forEach((seq, name) => {
+      if (this.bySeq(seq) !== undefined) left.set(name, seq);
+    });
+    this.named = left;
+    this.hasStaleNames = false;
   }
 
   private drop(at: number): void {
@@ -68,6 +120,11 @@ export class Directory<T extends Listed> {
   /** How many pages are kept, empty ones included. */
   get pageCount(): number {
     return this.pages.length;
+  }
+
+  /** How many names are kept, those of items that have gone included. */
+  get nameCount(): number {
+    return this.named.size;
   }
 
   *[Symbol.iterator](): Iterator<T> {

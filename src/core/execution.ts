@@ -1,6 +1,6 @@
 import type { DemandClass } from './demand-class.ts';
 import type { Failure } from './failure.ts';
-import { GraphNode } from './graph.ts';
+import { GraphNode } from './graph-node.ts';
 import type { Group } from './group.ts';
 import type { LockClaim, LockHolder } from './lock.ts';
 import { type ExecutionStatus, STATUS_NAMES, Status, type StatusCode } from './status.ts';

@@ -1,39 +1,27 @@
+import { Block } from './block.ts';
 import { Directory } from './directory.ts';
 import { VolleyError } from './errors.ts';
-import { type Edges, topologicalOrder } from './topology.ts';
+import { type GraphNode, Links, numberIn } from './graph-node.ts';
+import { RowBuilder } from './rows.ts';
+import { cycleError, topologicalOrder } from './topology.ts';
 
-const OWN_ID = 'exec-';
 const LONGEST_ID = 256;
-/** Up to so many dependencies a scan for repetitions is cheaper than a set. */
-const FEW = 16;
-
-/** A node of a {@link DependencyGraph}. */
-export class GraphNode {
-  /** Dependencies that have not settled; -1 when the node itself has. */
-  waitingFor = 0;
-  /** What it depends on, and what depends on it; both are dropped when the node settles. */
-  dependencies: readonly this[] | undefined = undefined;
-  dependents: this[] | undefined = undefined;
-
-  constructor(
-    public seq = 0,
-    /** The caller's own id; without one the node is known by its number. */
-    public name: string | undefined = undefined,
-  ) {}
-
-  get isDone(): boolean {
-    return this.waitingFor < 0;
-  }
-
-  /** Made when somebody asks: most nodes are never looked up. */
-  get id(): string {
-    return this.name ?? OWN_ID + this.seq;
-  }
-}
 
 /** Says what a node depends on: ids or nodes. */
 export interface Dependent<N extends GraphNode = GraphNode> {
   readonly dependsOn?: readonly (string | N)[];
+}
+
+/** The edges of nodes that were added together. */
+export interface Linked<N extends GraphNode> {
+  readonly block: Block<N>;
+  /** Places in the block, each behind those it depends on; undefined where they stand like that already. */
+  readonly order: Int32Array | undefined;
+}
+
+/** The nodes in that order. */
+export function inOrder<N extends GraphNode>({ block, order }: Linked<N>): readonly N[] {
+  return order === undefined ? block.nodes : Array.from(order, (place) => block.nodes[place]!);
 }
 
 /**
@@ -45,53 +33,88 @@ export class DependencyGraph<N extends GraphNode = GraphNode> {
 
   /** The node with the id, its own name or `exec-<number>`, unless it was forgotten. */
   find(id: string): N | undefined {
-    if (isOwnId(id)) return this.directory.bySeq(Number(id.slice(OWN_ID.length)));
-    return this.directory.byName(id);
+    const seq = numberIn(id);
+    return seq === undefined ? this.directory.byName(id) : this.directory.bySeq(seq);
   }
 
-  /** Adds a node that depends on nothing. */
-  addSingle(node: N): void {
-    if (node.name !== undefined) this.checkName(node.name);
+  /** Adds one node. Throws what `add` does. */
+  addSingle(node: N, dependsOn?: readonly (string | N)[]): void {
+    const { name } = node;
+    if (name !== undefined) {
+      checkName(name);
+      if (this.directory.byName(name) !== undefined) throw duplicate(name);
+    }
     this.directory.add(node);
-  }
-
-  /**
-   * Adds nodes with consecutive numbers and their edges, and returns them so that each stands behind what it depends
-   * on. Throws for a duplicate id, an unknown dependency or a cycle, and then nothing was added.
-   */
-  add(nodes: readonly N[], dependents: readonly Dependent<N>[]): readonly N[] {
-    let added = 0;
+    if (dependsOn === undefined || dependsOn.length === 0) return;
     try {
-      for (; added < nodes.length; added++) this.addSingle(nodes[added]!);
-      const edges: Edges<N> = new Array(nodes.length);
-      let order = nodes;
-      if (this.resolveAll(nodes, dependents, edges)) order = topologicalOrder(nodes, edges);
-      linkAll(nodes, edges);
-      return order;
+      this.linkSingle(node, dependsOn);
     } catch (error) {
-      for (const node of nodes.slice(0, added)) this.directory.remove(node);
+      this.directory.undo(node);
       throw error;
     }
   }
 
-  /** Marks a node as settled and returns those that depended on it; each now waits for one less. */
-  settle(node: N): readonly N[] | undefined {
-    const dependents = node.dependents;
-    node.waitingFor = -1;
-    node.dependents = undefined;
-    if (dependents === undefined) return undefined;
-    for (const dependent of dependents) dependent.waitingFor--;
-    return dependents;
+  /**
+   * Adds nodes with consecutive numbers and their edges, and returns them so that each stands behind what it depends
+   * on. Throws for a duplicate id, an unknown dependency or a cycle, and then nothing was added. The list is kept: it
+   * must not be changed.
+   */
+  add(nodes: readonly N[], dependents: readonly Dependent<N>[]): readonly N[] {
+    const linked = this.addAll(nodes, dependents);
+    return linked === undefined ? nodes : inOrder(linked);
   }
 
-  /** Takes a settled node out of the graph: its id can be used again. */
-  forget(node: N): void {
-    this.directory.remove(node);
+  /**
+   * What `add` does, but it returns the edges; undefined where there are none.
+   * @internal
+   */
+  addAll(nodes: readonly N[], dependents: readonly Dependent<N>[]): Linked<N> | undefined {
+    let added = 0;
+    try {
+      let edges = 0;
+      for (; added < nodes.length; added++) {
+        const node = nodes[added]!;
+        const { name } = node;
+        if (name !== undefined) checkName(name);
+        if (!this.directory.add(node)) throw duplicate(name!);
+        const { dependsOn } = dependents[added]!;
+        if (dependsOn !== undefined) edges += dependsOn.length;
+      }
+      return edges === 0 ? undefined : this.link(nodes, dependents, edges);
+    } catch (error) {
+      for (const node of nodes.slice(0, added)) this.directory.undo(node);
+      throw error;
+    }
+  }
+
+  /** Marks a node as settled and returns those that depended on it and wait for nothing more. */
+  settle(node: N): readonly N[] | undefined {
+    const { block, links } = node;
+    node.isDone = true;
+    let ready: N[] | undefined;
+    if (block !== undefined) {
+      ready = block.settle(node.seq - block.firstSeq) as N[] | undefined;
+      node.block = undefined;
+    }
+    if (links !== undefined) {
+      node.links = undefined;
+      for (const dependent of (links.dependents ?? []) as N[]) {
+        if (dependent.isDone || waitsForOneLess(dependent) > 0) continue;
+        ready ??= [];
+        ready.push(dependent);
+      }
+    }
+    return ready;
+  }
+
+  /** Takes the settled node with the number out of the graph: its id can be used again. */
+  forget(seq: number): void {
+    this.directory.remove(seq);
   }
 
   /** The nodes that wait for nothing: a query over all of them. */
   ready(): N[] {
-    return [...this.directory].filter((node) => !node.isDone && node.waitingFor === 0);
+    return [...this.directory].filter((node) => node.waitingFor === 0);
   }
 
   /** All nodes that were not forgotten, in the order of their numbers. */
@@ -99,78 +122,77 @@ export class DependencyGraph<N extends GraphNode = GraphNode> {
     return this.directory[Symbol.iterator]();
   }
 
-  /** Finds what each node depends on, and tells whether any refers to a node behind itself. */
-  private resolveAll(nodes: readonly N[], dependents: readonly Dependent<N>[], edges: Edges<N>): boolean {
-    let refersForward = false;
+  private link(nodes: readonly N[], dependents: readonly Dependent<N>[], edges: number): Linked<N> {
+    const rows = new RowBuilder<N>(nodes.length, edges);
+    const firstSeq = nodes[0]!.seq;
     for (let index = 0; index < nodes.length; index++) {
-      const references = dependents[index]!.dependsOn;
-      if (references === undefined || references.length === 0) continue;
-      const node = nodes[index]!;
-      const dependencies = this.resolve(node, references);
-      edges[index] = dependencies;
-      for (const dependency of dependencies) if (dependency.seq >= node.seq) refersForward = true;
-    }
-    return refersForward;
-  }
-
-  private checkName(name: string): void {
-    if (typeof name !== 'string' || name === '' || name.length > LONGEST_ID || isOwnId(name)) {
-      throw new VolleyError(
-        'INVALID_ID',
-        `The id ${JSON.stringify(name)} cannot be used: it must be a text of 1 to ${LONGEST_ID} characters that is not of the form "exec-<number>".`,
-        { id: name },
-      );
-    }
-    if (this.directory.byName(name) !== undefined) throw duplicate(name);
-  }
-
-  private resolve(node: N, dependsOn: readonly (string | N)[]): readonly N[] {
-    const found = dependsOn.map((reference) => {
-      const dependency = typeof reference === 'string' ? this.find(reference) : reference;
-      if (dependency === undefined) throw unknownDependency(node, reference as string);
-      return dependency;
-    });
-    return hasRepetition(found) ? [...new Set(found)] : found;
-  }
-}
-
-function hasRepetition(items: readonly unknown[]): boolean {
-  if (items.length > FEW) return true;
-  for (let index = 1; index < items.length; index++) if (items.indexOf(items[index]) < index) return true;
-  return false;
-}
-
-/** Links new nodes with what they depend on. Lists are made in their final size: there is one for most nodes. */
-function linkAll<N extends GraphNode>(nodes: readonly N[], edges: Edges<N>): void {
-  const firstSeq = nodes.length === 0 ? 0 : nodes[0]!.seq;
-  const fanOut = new Int32Array(nodes.length);
-  for (const dependencies of edges) {
-    if (dependencies === undefined) continue;
-    for (const { seq } of dependencies) if (seq >= firstSeq) fanOut[seq - firstSeq]!++;
-  }
-  for (let index = nodes.length - 1; index >= 0; index--) {
-    const dependencies = edges[index];
-    if (dependencies === undefined) continue;
-    const node = nodes[index]!;
-    node.dependencies = dependencies;
-    for (const dependency of dependencies) {
-      if (dependency.isDone) continue;
-      node.waitingFor++;
-      if (dependency.seq < firstSeq) {
-        if (dependency.dependents === undefined) dependency.dependents = [node];
-        else dependency.dependents.push(node);
-      } else {
-        const at = dependency.seq - firstSeq;
-        dependency.dependents ??= new Array(fanOut[at]!);
-        dependency.dependents[--fanOut[at]!] = node;
+      const { dependsOn } = dependents[index]!;
+      if (dependsOn !== undefined) {
+        for (const reference of dependsOn) this.enter(reference, rows, nodes, firstSeq, index);
       }
+      rows.endRow();
     }
+    const block = new Block(nodes, rows);
+    const order = rows.refersForward ? topologicalOrder(block) : undefined;
+    block.link();
+    return { block, order };
+  }
+
+  /** The nodes themselves are not looked at: they are many, and their numbers tell all. */
+  private enter(
+    reference: string | N,
+    rows: RowBuilder<N>,
+    nodes: readonly N[],
+    firstSeq: number,
+    index: number,
+  ): void {
+    if (typeof reference === 'string') {
+      const seq = numberIn(reference) ?? this.directory.seqOf(reference);
+      if (seq !== undefined && seq >= firstSeq && seq < firstSeq + nodes.length) rows.add(seq - firstSeq);
+      else rows.addOlder(this.known(reference, nodes[index]!));
+    } else {
+      const place = reference.seq - firstSeq;
+      if (nodes[place] === reference) rows.add(place);
+      else rows.addOlder(reference);
+    }
+  }
+
+  private linkSingle(node: N, dependsOn: readonly (string | N)[]): void {
+    const found = new Set<N>();
+    for (const reference of dependsOn) {
+      found.add(typeof reference === 'string' ? this.known(reference, node) : reference);
+    }
+    if (found.has(node)) throw cycleError([node, node]);
+    const links = new Links<GraphNode>([...found]);
+    for (const dependency of found) {
+      if (dependency.isDone) continue;
+      links.waitingFor++;
+      const other = dependency.withLinks();
+      if (other.dependents === undefined) other.dependents = [node];
+      else other.dependents.push(node);
+    }
+    node.links = links;
+  }
+
+  private known(reference: string, node: N): N {
+    const found = this.find(reference);
+    if (found === undefined) throw unknownDependency(node, reference);
+    return found;
   }
 }
 
-/** Whether an id has the form of those that nodes without a name are known by. */
-function isOwnId(id: string): boolean {
-  return id.startsWith(OWN_ID) && /^[1-9]\d{0,14}$/.test(id.slice(OWN_ID.length));
+function waitsForOneLess({ block, links, seq }: GraphNode): number {
+  return block === undefined ? --links!.waitingFor : --block.waitingFor[seq - block.firstSeq]!;
+}
+
+function checkName(name: string): void {
+  if (typeof name === 'string' && name !== '' && name.length <= LONGEST_ID && numberIn(name) === undefined)
+    return;
+  throw new VolleyError(
+    'INVALID_ID',
+    `The id ${JSON.stringify(name)} cannot be used: it must be a text of 1 to ${LONGEST_ID} characters that is not of the form "exec-<number>".`,
+    { id: name },
+  );
 }
 
 function duplicate(id: string): VolleyError {

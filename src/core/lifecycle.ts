@@ -214,10 +214,12 @@ export class Lifecycle {
     group.remove(execution);
     if (group.unsettled === 0) timers.clear(group);
     demand.tool.unsettled--;
-    const dependents = graph.settle(execution);
-    execution.dependencies = undefined;
-    if (dependents !== undefined)
-      for (const dependent of dependents) this.dependencySettled(dependent, execution, now);
+    // Where it completed, only those matter that now wait for nothing.
+    const dependents = to === Status.completed ? undefined : execution.dependents;
+    const ready = graph.settle(execution);
+    const affected = dependents ?? ready;
+    if (affected !== undefined)
+      for (const dependent of affected) this.dependencySettled(dependent, execution, now);
     retention.add(execution);
     effects.settled(execution);
     if (demand.remove(execution) === 0) catalog.release(demand);

@@ -3,7 +3,8 @@ import type { DependencyGraph } from './graph.ts';
 
 /** Keeps the executions that settled last to be found by their id, and forgets the one that settled longest ago. */
 export class Retention {
-  private readonly settled: Execution[] = [];
+  /** Numbers: to forget an execution does not touch it. */
+  private readonly settled: number[] = [];
   private oldest = 0;
 
   constructor(
@@ -11,14 +12,14 @@ export class Retention {
     private readonly capacity: number,
   ) {}
 
-  add(execution: Execution): void {
+  add({ seq }: Execution): void {
     if (this.settled.length < this.capacity) {
-      this.settled.push(execution);
+      this.settled.push(seq);
     } else if (this.capacity === 0) {
-      this.graph.forget(execution);
+      this.graph.forget(seq);
     } else {
       this.graph.forget(this.settled[this.oldest]!);
-      this.settled[this.oldest] = execution;
+      this.settled[this.oldest] = seq;
       if (++this.oldest === this.capacity) this.oldest = 0;
     }
   }

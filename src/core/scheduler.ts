@@ -4,7 +4,7 @@ import { Dispatcher } from './dispatcher.ts';
 import type { Effects } from './effects.ts';
 import { Execution } from './execution.ts';
 import type { Failure } from './failure.ts';
-import { DependencyGraph } from './graph.ts';
+import { DependencyGraph, inOrder, type Linked } from './graph.ts';
 import { Group } from './group.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { checkNumber, checkSpanMs, MAX_SPAN_MS } from './numbers.ts';
@@ -77,14 +77,13 @@ export class Scheduler {
   submit(execution: Execution, spec: ExecutionSpec, now: number): void {
     fill(this.admitting, execution, spec, this.lastSeq + 1, now);
     try {
-      if (spec.dependsOn === undefined) this.graph.addSingle(execution);
-      else this.graph.add([execution], [spec]);
+      this.graph.addSingle(execution, spec.dependsOn);
     } catch (error) {
       discard(this.admitting, [execution]);
       throw error;
     }
     this.lastSeq++;
-    if (execution.dependencies !== undefined) raiseDependencies([execution], this.rerank);
+    if (execution.links !== undefined) raiseDependencies([execution], this.rerank);
     this.lifecycle.accept(execution);
     this.lifecycle.judge(execution, now);
   }
@@ -109,7 +108,7 @@ export class Scheduler {
     const spanMs = checkSpanMs(`timeoutMs of group ${name}`, timeoutMs);
     const group = this.catalog.group(name, now);
     const firstSeq = this.lastSeq + 1;
-    let order: readonly Execution[];
+    let linked: Linked<Execution> | undefined;
     let filled = 0;
     try {
       for (; filled < specs.length; filled++) {
@@ -117,7 +116,7 @@ export class Scheduler {
       }
       // The numbers are used up even if the group is refused.
       this.lastSeq += executions.length;
-      order = this.graph.add(executions, specs);
+      linked = this.graph.addAll(executions, specs);
     } catch (error) {
       discard(this.admitting, executions.slice(0, filled));
       this.catalog.dropGroupIfIdle(group);
@@ -128,10 +127,11 @@ export class Scheduler {
     this.dispatcher.contest.wake(this.dispatcher.reservation.waiters);
     if (failFast !== undefined || group.unsettled === 0) group.failFast = failFast ?? false;
     if (spanMs !== 0 && executions.length > 0) this.timers.set(group, now + spanMs);
-    this.raiseAll(order, firstSeq);
+    if (linked !== undefined) this.raiseAll(linked);
     this.lastGroup++;
     for (const execution of executions) this.lifecycle.accept(execution);
-    for (const execution of order) this.lifecycle.judge(execution, now);
+    if (linked === undefined) for (const execution of executions) this.lifecycle.judge(execution, now);
+    else this.judgeAll(linked, now);
     this.catalog.dropGroupIfIdle(group);
     return group;
   }
@@ -248,14 +248,21 @@ export class Scheduler {
   }
 
   /** Carries urgency and paths through a new group, and from there to what it waits for outside. */
-  private raiseAll(order: readonly Execution[], firstSeq: number): void {
-    const linked = order.filter((execution) => execution.dependencies !== undefined);
-    if (linked.length === 0) return;
-    raiseWithin(linked, firstSeq);
-    const entries = linked.filter((execution) =>
-      execution.dependencies!.some((dependency) => dependency.seq < firstSeq),
-    );
-    if (entries.length > 0) raiseDependencies(entries, this.rerank);
+  private raiseAll(linked: Linked<Execution>): void {
+    const { block } = linked;
+    raiseWithin(linked, this.stepMs);
+    if (block.older.length === 0) return;
+    const entries = inOrder(linked).filter(({ seq }) => block.reachesOut(seq - block.firstSeq));
+    raiseDependencies(entries, this.rerank);
+  }
+
+  /** What waits for others of its new group alone is judged when they settle: it is not even looked at here. */
+  private judgeAll({ block, order }: Linked<Execution>, now: number): void {
+    const { nodes, older, waitingFor } = block;
+    for (let at = 0; at < nodes.length; at++) {
+      const place = order === undefined ? at : order[at]!;
+      if (waitingFor[place] === 0 || older.length > 0) this.lifecycle.judge(nodes[place]!, now);
+    }
   }
 
   /** A name that no group has by chance: one without a name must not join another. */

@@ -141,7 +141,7 @@ export function simulate(
 ): SimulationResult {
   const { group, ...schedulerOptions } = options;
   const world = new VirtualWorld(executions, seededRandom(options.seed ?? 1));
-  const scheduler = new Scheduler(world, { retainSettled: 0, ...schedulerOptions, limits });
+  const scheduler = new Scheduler(world, { retainSettled: executions.length, ...schedulerOptions, limits });
   const { used, limits: scaledLimits } = scheduler.dispatcher.resources;
   const usedTime = RESOURCES.map(() => 0);
 

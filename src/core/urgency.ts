@@ -1,4 +1,5 @@
 import type { Execution } from './execution.ts';
+import type { Linked } from './graph.ts';
 
 /**
  * The order of starting, as one number that never changes while an execution waits.
@@ -15,6 +16,11 @@ export function rankOf(execution: Execution, stepMs: number): number {
   return urgentBy - (((stepMs * pathMs) / (stepMs + pathMs)) | 0);
 }
 
+/** By when an execution would like to start, before it inherits anything. */
+export function wishedStart(level: number, submittedAt: number, stepMs: number): number {
+  return submittedAt + level * stepMs;
+}
+
 /** How far a longer path is carried to those it waits for when a single execution is added. */
 const PATH_STEPS = 64;
 
@@ -28,8 +34,7 @@ export function raiseDependencies(from: readonly Execution[], changed: (executio
   let pathSteps = PATH_STEPS * from.length;
   for (let next = 0; next < work.length; next++) {
     const execution = work[next]!;
-    if (execution.dependencies === undefined) continue;
-    for (const dependency of execution.dependencies) {
+    for (const dependency of execution.dependencies ?? []) {
       if (dependency.isDone) continue;
       const isMoreUrgent = execution.urgentBy < dependency.urgentBy;
       const pathMs = dependency.estimateMs + execution.pathMs;
@@ -46,21 +51,33 @@ export function raiseDependencies(from: readonly Execution[], changed: (executio
   }
 }
 
+/** No level: what nobody more urgent waits for keeps its own. */
+const NOT_RAISED = 255;
+
 /**
- * The same within a group that is submitted whole, for those of it that have dependencies, in topological order: each
- * edge is looked at once. Numbers from `firstSeq` on are of the group.
+ * The same within a group that is submitted whole, exact and with one look at each edge. From the last to the first,
+ * each execution is complete when its turn comes: what it inherits was gathered in arrays until then, so none is
+ * touched twice. Those that were submitted together would like to start in the order of their levels.
  */
-export function raiseWithin(order: readonly Execution[], firstSeq: number): void {
-  for (let index = order.length - 1; index >= 0; index--) {
-    const execution = order[index]!;
-    for (const dependency of execution.dependencies!) {
-      if (dependency.seq < firstSeq) continue;
-      const pathMs = dependency.estimateMs + execution.pathMs;
-      if (pathMs > dependency.pathMs) dependency.pathMs = pathMs;
-      if (execution.urgentBy < dependency.urgentBy) {
-        dependency.urgentBy = execution.urgentBy;
-        dependency.level = Math.min(dependency.level, execution.level);
-      }
+export function raiseWithin({ block, order }: Linked<Execution>, stepMs: number): void {
+  const { nodes, starts, entries } = block;
+  const levels = new Uint8Array(nodes.length).fill(NOT_RAISED);
+  // No array of doubles: what is a small integer must be stored as one, or each execution grows by a box for it.
+  const pathsBehind: number[] = new Array(nodes.length).fill(0);
+  for (let at = nodes.length - 1; at >= 0; at--) {
+    const place = order === undefined ? at : order[at]!;
+    const execution = nodes[place]!;
+    if (levels[place]! < execution.level) {
+      execution.level = levels[place]!;
+      execution.urgentBy = wishedStart(execution.level, execution.submittedAt, stepMs);
+    }
+    if (pathsBehind[place]! > 0) execution.pathMs = execution.estimateMs + pathsBehind[place]!;
+    const { level, pathMs } = execution;
+    for (let edge = starts[place]!; edge < starts[place + 1]!; edge++) {
+      const dependency = entries[edge]!;
+      if (dependency < 0) continue;
+      if (level < levels[dependency]!) levels[dependency] = level;
+      if (pathMs > pathsBehind[dependency]!) pathsBehind[dependency] = pathMs;
     }
   }
 }

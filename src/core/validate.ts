@@ -10,7 +10,7 @@ import {
   checkUse,
 } from './validation/accounts.ts';
 import { checkLocks } from './validation/locks.ts';
-import { checkDependencies, checkStanding } from './validation/standing.ts';
+import { checkDependencies, checkIds, checkStanding } from './validation/standing.ts';
 import { checkTimers } from './validation/timers.ts';
 import { checkQueues, checkReservation } from './validation/waiting.ts';
 
@@ -35,6 +35,7 @@ export function validate(scheduler: Scheduler, { limitsWereLowered = false }: Va
     checkStanding(execution);
     checkDependencies(execution);
   }
+  checkIds(scheduler);
   checkUse(scheduler, census);
   checkTools(scheduler, census);
   checkClasses(census);

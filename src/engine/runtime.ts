@@ -260,7 +260,7 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
 
   private toSpec(context: ExecutionContext): ExecutionSpec {
     const { dependsOn } = context;
-    if (!Array.isArray(dependsOn) || dependsOn.length === 0) return context as ExecutionSpec;
+    if (!Array.isArray(dependsOn) || !dependsOn.some(isNoText)) return context as ExecutionSpec;
     return { ...context, dependsOn: dependsOn.map((reference) => this.toReference(reference)) };
   }
 
@@ -287,4 +287,8 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
       `dependsOn takes ids and handles of the same engine, but it has ${show(reference)}.`,
     );
   }
+}
+
+function isNoText(reference: unknown): boolean {
+  return typeof reference !== 'string';
 }

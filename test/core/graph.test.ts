@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { VolleyError } from '../../src/core/errors.ts';
-import { DependencyGraph, GraphNode } from '../../src/core/graph.ts';
+import { DependencyGraph } from '../../src/core/graph.ts';
+import { GraphNode } from '../../src/core/graph-node.ts';
 
 /** Adds named nodes with what each depends on, numbered in the order in which they stand. */
 function graphOf(edges: Record<string, readonly string[]>): { graph: DependencyGraph; order: string[] } {
@@ -59,13 +60,45 @@ describe('a dependency graph', () => {
     expect(graphOf({ a: ['b', 'c'], b: ['c'], c: [] }).order).toEqual(['c', 'b', 'a']);
   });
 
-  it('returns those that depended on a node when it settles', () => {
+  it('returns those that wait for nothing more when a node settles', () => {
     const { graph } = graphOf({ a: [], b: ['a'], c: ['a', 'b'] });
-    expect(graph.settle(graph.find('a')!)?.map(({ id, waitingFor }) => [id, waitingFor])).toEqual([
-      ['b', 0],
-      ['c', 1],
-    ]);
+    graph.addSingle(new GraphNode(4, 'd'), ['a']);
+    expect(graph.settle(graph.find('a')!)?.map(({ id }) => id)).toEqual(['b', 'd']);
+    expect(graph.find('c')!.waitingFor).toBe(1);
     expect(graph.settle(graph.find('c')!)).toBeUndefined();
+    // Late, after its dependent: there is nobody left to make ready.
+    expect(graph.settle(graph.find('b')!)).toBeUndefined();
+  });
+
+  it('keeps both kinds of edges apart, and shows them as one', () => {
+    const { graph } = graphOf({ a: [], b: ['a'] });
+    const [a, b] = [graph.find('a')!, graph.find('b')!];
+    const group = [new GraphNode(3, 'c'), new GraphNode(4, 'd'), new GraphNode(5, 'e')];
+    graph.add(group, [{ dependsOn: ['a', 'd', b] }, {}, { dependsOn: ['d', 'a', 'c'] }]);
+    const [c, d, e] = group as [GraphNode, GraphNode, GraphNode];
+    graph.addSingle(new GraphNode(6, 'f'), [c, 'a']);
+    const f = graph.find('f')!;
+    const ids = (nodes: readonly GraphNode[] | undefined) => nodes?.map(({ id }) => id).join('');
+    expect([a, b, c, d, e, f].map((node) => ids(node.dependencies))).toEqual([
+      undefined,
+      'a',
+      'adb',
+      undefined,
+      'dac',
+      'ca',
+    ]);
+    expect([a, b, c, d, e, f].map((node) => ids(node.dependents))).toEqual([
+      'becf',
+      'c',
+      'ef',
+      'ce',
+      undefined,
+      undefined,
+    ]);
+    expect([a, b, c, d, e, f].map(({ waitingFor }) => waitingFor)).toEqual([0, 1, 3, 0, 3, 2]);
+    const settled = [a, b, d, c, e, f].map((node) => ids(graph.settle(node)));
+    expect(settled).toEqual(['b', undefined, 'c', 'ef', undefined, undefined]);
+    expect([a, b, c, d, e, f].map(({ block, links }) => block ?? links)).toEqual(Array(6).fill(undefined));
   });
 
   it('finds nodes by their own name and by their number, until they are forgotten', () => {
@@ -74,7 +107,7 @@ describe('a dependency graph', () => {
     graph.add([named, numbered], [{}, { dependsOn: ['a'] }]);
     expect([graph.find('a'), graph.find('exec-1'), graph.find('exec-2')]).toEqual([named, named, numbered]);
     graph.settle(named);
-    graph.forget(named);
+    graph.forget(named.seq);
     expect([graph.find('a'), graph.find('exec-1'), graph.find('exec-4294967298')]).toEqual(
       Array(3).fill(undefined),
     );
@@ -85,7 +118,7 @@ describe('a dependency graph', () => {
     const [done, open] = [new GraphNode(1), new GraphNode(2)];
     graph.add([done, open], [{}, {}]);
     graph.settle(done);
-    graph.forget(done);
+    graph.forget(done.seq);
     const next = new GraphNode(3);
     graph.add([next], [{ dependsOn: [done, open, done] }]);
     expect(next.waitingFor).toBe(1);
@@ -111,8 +144,32 @@ describe('a dependency graph', () => {
         graph.add(nodes, [{ dependsOn: ['base'] }, { dependsOn: wrong }, { dependsOn: ['b'] }]),
       ).toThrow();
       expect([...graph]).toEqual([base]);
+      expect(graph.find('base')).toBe(base);
       expect(base.dependents).toBeUndefined();
     }
+  });
+
+  it('adds nothing when a name is taken, by an older node or within the group', () => {
+    for (const taken of ['base', 'a']) {
+      const graph = new DependencyGraph();
+      const base = new GraphNode(1, 'base');
+      graph.add([base], [{}]);
+      const nodes = [new GraphNode(2, 'a'), new GraphNode(3, taken)];
+      expect(() => graph.add(nodes, [{}, {}])).toThrow(`The id "${taken}" is already in use`);
+      expect(() => graph.addSingle(new GraphNode(4, 'base'))).toThrow('The id "base" is already in use');
+      expect([...graph]).toEqual([base]);
+      expect([graph.find('base'), graph.find('a')]).toEqual([base, undefined]);
+    }
+  });
+
+  it('shows that a node which was added alone depends on itself', () => {
+    const graph = new DependencyGraph();
+    expect(() => graph.addSingle(new GraphNode(1, 'self'), ['self'])).toThrow('form a cycle: self → self (');
+    expect([...graph]).toEqual([]);
+    // Its number can be used again, without its name.
+    graph.addSingle(new GraphNode(1, 'other'));
+    expect(graph.find('self')).toBeUndefined();
+    graph.addSingle(new GraphNode(2, 'self'));
   });
 
   it('settles any acyclic graph to its end, each node after all that it depends on', () => {

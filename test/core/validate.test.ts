@@ -20,6 +20,10 @@ function busyWorld(): World {
   world.fail(retrying);
   world.lend(world.submit({ id: 'lent', group: 'g' }));
   world.cancel(world.submit({ id: 'lingering' }));
+  world.submitAll([
+    { id: 'late', dependsOn: ['early', 'pending'] },
+    { id: 'early', dependsOn: ['running'] },
+  ]);
   world.submit({ id: 'large', toolName: 'large', resources: { cpu: 4 } });
   return world;
 }
@@ -52,9 +56,33 @@ const TAMPERS: readonly [invariant: string, tamper: Tamper][] = [
   ],
   ['the count of queued ones of all', ({ lifecycle }) => void lifecycle.counts[Status.queued]!++],
   ['the count of pending ones of the group g', ({ catalog }) => void catalog.groups.get('g')!.counts[0]!--],
-  ['waitingFor is the number of unsettled dependencies', (_, find) => void find('pending').waitingFor++],
-  ['an unsettled dependency knows its dependent', (_, find) => find('running').dependents!.splice(0)],
-  ['the graph knows what has settled', (_, find) => Object.assign(find('lingering'), { waitingFor: 0 })],
+  [
+    'waitingFor is the number of unsettled dependencies',
+    (_, find) => void find('pending').links!.waitingFor++,
+  ],
+  [
+    'waitingFor is the number of unsettled dependencies',
+    (_, find) => void find('late').block!.waitingFor[0]!++,
+  ],
+  ['an unsettled dependency knows its dependent', (_, find) => find('running').links!.dependents!.pop()],
+  [
+    'an unsettled dependency knows its dependent',
+    (_, find) => Object.assign(find('late').block!, { dependentPlaces: Int32Array.of(1) }),
+  ],
+  [
+    'a dependent depends on what it is listed for',
+    (_, find) => find('running').links!.dependents!.push(find('large')),
+  ],
+  [
+    'who has a block stands in it',
+    (_, find) => Object.assign(find('running'), { block: find('late').block }),
+  ],
+  [
+    'what has settled has no edges',
+    (_, find) => Object.assign(find('lingering'), { block: find('late').block }),
+  ],
+  ['what is remembered is found by its id', (_, find) => Object.assign(find('large'), { name: 'other' })],
+  ['the graph knows what has settled', (_, find) => Object.assign(find('lingering'), { isDone: false })],
   ['only what is queued stands in a queue', (_, find) => Object.assign(find('large'), { home: undefined })],
   ['the rank of a class is that of its head', (_, find) => void find('large').demand.headRank++],
   ['the head of a class is its most urgent', (_, find) => find('large').demand.setHead(undefined)],

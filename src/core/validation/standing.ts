@@ -1,4 +1,5 @@
 import type { Execution } from '../execution.ts';
+import type { Scheduler } from '../scheduler.ts';
 import { isSettled, Status } from '../status.ts';
 import { check, count } from './check.ts';
 
@@ -24,16 +25,22 @@ export function checkStanding(execution: Execution): void {
 
 /** An execution waits for exactly what it must wait for, and no longer. */
 export function checkDependencies(execution: Execution): void {
-  const { state, dependencies = [], dependents, waitingFor } = execution;
+  const { state, dependencies = [], dependents = [], waitingFor, block, links } = execution;
   if (isSettled(state)) {
-    check(dependencies.length === 0 && dependents === undefined, 'what has settled has no edges', execution);
+    check(block === undefined && links === undefined, 'what has settled has no edges', execution);
     return;
   }
+  const isInPlace = block === undefined || block.nodes[execution.seq - block.firstSeq] === execution;
+  check(isInPlace, 'who has a block stands in it, at the place of its number', execution);
   const open = dependencies.filter((dependency) => !isSettled(dependency.state));
   check(waitingFor === open.length, 'waitingFor is the number of unsettled dependencies', execution);
   for (const dependency of open) {
     const edges = count(dependency.dependents ?? [], (dependent) => dependent === execution);
     check(edges === 1, 'an unsettled dependency knows its dependent, once', execution);
+  }
+  for (const dependent of dependents) {
+    const isMutual = dependent.isDone || dependent.dependencies?.includes(execution);
+    check(isMutual === true, 'a dependent depends on what it is listed for', execution);
   }
   const { policy } = execution.terms;
   const isUnsuccessful = dependencies.some((dependency) => dependency.state > Status.completed);
@@ -43,5 +50,13 @@ export function checkDependencies(execution: Execution): void {
   } else {
     check(open.length === 0, 'nothing is queued before its dependencies have settled', execution);
     check(policy !== 'on-failure' || isUnsuccessful, 'a compensation follows a failure', execution);
+  }
+}
+
+/** What is remembered can be found. */
+export function checkIds({ graph }: Scheduler): void {
+  for (const execution of graph) {
+    const isFound = graph.find(execution.id) === execution;
+    check(isFound, 'what is remembered is found by its id', execution);
   }
 }
