@@ -11,6 +11,7 @@ import type { Random } from './random.ts';
 import type { Retention } from './retention.ts';
 import { retryDelayMs } from './retry.ts';
 import { ALLOWED, isSettled, STATUS_NAMES, Status, type StatusCode } from './status.ts';
+import type { Timeouts } from './timeouts.ts';
 import type { Timed, Timers } from './timers.ts';
 import { rankOf } from './urgency.ts';
 
@@ -19,6 +20,7 @@ export interface LifecycleParts {
   readonly catalog: Catalog;
   readonly dispatcher: Dispatcher;
   readonly timers: Timers<Timed>;
+  readonly timeouts: Timeouts;
   readonly effects: Effects;
   readonly random: Random;
   readonly stepMs: number;
@@ -69,7 +71,7 @@ export class Lifecycle {
     execution.nextAttempt();
     execution.startedAt = now;
     if (execution.terms.stallMs !== 0) execution.progressAt = now;
-    this.updateTimer(execution);
+    if (!this.parts.timeouts.add(execution, now)) this.updateTimer(execution);
     this.parts.effects.start(execution);
   }
 

@@ -14,6 +14,7 @@ import { Retention } from './retention.ts';
 import type { SchedulerLimits, SchedulerOptions } from './scheduler-options.ts';
 import type { ExecutionSpec, GroupSpec } from './spec.ts';
 import { isSettled, Status } from './status.ts';
+import { Timeouts } from './timeouts.ts';
 import { type Timed, Timers } from './timers.ts';
 import { raiseDependencies, raiseWithin } from './urgency.ts';
 
@@ -26,6 +27,7 @@ export class Scheduler {
   readonly catalog = new Catalog();
   readonly graph = new DependencyGraph<Execution>();
   readonly timers = new Timers<Timed>();
+  readonly timeouts = new Timeouts();
   readonly dispatcher: Dispatcher;
   readonly lifecycle: Lifecycle;
   /** The allowance between two priorities. */
@@ -58,6 +60,7 @@ export class Scheduler {
       catalog: this.catalog,
       dispatcher: this.dispatcher,
       timers: this.timers,
+      timeouts: this.timeouts,
       effects,
       random: seededRandom(seed),
       stepMs,
@@ -231,9 +234,9 @@ export class Scheduler {
   /** Lets the time come: ends what has run too long, then starts whatever fits. */
   advance(now: number): void {
     this.now = now;
-    while (this.timers.firstKey <= now) {
-      const due = this.timers.peek()!;
-      this.timers.clear(due);
+    this.timeouts.trim(this.lifecycle.counts[Status.running]!);
+    while (this.nextWakeAt() <= now) {
+      const due = this.takeDue();
       if (due instanceof RateLimit) this.dispatcher.contest.wake(due.waiters);
       else if (due instanceof Group)
         this.lifecycle.endGroups([due], { kind: 'failed', failure: { reason: 'deadline' } }, now);
@@ -244,7 +247,14 @@ export class Scheduler {
 
   /** When `advance` must be called next even if nothing happens; Infinity for never. */
   nextWakeAt(): number {
-    return this.timers.firstKey;
+    return Math.min(this.timers.firstKey, this.timeouts.firstAt);
+  }
+
+  private takeDue(): Timed {
+    if (this.timeouts.firstAt < this.timers.firstKey) return this.timeouts.takeFirst();
+    const due = this.timers.peek()!;
+    this.timers.clear(due);
+    return due;
   }
 
   /** Carries urgency and paths through a new group, and from there to what it waits for outside. */

@@ -1,0 +1,190 @@
+import type { Execution } from './execution.ts';
+import { Status } from './status.ts';
+
+/** So many different timeouts have a ring: most programs use a few. */
+const MOST_RINGS = 8;
+const SMALLEST_RING = 16;
+/** So many ended attempts may stay listed, however few run. */
+const MOST_ENDED = 64;
+
+/**
+ * Attempts with the same timeout: they begin in the order in which they run out. Who ends says nothing here; an
+ * attempt that has ended is dropped when it comes to the front.
+ */
+class TimeoutRing {
+  private executions: (Execution | undefined)[] = new Array(SMALLEST_RING).fill(undefined);
+  private attempts: number[] = new Array(SMALLEST_RING).fill(0);
+  private moments: number[] = new Array(SMALLEST_RING).fill(0);
+  private head = 0;
+  private tail = 0;
+  private lastAt = 0;
+  /** The moment of the first; Infinity while the ring is empty. */
+  firstAt = Number.POSITIVE_INFINITY;
+
+  constructor(public timeoutMs: number) {}
+
+  get size(): number {
+    return this.tail - this.head;
+  }
+
+  /** Answers false if a clock that went back puts it before others that are here. */
+  add(execution: Execution, at: number): boolean {
+    if (this.head === this.tail) this.firstAt = at;
+    else if (at < this.lastAt) return false;
+    if (this.tail - this.head === this.executions.length) this.rebuild(this.executions.length * 2, false);
+    const place = this.tail++ & (this.executions.length - 1);
+    this.executions[place] = execution;
+    this.attempts[place] = execution.attempt;
+    this.moments[place] = at;
+    this.lastAt = at;
+    return true;
+  }
+
+  /** The first; it may have ended. */
+  first(): Execution | undefined {
+    return this.executions[this.head & (this.executions.length - 1)];
+  }
+
+  dropFirst(): void {
+    const mask = this.executions.length - 1;
+    this.executions[this.head++ & mask] = undefined;
+    if (this.head !== this.tail) {
+      this.firstAt = this.moments[this.head & mask]!;
+      return;
+    }
+    this.firstAt = Number.POSITIVE_INFINITY;
+    this.head = this.tail = 0;
+    if (mask >= 1024) this.rebuild(SMALLEST_RING, false);
+  }
+
+  /** Drops those at the front that have ended, and tells how many. */
+  dropEnded(): number {
+    const { size } = this;
+    while (this.head !== this.tail && !this.runs(this.head)) this.dropFirst();
+    return size - this.size;
+  }
+
+  /** Drops all that have ended. */
+  compact(): void {
+    let live = 0;
+    for (let at = this.head; at < this.tail; at++) if (this.runs(at)) live++;
+    let room = SMALLEST_RING;
+    while (room < 2 * live) room *= 2;
+    this.rebuild(room, true);
+    this.firstAt = this.head === this.tail ? Number.POSITIVE_INFINITY : this.moments[0]!;
+  }
+
+  *[Symbol.iterator](): Iterator<[execution: Execution, at: number]> {
+    const mask = this.executions.length - 1;
+    for (let at = this.head; at < this.tail; at++)
+      if (this.runs(at)) yield [this.executions[at & mask]!, this.moments[at & mask]!];
+  }
+
+  private runs(at: number): boolean {
+    const place = at & (this.executions.length - 1);
+    const execution = this.executions[place]!;
+    return execution.state === Status.running && execution.attempt === this.attempts[place];
+  }
+
+  private rebuild(room: number, isOnlyLive: boolean): void {
+    const { executions, attempts, moments, head, tail } = this;
+    const mask = executions.length - 1;
+    const kept: number[] = [];
+    for (let at = head; at < tail; at++) if (!isOnlyLive || this.runs(at)) kept.push(at & mask);
+    this.executions = new Array(room).fill(undefined);
+    this.attempts = new Array(room).fill(0);
+    this.moments = new Array(room).fill(0);
+    for (const [place, from] of kept.entries()) {
+      this.executions[place] = executions[from];
+      this.attempts[place] = attempts[from]!;
+      this.moments[place] = moments[from]!;
+    }
+    this.head = 0;
+    this.tail = kept.length;
+  }
+}
+
+/**
+ * The limits of attempts that have a timeout and no other limit, as nearly all have: a start costs a few writes and
+ * an end nothing. Whatever is less regular is for the ordinary timers.
+ */
+export class Timeouts {
+  private readonly rings: TimeoutRing[] = [];
+  private lastUsed: TimeoutRing | undefined;
+  /** How many attempts are listed, with those that have ended. */
+  listed = 0;
+
+  /** Answers false if the attempt that begins now must have a timer of its own. */
+  add(execution: Execution, now: number): boolean {
+    const { timeoutMs, stallMs } = execution.terms;
+    if (timeoutMs === 0 || stallMs !== 0 || execution.deadlineAt !== 0) return false;
+    let ring = this.lastUsed;
+    if (ring === undefined || ring.timeoutMs !== timeoutMs) {
+      ring = this.ringOf(timeoutMs);
+      if (ring === undefined) return false;
+      this.lastUsed = ring;
+    }
+    if (!ring.add(execution, now + timeoutMs)) return false;
+    this.listed++;
+    return true;
+  }
+
+  /** The first moment at which an attempt has run for its timeout; Infinity for never. */
+  get firstAt(): number {
+    return this.firstRing()?.firstAt ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Takes out the attempt of that moment. There must be one. */
+  takeFirst(): Execution {
+    const ring = this.firstRing()!;
+    const first = ring.first()!;
+    ring.dropFirst();
+    this.listed--;
+    return first;
+  }
+
+  /** Lets no more ended attempts be listed than running ones, and a few. */
+  trim(running: number): void {
+    if (this.listed <= 2 * running + MOST_ENDED) return;
+    this.listed = 0;
+    for (const ring of this.rings) {
+      ring.compact();
+      this.listed += ring.size;
+    }
+  }
+
+  /** The attempts that run and the moments of their limits, in order for each timeout. */
+  *[Symbol.iterator](): Iterator<[execution: Execution, at: number]> {
+    for (const ring of this.rings) yield* ring;
+  }
+
+  private firstRing(): TimeoutRing | undefined {
+    const { rings } = this;
+    for (;;) {
+      let first = rings[0];
+      if (first === undefined) return undefined;
+      for (let index = 1; index < rings.length; index++)
+        if (rings[index]!.firstAt < first.firstAt) first = rings[index]!;
+      const dropped = first.dropEnded();
+      if (dropped === 0) return first;
+      this.listed -= dropped;
+    }
+  }
+
+  /** The ring for a timeout, perhaps one that is not needed for another any more. */
+  private ringOf(timeoutMs: number): TimeoutRing | undefined {
+    for (const ring of this.rings) if (ring.timeoutMs === timeoutMs) return ring;
+    if (this.rings.length < MOST_RINGS) {
+      const ring = new TimeoutRing(timeoutMs);
+      this.rings.push(ring);
+      return ring;
+    }
+    for (const ring of this.rings) {
+      this.listed -= ring.dropEnded();
+      if (ring.size > 0) continue;
+      ring.timeoutMs = timeoutMs;
+      return ring;
+    }
+    return undefined;
+  }
+}
