@@ -1,4 +1,4 @@
-import { IndexedHeap } from './heap.ts';
+import { RankHeap } from './rank-heap.ts';
 
 /** What decides who goes first. */
 export interface Standing {
@@ -15,7 +15,8 @@ export interface Ranked extends Standing {
   place: number;
 }
 
-interface Home {
+/** One part of a queue. */
+export interface Home {
   readonly queue: ReadyQueue<Ranked>;
   remove(item: Ranked): void;
 }
@@ -25,8 +26,6 @@ export function goesBefore(a: Standing, b: Standing): boolean {
 }
 
 const SMALLEST_RING = 16;
-/** How many items a query looks at one by one. */
-const MOST_COUNTED = 1000;
 
 /** First in, first out, for items that arrive in their order anyway; removal from the middle leaves a hole. */
 class Ring<T extends Ranked> implements Home {
@@ -127,53 +126,6 @@ class Ring<T extends Ranked> implements Home {
   }
 }
 
-class RankHeap<T extends Ranked> extends IndexedHeap<T> implements Home {
-  constructor(readonly queue: ReadyQueue<Ranked>) {
-    super();
-  }
-
-  push(item: T): void {
-    item.home = this;
-    this.insert(item, item.rank);
-  }
-
-  override remove(item: T): void {
-    super.remove(item);
-    item.home = undefined;
-  }
-
-  /** Exact for a small heap; of a large one every so many are looked at. */
-  countBefore(item: Standing): number {
-    const counted = Math.min(this.size, MOST_COUNTED);
-    let before = 0;
-    for (let index = 0; index < counted; index++) {
-      if (goesBefore(this.items[Math.floor((index * this.size) / counted)]!, item)) before++;
-    }
-    return counted === 0 ? 0 : Math.round((before * this.size) / counted);
-  }
-
-  /** Exact for a small heap; of a large one every so many are looked at. */
-  countLevels(counts: number[], levelOf: (item: T) => number): void {
-    const counted = Math.min(this.size, MOST_COUNTED);
-    for (let index = 0; index < counted; index++) {
-      const item = this.items[Math.floor((index * this.size) / counted)]!;
-      counts[levelOf(item)]! += this.size / counted;
-    }
-  }
-
-  protected override winsTie(a: T, b: T): boolean {
-    return a.seq < b.seq;
-  }
-
-  protected override indexOf(item: T): number {
-    return item.place;
-  }
-
-  protected override setIndex(item: T, index: number): void {
-    item.place = index;
-  }
-}
-
 /**
  * Items in the order of their rank, then of their submission. Most work arrives in order within its priority, so
  * each priority level has a ring with O(1) for everything; only what arrives out of order goes through a heap.
@@ -182,6 +134,8 @@ export class ReadyQueue<T extends Ranked> {
   private readonly rings: (Ring<T> | undefined)[] = [];
   private readonly used: Ring<T>[] = [];
   private heap: RankHeap<T> | undefined;
+  /** The first of all, where it is known. */
+  private best: T | undefined;
 
   push(item: T, level: number): void {
     let ring = this.rings[level];
@@ -196,19 +150,21 @@ export class ReadyQueue<T extends Ranked> {
       this.heap ??= new RankHeap(this as unknown as ReadyQueue<Ranked>);
       this.heap.push(item);
     }
+    if (this.best !== undefined && goesBefore(item, this.best)) this.best = item;
   }
 
   peek(): T | undefined {
-    let best = this.heap?.peek();
-    for (const ring of this.used) {
-      const first = ring.peek();
-      if (first !== undefined && (best === undefined || goesBefore(first, best))) best = first;
-    }
-    return best;
+    this.best ??= this.findBest();
+    return this.best;
+  }
+
+  /** Hears of each item that was taken out of a part of the queue. */
+  forget(item: T): void {
+    if (item === this.best) this.best = undefined;
   }
 
   get size(): number {
-    let size = this.heap?.size ?? 0;
+    let size = this.heap?.live ?? 0;
     for (const ring of this.used) size += ring.live;
     return size;
   }
@@ -231,17 +187,29 @@ export class ReadyQueue<T extends Ranked> {
     if (this.heap !== undefined) yield* this.heap;
     for (const ring of this.used) yield* ring;
   }
+
+  private findBest(): T | undefined {
+    let best = this.heap?.peek();
+    for (const ring of this.used) {
+      const first = ring.peek();
+      if (first !== undefined && (best === undefined || goesBefore(first, best))) best = first;
+    }
+    return best;
+  }
 }
 
 /** Gives a waiting item another rank, in the queue where it waits. */
 export function changeRank<T extends Ranked & { rank: number }>(item: T, rank: number, level: number): void {
-  const queue = item.home!.queue;
-  item.home!.remove(item);
+  const { queue } = item.home!;
+  dequeue(item);
   item.rank = rank;
   queue.push(item, level);
 }
 
 /** Takes an item out of whichever queue holds it. */
 export function dequeue(item: Ranked): void {
-  item.home?.remove(item);
+  const { home } = item;
+  if (home === undefined) return;
+  home.remove(item);
+  home.queue.forget(item);
 }

@@ -2,7 +2,7 @@ import { RESOURCES, type ResourceName, SCALE } from './demand.ts';
 import type { Effects } from './effects.ts';
 import { Execution } from './execution.ts';
 import type { FailureReason } from './failure.ts';
-import { IndexedHeap } from './heap.ts';
+import { NumberHeap } from './number-heap.ts';
 import { checkNumber, MAX_SPAN_MS } from './numbers.ts';
 import { type Random, seededRandom } from './random.ts';
 import { byResource } from './resources.ts';
@@ -49,28 +49,16 @@ export interface SimulationResult {
   readonly utilization: Readonly<Record<ResourceName, { readonly meanUsed: number; readonly limit: number }>>;
 }
 
+const DURATIONS = { min: 0, max: MAX_SPAN_MS };
+
 class VirtualExecution extends Execution {
-  /** The place of its latest attempt in the schedule. */
+  /** The place of its latest attempt in the schedule, and when that ends. */
   scheduleIndex = -1;
-  agendaIndex = -1;
+  endMs = 0;
+  failures = 0;
 
   constructor(readonly index: number) {
     super();
-  }
-}
-
-/** The running attempts by the time of their end. */
-class Agenda extends IndexedHeap<VirtualExecution> {
-  protected override winsTie(a: VirtualExecution, b: VirtualExecution): boolean {
-    return a.scheduleIndex < b.scheduleIndex;
-  }
-
-  protected override indexOf(item: VirtualExecution): number {
-    return item.agendaIndex;
-  }
-
-  protected override setIndex(item: VirtualExecution, index: number): void {
-    item.agendaIndex = index;
   }
 }
 
@@ -78,7 +66,9 @@ class Agenda extends IndexedHeap<VirtualExecution> {
 class VirtualWorld implements Effects {
   now = 0;
   lastSettledAt = 0;
-  readonly agenda = new Agenda();
+  /** The ends of attempts, then in the order of their starts; one that was stopped leaves an end that never comes. */
+  private readonly agenda = new NumberHeap();
+  readonly members: readonly VirtualExecution[];
   readonly schedule: { index: number; attempt: number; startMs: number; endMs: number }[] = [];
   readonly statuses: ExecutionStatus[];
 
@@ -86,26 +76,30 @@ class VirtualWorld implements Effects {
     private readonly executions: readonly SimulatedExecution[],
     private readonly random: Random,
   ) {
+    this.members = executions.map((_, index) => new VirtualExecution(index));
     this.statuses = executions.map(() => 'pending');
   }
 
   start(execution: VirtualExecution): void {
     const { index, attempt } = execution;
-    const { durationMs } = this.executions[index]!;
+    const { durationMs, failures = 0 } = this.executions[index]!;
     const spanMs = typeof durationMs === 'number' ? durationMs : durationMs(this.random);
-    checkNumber('durationMs', spanMs, { min: 0, max: MAX_SPAN_MS });
+    checkNumber('durationMs', spanMs, DURATIONS);
     const endMs = this.now + Math.round(spanMs);
     execution.scheduleIndex = this.schedule.length;
+    execution.endMs = endMs;
+    execution.failures = failures;
     this.schedule.push({ index, attempt, startMs: this.now, endMs });
-    // Without a grace period the attempt before may have been stopped at this very moment.
-    if (execution.agendaIndex >= 0) this.agenda.remove(execution);
-    this.agenda.insert(execution, endMs);
+    this.agenda.add(endMs, execution.scheduleIndex, index);
   }
 
   /** A virtual attempt obeys at once: its end is now. */
   stop(execution: VirtualExecution): void {
-    this.schedule[execution.scheduleIndex]!.endMs = this.now;
-    this.agenda.update(execution, this.now);
+    if (execution.endMs === this.now) return;
+    const { scheduleIndex, index } = execution;
+    execution.endMs = this.now;
+    this.schedule[scheduleIndex]!.endMs = this.now;
+    this.agenda.add(this.now, scheduleIndex, index);
   }
 
   settled(execution: VirtualExecution): void {
@@ -118,14 +112,29 @@ class VirtualWorld implements Effects {
   abandoned(): void {}
   resumed(): void {}
 
+  /** When the next attempt ends; Infinity for never. */
+  nextEnd(): number {
+    const { agenda, members } = this;
+    while (agenda.size > 0) {
+      const { scheduleIndex, endMs } = members[agenda.first]!;
+      if (scheduleIndex === agenda.firstTie && endMs === agenda.firstKey) break;
+      agenda.dropFirst();
+    }
+    return agenda.firstKey;
+  }
+
   /** Lets every attempt end whose time has come. */
   finishDue(scheduler: Scheduler): void {
-    while (this.agenda.firstKey <= this.now) {
-      const due = this.agenda.peek()!;
-      this.agenda.remove(due);
-      const { failures = 0, failureReason = 'error' } = this.executions[due.index]!;
-      if (due.attempt <= failures) scheduler.fail(due, due.attempt, { reason: failureReason }, this.now);
-      else scheduler.succeed(due, due.attempt, this.now);
+    while (this.nextEnd() <= this.now) {
+      const due = this.members[this.agenda.first]!;
+      this.agenda.dropFirst();
+      const { attempt } = due;
+      if (attempt > due.failures) {
+        scheduler.succeed(due, attempt, this.now);
+      } else {
+        const { failureReason = 'error' } = this.executions[due.index]!;
+        scheduler.fail(due, attempt, { reason: failureReason }, this.now);
+      }
     }
   }
 }
@@ -145,11 +154,10 @@ export function simulate(
   const { used, limits: scaledLimits } = scheduler.dispatcher.resources;
   const usedTime = RESOURCES.map(() => 0);
 
-  const members = executions.map((_, index) => new VirtualExecution(index));
-  scheduler.submitAll(members, executions, 0, group);
+  scheduler.submitAll(world.members, executions, 0, group);
   scheduler.advance(0);
   for (;;) {
-    const at = Math.min(world.agenda.firstKey, scheduler.nextWakeAt());
+    const at = Math.min(world.nextEnd(), scheduler.nextWakeAt());
     if (at === Number.POSITIVE_INFINITY) break;
     for (let index = 0; index < used.length; index++) usedTime[index]! += used[index]! * (at - world.now);
     world.now = at;

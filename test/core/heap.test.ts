@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { IndexedHeap } from '../../src/core/heap.ts';
+import { NumberHeap } from '../../src/core/number-heap.ts';
 
 interface Item {
   readonly name: number;
@@ -62,6 +63,53 @@ describe('an indexed heap', () => {
           heap.remove(next);
           model.splice(model.indexOf(next), 1);
         }
+      }),
+    );
+  });
+});
+
+type NumberStep = readonly ['add' | 'drop' | 'renumber', number];
+
+const numberSteps = fc.array(
+  fc.tuple(
+    fc.constantFrom<NumberStep[0]>('add', 'add', 'add', 'add', 'drop', 'drop', 'renumber'),
+    fc.nat(20),
+  ),
+  { maxLength: 300, size: 'max' },
+);
+
+describe('a heap of numbers', () => {
+  it('has the smallest key first, then the smallest tie-breaker', () => {
+    fc.assert(
+      fc.property(numberSteps, (script) => {
+        const heap = new NumberHeap();
+        let model: [key: number, tie: number, value: number][] = [];
+        for (const [step, [kind, number]] of script.entries()) {
+          if (kind === 'add') {
+            // In no order, but each once.
+            const tie = (step * 7919) % 1009;
+            heap.add(number, tie, step);
+            model.push([number, tie, step]);
+            model.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+          } else if (kind === 'drop' && model.length > 0) {
+            heap.dropFirst();
+            model.shift();
+          } else if (kind === 'renumber') {
+            const change = (value: number) => (value % 5 === number % 5 ? -1 : value + 1);
+            heap.renumber(change);
+            model = model.flatMap(([key, tie, value]) =>
+              change(value) < 0 ? [] : [[key, tie, change(value)]],
+            );
+          }
+          expect(heap.size).toBe(model.length);
+          expect(heap.firstKey).toBe(model[0]?.[0] ?? Number.POSITIVE_INFINITY);
+          if (model.length > 0) expect([heap.firstTie, heap.first]).toEqual(model[0]!.slice(1));
+        }
+        for (const [key, tie, value] of model) {
+          expect([heap.firstKey, heap.firstTie, heap.first]).toEqual([key, tie, value]);
+          heap.dropFirst();
+        }
+        expect(heap.size).toBe(0);
       }),
     );
   });

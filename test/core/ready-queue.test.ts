@@ -82,6 +82,34 @@ describe('a ready queue', () => {
     expect(taken).toEqual(Array.from({ length: 20_000 }, (_, seq) => seq));
   });
 
+  it('stays in order when nearly all of those that came out of order are taken out or moved', () => {
+    const queue = new ReadyQueue<Item>();
+    let model: Item[] = [];
+    for (let seq = 0; seq < 5000; seq++) {
+      const item = new Item(seq, seq === 0 ? 10_000 : (seq * 7919) % 5003, 0);
+      queue.push(item, 0);
+      model.push(item);
+    }
+    const isTaken = (item: Item) => item.seq % 50 !== 0;
+    for (const item of model.slice(1)) {
+      if (item.seq % 3 === 0) changeRank(item, (item.seq * 31) % 5003, 0);
+      if (item.seq % 7 === 0) changeRank(item, item.rank, 0);
+      if (isTaken(item)) dequeue(item);
+    }
+    model = model.filter((item) => !isTaken(item)).sort((a, b) => (goesBefore(a, b) ? -1 : 1));
+    expect(queue.size).toBe(model.length);
+    expect([...queue].sort((a, b) => (goesBefore(a, b) ? -1 : 1))).toEqual(model);
+    for (const [before, item] of model.entries()) expect(queue.countBefore(item)).toBe(before);
+    const counts = [0];
+    queue.countLevels(counts, () => 0);
+    expect(counts).toEqual([model.length]);
+    for (const item of model) {
+      expect(queue.peek()).toBe(item);
+      dequeue(item);
+    }
+    expect(queue.size).toBe(0);
+  });
+
   it('takes out of no queue what stands in none', () => {
     expect(() => dequeue(new Item(1, 1, 1))).not.toThrow();
   });
