@@ -10,7 +10,7 @@ function start(timeoutMs: number): Execution {
   const execution = new Execution();
   execution.terms = { ...DEFAULT_TERMS, timeoutMs };
   execution.state = Status.running;
-  execution.attempt = 1;
+  execution.nextAttempt();
   return execution;
 }
 
@@ -55,7 +55,7 @@ describe('timeouts', () => {
             timeouts.trim(model.size);
             expect(timeouts.listed).toBeLessThanOrEqual(2 * model.size + 64);
           } else if (chosen !== undefined && kind === 'retry') {
-            chosen.attempt++;
+            chosen.nextAttempt();
             add(chosen);
           } else if (chosen !== undefined) {
             end(chosen);
