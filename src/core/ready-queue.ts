@@ -34,6 +34,9 @@ class Ring<T extends Ranked> implements Home {
   private tail = 0;
   private lastRank = 0;
   private lastSeq = 0;
+  /** Of the first, while there is one: the heads of all rings are compared often, and they are cold. */
+  firstRank = 0;
+  firstSeq = 0;
   live = 0;
 
   constructor(readonly queue: ReadyQueue<Ranked>) {}
@@ -50,20 +53,17 @@ class Ring<T extends Ranked> implements Home {
     item.place = this.tail;
     this.slots[this.tail & (this.slots.length - 1)] = item;
     this.tail++;
-    this.live++;
     this.lastRank = item.rank;
     this.lastSeq = item.seq;
+    if (this.live++ === 0) {
+      this.firstRank = item.rank;
+      this.firstSeq = item.seq;
+    }
   }
 
-  peek(): T | undefined {
-    if (this.live === 0) return undefined;
-    const mask = this.slots.length - 1;
-    let first = this.slots[this.head & mask];
-    while (first === undefined) {
-      this.head++;
-      first = this.slots[this.head & mask];
-    }
-    return first;
+  /** The first; the ring must not be empty. */
+  first(): T {
+    return this.slots[this.head & (this.slots.length - 1)]!;
   }
 
   remove(item: Ranked): void {
@@ -71,6 +71,7 @@ class Ring<T extends Ranked> implements Home {
     item.home = undefined;
     this.live--;
     if (this.live === 0) this.reset();
+    else if (item.place === this.head) this.passHoles();
   }
 
   /** Exact where nothing was taken out of the middle. */
@@ -93,6 +94,16 @@ class Ring<T extends Ranked> implements Home {
       const item = this.slots[at & (this.slots.length - 1)];
       if (item !== undefined) yield item;
     }
+  }
+
+  private passHoles(): void {
+    const { slots } = this;
+    const mask = slots.length - 1;
+    let first: T | undefined;
+    do first = slots[++this.head & mask];
+    while (first === undefined);
+    this.firstRank = first.rank;
+    this.firstSeq = first.seq;
   }
 
   private reset(): void {
@@ -189,12 +200,18 @@ export class ReadyQueue<T extends Ranked> {
   }
 
   private findBest(): T | undefined {
-    let best = this.heap?.peek();
+    const best = this.heap?.peek();
+    let rank = best === undefined ? Number.POSITIVE_INFINITY : best.rank;
+    let seq = best === undefined ? 0 : best.seq;
+    let from: Ring<T> | undefined;
     for (const ring of this.used) {
-      const first = ring.peek();
-      if (first !== undefined && (best === undefined || goesBefore(first, best))) best = first;
+      const { firstRank, firstSeq } = ring;
+      if (ring.live === 0 || firstRank > rank || (firstRank === rank && firstSeq > seq)) continue;
+      rank = firstRank;
+      seq = firstSeq;
+      from = ring;
     }
-    return best;
+    return from === undefined ? best : from.first();
   }
 }
 

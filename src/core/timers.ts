@@ -5,7 +5,7 @@ export interface Timed {
   timerIndex: number;
 }
 
-/** All moments the scheduler waits for, the next one first: the shell needs a single real timer. */
+/** The moments the scheduler waits for, but for plain timeouts, the next one first. */
 export class Timers<T extends Timed> extends IndexedHeap<T> {
   set(item: T, at: number): void {
     if (item.timerIndex >= 0) this.update(item, at);

@@ -20,7 +20,7 @@ function run(script: Script): World {
 /** Nothing was lost, nothing counted twice, nothing kept. */
 function expectRest(world: World, { options }: Script): void {
   const { scheduler, monitor } = world;
-  const { lifecycle, dispatcher, graph, catalog } = scheduler;
+  const { lifecycle, dispatcher, graph, catalog, timeouts } = scheduler;
   expect(unsettled(world)).toEqual([]);
   const ends = STATUS_NAMES.map(
     (name) => [...monitor.specs.keys()].filter(({ statusName }) => statusName === name).length,
@@ -30,6 +30,7 @@ function expectRest(world: World, { options }: Script): void {
   expect([...dispatcher.resources.locks]).toEqual([]);
   expect(dispatcher.contest.contenders.size).toBe(0);
   expect(dispatcher.reserved).toBeUndefined();
+  expect([timeouts.firstAt, timeouts.listed]).toEqual([Number.POSITIVE_INFINITY, 0]);
   expect([...graph]).toHaveLength(Math.min(options.retainSettled ?? 0, monitor.specs.size));
   for (const group of catalog.groups.values()) expect(group.isPinned).toBe(true);
 }
