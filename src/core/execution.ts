@@ -33,6 +33,7 @@ export class Rarities {
   retryAt = 0;
   graceUntil = 0;
   progressAt = 0;
+  timerIndex = -1;
 }
 
 /**
@@ -57,7 +58,6 @@ export class Execution extends GraphNode implements Timed, LockHolder {
 
   submittedAt = 0;
   startedAt = 0;
-  timerIndex = -1;
 
   terms: Terms = DEFAULT_TERMS;
   /** Made when it is needed. */
@@ -147,6 +147,15 @@ export class Execution extends GraphNode implements Timed, LockHolder {
 
   set progressAt(at: number) {
     this.withRarities().progressAt = at;
+  }
+
+  /** Most have no timer of their own, but one limit like many others: see {@link Timeouts}. */
+  get timerIndex(): number {
+    return this.rarities === undefined ? -1 : this.rarities.timerIndex;
+  }
+
+  set timerIndex(index: number) {
+    this.withRarities().timerIndex = index;
   }
 
   /** What the caller expects it to take, 0 if he did not say. */

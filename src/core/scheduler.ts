@@ -4,7 +4,7 @@ import { Dispatcher } from './dispatcher.ts';
 import type { Effects } from './effects.ts';
 import { Execution } from './execution.ts';
 import type { Failure } from './failure.ts';
-import { DependencyGraph, inOrder, type Linked } from './graph.ts';
+import { DependencyGraph, type Linked } from './graph.ts';
 import { Group } from './group.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { checkNumber, checkSpanMs, MAX_SPAN_MS } from './numbers.ts';
@@ -16,7 +16,7 @@ import type { ExecutionSpec, GroupSpec } from './spec.ts';
 import { isSettled, Status } from './status.ts';
 import { Timeouts } from './timeouts.ts';
 import { type Timed, Timers } from './timers.ts';
-import { raiseDependencies, raiseWithin } from './urgency.ts';
+import { raiseDependencies, raiseGroup } from './urgency.ts';
 
 /**
  * The heart of Volley: a synchronous state machine. What happened goes in through its methods, each with the time at
@@ -130,11 +130,9 @@ export class Scheduler {
     this.dispatcher.contest.wake(this.dispatcher.reservation.waiters);
     if (failFast !== undefined || group.unsettled === 0) group.failFast = failFast ?? false;
     if (spanMs !== 0 && executions.length > 0) this.timers.set(group, now + spanMs);
-    if (linked !== undefined) this.raiseAll(linked);
+    if (linked !== undefined) raiseGroup(linked, this.stepMs, this.rerank);
     this.lastGroup++;
-    for (const execution of executions) this.lifecycle.accept(execution);
-    if (linked === undefined) for (const execution of executions) this.lifecycle.judge(execution, now);
-    else this.judgeAll(linked, now);
+    this.acceptAll(executions, linked, now);
     this.catalog.dropGroupIfIdle(group);
     return group;
   }
@@ -236,41 +234,43 @@ export class Scheduler {
     this.now = now;
     this.timeouts.trim(this.lifecycle.counts[Status.running]!);
     while (this.nextWakeAt() <= now) {
-      const due = this.takeDue();
+      const due = this.takeDue(now);
       if (due instanceof RateLimit) this.dispatcher.contest.wake(due.waiters);
       else if (due instanceof Group)
         this.lifecycle.endGroups([due], { kind: 'failed', failure: { reason: 'deadline' } }, now);
-      else this.lifecycle.onTimer(due as Execution, now);
+      else if (due !== undefined) this.lifecycle.onTimer(due as Execution, now);
     }
     this.dispatcher.dispatch(now, this.begin, this.resumed);
   }
 
-  /** When `advance` must be called next even if nothing happens; Infinity for never. */
+  /** When `advance` must be called next even if nothing happens, or a moment before that; Infinity for never. */
   nextWakeAt(): number {
-    return Math.min(this.timers.firstKey, this.timeouts.firstAt);
+    return Math.min(this.timers.firstKey, this.timeouts.earliest);
   }
 
-  private takeDue(): Timed {
-    if (this.timeouts.firstAt < this.timers.firstKey) return this.timeouts.takeFirst();
-    const due = this.timers.peek()!;
-    this.timers.clear(due);
+  /** Undefined where the attempt has ended for whose sake the moment was noted. */
+  private takeDue(now: number): Timed | undefined {
+    const { timers, timeouts } = this;
+    if (timeouts.earliest < timers.firstKey) return timeouts.takeBefore(Math.min(timers.firstKey, now + 1));
+    const due = timers.peek()!;
+    timers.clear(due);
     return due;
   }
 
-  /** Carries urgency and paths through a new group, and from there to what it waits for outside. */
-  private raiseAll(linked: Linked<Execution>): void {
-    const { block } = linked;
-    raiseWithin(linked, this.stepMs);
-    if (block.older.length === 0) return;
-    const entries = inOrder(linked).filter(({ seq }) => block.reachesOut(seq - block.firstSeq));
-    raiseDependencies(entries, this.rerank);
-  }
-
   /** What waits for others of its new group alone is judged when they settle: it is not even looked at here. */
-  private judgeAll({ block, order }: Linked<Execution>, now: number): void {
-    const { nodes, older, waitingFor } = block;
+  private acceptAll(
+    executions: readonly Execution[],
+    linked: Linked<Execution> | undefined,
+    now: number,
+  ): void {
+    for (const execution of executions) this.lifecycle.accept(execution);
+    if (linked === undefined) {
+      for (const execution of executions) this.lifecycle.judge(execution, now);
+      return;
+    }
+    const { nodes, older, waitingFor } = linked.block;
     for (let at = 0; at < nodes.length; at++) {
-      const place = order === undefined ? at : order[at]!;
+      const place = linked.order === undefined ? at : linked.order[at]!;
       if (waitingFor[place] === 0 || older.length > 0) this.lifecycle.judge(nodes[place]!, now);
     }
   }

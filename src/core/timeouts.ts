@@ -57,11 +57,11 @@ class TimeoutRing {
     if (mask >= 1024) this.rebuild(SMALLEST_RING, false);
   }
 
-  /** Drops those at the front that have ended, and tells how many. */
-  dropEnded(): number {
-    const { size } = this;
-    while (this.head !== this.tail && !this.runs(this.head)) this.dropFirst();
-    return size - this.size;
+  /** Drops those at the front that have ended, so many at most, and tells how many. */
+  dropEnded(most = Number.POSITIVE_INFINITY): number {
+    let dropped = 0;
+    for (; dropped < most && this.head !== this.tail && !this.runs(this.head); dropped++) this.dropFirst();
+    return dropped;
   }
 
   /** Drops all that have ended. */
@@ -124,9 +124,18 @@ export class Timeouts {
       if (ring === undefined) return false;
       this.lastUsed = ring;
     }
+    // As many leave as come, so that the ring stays short while attempts end about in the order of their starts.
+    this.listed -= ring.dropEnded(2);
     if (!ring.add(execution, now + timeoutMs)) return false;
     this.listed++;
     return true;
+  }
+
+  /** Not later than the first moment at which an attempt has run for its timeout; Infinity while none is listed. */
+  get earliest(): number {
+    let earliest = Number.POSITIVE_INFINITY;
+    for (const { firstAt } of this.rings) if (firstAt < earliest) earliest = firstAt;
+    return earliest;
   }
 
   /** The first moment at which an attempt has run for its timeout; Infinity for never. */
@@ -134,18 +143,19 @@ export class Timeouts {
     return this.firstRing()?.firstAt ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Takes out the attempt of that moment. There must be one. */
-  takeFirst(): Execution {
-    const ring = this.firstRing()!;
-    const first = ring.first()!;
+  /** Takes out the attempt of the first moment, if that is before the given one. */
+  takeBefore(at: number): Execution | undefined {
+    const ring = this.firstRing();
+    if (ring === undefined || ring.firstAt >= at) return undefined;
+    const first = ring.first();
     ring.dropFirst();
     this.listed--;
     return first;
   }
 
-  /** Lets no more ended attempts be listed than running ones, and a few. */
+  /** Lets no more ended attempts be listed than running ones, and a few; none when nothing runs. */
   trim(running: number): void {
-    if (this.listed <= 2 * running + MOST_ENDED) return;
+    if (running === 0 ? this.listed === 0 : this.listed <= 2 * running + MOST_ENDED) return;
     this.listed = 0;
     for (const ring of this.rings) {
       ring.compact();

@@ -1,5 +1,5 @@
 import type { Execution } from './execution.ts';
-import type { Linked } from './graph.ts';
+import { inOrder, type Linked } from './graph.ts';
 
 /**
  * The order of starting, as one number that never changes while an execution waits.
@@ -59,7 +59,7 @@ const NOT_RAISED = 255;
  * each execution is complete when its turn comes: what it inherits was gathered in arrays until then, so none is
  * touched twice. Those that were submitted together would like to start in the order of their levels.
  */
-export function raiseWithin({ block, order }: Linked<Execution>, stepMs: number): void {
+function raiseWithin({ block, order }: Linked<Execution>, stepMs: number): void {
   const { nodes, starts, entries } = block;
   const levels = new Uint8Array(nodes.length).fill(NOT_RAISED);
   // No array of doubles: what is a small integer must be stored as one, or each execution grows by a box for it.
@@ -80,4 +80,17 @@ export function raiseWithin({ block, order }: Linked<Execution>, stepMs: number)
       if (pathMs > pathsBehind[dependency]!) pathsBehind[dependency] = pathMs;
     }
   }
+}
+
+/** Carries urgency and paths through a new group, and from there to what it waits for outside. */
+export function raiseGroup(
+  linked: Linked<Execution>,
+  stepMs: number,
+  changed: (execution: Execution) => void,
+): void {
+  const { block } = linked;
+  raiseWithin(linked, stepMs);
+  if (block.older.length === 0) return;
+  const entries = inOrder(linked).filter(({ seq }) => block.reachesOut(seq - block.firstSeq));
+  raiseDependencies(entries, changed);
 }
