@@ -8,6 +8,9 @@ export interface Rows<N> {
   readonly older: readonly N[];
 }
 
+/** The longest row that can be counted down in a byte, and as far again below zero. */
+const LONGEST_IN_BYTE = 126;
+
 /**
  * The edges of nodes that were added together, as numbers in rows: linking, ordering and settling thousands of nodes
  * touch these few arrays, and not an object and two lists for each. A node stands at the place of its number. All of it
@@ -19,7 +22,7 @@ export class Block<N extends GraphNode> implements Rows<N> {
   readonly entries: Int32Array;
   readonly older: readonly N[];
   /** Of each node the dependencies that have not settled; below zero when it has settled itself. */
-  readonly waitingFor: Int32Array;
+  readonly waitingFor: Int8Array | Int32Array;
   private readonly dependentStarts: Int32Array;
   private readonly dependentPlaces: Int32Array;
 
@@ -32,7 +35,7 @@ export class Block<N extends GraphNode> implements Rows<N> {
     this.starts = starts;
     this.entries = entries;
     this.older = older;
-    this.waitingFor = new Int32Array(size);
+    this.waitingFor = countersFor(starts);
     // Counted and summed up to the end of each row, which becomes its start while the row is filled from behind.
     const ends = new Int32Array(size + 1);
     const count = starts[size]!;
@@ -136,4 +139,13 @@ export class Block<N extends GraphNode> implements Rows<N> {
       if (this.entries[at]! < 0) return true;
     return false;
   }
+}
+
+/** Bytes if they do: these are the numbers that settling visits most, and at random. */
+function countersFor(starts: Int32Array): Int8Array | Int32Array {
+  const size = starts.length - 1;
+  for (let place = 0; place < size; place++) {
+    if (starts[place + 1]! - starts[place]! > LONGEST_IN_BYTE) return new Int32Array(size);
+  }
+  return new Int8Array(size);
 }

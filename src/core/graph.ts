@@ -56,8 +56,7 @@ export class DependencyGraph<N extends GraphNode = GraphNode> {
 
   /**
    * Adds nodes with consecutive numbers and their edges, and returns them so that each stands behind what it depends
-   * on. Throws for a duplicate id, an unknown dependency or a cycle, and then nothing was added. The list is kept: it
-   * must not be changed.
+   * on. Throws for a duplicate id, an unknown dependency or a cycle, and then nothing was added.
    */
   add(nodes: readonly N[], dependents: readonly Dependent<N>[]): readonly N[] {
     const linked = this.addAll(nodes, dependents);
@@ -128,33 +127,28 @@ export class DependencyGraph<N extends GraphNode = GraphNode> {
     for (let index = 0; index < nodes.length; index++) {
       const { dependsOn } = dependents[index]!;
       if (dependsOn !== undefined) {
-        for (const reference of dependsOn) this.enter(reference, rows, nodes, firstSeq, index);
+        for (const reference of dependsOn) {
+          const seq = typeof reference === 'string' ? this.directory.seqOf(reference) : undefined;
+          const place = seq === undefined ? -1 : seq - firstSeq;
+          if (place >= 0 && place < nodes.length) rows.add(place);
+          else this.enter(reference, rows, nodes, index);
+        }
       }
       rows.endRow();
     }
-    const block = new Block(nodes, rows);
+    // A copy: the caller's list is also what others may sort or cut.
+    const block = new Block(nodes.slice(), rows);
     const order = rows.refersForward ? topologicalOrder(block) : undefined;
     block.link();
     return { block, order };
   }
 
-  /** The nodes themselves are not looked at: they are many, and their numbers tell all. */
-  private enter(
-    reference: string | N,
-    rows: RowBuilder<N>,
-    nodes: readonly N[],
-    firstSeq: number,
-    index: number,
-  ): void {
-    if (typeof reference === 'string') {
-      const seq = numberIn(reference) ?? this.directory.seqOf(reference);
-      if (seq !== undefined && seq >= firstSeq && seq < firstSeq + nodes.length) rows.add(seq - firstSeq);
-      else rows.addOlder(this.known(reference, nodes[index]!));
-    } else {
-      const place = reference.seq - firstSeq;
-      if (nodes[place] === reference) rows.add(place);
-      else rows.addOlder(reference);
-    }
+  /** Enters what is not known by a name of the group. */
+  private enter(reference: string | N, rows: RowBuilder<N>, nodes: readonly N[], index: number): void {
+    const found = typeof reference === 'string' ? this.known(reference, nodes[index]!) : reference;
+    const place = found.seq - nodes[0]!.seq;
+    if (nodes[place] === found) rows.add(place);
+    else rows.addOlder(found);
   }
 
   private linkSingle(node: N, dependsOn: readonly (string | N)[]): void {

@@ -217,9 +217,9 @@ export class Lifecycle {
     if (group.unsettled === 0) timers.clear(group);
     demand.tool.unsettled--;
     // Where it completed, only those matter that now wait for nothing.
-    const dependents = to === Status.completed ? undefined : execution.dependents;
+    const toJudge = to === Status.completed ? undefined : execution.dependents;
     const ready = graph.settle(execution);
-    const affected = dependents ?? ready;
+    const affected = toJudge ?? ready;
     if (affected !== undefined)
       for (const dependent of affected) this.dependencySettled(dependent, execution, now);
     retention.add(execution);

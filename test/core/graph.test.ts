@@ -96,6 +96,7 @@ describe('a dependency graph', () => {
       undefined,
     ]);
     expect([a, b, c, d, e, f].map(({ waitingFor }) => waitingFor)).toEqual([0, 1, 3, 0, 3, 2]);
+    group.reverse();
     const settled = [a, b, d, c, e, f].map((node) => ids(graph.settle(node)));
     expect(settled).toEqual(['b', undefined, 'c', 'ef', undefined, undefined]);
     expect([a, b, c, d, e, f].map(({ block, links }) => block ?? links)).toEqual(Array(6).fill(undefined));
@@ -159,6 +160,20 @@ describe('a dependency graph', () => {
       expect(() => graph.addSingle(new GraphNode(4, 'base'))).toThrow('The id "base" is already in use');
       expect([...graph]).toEqual([base]);
       expect([graph.find('base'), graph.find('a')]).toEqual([base, undefined]);
+    }
+  });
+
+  it('counts down from few and from many dependencies, also when the dependent settles first', () => {
+    for (const count of [1, 126, 127, 128, 129, 255, 256, 300]) {
+      for (const isEarly of [false, true]) {
+        const names = Array.from({ length: count }, (_, at) => `n${at}`);
+        const { graph } = graphOf({ ...Object.fromEntries(names.map((name) => [name, []])), last: names });
+        const last = graph.find('last')!;
+        expect(last.waitingFor).toBe(count);
+        if (isEarly) graph.settle(last);
+        const ready = names.map((name) => graph.settle(graph.find(name)!));
+        expect(ready.findIndex((nodes) => nodes !== undefined)).toBe(isEarly ? -1 : count - 1);
+      }
     }
   });
 
