@@ -8,11 +8,14 @@ export class Clock {
   private readonly origin = hrtime();
   private readonly epoch = Date.now();
 
-  /** Read at the end of every attempt, and `hrtime` is the quickest to be read. */
+  /**
+   * Read at the end of every attempt, and `hrtime` is the quickest to be read. Rounded as a whole: only then is it a
+   * small integer for the machine too, and each moment that an execution keeps would need a box of its own otherwise.
+   */
   now(): number {
     const [seconds, nanoseconds] = hrtime();
     const [firstSecond, firstNanosecond] = this.origin;
-    return (seconds - firstSecond) * 1000 + Math.floor((nanoseconds - firstNanosecond) / 1e6);
+    return Math.floor((seconds - firstSecond) * 1000 + (nanoseconds - firstNanosecond) / 1e6);
   }
 
   /** The time of day, in milliseconds since 1970, of a moment of this clock. */
