@@ -1,7 +1,7 @@
 import { Block } from './block.ts';
 import { Directory } from './directory.ts';
 import { VolleyError } from './errors.ts';
-import { type GraphNode, Links, numberIn } from './graph-node.ts';
+import { GraphNode, Links, numberIn } from './graph-node.ts';
 import { RowBuilder } from './rows.ts';
 import { cycleError, topologicalOrder } from './topology.ts';
 
@@ -29,6 +29,8 @@ export function inOrder<N extends GraphNode>({ block, order }: Linked<N>): reado
  * added together may refer to each other in any direction; either all of them are added or none.
  */
 export class DependencyGraph<N extends GraphNode = GraphNode> {
+  /** One of each is kept, or V8 throws away the code that it made for them whenever none is alive. @internal */
+  static readonly kept = [new RowBuilder(1, 0), new Block([new GraphNode()], new RowBuilder(1, 0))];
   private readonly directory = new Directory<N>();
 
   /** The node with the id, its own name or `exec-<number>`, unless it was forgotten. */
