@@ -55,10 +55,17 @@ class VirtualExecution extends Execution {
   /** The place of its latest attempt in the schedule, and when that ends. */
   scheduleIndex = -1;
   endMs = 0;
-  failures = 0;
+  /** Taken over from the specification, which is far away in memory by the time of a start. */
+  readonly durationMs: SimulatedExecution['durationMs'];
+  readonly failures: number;
 
-  constructor(readonly index: number) {
+  constructor(
+    { durationMs, failures = 0 }: SimulatedExecution,
+    readonly index: number,
+  ) {
     super();
+    this.durationMs = durationMs;
+    this.failures = failures;
   }
 }
 
@@ -81,19 +88,17 @@ class VirtualWorld implements Effects {
     private readonly executions: readonly SimulatedExecution[],
     private readonly random: Random,
   ) {
-    this.members = executions.map((_, index) => new VirtualExecution(index));
+    this.members = executions.map((execution, index) => new VirtualExecution(execution, index));
     this.statuses = executions.map(() => 'pending');
   }
 
   start(execution: VirtualExecution): void {
-    const { index, attempt } = execution;
-    const { durationMs, failures = 0 } = this.executions[index]!;
+    const { index, attempt, durationMs } = execution;
     const spanMs = typeof durationMs === 'number' ? durationMs : durationMs(this.random);
     checkNumber('durationMs', spanMs, DURATIONS);
     const endMs = this.now + Math.round(spanMs);
     execution.scheduleIndex = this.schedule.length;
     execution.endMs = endMs;
-    execution.failures = failures;
     this.schedule.push({ index, attempt, startMs: this.now, endMs });
     this.agenda.add(endMs, execution.scheduleIndex, index);
   }
