@@ -1,7 +1,7 @@
 import { internalError } from './errors.ts';
 
-/** A power of two. */
-const PAGE_SIZE = 1024;
+const PAGE_BITS = 10;
+const PAGE_SIZE = 1 << PAGE_BITS;
 /** So many names may be left of items that have gone, and three for each item that is there. */
 const NAMES_LEFT = 1024;
 
@@ -31,6 +31,8 @@ export class Directory<T extends Listed> {
   private readonly pages: (Page<T> | undefined)[] = [];
   private firstPage = 0;
   private live = 0;
+  /** Not less than the number of names; it is at hand, while that of a map has to be asked for. */
+  private mostNames = 0;
 
   /** Answers false, and adds nothing, if the name is taken. */
   add(item: T): boolean {
@@ -82,7 +84,7 @@ export class Directory<T extends Listed> {
     // The last page stays: it is still being filled.
     if (page.live === 0 && at < this.pages.length - 1) this.drop(at);
     this.hasStaleNames = true;
-    if (this.named.size > NAMES_LEFT + 4 * this.live) this.dropStaleNames();
+    if (this.mostNames > NAMES_LEFT + 4 * this.live) this.dropStaleNames();
   }
 
   private enterName(name: string, seq: number): boolean {
@@ -90,12 +92,16 @@ export class Directory<T extends Listed> {
     if (this.hasStaleNames) {
       if (this.byName(name) !== undefined) return false;
       named.set(name, seq);
+      this.mostNames++;
       return true;
     }
     // A look-up beforehand would cost each new name more than the search costs the few that are taken.
     const { size } = named;
     named.set(name, seq);
-    if (named.size > size) return true;
+    if (named.size > size) {
+      this.mostNames++;
+      return true;
+    }
     for (const item of this) if (item.name === name) named.set(name, item.seq);
     return false;
   }
@@ -106,6 +112,7 @@ export class Directory<T extends Listed> {
       if (this.bySeq(seq) !== undefined) left.set(name, seq);
     });
     this.named = left;
+    this.mostNames = left.size;
     this.hasStaleNames = false;
   }
 
@@ -135,7 +142,7 @@ export class Directory<T extends Listed> {
   }
 }
 
-/** No shift: an engine that lives long counts beyond 32 bits. */
+/** A shift alone would not do: an engine that lives long counts beyond 32 bits. */
 function pageOf(seq: number): number {
-  return Math.floor(seq / PAGE_SIZE);
+  return seq < 2 ** 31 ? seq >> PAGE_BITS : Math.floor(seq / PAGE_SIZE);
 }

@@ -23,7 +23,7 @@ export class Group implements Timed {
   /** How many executions of the group are in each status, in the order of STATUS_NAMES, since it was last empty. */
   readonly counts: number[] = STATUS_NAMES.map(() => 0);
   /** In the order in which they came. Those that have settled are taken out in bulk, when they are the larger half. */
-  private members: Execution[] = [];
+  private readonly members: Execution[] = [];
   readonly classes: DemandClass[] = [];
   readonly waiters = new ClassQueue(true);
   /** Whether limits were set for it: such a group is kept while it is empty. */
@@ -49,12 +49,22 @@ export class Group implements Timed {
     this.unsettled--;
     if (execution.attempt > 0) this.workMs += execution.since - execution.startedAt;
     const { length } = this.members;
-    if (length > MOST_SETTLED && length > 2 * this.unsettled) this.members = this.members.filter(isUnsettled);
+    if (length > MOST_SETTLED && length > 2 * this.unsettled) this.forgetSettled();
+  }
+
+  private forgetSettled(): void {
+    const { members } = this;
+    let kept = 0;
+    for (let index = 0; index < members.length; index++) {
+      const member = members[index]!;
+      if (!isSettled(member.state)) members[kept++] = member;
+    }
+    members.length = kept;
   }
 
   /** The unsettled executions, the oldest first. */
   *unsettledMembers(): Generator<Execution, void, undefined> {
-    for (const member of this.members) if (isUnsettled(member)) yield member;
+    for (const member of this.members) if (!isSettled(member.state)) yield member;
   }
 
   /** The unsettled execution that came last. */
@@ -63,8 +73,4 @@ export class Group implements Timed {
     while (members.length > 0 && isSettled(members[members.length - 1]!.state)) members.pop();
     return members[members.length - 1];
   }
-}
-
-function isUnsettled({ state }: Execution): boolean {
-  return !isSettled(state);
 }

@@ -27,7 +27,7 @@ export class Scheduler {
   readonly catalog = new Catalog();
   readonly graph = new DependencyGraph<Execution>();
   readonly timers = new Timers<Timed>();
-  readonly timeouts = new Timeouts();
+  readonly timeouts = new Timeouts((execution, at) => this.timers.set(execution, at));
   readonly dispatcher: Dispatcher;
   readonly lifecycle: Lifecycle;
   /** The allowance between two priorities. */

@@ -6,6 +6,8 @@ const MOST_RINGS = 8;
 const SMALLEST_RING = 16;
 /** So many ended attempts may stay listed, however few run. */
 const MOST_ENDED = 64;
+/** So many places are kept for those that begin at the same moment. */
+const MOST_FRESH = 1024;
 
 /**
  * Attempts with the same timeout: they begin in the order in which they run out. Who ends says nothing here; an
@@ -57,10 +59,10 @@ class TimeoutRing {
     if (mask >= 1024) this.rebuild(SMALLEST_RING, false);
   }
 
-  /** Drops those at the front that have ended, so many at most, and tells how many. */
-  dropEnded(most = Number.POSITIVE_INFINITY): number {
+  /** Drops those at the front that have ended, and tells how many. */
+  dropEnded(): number {
     let dropped = 0;
-    for (; dropped < most && this.head !== this.tail && !this.runs(this.head); dropped++) this.dropFirst();
+    for (; this.head !== this.tail && !this.runs(this.head); dropped++) this.dropFirst();
     return dropped;
   }
 
@@ -82,8 +84,7 @@ class TimeoutRing {
 
   private runs(at: number): boolean {
     const place = at & (this.executions.length - 1);
-    const execution = this.executions[place]!;
-    return execution.state === Status.running && execution.attempt === this.attempts[place];
+    return isRunning(this.executions[place]!, this.attempts[place]!);
   }
 
   private rebuild(room: number, isOnlyLive: boolean): void {
@@ -105,67 +106,106 @@ class TimeoutRing {
 }
 
 /**
- * The limits of attempts that have a timeout and no other limit, as nearly all have: a start costs a few writes and
- * an end nothing. Whatever is less regular is for the ordinary timers.
+ * The limits of attempts that have a timeout and no other limit, as nearly all have: a start costs two writes and an
+ * end nothing. Whatever is less regular is for the ordinary timers.
  */
 export class Timeouts {
   private readonly rings: TimeoutRing[] = [];
-  private lastUsed: TimeoutRing | undefined;
+  /** Those that began last, all at the same moment: most have ended before they must be put in their rings. */
+  private readonly fresh: (Execution | undefined)[] = [];
+  private readonly freshAttempts: number[] = [];
+  private freshCount = 0;
+  private freshAt = 0;
+  private inRings = 0;
+  /** Not later than the first moment at which an attempt has run for its timeout; Infinity while none is listed. */
+  earliest = Number.POSITIVE_INFINITY;
+
+  constructor(
+    /** Sets a timer for one that cannot be listed here. */
+    private readonly setTimer: (execution: Execution, at: number) => void,
+  ) {}
+
   /** How many attempts are listed, with those that have ended. */
-  listed = 0;
+  get listed(): number {
+    return this.inRings + this.freshCount;
+  }
 
   /** Answers false if the attempt that begins now must have a timer of its own. */
   add(execution: Execution, now: number): boolean {
     const { timeoutMs, stallMs } = execution.terms;
     if (timeoutMs === 0 || stallMs !== 0 || execution.deadlineAt !== 0) return false;
-    let ring = this.lastUsed;
-    if (ring === undefined || ring.timeoutMs !== timeoutMs) {
-      ring = this.ringOf(timeoutMs);
-      if (ring === undefined) return false;
-      this.lastUsed = ring;
+    if (now !== this.freshAt) {
+      if (this.freshCount > 0) this.sortIn();
+      this.freshAt = now;
     }
-    // As many leave as come, so that the ring stays short while attempts end about in the order of their starts.
-    this.listed -= ring.dropEnded(2);
-    if (!ring.add(execution, now + timeoutMs)) return false;
-    this.listed++;
+    this.fresh[this.freshCount] = execution;
+    this.freshAttempts[this.freshCount++] = execution.attempt;
+    if (now + timeoutMs < this.earliest) this.earliest = now + timeoutMs;
     return true;
-  }
-
-  /** Not later than the first moment at which an attempt has run for its timeout; Infinity while none is listed. */
-  get earliest(): number {
-    let earliest = Number.POSITIVE_INFINITY;
-    for (const { firstAt } of this.rings) if (firstAt < earliest) earliest = firstAt;
-    return earliest;
   }
 
   /** The first moment at which an attempt has run for its timeout; Infinity for never. */
   get firstAt(): number {
+    this.sortIn();
     return this.firstRing()?.firstAt ?? Number.POSITIVE_INFINITY;
   }
 
   /** Takes out the attempt of the first moment, if that is before the given one. */
   takeBefore(at: number): Execution | undefined {
+    this.sortIn();
     const ring = this.firstRing();
-    if (ring === undefined || ring.firstAt >= at) return undefined;
-    const first = ring.first();
-    ring.dropFirst();
-    this.listed--;
+    const first = ring === undefined || ring.firstAt >= at ? undefined : ring.first();
+    if (first !== undefined) {
+      ring!.dropFirst();
+      this.inRings--;
+    }
+    this.noteEarliest();
     return first;
   }
 
   /** Lets no more ended attempts be listed than running ones, and a few; none when nothing runs. */
   trim(running: number): void {
-    if (running === 0 ? this.listed === 0 : this.listed <= 2 * running + MOST_ENDED) return;
-    this.listed = 0;
+    const { listed } = this;
+    if (running === 0 ? listed === 0 : listed <= 2 * running + MOST_ENDED) return;
+    this.sortIn();
+    this.inRings = 0;
     for (const ring of this.rings) {
       ring.compact();
-      this.listed += ring.size;
+      this.inRings += ring.size;
     }
+    this.noteEarliest();
   }
 
   /** The attempts that run and the moments of their limits, in order for each timeout. */
   *[Symbol.iterator](): Iterator<[execution: Execution, at: number]> {
     for (const ring of this.rings) yield* ring;
+    for (let index = 0; index < this.freshCount; index++) {
+      const execution = this.fresh[index]!;
+      if (isRunning(execution, this.freshAttempts[index]!))
+        yield [execution, this.freshAt + execution.terms.timeoutMs];
+    }
+  }
+
+  /** Puts those that began last and still run into their rings. */
+  private sortIn(): void {
+    if (this.freshCount === 0) return;
+    const { fresh, freshAttempts, freshCount, freshAt } = this;
+    this.freshCount = 0;
+    for (let index = 0; index < freshCount; index++) {
+      const execution = fresh[index]!;
+      fresh[index] = undefined;
+      if (!isRunning(execution, freshAttempts[index]!)) continue;
+      const { timeoutMs } = execution.terms;
+      if (this.ringOf(timeoutMs)?.add(execution, freshAt + timeoutMs) === true) this.inRings++;
+      else this.setTimer(execution, freshAt + timeoutMs);
+    }
+    if (fresh.length > MOST_FRESH) fresh.length = freshAttempts.length = 0;
+    this.noteEarliest();
+  }
+
+  private noteEarliest(): void {
+    this.earliest = Number.POSITIVE_INFINITY;
+    for (const { firstAt } of this.rings) if (firstAt < this.earliest) this.earliest = firstAt;
   }
 
   private firstRing(): TimeoutRing | undefined {
@@ -177,7 +217,7 @@ export class Timeouts {
         if (rings[index]!.firstAt < first.firstAt) first = rings[index]!;
       const dropped = first.dropEnded();
       if (dropped === 0) return first;
-      this.listed -= dropped;
+      this.inRings -= dropped;
     }
   }
 
@@ -190,11 +230,15 @@ export class Timeouts {
       return ring;
     }
     for (const ring of this.rings) {
-      this.listed -= ring.dropEnded();
+      this.inRings -= ring.dropEnded();
       if (ring.size > 0) continue;
       ring.timeoutMs = timeoutMs;
       return ring;
     }
     return undefined;
   }
+}
+
+function isRunning(execution: Execution, attempt: number): boolean {
+  return execution.state === Status.running && execution.attempt === attempt;
 }

@@ -13,9 +13,9 @@ export class Clock {
    * small integer for the machine too, and each moment that an execution keeps would need a box of its own otherwise.
    */
   now(): number {
-    const [seconds, nanoseconds] = hrtime();
-    const [firstSecond, firstNanosecond] = this.origin;
-    return Math.floor((seconds - firstSecond) * 1000 + (nanoseconds - firstNanosecond) / 1e6);
+    const { origin } = this;
+    const time = hrtime();
+    return Math.floor((time[0] - origin[0]) * 1000 + (time[1] - origin[1]) / 1e6);
   }
 
   /** The time of day, in milliseconds since 1970, of a moment of this clock. */

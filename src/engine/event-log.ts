@@ -2,6 +2,9 @@ import type { Execution } from '../core/execution.ts';
 import type { Job } from './job.ts';
 import { Wakeups } from './wakeups.ts';
 
+/** More than there are types of events. */
+const MOST_TYPES = 16;
+
 /** One event as it is kept; an update for people is made of it when somebody reads. */
 export interface LoggedEvent {
   readonly eventId: number;
@@ -21,11 +24,11 @@ export class EventLog {
   /** The id of the next event. */
   nextId = 1;
   private readonly mask: number;
-  private readonly typeIndexes: Uint8Array;
-  private readonly times: Float64Array;
-  private readonly attempts: Int32Array;
+  /** Of each event the time, then its type and the attempt in one number: what is written together stands together. */
+  private readonly numbers: Float64Array;
   private readonly executions: (Execution | undefined)[];
-  private readonly details: unknown[];
+  /** Made for the first event that has any. */
+  private details: unknown[] | undefined;
   /** Fires with every event. */
   readonly arrivals = new Wakeups();
 
@@ -33,11 +36,8 @@ export class EventLog {
     let size = 16;
     while (size < capacity) size *= 2;
     this.mask = size - 1;
-    this.typeIndexes = new Uint8Array(size);
-    this.times = new Float64Array(size);
-    this.attempts = new Int32Array(size);
+    this.numbers = new Float64Array(2 * size);
     this.executions = new Array(size).fill(undefined);
-    this.details = new Array(size).fill(undefined);
   }
 
   get oldestId(): number {
@@ -47,11 +47,11 @@ export class EventLog {
   append(typeIndex: number, execution: Execution, at: number, detail: unknown): void {
     const id = this.nextId++;
     const slot = id & this.mask;
-    this.typeIndexes[slot] = typeIndex;
-    this.times[slot] = at;
-    this.attempts[slot] = execution.attempt;
+    this.numbers[2 * slot] = at;
+    this.numbers[2 * slot + 1] = execution.attempt * MOST_TYPES + typeIndex;
     this.executions[slot] = execution;
-    this.details[slot] = detail;
+    if (detail !== undefined) this.details ??= new Array(this.mask + 1).fill(undefined);
+    if (this.details !== undefined) this.details[slot] = detail;
     this.arrivals.fire();
     (execution as Job).extras?.follow(id);
   }
@@ -62,13 +62,14 @@ export class EventLog {
 
   read(id: number): LoggedEvent {
     const slot = id & this.mask;
+    const packed = this.numbers[2 * slot + 1]!;
     return {
       eventId: id,
-      typeIndex: this.typeIndexes[slot]!,
-      at: this.times[slot]!,
+      typeIndex: packed % MOST_TYPES,
+      at: this.numbers[2 * slot]!,
       execution: this.executions[slot]!,
-      attempt: this.attempts[slot]!,
-      detail: this.details[slot],
+      attempt: Math.floor(packed / MOST_TYPES),
+      detail: this.details?.[slot],
     };
   }
 

@@ -33,13 +33,17 @@ describe('timeouts', () => {
   it('know the first of all limits, whatever ends and wherever the clock goes', () => {
     fc.assert(
       fc.property(steps, fc.constantFrom(1, 3, 20), (script, spans) => {
-        const timeouts = new Timeouts();
         const model = new Map<Execution, number>();
+        // What is refused has a timer of its own.
+        const timeouts = new Timeouts((execution, at) => {
+          expect(model.get(execution)).toBe(at);
+          model.delete(execution);
+        });
         let now = 100;
         const add = (execution: Execution) => {
-          model.delete(execution);
-          // What is refused has a timer of its own.
-          if (timeouts.add(execution, now)) model.set(execution, now + execution.terms.timeoutMs);
+          expect(timeouts.add(execution, now)).toBe(true);
+          model.set(execution, now + execution.terms.timeoutMs);
+          expect(timeouts.earliest).toBeLessThanOrEqual(Math.min(...model.values()));
         };
         for (const [kind, pick, stepMs] of script) {
           now += stepMs;
@@ -71,24 +75,28 @@ describe('timeouts', () => {
     );
   });
 
-  it('take nearly all that start in order, of a few spans', () => {
-    const timeouts = new Timeouts();
-    for (let now = 0; now < 1000; now++) expect(timeouts.add(start(10 + (now % 8)), now)).toBe(true);
-    expect(timeouts.listed).toBe(1000);
+  it('take all that start in order, of a few spans', () => {
+    const refused: Execution[] = [];
+    const timeouts = new Timeouts((execution) => void refused.push(execution));
+    for (let now = 0; now < 1000; now++) timeouts.add(start(10 + (now % 8)), now);
+    expect([timeouts.listed, timeouts.firstAt, refused]).toEqual([1000, 10, []]);
   });
 
   it('leave further spans to others until those of one span have ended', () => {
-    const timeouts = new Timeouts();
+    const refused: number[] = [];
+    const timeouts = new Timeouts((_, at) => void refused.push(at));
     const first = Array.from({ length: 8 }, (_, index) => start(index + 1));
-    for (const execution of first) expect(timeouts.add(execution, 0)).toBe(true);
-    expect(timeouts.add(start(9), 0)).toBe(false);
+    for (const execution of first) timeouts.add(execution, 0);
+    timeouts.add(start(9), 0);
+    expect([timeouts.firstAt, refused]).toEqual([1, [9]]);
     end(first[3]!);
-    expect(timeouts.add(start(9), 0)).toBe(true);
-    expect(timeouts.add(start(4), 0)).toBe(false);
+    timeouts.add(start(9), 1);
+    timeouts.add(start(4), 1);
+    expect([timeouts.firstAt, refused]).toEqual([1, [9, 5]]);
   });
 
   it('do not take what has other limits, or none', () => {
-    const timeouts = new Timeouts();
+    const timeouts = new Timeouts(() => expect.unreachable());
     const stalls = start(10);
     stalls.terms = { ...stalls.terms, stallMs: 5 };
     const hasDeadline = start(10);

@@ -36,6 +36,7 @@ export function checkTimers({ timers, timeouts }: Scheduler, { all }: Census): v
 function checkTimeouts(timeouts: Timeouts): Map<Execution, number> {
   const listed = new Map<Execution, number>();
   const lastAt = new Map<number, number>();
+  const found = timeouts.firstAt;
   let firstAt = Number.POSITIVE_INFINITY;
   for (const [execution, at] of timeouts) {
     const { timeoutMs } = execution.terms;
@@ -45,7 +46,7 @@ function checkTimeouts(timeouts: Timeouts): Map<Execution, number> {
     lastAt.set(timeoutMs, at);
     firstAt = Math.min(firstAt, at);
   }
-  check(timeouts.firstAt === firstAt, `the first timeout (${timeouts.firstAt}) is the first (${firstAt})`);
+  check(found === firstAt, `the first timeout (${found}) is the first (${firstAt})`);
   check(timeouts.listed >= listed.size, 'the timeouts know how many are listed');
   return listed;
 }
