@@ -3,6 +3,9 @@ import { IndexedHeap } from './heap.ts';
 
 /** Classes that contend, or that something keeps out: the one with the most urgent execution first. */
 export class ClassQueue extends IndexedHeap<DemandClass> {
+  /** Not later than the moment since which any first of a class has waited. */
+  private waitsSince = Number.POSITIVE_INFINITY;
+
   constructor(
     /** Whether all are kept out for the same reason: where the first may not pass, none may. */
     readonly isUniform: boolean,
@@ -12,6 +15,7 @@ export class ClassQueue extends IndexedHeap<DemandClass> {
 
   add(demand: DemandClass): void {
     demand.standsIn = this;
+    this.noteWait(demand);
     this.insert(demand, demand.headRank);
   }
 
@@ -22,7 +26,23 @@ export class ClassQueue extends IndexedHeap<DemandClass> {
 
   /** Call it when another execution of the class has become its first. */
   headChanged(demand: DemandClass): void {
+    this.noteWait(demand);
     this.update(demand, demand.headRank);
+  }
+
+  /** Whether the first of a class that is kept out may have waited since the moment. */
+  mayHoldSince(moment: number): boolean {
+    return this.isUniform && this.waitsSince <= moment;
+  }
+
+  /** Looks at all, so that the next question is answered well. */
+  noteWaits(): void {
+    this.waitsSince = Number.POSITIVE_INFINITY;
+    for (const demand of this) this.noteWait(demand);
+  }
+
+  private noteWait({ head }: DemandClass): void {
+    if (head!.since < this.waitsSince) this.waitsSince = head!.since;
   }
 
   protected override winsTie(a: DemandClass, b: DemandClass): boolean {
@@ -45,6 +65,8 @@ const MOST_EMPTY = 8;
 export class Shortage {
   readonly kind = 'resource';
   readonly queues = new Map<number, ClassQueue>();
+  /** At so many queues those are dropped that nobody stands in; twice as many as were needed then. */
+  private mostQueues = MOST_EMPTY;
 
   constructor(readonly index: number) {}
 
@@ -52,7 +74,7 @@ export class Shortage {
     const need = demand.needs[this.index]!;
     let queue = this.queues.get(need);
     if (queue === undefined) {
-      if (this.queues.size >= MOST_EMPTY) this.dropEmpty();
+      if (this.queues.size >= this.mostQueues) this.dropEmpty();
       queue = new ClassQueue(true);
       this.queues.set(need, queue);
     }
@@ -61,5 +83,6 @@ export class Shortage {
 
   private dropEmpty(): void {
     for (const [need, queue] of this.queues) if (queue.size === 0) this.queues.delete(need);
+    this.mostQueues = Math.max(MOST_EMPTY, 2 * this.queues.size);
   }
 }

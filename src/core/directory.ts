@@ -74,10 +74,11 @@ export class Directory<T extends Listed> {
     this.remove(seq);
   }
 
-  /** Takes out the item with the number, which is never used again. */
+  /** Takes out the item with the number, if there is one. The number is never used again. */
   remove(seq: number): void {
     const at = pageOf(seq) - this.firstPage;
-    const page = this.pages[at]!;
+    const page = this.pages[at];
+    if (page?.items[seq & (PAGE_SIZE - 1)] === undefined) return;
     page.items[seq & (PAGE_SIZE - 1)] = undefined;
     page.live--;
     this.live--;

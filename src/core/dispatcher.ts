@@ -5,6 +5,7 @@ import type { Execution } from './execution.ts';
 import type { Group } from './group.ts';
 import type { RateLimit } from './rate.ts';
 import { changeRank, dequeue, goesBefore } from './ready-queue.ts';
+import { couldDelay, longestWaiting, mayReserve } from './reservation.ts';
 import type { ResourceManager } from './resources.ts';
 import { Room } from './room.ts';
 import type { Timed, Timers } from './timers.ts';
@@ -79,8 +80,13 @@ export class Dispatcher {
     if (this.resuming.length > 1) this.resumeBehindFirst(resume);
     if (this.isPaused) return;
     const reserved = this.reserved;
-    if (reserved !== undefined && reserved.room !== 'lent' && this.fitsReserved(reserved, now))
+    if (reserved !== undefined && reserved.room !== 'lent' && this.fitsReserved(reserved, now)) {
+      const { cameFrom, standsIn } = reserved.demand;
       this.launch(reserved, now, start);
+      // The next of those that were kept out with it may have waited as long.
+      const others = cameFrom ?? standsIn;
+      if (others?.isUniform === true) this.contest.wakeFirst(others);
+    }
     const { contenders } = this.contest;
     while (this.resources.hasSlot()) {
       const demand = contenders.peek();
@@ -88,9 +94,13 @@ export class Dispatcher {
       const execution = demand.head!;
       const obstacle = this.obstacle(demand, now) ?? this.reservationAgainst(demand);
       if (obstacle !== undefined) {
-        this.contest.park(demand, waitersOf(obstacle, demand));
+        const waiters = waitersOf(obstacle, demand);
+        this.contest.park(demand, waiters);
         if (obstacle.kind === 'rate') this.timers.set(obstacle, obstacle.allowedAt(now));
-        else this.considerReservation(execution, now, start);
+        else {
+          const longest = longestWaiting(execution, waiters, this.resources, now - this.reserveAfterMs);
+          this.considerReservation(longest, now, start);
+        }
         continue;
       }
       const lock = execution.claims === undefined ? undefined : this.resources.locks.obstacle(execution);
@@ -149,11 +159,13 @@ export class Dispatcher {
 
   /** What keeps the class from starting now, apart from locks and a reservation. */
   obstacle(demand: DemandClass, now: number): Obstacle | undefined {
+    const { tool, group } = demand;
+    // Before all else: what is paused must not stand before others who only need as much.
+    if (group.isPaused) return group;
     const short = this.resources.shortage(demand.needs);
     if (short >= 0) return this.contest.shortages[short];
-    const { tool, group } = demand;
     if (tool.running >= tool.maxConcurrency || tool.conflictedBy > 0) return tool;
-    if (group.isPaused || group.running >= group.maxConcurrency) return group;
+    if (group.running >= group.maxConcurrency) return group;
     for (const other of demand.conflicts) if (other.running > 0) return other;
     if (tool.rate !== undefined && tool.rate.allowedAt(now) > now) return tool.rate;
     if (group.rate !== undefined && group.rate.allowedAt(now) > now) return group.rate;
@@ -163,20 +175,7 @@ export class Dispatcher {
   /** Whether starting one of the class could make the reserved one wait longer. */
   reservationAgainst(demand: DemandClass): Obstacle | undefined {
     if (this.reserved === undefined) return undefined;
-    const other = this.reserved.demand;
-    const { used, limits } = this.resources;
-    for (let index = 0; index < demand.needs.length; index++) {
-      const own = demand.needs[index]!;
-      const kept = other.needs[index]!;
-      if (own > 0 && kept > 0 && used[index]! + own + kept > limits[index]!) return this.reservation;
-    }
-    const { tool, group } = demand;
-    const sharesTool =
-      tool === other.tool && (tool.rate !== undefined || tool.running + 2 > tool.maxConcurrency);
-    const sharesGroup =
-      group === other.group && (group.rate !== undefined || group.running + 2 > group.maxConcurrency);
-    const conflicts = demand.conflicts.includes(other.tool) || other.conflicts.includes(tool);
-    return sharesTool || sharesGroup || conflicts ? this.reservation : undefined;
+    return couldDelay(demand, this.reserved.demand, this.resources) ? this.reservation : undefined;
   }
 
   private launch(execution: Execution, now: number, start: (execution: Execution) => void): void {
@@ -237,23 +236,12 @@ export class Dispatcher {
     now: number,
     start: (execution: Execution) => void,
   ): void {
-    if (now - execution.since < this.reserveAfterMs || execution.demand.group.isPaused) return;
     const reserved = this.reserved;
     if (reserved !== undefined && (reserved.room === 'lent' || !goesBefore(execution, reserved))) return;
-    if (execution.demand.needs.some((need, index) => need > this.resources.limits[index]!)) return;
-    if (this.wouldPass(execution)) return;
+    if (!mayReserve(execution, this.resources, now - this.reserveAfterMs)) return;
     this.reserve(execution);
     // Perhaps it was only kept out by the reservation that has just ended, or by the order of those behind a lock.
     if (this.fitsReserved(execution, now)) this.launch(execution, now, start);
-  }
-
-  /** Whether a more urgent one waits for a lock of it: a reservation would pass it, again and again. */
-  private wouldPass(execution: Execution): boolean {
-    if (execution.claims === undefined) return false;
-    return execution.claims.some(({ lock }) => {
-      const first = lock.first();
-      return first !== undefined && goesBefore(first, execution);
-    });
   }
 
   private reserve(execution: Execution): void {

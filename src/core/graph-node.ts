@@ -2,9 +2,9 @@ import type { Block } from './block.ts';
 
 const OWN_ID = 'exec-';
 
-/** The edges of a node that lead out of its own submission; few nodes have any. */
+/** The edges of a node that was added alone, and those of later nodes to any; few nodes have them. */
 export class Links<N> {
-  /** Dependencies that have not settled. */
+  /** Of a node that was added alone, the dependencies that have not settled. */
   waitingFor = 0;
   dependents: N[] | undefined = undefined;
 
@@ -44,14 +44,14 @@ export class GraphNode {
     return links === undefined ? 0 : links.waitingFor;
   }
 
-  /** What it depends on, in the order in which that was said. Made anew for each who asks. */
+  /** What it depends on, in the order in which that was said. Most often made anew for who asks. */
   get dependencies(): readonly this[] | undefined {
     const { block, links } = this;
     const found = block === undefined ? links?.dependencies : block.dependenciesOf(this.seq - block.firstSeq);
     return found as readonly this[] | undefined;
   }
 
-  /** What depends on it: those that were added together with it, then the later ones. Made anew for each who asks. */
+  /** What depends on it: those that were added together with it, then the later ones. Most often made anew. */
   get dependents(): readonly this[] | undefined {
     const { block, links } = this;
     const within = block?.dependentsOf(this.seq - block.firstSeq);

@@ -76,6 +76,7 @@ export class DependencyGraph<N extends GraphNode = GraphNode> {
       for (; added < nodes.length; added++) {
         const node = nodes[added]!;
         const { name } = node;
+        if (node.seq !== nodes[0]!.seq + added) throw notConsecutive(node);
         if (name !== undefined) checkName(name);
         if (!this.directory.add(node)) throw duplicate(name!);
         const { dependsOn } = dependents[added]!;
@@ -196,6 +197,14 @@ function duplicate(id: string): VolleyError {
     'DUPLICATE_ID',
     `The id ${JSON.stringify(id)} is already in use: give each execution its own.`,
     { id },
+  );
+}
+
+function notConsecutive(node: GraphNode): VolleyError {
+  return new VolleyError(
+    'INVALID_VALUE',
+    `Nodes that are added together need consecutive numbers, but ${JSON.stringify(node.id)} has ${node.seq}: number them one after the other.`,
+    { id: node.id },
   );
 }
 

@@ -249,6 +249,8 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
   }
 
   private linkSignal(job: Job, signal: AbortSignal): void {
+    // A failed dependency may have settled it at once: nobody would take the listener away.
+    if (job.isSettled) return;
     const cancel = () => void this.cancel(job, signal.reason);
     if (signal.aborted) {
       cancel();
@@ -260,8 +262,8 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
 
   private toSpec(context: ExecutionContext): ExecutionSpec {
     const { dependsOn } = context;
-    if (!Array.isArray(dependsOn) || !dependsOn.some(isNoText)) return context as ExecutionSpec;
-    return { ...context, dependsOn: dependsOn.map((reference) => this.toReference(reference)) };
+    if (!Array.isArray(dependsOn) || hasOnlyTexts(dependsOn)) return context as ExecutionSpec;
+    return { ...context, dependsOn: Array.from(dependsOn, (reference) => this.toReference(reference)) };
   }
 
   /** A child that depends on the function that submits it could never start. */
@@ -289,6 +291,8 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
   }
 }
 
-function isNoText(reference: unknown): boolean {
-  return typeof reference !== 'string';
+/** A loop, because `every` passes over holes. */
+function hasOnlyTexts(references: readonly unknown[]): boolean {
+  for (const reference of references) if (typeof reference !== 'string') return false;
+  return true;
 }

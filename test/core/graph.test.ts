@@ -38,6 +38,16 @@ describe('a dependency graph', () => {
     expect(ready(graph)).toEqual(['c']);
   });
 
+  it('refuses nodes without consecutive numbers, and forgets what it does not know without harm', () => {
+    const graph = new DependencyGraph();
+    const add = () => graph.add([new GraphNode(1, 'a'), new GraphNode(5, 'b')], [{}, { dependsOn: ['a'] }]);
+    expect(add).toThrow(expect.objectContaining({ code: 'INVALID_VALUE' }));
+    expect([...graph]).toEqual([]);
+    const [node] = graph.add([new GraphNode(1, 'a')], [{}]);
+    for (const unknown of [0, 2, 99_999]) graph.forget(unknown);
+    expect(graph.find('a')).toBe(node);
+  });
+
   it('finds a cycle of three, and shows it as an ordered path', () => {
     expect(pathOf({ a: ['c'], b: ['a'], c: ['b'] })).toEqual(['a', 'c', 'b', 'a']);
   });

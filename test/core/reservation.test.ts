@@ -31,6 +31,37 @@ describe('backfilling', () => {
     expect(runStream(world, 10_000)).toBeLessThanOrEqual(1000 + 4 * 50);
   });
 
+  it.each([
+    { blocker: 'has just come', memoryMb: 1, group: undefined },
+    { blocker: 'is of a paused group', memoryMb: 1, group: 'paused' },
+    { blocker: 'needs more than a lowered limit', memoryMb: 900, group: undefined },
+  ])('sees one that has waited behind another that needs as much and $blocker', ({ memoryMb, group }) => {
+    const world = new World({ reserveAfterMs: 1000, limits: { cpu: 4, memoryMb: 1000 } });
+    const small = { resources: { cpu: 1, memoryMb: 1 } };
+    const submitBlocker = () =>
+      world.submit({
+        toolName: 'blocker',
+        priority: 'critical',
+        resources: { cpu: 4, memoryMb },
+        ...(group !== undefined && { group }),
+      });
+    for (let index = 0; index < 4; index++) world.submit(small);
+    let blocker = submitBlocker();
+    if (group !== undefined) world.pause(blocker.demand.group);
+    world.limit({ memoryMb: 500 });
+    const large = world.submit({ toolName: 'large', resources: { cpu: 4, memoryMb: 1 } });
+    while (large.statusName === 'queued' && world.now < 10_000) {
+      world.advance(50);
+      world.succeed(world.attempts[0]!.execution);
+      world.submit(small);
+      if (memoryMb > 1 || group !== undefined) continue;
+      world.cancel(blocker);
+      blocker = submitBlocker();
+    }
+    expect(large.statusName).toBe('running');
+    expect(large.startedAt).toBeLessThanOrEqual(1000 + 5 * 50);
+  });
+
   it('lets small ones pass as long as the time to reserve has not come', () => {
     const world = new World({ reserveAfterMs: 5000, limits: { cpu: 4 } });
     for (let index = 0; index < 4; index++) world.submit(SMALL);

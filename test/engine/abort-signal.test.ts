@@ -57,6 +57,8 @@ describe('an AbortSignal of the caller', () => {
     await engine.drain();
     expect([completed.status, failed.status, skipped.status]).toEqual(['completed', 'failed', 'skipped']);
     expect(listenersOf(signal)).toBe(0);
+    engine.submit({ toolName: 'skipped at once', signal, dependsOn: [failed] }, () => {});
+    expect(listenersOf(signal)).toBe(0);
   });
 
   it('may be shared by the members of a group', async () => {

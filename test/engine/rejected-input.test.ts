@@ -21,6 +21,7 @@ const CASES: [string, string, unknown][] = [
   ['itself as a dependency', 'DEPENDENCY_CYCLE', { toolName: 't', id: 'self', dependsOn: ['self'] }],
   ['dependencies that are no list', 'INVALID_VALUE', { toolName: 't', dependsOn: 'used' }],
   ['a dependency that is neither id nor handle', 'INVALID_VALUE', { toolName: 't', dependsOn: [7] }],
+  ['a hole among the dependencies', 'INVALID_VALUE', { toolName: 't', dependsOn: new Array(1) }],
   ['an unknown priority', 'UNKNOWN_PRIORITY', { toolName: 't', priority: 'urgent' }],
   ['an unknown policy', 'INVALID_VALUE', { toolName: 't', onDependencyFailure: 'ignore' }],
   ['an impossible demand', 'IMPOSSIBLE_DEMAND', { toolName: 't', resources: { cpu: 4.5 } }],
