@@ -41,10 +41,6 @@ export class ClassQueue extends IndexedHeap<DemandClass> {
     for (const demand of this) this.noteWait(demand);
   }
 
-  private noteWait({ head }: DemandClass): void {
-    if (head!.since < this.waitsSince) this.waitsSince = head!.since;
-  }
-
   protected override winsTie(a: DemandClass, b: DemandClass): boolean {
     return a.head!.seq < b.head!.seq;
   }
@@ -56,33 +52,8 @@ export class ClassQueue extends IndexedHeap<DemandClass> {
   protected override setIndex(item: DemandClass, index: number): void {
     item.place = index;
   }
-}
 
-/** So many amounts are remembered that nobody needs now. */
-const MOST_EMPTY = 8;
-
-/** Too little of a resource for some classes, apart by how much they need: those who need as much wait together. */
-export class Shortage {
-  readonly kind = 'resource';
-  readonly queues = new Map<number, ClassQueue>();
-  /** At so many queues those are dropped that nobody stands in; twice as many as were needed then. */
-  private mostQueues = MOST_EMPTY;
-
-  constructor(readonly index: number) {}
-
-  waitersLike(demand: DemandClass): ClassQueue {
-    const need = demand.needs[this.index]!;
-    let queue = this.queues.get(need);
-    if (queue === undefined) {
-      if (this.queues.size >= this.mostQueues) this.dropEmpty();
-      queue = new ClassQueue(true);
-      this.queues.set(need, queue);
-    }
-    return queue;
-  }
-
-  private dropEmpty(): void {
-    for (const [need, queue] of this.queues) if (queue.size === 0) this.queues.delete(need);
-    this.mostQueues = Math.max(MOST_EMPTY, 2 * this.queues.size);
+  private noteWait({ head }: DemandClass): void {
+    if (head!.since < this.waitsSince) this.waitsSince = head!.since;
   }
 }

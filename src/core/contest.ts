@@ -1,6 +1,7 @@
-import { ClassQueue, Shortage } from './class-queue.ts';
+import { ClassQueue } from './class-queue.ts';
 import { RESOURCES } from './demand.ts';
 import type { DemandClass } from './demand-class.ts';
+import { Shortage } from './shortage.ts';
 
 /**
  * Where every class with a queue stands. Those that may fit contend in the order of their most urgent execution. One

@@ -1,4 +1,4 @@
-import { ClassQueue, type Shortage } from './class-queue.ts';
+import { ClassQueue } from './class-queue.ts';
 import { Contest } from './contest.ts';
 import type { DemandClass } from './demand-class.ts';
 import type { Execution } from './execution.ts';
@@ -8,6 +8,7 @@ import { changeRank, dequeue, goesBefore } from './ready-queue.ts';
 import { couldDelay, longestWaiting, mayReserve } from './reservation.ts';
 import type { ResourceManager } from './resources.ts';
 import { Room } from './room.ts';
+import type { Shortage } from './shortage.ts';
 import type { Timed, Timers } from './timers.ts';
 import type { Tool } from './tool.ts';
 
@@ -96,8 +97,9 @@ export class Dispatcher {
       if (obstacle !== undefined) {
         const waiters = waitersOf(obstacle, demand);
         this.contest.park(demand, waiters);
-        if (obstacle.kind === 'rate') this.timers.set(obstacle, obstacle.allowedAt(now));
-        else {
+        if (obstacle.kind === 'rate') {
+          this.timers.set(obstacle, obstacle.allowedAt(now));
+        } else {
           const longest = longestWaiting(execution, waiters, this.resources, now - this.reserveAfterMs);
           this.considerReservation(longest, now, start);
         }

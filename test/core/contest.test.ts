@@ -31,4 +31,20 @@ describe('classes that are kept out alike', () => {
     const group = { maxConcurrency: 1 };
     expect(looksFor(200, {}, group)).toBeLessThan(looksFor(10, {}, group) + 2);
   });
+
+  it('start when they fit though each needs another amount, and amounts come and go', () => {
+    const virtual = new VirtualScheduler({ limits: { memoryMb: 1000 } });
+    for (let round = 0; round < 5; round++) {
+      const works = Array.from({ length: 50 }, (_, index) => ({
+        toolName: 'tool',
+        durationMs: 10,
+        resources: { memoryMb: 501 + 50 * round + index },
+      }));
+      virtual.submitAll(works);
+      virtual.run();
+      expect(virtual.settledCount).toBe(50 * (round + 1));
+    }
+    const memory = virtual.scheduler.dispatcher.contest.shortages[2]!;
+    expect(memory.queues.size).toBeLessThanOrEqual(2 * 50);
+  });
 });
