@@ -8,7 +8,7 @@ import { runBuilt, startBuilt } from '../support/built-volley.ts';
 const KILLS = Number(process.env['VOLLEY_DRILL_KILLS'] ?? 2);
 /** More than are done before the last kill, however slow the machine is. */
 const WIDTH = 3;
-const SUBTASKS = WIDTH * (KILLS + 2);
+const SUBTASKS = WIDTH * (2 * KILLS + 1);
 
 function isAlive(pid: number): boolean {
   try {
@@ -50,6 +50,8 @@ it(`after kill -9 of the orchestrator (${KILLS} times) nothing verified is redon
     const before = project.notes('start').length;
     const child = startBuilt(project.folder, ['tasks', 'run', 'auth', '--json']);
     child.stdout!.resume();
+    // The first kill may come before anything is done, each later one finds more to be kept.
+    await until(() => completed().length >= kill - 1, `${kill - 1} are completed`);
     // At another moment of an agent's life each time.
     await until(() => project.notes('start').length >= before + 1 + (kill % WIDTH), 'agents begin');
     await sleep((kill * 97) % 300);
@@ -66,5 +68,5 @@ it(`after kill -9 of the orchestrator (${KILLS} times) nothing verified is redon
   for (const [seq, starts] of settled) expect([seq, startsOf(seq)]).toEqual([seq, starts]);
   for (const seq of seqs) expect(project.subtask(seq)).not.toHaveProperty('claim');
   expect(project.notes('start').some(({ pid }) => isAlive(pid))).toBe(false);
-  expect(settled.size).toBeGreaterThan(0);
+  expect(settled.size).toBeGreaterThanOrEqual(KILLS - 1);
 });
