@@ -51,8 +51,9 @@ export function fill(
   if (estimatedMs !== undefined) checkNumber('estimatedMs', estimatedMs, { min: 0, max: MAX_SPAN_MS });
   resources.assertPossible(needs, spec);
 
-  const terms = termsOf(spec, catalog.tools.get(toolName)?.terms ?? DEFAULT_TERMS);
-  const tool = catalog.tool(toolName);
+  const known = catalog.tools.get(toolName);
+  const terms = termsOf(spec, known === undefined ? DEFAULT_TERMS : known.terms);
+  const tool = known ?? catalog.tool(toolName);
   tool.terms = terms;
   const group = ofGroup ?? catalog.group(spec.group, now);
   const demand = catalog.demandClass(tool, group, needs, catalog.conflicts(conflictsWith));

@@ -14,9 +14,9 @@ export type Ending =
   /** `cause` is the root: the first that did not complete. There is none where a compensation was not needed. */
   | { readonly kind: 'skipped'; readonly cause: Execution | undefined };
 
-const ROOM_STATES = ['none', 'held', 'lent'] as const;
+type RoomState = 'none' | 'held' | 'lent';
 
-type RoomState = (typeof ROOM_STATES)[number];
+const ROOM_STATES: readonly RoomState[] = ['none', 'held', 'lent'];
 
 const STATE_MASK = 7;
 const LEVEL_SHIFT = 3;
@@ -86,7 +86,8 @@ export class Execution extends GraphNode implements Timed, LockHolder {
   }
 
   set room(room: RoomState) {
-    this.packed = (this.packed & ~(ROOM_MASK << ROOM_SHIFT)) | (ROOM_STATES.indexOf(room) << ROOM_SHIFT);
+    const index = room === 'held' ? 1 : room === 'lent' ? 2 : 0;
+    this.packed = (this.packed & ~(ROOM_MASK << ROOM_SHIFT)) | (index << ROOM_SHIFT);
   }
 
   /** The number of the current or last attempt, from 1; it fences late answers of earlier ones. */
