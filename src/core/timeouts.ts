@@ -33,7 +33,7 @@ class TimeoutRing {
   add(execution: Execution, at: number): boolean {
     if (this.head === this.tail) this.firstAt = at;
     else if (at < this.lastAt) return false;
-    if (this.tail - this.head === this.executions.length) this.rebuild(this.executions.length * 2, false);
+    if (this.size === this.executions.length) this.resize();
     const place = this.tail++ & (this.executions.length - 1);
     this.executions[place] = execution;
     this.attempts[place] = execution.attempt;
@@ -56,7 +56,7 @@ class TimeoutRing {
     }
     this.firstAt = Number.POSITIVE_INFINITY;
     this.head = this.tail = 0;
-    if (mask >= 1024) this.rebuild(SMALLEST_RING, false);
+    if (mask >= 1024) this.resize();
   }
 
   /** Drops those at the front that have ended, and tells how many. */
@@ -66,14 +66,21 @@ class TimeoutRing {
     return dropped;
   }
 
-  /** Drops all that have ended. */
+  /** Drops all that have ended: each is looked at once, for most are far away in memory. */
   compact(): void {
-    let live = 0;
-    for (let at = this.head; at < this.tail; at++) if (this.runs(at)) live++;
-    let room = SMALLEST_RING;
-    while (room < 2 * live) room *= 2;
-    this.rebuild(room, true);
-    this.firstAt = this.head === this.tail ? Number.POSITIVE_INFINITY : this.moments[0]!;
+    const { executions, attempts, moments, head } = this;
+    const mask = executions.length - 1;
+    let end = head;
+    for (let at = head; at < this.tail; at++) {
+      if (!this.runs(at)) continue;
+      executions[end & mask] = executions[at & mask];
+      attempts[end & mask] = attempts[at & mask]!;
+      moments[end++ & mask] = moments[at & mask]!;
+    }
+    for (let at = end; at < this.tail; at++) executions[at & mask] = undefined;
+    this.tail = end;
+    this.firstAt = head === end ? Number.POSITIVE_INFINITY : moments[head & mask]!;
+    if (executions.length > SMALLEST_RING && executions.length > 8 * this.size) this.resize();
   }
 
   *[Symbol.iterator](): Iterator<[execution: Execution, at: number]> {
@@ -87,21 +94,22 @@ class TimeoutRing {
     return isRunning(this.executions[place]!, this.attempts[place]!);
   }
 
-  private rebuild(room: number, isOnlyLive: boolean): void {
-    const { executions, attempts, moments, head, tail } = this;
+  /** Gives the ring twice the room that it needs. */
+  private resize(): void {
+    const { executions, attempts, moments, head, size } = this;
     const mask = executions.length - 1;
-    const kept: number[] = [];
-    for (let at = head; at < tail; at++) if (!isOnlyLive || this.runs(at)) kept.push(at & mask);
+    let room = SMALLEST_RING;
+    while (room < 2 * size) room *= 2;
     this.executions = new Array(room).fill(undefined);
     this.attempts = new Array(room).fill(0);
     this.moments = new Array(room).fill(0);
-    for (const [place, from] of kept.entries()) {
-      this.executions[place] = executions[from];
-      this.attempts[place] = attempts[from]!;
-      this.moments[place] = moments[from]!;
+    for (let place = 0; place < size; place++) {
+      this.executions[place] = executions[(head + place) & mask];
+      this.attempts[place] = attempts[(head + place) & mask]!;
+      this.moments[place] = moments[(head + place) & mask]!;
     }
     this.head = 0;
-    this.tail = kept.length;
+    this.tail = size;
   }
 }
 
