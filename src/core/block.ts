@@ -80,7 +80,7 @@ export class Block<N extends GraphNode> implements Rows<N> {
   /** Makes the nodes known to those they depend on outside, and themselves to this. */
   link(): void {
     const { nodes, starts, entries, older, waitingFor } = this;
-    for (const node of nodes) node.block = this;
+    for (const node of nodes) node.edges = this;
     if (older.length === 0) return;
     for (let place = nodes.length - 1; place >= 0; place--) {
       for (let at = starts[place]!; at < starts[place + 1]!; at++) {

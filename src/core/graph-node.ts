@@ -1,4 +1,4 @@
-import type { Block } from './block.ts';
+import { Block } from './block.ts';
 
 const OWN_ID = 'exec-';
 
@@ -7,23 +7,22 @@ export class Links<N> {
   /** Of a node that was added alone, the dependencies that have not settled. */
   waitingFor = 0;
   dependents: N[] | undefined = undefined;
+  /** Of a node that was added together with others. */
+  block: Block<GraphNode> | undefined = undefined;
 
   constructor(public dependencies: readonly N[] | undefined = undefined) {}
 }
 
+/** Stands in the place of the edges of a node that has settled. */
+const SETTLED = Symbol('settled');
+
 /** A node of a {@link DependencyGraph}. Its edges are dropped when it settles. */
 export class GraphNode {
-  isDone = false;
   /**
-   * The edges among the nodes that were added together, and of these to older ones; undefined where there are none.
+   * One field for all that is known of its edges, because most nodes have none and there may be millions.
    * @internal
    */
-  block: Block<GraphNode> | undefined = undefined;
-  /**
-   * What a node that was added alone depends on, and what was added later and depends on this one.
-   * @internal
-   */
-  links: Links<GraphNode> | undefined = undefined;
+  edges: Block<GraphNode> | Links<GraphNode> | typeof SETTLED | undefined = undefined;
 
   constructor(
     public seq = 0,
@@ -36,16 +35,38 @@ export class GraphNode {
     return this.name ?? OWN_ID + this.seq;
   }
 
+  get isDone(): boolean {
+    return this.edges === SETTLED;
+  }
+
+  /**
+   * The edges among the nodes that were added together, and of these to older ones; undefined where there are none.
+   * @internal
+   */
+  get block(): Block<GraphNode> | undefined {
+    const { edges } = this;
+    return edges instanceof Block ? edges : edges instanceof Links ? edges.block : undefined;
+  }
+
+  /**
+   * What a node that was added alone depends on, and what was added later and depends on this one.
+   * @internal
+   */
+  get links(): Links<GraphNode> | undefined {
+    return this.edges instanceof Links ? this.edges : undefined;
+  }
+
   /** Dependencies that have not settled; -1 when the node itself has. */
   get waitingFor(): number {
+    if (this.edges === undefined) return 0;
     if (this.isDone) return -1;
     const { block, links } = this;
-    if (block !== undefined) return block.waitingFor[this.seq - block.firstSeq]!;
-    return links === undefined ? 0 : links.waitingFor;
+    return block === undefined ? links!.waitingFor : block.waitingFor[this.seq - block.firstSeq]!;
   }
 
   /** What it depends on, in the order in which that was said. Most often made anew for who asks. */
   get dependencies(): readonly this[] | undefined {
+    if (this.edges === undefined) return undefined;
     const { block, links } = this;
     const found = block === undefined ? links?.dependencies : block.dependenciesOf(this.seq - block.firstSeq);
     return found as readonly this[] | undefined;
@@ -53,6 +74,7 @@ export class GraphNode {
 
   /** What depends on it: those that were added together with it, then the later ones. Most often made anew. */
   get dependents(): readonly this[] | undefined {
+    if (this.edges === undefined) return undefined;
     const { block, links } = this;
     const within = block?.dependentsOf(this.seq - block.firstSeq);
     const later = links?.dependents;
@@ -62,8 +84,16 @@ export class GraphNode {
 
   /** @internal */
   withLinks(): Links<GraphNode> {
-    this.links ??= new Links();
-    return this.links;
+    if (this.edges instanceof Links) return this.edges;
+    const links = new Links<GraphNode>();
+    links.block = this.block;
+    this.edges = links;
+    return links;
+  }
+
+  /** @internal */
+  dropEdges(): void {
+    this.edges = SETTLED;
   }
 }
 

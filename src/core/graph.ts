@@ -91,15 +91,13 @@ export class DependencyGraph<N extends GraphNode = GraphNode> {
 
   /** Marks a node as settled and returns those that depended on it and wait for nothing more. */
   settle(node: N): readonly N[] | undefined {
+    const isAlone = node.edges === undefined;
     const { block, links } = node;
-    node.isDone = true;
+    node.dropEdges();
+    if (isAlone) return undefined;
     let ready: N[] | undefined;
-    if (block !== undefined) {
-      ready = block.settle(node.seq - block.firstSeq) as N[] | undefined;
-      node.block = undefined;
-    }
+    if (block !== undefined) ready = block.settle(node.seq - block.firstSeq) as N[] | undefined;
     if (links !== undefined) {
-      node.links = undefined;
       for (const dependent of (links.dependents ?? []) as N[]) {
         if (dependent.isDone || waitsForOneLess(dependent) > 0) continue;
         ready ??= [];
@@ -168,7 +166,7 @@ export class DependencyGraph<N extends GraphNode = GraphNode> {
       if (other.dependents === undefined) other.dependents = [node];
       else other.dependents.push(node);
     }
-    node.links = links;
+    node.edges = links;
   }
 
   private known(reference: string, node: N): N {
