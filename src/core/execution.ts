@@ -23,7 +23,8 @@ const LEVEL_SHIFT = 3;
 const LEVEL_MASK = 7;
 const ROOM_SHIFT = 6;
 const ROOM_MASK = 3;
-const ATTEMPT_SHIFT = 8;
+const KEPT_BIT = 1 << 8;
+const ATTEMPT_SHIFT = 9;
 
 /** What few executions have; kept apart, because the size of those that wait is what a long queue costs. */
 export class Rarities {
@@ -43,7 +44,7 @@ export class Rarities {
  */
 export class Execution extends GraphNode implements Timed, LockHolder {
   demand!: DemandClass;
-  /** State, level, room and attempt, from the lowest bit: each of them is small. */
+  /** State, level, room, whether it is kept, and attempt, from the lowest bit: each of them is small. */
   private packed: number = Status.pending;
   /** When it came into its present state. */
   since = 0;
@@ -88,6 +89,15 @@ export class Execution extends GraphNode implements Timed, LockHolder {
   set room(room: RoomState) {
     const index = room === 'held' ? 1 : room === 'lent' ? 2 : 0;
     this.packed = (this.packed & ~(ROOM_MASK << ROOM_SHIFT)) | (index << ROOM_SHIFT);
+  }
+
+  /** Whether the work of the attempt that runs is done and its result is being kept: only the attempt itself ends it. */
+  get isKept(): boolean {
+    return (this.packed & KEPT_BIT) !== 0;
+  }
+
+  set isKept(isKept: boolean) {
+    this.packed = isKept ? this.packed | KEPT_BIT : this.packed & ~KEPT_BIT;
   }
 
   /** The number of the current or last attempt, from 1; it fences late answers of earlier ones. */

@@ -73,15 +73,15 @@ function explainPending({ dependencies = [], waitingFor }: Execution): StandingR
 }
 
 function explainRunning(execution: Execution, now: number): StandingReason {
-  const { attempt, startedAt, progressAt, deadlineAt, room, terms } = execution;
+  const { attempt, startedAt, progressAt, deadlineAt, room, terms, isKept } = execution;
   return {
     reason: 'running',
     attempt,
     runningForMs: now - startedAt,
     hasLentRoom: room === 'lent',
-    timeoutInMs: terms.timeoutMs === 0 ? undefined : startedAt + terms.timeoutMs - now,
-    stallInMs: terms.stallMs === 0 ? undefined : progressAt + terms.stallMs - now,
-    deadlineInMs: deadlineAt === 0 ? undefined : deadlineAt - now,
+    timeoutInMs: isKept || terms.timeoutMs === 0 ? undefined : startedAt + terms.timeoutMs - now,
+    stallInMs: isKept || terms.stallMs === 0 ? undefined : progressAt + terms.stallMs - now,
+    deadlineInMs: isKept || deadlineAt === 0 ? undefined : deadlineAt - now,
   };
 }
 

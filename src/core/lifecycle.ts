@@ -87,18 +87,18 @@ export class Lifecycle {
     this.afterFailure(execution, failure, now);
   }
 
-  /** Ends an execution from outside, whatever it does; an attempt that runs is told to stop. */
+  /** Ends an execution from outside that is not kept; an attempt that runs is told to stop. */
   end(execution: Execution, ending: Ending, now: number): void {
     if (execution.state === Status.running) this.stopAttempt(execution, now);
     this.settle(execution, Status[ending.kind], ending, now);
   }
 
-  /** Ends everything of the groups that has not settled: first as asked, and only then what that rules out. */
+  /** Ends all of the groups that is not settled or kept: first as asked, and only then what that rules out. */
   endGroups(groups: readonly Group[], ending: Ending, now: number): void {
     for (const group of groups) {
       const { failFast } = group;
       group.failFast = false;
-      for (let execution = group.newest(); execution !== undefined; execution = group.newest()) {
+      for (const execution of group.endable()) {
         if (execution.state === Status.running) this.stopAttempt(execution, now);
         this.finish(execution, Status[ending.kind], ending, now);
       }
@@ -124,7 +124,7 @@ export class Lifecycle {
     }
     const { state, deadlineAt } = execution;
     const { timeoutMs, stallMs } = execution.terms;
-    if (isSettled(state)) return;
+    if (isSettled(state) || execution.isKept) return;
     if (deadlineAt !== 0 && now >= deadlineAt) {
       this.end(execution, { kind: 'failed', failure: { reason: 'deadline' } }, now);
     } else if (state === Status.running && timeoutMs !== 0 && now >= execution.startedAt + timeoutMs) {
@@ -179,6 +179,7 @@ export class Lifecycle {
 
   /** The attempt ended by itself. */
   private endAttempt(execution: Execution, now: number): void {
+    execution.isKept = false;
     if (execution.room === 'lent') this.parts.dispatcher.forgetLent(execution);
     this.releaseRoom(execution, now);
   }

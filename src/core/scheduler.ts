@@ -163,9 +163,9 @@ export class Scheduler {
     if (this.progress(execution, attempt, now)) execution.startedAt = now;
   }
 
-  /** Answers false if the execution had settled before. */
+  /** Answers false if the execution had settled before, or its result is being kept. */
   cancel(execution: Execution, reason: unknown, now: number): boolean {
-    if (isSettled(execution.state)) return false;
+    if (isSettled(execution.state) || execution.isKept) return false;
     this.lifecycle.end(execution, { kind: 'cancelled', reason }, now);
     return true;
   }

@@ -4,7 +4,7 @@ import type { ProgressStream } from './subscription.ts';
 
 /** What became of a request to cancel. */
 export interface CancelResult {
-  /** Whether this request cancelled the execution; false if it had settled before. */
+  /** Whether this request cancelled the execution; false if it had settled before, or was keeping its result. */
   readonly cancelled: boolean;
   /** The status after the request. */
   readonly status: ExecutionStatus;
@@ -24,8 +24,8 @@ export interface ExecutionHandle<T = unknown> {
   /** How it ended. Never throws. */
   outcome(): Promise<Outcome<T>>;
   /**
-   * Ends it, whatever it does. A running function sees its signal aborted before this returns. Something that has
-   * settled stays as it is, and the answer says so.
+   * Ends it, whatever it does. A running function sees its signal aborted before this returns. What has settled, or has
+   * said that it keeps its result (`keeping()`), stays as it is, and the answer says so.
    */
   cancel(reason?: unknown): CancelResult;
   /** All its updates, from the first that is still remembered to the one that settles it. */

@@ -21,6 +21,11 @@ export interface TaskContext {
   readonly report: Report;
   /** Says that the work begins only now: time limits count from here. For functions that hand it to others. */
   readonly began: () => void;
+  /**
+   * Says that the work is done and its result is being kept, in a file perhaps. From here on only the function itself
+   * ends the attempt, by returning or throwing: nothing cancels it, and no limit in time does.
+   */
+  readonly keeping: () => void;
   /** How the dependencies ended, by id. */
   readonly outcomes: ReadonlyMap<string, Outcome>;
   /**
@@ -115,6 +120,12 @@ export class Task implements TaskContext {
 
   get began(): () => void {
     return () => this.owner.began(this);
+  }
+
+  get keeping(): () => void {
+    return () => {
+      if (this.isCurrent) this.job.isKept = true;
+    };
   }
 
   get outcomes(): ReadonlyMap<string, Outcome> {

@@ -6,8 +6,8 @@ import type { Store } from '../../src/store/store.ts';
 import { gate } from '../engine/support/gate.ts';
 import { HeldCalls, openRig } from './support/rig.ts';
 
-/** A batch of one task whose result is being written; its disk goes on, or not, when it is told to. */
-async function writing() {
+/** A batch whose first task's result is being written; its disk goes on, or not, when it is told to. */
+async function writing(first: object = {}, others: readonly object[] = []) {
   const calls = new HeldCalls();
   const { coordinator, store, standing } = await openRig([calls.tool('held', { idempotent: true })]);
   const reached = gate<void>();
@@ -31,13 +31,21 @@ async function writing() {
   executor.follow((event) => 'id' in event && told.push(event.type));
   executor.watch({ completed: ({ id }) => told.push(`${id} is safe`) });
   const ask = (request: object): Promise<BatchAnswer> => executor.handle(request);
-  await ask({ action: 'add', id: 'a', function: 'held', params: { key: 'a' } });
+  const tasks = [{ id: 'a', function: 'held', params: { key: 'a' }, ...first }, ...others];
+  await ask({ action: 'add_batch', tasks });
   await ask({ action: 'start' });
   await calls.started('a');
   calls.finish('a');
   await reached.passed;
   return { ask, calls, executor, release, standing, told };
 }
+
+const DEPENDENTS = [
+  { id: 'next', function: 'echo', params: { value: '${a}' } },
+  { id: 'undo', function: 'echo', depends_on: ['a'], on_dependency_failure: 'on-failure' },
+];
+/** What is right where the result of `a` stands. */
+const ALL_WELL = ['a completed', 'next completed', 'undo skipped'];
 
 describe('a task whose result is being written', () => {
   it('is completed though it is cancelled, does not run again and does not count as cancelled', async () => {
@@ -66,8 +74,29 @@ describe('a task whose result is being written', () => {
     expect(told).toEqual(['started', 'completed', 'a is safe']);
   });
 
+  it('lets run what depends on it though it is cancelled, and does not let run what is for its failure', async () => {
+    const { ask, release, standing } = await writing({}, DEPENDENTS);
+    const cancelled = ask({ action: 'cancel', ids: ['a'] });
+    const ended = ask({ action: 'wait', timeout: 0.1 });
+    expect((await ended).data).toMatchObject({ finished: false });
+    release.open();
+    expect((await cancelled).data).toMatchObject({ cancelled: 0 });
+    expect((await ask({ action: 'wait' })).data).toMatchObject({ finished: true });
+    expect(standing()).toEqual(ALL_WELL);
+  });
+
+  it('is completed though everything is cancelled, and what waits for it is cancelled', async () => {
+    const { ask, release, standing } = await writing({}, DEPENDENTS.slice(0, 1));
+    const cancelled = ask({ action: 'cancel', all: true });
+    const ended = ask({ action: 'wait', timeout: 0.1 });
+    expect((await ended).data).toMatchObject({ finished: false });
+    release.open();
+    expect((await cancelled).data).toMatchObject({ cancelled: 1 });
+    expect(standing().map((line) => line.split(' ', 2).join(' '))).toEqual(['a completed', 'next cancelled']);
+  });
+
   it('is not told of as completed if that cannot be written', async () => {
-    const { ask, release, standing, told } = await writing();
+    const { ask, release, standing, told } = await writing({ max_retries: 5 });
     release.fail(new VolleyError('STORE_UNAVAILABLE', 'The disk is full.'));
     expect((await ask({ action: 'wait' })).text).toContain('The disk is full');
     expect(standing()).toEqual(['a open']);

@@ -227,7 +227,7 @@ export class BatchRun implements RunParts {
   private settled(outcome: Outcome): void {
     const task = this.taskOf(outcome.id);
     if (task === undefined) return;
-    if (task.hasResult && outcome.status === 'completed') this.over(task, outcome, 'completed');
+    if (outcome.status === 'completed') this.over(task, outcome, 'completed');
     else void this.writeEnd(task, outcome);
   }
 

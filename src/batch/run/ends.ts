@@ -15,11 +15,6 @@ export async function writtenEnd(
   endOfTask: () => TaskEnd | undefined,
 ): Promise<WrittenEnd> {
   try {
-    if (task.hasResult) {
-      // It was told to stop while its result was being written: until that is done, a pull would find it open.
-      await task.completing;
-      return 'completed';
-    }
     if (journal.isClosed || (task.isLeft && !task.hasStarted)) return undefined;
     if (task.isLeft) {
       await journal.putBack(task.seq);

@@ -18,7 +18,7 @@ interface RetryingRun {
 export function noteRetries(group: GroupHandle, run: RetryingRun, redactor: Redactor): void {
   group.onRetry(({ id, reason, error, retryInMs }) => {
     const task = run.taskOf(id);
-    if (task === undefined || task.hasResult) return;
+    if (task === undefined) return;
     const message = error === undefined ? texts(reason) : run.plain(toCallError(error, redactor).message);
     const attempt = { startedAt: task.attemptStartedAt, endedAt: Date.now(), reason, message };
     // If writing fails, the journal ends the run.

@@ -1,6 +1,7 @@
 import { VolleyError } from '../../core/errors.ts';
 import type { ExecutionHandle } from '../../engine/handle.ts';
 import type { TaskContext, ToolFunction } from '../../engine/task.ts';
+import { ToolFailure } from '../../engine/tool-failure.ts';
 import type { TaskRecord } from '../../store/records.ts';
 import type { WrittenEnd } from './ends.ts';
 import type { RunJournal } from './journal.ts';
@@ -32,8 +33,6 @@ export class TaskRun {
   attemptStartedAt = 0;
   /** Whether it stays for a later run. */
   isLeft = false;
-  /** There as soon as it has a result, which then counts whatever else becomes of it. */
-  completing: Promise<void> | undefined = undefined;
   private waiting: ((end: WrittenEnd) => void)[] | undefined = undefined;
 
   constructor(
@@ -54,10 +53,6 @@ export class TaskRun {
     return this.attempts > 0;
   }
 
-  get hasResult(): boolean {
-    return this.completing !== undefined;
-  }
-
   /** How it ended, when that is written down. Ask before that. */
   whenOver(): Promise<WrittenEnd> {
     return new Promise((resolve) => {
@@ -72,8 +67,6 @@ export class TaskRun {
 
   /** The work of an attempt: written down before it begins and when it has a result. */
   async attempt(task: TaskContext, run: ToolFunction): Promise<void> {
-    // The attempt before was told to stop while its result was being written: that result stands.
-    if (this.completing !== undefined) return this.completing;
     const { journal, monitor } = this.parts;
     const stops: unknown[] = [];
     task.onStop((reason) => {
@@ -89,10 +82,15 @@ export class TaskRun {
       if (stops.length > 0) throw stops[0];
       const text = resultText(await run(new WatchedTask(task, shown, this)), this);
       if (stops.length > 0) throw stops[0];
-      this.completing = journal.completed(this.seq, text);
-      await this.completing;
+      // Its result stands from here on, also for what depends on it: nobody takes it back while it is written.
+      task.keeping();
+      await journal.completed(this.seq, text);
       // Before anything starts that has waited for it.
       monitor.tellEnd(this, 'completed');
+    } catch (error) {
+      if (!journal.isClosed) throw error;
+      // That has ended the run, which must not wait for another attempt.
+      throw new ToolFailure('Nothing can be written down any more.', { retryable: false, cause: error });
     } finally {
       monitor.attemptOver(this, shown);
       this.parts.attemptOver();

@@ -27,6 +27,10 @@ export class WatchedTask implements TaskContext {
     return this.task.began;
   }
 
+  get keeping(): TaskContext['keeping'] {
+    return this.task.keeping;
+  }
+
   get outcomes(): TaskContext['outcomes'] {
     return this.task.outcomes;
   }

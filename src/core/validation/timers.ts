@@ -22,8 +22,10 @@ export function checkTimers({ timers, timeouts }: Scheduler, { all }: Census): v
     const hasTimer = execution.timerIndex >= 0;
     check(!hasTimer || !listed.has(execution), 'each limit is watched in one place', execution);
     const isSet = hasTimer || listed.has(execution);
-    check(isSet === expected < Number.POSITIVE_INFINITY, 'a timer is set while there is a limit', execution);
-    if (!isSet) continue;
+    const isRightlySet = isSet === expected < Number.POSITIVE_INFINITY;
+    // The limits of one that is kept have lost their meaning, and are forgotten when their moment comes.
+    check(isRightlySet || execution.isKept, 'a timer is set while there is a limit', execution);
+    if (!isSet || execution.isKept) continue;
     const at = hasTimer ? timers.keyAt(execution.timerIndex) : listed.get(execution)!;
     // Progress and a late begin move limits without touching the timer, which then comes too early.
     const mayComeEarly = execution.state === Status.running;

@@ -94,6 +94,13 @@ export class World implements Effects {
     this.change(() => this.scheduler.began(execution, attempt, this.now));
   }
 
+  /** The attempt that runs keeps its result, as the engine says it. */
+  keeping(execution: Execution): void {
+    this.change(() => {
+      execution.isKept = true;
+    });
+  }
+
   cancel(execution: Execution, reason: unknown = 'asked'): boolean {
     return this.change(() => this.scheduler.cancel(execution, reason, this.now));
   }

@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest';
+import { openEngine } from './support/engine.ts';
+import { gate } from './support/gate.ts';
+
+it('a function that keeps its result is not stopped, and what depends on it runs', async () => {
+  const engine = openEngine();
+  const kept = gate<void>();
+  const written = gate<void>();
+  const stops: unknown[] = [];
+  const first = engine.submit({ id: 'first', toolName: 'save' }, async ({ keeping, onStop }) => {
+    onStop((reason) => stops.push(reason));
+    keeping();
+    kept.open();
+    await written.passed;
+    return 1;
+  });
+  const next = engine.submit({ toolName: 'next', dependsOn: ['first'] }, () => 2);
+  await kept.passed;
+  expect(first.cancel()).toEqual({ cancelled: false, status: 'running' });
+  written.open();
+  expect(await Promise.all([first.wait(), next.wait()])).toEqual([1, 2]);
+  expect(stops).toEqual([]);
+});
+
+it('a function that was told to stop has nothing to keep', async () => {
+  const engine = openEngine();
+  const started = gate<void>();
+  const handle = engine.submit({ toolName: 'save' }, async ({ keeping, onStop }) => {
+    started.open();
+    await new Promise<void>((resolve) => onStop(() => resolve()));
+    keeping();
+  });
+  await started.passed;
+  expect(handle.cancel('late')).toEqual({ cancelled: true, status: 'cancelled' });
+  expect(await handle.outcome()).toMatchObject({ status: 'cancelled', reason: 'late' });
+  await engine.close();
+});
