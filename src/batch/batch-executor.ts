@@ -106,7 +106,7 @@ export class BatchExecutor implements AsyncDisposable {
     return this.context.runs.current(batch)?.monitor.attemptOf(seq);
   }
 
-  /** Why a task does not run, in words; undefined once it runs or has ended. */
+  /** Why a task does not run, or how it ended, when, and what to do, in words; undefined while it runs. */
   explain(batch: string, id: string): string | undefined {
     return explainTask(this.context, batch, id);
   }

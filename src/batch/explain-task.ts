@@ -2,17 +2,20 @@ import { listText } from '../core/words.ts';
 import type { TaskRecord } from '../store/records.ts';
 import type { BatchContext } from './context.ts';
 import { findBatch, findTask } from './context.ts';
+import { endedText } from './ended-text.ts';
 import { holderText } from './names.ts';
 
 const MOST_NAMED = 5;
 
-/** Why a task does not run, in words; undefined once it runs or has ended. Throws if there is no such task. */
+/** Why a task does not run, or how it ended, in words; undefined while it runs. Throws if there is no such task. */
 export function explainTask(context: BatchContext, batch: string, id: string): string | undefined {
   const record = findBatch(context, batch);
   const task = findTask(context, batch, id);
   const run = context.runs.current(batch);
   const text = run?.explain(id);
-  if (task.status !== 'open') return task.status === 'running' ? text : undefined;
+  const ended = endedText(context, task);
+  if (ended !== undefined) return `It ${ended}`;
+  if (task.status === 'running') return text;
   if (text !== undefined) return text;
   if (run !== undefined) return 'It is about to be looked at.';
   const holder = context.runs.otherHolder(record);

@@ -1,18 +1,17 @@
 import { spanText } from '../core/words.ts';
 import type { TaskRecord } from '../store/records.ts';
 import { type BatchContext, findBatch, findTask } from './context.ts';
+import { attemptsText, endedText } from './ended-text.ts';
 import { explainTask } from './explain-task.ts';
 import { holderText, taskText } from './names.ts';
-import { durationOf, type ResultRow, rowOf } from './result-row.ts';
-import { linesText, oneLine } from './text.ts';
+import { type ResultRow, rowOf } from './result-row.ts';
+import { linesText } from './text.ts';
 
 /** What became of a task, or why nothing has yet. */
 export interface TaskReport extends ResultRow {
   readonly text: string;
   readonly depends_on: readonly { readonly id: string; readonly status: string }[];
 }
-
-const LONGEST_MESSAGE = 1000;
 
 /** Tells of a task whatever is known of it. Throws if there is no such task. */
 export function reportTask(context: BatchContext, batch: string, id: string): TaskReport {
@@ -37,21 +36,8 @@ function standingText(context: BatchContext, task: TaskRecord): string {
       );
     case 'running':
       return runningText(context, task);
-    case 'completed':
-      return `has completed, after ${attemptsText(task)}${tookText(task)}.`;
-    case 'failed':
-      return linesText(
-        `has failed with the reason "${task.reason}", after ${attemptsText(task)}${tookText(task)}:`,
-        oneLine(task.message ?? '', LONGEST_MESSAGE),
-        '"retry" opens it again.',
-      );
-    case 'cancelled':
-      return linesText(
-        `was cancelled: ${oneLine(task.message ?? '', LONGEST_MESSAGE)}`,
-        '"retry" opens it again.',
-      );
-    case 'skipped':
-      return skippedText(context, task);
+    default:
+      return endedText(context, task) ?? '';
   }
 }
 
@@ -64,32 +50,4 @@ function runningText(context: BatchContext, { batch, id, startedAt }: TaskRecord
   return holder === undefined
     ? 'was running in a process that died: "start" sees to it, and so does volley recover.'
     : `is running${since}, in ${holderText(holder)}.`;
-}
-
-function skippedText({ store }: BatchContext, { batch, cause }: TaskRecord): string {
-  const root = cause === undefined ? undefined : store.task(batch, cause);
-  if (root === undefined) {
-    return cause === undefined
-      ? 'was skipped: it runs only if something that it depends on fails.'
-      : `was skipped because of ${cause}, which was cleared.`;
-  }
-  return linesText(
-    `was skipped because of ${taskText(root)}, which ${rootText(root)}${root.message === undefined ? '.' : ':'}`,
-    root.message === undefined ? undefined : oneLine(root.message, LONGEST_MESSAGE),
-    `"retry" of ${cause} opens both again.`,
-  );
-}
-
-function rootText({ status }: TaskRecord): string {
-  if (status === 'completed') return 'has completed since';
-  return status === 'cancelled' ? 'was cancelled' : status === 'failed' ? 'failed' : `is ${status} again`;
-}
-
-function attemptsText({ attempts }: TaskRecord): string {
-  return attempts === 0 ? 'no attempt' : attempts === 1 ? 'one attempt' : `${attempts} attempts`;
-}
-
-function tookText(task: TaskRecord): string {
-  const took = durationOf(task);
-  return took === undefined ? '' : ` in ${spanText(took)}`;
 }

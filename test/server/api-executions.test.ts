@@ -109,6 +109,33 @@ test('one execution is told with its arguments, attempts, reason to wait and res
   held.finish('a');
 });
 
+test('how an execution has ended is explained, with when that was and what to do', async () => {
+  const { json, executor } = await serve();
+  await json('POST', '/v1/batches', {
+    batch: 'ended',
+    tasks: [
+      { id: 'well', function: 'echo', params: {} },
+      { id: 'bad', function: 'broken', params: { message: 'no luck' } },
+      { id: 'next', function: 'echo', depends_on: ['bad'] },
+      { id: 'undo', function: 'echo', depends_on: ['well'], on_dependency_failure: 'on-failure' },
+    ],
+    start: {},
+  });
+  await executor.handle({ action: 'wait', batch: 'ended' });
+  const explain = async (id: string): Promise<string> =>
+    (await json('GET', `/v1/executions/ended/${id}/explain`)).body.explanation;
+  expect(await explain('well')).toMatch(/^It has completed, after one attempt in .+, .+ ago\.$/);
+  expect(await explain('bad')).toMatch(
+    /^It has failed with the reason "error", after one attempt in .+, .+ ago:\nno luck\n"retry" opens it again\.$/,
+  );
+  expect(await explain('next')).toMatch(
+    /^It was skipped .+ ago because of bad \(broken\), which failed:\nno luck\n"retry" of bad opens both again\.$/,
+  );
+  expect(await explain('undo')).toMatch(/^It was skipped .+ ago: it runs only if something .+ fails\.$/);
+  const { explanation } = (await json('GET', '/v1/executions/ended/bad')).body;
+  expect(explanation).toContain('no luck');
+});
+
 test('a result is read whole, by ranges of bytes and by parts of characters', async () => {
   const text = 'héllo wörld ☃ '.repeat(60_000);
   const large = defineTool({ name: 'large', run: () => text }) as Tool;

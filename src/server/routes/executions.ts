@@ -82,11 +82,11 @@ export function executionRoutes(api: Api, parts: ServerParts): void {
       method: 'get',
       path: '/v1/executions/{batch}/{id}/explain',
       tags: TAGS,
-      summary: 'Why it does not run',
+      summary: 'Why it does not run, or how it ended',
       request: { params: TASK_PATH },
       responses: {
         200: answers(
-          z.object({ explanation: z.string().nullable().describe('null once it runs or has ended.') }),
+          z.object({ explanation: z.string().nullable().describe('null while it runs.') }),
           'In words.',
         ),
         ...REFUSALS,

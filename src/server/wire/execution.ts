@@ -48,7 +48,7 @@ export const EXECUTION_DETAIL = EXECUTION.extend({
   explanation: z
     .string()
     .nullable()
-    .describe('Why it does not run, in words; null once it runs or has ended.'),
+    .describe('Why it does not run, or how it ended, in words; null while it runs.'),
   result_bytes: z.int().nullable(),
   result_preview: z.string().nullable().describe('The beginning of the result as JSON text.'),
 }).openapi('ExecutionDetail');

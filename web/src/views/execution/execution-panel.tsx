@@ -58,7 +58,7 @@ export function ExecutionPanel({ open, id }: { open: OpenBatch; id: string }): J
           {error.status === 404 ? 'This execution is not there any more.' : error.text}
         </p>
       )}
-      {detail?.explanation && row?.status === 'open' && (
+      {detail?.explanation && detail.status === 'open' && row?.status === 'open' && (
         <section>
           <h3>Why it waits</h3>
           <p>{detail.explanation}</p>
