@@ -16,6 +16,8 @@ export interface Listening {
   readonly server: Server;
   readonly port: number;
   readonly address: string;
+  /** Whether the system chose the port: the next server will have another. */
+  readonly isPortByChance: boolean;
   /** The SHA-256 of the certificate, if it speaks HTTPS. */
   readonly certificate: string | null;
 }
@@ -42,6 +44,7 @@ export async function listen(settings: ServerSettings): Promise<Listening> {
   return {
     server,
     port,
+    isPortByChance: port !== (settings.port ?? DEFAULT_PORT),
     address: `${files === undefined ? 'http' : 'https'}://${shown}:${port}`,
     certificate: files === undefined ? null : new X509Certificate(files.cert).fingerprint256,
   };

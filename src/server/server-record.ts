@@ -61,6 +61,18 @@ export function runningServers(storeFile: string): ServerRecord[] {
   return recordFiles(storeFile).flatMap((file) => livingRecord(file) ?? []);
 }
 
+/** The ports of all servers of a store that are not certainly over. */
+export function portsInUse(storeFile: string): Set<number> {
+  const found = new Set<number>();
+  for (const file of recordFiles(storeFile)) {
+    const record = readRecord(file);
+    if (record === undefined || isOver(file) || !URL.canParse(record.address)) continue;
+    const { port, protocol } = new URL(record.address);
+    found.add(port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port));
+  }
+  return found;
+}
+
 /** All records beside a store, the plain one first. */
 function recordFiles(storeFile: string): string[] {
   const folder = dirname(storeFile);

@@ -18,6 +18,7 @@ import { Authenticator } from './auth/authenticator.ts';
 import { SessionCookie } from './auth/cookie.ts';
 import { OneTimeKeys } from './auth/one-time-keys.ts';
 import { newSecret } from './auth/secrets.ts';
+import { clearSessionFiles, removeSessionFile, sessionFile } from './auth/session-files.ts';
 import { Sessions } from './auth/sessions.ts';
 import { TokenTable } from './auth/token-table.ts';
 import { LiveBatches, type LiveBatchesOptions } from './events/live-batches.ts';
@@ -34,7 +35,7 @@ import { type Listening, listen } from './listen.ts';
 import type { Log } from './log/log.ts';
 import { VolleyMetrics } from './metrics/volley-metrics.ts';
 import type { ServerParts } from './parts.ts';
-import { leaveRecord, removeRecord } from './server-record.ts';
+import { leaveRecord, portsInUse, removeRecord } from './server-record.ts';
 import { startTracing } from './tracing/tracing.ts';
 import { BatchTexts } from './views/batch-texts.ts';
 
@@ -78,13 +79,15 @@ export class VolleyServer {
   private readonly features: FeatureDesk;
   private readonly mcp: McpHttp;
   private readonly stopTracing: () => void;
+  /** Where a later server has another port, so that no browser comes back with its cookie. */
+  private readonly forgetSessions: () => void = () => {};
   private isClosing = false;
   private closing: Promise<void> | undefined;
 
   /** @internal */
   constructor(
     private readonly options: ServerOptions,
-    { server, port, address, certificate }: Listening,
+    { server, port, isPortByChance, address, certificate }: Listening,
   ) {
     const { config, coordinator, store, executor, version, events } = options;
     const { server: settings } = config;
@@ -112,11 +115,10 @@ export class VolleyServer {
     this.address = address;
     const isSecure = certificate !== null;
     const cookie = new SessionCookie(port, isSecure);
-    const sessions = new Sessions(
-      `${config.store.file}-sessions-${port}.json`,
-      settings.sessionMs,
-      Date.now(),
-    );
+    const { file } = config.store;
+    const kept = sessionFile(file, port);
+    const sessions = new Sessions(kept, settings.sessionMs, Date.now());
+    if (isPortByChance) this.forgetSessions = () => removeSessionFile(kept);
     const log = new RequestLog(this.metrics, options.log);
     const parts: ServerParts = {
       coordinator,
@@ -153,12 +155,13 @@ export class VolleyServer {
       }),
     });
     server.on('request', this.gate.listener);
-    this.recordFile = leaveRecord(config.store.file, {
+    this.recordFile = leaveRecord(file, {
       address,
       token: this.token,
       started_at: new Date().toISOString(),
       certificate,
     });
+    clearSessionFiles(file, portsInUse(file), Date.now());
   }
 
   /** The address of the dashboard with a new key, which is good once. */
@@ -201,6 +204,7 @@ export class VolleyServer {
     );
     await closed;
     clearTimeout(timer);
+    this.forgetSessions();
     this.metrics.close();
     this.stopTracing();
     this.texts.close();

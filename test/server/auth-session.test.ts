@@ -1,4 +1,6 @@
-import { readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { raw, type Served, serve } from './support/serve.ts';
 
@@ -12,6 +14,20 @@ async function signIn(served: Served): Promise<{ cookie: string; header: string 
   expect(status).toBe(201);
   const header = headers.get('set-cookie')!;
   return { cookie: header.split(';')[0]!, header };
+}
+
+/** Of which ports there are files of sessions beside the store. */
+function sessionFiles({ file }: Served): number[] {
+  const ports = readdirSync(dirname(file)).flatMap((name) => /-sessions-(\d+)\.json$/.exec(name)?.[1] ?? []);
+  return ports.map(Number).sort((a, b) => a - b);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
 }
 
 const same = (served: Served) => ({ origin: served.address, 'sec-fetch-site': 'same-origin' });
@@ -106,10 +122,10 @@ test('a cookie counts for nothing in a request that another page may have caused
   }
 });
 
-test('sessions last as long as they shall, over a restart of the server too', async () => {
-  const served = await serve({ server: { sessionMs: 60_000 } });
+test('sessions last as long as they shall, over a restart of the server on its port too', async () => {
+  const port = await freePort();
+  const served = await serve({ server: { sessionMs: 60_000, port } });
   const { cookie } = await signIn(served);
-  const { port } = served.server;
   const sessionFile = `${served.file}-sessions-${port}.json`;
   expect(statSync(sessionFile).mode & 0o777).toBe(0o600);
   expect(readFileSync(sessionFile, 'utf8')).not.toContain(cookie.split('=')[1]!);
@@ -118,6 +134,31 @@ test('sessions last as long as they shall, over a restart of the server too', as
   // On a connection of its own: fetch may still have one to the server that was.
   const head = `GET /v1/batches HTTP/1.1\r\nHost: ${new URL(again.address).host}\r\nCookie: ${cookie}\r\n`;
   expect(await raw(again.address, `${head}Connection: close\r\n\r\n`)).toMatch(/^HTTP\/1\.1 200 /);
+});
+
+test('what a server keeps of its sessions goes with it where the next has another port', async () => {
+  const served = await serve();
+  await signIn(served);
+  expect(sessionFiles(served)).toEqual([served.server.port]);
+  await served.server.close({ graceMs: 0 });
+  expect(sessionFiles(served)).toEqual([]);
+});
+
+test('a server that starts clears away the sessions of those that are long gone, and of no other', async () => {
+  const served = await serve({ server: { sessionMs: 1000 } });
+  const { cookie } = await signIn(served);
+  const ask = async () => (await served.fetch('/v1/session', { token: null, headers: { cookie } })).status;
+  await expect.poll(ask, { timeout: 10_000, interval: 200 }).toBe(401);
+  const leave = (port: number, expiresAt: number) => {
+    const text = JSON.stringify([{ hash: 'sha256:00', expires_at: expiresAt }]);
+    writeFileSync(`${served.file}-sessions-${port}.json`, text, { mode: 0o600 });
+  };
+  leave(1, Date.now() - 1000);
+  leave(2, Date.now() + 60_000);
+  writeFileSync(`${served.file}-sessions-3.json`, 'not ours');
+  await serve({ file: served.file });
+  // The one of the first server stays, though its only session is over: it lives.
+  expect(sessionFiles(served)).toEqual([2, 3, served.server.port]);
 });
 
 test('a session ends by itself', async () => {

@@ -8,6 +8,11 @@ interface Session {
   readonly principal: Principal & { readonly expiresAt: number };
 }
 
+interface KeptSession {
+  readonly digest: Buffer;
+  readonly expiresAt: number;
+}
+
 /** The oldest ends when there are more. */
 const MOST = 100;
 
@@ -24,7 +29,9 @@ export class Sessions {
     private readonly lifetimeMs: number,
     now: number,
   ) {
-    this.sessions = this.read().filter(({ principal }) => principal.expiresAt > now);
+    this.sessions = (readSessions(file) ?? [])
+      .filter(({ expiresAt }) => expiresAt > now)
+      .map(({ digest, expiresAt }) => this.sessionOf(digest, expiresAt));
   }
 
   /** The value of the cookie, and who has it from now on. */
@@ -65,16 +72,6 @@ export class Sessions {
     };
   }
 
-  private read(): Session[] {
-    const kept = readPrivateJson(this.file);
-    if (!Array.isArray(kept)) return [];
-    return kept.slice(-MOST).flatMap((entry: unknown) => {
-      const { hash, expires_at: expiresAt } = Object(entry) as { hash?: unknown; expires_at?: unknown };
-      if (typeof hash !== 'string' || typeof expiresAt !== 'number') return [];
-      return [this.sessionOf(digestFromText(hash), expiresAt)];
-    });
-  }
-
   private write(): void {
     if (this.sessions.length === 0) {
       rmSync(this.file, { force: true });
@@ -86,4 +83,15 @@ export class Sessions {
     }));
     writePrivateFile(this.file, `${JSON.stringify(kept)}\n`);
   }
+}
+
+/** What a file keeps; undefined where there is none of ours. */
+export function readSessions(file: string): KeptSession[] | undefined {
+  const kept = readPrivateJson(file);
+  if (!Array.isArray(kept)) return undefined;
+  return kept.slice(-MOST).flatMap((entry: unknown) => {
+    const { hash, expires_at: expiresAt } = Object(entry) as { hash?: unknown; expires_at?: unknown };
+    if (typeof hash !== 'string' || typeof expiresAt !== 'number') return [];
+    return [{ digest: digestFromText(hash), expiresAt }];
+  });
 }
