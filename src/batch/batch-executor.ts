@@ -9,6 +9,7 @@ import { shortDetails } from './details.ts';
 import type { BatchEventListener } from './events.ts';
 import { explainTask } from './explain-task.ts';
 import type { RunnableBatch, RunnableOptions } from './forecast/runnable.ts';
+import { askSpeed } from './holder-ask.ts';
 import { actionOf, readRequest } from './input/request.ts';
 import type { BatchListener, RunningTask } from './run/monitor.ts';
 import { BatchRuns } from './runs.ts';
@@ -92,6 +93,19 @@ export class BatchExecutor implements AsyncDisposable {
   standing(batch: string): Pick<BatchView, 'state' | 'counts' | 'total' | 'progress'> | undefined {
     const record = this.context.store.batch(batch);
     return record && standingOf(record, this.context);
+  }
+
+  /**
+   * How fast a batch goes and how long it will still take; undefined where nobody runs it. If another process does, that
+   * one is asked, and this throws if it does not answer.
+   */
+  async speed(batch: string): Promise<Pick<BatchView, 'ratePerSecond' | 'timeLeft'> | undefined> {
+    const { store, runs } = this.context;
+    const run = runs.current(batch);
+    if (run !== undefined) return run.speed();
+    const record = store.batch(batch);
+    const holder = record && runs.otherHolder(record);
+    return holder && askSpeed(this.context, batch, holder);
   }
 
   /** How batches stand, the newest first: those that were made before the one with this number. */

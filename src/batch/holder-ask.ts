@@ -4,17 +4,22 @@ import { spanText } from '../core/words.ts';
 import type { LeaseHolder } from '../store/records.ts';
 import type { BatchContext } from './context.ts';
 import { holderText } from './names.ts';
+import type { BatchView } from './view.ts';
 
 /** What can be asked of the process that runs a batch. */
 export type HolderAsk =
   | { readonly action: 'stop'; readonly now: boolean }
   | { readonly action: 'cancel'; readonly ids?: readonly string[] }
+  | { readonly action: 'speed' }
   /** Tasks were added or opened again; nobody waits for an answer. */
   | { readonly action: 'join'; readonly which: 'new' | 'all' };
 
-/** `count`: of the tasks that still run, or were cancelled. */
+/** How fast a batch goes, and how long it will still take, as far as that is known. */
+export type Speed = Pick<BatchView, 'ratePerSecond' | 'timeLeft'>;
+
+/** `count`: of the tasks that still run, or were cancelled. `speed`: where that was asked. */
 export type HolderAnswer =
-  | { readonly ok: true; readonly count: number }
+  | { readonly ok: true; readonly count: number; readonly speed?: Speed }
   | { readonly ok: false; readonly message: string };
 
 export const CANCEL_REASON = 'cancelled by request';
@@ -28,11 +33,29 @@ const LOOK_MS = 50;
  * Undefined if nobody runs it any more. Throws if it does not answer, and takes the request back.
  */
 export async function askHolder(
-  { store }: BatchContext,
+  context: Pick<BatchContext, 'store'>,
   batch: string,
   holder: LeaseHolder,
   ask: HolderAsk,
 ): Promise<number | undefined> {
+  return (await answerOf(context, batch, holder, ask))?.count;
+}
+
+/** The same, of how fast the batch goes. */
+export async function askSpeed(
+  context: Pick<BatchContext, 'store'>,
+  batch: string,
+  holder: LeaseHolder,
+): Promise<Speed | undefined> {
+  return (await answerOf(context, batch, holder, { action: 'speed' }))?.speed;
+}
+
+async function answerOf(
+  { store }: Pick<BatchContext, 'store'>,
+  batch: string,
+  holder: LeaseHolder,
+  ask: HolderAsk,
+): Promise<Extract<HolderAnswer, { ok: true }> | undefined> {
   const request = await store.ask(batch, JSON.stringify(ask));
   if (request === undefined) return undefined;
   try {
@@ -41,7 +64,7 @@ export async function askHolder(
       // In this order: one that is gone now may have answered before.
       const isRun = store.batch(batch)?.holder !== undefined;
       const answer = store.answerTo(request);
-      if (answer !== undefined) return countOf(JSON.parse(answer) as HolderAnswer, batch, holder);
+      if (answer !== undefined) return checked(JSON.parse(answer) as HolderAnswer, batch, holder);
       if (!isRun) return undefined;
       if (performance.now() > deadline) throw silent(batch, holder);
       await sleep(LOOK_MS);
@@ -61,8 +84,12 @@ export async function untilReleased({ store }: BatchContext, batch: string): Pro
   return true;
 }
 
-function countOf(answer: HolderAnswer, batch: string, holder: LeaseHolder): number {
-  if (answer.ok) return answer.count;
+function checked(
+  answer: HolderAnswer,
+  batch: string,
+  holder: LeaseHolder,
+): Extract<HolderAnswer, { ok: true }> {
+  if (answer.ok) return answer;
   throw new VolleyError(
     'BATCH_HELD',
     `The batch ${JSON.stringify(batch)} is run by ${holderText(holder)}, which could not do it: ${answer.message}`,

@@ -62,8 +62,7 @@ export function viewOf(
   return {
     name,
     ...standingOf(record, { runs }),
-    ratePerSecond: run?.monitor.ratePerSecond(),
-    timeLeft: run?.prediction.timeLeft(),
+    ...(run?.speed() ?? { ratePerSecond: undefined, timeLeft: undefined }),
     running: run?.monitor.running(MOST_RUNNING) ?? (holder && runningElsewhere(store, name)) ?? [],
     lastFailures: run?.monitor.lastFailures() ?? (holder && failuresElsewhere(store, name)) ?? [],
     createdAt,

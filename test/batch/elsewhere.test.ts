@@ -55,6 +55,28 @@ describe('a batch that another process runs', () => {
     await there.ask('wait');
   });
 
+  it('tells how fast it goes and how long it will take, as the one does that runs it', async () => {
+    const { calls, here, there } = await runningElsewhere(
+      ['a', 'b', 'c'].map((key) => held(key)),
+      { max_concurrent: 1 },
+    );
+    await calls.started('a');
+    expect(await there.executor.speed('default')).toEqual({});
+    calls.finish('a');
+    await calls.started('b');
+    const speed = await there.executor.speed('default');
+    expect(speed).toEqual({
+      ratePerSecond: expect.any(Number),
+      timeLeft: { lowMs: expect.any(Number), expectedMs: expect.any(Number), highMs: expect.any(Number) },
+    });
+    expect(speed!.ratePerSecond).toBeGreaterThan(0);
+    calls.finish('b');
+    calls.finish('c');
+    await here.ask('wait');
+    expect(await there.executor.speed('default')).toBeUndefined();
+    expect(here.store.asked('default')).toEqual([]);
+  });
+
   it('is stopped at once on request, and the answer waits for that', async () => {
     const { calls, here, there } = await runningElsewhere([held('a')]);
     await calls.started('a');

@@ -1,6 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
+import { COMMANDS } from '../../src/cli/commands.ts';
+import type { Io } from '../../src/cli/io.ts';
+import { runProgram } from '../../src/cli/program.ts';
+import { HeldCalls, openRig } from '../batch/support/rig.ts';
 import { folderWith, say } from './support/program.ts';
 
 const SLOW = { timeout: 60_000 };
@@ -128,6 +133,43 @@ describe('watch', () => {
     expect(await say(folder, ['watch'])).toMatchObject({ status: 1 });
     await say(folder, ['start']);
     expect(await say(folder, ['watch'])).toMatchObject({ status: 0 });
+  });
+});
+
+describe('watch of a batch that another process runs', () => {
+  it('shows how fast it goes and what is left, as that one would', SLOW, async () => {
+    const folder = folderWith({ 'volley.toml': '' });
+    const calls = new HeldCalls();
+    const tools = [calls.tool('held', { idempotent: true })];
+    const { ask } = await openRig(tools, undefined, join(folder, '.volley/volley.db'));
+    const tasks = ['a', 'b'].map((key) => ({ id: key, function: 'held', params: { key } }));
+    await ask('add_batch', { tasks });
+    await ask('start', { max_concurrent: 1 });
+    await calls.started('a');
+    calls.finish('a');
+    await calls.started('b');
+    const stdout = new PassThrough().setEncoding('utf8');
+    let shown = '';
+    stdout.on('data', (text) => {
+      shown += text;
+    });
+    const io = { stdout, stderr: new PassThrough(), env: {}, cwd: folder } as unknown as Io;
+    const watched = runProgram(['watch', '--json'], COMMANDS, '1.2.3', io);
+    const views = () =>
+      shown
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line || '{}'));
+    await expect
+      .poll(() => views().at(-1), { timeout: 30_000 })
+      .toMatchObject({
+        state: 'elsewhere',
+        ratePerSecond: expect.any(Number),
+        timeLeft: { expectedMs: expect.any(Number) },
+      });
+    calls.finish('b');
+    expect(await watched).toBe(0);
+    expect(views().at(-1)).toMatchObject({ state: 'idle', counts: { completed: 2 } });
   });
 });
 

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { GroupHandle } from '../../engine/group-handle.ts';
 import type { Outcome } from '../../engine/outcome.ts';
 import type { TaskRecord } from '../../store/records.ts';
+import type { Speed } from '../holder-ask.ts';
 import { autoConcurrency } from './auto-concurrency.ts';
 import { Dependencies } from './dependencies.ts';
 import { endOf, type WrittenEnd, writtenEnd } from './ends.ts';
@@ -113,6 +114,10 @@ export class BatchRun implements RunParts {
     if (this.group === undefined) return 0;
     const { progress, total, completed, failed, cancelled, skipped } = this.group.progress();
     return Math.max(0, progress * total - completed - failed - cancelled - skipped);
+  }
+
+  speed(): Speed {
+    return { ratePerSecond: this.monitor.ratePerSecond(), timeLeft: this.prediction.timeLeft() };
   }
 
   /** Why some of those that wait do so: the first few. */

@@ -24,7 +24,7 @@ export class Prediction {
     if (this.latest === undefined || performance.now() - this.madeAt > STALE_MS) this.make();
     const age = performance.now() - this.madeAt;
     if (age > FRESH_MS) this.renew();
-    return this.latest && less(this.latest, age);
+    return this.latest && lessBy(this.latest, age);
   }
 
   /** Makes one after a while, so that it is there when somebody asks for the first time. */
@@ -52,7 +52,8 @@ export class Prediction {
   }
 }
 
-function less({ lowMs, expectedMs, highMs }: TimeLeft, age: number): TimeLeft {
+/** What is left of a prediction when so much time has passed since. */
+export function lessBy({ lowMs, expectedMs, highMs }: TimeLeft, age: number): TimeLeft {
   const after = (ms: number) => Math.max(0, Math.round(ms - age));
   return { lowMs: after(lowMs), expectedMs: after(expectedMs), highMs: after(highMs) };
 }

@@ -47,6 +47,8 @@ async function answerOf(run: BatchRun, body: string): Promise<HolderAnswer | und
         return { ok: true, count: runningOf(run) };
       case 'cancel':
         return { ok: true, count: await run.cancel(ask.ids ?? 'all', CANCEL_REASON) };
+      case 'speed':
+        return { ok: true, count: runningOf(run), speed: run.speed() };
       case 'join':
         if (!run.isStopping && !run.hasEnded) await run.pull(ask.which);
         return undefined;

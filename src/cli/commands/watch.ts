@@ -6,13 +6,14 @@ import { createDisplay } from '../display/create-display.ts';
 import { EXIT } from '../io.ts';
 import { BATCH_OPTION } from '../options.ts';
 import { withSession } from '../session.ts';
+import { SpeedElsewhere } from '../speed-elsewhere.ts';
 import { viewOf } from '../view-of.ts';
 
 interface WatchOptions extends CommonOptions {
   readonly batch?: string;
 }
 
-/** Another process runs the batch: how it stands is read from the store. */
+/** Another process runs the batch: how it stands is read from the store, and how fast it goes is asked. */
 const LOOK_MS = 250;
 
 export const watchCommand = defineCommand<WatchOptions>({
@@ -22,17 +23,20 @@ export const watchCommand = defineCommand<WatchOptions>({
     withSession(options, io, async ({ executor, store }) => {
       const batch = chosenBatch(store, named);
       const { stderr, env } = io;
-      let view = viewOf({ executor, store }, batch);
+      const speed = new SpeedElsewhere(executor);
+      const look = () => speed.addTo(viewOf({ executor, store }, batch));
+      let view = look();
       const display = json ? undefined : createDisplay({ stream: stderr, env, view: () => view });
       try {
         while (view.state !== 'idle') {
           if (json) io.stdout.write(line(view));
           display?.changed();
           await sleep(LOOK_MS);
-          view = viewOf({ executor, store }, batch);
+          view = look();
         }
       } finally {
         display?.close();
+        await speed.close();
       }
       const answer = await executor.handle({ action: 'status', batch });
       io.stdout.write(json ? line(view) : `${answer.text}\n`);
