@@ -3,6 +3,7 @@ import type { GroupSpec } from '../core/spec.ts';
 import type { GroupItem, ParallelExecutionEngine } from '../engine/engine.ts';
 import type { GroupHandle } from '../engine/group-handle.ts';
 import type { ExecutionHandle } from '../engine/handle.ts';
+import { inThisContext } from '../engine/in-this-context.ts';
 import type { Outcome } from '../engine/outcome.ts';
 import type { CallResult } from './call.ts';
 import type { CallDesk } from './call-desk.ts';
@@ -84,7 +85,7 @@ export class CallGroup {
 
   private itemFor(ready: ReadyCall): GroupItem {
     const started = ready.dependsOn.filter((id) => !this.ends.has(id));
-    return this.desk.itemFor(ready, {
+    const item = this.desk.itemFor(ready, {
       id: `${this.name}/${ready.id}`,
       dependsOn: started.map((id) => `${this.name}/${id}`),
       hasFailedDependency: started.length < ready.dependsOn.length,
@@ -92,6 +93,7 @@ export class CallGroup {
       group: this.name,
       onChild: (child) => this.children.set(ready.id, child),
     });
+    return { ...item, run: inThisContext(item.run) };
   }
 
   /** A text of the engine with the ids that the caller knows. */

@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import type { Execution } from '../core/execution.ts';
 import type { Failure } from '../core/failure.ts';
 import type { Scheduler } from '../core/scheduler.ts';
@@ -33,6 +34,11 @@ export class Lanes {
   private isSliceOpen = false;
   private sliceStartedAt = 0;
   private readonly alarm: Alarm;
+  /**
+   * The async context of whoever made the engine. All lanes run in it: the context of a caller would otherwise be seen
+   * by whatever function of another caller its lane takes next.
+   */
+  private readonly context = new AsyncResource('volley');
 
   constructor(
     private readonly scheduler: Scheduler,
@@ -82,6 +88,10 @@ export class Lanes {
 
   private readonly turn = (): void => {
     this.isTurnRequested = false;
+    this.context.runInAsyncScope(this.openLanes);
+  };
+
+  private readonly openLanes = (): void => {
     const execution = this.next(this.clock.now());
     if (execution !== undefined) void this.runLane(execution);
   };

@@ -17,6 +17,7 @@ import type { ExecutionContext } from './context.ts';
 import type { RetryNotice } from './group-handle.ts';
 import type { CancelResult, ExecutionHandle } from './handle.ts';
 import { AllocationHistory } from './history.ts';
+import { inThisContext } from './in-this-context.ts';
 import { Job, type JobOwner } from './job.ts';
 import { Lanes } from './lanes.ts';
 import { ProgressTracker } from './progress-tracker.ts';
@@ -209,7 +210,8 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
       );
     }
     this.checkAncestors(parent, context);
-    const child = this.submit(context, run);
+    checkFunction(run);
+    const child = this.submit(context, inThisContext(run));
     parent.adopt(child as Job);
     return new ChildHandle(parent, child);
   }
