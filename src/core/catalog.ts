@@ -25,6 +25,7 @@ export class Catalog {
   readonly groups = new Map<string, Group>();
   /** Where executions belong that name no group. */
   readonly root = new Group('', 0);
+  private lastGroupNumber = 0;
 
   tool(name: string): Tool {
     let tool = this.tools.get(name);
@@ -45,13 +46,16 @@ export class Catalog {
     return group;
   }
 
+  /** A name that no group has by chance: one without a name must not join another. */
+  unusedGroupName(): string {
+    do this.lastGroupNumber++;
+    while (this.groups.has(`group-${this.lastGroupNumber}`));
+    return `group-${this.lastGroupNumber}`;
+  }
+
   conflicts(names: readonly string[] | undefined): readonly Tool[] {
     if (names === undefined || names.length === 0) return NO_CONFLICTS;
-    return [...new Set(names)].sort().map((name) => {
-      const tool = this.tool(name);
-      tool.isPinned = true;
-      return tool;
-    });
+    return [...new Set(names)].sort().map((name) => this.tool(name));
   }
 
   demandClass(tool: Tool, group: Group, needs: ResourceVector, conflicts: readonly Tool[]): DemandClass {
@@ -59,6 +63,7 @@ export class Catalog {
     const made = new DemandClass(tool, group, [...needs], conflicts);
     tool.classes.push(made);
     group.classes.push(made);
+    for (const other of conflicts) other.namedBy++;
     return made;
   }
 
@@ -80,10 +85,14 @@ export class Catalog {
   private dropClass(demand: DemandClass): void {
     removeFrom(demand.tool.classes, demand);
     removeFrom(demand.group.classes, demand);
+    for (const other of demand.conflicts) {
+      other.namedBy--;
+      if (this.tools.size > MOST_IDLE_TOOLS) this.dropToolIfIdle(other);
+    }
   }
 
   private dropToolIfIdle(tool: Tool): void {
-    if (tool.unsettled > 0 || tool.running > 0 || tool.isPinned) return;
+    if (tool.unsettled > 0 || tool.running > 0 || tool.isPinned || tool.namedBy > 0) return;
     for (const demand of [...tool.classes]) this.dropClass(demand);
     this.tools.delete(tool.name);
   }
@@ -134,6 +143,12 @@ export function checkAllLimits<T extends Tool | Group>(
   limits: Readonly<Record<string, SharedLimits>> | undefined,
   find: (name: string) => T,
 ): { find: () => T; checked: CheckedLimits }[] {
+  const isObject = typeof limits === 'object' && limits !== null;
+  if (limits !== undefined && (!isObject || '' in limits))
+    throw new VolleyError(
+      'INVALID_VALUE',
+      `The limits of ${kind}s must be an object with a name for each, but ${isObject ? 'a name is empty' : `they are ${show(limits)}`}.`,
+    );
   return Object.entries(limits ?? {}).map(([name, shared]) => ({
     find: () => find(name),
     checked: checkSharedLimits(`${kind} ${name}`, shared),

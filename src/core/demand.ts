@@ -124,8 +124,9 @@ function addLocks(locks: LockDemand[], field: 'exclusive' | 'shared', names: unk
 
 /** A list of non-empty names, as locks and conflicts have it. */
 export function checkNames(field: string, names: unknown): asserts names is readonly string[] {
-  const isList = Array.isArray(names) && names.every((name) => typeof name === 'string' && name !== '');
-  if (!isList)
+  const isList = Array.isArray(names);
+  // Not `every` alone, which passes over holes.
+  if (!isList || !Array.from(names).every((name) => typeof name === 'string' && name !== ''))
     throw new VolleyError(
       'INVALID_VALUE',
       `${field} must be a list of non-empty names, but it is ${show(names)}.`,

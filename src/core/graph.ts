@@ -2,6 +2,7 @@ import { Block } from './block.ts';
 import { Directory } from './directory.ts';
 import { VolleyError } from './errors.ts';
 import { GraphNode, Links, numberIn } from './graph-node.ts';
+import { show } from './numbers.ts';
 import { RowBuilder } from './rows.ts';
 import { cycleError, topologicalOrder } from './topology.ts';
 
@@ -35,6 +36,7 @@ export class DependencyGraph<N extends GraphNode = GraphNode> {
 
   /** The node with the id, its own name or `exec-<number>`, unless it was forgotten. */
   find(id: string): N | undefined {
+    if (typeof id !== 'string') return undefined;
     const seq = numberIn(id);
     return seq === undefined ? this.directory.byName(id) : this.directory.bySeq(seq);
   }
@@ -185,7 +187,7 @@ function checkName(name: string): void {
     return;
   throw new VolleyError(
     'INVALID_ID',
-    `The id ${JSON.stringify(name)} cannot be used: it must be a text of 1 to ${LONGEST_ID} characters that is not of the form "exec-<number>".`,
+    `The id ${show(name)} cannot be used: it must be a text of 1 to ${LONGEST_ID} characters that is not of the form "exec-<number>".`,
     { id: name },
   );
 }

@@ -223,10 +223,11 @@ export class Lifecycle {
     const affected = toJudge ?? ready;
     if (affected !== undefined)
       for (const dependent of affected) this.dependencySettled(dependent, execution, now);
+    const endsGroup = to === Status.failed && group.failFast && !execution.isOwnedWithin(group);
     retention.add(execution);
     effects.settled(execution);
     if (demand.remove(execution) === 0) catalog.release(demand);
-    if (to === Status.failed && group.failFast && !execution.isOwnedWithin(group)) {
+    if (endsGroup) {
       this.skipAll(now);
       this.endGroups(
         [group],

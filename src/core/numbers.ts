@@ -24,6 +24,17 @@ export function checkNumber(
   );
 }
 
+/** Checks that something is an object whose parts can be looked at. */
+export function checkObject(name: string, value: unknown): void {
+  if (typeof value === 'object' && value !== null) return;
+  throw new VolleyError('INVALID_VALUE', `${name} must be an object, but it is ${show(value)}.`);
+}
+
+export function checkBoolean(name: string, value: unknown): void {
+  if (typeof value === 'boolean') return;
+  throw new VolleyError('INVALID_VALUE', `${name} must be true or false, but it is ${show(value)}.`);
+}
+
 /** A longest time span: beyond it a timer could not be set, and nobody means it (about 24 days). */
 export const MAX_SPAN_MS = 2 ** 31 - 1;
 

@@ -1,4 +1,5 @@
 import { VolleyError } from './errors.ts';
+import { show } from './numbers.ts';
 
 /** From the most to the least urgent; an execution's level is the index. */
 export const PRIORITIES = ['critical', 'high', 'normal', 'low', 'background'] as const;
@@ -25,7 +26,7 @@ export function priorityLevel(priority: unknown): number {
     default:
       throw new VolleyError(
         'UNKNOWN_PRIORITY',
-        `Unknown priority ${JSON.stringify(priority)}: use critical, high, normal (or medium), low or background.`,
+        `Unknown priority ${show(priority)}: use critical, high, normal (or medium), low or background.`,
         { priority, valid: [...PRIORITIES, 'medium'] },
       );
   }

@@ -38,6 +38,18 @@ export class RateLimit implements Timed {
     this.starts = [...starts.slice(oldest), ...starts.slice(0, oldest)].slice(-this.count);
   }
 
+  /** A start that was recorded for one moment has come at a later one. */
+  postpone(from: number, to: number): void {
+    const { starts, oldest } = this;
+    let found = -1;
+    for (let back = 1; back <= starts.length; back++) {
+      const at = (oldest - back + starts.length) % starts.length;
+      if (starts[at]! < from) break;
+      if (starts[at] === from) found = at;
+    }
+    if (found >= 0) starts[found] = to;
+  }
+
   record(now: number): void {
     if (this.starts.length < this.count) {
       this.starts.push(now);

@@ -68,6 +68,8 @@ export function retryPolicy(options: RetryOptions | undefined): RetryPolicy {
 
 /** The pause after attempt number `attempt` (from 1): exponential, capped, the last `jitter` of it random. */
 export function retryDelayMs(policy: RetryPolicy, attempt: number, random: Random): number {
+  // A factor to the power of many attempts is infinite, and nothing times that is not a number.
+  if (policy.delayMs === 0) return 0;
   const full = Math.min(policy.maxDelayMs, policy.delayMs * policy.factor ** (attempt - 1));
   return Math.round(full * (1 - policy.jitter * random()));
 }

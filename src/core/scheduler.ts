@@ -7,7 +7,7 @@ import type { Failure } from './failure.ts';
 import { DependencyGraph, type Linked } from './graph.ts';
 import { Group } from './group.ts';
 import { Lifecycle } from './lifecycle.ts';
-import { checkNumber, checkSpanMs, MAX_SPAN_MS } from './numbers.ts';
+import { checkBoolean, checkNumber, checkObject, checkSpanMs, MAX_SPAN_MS } from './numbers.ts';
 import { seededRandom } from './random.ts';
 import { RateLimit } from './rate.ts';
 import { Retention } from './retention.ts';
@@ -37,7 +37,6 @@ export class Scheduler {
   private readonly rerank = (execution: Execution): void => this.lifecycle.rerank(execution);
   private readonly resumed: (execution: Execution) => void;
   private lastSeq = 0;
-  private lastGroup = 0;
   private now = 0;
 
   constructor(effects: Effects, options: SchedulerOptions = {}) {
@@ -105,8 +104,10 @@ export class Scheduler {
     now: number,
     options: GroupSpec = {},
   ): Group {
-    const { name = this.nextGroupName(), failFast, timeoutMs } = options;
+    checkObject('The options of a group', options);
+    const { name = this.catalog.unusedGroupName(), failFast, timeoutMs } = options;
     checkGroupName(name);
+    if (failFast !== undefined) checkBoolean('failFast', failFast);
     const limits = checkSharedLimits(`group ${name}`, options);
     const spanMs = checkSpanMs(`timeoutMs of group ${name}`, timeoutMs);
     const group = this.catalog.group(name, now);
@@ -131,7 +132,6 @@ export class Scheduler {
     if (failFast !== undefined || group.unsettled === 0) group.failFast = failFast ?? false;
     if (spanMs !== 0 && executions.length > 0) this.timers.set(group, now + spanMs);
     if (linked !== undefined) raiseGroup(linked, this.stepMs, this.rerank);
-    this.lastGroup++;
     this.acceptAll(executions, linked, now);
     this.catalog.dropGroupIfIdle(group);
     return group;
@@ -161,6 +161,16 @@ export class Scheduler {
   /** The work begins only now, whatever has kept it since the attempt started: limits in time count from here. */
   began(execution: Execution, attempt: number, now: number): void {
     if (this.progress(execution, attempt, now)) execution.startedAt = now;
+  }
+
+  /** The function of an attempt is called, later perhaps than its start: limits in time and rates count from here. */
+  called(execution: Execution, attempt: number, now: number): void {
+    const { startedAt, demand } = execution;
+    if (execution.attempt !== attempt) return;
+    // Moments are whole milliseconds, rounded down: it may be called up to one later.
+    demand.tool.rate?.postpone(startedAt, now + 1);
+    demand.group.rate?.postpone(startedAt, now + 1);
+    this.began(execution, attempt, now);
   }
 
   /** Answers false if the execution had settled before, or its result is being kept. */
@@ -273,13 +283,6 @@ export class Scheduler {
       const place = linked.order === undefined ? at : linked.order[at]!;
       if (waitingFor[place] === 0 || older.length > 0) this.lifecycle.judge(nodes[place]!, now);
     }
-  }
-
-  /** A name that no group has by chance: one without a name must not join another. */
-  private nextGroupName(): string {
-    let number = this.lastGroup + 1;
-    while (this.catalog.groups.has(`group-${number}`)) number++;
-    return `group-${number}`;
   }
 
   private isCurrent(execution: Execution, attempt: number, now: number): boolean {

@@ -13,8 +13,10 @@ export class Tool {
   /** How many running executions declared that they conflict with this tool. */
   conflictedBy = 0;
   unsettled = 0;
-  /** Whether it must be remembered: limits were set for it, or another tool conflicts with it. */
+  /** Whether it must be remembered, because limits were set for it. */
   isPinned = false;
+  /** How many classes of executions conflict with it by their own word: it is remembered as long as they are. */
+  namedBy = 0;
   /** The terms of the execution that was submitted last; most of the next ones have the same. */
   terms: Terms = DEFAULT_TERMS;
   readonly durations = new DurationModel();

@@ -10,7 +10,8 @@ export function checkContext(context: unknown): void {
     );
   }
   const { signal } = context as Partial<ExecutionContext>;
-  if (signal === undefined || typeof signal?.aborted === 'boolean') return;
+  const isSignal = typeof signal?.aborted === 'boolean' && typeof signal.addEventListener === 'function';
+  if (signal === undefined || isSignal) return;
   throw new VolleyError('INVALID_VALUE', `signal must be an AbortSignal, but it is ${show(signal)}.`);
 }
 

@@ -5,7 +5,7 @@ import type { Execution } from '../core/execution.ts';
 import { explain } from '../core/explain.ts';
 import type { Explanation } from '../core/explanation.ts';
 import type { Group } from '../core/group.ts';
-import { checkNumber } from '../core/numbers.ts';
+import { checkNumber, checkObject, show } from '../core/numbers.ts';
 import type { TimeLeft } from '../core/predict.ts';
 import { PRIORITIES } from '../core/priority.ts';
 import type { ResourceLimits } from '../core/resources.ts';
@@ -79,6 +79,8 @@ export class ParallelExecutionEngine implements AsyncDisposable {
   limitsVersion = 0;
 
   constructor(options: EngineOptions = {}) {
+    checkObject('The options of an engine', options);
+    if (options.limits !== undefined) checkObject('limits', options.limits);
     const {
       maxConcurrency,
       limits,
@@ -94,11 +96,11 @@ export class ParallelExecutionEngine implements AsyncDisposable {
       limits: toSchedulerLimits({
         maxConcurrency: maxConcurrency ?? DEFAULT_CONCURRENCY,
         limits: {
-          cpu: availableParallelism(),
-          memoryMb: Math.floor(totalmem() / 2 ** 20),
-          ioOperations: DEFAULT_IO_OPERATIONS,
-          networkOperations: DEFAULT_NETWORK_OPERATIONS,
           ...limits,
+          cpu: limits?.cpu ?? availableParallelism(),
+          memoryMb: limits?.memoryMb ?? Math.floor(totalmem() / 2 ** 20),
+          ioOperations: limits?.ioOperations ?? DEFAULT_IO_OPERATIONS,
+          networkOperations: limits?.networkOperations ?? DEFAULT_NETWORK_OPERATIONS,
         },
         ...(tools && { tools }),
         ...(groups && { groups }),
@@ -158,8 +160,7 @@ export class ParallelExecutionEngine implements AsyncDisposable {
 
   /** Starts nothing more, of one group or at all; what runs goes on. */
   pause(group?: string): void {
-    const found = group === undefined ? undefined : this.findGroup(group);
-    this.runtime.change((scheduler) => scheduler.pause(found));
+    this.runtime.pause(group === undefined ? undefined : this.findGroup(group));
   }
 
   /** Takes back a {@link pause} of the same group, or the one of everything. */
@@ -170,6 +171,7 @@ export class ParallelExecutionEngine implements AsyncDisposable {
 
   /** Changes limits while everything runs. What runs keeps its room, what waits is looked at again. */
   setLimits(limits: EngineLimits): void {
+    checkObject('The limits of an engine', limits);
     this.limitsVersion++;
     this.runtime.change((scheduler) => scheduler.limit(toSchedulerLimits(limits)));
   }
@@ -201,8 +203,11 @@ export class ParallelExecutionEngine implements AsyncDisposable {
   /** How many executions wait for room, by their priority after inheritance. */
   queued(): Readonly<Record<(typeof PRIORITIES)[number], number>> {
     const counts = PRIORITIES.map(() => 0);
-    for (const tool of this.runtime.scheduler.catalog.tools.values())
+    const { catalog, dispatcher } = this.runtime.scheduler;
+    for (const tool of catalog.tools.values())
       for (const { queue } of tool.classes) queue.countLevels(counts, ({ level }) => level);
+    for (const lock of dispatcher.resources.locks)
+      for (const { waiters } of lock.queues) waiters.countLevels(counts, ({ level }) => level);
     return Object.fromEntries(PRIORITIES.map((name, level) => [name, Math.round(counts[level]!)])) as Record<
       (typeof PRIORITIES)[number],
       number
@@ -230,6 +235,7 @@ export class ParallelExecutionEngine implements AsyncDisposable {
    * may add the cancellation.
    */
   close(options: { readonly cancel?: boolean } = {}): Promise<void> {
+    this.runtime.isClosing = true;
     this.closing ??= this.drain().then(() => this.runtime.tracker.close());
     if (options.cancel === true) this.cancelAll('the engine was closed');
     this.runtime.change((scheduler) => scheduler.resumeAll());
@@ -255,7 +261,7 @@ export class ParallelExecutionEngine implements AsyncDisposable {
     if (execution === undefined) {
       throw new VolleyError(
         'UNKNOWN_EXECUTION',
-        `No execution has the id ${JSON.stringify(id)}, or it was forgotten since it settled.`,
+        `No execution has the id ${show(id)}, or it was forgotten since it settled.`,
         { id },
       );
     }
@@ -265,11 +271,9 @@ export class ParallelExecutionEngine implements AsyncDisposable {
   private findGroup(name: string): Group {
     const group = this.runtime.scheduler.catalog.groups.get(name);
     if (group === undefined) {
-      throw new VolleyError(
-        'UNKNOWN_GROUP',
-        `No group has the name ${JSON.stringify(name)}, or it has ended.`,
-        { name },
-      );
+      throw new VolleyError('UNKNOWN_GROUP', `No group has the name ${show(name)}, or it has ended.`, {
+        name,
+      });
     }
     return group;
   }

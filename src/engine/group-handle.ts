@@ -101,7 +101,7 @@ export class GroupHandle {
 
   /** Starts no more of the group; what runs goes on. */
   pause(): void {
-    this.runtime.change((scheduler) => scheduler.pause(this.group));
+    this.runtime.pause(this.group);
   }
 
   /** Takes back a {@link pause}. */

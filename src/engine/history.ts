@@ -30,6 +30,8 @@ export class AllocationHistory {
   private readonly attempts: number[] = [];
   private readonly starts: number[] = [];
   private readonly ends: number[] = [];
+  /** When those that had lent their room took it again. */
+  private readonly resumedAt = new Map<Execution, number>();
   private next = 0;
   private samples: { at: number; used: number[] }[] = [];
   private intervalMs = FIRST_INTERVAL_MS;
@@ -45,9 +47,14 @@ export class AllocationHistory {
     const slot = this.next;
     this.executions[slot] = execution;
     this.attempts[slot] = execution.attempt;
-    this.starts[slot] = execution.startedAt;
+    this.starts[slot] = this.heldSince(execution);
     this.ends[slot] = now;
     this.next = slot + 1 === this.capacity ? 0 : slot + 1;
+  }
+
+  /** One that had lent its room has it again. */
+  resumed(execution: Execution, now: number): void {
+    this.resumedAt.set(execution, now);
   }
 
   /** Call it when the use may have changed; it takes a sample if one is due. */
@@ -81,10 +88,19 @@ export class AllocationHistory {
     });
   }
 
+  /** The samples, and the present. */
   utilization(): UtilizationSample[] {
-    return this.samples.map(({ at, used }) => ({
+    const present = { at: this.clock.now(), used: [...this.resources.used] };
+    return [...this.samples, present].map(({ at, used }) => ({
       at: this.clock.toEpoch(at),
       used: byResource((index) => used[index]! / SCALE),
     }));
+  }
+
+  private heldSince(execution: Execution): number {
+    if (this.resumedAt.size === 0) return execution.startedAt;
+    const at = this.resumedAt.get(execution) ?? execution.startedAt;
+    this.resumedAt.delete(execution);
+    return at;
   }
 }

@@ -30,6 +30,8 @@ class JobExtras extends Rarities {
   }
 
   settled(): void {
+    // Or a function that submits its successor as a child would keep all those before it.
+    this.parent = undefined;
     this.unlink?.();
     this.followers?.clear();
     const callbacks = this.settledCallbacks;

@@ -147,6 +147,8 @@ export class Lanes {
       }
       // It was even started anew between the two, and has been called for that already.
       if (job.task?.attempt === attempt) return;
+      // Functions that were called before this one in the same turn may have taken their time.
+      if (now !== execution.startedAt || hasRate(execution)) this.scheduler.called(execution, attempt, now);
       const task = new Task(this.owner, job);
       job.task = task;
       let failure: Failure | undefined;
@@ -169,9 +171,18 @@ export class Lanes {
   }
 }
 
+function hasRate({ demand: { tool, group } }: Execution): boolean {
+  return tool.rate !== undefined || group.rate !== undefined;
+}
+
 function failureOf(error: unknown): Failure {
-  if (error instanceof ToolFailure) return { reason: error.reason, isPermanent: !error.retryable, error };
-  const isPermanent =
-    typeof error === 'object' && error !== null && (error as { retryable?: unknown }).retryable === false;
-  return { reason: 'error', isPermanent, error };
+  try {
+    if (error instanceof ToolFailure) return { reason: error.reason, isPermanent: !error.retryable, error };
+    const isPermanent =
+      typeof error === 'object' && error !== null && (error as { retryable?: unknown }).retryable === false;
+    return { reason: 'error', isPermanent, error };
+  } catch {
+    // A getter that throws, a revoked proxy.
+    return { reason: 'error', isPermanent: false, error };
+  }
 }

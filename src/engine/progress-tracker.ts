@@ -1,8 +1,9 @@
 import type { Execution } from '../core/execution.ts';
 import type { Failure } from '../core/failure.ts';
 import type { Group } from '../core/group.ts';
-import { checkNumber } from '../core/numbers.ts';
+import { checkNumber, checkObject } from '../core/numbers.ts';
 import { type ExecutionStatus, STATUS_NAMES } from '../core/status.ts';
+import { reasonText } from '../core/words.ts';
 import type { Clock } from './clock.ts';
 import { EventLog } from './event-log.ts';
 import type { Job } from './job.ts';
@@ -55,6 +56,7 @@ export class ProgressTracker {
    * `missed` update with the number of those that are gone. Ends when the engine is closed.
    */
   subscribe(options: { readonly after?: number } = {}): ProgressStream {
+    checkObject('The options of a subscription', options);
     const { after = this.lastEventId } = options;
     const from = Math.min(checkNumber('after', after, { min: 0, integer: true }) + 1, this.log.nextId);
     return new Subscription(
@@ -79,7 +81,9 @@ export class ProgressTracker {
     return {
       ...(byStatus as Record<ExecutionStatus, number>),
       total,
-      progress: total === 0 ? 0 : Math.min(1, (settled + partial) / total),
+      // Sums of reported parts are not exact.
+      progress:
+        total === 0 ? 0 : settled === total ? 1 : Math.max(0, Math.min(1, (settled + partial) / total)),
     };
   }
 
@@ -213,5 +217,5 @@ export class ProgressTracker {
 
 /** The message alone: a stack belongs to the outcome, not into a stream. */
 function errorText(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).slice(0, LONGEST_TEXT);
+  return reasonText(error).slice(0, LONGEST_TEXT);
 }

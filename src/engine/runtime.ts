@@ -5,6 +5,7 @@ import type { Failure } from '../core/failure.ts';
 import type { Group } from '../core/group.ts';
 import { show } from '../core/numbers.ts';
 import { predictRemaining, type TimeLeft } from '../core/predict.ts';
+import { PRIORITIES } from '../core/priority.ts';
 import { seededRandom } from '../core/random.ts';
 import { Scheduler } from '../core/scheduler.ts';
 import type { SchedulerOptions } from '../core/scheduler-options.ts';
@@ -20,8 +21,10 @@ import { AllocationHistory } from './history.ts';
 import { inThisContext } from './in-this-context.ts';
 import { Job, type JobOwner } from './job.ts';
 import { Lanes } from './lanes.ts';
+import { checkNesting } from './nesting.ts';
 import { ProgressTracker } from './progress-tracker.ts';
 import { Settlements } from './settlements.ts';
+import { SignalLinks } from './signal-links.ts';
 import { StatisticsKeeper } from './statistics.ts';
 import type { ProgressStream } from './subscription.ts';
 import type { Task, TaskOwner, ToolFunction } from './task.ts';
@@ -40,6 +43,9 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
   readonly history: AllocationHistory;
   readonly settlements = new Settlements();
   private readonly lanes: Lanes;
+  private readonly signalLinks = new SignalLinks<Job>((job, reason) => void this.cancel(job, reason));
+  /** Whether nothing may be paused any more, for it would never end. */
+  isClosing = false;
   private idleCallbacks: (() => void)[] = [];
   private readonly groupCallbacks = new Map<Group, (() => void)[]>();
   /** Who is told of failed attempts of a group that are followed by another one. */
@@ -109,6 +115,12 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
     this.lanes.requestTurn();
   }
 
+  pause(group?: Group): void {
+    if (this.isClosing)
+      throw new VolleyError('ENGINE_CLOSED', 'The engine was closed: what is paused now would never end.');
+    this.change((scheduler) => scheduler.pause(group));
+  }
+
   /** How long a group, or everything, will still take. The same question gets the same answer: chance is fixed. */
   timeLeft(group?: Group): TimeLeft | undefined {
     return predictRemaining(this.scheduler, group, this.clock.now(), seededRandom(1));
@@ -172,6 +184,7 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
   }
 
   resumed(execution: Execution): void {
+    this.history.resumed(execution, this.clock.now());
     (execution as Job).task?.continue();
   }
 
@@ -209,9 +222,11 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
         `${parent.id} cannot submit children any more: this attempt is over.`,
       );
     }
-    this.checkAncestors(parent, context);
+    checkContext(context);
     checkFunction(run);
-    const child = this.submit(context, inThisContext(run));
+    checkNesting(parent, context.dependsOn, (id) => this.scheduler.graph.find(id) as Job | undefined);
+    const { priority = PRIORITIES[parent.job.level]! } = context;
+    const child = this.submit({ ...context, priority }, inThisContext(run));
     parent.adopt(child as Job);
     return new ChildHandle(parent, child);
   }
@@ -222,7 +237,11 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
 
   lend(task: Task): void {
     if (!task.isCurrent) return;
-    this.change((scheduler) => scheduler.lend(task.job));
+    const { job } = task;
+    this.change((scheduler, now) => {
+      if (job.room === 'held') this.history.released(job, now);
+      scheduler.lend(job);
+    });
   }
 
   reclaim(task: Task): void {
@@ -251,35 +270,14 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
   }
 
   private linkSignal(job: Job, signal: AbortSignal): void {
-    // A failed dependency may have settled it at once: nobody would take the listener away.
-    if (job.isSettled) return;
-    const cancel = () => void this.cancel(job, signal.reason);
-    if (signal.aborted) {
-      cancel();
-      return;
-    }
-    signal.addEventListener('abort', cancel, { once: true });
-    job.withExtras().unlink = () => signal.removeEventListener('abort', cancel);
+    // A failed dependency may have settled it at once: nobody would take the link away.
+    if (!job.isSettled) job.withExtras().unlink = this.signalLinks.link(job, signal);
   }
 
   private toSpec(context: ExecutionContext): ExecutionSpec {
     const { dependsOn } = context;
     if (!Array.isArray(dependsOn) || hasOnlyTexts(dependsOn)) return context as ExecutionSpec;
     return { ...context, dependsOn: Array.from(dependsOn, (reference) => this.toReference(reference)) };
-  }
-
-  /** A child that depends on the function that submits it could never start. */
-  private checkAncestors(parent: Task, { dependsOn }: ExecutionContext): void {
-    if (!Array.isArray(dependsOn)) return;
-    for (let task: Task | undefined = parent; task !== undefined; task = task.parent) {
-      const { job } = task;
-      if (dependsOn.some((reference) => reference === job.id || reference === job)) {
-        throw new VolleyError(
-          'INVALID_VALUE',
-          `A child of ${job.id} cannot depend on it: each would wait for the other.`,
-        );
-      }
-    }
   }
 
   private toReference(reference: unknown): string | Execution {

@@ -144,6 +144,7 @@ export class Task implements TaskContext {
   }
 
   adopt(child: Job): void {
+    if (child.isSettled) return;
     const extras = this.withExtras();
     extras.children ??= new Set();
     const { children } = extras;
@@ -158,7 +159,7 @@ export class Task implements TaskContext {
     extras.stopped = { reason };
     this.continue();
     extras.controller?.abort(reason);
-    for (const callback of extras.stopCallbacks ?? []) callback(reason);
+    for (const callback of extras.stopCallbacks ?? []) callSafely(callback, reason);
     this.cancelChildren(`its parent ${this.id} was stopped`);
   }
 
@@ -200,6 +201,17 @@ export class Task implements TaskContext {
     return new Promise((resolve) => {
       this.withExtras().resume = resolve;
       this.owner.reclaim(this);
+    });
+  }
+}
+
+/** What throws is told to the process, as for a listener on the signal: the others must hear of the stop all the same. */
+function callSafely(callback: (reason: unknown) => void, reason: unknown): void {
+  try {
+    callback(reason);
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error;
     });
   }
 }

@@ -43,6 +43,18 @@ describe('what the scheduler knows by name', () => {
     expect(scheduler.catalog.tools.size).toBe(10_000);
   });
 
+  it('forgets what others conflicted with, once there are very many', () => {
+    const scheduler = new Scheduler(SILENT_EFFECTS, { retainSettled: 0 });
+    for (let index = 0; index < 12_000; index++) {
+      const execution = new Execution();
+      scheduler.submit(execution, { toolName: 'tool', conflictsWith: [`other ${index}`] }, 0);
+      scheduler.advance(0);
+      scheduler.succeed(execution, 1, 0);
+    }
+    expect(scheduler.catalog.tools.size).toBeLessThanOrEqual(10_001);
+    validate(scheduler);
+  });
+
   it('keeps few idle classes of a tool, and every class in use', () => {
     const world = new World();
     const open = Array.from({ length: 20 }, (_, cpu) => world.submit({ resources: { cpu } }));

@@ -28,6 +28,12 @@ describe('retries', () => {
     expect(describeEnd(execution)).toBe('failed: cpu');
   });
 
+  it('never come to a pause that is no number, however many there are', () => {
+    const policy = retryPolicy({ maxRetries: 1000, delayMs: 0, factor: 100 });
+    expect(retryDelayMs(policy, 1000, seededRandom(1))).toBe(0);
+    expect(retryDelayMs({ ...policy, delayMs: 1, jitter: 0 }, 1000, seededRandom(1))).toBe(30_000);
+  });
+
   it('do not happen unless they were asked for', () => {
     const world = new World();
     const execution = world.submit({});

@@ -43,6 +43,19 @@ describe('the allocation history', () => {
     expect(engine.allocationHistory().map((record) => record.executionId)).toEqual(['q4', 'q5', 'q6']);
   });
 
+  it('has a record of each time that one held its room, where it lent that to a child', async () => {
+    const engine = openEngine({ maxConcurrency: 1 });
+    const parent = engine.submit({ toolName: 'parent', id: 'parent' }, async ({ submit }) => {
+      await submit({ toolName: 'child', id: 'child' }, () => setTimeout(20)).wait();
+      await setTimeout(20);
+    });
+    await parent.wait();
+    const records = engine.allocationHistory();
+    expect(records.map(({ executionId }) => executionId)).toEqual(['parent', 'child', 'parent']);
+    for (const [index, { from }] of records.slice(1).entries())
+      expect(from).toBeGreaterThanOrEqual(records[index]!.until);
+  });
+
   it('has nothing of what never held anything', async () => {
     const engine = openEngine();
     engine.submit({ toolName: 'cancelled' }, () => {}).cancel();
@@ -52,6 +65,13 @@ describe('the allocation history', () => {
 });
 
 describe('the utilization history', () => {
+  it('ends with the present', async () => {
+    const engine = openEngine();
+    await engine.submit({ toolName: 'work' }, () => setTimeout(5)).wait();
+    await engine.drain();
+    expect(engine.utilizationHistory().at(-1)!.used.concurrency).toBe(0);
+  });
+
   it('samples the use of each resource over time', async () => {
     const engine = openEngine({ limits: { cpu: 4 } });
     const tool = new HeldTool<void>();

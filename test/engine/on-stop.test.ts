@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { openEngine } from './support/engine.ts';
 import { rejectionOf } from './support/errors.ts';
-import { HeldTool } from './support/held-tool.ts';
+import { gate } from './support/gate.ts';
+import { HeldTool, obedient } from './support/held-tool.ts';
 
 describe('onStop', () => {
   it('calls back once with the reason of the signal when the attempt is stopped, or at once if it was', async () => {
@@ -21,6 +22,44 @@ describe('onStop', () => {
     onStop((reason) => reasons.push(reason));
     expect(reasons).toHaveLength(3);
     tool.finish(1);
+  });
+
+  it('stops the others, and the children, when one of them throws, which the process is told', async () => {
+    const engine = openEngine();
+    const thrown = new Promise((resolve) => {
+      const others = process.listeners('uncaughtException');
+      process.removeAllListeners('uncaughtException');
+      process.once('uncaughtException', (error) => {
+        for (const other of others) process.on('uncaughtException', other);
+        resolve(error);
+      });
+    });
+    const started = gate<void>();
+    let children = 0;
+    const first = engine.submit({ toolName: 'first' }, ({ onStop, submit }) => {
+      onStop(() => {
+        throw new Error('in onStop');
+      });
+      void submit({ toolName: 'child' }, obedient)
+        .outcome()
+        .then(({ status }) => {
+          if (status === 'cancelled') children++;
+        });
+      return new Promise(() => {});
+    });
+    const second = engine.submit({ toolName: 'second' }, (task) => {
+      started.open();
+      return obedient(task);
+    });
+    await started.passed;
+    engine.cancelAll('all');
+    expect((await Promise.all([first.outcome(), second.outcome()])).map(({ status }) => status)).toEqual([
+      'cancelled',
+      'cancelled',
+    ]);
+    expect(await thrown).toHaveProperty('message', 'in onStop');
+    await engine.drain();
+    expect([children, engine.statistics().abandoned]).toEqual([1, 1]);
   });
 
   it('does not call back for an attempt that ends by itself', async () => {

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import type { EngineLimits, EngineOptions, ExecutionContext } from '../../src/index.ts';
 import { ParallelExecutionEngine } from '../../src/index.ts';
@@ -23,6 +24,10 @@ const CASES: [string, string, unknown][] = [
   ['a dependency that is neither id nor handle', 'INVALID_VALUE', { toolName: 't', dependsOn: [7] }],
   ['a hole among the dependencies', 'INVALID_VALUE', { toolName: 't', dependsOn: new Array(1) }],
   ['an unknown priority', 'UNKNOWN_PRIORITY', { toolName: 't', priority: 'urgent' }],
+  ['a priority that is no text', 'UNKNOWN_PRIORITY', { toolName: 't', priority: 1n }],
+  ['an id that is no text', 'INVALID_ID', { toolName: 't', id: 1n }],
+  ['a signal that is none', 'INVALID_VALUE', { toolName: 't', signal: { aborted: false } }],
+  ['a hole among the locks', 'INVALID_VALUE', { toolName: 't', resources: { exclusive: new Array(1) } }],
   ['an unknown policy', 'INVALID_VALUE', { toolName: 't', onDependencyFailure: 'ignore' }],
   ['an impossible demand', 'IMPOSSIBLE_DEMAND', { toolName: 't', resources: { cpu: 4.5 } }],
   ['a negative demand', 'INVALID_VALUE', { toolName: 't', resources: { cpu: -1 } }],
@@ -78,6 +83,10 @@ describe('an engine with', () => {
     ['a negative limit', { limits: { cpu: -1 } }],
     ['an invalid limit of a tool', { tools: { fetch: { maxConcurrency: 0 } } }],
     ['an invalid rate of a group', { groups: { crawl: { rate: { count: 0, perMs: 10 } } } }],
+    ['no options', null],
+    ['limits that are a number', { limits: 5 }],
+    ['limits of tools that are a number', { tools: 5 }],
+    ['limits of a group without a name', { groups: { '': { maxConcurrency: 1 } } }],
     ['a tiny event log', { eventLogSize: 1 }],
     ['half an allocation history', { allocationHistorySize: 0.5 }],
     ['a negative grace period', { graceMs: -1 }],
@@ -88,6 +97,22 @@ describe('an engine with', () => {
     expect(codeOf(thrownBy(() => new ParallelExecutionEngine(invalid as EngineOptions)))).toBe(
       'INVALID_VALUE',
     );
+  });
+
+  it.each<[string, (engine: ParallelExecutionEngine) => unknown, string]>([
+    ['limits', (engine) => engine.setLimits(undefined as never), 'INVALID_VALUE'],
+    ['options of a group', (engine) => engine.submitAll([], null as never), 'INVALID_VALUE'],
+    ['a failFast', (engine) => engine.submitAll([], { failFast: 'false' as never }), 'INVALID_VALUE'],
+    ['options of a reader', (engine) => engine.progress.subscribe(null as never), 'INVALID_VALUE'],
+    ['an id to cancel', (engine) => engine.cancel(5 as never), 'UNKNOWN_EXECUTION'],
+    ['an id to explain', (engine) => engine.explain(null as never), 'UNKNOWN_EXECUTION'],
+  ])('%s that are none are refused', (_, call, code) => {
+    expect(codeOf(thrownBy(() => call(openEngine())))).toBe(code);
+  });
+
+  it('no limit for what is left undefined has the default one', () => {
+    const engine = openEngine({ limits: { cpu: undefined } as never });
+    expect(engine.statistics().utilization.cpu.limit).toBe(availableParallelism());
   });
 
   it('limits that are changed to something invalid keeps all of the old ones', () => {

@@ -1,0 +1,40 @@
+/** Cancels on the signals of callers. One listener for each signal, however many executions it is for. */
+export class SignalLinks<T> {
+  private readonly linked = new WeakMap<AbortSignal, Set<T>>();
+
+  constructor(private readonly cancel: (item: T, reason: unknown) => void) {}
+
+  /** Returns what takes the link away again. A signal that is aborted already cancels at once. */
+  link(item: T, signal: AbortSignal): (() => void) | undefined {
+    if (signal.aborted) {
+      this.cancel(item, signal.reason);
+      return undefined;
+    }
+    const { items, forget } = this.itemsOf(signal);
+    items.add(item);
+    return () => {
+      if (items.delete(item) && items.size === 0) forget();
+    };
+  }
+
+  private itemsOf(signal: AbortSignal): { items: Set<T>; forget: () => void } {
+    const forget = () => {
+      signal.removeEventListener('abort', this.aborted);
+      this.linked.delete(signal);
+    };
+    let items = this.linked.get(signal);
+    if (items === undefined) {
+      items = new Set();
+      this.linked.set(signal, items);
+      signal.addEventListener('abort', this.aborted, { once: true });
+    }
+    return { items, forget };
+  }
+
+  private readonly aborted = ({ target }: Event): void => {
+    const signal = target as AbortSignal;
+    const items = this.linked.get(signal);
+    this.linked.delete(signal);
+    for (const item of items ?? []) this.cancel(item, signal.reason);
+  };
+}
