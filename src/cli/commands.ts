@@ -7,6 +7,8 @@ export interface CommandEntry {
   readonly summary: string;
   /** The heading that it stands under. */
   readonly group?: string;
+  /** Whether what it prints is all that it is for: nobody needs it any more when nobody reads that. */
+  readonly onlyShows?: boolean;
   load(): Promise<CliCommand>;
 }
 
@@ -62,6 +64,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     {
       name: 'simulate',
       summary: 'what a batch would take with other limits, on paper',
+      onlyShows: true,
       load: async () => (await import('./commands/simulate.ts')).simulateCommand,
     },
   ]),
@@ -69,11 +72,13 @@ export const COMMANDS: readonly CommandEntry[] = [
     {
       name: 'status',
       summary: 'how far a batch is, what runs, what waits and why',
+      onlyShows: true,
       load: async () => (await import('./commands/status.ts')).statusCommand,
     },
     {
       name: 'watch',
       summary: 'watch a batch that another process runs, until it ends',
+      onlyShows: true,
       load: async () => (await import('./commands/watch.ts')).watchCommand,
     },
     {
@@ -84,16 +89,19 @@ export const COMMANDS: readonly CommandEntry[] = [
     {
       name: 'list',
       summary: 'all batches of this folder',
+      onlyShows: true,
       load: async () => (await import('./commands/list.ts')).listCommand,
     },
     {
       name: 'explain',
       summary: 'why a task does not run, or what became of it',
+      onlyShows: true,
       load: async () => (await import('./commands/explain.ts')).explainCommand,
     },
     {
       name: 'results',
       summary: 'the results of a batch, or one of them whole',
+      onlyShows: true,
       load: async () => (await import('./commands/results.ts')).resultsCommand,
     },
     {
@@ -106,6 +114,8 @@ export const COMMANDS: readonly CommandEntry[] = [
     {
       name: 'tasks',
       summary: 'features and their subtasks: many agents at once, and only verified work counts',
+      // Each of its own says whether it does more.
+      onlyShows: true,
       load: async () => (await import('./commands/tasks.ts')).tasksCommand,
     },
   ]),
@@ -123,11 +133,13 @@ export const COMMANDS: readonly CommandEntry[] = [
     {
       name: 'dashboard',
       summary: 'print an address that opens the dashboard of the running server',
+      onlyShows: true,
       load: async () => (await import('./commands/dashboard.ts')).dashboardCommand,
     },
     {
       name: 'token',
       summary: 'make a token for a program that uses the server',
+      onlyShows: true,
       load: async () => (await import('./commands/token.ts')).tokenCommand,
     },
   ]),
@@ -140,16 +152,19 @@ export const COMMANDS: readonly CommandEntry[] = [
     {
       name: 'tools',
       summary: 'what can be called',
+      onlyShows: true,
       load: async () => (await import('./commands/tools.ts')).toolsCommand,
     },
     {
       name: 'doctor',
       summary: 'what works on this system: the configuration and each layer of the sandbox',
+      onlyShows: true,
       load: async () => (await import('./commands/doctor.ts')).doctorCommand,
     },
     {
       name: 'completion',
       summary: 'print a script that lets your shell complete commands, options and names',
+      onlyShows: true,
       load: async () => (await import('./commands/completion.ts')).completionCommand,
     },
   ]),

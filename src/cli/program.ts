@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { VolleyError } from '../core/errors.ts';
 import { nearest } from '../core/nearest.ts';
-import type { CliCommand } from './command.ts';
+import type { CliCommand, CommonOptions } from './command.ts';
 import type { CommandEntry } from './commands.ts';
 import { EXIT, type ExitStatus, type Io } from './io.ts';
 import { reportError } from './report.ts';
@@ -33,7 +33,8 @@ export async function runProgram(
       '\nvolley help COMMAND tells more of a command, with examples. volley init makes a start.',
     );
   const asked = argv[0] === 'help' ? argv[1] : argv[0];
-  for (const { name, summary, group, load } of commands) {
+  for (const entry of commands) {
+    const { name, summary, group, load } = entry;
     const declared = program.command(name).description(summary);
     if (group !== undefined) declared.helpGroup(group);
     if (name !== asked) continue;
@@ -41,7 +42,7 @@ export async function runProgram(
     declared.action(async () => {
       const options = declared.opts();
       try {
-        status = await command.run(declared.args, options, io);
+        status = await runCommand(entry, command, declared.args, options, io);
       } catch (error) {
         status = reportError(error, options['json'] === true, io);
       }
@@ -68,6 +69,18 @@ export function declare(declared: Command, command: CliCommand): CliCommand {
   command.declare(declared);
   declared.addHelpText('after', `\nExamples:\n${command.examples.map((line) => `  ${line}\n`).join('')}`);
   return command;
+}
+
+/** Runs a command, to its end unless it only shows something. */
+export function runCommand(
+  { onlyShows = false }: CommandEntry,
+  command: CliCommand,
+  args: readonly string[],
+  options: CommonOptions & { readonly dryRun?: boolean; readonly print?: boolean },
+  io: Io,
+): Promise<ExitStatus> {
+  if (!onlyShows && !options.dryRun && !options.print) io.outliveReader();
+  return command.run(args, options, io);
 }
 
 /** In one line, with what was meant. */

@@ -4,7 +4,11 @@ import { EXIT, type ExitStatus, type Io } from './io.ts';
 import { createColours, wantsColours } from './output/colours.ts';
 
 /** Tells the user what is wrong: what to do where Volley knows it, the place in the code only for our own defects. */
-export function reportError(error: unknown, isJson: boolean, io: Io): ExitStatus {
+export function reportError(
+  error: unknown,
+  isJson: boolean,
+  io: Pick<Io, 'stdout' | 'stderr' | 'env'>,
+): ExitStatus {
   const { code, message } = describe(error);
   const { problems } = error instanceof VolleyError ? (error.details as { problems?: unknown }) : {};
   if (isJson) io.stdout.write(`${JSON.stringify({ ok: false, error: { code, message, problems } })}\n`);

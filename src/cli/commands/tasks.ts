@@ -4,7 +4,7 @@ import { nearest } from '../../core/nearest.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import type { CommandEntry } from '../commands.ts';
 import { EXIT, type ExitStatus, type Io } from '../io.ts';
-import { declare } from '../program.ts';
+import { declare, runCommand } from '../program.ts';
 import { TASKS_COMMANDS } from './tasks/all.ts';
 
 /** The commands about features and subtasks, behind one word. */
@@ -51,7 +51,7 @@ async function runGroup(words: readonly string[], ok: ExitStatus, io: Io): Promi
     const command = declare(program, await found.entry.load());
     program.action(async () => {
       try {
-        status = await command.run(program.args, program.opts(), io);
+        status = await runCommand(found.entry, command, program.args, program.opts(), io);
       } catch (error) {
         thrown = { error };
       }

@@ -8,7 +8,7 @@ export interface OwnOutput extends Pick<Writable, 'write'> {
 
 /**
  * Keeps standard output for the protocol: what tools and modules print goes to standard error. A client that is gone
- * does not end the process here, as it does for other commands: what runs must be stopped and written first.
+ * is no fault here: what runs is stopped and written first.
  */
 export function ownOutput({ stdout, stderr }: Io): OwnOutput {
   const { write } = stdout;

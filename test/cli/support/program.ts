@@ -32,6 +32,7 @@ export async function say(folder: string, argv: readonly string[], input = ''): 
     stdin: Readable.from([input]),
     env: { NO_COLOR: '1' },
     cwd: folder,
+    outliveReader: () => undefined,
   } as unknown as Io;
   const status = await runProgram(argv, COMMANDS, '1.2.3', io);
   const [stdout, stderr] = [textOf(streams.stdout), textOf(streams.stderr)];

@@ -19,7 +19,8 @@ async function tasksAs(env: Io['env'], cwd: string, ...args: string[]) {
       return true;
     },
   });
-  const io = { stdin: process.stdin, stdout: stream('stdout'), stderr: stream('stderr'), env, cwd };
+  const streams = { stdin: process.stdin, stdout: stream('stdout'), stderr: stream('stderr') };
+  const io = { ...streams, env, cwd, outliveReader: () => undefined };
   const status = await runProgram(['tasks', ...args], COMMANDS, '1.0.0', io as unknown as Io);
   return { status, ...output };
 }

@@ -5,36 +5,43 @@ export const TASKS_COMMANDS: readonly CommandEntry[] = [
   {
     name: 'status',
     summary: 'how far features are, with a line for each subtask',
+    onlyShows: true,
     load: async () => (await import('./status.ts')).statusCommand,
   },
   {
     name: 'next',
     summary: 'what can be started now',
+    onlyShows: true,
     load: async () => (await import('./next.ts')).nextCommand,
   },
   {
     name: 'parallel',
     summary: 'what can be started now and at the same time',
+    onlyShows: true,
     load: async () => (await import('./parallel.ts')).parallelCommand,
   },
   {
     name: 'blocked',
     summary: 'what cannot be started, and why',
+    onlyShows: true,
     load: async () => (await import('./blocked.ts')).blockedCommand,
   },
   {
     name: 'deps',
     summary: 'what a subtask waits for, as a tree',
+    onlyShows: true,
     load: async () => (await import('./deps.ts')).depsCommand,
   },
   {
     name: 'plan',
     summary: 'in which waves a feature can be run, its critical path and its conflicts',
+    onlyShows: true,
     load: async () => (await import('./plan.ts')).planCommand,
   },
   {
     name: 'graph',
     summary: 'what waits for what, as text or as a picture',
+    onlyShows: true,
     load: async () => (await import('./graph.ts')).graphCommand,
   },
   {
@@ -50,6 +57,7 @@ export const TASKS_COMMANDS: readonly CommandEntry[] = [
   {
     name: 'report',
     summary: 'what the last run of a feature came to',
+    onlyShows: true,
     load: async () => (await import('./report.ts')).reportCommand,
   },
   {
