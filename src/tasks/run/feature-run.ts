@@ -9,7 +9,6 @@ import { type ErrorCode, VolleyError } from '../../core/errors.ts';
 import { createLauncher } from '../../runners/process/create-launcher.ts';
 import type { Launcher } from '../../runners/process/launcher.ts';
 import type { Store } from '../../store/store.ts';
-import { withFolderLock } from '../files/folder-lock.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
 import { sharedWorkspaces } from '../workspace/shared.ts';
 import type { Workspaces } from '../workspace/workspace.ts';
@@ -27,6 +26,7 @@ import { readReport, reportWrittenAt, writeReport } from './report-file.ts';
 import type { RunRequest, RunTerms } from './request.ts';
 import type { RunParts } from './run-parts.ts';
 import { openScratch } from './scratch.ts';
+import { whileNotRun } from './while-not-run.ts';
 
 /** What a run works with. */
 export interface RunSetting {
@@ -44,9 +44,6 @@ export type StartBatch = (
   terms: Readonly<Record<string, unknown>>,
   agentOf: (id: string) => string,
 ) => Promise<BatchAnswer>;
-
-/** A run that has just been killed is gone in no time; one that lives keeps its lock. */
-const PATIENCE_MS = 300;
 
 /**
  * Runs subtasks of a feature as a batch, one agent for each, and reports what became of them. What is wrong with the
@@ -67,27 +64,10 @@ export async function runFeature(
   }
   // What is unknown or unsafe is told without a lock.
   await planRun(folder, config.tasks, request);
-  return alone(folder, request.feature, async () => {
+  return whileNotRun(folder, request.feature, async () => {
     const plan = await planRun(folder, config.tasks, request);
     return runPlan(setting, plan, request, start);
   });
-}
-
-/** Two runs of one feature would get in each other's way. */
-async function alone<T>(folder: TaskFolder, feature: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await withFolderLock(join(folder.path, feature), work, PATIENCE_MS);
-  } catch (error) {
-    if (!(error instanceof VolleyError && error.code === 'TASKS_LOCKED' && 'pid' in error.details))
-      throw error;
-    const { pid } = error.details;
-    const who = pid === undefined ? 'another process' : `process ${pid}`;
-    throw new VolleyError(
-      'FEATURE_RUNNING',
-      `${feature} is being run by ${who}. Follow it with volley watch --batch ${batchNameOf(feature)}, or wait for its end.`,
-      { feature, pid },
-    );
-  }
 }
 
 async function runPlan(

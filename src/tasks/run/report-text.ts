@@ -151,6 +151,10 @@ function nextLines(report: RunReport): string[] {
     if (next.batch !== null)
       lines.push(`Run it with: volley tasks run ${shellQuote(feature)} --batch ${next.batch}`);
   } else lines.push(...continueLines(report));
+  if (report.subtasks.some(({ kept }) => kept !== null))
+    lines.push(
+      `Worktrees are kept: volley tasks worktrees ${shellQuote(feature)} shows them, and removes them with --remove.`,
+    );
   if (report.left_out.length > 0) lines.push('', ...leftOutLines(report));
   return lines;
 }

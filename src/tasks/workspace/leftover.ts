@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import type { Subtask } from '../feature.ts';
 import { worktreeNames } from './names.ts';
-import { isInUse, removePlace } from './place.ts';
+import { removePlace } from './place.ts';
 import { fromProject } from './project-path.ts';
 import type { Repository } from './repository.ts';
+import { isInUse } from './work-left.ts';
 import type { Leftover } from './workspace.ts';
 
 const MOST_MERGES = 1000;

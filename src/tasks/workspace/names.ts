@@ -17,6 +17,22 @@ export function* worktreeNames(feature: string, seq: string): Generator<Worktree
   }
 }
 
+/** What the branches of all worktrees of a feature begin with. */
+export function branchesOf(feature: string): string {
+  return `volley/${plain(feature)}/`;
+}
+
+/** Whose folder this is. Numbers of subtasks have no hyphens. */
+export function nameOfFolder(folder: string): WorktreeName | undefined {
+  const [, name, place] = /^(.+)-([^-]+)$/.exec(folder) ?? [];
+  return name === undefined ? undefined : { folder, branch: `volley/${name}/${place}` };
+}
+
+export function nameOfBranch(branch: string): WorktreeName | undefined {
+  const [, name, place] = /^volley\/([^/]+)\/([^/]+)$/.exec(branch) ?? [];
+  return name === undefined ? undefined : { folder: `${name}-${place}`, branch };
+}
+
 /** Git forbids much in names of branches. What had to be changed is told apart by its end. */
 function plain(text: string): string {
   const name = text

@@ -1,13 +1,13 @@
 import { existsSync, realpathSync } from 'node:fs';
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { VolleyError } from '../../core/errors.ts';
+import { shellQuote } from '../../core/shell-quote.ts';
 import type { Git } from './git.ts';
 import { gitFoldersOf } from './git-folders.ts';
 import { worktreeNames } from './names.ts';
-import { isOwnPath } from './own-paths.ts';
-import { fromProject } from './project-path.ts';
 import type { Repository } from './repository.ts';
+import { isWork, MARK, workLeft } from './work-left.ts';
 
 /** A worktree that was made: its root, and its branch. */
 export interface Place {
@@ -16,9 +16,6 @@ export interface Place {
   /** Where it began. */
   readonly base: string;
 }
-
-/** In the folder that git has for a worktree: an agent may have worked there. */
-const MARK = 'volley-in-use';
 
 /**
  * Makes a worktree of the project's branch, under the first name that is free. What a crash left behind under a name is
@@ -41,7 +38,7 @@ export async function makePlace(
     await repository.git.ask(['worktree', 'add', '-q', '-f', '--no-track', '-b', name.branch, root, base]);
     return { root, branch: name.branch, base };
   }
-  const message = `There are 100 worktrees with work that was kept for subtask ${seq} of ${feature}: look at them in ${folder}, and remove them with git worktree remove and git branch -D.`;
+  const message = `There are 100 worktrees with work that was kept for subtask ${seq} of ${feature}: volley tasks worktrees ${shellQuote(feature)} shows them, and removes them with --remove.`;
   throw new VolleyError('WORKTREE_FAILED', message, { folder });
 }
 
@@ -49,12 +46,6 @@ export async function makePlace(
 export async function markInUse({ root }: Place): Promise<void> {
   const own = gitFoldersOf(root)?.own;
   if (own !== undefined) await writeFile(join(own, MARK), '');
-}
-
-/** Whether an agent may have worked there. */
-export function isInUse(root: string): boolean {
-  const own = existsSync(join(root, '.git')) ? gitFoldersOf(root)?.own : undefined;
-  return own !== undefined && existsSync(join(own, MARK));
 }
 
 export async function removePlace(git: Git, root: string, branch: string): Promise<void> {
@@ -73,9 +64,8 @@ async function isFree(repository: Repository, root: string, branch: string): Pro
     // Another project of the same repository may have a feature of this name.
     const elsewhere = found.trim().slice(ref.length + 1);
     if (elsewhere !== '' && existsSync(elsewhere) && !isSameFolder(elsewhere, root)) return false;
-    if (!(await isMerged(repository, ref))) return false;
   }
-  if (existsSync(root) && (await holdsWork(repository, root))) return false;
+  if (isWork(await workLeft(repository, root, found === '' ? undefined : ref))) return false;
   await removePlace(git, root, branch);
   return true;
 }
@@ -87,19 +77,4 @@ function isSameFolder(one: string, other: string): boolean {
 /** Whether the project's branch has all commits of another. */
 export async function isMerged({ git, branch }: Repository, other: string): Promise<boolean> {
   return git.succeeds(['merge-base', '--is-ancestor', other, branch]);
-}
-
-async function holdsWork({ git, prefix, branch }: Repository, root: string): Promise<boolean> {
-  // Not a worktree: an empty folder is all that can be spared.
-  if (!existsSync(join(root, '.git')) || gitFoldersOf(root) === undefined)
-    return (await readdir(root)).length > 0;
-  if (!isInUse(root)) return false;
-  const tree = git.in(root);
-  const status = await tree.run(['status', '--porcelain', '-z', '--no-renames', '--untracked-files=normal']);
-  const head = await tree.run(['merge-base', '--is-ancestor', 'HEAD', branch]);
-  if (status.exitCode !== 0 || head.exitCode !== 0) return true;
-  return status.stdout
-    .split('\0')
-    .filter((entry) => entry !== '')
-    .some((entry) => !isOwnPath(fromProject(prefix, entry.slice('XY '.length))));
 }

@@ -22,7 +22,7 @@ export class Repository {
     readonly git: Git,
     /** The project within it: empty, or ends with `/`. */
     readonly prefix: string,
-    /** The full name of the branch. */
+    /** The full name of the branch; where none is checked out, the commit that is. */
     readonly branch: string,
     private readonly lockFolder: string,
     /** The file that names the commit which is being merged. */
@@ -31,21 +31,28 @@ export class Repository {
 
   /** Refuses what worktrees cannot work with, and ends a merge that a crash of ours left behind. */
   static async open(project: string): Promise<Repository> {
-    const { root, prefix, common } = await placeOf(project);
-    const git = await withIdentity(new Git(root));
-    if (!(await git.succeeds(['rev-parse', '--verify', '-q', 'HEAD^{commit}'])))
-      throw refused(root, 'the repository has no commit yet: commit what there is');
-    const branch = await branchOf(git);
-    if (branch === undefined) throw refused(root, 'no branch is checked out: check out the one to work on');
-    const lockFolder = join(common, 'volley');
-    await mkdir(lockFolder, { recursive: true });
-    const mergeMark = join(gitFoldersOf(root)?.own ?? common, 'volley-merge');
-    const repository = new Repository(git, prefix, branch, lockFolder, mergeMark);
+    const repository = await Repository.find(project);
+    const { git, prefix, mergeMark } = repository;
+    if ((await branchOf(git)) === undefined)
+      throw refused(git.folder, 'no branch is checked out: check out the one to work on');
     await repository.alone(async () => {
       await endOwnMerge(git, mergeMark);
       await requireClean(git, prefix);
     });
     return repository;
+  }
+
+  /** As it stands, for those who merge nothing. */
+  static async find(project: string): Promise<Repository> {
+    const { root, prefix, common } = await placeOf(project);
+    const git = await withIdentity(new Git(root));
+    if (!(await git.succeeds(['rev-parse', '--verify', '-q', 'HEAD^{commit}'])))
+      throw refused(root, 'the repository has no commit yet: commit what there is');
+    const branch = (await branchOf(git)) ?? (await commitOf(git, 'HEAD'));
+    const lockFolder = join(common, 'volley');
+    await mkdir(lockFolder, { recursive: true });
+    const mergeMark = join(gitFoldersOf(root)?.own ?? common, 'volley-merge');
+    return new Repository(git, prefix, branch, lockFolder, mergeMark);
   }
 
   /** One after another, also between processes: git refuses much of what is done to a repository at the same time. */

@@ -23,7 +23,8 @@ export interface WorktreeOptions {
   launcher(): Launcher;
 }
 
-const FOLDER = join('.volley', 'worktrees');
+/** Where they are in a project. */
+export const WORKTREES = join('.volley', 'worktrees');
 
 /**
  * Each works in a git worktree of its own, with a branch of its own, which is merged into the branch that the project is
@@ -33,7 +34,7 @@ export async function gitWorktrees(options: WorktreeOptions): Promise<Workspaces
   const repository = await Repository.open(options.project);
   const { project, feature } = options;
   return {
-    leftover: (subtask) => mergedLeftover(repository, join(project, FOLDER), feature, subtask),
+    leftover: (subtask) => mergedLeftover(repository, join(project, WORKTREES), feature, subtask),
     open: (subtask, signal) => open(repository, options, subtask, signal),
   };
 }
@@ -47,7 +48,7 @@ async function open(
   const { project, feature, setup, launcher } = options;
   const place = await repository.alone(async () => {
     signal.throwIfAborted();
-    return makePlace(repository, join(project, FOLDER), feature, subtask.seq);
+    return makePlace(repository, join(project, WORKTREES), feature, subtask.seq);
   });
   try {
     const folder = resolve(place.root, repository.prefix);

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import type { RunReport } from '../../../src/tasks/run/report.ts';
+import { reportText } from '../../../src/tasks/run/report-text.ts';
 import { FeatureProject } from '../../tasks/run/feature-project.ts';
 import { runBuilt } from '../support/built-volley.ts';
 
@@ -47,6 +48,7 @@ describe('agents in worktrees', { timeout: 90_000 }, () => {
       error: expect.stringContaining('volley/auth/02'),
       kept: expect.stringContaining('.volley/worktrees'),
     });
+    expect(reportText(report)).toContain('Worktrees are kept: volley tasks worktrees auth shows them');
     expect(third).toMatchObject({ status: 'failed', denied: ['.env.local'] });
     expect(third!.error).toContain('Nothing was merged.');
     expect(fourth).toMatchObject({ status: 'completed' });

@@ -61,6 +61,11 @@ export const TASKS_COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./report.ts')).reportCommand,
   },
   {
+    name: 'worktrees',
+    summary: 'worktrees that are kept because of the work in them, and removing them',
+    load: async () => (await import('./worktrees.ts')).worktreesCommand,
+  },
+  {
     name: 'claim',
     summary: 'take a subtask for a while; again, to keep it',
     load: async () => (await import('./claim.ts')).claimCommand,
