@@ -1,3 +1,4 @@
+import { isDeeperThan } from '../core/depth.ts';
 import { nearest } from '../core/nearest.ts';
 import { type Key, type SchemaNode, schemaOutline, tablesOf, VARIABLE_PREFIX } from './outline.ts';
 import type { Problem } from './problems.ts';
@@ -15,6 +16,9 @@ export interface Override {
 const TOLD_TO_AGENTS = new Set(
   ['FEATURE', 'SUBTASK', 'AGENT', 'TASKS_PROJECT', 'WORKSPACE'].map((name) => `${VARIABLE_PREFIX}${name}`),
 );
+
+/** No list of a setting holds lists. */
+const DEEPEST = 10;
 
 /** A table of the file as the parser gives it. */
 export type TomlTable = { [key: string]: unknown };
@@ -122,7 +126,8 @@ function readValue(text: string, { type }: SchemaNode): unknown {
 
 function parsedList(text: string): unknown {
   try {
-    return JSON.parse(text);
+    const list: unknown = JSON.parse(text);
+    return isDeeperThan(list, DEEPEST) ? text : list;
   } catch {
     return text;
   }

@@ -1,10 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { parse, TomlError } from 'smol-toml';
+import { isDeeperThan } from '../core/depth.ts';
 import type { TomlTable } from './environment.ts';
 import { configError, type Problem, readingProblem } from './problems.ts';
 
 /** A configuration is written by hand; what is larger was named by mistake. */
 const MAX_BYTES = 1_048_576;
+/** No setting lies nearly as deep. */
+const DEEPEST = 100;
 
 /** The text of the file, without a byte order mark. */
 export async function readSource(file: string): Promise<string> {
@@ -25,7 +28,10 @@ export async function readSource(file: string): Promise<string> {
 /** What the text says, or what is wrong with its syntax. */
 export function parseSource(text: string): { data: TomlTable } | { problem: Problem } {
   try {
-    return { data: parse(text) };
+    const data = parse(text);
+    return isDeeperThan(data, DEEPEST)
+      ? { problem: wholeFile(`tables and lists are nested deeper than ${DEEPEST} levels.`) }
+      : { data };
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
     const [what] = error.message.replace(/^Invalid TOML document: /, '').split('\n');

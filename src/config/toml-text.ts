@@ -1,4 +1,5 @@
 const LONGEST = 80;
+const DEEPEST = 4;
 
 /** A number as people write it in TOML: `300_000`. */
 export function numberText(value: number): string {
@@ -10,10 +11,13 @@ export function numberText(value: number): string {
 }
 
 /** A value as it stands in TOML, shortened where it is long. */
-export function valueText(value: unknown): string {
+export function valueText(value: unknown, depth = 0): string {
   if (typeof value === 'number') return numberText(value);
   if (value instanceof Date) return 'a date';
-  if (Array.isArray(value)) return shortened(`[${value.map(valueText).join(', ')}]`);
+  if (Array.isArray(value)) {
+    if (depth === DEEPEST) return '[…]';
+    return shortened(`[${value.map((item) => valueText(item, depth + 1)).join(', ')}]`);
+  }
   if (typeof value === 'object' && value !== null) return 'a table';
   return typeof value === 'string' ? shortened(JSON.stringify(value)) : String(value);
 }

@@ -3,6 +3,7 @@ import { limitsChange } from '../config/change.ts';
 import type { VolleyConfig } from '../config/config.ts';
 import { defaultConfig } from '../config/default-config.ts';
 import { VolleyError } from '../core/errors.ts';
+import { checkGlob } from '../core/glob.ts';
 import { reasonText } from '../core/words.ts';
 import { type EngineLimits, ParallelExecutionEngine } from '../engine/engine.ts';
 import type { ParallelAgentTool } from '../tools/agent-tool.ts';
@@ -107,6 +108,7 @@ export class ParallelToolCoordinator implements AsyncDisposable {
    * them.
    */
   async discover(glob = '*', limitMs?: number): Promise<void> {
+    checkGlob(glob);
     const first = sourceNameOf(glob);
     // A bracket may hold whole names, with the parts that tell sources apart.
     const matches = /[{([]/.test(first) ? () => true : picomatch(first);

@@ -1,15 +1,19 @@
 import { createRequire } from 'node:module';
 import type { Ajv as AjvInstance, ErrorObject, ValidateFunction } from 'ajv';
+import { isDeeperThan } from '../core/depth.ts';
 import { VolleyError } from '../core/errors.ts';
 import type { CompiledSchema, JsonSchema, SchemaIssue } from './schema.ts';
 import { pointerTo } from './schema.ts';
 
+/** Both the check and the compiler work by recursion. */
+const DEEPEST = 200;
 const require = createRequire(import.meta.url);
 /** One for each draft, made when the first schema of that draft appears: loading Ajv takes tens of milliseconds. */
 const validators = new Map<string, AjvInstance>();
 
 /** The schema is checked now and compiled when the first value comes: hundreds of tools may be known and few called. */
 export function compileJsonSchema<T>(schema: JsonSchema, owner: string): CompiledSchema<T> {
+  if (isDeeperThan(schema, DEEPEST)) throw invalidSchema(owner, `it is nested deeper than ${DEEPEST} levels`);
   const ajv = validatorFor(schema);
   if (!isValid(ajv, schema, owner)) throw invalidSchema(owner, ajv.errorsText(ajv.errors));
   let validate: ValidateFunction | undefined;

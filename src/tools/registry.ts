@@ -1,5 +1,6 @@
 import picomatch from 'picomatch';
 import { VolleyError } from '../core/errors.ts';
+import { checkGlob } from '../core/glob.ts';
 import { nearest } from '../core/nearest.ts';
 import { show } from '../core/numbers.ts';
 import { reasonText } from '../core/words.ts';
@@ -212,5 +213,6 @@ function matcher(list: string, globs: readonly string[]): (name: string) => bool
       `${list} must be a list of globs such as ["read_*"], but it is ${show(globs)}.`,
     );
   }
+  for (const glob of globs) checkGlob(glob);
   return globs.length === 0 ? () => false : picomatch([...globs], { dot: true });
 }

@@ -3,13 +3,13 @@ import { readdir, stat } from 'node:fs/promises';
 import { posix, resolve } from 'node:path';
 import picomatch from 'picomatch';
 import { VolleyError } from '../../core/errors.ts';
+import { globProblem } from '../../core/glob.ts';
 import { listText } from '../../core/words.ts';
 
 /** A pattern that leads through more entries than this was not meant. */
 const MOST_ENTRIES = 500_000;
 const MOST_FILES = 100_000;
 const DEEPEST = 64;
-const LONGEST_PATTERN = 4096;
 /** A line break in a name is a character like any other. */
 const ANY_NAME = { flags: 's' };
 /** What nobody means with `**`. A pattern that names one of them goes there. */
@@ -131,9 +131,8 @@ function checkPattern(pattern: string): void {
   if (bare.trim() === '')
     throw templateError('A pattern is empty: write one such as "src/**/*.ts".', { pattern });
   if (bare.includes('\0')) throw templateError(`${quoted(pattern)} holds a NUL character.`, { pattern });
-  if (bare.length > LONGEST_PATTERN) {
-    throw templateError(`A pattern is longer than ${LONGEST_PATTERN} characters.`, { length: bare.length });
-  }
+  const problem = globProblem(bare);
+  if (problem !== undefined) throw templateError(`A pattern ${problem}.`, { length: bare.length });
 }
 
 function nothingFound(

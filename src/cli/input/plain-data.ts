@@ -13,7 +13,8 @@ export class DataProblem extends Error {
 }
 
 /** No tool takes arguments that are nested deeper, and what comes later works by recursion. */
-const DEEPEST = 200;
+export const DEEPEST = 200;
+export const TOO_DEEP = `lists and objects are nested deeper than ${DEEPEST} levels.`;
 /** A text cannot hold more values than characters; aliases may make so many more of them. */
 const MORE_VALUES = 1_000_000;
 const MOST_CHARACTERS = 64 * 1024 * 1024;
@@ -46,7 +47,7 @@ class Walker {
     if (typeof value !== 'object' || value === null) return value;
     if (value instanceof TomlDate) return value.toISOString();
     if (path.length >= DEEPEST) {
-      throw new DataProblem(`lists and objects are nested deeper than ${DEEPEST} levels.`, path.slice(0, 8));
+      throw new DataProblem(TOO_DEEP, path.slice(0, 8));
     }
     if (Array.isArray(value)) this.visitList(value, path);
     else this.visitObject(value as Record<string, unknown>, path);

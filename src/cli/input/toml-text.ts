@@ -1,11 +1,15 @@
 import { parse, TomlError } from 'smol-toml';
 import { TomlPlaces } from '../../config/toml-places.ts';
+import { isDeeperThan } from '../../core/depth.ts';
 import { type Source, taskFileError } from './fault.ts';
 import type { Parsed } from './parse.ts';
+import { DEEPEST, TOO_DEEP } from './plain-data.ts';
 
 export function parseToml(source: Source): Parsed {
   try {
     const data = parse(source.text);
+    // Where each key of a name without end stands would take without end, too.
+    if (isDeeperThan(data, DEEPEST)) throw taskFileError(source, TOO_DEEP);
     return { data, placeOf: (path) => new TomlPlaces(source.text).find(path, 'value') };
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;

@@ -1,8 +1,9 @@
 import { type Document, isNode, LineCounter, parseDocument, type YAMLError } from 'yaml';
 import type { Place } from '../../config/problems.ts';
-import { type Source, taskFileError } from './fault.ts';
+import { tooDeepAt } from '../../tasks/describe/yaml-depth.ts';
+import { placeAt, type Source, taskFileError } from './fault.ts';
 import type { Parsed } from './parse.ts';
-import type { DataPath } from './plain-data.ts';
+import { type DataPath, DEEPEST, TOO_DEEP } from './plain-data.ts';
 import { YamlProblem, yamlData } from './yaml-data.ts';
 
 /** The parser needs seconds and hundreds of megabytes for this much. */
@@ -13,6 +14,8 @@ export function parseYaml(source: Source): Parsed {
   if (source.text.length > MOST_CHARACTERS) {
     throw taskFileError(source, 'a YAML file may have 8 MB at most: use JSON Lines for that many tasks.');
   }
+  const tooDeep = tooDeepAt(source.text, DEEPEST);
+  if (tooDeep !== undefined) throw taskFileError(source, TOO_DEEP, placeAt(source.text, tooDeep));
   const lines = new LineCounter();
   const document = parseDocument(source.text, { lineCounter: lines, prettyErrors: false });
   const [fault] = [...document.errors, ...document.warnings];
@@ -28,7 +31,7 @@ export function parseYaml(source: Source): Parsed {
 
 /** Where a value of a JSON text stands: JSON is YAML, too. Only for texts of a size that is read in no time. */
 export function placeInJson(text: string, path: DataPath): Place | undefined {
-  if (text.length > MOST_CHARACTERS / 8) return undefined;
+  if (text.length > MOST_CHARACTERS / 8 || tooDeepAt(text, DEEPEST) !== undefined) return undefined;
   const lines = new LineCounter();
   return placeIn(parseDocument(text, { lineCounter: lines, logLevel: 'silent' }), lines, path);
 }

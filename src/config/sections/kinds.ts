@@ -1,5 +1,6 @@
 import picomatch from 'picomatch';
 import { z } from 'zod';
+import { globProblem } from '../../core/glob.ts';
 
 /** What every key says of itself, for the documentation and for editors. */
 interface About<T> {
@@ -74,6 +75,8 @@ export function table<T extends z.core.$ZodLooseShape>(description: string, shap
 
 /** Whether a glob is well formed: what is valid, or undefined. */
 export function globRule(glob: string): string | undefined {
+  const problem = globProblem(glob);
+  if (problem !== undefined) return `must be a simpler glob, for it ${problem}`;
   try {
     picomatch.makeRe(glob, { strictBrackets: true });
     return undefined;

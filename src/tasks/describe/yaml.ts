@@ -1,10 +1,14 @@
 import { parseDocument } from 'yaml';
 import { type FeatureDraft, invalid } from './draft.ts';
+import { tooDeepAt } from './yaml-depth.ts';
 
 const MOST_ALIASES = 100;
+const DEEPEST = 100;
 
 /** Reads a feature from YAML or JSON: the fields of `task.json`, `feature` for the folder, and `subtasks`. */
 export function parseYaml(file: string, text: string): FeatureDraft {
+  if (tooDeepAt(text, DEEPEST) !== undefined)
+    throw invalid(`${file}: it is nested deeper than ${DEEPEST} levels.`);
   const document = parseDocument(text);
   const [fault] = document.errors;
   if (fault !== undefined) throw invalid(`${file}: ${fault.message}`);

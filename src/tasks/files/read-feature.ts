@@ -1,5 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isDeeperThan } from '../../core/depth.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { codeOf } from '../../tools/builtin/refusal.ts';
 import type { BrokenFile, Feature, Subtask, TaskHead } from '../feature.ts';
@@ -10,6 +11,7 @@ import { parseTask, TASK_FILE } from './parse-task.ts';
 
 const MOST_BYTES = 1024 * 1024;
 const MOST_SUBTASKS = 10_000;
+const DEEPEST = 100;
 /** Files that are open at once. */
 const AT_ONCE = 64;
 
@@ -77,6 +79,11 @@ function parseObject(
   }
   try {
     const data: unknown = JSON.parse(withoutMark(text));
+    if (isDeeperThan(data, DEEPEST))
+      return note(
+        `it is nested deeper than ${DEEPEST} levels.`,
+        'Make it flatter; the others are read without it.',
+      );
     if (typeof data === 'object' && data !== null && !Array.isArray(data))
       return data as Record<string, unknown>;
     return note('it holds no object.', 'Write one: { … }.');

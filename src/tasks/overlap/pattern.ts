@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import picomatch from 'picomatch';
+import { globProblem } from '../../core/glob.ts';
 import { parseSegment, type Segment, segmentsMeet } from './segment.ts';
 
 /** A path or glob, level by level; `**` is any number of levels. */
@@ -13,6 +14,8 @@ const MOST_ALTERNATIVES = 64;
  * name the same file.
  */
 export function parsePatterns(deliverable: string): Pattern[] {
+  // It is refused elsewhere; until then it may stand for anything.
+  if (globProblem(deliverable) !== undefined) return [['**']];
   return alternativesOf(deliverable.trim().normalize('NFC').toLowerCase()).map((text) => {
     const path = posix.normalize(text.replaceAll('\\', '/'));
     const isFolder = path.endsWith('/') || !isGlob(path);
@@ -33,24 +36,26 @@ function isGlob(path: string): boolean {
 
 /** Whether some path matches both. */
 export function patternsMeet(a: Pattern, b: Pattern): boolean {
-  const known = new Map<number, boolean>();
-  const meet = (i: number, j: number): boolean => {
-    if (i === a.length && j === b.length) return true;
+  // How much of each a path may have used up. A list of what is still to be looked at, for a path may be long.
+  const seen = new Set<number>();
+  const open: (readonly [number, number])[] = [];
+  const add = (i: number, j: number) => {
     const key = i * (b.length + 1) + j;
-    const before = known.get(key);
-    if (before !== undefined) return before;
-    const answer = meetFrom(i, j);
-    known.set(key, answer);
-    return answer;
+    if (i > a.length || j > b.length || seen.has(key)) return;
+    seen.add(key);
+    open.push([i, j]);
   };
-  const meetFrom = (i: number, j: number): boolean => {
+  add(0, 0);
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const [i, j] = next;
+    if (i === a.length && j === b.length) return true;
     const [first, second] = [a[i], b[j]];
-    if (first === '**' && (meet(i + 1, j) || (j < b.length && meet(i, j + 1)))) return true;
-    if (second === '**' && (meet(i, j + 1) || (i < a.length && meet(i + 1, j)))) return true;
-    if (first === undefined || second === undefined || first === '**' || second === '**') return false;
-    return segmentsMeet(first, second) && meet(i + 1, j + 1);
-  };
-  return meet(0, 0);
+    if (first === '**' || second === '**') {
+      add(i + 1, j);
+      add(i, j + 1);
+    } else if (first !== undefined && second !== undefined && segmentsMeet(first, second)) add(i + 1, j + 1);
+  }
+  return false;
 }
 
 /** Takes `{a,b}` apart, the innermost first. Too many stay as they are, and then stand for anything. */

@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import picomatch from 'picomatch';
+import { globProblem } from '../../core/glob.ts';
 
 /**
  * Whether a relative path is one of those that paths, folders and globs name. A path stands for all below it, too; what
@@ -21,7 +22,8 @@ function matcherOf(pattern: string, isCaseless: boolean): (path: string) => bool
   const plain = posix.normalize(pattern.trim().replaceAll('\\', '/')).replace(/(?<=.)\/$/, '');
   if (plain === '.') return () => true;
   const name = cased(plain);
-  const glob = picomatch.scan(plain).isGlob ? picomatch(plain, { dot: true, nocase: isCaseless }) : undefined;
+  const isGlob = globProblem(plain) === undefined && picomatch.scan(plain).isGlob;
+  const glob = isGlob ? picomatch(plain, { dot: true, nocase: isCaseless }) : undefined;
   // A name may hold what a glob gives a meaning to: `app/[id]/page.tsx`.
   return (path) => cased(path) === name || cased(path).startsWith(`${name}/`) || glob?.(path) === true;
 }

@@ -2,6 +2,7 @@ import type { Dirent, Stats } from 'node:fs';
 import { lstat, readdir, stat } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import picomatch from 'picomatch';
+import { globProblem } from '../../core/glob.ts';
 
 /** What a deliverable leads to. */
 export interface Found {
@@ -23,7 +24,7 @@ export async function newestChange(folder: string, pattern: string): Promise<Fou
     search.note(stats);
     await search.enter(path, () => true, namesOf(path));
   } else if (stats !== undefined) search.note(stats);
-  else {
+  else if (globProblem(path) === undefined) {
     const { base, isGlob } = picomatch.scan(path);
     if (isGlob) await search.enter(base, picomatch(path, { dot: true }), namesOf(path));
   }

@@ -183,7 +183,7 @@ describe('a file that cannot be read', () => {
       'great depth in YAML',
       'a.yaml',
       `${'['.repeat(500)}${']'.repeat(500)}`,
-      'nested deeper than 250 levels',
+      'nested deeper than 200 levels',
     ],
   ])('says where and why: %s', (_what, name, text, message) => {
     expect(messageOf(name, text)).toContain(message);

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'smol-toml';
+import { isDeeperThan } from '../../../core/depth.ts';
 import { VolleyError } from '../../../core/errors.ts';
 import { reasonText } from '../../../core/words.ts';
 import type { McpClient, StartCommand } from './clients.ts';
@@ -17,6 +18,8 @@ export interface InstallPlan {
   /** The entry alone, as a file that has nothing else. */
   readonly entryText: string;
 }
+
+const DEEPEST = 200;
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -56,7 +59,9 @@ async function readIfThere(file: string): Promise<string | undefined> {
 
 function read({ format }: McpClient, text: string): unknown {
   if (text.trim() === '') return {};
-  return format === 'json' ? parseJsonc(text).value : parse(text);
+  const content = format === 'json' ? parseJsonc(text).value : parse(text);
+  if (isDeeperThan(content, DEEPEST)) throw new Error('it is nested too deeply');
+  return content;
 }
 
 function begin({ format, begin: fields = {} }: McpClient): string {
