@@ -1,11 +1,13 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
-import { pages, ROOT } from './markdown.ts';
+import { afterAll, describe, expect, it } from 'vitest';
+import { Checkout } from '../e2e/support/checkout.ts';
+import { pages } from './markdown.ts';
 import { exampleFiles, regionsOf } from './regions.ts';
 
-/** Starting Node with TypeScript takes its time where much else runs. */
+/** Starting Node takes its time where much else runs. */
 const SLOW = { timeout: 120_000 };
+
+const checkout = new Checkout();
+afterAll(() => checkout.remove());
 
 const blocks = pages().flatMap(({ codeBlocks }) => codeBlocks);
 const snippets = blocks.filter(({ language }) => /^(ts|typescript|js|javascript)$/.test(language));
@@ -24,7 +26,8 @@ describe('a TypeScript block of the docs', () => {
 
 describe.concurrent('an example of the docs', () => {
   it.each(exampleFiles())('runs to its end and prints what the docs say: %s', SLOW, async (file) => {
-    const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', file], { cwd: ROOT });
+    const { status, stdout, stderr } = await checkout.run(checkout.compile(file));
+    expect(status, stderr).toBe(0);
     for (const { options, text } of printed)
       if (options.get('output') === file) expect(stdout).toContain(text);
   });

@@ -121,10 +121,9 @@ describe('a folder that may not be written', () => {
     const before = OBEYING_PERMISSIONS;
     chmodSync(folder, 0o555);
     onTestFinished(() => chmodSync(folder, 0o755));
-    for (const args of [['run', 'work.json'], ['status'], ['add', '--function', 'note']]) {
-      const ended = await runBuilt(folder, args, { before });
+    const commands = [['run', 'work.json'], ['status'], ['add', '--function', 'note']];
+    for (const ended of await Promise.all(commands.map((args) => runBuilt(folder, args, { before }))))
       expectClear(ended, 2, `The store ${join(folder, STORE)} is not available`, 'EACCES');
-    }
     expect(readdirSync(folder).sort()).toEqual(['tools.mjs', 'volley.toml', 'work.json']);
   });
 });
@@ -148,8 +147,8 @@ describe('a store that cannot be read', () => {
     expect(await runBuilt(folder, ['add-batch', 'work.json'])).toMatchObject({ status: 0 });
     truncateSync(join(folder, STORE), 20_000);
     const before = readFileSync(join(folder, STORE));
-    for (const args of [['run', 'work.json'], ['status', '--batch', 'work'], ['clear'], ['recover']]) {
-      const ended = await runBuilt(folder, args);
+    const commands = [['run', 'work.json'], ['status', '--batch', 'work'], ['clear'], ['recover']];
+    for (const ended of await Promise.all(commands.map((args) => runBuilt(folder, args)))) {
       expectClear(
         ended,
         2,
@@ -164,8 +163,9 @@ describe('a store that cannot be read', () => {
     const folder = project({ ...files, 'work.json': tasks(1) });
     expect(await runBuilt(folder, ['add-batch', 'work.json'])).toMatchObject({ status: 0 });
     change(join(folder, STORE), 'PRAGMA user_version = 999');
-    for (const args of [['run', 'work.json'], ['list']])
-      expectClear(await runBuilt(folder, args), 2, 'has version 999', 'Update Volley');
+    const commands = [['run', 'work.json'], ['list']];
+    for (const ended of await Promise.all(commands.map((args) => runBuilt(folder, args))))
+      expectClear(ended, 2, 'has version 999', 'Update Volley');
     change(join(folder, STORE), `PRAGMA user_version = ${MIGRATIONS.at(-1)!.version}`);
     expect((await runBuilt(folder, ['list'])).stdout).toContain('1 open');
   });
@@ -244,8 +244,12 @@ describe('a clock that jumps', () => {
     const env = { NODE_OPTIONS: `--import ${new URL(`file://${join(folder, 'clock.mjs')}`).href}` };
     const running = endOf(startBuilt(folder, ['run', 'work.json'], { env }));
     await expect.poll(() => startsIn(folder), { timeout: 30_000 }).toContain('start after');
-    expectClear(await runBuilt(folder, ['start', '--batch', 'work']), 2, 'is being run by process');
-    expect((await runBuilt(folder, ['recover'])).stdout).toContain('nothing to recover');
+    const [second, recovery] = await Promise.all([
+      runBuilt(folder, ['start', '--batch', 'work']),
+      runBuilt(folder, ['recover']),
+    ]);
+    expectClear(second!, 2, 'is being run by process');
+    expect(recovery!.stdout).toContain('nothing to recover');
     writeFileSync(join(folder, 'go'), '');
     const ended = await running;
     expect(ended).toMatchObject({ status: 0, stdout: expect.stringContaining('all 4 completed') });

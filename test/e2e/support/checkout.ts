@@ -1,17 +1,18 @@
 import { spawn } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
+import { compiled } from '../../runners/support/built.ts';
+import { buildProgram } from './built-program.ts';
 import type { Ended } from './built-volley.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
-const TSX = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
+const built = await buildProgram();
 /** Some sources are enough to analyse. */
-const COPIED = ['examples', 'src/store', 'package.json'];
+const COPIED = ['examples', 'src/store', 'package.json', 'LICENSE'];
 
-/** A copy of what the examples need, so that they write into no one's tree. `volley` is our TypeScript, not a build. */
+/** A copy of what the examples need, so that they write into no one's tree, with a build of the sources as they are. */
 export class Checkout {
   readonly folder = mkdtempSync(join(tmpdir(), 'volley-checkout-'));
   private readonly before: ReadonlySet<string>;
@@ -22,8 +23,7 @@ export class Checkout {
       cpSync(join(ROOT, name), join(this.folder, name), { recursive: true, filter });
     }
     symlinkSync(join(ROOT, 'node_modules'), join(this.folder, 'node_modules'), 'junction');
-    const paths = { volley: [join(ROOT, 'src/index.ts')] };
-    writeFileSync(join(this.folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: { paths } }));
+    symlinkSync(join(built.folder, 'dist'), join(this.folder, 'dist'), 'junction');
     this.before = new Set(this.files());
   }
 
@@ -32,9 +32,16 @@ export class Checkout {
     return this.node([join(this.folder, program)], '.');
   }
 
+  /** Makes JavaScript of a TypeScript file beside it, to be run. */
+  compile(file: string): string {
+    const target = file.replace(/\.ts$/, '.mjs');
+    writeFileSync(join(this.folder, target), compiled(readFileSync(join(this.folder, file), 'utf8'), file));
+    return target;
+  }
+
   /** Runs the command line in one of its folders. */
   volley(args: readonly string[], folder: string): Promise<Ended> {
-    return this.node([join(ROOT, 'src/cli/main.ts'), ...args], folder);
+    return this.node([built.main, ...args], folder);
   }
 
   /** The files that there were not at the beginning, with slashes. */
@@ -47,7 +54,7 @@ export class Checkout {
   }
 
   private async node(args: readonly string[], folder: string): Promise<Ended> {
-    const child = spawn(process.execPath, ['--import', TSX, ...args], {
+    const child = spawn(process.execPath, args, {
       cwd: join(this.folder, folder),
       env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: undefined },
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -37,7 +37,7 @@ export function buildRunners(): Promise<string> {
   return buildLayers(LAYERS, '.');
 }
 
-/** Compiles layers into `inside` of a package of their own; the answer is the folder of that package. */
+/** Compiles layers, or single files, into `inside` of a package of their own; the answer is the folder of that package. */
 export async function buildLayers(layers: readonly string[], inside: string): Promise<string> {
   const files = (await Promise.all(layers.map(filesIn))).flat();
   const stamps = await Promise.all(
@@ -68,19 +68,25 @@ async function compile(file: string, folder: string): Promise<void> {
   const target = join(folder, file);
   await mkdir(dirname(target), { recursive: true });
   if (!file.endsWith('.ts')) return cp(join(SOURCES, file), target);
-  const { outputText } = ts.transpileModule(await readFile(join(SOURCES, file), 'utf8'), {
-    fileName: file,
+  const text = await readFile(join(SOURCES, file), 'utf8');
+  await writeFile(target.replace(/\.ts$/, '.js'), compiled(text, file));
+}
+
+/** TypeScript as JavaScript. */
+export function compiled(text: string, fileName: string): string {
+  return ts.transpileModule(text, {
+    fileName,
     compilerOptions: {
       module: ts.ModuleKind.ESNext,
       target: ts.ScriptTarget.ES2022,
       verbatimModuleSyntax: true,
       rewriteRelativeImportExtensions: true,
     },
-  });
-  await writeFile(target.replace(/\.ts$/, '.js'), outputText);
+  }).outputText;
 }
 
 async function filesIn(layer: string): Promise<string[]> {
+  if (layer.endsWith('.ts')) return [layer];
   const entries = await readdir(join(SOURCES, layer), { recursive: true, withFileTypes: true });
   return entries
     .filter((entry) => entry.isFile())
