@@ -1,4 +1,6 @@
 import type { BatchAnswer } from '../batch/answer.ts';
+import { unknownBatch } from '../batch/context.ts';
+import { VolleyError } from '../core/errors.ts';
 import type { Store } from '../store/store.ts';
 import type { CommonOptions } from './command.ts';
 import { faultText } from './fault-text.ts';
@@ -12,14 +14,26 @@ export function ask(request: object, options: CommonOptions, io: Io): Promise<Ex
   return withSession(options, io, async ({ handle }) => printAnswer(await handle(request), options, io));
 }
 
+type BatchRequest = Readonly<Record<string, unknown>> & { readonly batch?: string | undefined };
+
 /** The same of a batch; where none is named and there is only one, that is meant. */
-export function askOfBatch(
-  request: Readonly<Record<string, unknown>> & { readonly batch?: string | undefined },
+export function askOfBatch(request: BatchRequest, options: CommonOptions, io: Io): Promise<ExitStatus> {
+  return askOf(chosenBatch, request, options, io);
+}
+
+/** The same for what cannot be taken back: a batch that nobody named is left alone, unless it is `default`. */
+export function askOfNamedBatch(request: BatchRequest, options: CommonOptions, io: Io): Promise<ExitStatus> {
+  return askOf(namedBatch, request, options, io);
+}
+
+function askOf(
+  choose: typeof chosenBatch,
+  request: BatchRequest,
   options: CommonOptions,
   io: Io,
 ): Promise<ExitStatus> {
   return withSession(options, io, async ({ handle, store }) => {
-    const batch = chosenBatch(store, request.batch);
+    const batch = choose(store, request.batch);
     return printAnswer(await handle(given({ ...request, batch })), options, io);
   });
 }
@@ -29,6 +43,14 @@ export function chosenBatch(store: Pick<Store, 'batch' | 'batches'>, named: stri
   if (named !== undefined || store.batch('default') !== undefined) return named ?? 'default';
   const [only, ...others] = store.batches();
   return only !== undefined && others.length === 0 ? only.name : 'default';
+}
+
+/** The named one or `default`; an error that names the others where there are only such. */
+export function namedBatch(store: Pick<Store, 'batch' | 'batches'>, named: string | undefined): string {
+  if (named !== undefined || store.batch('default') !== undefined) return named ?? 'default';
+  if (store.batches().length === 0) return 'default';
+  const { code, message, details } = unknownBatch(store, 'default');
+  throw new VolleyError(code, `${message} Name the one that is meant with --batch.`, details);
 }
 
 export function printAnswer(answer: BatchAnswer, { json = false }: CommonOptions, io: Io): ExitStatus {

@@ -28,7 +28,13 @@ export function listOption(text: string, before: readonly string[] = []): string
   return [...before, ...text.split(/,(?![^{]*\})/).filter((item) => item !== '')];
 }
 
-export const BATCH_OPTION = ['--batch <name>', 'the batch (default: "default")'] as const;
+export const BATCH_OPTION = [
+  '--batch <name>',
+  'the batch (default: "default", or the only batch there is)',
+] as const;
+
+/** For what adds or cannot be taken back: there the only batch must be named like any other. */
+export const NAMED_BATCH_OPTION = ['--batch <name>', 'the batch (default: "default")'] as const;
 
 /** A span of time such as 500ms, 2s, 1.5min or 1h; a bare number is seconds. The answer is in milliseconds. */
 export function spanOption(text: string): number {

@@ -113,6 +113,26 @@ describe('what a command says to do next', () => {
   });
 });
 
+describe('a batch that nobody named', () => {
+  it('is neither cleared nor cancelled, though there is no other', SLOW, async () => {
+    const folder = folderWith({ 'a.json': fileOf([read('one', 'a.json')]) });
+    expect(await say(folder, ['clear'])).toMatchObject({ status: 0 });
+    await say(folder, ['run', 'a.json']);
+    await say(folder, ['add', '--batch', 'a', '--function', 'read_file', '--params', '{"path":"a.json"}']);
+    for (const argv of [['clear'], ['cancel', '--all']]) {
+      expect(await say(folder, argv)).toMatchObject({
+        status: 2,
+        stderr:
+          'error There is no batch "default"; there are "a". Name the one that is meant with --batch.\n',
+      });
+    }
+    expect(await batches(folder)).toMatchObject([{ counts: { completed: 1, open: 1 } }]);
+    expect(await say(folder, ['status'])).toMatchObject({ status: 0 });
+    expect((await say(folder, ['help', 'clear'])).stdout).toContain('(default: "default")');
+    expect((await say(folder, ['help', 'stop'])).stdout).toMatch(/"default",\s+or the only batch there is/);
+  });
+});
+
 describe('what is not there', () => {
   it('is said to be not there: a batch to clear, a part behind the end of a result', SLOW, async () => {
     const folder = folderWith({ 'a.json': fileOf([read('one', 'a.json')]) });

@@ -3,7 +3,7 @@ import { ask, given } from '../ask.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import { readTaskFile } from '../input/read-task-file.ts';
 import { EXIT } from '../io.ts';
-import { BATCH_OPTION } from '../options.ts';
+import { NAMED_BATCH_OPTION } from '../options.ts';
 import { createColours, wantsColours } from '../output/colours.ts';
 
 interface AddBatchOptions extends CommonOptions {
@@ -15,7 +15,7 @@ export const addBatchCommand = defineCommand<AddBatchOptions>({
   declare: (program) =>
     program
       .argument('<file>', 'JSON, JSON Lines, YAML or TOML; - for standard input')
-      .option(...BATCH_OPTION),
+      .option(...NAMED_BATCH_OPTION),
   run: async ([file], { batch, ...options }, io) => {
     const { tasks, settings } = await readTaskFile(file!, io.stdin, io.cwd);
     const { batch: own, ...ofRun } = settings;

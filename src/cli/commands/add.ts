@@ -1,6 +1,6 @@
 import { ask, given } from '../ask.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
-import { BATCH_OPTION, jsonOption, listOption, numberOption } from '../options.ts';
+import { jsonOption, listOption, NAMED_BATCH_OPTION, numberOption } from '../options.ts';
 
 interface AddOptions extends CommonOptions {
   readonly name?: string;
@@ -31,7 +31,7 @@ export const addCommand = defineCommand<AddOptions>({
       .option('--depends-on <ids>', 'ids of tasks that must end first, with commas', listOption)
       .option('--timeout <seconds>', 'for one attempt', numberOption)
       .option('--on-dependency-failure <policy>', 'skip, run or on-failure')
-      .option(...BATCH_OPTION),
+      .option(...NAMED_BATCH_OPTION),
   run: (_, options, io) =>
     ask(
       given({

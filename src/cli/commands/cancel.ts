@@ -1,7 +1,7 @@
 import { VolleyError } from '../../core/errors.ts';
-import { askOfBatch } from '../ask.ts';
+import { askOfNamedBatch } from '../ask.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
-import { BATCH_OPTION, listOption } from '../options.ts';
+import { listOption, NAMED_BATCH_OPTION } from '../options.ts';
 
 interface CancelOptions extends CommonOptions {
   readonly batch?: string;
@@ -10,18 +10,18 @@ interface CancelOptions extends CommonOptions {
 }
 
 export const cancelCommand = defineCommand<CancelOptions>({
-  examples: ['volley cancel analyze-3 analyze-4', 'volley cancel --batch audit --all'],
+  examples: ['volley cancel analyze-3 analyze-4 --batch audit', 'volley cancel --batch audit --all'],
   declare: (program) =>
     program
       .argument('[ids...]', 'the tasks')
       .option('--ids <ids>', 'the same, with commas', listOption)
       .option('--all', 'everything that has not ended')
-      .option(...BATCH_OPTION),
+      .option(...NAMED_BATCH_OPTION),
   run: async (args, { batch, ids = [], all, ...options }, io) => {
     const named = [...args, ...ids];
     if ((named.length === 0) === (all === undefined))
       throw new VolleyError('INVALID_VALUE', 'Say which tasks: either their ids, or --all.');
-    return askOfBatch(
+    return askOfNamedBatch(
       { action: 'cancel', batch, ids: named.length === 0 ? undefined : named, all },
       options,
       io,

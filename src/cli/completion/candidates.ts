@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { TASK_STATUSES } from '../../batch/counts.ts';
 import { PRIORITIES } from '../../core/priority.ts';
-import { chosenBatch } from '../ask.ts';
+import { chosenBatch, namedBatch } from '../ask.ts';
 import type { CommonOptions } from '../command.ts';
 import { TASKS_COMMANDS } from '../commands/tasks/all.ts';
 import { COMMANDS, type CommandEntry } from '../commands.ts';
@@ -126,7 +126,8 @@ function batches({ options, io }: Asked): Promise<Candidate[]> {
 
 function ids({ words, options, io }: Asked): Promise<Candidate[]> {
   return withStore(options, io, async ({ store }) => {
-    const batch = chosenBatch(store, optionIn('--batch', words));
+    const named = optionIn('--batch', words);
+    const batch = words[0] === 'cancel' ? namedBatch(store, named) : chosenBatch(store, named);
     return store.tasks(batch, { limit: MOST_IDS }).map(({ id, name, status }) => ({
       word: id,
       about: `${status}: ${name}`,
