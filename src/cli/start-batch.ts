@@ -52,7 +52,7 @@ export async function startBatch(
   }
   if (json) printAnswer(answer, { json }, io);
   else {
-    const facts = { hasRun: open + running > 0, since, elapsedMs: performance.now() - beganAt };
+    const facts = { hadWork: open + running > 0, since, elapsedMs: performance.now() - beganAt };
     io.stdout.write(await summarise(session, batch, facts, io));
   }
   await drawPictures(pictures, session.store, batch, io);

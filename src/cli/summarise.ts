@@ -18,8 +18,8 @@ const WORKED: readonly TaskStatus[] = ['completed', 'failed'];
 /** What is known of a run from outside. */
 interface RunFacts {
   /** Whether there was anything to run. */
-  readonly hasRun: boolean;
-  /** The time of day at which it began: what ended before belongs to an earlier run. */
+  readonly hadWork: boolean;
+  /** The time of day at which it began: what had started before belongs to another run. */
   readonly since: number;
   /** By the steady clock. */
   readonly elapsedMs: number;
@@ -29,19 +29,23 @@ interface RunFacts {
 export async function summarise(
   session: Session,
   batch: string,
-  { hasRun, since, elapsedMs }: RunFacts,
+  { hadWork, since, elapsedMs }: RunFacts,
   io: Io,
 ): Promise<string> {
   const { counts } = viewOf(session, batch);
   const slowest: CompletedTask[] = [];
   const failures: FailedTask[] = [];
   let workMs = 0;
+  // Another process may have ended it all just before it was this one's turn.
+  let hasRun = hadWork && counts.open + counts.running > 0;
   for await (const page of taskPages(session.store, batch, ENDED)) {
     for (const task of page) {
       if (task.status === 'failed') failures.push(failureOf(task));
-      const { name, endedAt = 0, function: tool } = task;
+      const { name, startedAt, endedAt = 0, function: tool } = task;
+      // What was skipped has never started.
+      if ((startedAt ?? endedAt) < since) continue;
+      hasRun = hadWork;
       const durationMs = durationOf(task);
-      if (endedAt < since) continue;
       if (durationMs === undefined || !WORKED.includes(task.status)) continue;
       workMs += durationMs;
       if (task.status === 'completed') keepSlowest(slowest, { name, function: tool, durationMs });

@@ -5,6 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import type { Io } from '../../src/cli/io.ts';
 import { runProgram } from '../../src/cli/program.ts';
+import type { Session } from '../../src/cli/session.ts';
+import { summarise } from '../../src/cli/summarise.ts';
 import { HeldCalls, openRig } from '../batch/support/rig.ts';
 import { folderWith, say } from './support/program.ts';
 
@@ -87,6 +89,27 @@ describe('run', () => {
     const rows = readFileSync(join(folder, 'o.jsonl'), 'utf8').trim().split('\n');
     const contents = rows.map((row) => JSON.parse(row).result.content);
     expect(contents.sort()).toEqual([...names].sort());
+  });
+});
+
+describe('the summary of a run', () => {
+  it('claims nothing of what another process had started, and no speed', SLOW, async () => {
+    const calls = new HeldCalls();
+    const rig = await openRig([calls.tool()]);
+    await rig.ask('add_batch', { tasks: [{ id: 'a', function: 'held', params: { key: 'a' } }] });
+    await rig.ask('start');
+    await calls.started('a');
+    const begun = rig.store.tasks('default', { limit: 1 })[0]?.startedAt ?? Date.now();
+    await expect.poll(() => Date.now()).toBeGreaterThan(begun + 20);
+    const facts = { hadWork: true, since: Date.now(), elapsedMs: 1 };
+    calls.finish('a');
+    await rig.ask('wait');
+    const io = { stdout: new PassThrough(), env: {} } as unknown as Io;
+    const summary = (since: number) =>
+      summarise(rig as unknown as Session, 'default', { ...facts, since }, io);
+    expect(await summary(facts.since)).toMatch(/^✓ default: the task completed; nothing was left to run\n\n/);
+    // The same work, had this run started it.
+    expect(await summary(0)).toContain('times as fast');
   });
 });
 
