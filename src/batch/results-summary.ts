@@ -3,6 +3,7 @@ import { countText, spanText } from '../core/words.ts';
 import type { TaskRecord, TaskStatus } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import type { ActionResult } from './answer.ts';
+import { commonText } from './common-text.ts';
 import { countsText, ENDED, type TaskCounts } from './counts.ts';
 import { taskText } from './names.ts';
 import { taskPages } from './pages.ts';
@@ -19,7 +20,8 @@ const MOST_GROUPS = 1000;
 interface Cause {
   readonly status: string;
   readonly reason: string;
-  readonly text: string;
+  /** With `…` where those of the tasks differ. */
+  text: string;
   count: number;
   readonly examples: string[];
 }
@@ -115,6 +117,7 @@ class Digest {
       cause = { status, reason, text, count: 0, examples: [] };
       this.causes.set(key, cause);
     }
+    cause.text = commonText(cause.text, text);
     cause.count++;
     if (cause.examples.length < EXAMPLES) cause.examples.push(record.id);
   }

@@ -41,14 +41,15 @@ export async function summarise(
   for await (const page of taskPages(session.store, batch, ENDED)) {
     for (const task of page) {
       if (task.status === 'failed') failures.push(failureOf(task));
-      const { name, startedAt, endedAt = 0, function: tool } = task;
+      const { startedAt, endedAt = 0, function: tool } = task;
       // What was skipped has never started.
       if ((startedAt ?? endedAt) < since) continue;
       hasRun = hadWork;
       const durationMs = durationOf(task);
       if (durationMs === undefined || !WORKED.includes(task.status)) continue;
       workMs += durationMs;
-      if (task.status === 'completed') keepSlowest(slowest, { name, function: tool, durationMs });
+      if (task.status === 'completed')
+        keepSlowest(slowest, { name: nameOf(task), function: tool, durationMs });
     }
   }
   return summaryText(
@@ -68,6 +69,12 @@ function keepSlowest(slowest: CompletedTask[], task: CompletedTask): void {
   slowest.length = Math.min(slowest.length, MOST_SLOWEST);
 }
 
-function failureOf({ name, function: tool, reason, message, attempts }: TaskRecord): FailedTask {
-  return { name, function: tool, reason: reason ?? 'error', message: message ?? '', attempts };
+function failureOf(task: TaskRecord): FailedTask {
+  const { function: tool, reason = 'error', message = '', attempts } = task;
+  return { name: nameOf(task), function: tool, reason, message, attempts };
+}
+
+/** Many tasks without a name of their own have the same tool: their ids tell them apart. */
+function nameOf({ id, name, function: tool }: TaskRecord): string {
+  return name === tool ? id : name;
 }

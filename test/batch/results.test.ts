@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { commonText } from '../../src/batch/common-text.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
 import { openRig } from './support/rig.ts';
 
@@ -39,7 +40,7 @@ describe('results', () => {
     await ask('start', { wait: true });
     const summary = await ask('results', { format: 'summary' });
     expect(summary.text).toContain('1000 tasks: 666 completed, 334 failed');
-    expect(summary.text).toContain('- 334 × error: cannot do 0 (t1, t4, t7)');
+    expect(summary.text).toContain('- 334 × error: cannot do … (t1, t4, t7)');
     expect(summary.text.length).toBeLessThan(5000);
     expect(JSON.stringify(summary.data).length).toBeLessThan(8000);
     const page = await ask('results', { format: 'detailed' });
@@ -99,5 +100,21 @@ describe('results', () => {
       attempts: 1,
       code: 'UNSERIALISABLE_RESULT',
     });
+  });
+});
+
+describe('what texts have in common', () => {
+  it.each([
+    [['no good', 'no good'], 'no good'],
+    [
+      ['Cannot analyze "src/a.ts": no', 'Cannot analyze "src/b.ts": no', 'Cannot analyze "src/c.ts": no'],
+      'Cannot analyze "src/….ts": no',
+    ],
+    [['took 12ms of 13', 'took 14ms of 13'], 'took … of 13'],
+    [['open "a b" now', 'open "c" now', 'open "d e f" now'], 'open … now'],
+    [['see a b', 'see c d'], 'see …'],
+    [['aa', 'a'], '…'],
+  ])('stays, and the rest is left out: %j', (texts, expected) => {
+    expect(texts.reduce(commonText)).toBe(expected);
   });
 });

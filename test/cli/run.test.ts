@@ -57,11 +57,12 @@ describe('run', () => {
 
   it('shows a task without a name by the id that it was given, or by its function', SLOW, async () => {
     const folder = folderWith({
-      'a.json': fileOf([read('one', 'missing'), { ...read('', 'missing'), id: undefined }]),
+      'a.json': fileOf([read('one', 'missing'), { ...read('', 'missing too'), id: undefined }]),
     });
-    await say(folder, ['run', 'a.json']);
+    const ran = await say(folder, ['run', 'a.json']);
     const { stdout } = await say(folder, ['results', '--batch', 'a', '--format', 'json', '--json']);
     const { results } = JSON.parse(stdout).data;
+    expect(ran.stdout).toContain(`      one, ${results[1].id}\n`);
     expect(results.map(({ name }: { name: string }) => name)).toEqual(['one', 'read_file']);
   });
 

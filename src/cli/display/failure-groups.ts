@@ -1,10 +1,11 @@
+import { commonText } from '../../batch/common-text.ts';
 import { plainText } from '../output/plain-text.ts';
 import { causeText } from './event-lines.ts';
 import type { FailedTask } from './view.ts';
 
 /** Failures that have the same cause, as far as their words tell. */
 export interface FailureGroup {
-  /** What the first of them said. */
+  /** What they said, with `…` where their words differ. */
   readonly cause: string;
   readonly count: number;
   /** Names of the first tasks. */
@@ -30,6 +31,7 @@ export function groupFailures(failures: Iterable<FailedTask>): FailureGroup[] {
     const known = groups.get(key);
     const group = known ?? { cause: key === OTHER_CAUSES ? OTHER_CAUSES : cause, count: 0, examples: [] };
     if (known === undefined) groups.set(key, group);
+    else if (key !== OTHER_CAUSES) group.cause = commonText(group.cause, cause);
     group.count++;
     if (group.examples.length < MOST_EXAMPLES) group.examples.push(plainText(task.name));
   }

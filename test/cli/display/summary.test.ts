@@ -44,7 +44,7 @@ Slowest
    90 ms  backup
 
 Failed
-  2 × ENOENT: no such file, open '/project/c.py'
+  2 × ENOENT: no such file, open '/project/….py'
       Analyze c.py, Analyze d.py
   1 × timeout: ran longer than 5 s
       Analyze b.py
@@ -110,7 +110,7 @@ describe('failures', () => {
       ),
     );
     expect(groups).toEqual([
-      { cause: 'task 0: "0" at /a/0.txt took 0 ms', count: 500, examples: ['task 0', 'task 1', 'task 2'] },
+      { cause: 'task …: "…" at /a/….txt took … ms', count: 500, examples: ['task 0', 'task 1', 'task 2'] },
     ]);
   });
 
