@@ -113,6 +113,26 @@ test('a record of a server that died misleads nobody', { timeout: 60_000 }, asyn
   expect(await say(server.folder, ['dashboard'])).toMatchObject({ status: 2 });
 });
 
+test('a second server names the one that runs already', { timeout: 60_000 }, async () => {
+  const cwd = folderWith({ 'volley.toml': '', '.volley/here': '' });
+  const address = 'http://127.0.0.1:1';
+  leaveRecord(join(cwd, '.volley/volley.db'), { address, token: 'none', started_at: '', certificate: null });
+  const child = spawn(process.execPath, ['--import', TSX, MAIN, 'serve', '--port', '0'], {
+    cwd,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let said = '';
+  child.stdout.on('data', (text) => {
+    said += text;
+  });
+  await expect.poll(() => said, { timeout: 40_000 }).toContain('a token in');
+  expect(said).toContain(
+    `at ${address} (process ${process.pid}): "volley dashboard" prints addresses of that`,
+  );
+  expect(said).not.toContain('prints another');
+});
+
 test('a server that hangs keeps no command from its work', { timeout: 60_000 }, async () => {
   const server = await start(folder());
   server.child.kill('SIGSTOP');

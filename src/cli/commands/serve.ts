@@ -7,6 +7,7 @@ import { createFullCoordinator } from '../../mcp/open-coordinator.ts';
 import { isLoopback } from '../../server/http/client-address.ts';
 import { isLogLevel, LOG_LEVELS, type Log, type LogLevel, openLog } from '../../server/log/log.ts';
 import { startServer, type VolleyServer } from '../../server/server.ts';
+import { runningServers } from '../../server/server-record.ts';
 import { openStore } from '../../store/sqlite-store.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import { EXIT, type ExitStatus, type Io } from '../io.ts';
@@ -81,7 +82,7 @@ async function serve(config: VolleyConfig, isJson: boolean, io: Io): Promise<Exi
 
 function announce(
   server: VolleyServer,
-  { server: { host, tls } }: VolleyConfig,
+  { server: { host, tls }, store }: VolleyConfig,
   isJson: boolean,
   io: Io,
 ): void {
@@ -97,8 +98,15 @@ function announce(
       ? ''
       : '\nOthers can reach this server, and what they send can be read on the way: set [server.tls].\n';
   io.stdout.write(
-    `Volley is at ${url}\n\nThis address can be opened once, within an hour; "volley dashboard" prints another.\nPrograms find the address and a token in ${recordFile}.\n${warning}`,
+    `Volley is at ${url}\n\nThis address can be opened once, within an hour${moreText(store.file)}\nPrograms find the address and a token in ${recordFile}.\n${warning}`,
   );
+}
+
+/** Of several servers of a store, `volley dashboard` asks the first. */
+function moreText(storeFile: string): string {
+  const [first] = runningServers(storeFile);
+  if (first === undefined || first.pid === process.pid) return '; "volley dashboard" prints another.';
+  return `.\nAnother server runs here already, at ${first.address} (process ${first.pid}): "volley dashboard" prints addresses of that one.`;
 }
 
 interface StopSignals {
