@@ -84,7 +84,7 @@ export function runCommand(
 }
 
 /** In one line, with what was meant. */
-function wordsOf({ message }: CommanderError): string {
+export function wordsOf({ message }: CommanderError): string {
   return message.replace(/^error: /, '').replaceAll('\n', ' ');
 }
 

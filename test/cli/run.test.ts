@@ -222,6 +222,8 @@ describe('--json', () => {
     [['start', '--btch', 'x'], "unknown option '--btch' (Did you mean --batch?)"],
     [['add'], "required option '--function <name>' not specified"],
     [['start', '--timeout', 'soon'], 'It must be a number.'],
+    [['tasks'], 'Say which command of volley tasks: there are status, next,'],
+    [['tasks', 'next', '--frist'], "unknown option '--frist'"],
     [['statsu'], "unknown command 'statsu' (Did you mean status?)"],
   ])('says what is wrong with the command line itself: %j', SLOW, async (argv, words) => {
     const said = await say(folderWith(), [...argv, '--json']);

@@ -4,8 +4,10 @@ import { nearest } from '../../core/nearest.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import type { CommandEntry } from '../commands.ts';
 import { EXIT, type ExitStatus, type Io } from '../io.ts';
-import { declare, runCommand } from '../program.ts';
+import { declare, runCommand, wordsOf } from '../program.ts';
 import { TASKS_COMMANDS } from './tasks/all.ts';
+
+const NAMES = TASKS_COMMANDS.map((entry) => entry.name);
 
 /** The commands about features and subtasks, behind one word. */
 export const tasksCommand = defineCommand<CommonOptions>({
@@ -18,6 +20,7 @@ export const tasksCommand = defineCommand<CommonOptions>({
   },
   run: async (words, { json = false }, io) => {
     const [asked, ...rest] = words;
+    if (asked === undefined && json) throw noCommand();
     if (asked === undefined) return runGroup(['help'], EXIT.usage, io);
     const [name] = asked === 'help' ? rest : words;
     if (name !== undefined && !name.startsWith('-')) checkName(name);
@@ -25,11 +28,17 @@ export const tasksCommand = defineCommand<CommonOptions>({
   },
 });
 
+function noCommand(): VolleyError {
+  return new VolleyError(
+    'INVALID_VALUE',
+    `Say which command of volley tasks: there are ${NAMES.join(', ')}.`,
+  );
+}
+
 function checkName(name: string): void {
-  const names = TASKS_COMMANDS.map((entry) => entry.name);
-  if (names.includes(name)) return;
-  const close = nearest(name, names);
-  const hint = close === undefined ? `there are ${names.join(', ')}` : `did you mean ${close}?`;
+  if (NAMES.includes(name)) return;
+  const close = nearest(name, NAMES);
+  const hint = close === undefined ? `there are ${NAMES.join(', ')}` : `did you mean ${close}?`;
   throw new VolleyError('INVALID_VALUE', `There is no command volley tasks ${name}: ${hint}`, {
     nearest: close,
   });
@@ -37,9 +46,11 @@ function checkName(name: string): void {
 
 async function runGroup(words: readonly string[], ok: ExitStatus, io: Io): Promise<ExitStatus> {
   const { group, declared } = createGroup();
+  const isJson = words.includes('--json');
   group.exitOverride().configureOutput({
     writeOut: (text) => void io.stdout.write(text),
-    writeErr: (text) => void io.stderr.write(text),
+    // For a program, what is wrong is said as JSON below.
+    writeErr: (text) => void (isJson || io.stderr.write(text)),
   });
   let status = ok;
   let thrown: { readonly error: unknown } | undefined;
@@ -61,6 +72,7 @@ async function runGroup(words: readonly string[], ok: ExitStatus, io: Io): Promi
     await group.parseAsync([...words], { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode !== 0 && isJson) throw new VolleyError('INVALID_VALUE', wordsOf(error));
     return error.exitCode === 0 ? status : EXIT.usage;
   }
   if (thrown !== undefined) throw thrown.error;
