@@ -47,6 +47,21 @@ describe('the help', () => {
   });
 });
 
+describe('tools', () => {
+  it.each([
+    ['allow = ["read_fil"]', 'no tool matches "read_fil", from allow of [tools]', 'did you mean read_file?'],
+    ['allow = ["a*", "b"]', 'no tool matches "a*" and "b", from allow', '[tools] in volley.toml.'],
+    ['deny = ["*"]', 'No tool may be called: allow and deny of [tools] in volley.toml', 'exclude them all.'],
+  ])('says which list is at fault where none may be called: %s', SLOW, async (line, ...words) => {
+    const folder = folderWith({ 'volley.toml': `[tools]\n${line}\n` });
+    for (const argv of [['tools'], ['tools', 'read_file']]) {
+      const said = await say(folder, argv);
+      expect(said).toMatchObject({ status: 2, stdout: '' });
+      for (const part of words) expect(said.stderr).toContain(part);
+    }
+  });
+});
+
 describe('run --dry-run', () => {
   it('shows the plan and adds nothing', SLOW, async () => {
     const folder = folderWith(files);

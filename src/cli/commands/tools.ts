@@ -1,13 +1,14 @@
+import type { VolleyConfig } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
-import { countText, spanText } from '../../core/words.ts';
+import { countText, listText, spanText } from '../../core/words.ts';
 import { mcpHealth } from '../../mcp/client/attach.ts';
 import type { McpServerHealth } from '../../mcp/client/health.ts';
 import { createFullCoordinator } from '../../mcp/open-coordinator.ts';
 import type { ToolDescription } from '../../tools/registry.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
-import { EXIT } from '../io.ts';
+import { EXIT, type Io } from '../io.ts';
 
 interface ToolsOptions extends CommonOptions {
   readonly schema?: boolean;
@@ -26,10 +27,11 @@ export const toolsCommand = defineCommand<ToolsOptions>({
     await coordinator.discover(glob);
     const servers = mcpHealth(coordinator).filter(({ status }) => status !== 'idle');
     const tools = coordinator.tools(glob);
-    const close = tools.length > 0 ? undefined : nearest(glob ?? '', namesOf(coordinator.tools()));
+    const all = namesOf(coordinator.tools());
+    const close = tools.length > 0 ? undefined : nearest(glob ?? '', all);
     await coordinator.close();
     if (tools.length === 0 && servers.every(({ status }) => status === 'ready'))
-      throw noneMatches(glob ?? '*', close);
+      throw all.length > 0 ? noneMatches(glob ?? '*', close) : await noneAllowed(loaded.config, env);
     if (json)
       io.stdout.write(
         `${JSON.stringify({ ok: true, tools, ...(servers.length > 0 && { mcp_servers: servers }) })}\n`,
@@ -55,6 +57,27 @@ function noneMatches(glob: string, close: string | undefined): VolleyError {
     'UNKNOWN_TOOL',
     `No tool matches ${JSON.stringify(glob)}${close === undefined ? ': volley tools lists all.' : `; did you mean ${close}?`}`,
   );
+}
+
+/** Nothing at all may be called: the list that should let something through is at fault. */
+async function noneAllowed(config: VolleyConfig, env: Io['env']): Promise<VolleyError> {
+  const open = await createFullCoordinator(
+    { ...config, tools: { ...config.tools, allow: ['*'], deny: [] } },
+    env,
+  );
+  await open.discover();
+  const missed = config.tools.allow.filter((pattern) => open.tools(pattern).length === 0);
+  const close = missed.length === 1 ? nearest(missed[0]!, namesOf(open.tools())) : undefined;
+  await open.close();
+  const patterns = listText(missed.map((pattern) => JSON.stringify(pattern)));
+  const why =
+    missed.length === 0
+      ? 'allow and deny of [tools] in volley.toml exclude them all.'
+      : `no tool matches ${patterns}, from allow of [tools] in volley.toml${close === undefined ? '.' : `; did you mean ${close}?`}`;
+  return new VolleyError('UNKNOWN_TOOL', `No tool may be called: ${why}`, {
+    patterns: missed,
+    nearest: close,
+  });
 }
 
 /** `MCP server files: ready, 12 tools`. On the error stream, beside the list. */
