@@ -35,7 +35,7 @@ export async function dryRun(
   if (json) io.stdout.write(`${JSON.stringify({ ok: true, ...planData(plan, runnable) })}\n`);
   else {
     const colours = createColours(wantsColours(io.stdout, io.env));
-    io.stdout.write(planText(plan, { colours, columns: io.stdout.columns ?? DEFAULT_COLUMNS }));
+    io.stdout.write(planText(plan, { colours, columns: io.stdout.columns || DEFAULT_COLUMNS }));
     io.stdout.write(skippedText(runnable));
   }
   return EXIT.ok;

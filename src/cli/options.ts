@@ -8,10 +8,6 @@ export function numberOption(text: string): number {
   return value;
 }
 
-function concurrencyOption(text: string): number | 'auto' {
-  return text === 'auto' ? text : numberOption(text);
-}
-
 /** JSON on the command line, which shells like to spoil. */
 export function jsonOption(text: string): unknown {
   try {
@@ -59,17 +55,4 @@ export function sourceOptions(program: Command): Command {
     .option('--each <globs>', 'one task for each file that matches', listOption)
     .option('--function <name>', 'with --each: the tool')
     .option('--params <json>', 'with --each: its arguments; {} stands for the path');
-}
-
-/** How `run` and `start` run a batch. */
-export function startOptions(program: Command): Command {
-  return program
-    .option('--max-concurrent <number>', 'tasks at once, or "auto" (the default)', concurrencyOption)
-    .option('--timeout <seconds>', 'for the whole batch', numberOption)
-    .option('--fail-fast', 'the first failure cancels the rest')
-    .option('--dry-run', 'check everything and show the plan; nothing is added or started')
-    .option('--verbose', 'also show what completes')
-    .option('--gantt <file>', 'draw what ran when, as SVG')
-    .option('--graph <file>', 'draw what waited for what, as .svg, .mmd or .dot')
-    .option('--trace <file>', 'write a trace for chrome://tracing or Perfetto');
 }

@@ -3,6 +3,7 @@ import { VolleyError } from '../core/errors.ts';
 import { nearest } from '../core/nearest.ts';
 import type { CliCommand, CommonOptions } from './command.ts';
 import type { CommandEntry } from './commands.ts';
+import { addHelpNote, writeHelpTo } from './help.ts';
 import { EXIT, type ExitStatus, type Io } from './io.ts';
 import { reportError } from './report.ts';
 
@@ -16,22 +17,21 @@ export async function runProgram(
   let status: ExitStatus = EXIT.ok;
   const isCommand = (word: string) => word === 'help' || commands.some(({ name }) => name === word);
   const isJson = argv.includes('--json');
-  const program = new Command('volley')
+  const program = writeHelpTo(new Command('volley'), io)
     .description(
       "Runs an AI agent's work in parallel: batches of tool calls, with dependencies, limits and live progress.",
     )
     .version(version)
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => void io.stdout.write(text),
       // For a program, what is wrong is said as JSON below.
       writeErr: (text) => void (isJson || io.stderr.write(text)),
     })
-    .showSuggestionAfterError()
-    .addHelpText(
-      'after',
-      '\nvolley help COMMAND tells more of a command, with examples. volley init makes a start.',
-    );
+    .showSuggestionAfterError();
+  addHelpNote(
+    program,
+    'volley help COMMAND tells more of a command, with examples. volley init makes a start.',
+  );
   const asked = argv[0] === 'help' ? argv[1] : argv[0];
   for (const entry of commands) {
     const { name, summary, group, load } = entry;

@@ -56,7 +56,7 @@ export async function summarise(
     { name: batch, counts, hasRun, elapsedMs, workMs, slowest, failures: groupFailures(failures) },
     {
       colours: createColours(wantsColours(io.stdout, io.env)),
-      columns: io.stdout.columns ?? DEFAULT_COLUMNS,
+      columns: io.stdout.columns || DEFAULT_COLUMNS,
     },
   );
 }

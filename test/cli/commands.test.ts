@@ -27,6 +27,21 @@ describe('the help', () => {
     }
   });
 
+  it('breaks no word in a narrow terminal', SLOW, async () => {
+    const folder = folderWith();
+    const lines = [['--help'], ...COMMANDS.map(({ name }) => ['help', name]), ['tasks', 'help', 'run']];
+    for (const argv of lines) {
+      const { stdout } = await say(folder, argv, '', 40);
+      // Commands are to be copied as they stand.
+      const [text = ''] = stdout.replace(/^Usage: .*$/m, '').split('\nExamples:\n');
+      expect(text.split('\n').filter((line) => line.length > 40)).toEqual([]);
+      expect(text).not.toBe('');
+    }
+    for (const name of ['run', 'start'])
+      expect((await say(folder, ['help', name])).stdout).toContain('How many at once (max_concurrent):\n- ');
+    expect((await say(folder, ['help', 'watch'])).stdout).toContain('With --json, every look at the batch');
+  });
+
   it.each([
     [['stauts'], 'Did you mean status?'],
     [['help', 'stauts'], 'Did you mean status?'],
@@ -48,6 +63,19 @@ describe('the help', () => {
 });
 
 describe('tools', () => {
+  it('show their first sentence between margins, and all of it where one is asked for', SLOW, async () => {
+    const folder = folderWith();
+    const { stdout } = await say(folder, ['tools'], '', 80);
+    const lines = stdout.split('\n');
+    expect(lines.filter((line) => line.length > 80)).toEqual([]);
+    expect(lines).toContain('write_file          Writes a file, replacing all that it held.');
+    expect(stdout).toMatch(/^list_directory {6}Lists a folder: .*\n {20}\S/m);
+    const one = await say(folder, ['tools', 'write_file'], '', 80);
+    expect(one.stdout.replace(/\s+/g, ' ')).toContain('replaced at once or not at all.');
+    // A line for each where somebody looks for lines.
+    expect((await say(folder, ['tools'])).stdout.trim().split('\n')).toHaveLength(5);
+  });
+
   it.each([
     ['allow = ["read_fil"]', 'no tool matches "read_fil", from allow of [tools]', 'did you mean read_file?'],
     ['allow = ["a*", "b"]', 'no tool matches "a*" and "b", from allow', '[tools] in volley.toml.'],
@@ -79,6 +107,9 @@ describe('run --dry-run', () => {
       order: [{ id: 'b' }, { id: 'a' }, { id: 'c', depends_on: ['b'], start_ms: 1000 }],
     });
     expect((await say(folder, ['list'])).stdout).toContain('There is no batch yet');
+    // A terminal that does not know how wide it is says 0.
+    const plan = ['run', 'tasks.json', '--dry-run'];
+    expect(await say(folder, plan, '', 0)).toEqual(await say(folder, plan));
   });
 
   it('lists every fault on its own line, and ends with status 2', SLOW, async () => {

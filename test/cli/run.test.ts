@@ -105,7 +105,9 @@ describe('the summary of a run', () => {
     const facts = { hadWork: true, since: Date.now(), elapsedMs: 1 };
     calls.finish('a');
     await rig.ask('wait');
-    const io = { stdout: new PassThrough(), env: {} } as unknown as Io;
+    // A terminal that does not know how wide it is says 0.
+    const stdout = Object.assign(new PassThrough(), { columns: 0 });
+    const io = { stdout, env: {} } as unknown as Io;
     const summary = (since: number) =>
       summarise(rig as unknown as Session, 'default', { ...facts, since }, io);
     expect(await summary(facts.since)).toMatch(/^✓ default: the task completed; nothing was left to run\n\n/);

@@ -5,12 +5,13 @@ import { defineCommand } from '../command.ts';
 import { dryRun } from '../dry-run.ts';
 import type { PlainObject } from '../input/task-file.ts';
 import type { ExitStatus, Io } from '../io.ts';
-import { sourceOptions, startOptions } from '../options.ts';
+import { sourceOptions } from '../options.ts';
 import { createColours, wantsColours } from '../output/colours.ts';
 import { plainText } from '../output/plain-text.ts';
 import { changedIds, collectTasks, newTasks } from '../run-tasks.ts';
 import { type Session, withSession } from '../session.ts';
 import { checkStart, type StartOptions, startBatch } from '../start-batch.ts';
+import { startOptions } from '../start-options.ts';
 
 interface RunOptions extends StartOptions {
   readonly batch?: string;

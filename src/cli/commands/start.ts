@@ -1,15 +1,15 @@
 import { findBatch } from '../../batch/context.ts';
-import { CONCURRENCY_ADVICE } from '../../batch/description.ts';
 import { shellQuote } from '../../core/shell-quote.ts';
 import { chosenBatch, printAnswer } from '../ask.ts';
 import { defineCommand } from '../command.ts';
 import { startDetached } from '../detach.ts';
 import { dryRun } from '../dry-run.ts';
 import { EXIT, type ExitStatus, type Io } from '../io.ts';
-import { BATCH_OPTION, startOptions } from '../options.ts';
+import { BATCH_OPTION } from '../options.ts';
 import { plainText } from '../output/plain-text.ts';
 import { type Session, withSession } from '../session.ts';
 import { checkStart, type StartOptions, startBatch } from '../start-batch.ts';
+import { startOptions } from '../start-options.ts';
 
 interface StartCommandOptions extends StartOptions {
   readonly batch?: string;
@@ -23,14 +23,10 @@ export const startCommand = defineCommand<StartCommandOptions>({
     'volley start --batch audit --detach && volley watch --batch audit',
   ],
   declare: (program) =>
-    startOptions(program.option(...BATCH_OPTION))
-      .option('--detach', 'run it in a process of its own that ends with the batch')
-      .addHelpText(
-        'after',
-        `
-${CONCURRENCY_ADVICE}
-`,
-      ),
+    startOptions(program.option(...BATCH_OPTION)).option(
+      '--detach',
+      'run it in a process of its own that ends with the batch',
+    ),
   run: (_, { batch: named, detach = false, ...options }, io) =>
     withSession(options, io, (session) => {
       const batch = chosenBatch(session.store, named);

@@ -3,6 +3,7 @@ import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import type { CommandEntry } from '../commands.ts';
+import { addHelpNote, writeHelpTo } from '../help.ts';
 import { EXIT, type ExitStatus, type Io } from '../io.ts';
 import { declare, runCommand, wordsOf } from '../program.ts';
 import { TASKS_COMMANDS } from './tasks/all.ts';
@@ -16,7 +17,7 @@ export const tasksCommand = defineCommand<CommonOptions>({
     // What follows is read by the command that it names.
     program.argument('[command]').argument('[arguments...]').allowUnknownOption().helpOption(false);
     const { group } = createGroup();
-    program.helpInformation = () => group.helpInformation();
+    program.helpInformation = () => group.copyInheritedSettings(program).helpInformation();
   },
   run: async (words, { json = false }, io) => {
     const [asked, ...rest] = words;
@@ -47,11 +48,12 @@ function checkName(name: string): void {
 async function runGroup(words: readonly string[], ok: ExitStatus, io: Io): Promise<ExitStatus> {
   const { group, declared } = createGroup();
   const isJson = words.includes('--json');
-  group.exitOverride().configureOutput({
-    writeOut: (text) => void io.stdout.write(text),
-    // For a program, what is wrong is said as JSON below.
-    writeErr: (text) => void (isJson || io.stderr.write(text)),
-  });
+  writeHelpTo(group, io)
+    .exitOverride()
+    .configureOutput({
+      // For a program, what is wrong is said as JSON below.
+      writeErr: (text) => void (isJson || io.stderr.write(text)),
+    });
   let status = ok;
   let thrown: { readonly error: unknown } | undefined;
   const name = words[0] === 'help' ? words[1] : words[0];
@@ -80,11 +82,10 @@ async function runGroup(words: readonly string[], ok: ExitStatus, io: Io): Promi
 }
 
 function createGroup() {
-  const group = new Command('volley tasks')
-    .description(
-      'Features and their subtasks in .tmp/tasks: many agents at once, and only verified work counts.',
-    )
-    .addHelpText('after', '\nvolley tasks help COMMAND tells more of a command, with examples.');
+  const group = new Command('volley tasks').description(
+    'Features and their subtasks in .tmp/tasks: many agents at once, and only verified work counts.',
+  );
+  addHelpNote(group, 'volley tasks help COMMAND tells more of a command, with examples.');
   const declared = TASKS_COMMANDS.map((entry: CommandEntry) => ({
     entry,
     program: group.command(entry.name).description(entry.summary),

@@ -9,18 +9,24 @@ import { createFullCoordinator } from '../../mcp/open-coordinator.ts';
 import type { ToolDescription } from '../../tools/registry.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import { EXIT, type Io } from '../io.ts';
+import { plainText } from '../output/plain-text.ts';
+import { wrapHanging } from '../output/wrap.ts';
 
 interface ToolsOptions extends CommonOptions {
   readonly schema?: boolean;
 }
 
+const DEFAULT_COLUMNS = 80;
+/** With less room beside the names, descriptions stand below them. */
+const NARROWEST = 30;
+
 export const toolsCommand = defineCommand<ToolsOptions>({
-  examples: ['volley tools', "volley tools 'read_*' --schema"],
+  examples: ['volley tools', 'volley tools read_file', "volley tools 'read_*' --schema"],
   declare: (program) =>
     program
-      .argument('[glob]', 'only names that match')
-      .option('--schema', 'also what each takes, as JSON Schema'),
-  run: async ([glob], { json, schema, config }, io) => {
+      .argument('[glob]', 'only names that match; of one name, the whole description')
+      .option('--schema', 'the whole descriptions, and what each takes as JSON Schema'),
+  run: async ([glob], { json, schema = false, config }, io) => {
     const { cwd, env } = io;
     const loaded = await loadConfig({ cwd, env, ...(config !== undefined && { file: config }) });
     const coordinator = await createFullCoordinator(loaded.config, env);
@@ -36,17 +42,40 @@ export const toolsCommand = defineCommand<ToolsOptions>({
       io.stdout.write(
         `${JSON.stringify({ ok: true, tools, ...(servers.length > 0 && { mcp_servers: servers }) })}\n`,
       );
-    else {
-      const width = Math.max(0, ...tools.map(({ name }) => name.length));
-      for (const { name, description, inputSchema } of tools) {
-        io.stdout.write(`${name.padEnd(width)}  ${description}\n`);
-        if (schema) io.stdout.write(`${JSON.stringify(inputSchema, null, 2).replace(/^/gm, '    ')}\n`);
-      }
-    }
+    else io.stdout.write(toolLines(tools, { isWhole: schema || tools[0]?.name === glob, schema }, io.stdout));
     if (!json) for (const server of servers) io.stderr.write(`${serverLine(server)}\n`);
     return tools.length === 0 ? EXIT.failed : EXIT.ok;
   },
 });
+
+interface ListOptions {
+  /** Whether to show all of each description. */
+  readonly isWhole: boolean;
+  readonly schema: boolean;
+}
+
+/** What is not for a terminal has a line for each tool. */
+function toolLines(
+  tools: readonly ToolDescription[],
+  { isWhole, schema }: ListOptions,
+  { isTTY, columns }: Io['stdout'],
+): string {
+  const room = isTTY ? columns || DEFAULT_COLUMNS : Number.POSITIVE_INFINITY;
+  const width = Math.max(0, ...tools.map(({ name }) => name.length));
+  const isBeside = room - width - 2 >= NARROWEST;
+  const texts = tools.map(({ name, description, inputSchema }) => {
+    const lead = isBeside ? `${name.padEnd(width)}  ` : `${name}\n    `;
+    const about = plainText(isWhole ? description : firstSentence(description));
+    const text = lead + wrapHanging(about, room, isBeside ? width + 2 : 4);
+    return schema ? `${text}\n${JSON.stringify(inputSchema, null, 2).replace(/^/gm, '    ')}` : text;
+  });
+  return texts.map((text) => `${text}\n`).join('');
+}
+
+/** "e.g." ends none. */
+function firstSentence(text: string): string {
+  return /^.*?(?<!\b\p{L}\.\p{L})[.!?](?=\s|$)/su.exec(text)?.[0] ?? text;
+}
 
 function namesOf(tools: readonly ToolDescription[]): string[] {
   return tools.map(({ name }) => name);

@@ -3,6 +3,7 @@ import type { BatchView } from '../../batch/view.ts';
 import { chosenBatch } from '../ask.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import { createDisplay } from '../display/create-display.ts';
+import { addHelpNote } from '../help.ts';
 import { EXIT } from '../io.ts';
 import { BATCH_OPTION } from '../options.ts';
 import { withSession } from '../session.ts';
@@ -18,7 +19,11 @@ const LOOK_MS = 250;
 
 export const watchCommand = defineCommand<WatchOptions>({
   examples: ['volley watch', 'volley watch --batch audit'],
-  declare: (program) => program.option(...BATCH_OPTION),
+  declare: (program) =>
+    addHelpNote(
+      program.option(...BATCH_OPTION),
+      'With --json, every look at the batch is a line of its own, until it ends; the last one tells how.',
+    ),
   run: (_, { batch: named, json = false, ...options }, io) =>
     withSession(options, io, async ({ executor, store }) => {
       const batch = chosenBatch(store, named);

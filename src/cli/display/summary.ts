@@ -4,6 +4,7 @@ import type { Colours } from '../output/colours.ts';
 import { factorText, numberText } from '../output/numbers.ts';
 import { plainText } from '../output/plain-text.ts';
 import { cutToWidth, padEndToWidth, padStartToWidth, textWidth } from '../output/width.ts';
+import { wrapHanging } from '../output/wrap.ts';
 import type { FailureGroup } from './failure-groups.ts';
 import { type CompletedTask, type TaskCounts, totalsOf } from './view.ts';
 
@@ -67,13 +68,12 @@ function headLines(
   if (left > 0) parts.push(colours.yellow(`${numberText(left)} not finished`));
   const title = cutToWidth(plainText(name), Math.max(8, Math.floor(columns / 2)));
   const took = hasRun ? `, in ${spanText(elapsedMs)}` : '; nothing was left to run';
-  const lines = [`${mark} ${colours.bold(title)}: ${parts.join(', ')}${took}`];
+  const lines = [wrapHanging(`${mark} ${colours.bold(title)}: ${parts.join(', ')}${took}`, columns, 2)];
   const factor = elapsedMs > 0 ? workMs / elapsedMs : 0;
   if (factor >= WORTH_COMPARING) {
     const times = `${factorText(factor)} times as fast`;
-    lines.push(
-      `  ${colours.dim(`${spanText(workMs)} of work: `)}${times}${colours.dim(' as one after the other')}`,
-    );
+    const compared = `${colours.dim(`${spanText(workMs)} of work: `)}${times}${colours.dim(' as one after the other')}`;
+    lines.push(`  ${wrapHanging(compared, columns, 2)}`);
   }
   return lines;
 }
@@ -104,12 +104,12 @@ function failureLines({ failures, counts }: SummaryView, { colours, columns }: S
   const indent = ' '.repeat(widest + 3);
   for (const [index, { cause, count, examples }] of shown.entries()) {
     const lead = padStartToWidth(counted[index]!, widest);
-    lines.push(
-      `  ${colours.red(lead)} ${cutToWidth(plainText(cause), Math.max(20, columns * 2 - widest - 4))}`,
-    );
+    const words = cutToWidth(plainText(cause), Math.max(20, columns * 2 - widest - 4));
+    lines.push(`  ${colours.red(lead)} ${wrapHanging(words, columns, indent.length)}`);
     const more = count - examples.length;
     const names = examples.map((name) => cutToWidth(plainText(name), 60)).join(', ');
-    lines.push(colours.dim(`${indent}${names}${more > 0 ? ` and ${numberText(more)} more` : ''}`));
+    const all = `${names}${more > 0 ? ` and ${numberText(more)} more` : ''}`;
+    lines.push(colours.dim(indent + wrapHanging(all, columns, indent.length)));
   }
   const others = counts.failed - shown.reduce((sum, { count }) => sum + count, 0);
   if (others > 0) lines.push(colours.dim(`  … and ${numberText(others)} of other causes`));
@@ -135,7 +135,7 @@ function nextLines({ name, counts, hasRun }: SummaryView, { colours, columns }: 
   const isBeside = commands.every(([, does]) => widest + textWidth(does) + 4 <= columns);
   const lines = commands.map(([command, does]) => {
     const between = isBeside ? ' '.repeat(widest - textWidth(command) + 2) : '\n      ';
-    return `  ${command}${between}${colours.dim(does)}`;
+    return `  ${command}${between}${colours.dim(isBeside ? does : wrapHanging(does, columns, 6))}`;
   });
   return [colours.bold('Next'), ...lines];
 }

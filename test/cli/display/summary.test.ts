@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { groupFailures } from '../../../src/cli/display/failure-groups.ts';
 import { summaryText } from '../../../src/cli/display/summary.ts';
 import { createColours } from '../../../src/cli/output/colours.ts';
+import { plainText } from '../../../src/cli/output/plain-text.ts';
 import { NO_COUNTS } from './support/views.ts';
 
 const OPTIONS = { colours: createColours(false), columns: 120 };
@@ -67,6 +68,25 @@ Next
     };
     const text = summaryText(view, { ...OPTIONS, columns: 60 });
     expect(text).toContain('  volley retry --batch a\n      opens the 1 failed again\n');
+  });
+
+  it('breaks no word in a narrow terminal', () => {
+    const message = 'The server at a far away place did not answer in its time';
+    const view = {
+      name: 'default',
+      counts: { ...NO_COUNTS, completed: 5, failed: 4, skipped: 2 },
+      hasRun: true,
+      elapsedMs: 1000,
+      workMs: 9000,
+      slowest: [],
+      failures: groupFailures(['one', 'two', 'three', 'four'].map((name) => failed(name, 'error', message))),
+    };
+    for (const isColoured of [true, false]) {
+      const text = summaryText(view, { colours: createColours(isColoured), columns: 40 });
+      const lines = text.split('\n').map(plainText);
+      expect(lines.filter((line) => line.length > 40 && !line.startsWith('volley'))).toEqual([]);
+      expect(lines.join(' ').replace(/ +/g, ' ')).toContain(message);
+    }
   });
 
   it('is short when all went well', () => {

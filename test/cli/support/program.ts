@@ -24,9 +24,15 @@ export function folderWith(files: Readonly<Record<string, string>> = {}): string
   return folder;
 }
 
-/** Runs a command line in this process, as the program would. */
-export async function say(folder: string, argv: readonly string[], input = ''): Promise<Said> {
-  const streams = { stdout: new PassThrough(), stderr: new PassThrough() };
+/** Runs a command line in this process, as the program would; at a terminal, if it is told how wide that is. */
+export async function say(
+  folder: string,
+  argv: readonly string[],
+  input = '',
+  columns?: number,
+): Promise<Said> {
+  const terminal = columns === undefined ? {} : { isTTY: true, columns };
+  const streams = { stdout: Object.assign(new PassThrough(), terminal), stderr: new PassThrough() };
   const io = {
     ...streams,
     stdin: Readable.from([input]),
