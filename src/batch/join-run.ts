@@ -34,5 +34,6 @@ export async function joinRun(
       text: `The batch is run by ${holderText(holder)}, which takes them too. ${countsText(counts)}.`,
     };
   }
-  return { state: 'idle', counts, text: `It has ${countsText(counts)}. Run it with "start".` };
+  const next = counts.open > 0 ? ' Run it with "start".' : '';
+  return { state: 'idle', counts, text: `It has ${countsText(counts)}.${next}` };
 }

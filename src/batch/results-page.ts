@@ -1,4 +1,4 @@
-import { spanText } from '../core/words.ts';
+import { countText, spanText } from '../core/words.ts';
 import type { TaskRecord, TaskStatus } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import type { ActionResult } from './answer.ts';
@@ -76,7 +76,7 @@ function outcomeText(record: TaskRecord, length: number): string {
     case 'completed':
       return `: ${oneLine(beginOfResult(record, length).text, length + 1)}`;
     case 'failed':
-      return ` after ${record.attempts} attempts: ${record.reason}: ${oneLine(record.message ?? '', 200)}`;
+      return ` after ${countText(record.attempts, 'attempt')}: ${record.reason}: ${oneLine(record.message ?? '', 200)}`;
     case 'cancelled':
       return `: ${oneLine(record.message ?? '', 200)}`;
     case 'skipped':

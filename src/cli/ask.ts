@@ -7,6 +7,7 @@ import { faultText } from './fault-text.ts';
 import { EXIT, type ExitStatus, type Io } from './io.ts';
 import { createColours, wantsColours } from './output/colours.ts';
 import { commandWords } from './output/command-words.ts';
+import { optionWords } from './output/option-words.ts';
 import { withSession } from './session.ts';
 
 /** Sends a request to the batch executor, of a running server if there is one, and prints its answer. */
@@ -58,7 +59,8 @@ export function printAnswer(answer: BatchAnswer, { json = false }: CommonOptions
   else if (answer.ok) io.stdout.write(`${commandWords(answer.text, answer.data['batch'])}\n`);
   else {
     const { red } = createColours(wantsColours(io.stderr, io.env));
-    io.stderr.write(`${red('error')} ${faultText(answer.error?.message ?? answer.text, answer.data)}\n`);
+    const fault = faultText(answer.error?.message ?? answer.text, answer.data);
+    io.stderr.write(`${red('error')} ${optionWords(fault)}\n`);
   }
   return answer.ok ? EXIT.ok : EXIT.usage;
 }

@@ -2,6 +2,7 @@ import { VolleyError } from '../core/errors.ts';
 import { faultText } from './fault-text.ts';
 import { EXIT, type ExitStatus, type Io } from './io.ts';
 import { createColours, wantsColours } from './output/colours.ts';
+import { optionWords } from './output/option-words.ts';
 
 /** Tells the user what is wrong: what to do where Volley knows it, the place in the code only for our own defects. */
 export function reportError(
@@ -14,7 +15,7 @@ export function reportError(
   if (isJson) io.stdout.write(`${JSON.stringify({ ok: false, error: { code, message, problems } })}\n`);
   else {
     const { red } = createColours(wantsColours(io.stderr, io.env));
-    io.stderr.write(`${red('error')} ${faultText(message, { problems })}\n`);
+    io.stderr.write(`${red('error')} ${optionWords(faultText(message, { problems }))}\n`);
   }
   return EXIT.usage;
 }

@@ -1,5 +1,6 @@
 import { startAction } from '../batch/actions/start.ts';
 import { checkInput } from '../batch/input/check.ts';
+import { VolleyError } from '../core/errors.ts';
 import { given, printAnswer } from './ask.ts';
 import type { CommonOptions } from './command.ts';
 import { runInForeground } from './foreground.ts';
@@ -22,6 +23,17 @@ export interface StartOptions extends CommonOptions, PictureOptions {
 export function checkStart(batch: string, options: StartOptions, io: Io): void {
   checkInput(startAction.schema, 'start', { batch, ...termsOf(options) });
   checkFolders(picturesOf(options), io);
+}
+
+/** Throws if what a file says of a run would be refused, in words of the file. */
+export function checkSettings(file: string, batch: string, settings: StartOptions): void {
+  try {
+    checkInput(startAction.schema, 'start', { batch, ...termsOf(settings) });
+  } catch (error) {
+    if (!(error instanceof VolleyError)) throw error;
+    const { code, message, details } = error;
+    throw new VolleyError(code, message.replace(/^The request "start" cannot be done/, file), details);
+  }
 }
 
 /** Runs the open tasks of a batch before the user's eyes, and says how it ended. */

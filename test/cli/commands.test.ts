@@ -50,6 +50,12 @@ describe('the help', () => {
     [['explain', '--batch', 'task'], 'There is no batch "task"; did you mean "tasks"?'],
     [['tools', 'read_fil'], 'did you mean read_file?'],
     [['completion', 'bsh'], 'did you mean bash?'],
+    [['completion', 'tcsh'], 'There is no completion for "tcsh". There are bash, zsh, fish.'],
+    [['results', '--format', 'fancy'], 'error --format must be one of summary, detailed, json'],
+    [['results', '--limit', '0'], 'error --limit must be at least 1'],
+    [['results', '--id', 'a', '--offset', '-1'], 'error --offset must be at least 0'],
+    [['token', 'ci', '--scope', 'all'], 'The scope must be read, run or admin, but it is "all".'],
+    [['serve', '--port', '99999'], 'It must be a whole number from 0 to 65535; 0 takes a free one.'],
     [['cancel'], 'Say which tasks: either their ids, or --all.'],
     [['simulate', '--max-concurrent', '0'], 'whole numbers from 1 to 10000'],
     [['simulate', '--assume', 'long'], 'a span of time such as 500ms'],
@@ -230,9 +236,18 @@ describe('results', () => {
     const first = await say(folder, ['results', '--format', 'detailed', '--limit', '1']);
     expect(first.stdout).toContain('The next page: --after 1');
     const next = await say(folder, ['results', '--format', 'detailed', '--limit', '1', '--after', '1']);
-    expect(next.stdout).toContain('- b (read_file)');
+    expect(next.stdout).toMatch(/- b \(read_file\): failed in .* after 1 attempt: error: /);
     const part = await say(folder, ['results', '--id', 'a', '--offset', '1', '--length', '5']);
     expect(part.stdout).toContain('\n"path\nThe next part: --offset 6');
+  });
+});
+
+describe('retry', () => {
+  it('does not say how to run what has nothing to run', SLOW, async () => {
+    const folder = folderWith({ 'good.json': JSON.stringify([TASKS.tasks[0]]) });
+    await say(folder, ['run', 'good.json']);
+    const { stdout } = await say(folder, ['retry']);
+    expect(stdout).toMatch(/^There is nothing to try again: .*\nIt has 1 task: 1 completed\.\n$/);
   });
 });
 

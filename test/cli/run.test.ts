@@ -41,8 +41,12 @@ describe('run', () => {
   });
 
   it.each([
-    [['--max-concurrent', '0'], 'max_concurrent must be at least 1'],
-    [['--timeout', '-1'], 'timeout must be more than 0'],
+    [['--max-concurrent', '0'], 'error --max-concurrent must be at least 1, but it is 0.'],
+    [['--timeout', '-1'], 'error --timeout must be more than 0'],
+    [
+      ['--timeout', '-1', '--max-concurrent', '0'],
+      'error This cannot be done:\n  --max-concurrent must be at least 1, but it is 0\n  --timeout must',
+    ],
     [['--gantt', 'a.json/a.svg'], 'Cannot write "a.json/a.svg": a file is where its folder would be.'],
     [['--trace', '.'], 'Cannot write ".": it is a folder.'],
     [['--graph', 'a.png'], 'must end in one of .svg, .mmd, .dot'],
@@ -74,8 +78,12 @@ describe('run', () => {
 
   it('adds nothing if what the file says of the run is wrong', SLOW, async () => {
     const folder = folderWith({ 'a.json': fileOf([read('one', 'a.json')], { timeout: 'soon' }) });
-    expect(await say(folder, ['run', 'a.json'])).toMatchObject({ status: 2 });
+    expect(await say(folder, ['run', 'a.json'])).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('error a.json: timeout must be a number'),
+    });
     expect(await batches(folder)).toEqual([]);
+    expect(await say(folder, ['run', 'a.json', '--timeout', '60'])).toMatchObject({ status: 0 });
   });
 
   it('takes files of every name, one task for each', SLOW, async () => {

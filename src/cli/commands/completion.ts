@@ -34,6 +34,6 @@ function unknownShell(shell: string): VolleyError {
   const close = nearest(shell, SHELLS);
   return new VolleyError(
     'INVALID_VALUE',
-    `There is no completion for ${JSON.stringify(shell)}${close === undefined ? '' : `; did you mean ${close}?`} There are ${SHELLS.join(', ')}.`,
+    `There is no completion for ${JSON.stringify(shell)}${close === undefined ? '.' : `; did you mean ${close}?`} There are ${SHELLS.join(', ')}.`,
   );
 }

@@ -10,7 +10,7 @@ import { createColours, wantsColours } from '../output/colours.ts';
 import { plainText } from '../output/plain-text.ts';
 import { changedIds, collectTasks, newTasks } from '../run-tasks.ts';
 import { type Session, withSession } from '../session.ts';
-import { checkStart, type StartOptions, startBatch } from '../start-batch.ts';
+import { checkSettings, checkStart, type StartOptions, startBatch } from '../start-batch.ts';
 import { startOptions } from '../start-options.ts';
 
 interface RunOptions extends StartOptions {
@@ -37,9 +37,11 @@ export const runCommand = defineCommand<RunOptions>({
     const { each, function: tool, params } = options;
     const found = await collectTasks({ file, each, function: tool, params }, io);
     const batch = options.batch ?? found.batch;
-    const start = { ...fromFile(found.settings), ...options };
+    const settings = fromFile(found.settings, options);
+    const start = { ...settings, ...options };
     return withSession(options, io, async (session) => {
       // Before anything is added: what cannot be run as asked leaves no tasks behind.
+      checkSettings(file ?? '', batch, settings);
       checkStart(batch, start, io);
       const tasks = newTasks(session.store, batch, found.tasks);
       if (tasks.length < found.tasks.length) tellChanged(session, batch, found.tasks, io);
@@ -87,10 +89,8 @@ async function add(
 }
 
 /** What the file says of the run; the command line goes before it. */
-function fromFile({ max_concurrent, timeout, fail_fast }: Readonly<Record<string, unknown>>): StartOptions {
-  return {
-    ...(max_concurrent !== undefined && { maxConcurrent: max_concurrent as number }),
-    ...(timeout !== undefined && { timeout: timeout as number }),
-    ...(fail_fast !== undefined && { failFast: fail_fast as boolean }),
-  };
+function fromFile({ max_concurrent, timeout, fail_fast }: PlainObject, options: StartOptions): StartOptions {
+  const settings = { maxConcurrent: max_concurrent, timeout, failFast: fail_fast };
+  const isAsked = ([name, value]: [string, unknown]) => value !== undefined && !Object.hasOwn(options, name);
+  return Object.fromEntries(Object.entries(settings).filter(isAsked)) as StartOptions;
 }

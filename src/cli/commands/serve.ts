@@ -11,7 +11,6 @@ import { runningServers } from '../../server/server-record.ts';
 import { openStore } from '../../store/sqlite-store.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import { EXIT, type ExitStatus, type Io } from '../io.ts';
-import { numberOption } from '../options.ts';
 
 interface ServeOptions extends CommonOptions {
   readonly port?: number;
@@ -23,7 +22,7 @@ export const serveCommand = defineCommand<ServeOptions>({
   examples: ['volley serve', 'volley serve --port 8080', 'volley serve --json 2>server.log'],
   declare: (program) =>
     program
-      .option('--port <number>', 'the port (default: 7717, or a free one where that is taken)', numberOption)
+      .option('--port <number>', 'the port (default: 7717, or a free one where that is taken)', portOption)
       .option('--host <address>', 'the address to listen on (default: 127.0.0.1)')
       .option('--log-level <level>', `${LOG_LEVELS.join(', ')} (default: info)`, levelOption),
   run: async (_, { config: file, port, host, logLevel, json = false }, io) => {
@@ -38,6 +37,11 @@ export const serveCommand = defineCommand<ServeOptions>({
     return serve(config, json, io);
   },
 });
+
+function portOption(text: string): number {
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
+  throw new InvalidArgumentError('It must be a whole number from 0 to 65535; 0 takes a free one.');
+}
 
 function levelOption(text: string): LogLevel {
   if (isLogLevel(text)) return text;

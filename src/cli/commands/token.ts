@@ -8,22 +8,18 @@ interface TokenOptions extends CommonOptions {
   readonly scope: string;
 }
 
+const SCOPES_TEXT = `${SCOPES.slice(0, -1).join(', ')} or ${SCOPES.at(-1)}`;
 const NAME = /^[A-Za-z_][\w.-]{0,63}$/;
 
 export const tokenCommand = defineCommand<TokenOptions>({
   examples: ['volley token ci --scope run', 'volley token grafana --scope read'],
   declare: (program) =>
-    program
-      .argument('<name>', 'who gets it, for the log')
-      .option('--scope <scope>', 'read, run or admin', 'read'),
+    program.argument('<name>', 'who gets it, for the log').option('--scope <scope>', SCOPES_TEXT, 'read'),
   run: async ([name = ''], { scope, json }, { stdout }) => {
     if (!NAME.test(name))
       throw new VolleyError('INVALID_VALUE', 'The name must have 1 to 64 letters, digits, "_", "-" or ".".');
     if (!SCOPES.includes(scope as Scope))
-      throw new VolleyError(
-        'INVALID_VALUE',
-        `The scope must be ${SCOPES.join(' or ')}, but it is "${scope}".`,
-      );
+      throw new VolleyError('INVALID_VALUE', `The scope must be ${SCOPES_TEXT}, but it is "${scope}".`);
     const token = newSecret('token');
     const hash = digestText(digestOf(token));
     const key = name.includes('.') ? `"${name}"` : name;

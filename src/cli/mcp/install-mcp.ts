@@ -32,8 +32,11 @@ export async function installMcp(
     return EXIT.ok;
   }
   if (!json) showChange(plan, io);
-  if (!yes && (json || !(await isWanted(io)))) {
-    throw new VolleyError('INVALID_VALUE', 'Nothing was written: say yes, or give --yes.');
+  if (!yes && (json || !io.stdin.isTTY))
+    throw new VolleyError('INVALID_VALUE', 'Nothing was written: there is nobody to ask, so give --yes.');
+  if (!yes && !(await isWanted(io))) {
+    io.stdout.write('Nothing was written.\n');
+    return EXIT.ok;
   }
   const backup = await writeConfig(plan);
   const kept = backup === undefined ? '' : ` What it was is in ${backup}.`;
@@ -78,7 +81,6 @@ function showChange({ file, before = '', after }: InstallPlan, { stdout }: Io): 
 }
 
 async function isWanted({ stdin, stdout }: Io): Promise<boolean> {
-  if (!stdin.isTTY) return false;
   const lines = createInterface({ input: stdin, output: stdout });
   try {
     return /^y(es)?$/i.test((await lines.question('Write this? [y/N] ')).trim());

@@ -1,12 +1,15 @@
 import { mkdirSync, readdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
 import fc from 'fast-check';
 import { parse } from 'smol-toml';
 import { describe, expect, test } from 'vitest';
+import type { Io } from '../../../src/cli/io.ts';
 import { MCP_CLIENTS } from '../../../src/cli/mcp/install/clients.ts';
 import { setInJsonc } from '../../../src/cli/mcp/install/edit-jsonc.ts';
 import { setInToml } from '../../../src/cli/mcp/install/edit-toml.ts';
 import { parseJsonc } from '../../../src/cli/mcp/install/jsonc-tree.ts';
+import { installMcp } from '../../../src/cli/mcp/install-mcp.ts';
 import { runBuilt } from '../../e2e/support/built-volley.ts';
 import { project } from '../../e2e/support/project.ts';
 
@@ -165,6 +168,12 @@ describe('volley mcp install', LIMIT, () => {
     expect(asked.status).toBe(2);
     expect(asked.stdout).toContain('+ ');
     expect(asked.stderr).toContain('--yes');
+    expect(readdirSync(folder)).toEqual([]);
+    const stdout = new PassThrough();
+    const stdin = Object.assign(Readable.from(['n\n']), { isTTY: true });
+    // Who says no has had what was wanted.
+    expect(await installMcp('cursor', {}, { stdin, stdout, env: {}, cwd: folder } as unknown as Io)).toBe(0);
+    expect(String(stdout.read())).toMatch(/Write this\? .*Nothing was written\.\n$/s);
     expect(readdirSync(folder)).toEqual([]);
     const data = await install(folder, 'vscode', '--yes', '--json');
     expect(JSON.parse(data.stdout)).toMatchObject({ ok: true, changed: true, backup: null });
