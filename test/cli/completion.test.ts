@@ -30,6 +30,12 @@ describe('the words that may come next', () => {
     expect(await words(folder, 'export', '--format', 'js')).toEqual(['json', 'jsonl']);
     expect(await words(folder, 'add', '--priority', 'h')).toEqual(['high']);
     expect(await words(folder, 'help', 'comp')).toEqual(['completion']);
+    expect(await words(folder, 'mcp', '')).toEqual(['install']);
+    expect(await words(folder, 'mcp', 'install', 'c')).toEqual(['claude-code', 'codex', 'cursor']);
+    expect(await words(folder, 'mcp', 'install', 'codex', '')).toEqual([]);
+    expect(await words(folder, 'mcp', 'install', 'codex', '--scope', '')).toEqual(['project', 'user']);
+    expect(await words(folder, 'token', 'ci', '--scope', '')).toEqual(['read', 'run', 'admin']);
+    expect(await words(folder, 'serve', '--log-level', 'w')).toEqual(['warn']);
     expect(await words(folder, 'status', '--batch=my')).toEqual(['--batch=my batch']);
     expect(await words(folder, 'results', '--batch=my batch', '--id=b')).toEqual(['--id=beta']);
     // Where a file may stand, the shell knows better.

@@ -37,15 +37,20 @@ const VALUES: Readonly<Record<string, Values>> = {
   '--filter-status': () => plain(TASK_STATUSES),
   '--on-dependency-failure': () => plain(['skip', 'run', 'on-failure']),
 };
-const FORMATS: Readonly<Record<string, readonly string[]>> = {
-  results: ['summary', 'detailed', 'json'],
-  export: ['json', 'csv', 'jsonl', 'markdown'],
+/** Of options that mean another thing in each command. */
+const VALUES_OF_COMMANDS: Readonly<Record<string, Values>> = {
+  'results --format': () => plain(['summary', 'detailed', 'json']),
+  'export --format': () => plain(['json', 'csv', 'jsonl', 'markdown']),
+  'mcp --scope': () => plain(['project', 'user']),
+  'token --scope': async () => plain((await import('../../server/auth/principal.ts')).SCOPES),
+  'serve --log-level': async () => plain((await import('../../server/log/log.ts')).LOG_LEVELS),
 };
 const ARGUMENTS: Readonly<Record<string, Values>> = {
   explain: ids,
   cancel: ids,
   help: () => named(COMMANDS),
   completion: () => plain(Object.keys(COMPLETION_SCRIPTS)),
+  mcp: mcpWords,
 };
 /** Where the first argument of a command of `tasks` is a file, not a feature. */
 const TASKS_OF_FILES: readonly string[] = ['new', 'import'];
@@ -98,8 +103,7 @@ async function argumentsOf(
     return declared.commands.map((inner) => ({ word: inner.name(), about: inner.description() }));
   const values = (option: string | undefined) => {
     if (declared.options.find(({ long }) => long === option)?.required !== true) return undefined;
-    if (option === '--format') return plain(FORMATS[entry.name] ?? []);
-    return VALUES[option!]?.(asked) ?? [];
+    return (VALUES_OF_COMMANDS[`${entry.name} ${option}`] ?? VALUES[option!])?.(asked) ?? [];
   };
   const [, option] = /^(--[^=]+)=/.exec(current) ?? [];
   if (option !== undefined) {
@@ -109,6 +113,15 @@ async function argumentsOf(
   if (found !== undefined) return found;
   if (!current.startsWith('-')) return argument?.(asked) ?? [];
   return declared.options.map(({ long, description }) => ({ word: long ?? '', about: description }));
+}
+
+/** `install`, then the client. */
+async function mcpWords({ words }: Asked): Promise<Candidate[]> {
+  const before = words.slice(1, -1).filter((word) => !word.startsWith('-'));
+  if (before.length === 0) return [{ word: 'install', about: 'write it into the configuration of a client' }];
+  if (before.length > 1 || before[0] !== 'install') return [];
+  const { MCP_CLIENTS } = await import('../mcp/install/clients.ts');
+  return MCP_CLIENTS.map(({ name, title }) => ({ word: name, about: title }));
 }
 
 function named(commands: readonly CommandEntry[]): Candidate[] {
