@@ -1,9 +1,10 @@
-import { readdir } from 'node:fs/promises';
+import { chmod, cp, mkdir, readdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { buildLayers } from '../../runners/support/built.ts';
 
-const SOURCES = fileURLToPath(new URL('../../../src/', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const SOURCES = join(ROOT, 'src');
 
 /** The program as JavaScript: without a compiler in it, it starts several times faster, and so do its tools. */
 export interface BuiltProgram {
@@ -13,15 +14,28 @@ export interface BuiltProgram {
   readonly main: string;
   /** The address of a module of it, such as `tools/define-tool.js`. */
   moduleUrl(path: string): string;
+  /** Puts it into the `node_modules` of a folder as npm would, without asking a registry. */
+  install(folder: string): Promise<void>;
 }
 
 export async function buildProgram(): Promise<BuiltProgram> {
-  const entries = await readdir(SOURCES, { withFileTypes: true });
-  const layers = entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
-  const folder = await buildLayers(['index.ts', ...layers.sort()], 'dist');
+  const entries = await readdir(SOURCES);
+  const folder = await buildLayers(entries.sort(), 'dist');
+  const dist = join(folder, 'dist');
+  const main = join(dist, 'cli/main.js');
   return {
     folder,
-    main: join(folder, 'dist/cli/main.js'),
-    moduleUrl: (path) => pathToFileURL(join(folder, 'dist', path)).href,
+    main,
+    moduleUrl: (path) => pathToFileURL(join(dist, path)).href,
+    install: async (into) => {
+      const installed = join(into, 'node_modules/volley');
+      await mkdir(installed, { recursive: true });
+      await mkdir(join(into, 'node_modules/.bin'));
+      for (const file of ['package.json', 'docs/volley.schema.json'])
+        await cp(join(ROOT, file), join(installed, file), { recursive: true });
+      await symlink(dist, join(installed, 'dist'), 'junction');
+      await chmod(main, 0o755);
+      await symlink('../volley/dist/cli/main.js', join(into, 'node_modules/.bin/volley'));
+    },
   };
 }
