@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -10,9 +10,22 @@ import { openStore } from '../../src/store/sqlite-store.ts';
 import { pages } from './markdown.ts';
 
 const FORMATS = ['json', 'jsonl', 'yaml', 'toml'];
-const blocks = pages()
-  .find(({ path }) => path === 'docs/batch.md')!
-  .codeBlocks.filter(({ language }) => FORMATS.includes(language));
+const blocksOf = (page: string) => pages().find(({ path }) => path === page)!.codeBlocks;
+const blocks = blocksOf('docs/batch.md').filter(({ language }) => FORMATS.includes(language));
+const forAgents = blocksOf('docs/agents.md').filter(({ text }) => text.includes('"tasks"'));
+
+async function executorIn(folder: string): Promise<BatchExecutor> {
+  const coordinator = new ParallelToolCoordinator({ config: defaultConfig(folder) });
+  const store = await openStore(join(folder, 'volley.db'));
+  const executor = new BatchExecutor({ coordinator, store });
+  onTestFinished(async () => {
+    await executor.close();
+    await store.close();
+    await coordinator.close();
+    await rm(folder, { recursive: true });
+  });
+  return executor;
+}
 
 describe('a file of tasks in the guide to batches', () => {
   it('is there in every format', () => {
@@ -20,16 +33,7 @@ describe('a file of tasks in the guide to batches', () => {
   });
 
   it.each(blocks)('is accepted as it stands: $where', async ({ language, text }) => {
-    const folder = await mkdtemp(join(tmpdir(), 'volley-guide-'));
-    const coordinator = new ParallelToolCoordinator({ config: defaultConfig(folder) });
-    const store = await openStore(join(folder, 'volley.db'));
-    const executor = new BatchExecutor({ coordinator, store });
-    onTestFinished(async () => {
-      await executor.close();
-      await store.close();
-      await coordinator.close();
-      await rm(folder, { recursive: true });
-    });
+    const executor = await executorIn(await mkdtemp(join(tmpdir(), 'volley-guide-')));
     const { tasks, settings } = parseTaskFile({ name: `tasks.${language}`, text });
     const { max_concurrent, timeout, fail_fast, ...others } = settings;
     expect(Object.keys(others).filter((key) => !['batch', 'action'].includes(key))).toEqual([]);
@@ -40,5 +44,22 @@ describe('a file of tasks in the guide to batches', () => {
     expect(await executor.handle({ action: 'add_batch', tasks })).toMatchObject({ ok: true });
     // What is missing here are only the files that the tasks are about.
     expect(await executor.handle({ action: 'start', wait: true, ...start })).toMatchObject({ ok: true });
+  });
+});
+
+describe('the example for agents', () => {
+  it('completes, and makes a file of what it has read', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'volley-guide-'));
+    const executor = await executorIn(folder);
+    await mkdir(join(folder, 'src'));
+    await writeFile(join(folder, 'src/a.ts'), '// TODO\n');
+    await writeFile(join(folder, 'CHANGELOG.md'), '# Changes\n');
+    expect(forAgents).toHaveLength(1);
+    const { tasks } = parseTaskFile({ name: 'tasks.json', text: forAgents[0]!.text });
+    await executor.handle({ action: 'add_batch', tasks });
+    expect(await executor.handle({ action: 'start', wait: true })).toMatchObject({
+      data: { counts: { completed: 4, failed: 0 } },
+    });
+    expect(await readFile(join(folder, 'note.md'), 'utf8')).toBe('First of src: a.ts\n\n# Changes\n');
   });
 });
