@@ -2,12 +2,12 @@
 
 import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { forget, volley } from './shared/volley.mjs';
+import { forget, isUnfinished, volley } from './shared/volley.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const picture = '.volley/demo.svg';
 
-await forget(root, 'demo');
+if (!(await isUnfinished(root, 'demo'))) await forget(root, 'demo');
 mkdirSync(new URL('../.volley/', import.meta.url), { recursive: true });
 process.exitCode = await volley(root, [
   'run',

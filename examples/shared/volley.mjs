@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { extname } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
 const LIBRARY = import.meta.resolve('volley');
@@ -19,6 +20,14 @@ export async function forget(folder, batch) {
   const status = await finished(start(folder, ['clear', '--batch', batch], ['pipe', 'ignore', 'inherit']));
   // It has said why.
   if (status !== 0) process.exit(status);
+}
+
+/** Whether an earlier run of the batch was interrupted: the same command goes on with what it has left. */
+export async function isUnfinished(folder, batch) {
+  const child = start(folder, ['status', '--batch', batch, '--json'], ['pipe', 'pipe', 'ignore']);
+  const [answer] = await Promise.all([text(child.stdout), finished(child)]);
+  const { open = 0, running = 0 } = JSON.parse(answer).data?.counts ?? {};
+  return open + running > 0;
 }
 
 /** How Volley is started with these arguments, for whoever starts it itself. */
