@@ -12,6 +12,8 @@ const NEEDED = [
  * missing is installed. The dashboard is built where its sources have changed.
  */
 export async function setup(): Promise<void> {
+  // Programs that tests start shall talk as from a shell, whoever has started the tests.
+  for (const name of ['npm_command', 'npm_lifecycle_event']) delete process.env[name];
   await buildDashboard();
   if (process.platform !== 'linux') return;
   for (const { program, packageName, what } of NEEDED) {

@@ -56,7 +56,7 @@ export function namedBatch(store: Pick<Store, 'batch' | 'batches'>, named: strin
 
 export function printAnswer(answer: BatchAnswer, { json = false }: CommonOptions, io: Io): ExitStatus {
   if (json) io.stdout.write(`${JSON.stringify(answer)}\n`);
-  else if (answer.ok) io.stdout.write(`${commandWords(answer.text, answer.data['batch'])}\n`);
+  else if (answer.ok) io.stdout.write(`${commandWords(answer.text, answer.data['batch'], io)}\n`);
   else {
     const { red } = createColours(wantsColours(io.stderr, io.env));
     const fault = faultText(answer.error?.message ?? answer.text, answer.data);

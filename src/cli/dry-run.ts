@@ -4,6 +4,7 @@ import { countText, listText } from '../core/words.ts';
 import { EXIT, type ExitStatus, type Io } from './io.ts';
 import { schedulerLimits } from './limits.ts';
 import { createColours, wantsColours } from './output/colours.ts';
+import { ownName } from './output/own-name.ts';
 import { type BatchPlan, planBatch } from './output/plan.ts';
 import { planText } from './output/plan-text.ts';
 import type { Session } from './session.ts';
@@ -36,15 +37,15 @@ export async function dryRun(
   else {
     const colours = createColours(wantsColours(io.stdout, io.env));
     io.stdout.write(planText(plan, { colours, columns: io.stdout.columns || DEFAULT_COLUMNS }));
-    io.stdout.write(skippedText(runnable));
+    io.stdout.write(skippedText(runnable, io));
   }
   return EXIT.ok;
 }
 
-function skippedText({ skipped }: RunnableBatch): string {
+function skippedText({ skipped }: RunnableBatch, io: Io): string {
   if (skipped.length === 0) return '';
   const names = listText(skipped.slice(0, MOST_NAMED), skipped.length);
-  return `\n${countText(skipped.length, 'task')} would be skipped, because something that they depend on has failed: ${names}. volley retry opens it again.\n`;
+  return `\n${countText(skipped.length, 'task')} would be skipped, because something that they depend on has failed: ${names}. ${ownName(io)} retry opens it again.\n`;
 }
 
 function planData(plan: BatchPlan, { skipped }: RunnableBatch): object {

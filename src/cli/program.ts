@@ -5,6 +5,7 @@ import type { CliCommand, CommonOptions } from './command.ts';
 import type { CommandEntry } from './commands.ts';
 import { addHelpNote, writeHelpTo } from './help.ts';
 import { EXIT, type ExitStatus, type Io } from './io.ts';
+import { ownName } from './output/own-name.ts';
 import { reportError } from './report.ts';
 
 /** Reads the command line and runs what it says. The answer is the exit status. */
@@ -17,6 +18,7 @@ export async function runProgram(
   let status: ExitStatus = EXIT.ok;
   const isCommand = (word: string) => word === 'help' || commands.some(({ name }) => name === word);
   const isJson = argv.includes('--json');
+  const own = ownName(io);
   const program = writeHelpTo(new Command('volley'), io)
     .description(
       "Runs an AI agent's work in parallel: batches of tool calls, with dependencies, limits and live progress.",
@@ -30,7 +32,7 @@ export async function runProgram(
     .showSuggestionAfterError();
   addHelpNote(
     program,
-    'volley help COMMAND tells more of a command, with examples. volley init makes a start.',
+    `${own} help COMMAND tells more of a command, with examples. ${own} init makes a start.`,
   );
   const asked = argv[0] === 'help' ? argv[1] : argv[0];
   for (const entry of commands) {
@@ -100,7 +102,7 @@ function unknownCommand(
       word,
       commands.map(({ name }) => name),
     );
-    if (close === undefined) io.stderr.write('volley --help lists all commands.\n');
+    if (close === undefined) io.stderr.write(`${ownName(io)} --help lists all commands.\n`);
   }
   return EXIT.usage;
 }

@@ -6,6 +6,7 @@ import { summaryText } from './display/summary.ts';
 import type { CompletedTask, FailedTask } from './display/view.ts';
 import type { Io } from './io.ts';
 import { createColours, wantsColours } from './output/colours.ts';
+import { ownName } from './output/own-name.ts';
 import type { Session } from './session.ts';
 import { viewOf } from './view-of.ts';
 
@@ -57,6 +58,7 @@ export async function summarise(
     {
       colours: createColours(wantsColours(io.stdout, io.env)),
       columns: io.stdout.columns || DEFAULT_COLUMNS,
+      program: ownName(io),
     },
   );
 }

@@ -5,6 +5,7 @@ import { readTaskFile } from '../input/read-task-file.ts';
 import { EXIT } from '../io.ts';
 import { NAMED_BATCH_OPTION } from '../options.ts';
 import { createColours, wantsColours } from '../output/colours.ts';
+import { ownName } from '../output/own-name.ts';
 
 interface AddBatchOptions extends CommonOptions {
   readonly batch?: string;
@@ -24,7 +25,7 @@ export const addBatchCommand = defineCommand<AddBatchOptions>({
     if (status === EXIT.ok && unused.length > 0) {
       const { yellow } = createColours(wantsColours(io.stderr, io.env));
       io.stderr.write(
-        `${yellow('note')} What the file says of a run is for volley run; tell volley start: ${listText(unused)}.\n`,
+        `${yellow('note')} What the file says of a run is for ${ownName(io)} run; tell ${ownName(io)} start: ${listText(unused)}.\n`,
       );
     }
     return status;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { VolleyError } from '../../core/errors.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import { EXIT } from '../io.ts';
+import { ownName } from '../output/own-name.ts';
 
 const CONFIG = `# Volley's configuration. Every key has a default; docs/configuration.md lists them all.
 
@@ -48,7 +49,7 @@ const EXAMPLE = `{
 export const initCommand = defineCommand<CommonOptions>({
   examples: ['volley init && volley run volley-example.json'],
   declare: () => undefined,
-  run: async (_, { json }, { cwd, stdout }) => {
+  run: async (_, { json }, { cwd, stdout, env }) => {
     const files = [
       ['volley.toml', CONFIG],
       ['volley-example.json', EXAMPLE],
@@ -62,7 +63,7 @@ export const initCommand = defineCommand<CommonOptions>({
     stdout.write(
       json
         ? `${JSON.stringify({ ok: true, written: names })}\n`
-        : `Wrote ${names.join(' and ')}. Try: volley run volley-example.json\n`,
+        : `Wrote ${names.join(' and ')}. Try: ${ownName({ env })} run volley-example.json\n`,
     );
     return EXIT.ok;
   },

@@ -7,6 +7,7 @@ import type { PlainObject } from '../input/task-file.ts';
 import type { ExitStatus, Io } from '../io.ts';
 import { sourceOptions } from '../options.ts';
 import { createColours, wantsColours } from '../output/colours.ts';
+import { ownName } from '../output/own-name.ts';
 import { plainText } from '../output/plain-text.ts';
 import { changedIds, collectTasks, newTasks } from '../run-tasks.ts';
 import { type Session, withSession } from '../session.ts';
@@ -68,7 +69,7 @@ function tellChanged(
   const ids = listText(changed.slice(0, MOST_NAMED).map(plainText), changed.length);
   const name = shellQuote(plainText(batch));
   stderr.write(
-    `${yellow('note')} The batch has other functions or params under the same ids, and keeps them: ${ids}. To use those of the file, volley clear --batch ${name} first, or give it another --batch.\n`,
+    `${yellow('note')} The batch has other functions or params under the same ids, and keeps them: ${ids}. To use those of the file, ${ownName({ env })} clear --batch ${name} first, or give it another --batch.\n`,
   );
 }
 

@@ -11,6 +11,7 @@ import { runningServers } from '../../server/server-record.ts';
 import { openStore } from '../../store/sqlite-store.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import { EXIT, type ExitStatus, type Io } from '../io.ts';
+import { ownName } from '../output/own-name.ts';
 
 interface ServeOptions extends CommonOptions {
   readonly port?: number;
@@ -102,15 +103,16 @@ function announce(
       ? ''
       : '\nOthers can reach this server, and what they send can be read on the way: set [server.tls].\n';
   io.stdout.write(
-    `Volley is at ${url}\n\nThis address can be opened once, within an hour${moreText(store.file)}\nPrograms find the address and a token in ${recordFile}.\n${warning}`,
+    `Volley is at ${url}\n\nThis address can be opened once, within an hour${moreText(store.file, io)}\nPrograms find the address and a token in ${recordFile}.\n${warning}`,
   );
 }
 
 /** Of several servers of a store, `volley dashboard` asks the first. */
-function moreText(storeFile: string): string {
+function moreText(storeFile: string, io: Io): string {
+  const command = `"${ownName(io)} dashboard"`;
   const [first] = runningServers(storeFile);
-  if (first === undefined || first.pid === process.pid) return '; "volley dashboard" prints another.';
-  return `.\nAnother server runs here already, at ${first.address} (process ${first.pid}): "volley dashboard" prints addresses of that one.`;
+  if (first === undefined || first.pid === process.pid) return `; ${command} prints another.`;
+  return `.\nAnother server runs here already, at ${first.address} (process ${first.pid}): ${command} prints addresses of that one.`;
 }
 
 interface StopSignals {

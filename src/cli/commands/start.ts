@@ -6,6 +6,7 @@ import { startDetached } from '../detach.ts';
 import { dryRun } from '../dry-run.ts';
 import { EXIT, type ExitStatus, type Io } from '../io.ts';
 import { BATCH_OPTION } from '../options.ts';
+import { ownName } from '../output/own-name.ts';
 import { plainText } from '../output/plain-text.ts';
 import { type Session, withSession } from '../session.ts';
 import { checkStart, type StartOptions, startBatch } from '../start-batch.ts';
@@ -50,8 +51,8 @@ async function startApart(
   const name = shellQuote(plainText(batch));
   const text =
     answer === undefined
-      ? `The batch "${batch}" runs in process ${pid}. Follow it with: volley watch --batch ${name}`
-      : `The batch "${batch}" ran in process ${pid} and has ended. volley results --batch ${name} shows what came out.`;
+      ? `The batch "${batch}" runs in process ${pid}. Follow it with: ${ownName(io)} watch --batch ${name}`
+      : `The batch "${batch}" ran in process ${pid} and has ended. ${ownName(io)} results --batch ${name} shows what came out.`;
   io.stdout.write(`${options.json ? JSON.stringify({ ok: true, pid, batch }) : text}\n`);
   return EXIT.ok;
 }

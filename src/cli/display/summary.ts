@@ -27,6 +27,8 @@ export interface SummaryView {
 export interface SummaryOptions {
   readonly colours: Colours;
   readonly columns: number;
+  /** How the program is called in the commands to go on with. */
+  readonly program: string;
 }
 
 const MOST_SLOWEST = 5;
@@ -117,19 +119,26 @@ function failureLines({ failures, counts }: SummaryView, { colours, columns }: S
 }
 
 /** The commands that go on from here. */
-function nextLines({ name, counts, hasRun }: SummaryView, { colours, columns }: SummaryOptions): string[] {
+function nextLines(
+  { name, counts, hasRun }: SummaryView,
+  { colours, columns, program }: SummaryOptions,
+): string[] {
   const batch = name === DEFAULT_BATCH ? '' : ` --batch ${shellQuote(plainText(name))}`;
   const commands: (readonly [command: string, does: string])[] = [];
   const left = counts.open + counts.running;
-  if (left > 0) commands.push([`volley start${batch}`, `goes on with the ${numberText(left)} that are left`]);
+  if (left > 0)
+    commands.push([`${program} start${batch}`, `goes on with the ${numberText(left)} that are left`]);
   const again = counts.failed + counts.skipped + counts.cancelled;
-  if (again > 0) commands.push([`volley retry${batch}`, `opens ${againText(counts)} again`]);
+  if (again > 0) commands.push([`${program} retry${batch}`, `opens ${againText(counts)} again`]);
   if (counts.failed > 0) {
-    commands.push([`volley results${batch} --filter-status failed --format detailed`, 'shows each failure']);
+    commands.push([
+      `${program} results${batch} --filter-status failed --format detailed`,
+      'shows each failure',
+    ]);
   } else if (counts.completed > 0) {
-    commands.push([`volley results${batch}`, 'shows what came out']);
+    commands.push([`${program} results${batch}`, 'shows what came out']);
   }
-  if (!hasRun) commands.push([`volley clear${batch}`, 'forgets all of it, and it can run anew']);
+  if (!hasRun) commands.push([`${program} clear${batch}`, 'forgets all of it, and it can run anew']);
   if (commands.length === 0) return [];
   const widest = Math.max(...commands.map(([command]) => textWidth(command)));
   const isBeside = commands.every(([, does]) => widest + textWidth(does) + 4 <= columns);

@@ -1,4 +1,6 @@
 import { shellQuote } from '../../core/shell-quote.ts';
+import type { Io } from '../io.ts';
+import { ownName } from './own-name.ts';
 
 /**
  * The executor speaks to a model, of actions and fields. These sentences of its own, which end a line, are said to people
@@ -14,26 +16,29 @@ const SENTENCES: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^See "results" for the reasons; "retry" opens/,
-    'volley results{batch} tells the reasons, volley retry{batch} opens',
+    '{volley} results{batch} tells the reasons, {volley} retry{batch} opens',
   ],
-  [/"retry" of (\S+) opens both again\.$/, 'volley retry{batch} --ids $1 opens both again.'],
-  [/"retry" opens it again\.$/, 'volley retry{batch} opens it again.'],
-  [/ runs with the next "start"\.$/, ' runs with the next volley start{batch}.'],
-  [/ Run it with "start"\.$/, ' Run it with: volley start{batch}'],
-  [/The batch is not running: start it\.$/, 'The batch is not running: volley start{batch} runs it.'],
+  [/"retry" of (\S+) opens both again\.$/, '{volley} retry{batch} --ids $1 opens both again.'],
+  [/"retry" opens it again\.$/, '{volley} retry{batch} opens it again.'],
+  [/ runs with the next "start"\.$/, ' runs with the next {volley} start{batch}.'],
+  [/ Run it with "start"\.$/, ' Run it with: {volley} start{batch}'],
+  [/The batch is not running: start it\.$/, 'The batch is not running: {volley} start{batch} runs it.'],
   [
     /died: "start" sees to it, and so does volley recover\.$/,
-    'died: volley start{batch} or volley recover sees to it.',
+    'died: {volley} start{batch} or {volley} recover sees to it.',
   ],
 ];
 
 /** `batch`: the one that the text is about, so that its commands can be typed as they stand. */
-export function commandWords(text: string, batch: unknown): string {
+export function commandWords(text: string, batch: unknown, io: Pick<Io, 'env'>): string {
   const isNamed = typeof batch === 'string' && batch !== 'default';
   const option = isNamed ? ` --batch ${shellQuote(batch)}` : '';
   const sentences = SENTENCES.map(
     ([sentence, words]) =>
-      [sentence, words.replaceAll('{batch}', () => option.replaceAll('$', '$$$$'))] as const,
+      [
+        sentence,
+        words.replaceAll('{volley}', ownName(io)).replaceAll('{batch}', () => option.replaceAll('$', '$$$$')),
+      ] as const,
   );
   return text
     .split('\n')

@@ -5,7 +5,7 @@ import { createColours } from '../../../src/cli/output/colours.ts';
 import { plainText } from '../../../src/cli/output/plain-text.ts';
 import { NO_COUNTS } from './support/views.ts';
 
-const OPTIONS = { colours: createColours(false), columns: 120 };
+const OPTIONS = { colours: createColours(false), columns: 120, program: 'volley' };
 const failed = (name: string, reason: string, message: string) => ({
   name,
   function: 'tool',
