@@ -23,6 +23,7 @@ describe('the dashboard', { timeout: 60_000 }, () => {
     const { pageAddress } = await serveDashboard(held.tool());
     const page = await openPage(pageAddress());
     await page.getByText('No batches yet').waitFor();
+    await page.getByText('volley init && volley run volley-example.json').waitFor();
     await picture(page, 'empty');
 
     await page.getByRole('button', { name: 'add tasks here' }).click();

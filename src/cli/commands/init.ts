@@ -1,7 +1,7 @@
-import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { VolleyError } from '../../core/errors.ts';
+import { reasonText } from '../../core/words.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import { EXIT } from '../io.ts';
 import { ownName } from '../output/own-name.ts';
@@ -50,21 +50,34 @@ export const initCommand = defineCommand<CommonOptions>({
   examples: ['volley init && volley run volley-example.json'],
   declare: () => undefined,
   run: async (_, { json }, { cwd, stdout, env }) => {
-    const files = [
+    const written: string[] = [];
+    const kept: string[] = [];
+    for (const [name, text] of [
       ['volley.toml', CONFIG],
       ['volley-example.json', EXAMPLE],
-    ] as const;
-    const taken = files.find(([name]) => existsSync(join(cwd, name)));
-    if (taken !== undefined) {
-      throw new VolleyError('INVALID_VALUE', `There is a ${taken[0]} here already: nothing was written.`);
+    ] as const) {
+      const list = (await isWritten(join(cwd, name), text)) ? written : kept;
+      list.push(name);
     }
-    for (const [name, text] of files) await writeFile(join(cwd, name), text, { flag: 'wx' });
-    const names = files.map(([name]) => name);
+    const said = [
+      written.length > 0 && `Wrote ${written.join(' and ')}.`,
+      kept.length > 0 && `Left ${kept.join(' and ')} as found.`,
+      `Try: ${ownName({ env })} run volley-example.json`,
+    ];
     stdout.write(
-      json
-        ? `${JSON.stringify({ ok: true, written: names })}\n`
-        : `Wrote ${names.join(' and ')}. Try: ${ownName({ env })} run volley-example.json\n`,
+      json ? `${JSON.stringify({ ok: true, written, kept })}\n` : `${said.filter(Boolean).join(' ')}\n`,
     );
     return EXIT.ok;
   },
 });
+
+/** Writes a file unless there is one. */
+async function isWritten(path: string, text: string): Promise<boolean> {
+  try {
+    await writeFile(path, text, { flag: 'wx' });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw new VolleyError('INVALID_VALUE', `${path} cannot be written: ${reasonText(error)}.`);
+  }
+}

@@ -78,7 +78,7 @@ function NoBatches({ add }: { add: () => void }): JSX.Element {
     <Empty title="No batches yet">
       <p>
         Run one from a terminal in the same folder, and it shows up here while it works:
-        <code class="block">volley run volley-example.json</code>
+        <code class="block">volley init && volley run volley-example.json</code>
       </p>
       {may('run') && (
         <p>
