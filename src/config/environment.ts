@@ -1,5 +1,6 @@
 import { isDeeperThan } from '../core/depth.ts';
 import { nearest } from '../core/nearest.ts';
+import { listText } from '../core/words.ts';
 import { type Key, type SchemaNode, schemaOutline, tablesOf, VARIABLE_PREFIX } from './outline.ts';
 import type { Problem } from './problems.ts';
 
@@ -146,6 +147,10 @@ function unknownVariable(variable: string, known: readonly string[]): Problem | 
   const hint =
     close !== undefined
       ? `Did you mean ${VARIABLE_PREFIX}${close}?`
-      : `The variables of [${section}] are listed in docs/configuration.md.`;
+      : `[${section}] has ${listText(variablesOf(section!, known))}.`;
   return { text: `no setting has this variable. ${hint}`, key: undefined, variable, place: undefined };
+}
+
+function variablesOf(section: string, known: readonly string[]): string[] {
+  return known.filter((name) => name.startsWith(`${VARIABLE_PREFIX}${section.toUpperCase()}_`));
 }

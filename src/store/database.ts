@@ -1,5 +1,5 @@
-import { mkdirSync, statSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import { checkedVersion, MIGRATIONS, migrate } from './migrations.ts';
@@ -15,6 +15,9 @@ const LONGEST_PAUSE_MS = 8;
 /** When the log has so many pages, they go into the file. A page that was written often by then goes only once. */
 const PAGES_OF_LOG = 4000;
 
+/** Where the file is unless the configuration says otherwise. */
+const OWN_FOLDER = '.volley';
+
 /** The name by which statements may call the file. */
 const SCHEMA = 'store';
 
@@ -29,7 +32,7 @@ export interface Database {
 export async function openDatabase(path: string, migrations = MIGRATIONS): Promise<Database> {
   const file = resolve(path);
   try {
-    mkdirSync(dirname(file), { recursive: true });
+    makeFolder(dirname(file));
   } catch (error) {
     throw unavailable(file, `its folder cannot be created (${(error as Error).message})`, error);
   }
@@ -51,6 +54,12 @@ export async function openDatabase(path: string, migrations = MIGRATIONS): Promi
     closeDatabase({ file, writer, reader });
     throw storeError(error, file);
   }
+}
+
+/** One of our own that is new is kept out of git; in others there may be what belongs there. */
+function makeFolder(folder: string): void {
+  const isNew = mkdirSync(folder, { recursive: true }) !== undefined;
+  if (isNew && basename(folder) === OWN_FOLDER) writeFileSync(join(folder, '.gitignore'), '*\n');
 }
 
 /** Closes both connections; the last one of all processes takes the -wal and -shm of the file away. */

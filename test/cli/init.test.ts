@@ -6,6 +6,24 @@ import { folderWith, say } from './support/program.ts';
 const TRY = 'Try: volley run volley-example.json\n';
 
 describe('volley init', () => {
+  it.each([
+    [
+      'of the package that a folder above has installed',
+      'node_modules/volley/docs/',
+      '../node_modules/volley/docs/',
+    ],
+    [
+      'of the program itself where none is installed',
+      'elsewhere/',
+      new URL('../../docs/', import.meta.url).href,
+    ],
+  ])('names the schema %s, for editors', async (_, place, address) => {
+    const folder = folderWith({ [`${place}volley.schema.json`]: '{}', 'inside/a.txt': '' });
+    await say(join(folder, 'inside'), ['init']);
+    const [first] = readFileSync(join(folder, 'inside/volley.toml'), 'utf8').split('\n');
+    expect(first).toBe(`#:schema ${address}volley.schema.json`);
+  });
+
   it('writes what is missing, leaves what is there, and says which is which', async () => {
     const own = '[limits]\nmax_concurrency = 3\n';
     const folder = folderWith({ 'volley.toml': own });

@@ -36,6 +36,9 @@ describe('the first steps of the README', () => {
     expect(printed[1]).toContain('all 3 completed');
     expect(printed[1]).toContain('  npx volley results --batch volley-example ');
     expect(readFileSync(join(folder, 'volley-example.txt'), 'utf8')).toMatch(/^volley\.toml has \d+ bytes$/m);
+    expect(readFileSync(join(folder, 'volley.toml'), 'utf8')).toMatch(
+      /^#:schema \.\/node_modules\/volley\/docs\/volley\.schema\.json$/m,
+    );
     expect(printed[2]).toBe(blockWith('output'));
   }, 120_000);
 });

@@ -32,7 +32,7 @@ describe('a store that is closed', () => {
     expect(store.close()).toBe(closing);
     await closing;
     expect(await adding).toMatchObject({ lastSeq: 300 });
-    expect(readdirSync(dirname(file))).toEqual(['volley.db']);
+    expect(readdirSync(dirname(file))).toEqual(['.gitignore', 'volley.db']);
     await expect(store.started('b', 1, 1)).rejects.toMatchObject({ code: 'STORE_CLOSED' });
     await expect(store.lease('b')).rejects.toMatchObject({ code: 'STORE_CLOSED' });
     expect(() => store.batches()).toThrow(expect.objectContaining({ code: 'STORE_CLOSED' }));

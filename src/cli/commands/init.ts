@@ -1,12 +1,15 @@
+import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { VolleyError } from '../../core/errors.ts';
 import { reasonText } from '../../core/words.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import { EXIT } from '../io.ts';
 import { ownName } from '../output/own-name.ts';
 
-const CONFIG = `# Volley's configuration. Every key has a default; docs/configuration.md lists them all.
+const SCHEMA = 'docs/volley.schema.json';
+
+const CONFIG = `# Volley's configuration. Every key has a default; the schema above tells of them all.
 
 [limits]
 # How many calls may run at once, whatever they need.
@@ -53,7 +56,7 @@ export const initCommand = defineCommand<CommonOptions>({
     const written: string[] = [];
     const kept: string[] = [];
     for (const [name, text] of [
-      ['volley.toml', CONFIG],
+      ['volley.toml', `#:schema ${schemaAddress(cwd)}\n${CONFIG}`],
       ['volley-example.json', EXAMPLE],
     ] as const) {
       const list = (await isWritten(join(cwd, name), text)) ? written : kept;
@@ -79,5 +82,17 @@ async function isWritten(path: string, text: string): Promise<boolean> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
     throw new VolleyError('INVALID_VALUE', `${path} cannot be written: ${reasonText(error)}.`);
+  }
+}
+
+/** Where editors find the schema: in the installed package if there is one, so that it is right for others of the project. */
+function schemaAddress(cwd: string): string {
+  for (let folder = cwd; ; folder = dirname(folder)) {
+    const file = join(folder, 'node_modules/volley', SCHEMA);
+    if (existsSync(file)) {
+      const path = relative(cwd, file).replaceAll('\\', '/');
+      return path.startsWith('.') ? path : `./${path}`;
+    }
+    if (folder === dirname(folder)) return new URL(`../../../${SCHEMA}`, import.meta.url).href;
   }
 }

@@ -1,0 +1,20 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openStore } from '../../src/store/sqlite-store.ts';
+
+describe('the folder of a store', () => {
+  it('is kept out of git where it is our own and new, and no other is', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'volley-store-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const open = async (name: string) => (await openStore(join(folder, name, 'volley.db'))).close();
+    await open('.volley');
+    await open('data');
+    expect(await readFile(join(folder, '.volley/.gitignore'), 'utf8')).toBe('*\n');
+    expect(await readdir(join(folder, 'data'))).toEqual(['volley.db']);
+    await rm(join(folder, '.volley/.gitignore'));
+    await open('.volley');
+    expect(await readdir(join(folder, '.volley'))).toEqual(['volley.db']);
+  });
+});
