@@ -76,7 +76,7 @@ async function walk(page: Page, name: string): Promise<void> {
   await page.getByText('Laying out the graph').waitFor({ state: 'detached' });
   await look('graph');
   await page.getByRole('button', { name: 'Timeline' }).click();
-  await page.getByText('of work').waitFor();
+  await page.getByText('Critical path').waitFor();
   await look('timeline');
   await page.getByRole('link', { name: 'Machine' }).click();
   await page.getByText('Executions at once').waitFor();

@@ -52,6 +52,15 @@ describe('the critical path', () => {
     expect(criticalPath(rows, places, 100)).toEqual({ ids: ['slow', 'join'], lengthMs: 100, runningMs: 90 });
     expect(criticalPath([], new Map(), 0)).toEqual({ ids: [], lengthMs: 0, runningMs: 0 });
   });
+
+  test('is none where nothing waits for anything', () => {
+    const rows = [
+      row('a', 1, { started_at: 0, ended_at: 80 }),
+      row('b', 2, { started_at: 80, ended_at: 90 }),
+    ];
+    const places = new Map(rows.map(({ id }, place) => [id, place]));
+    expect(criticalPath(rows, places, 100).ids).toEqual([]);
+  });
 });
 
 describe('the timeline', () => {

@@ -24,7 +24,7 @@ export function numberText(value: number): string {
 export function percentText(share: number): string {
   if (!(share > 0)) return '0%';
   if (share >= 1) return '100%';
-  return `${Math.min(99, Math.max(1, Math.floor(share * 100)))}%`;
+  return share < 0.01 ? '<1%' : `${Math.min(99, Math.floor(share * 100))}%`;
 }
 
 /** `1,240/s`, `3.5/s`, `12/min`, `2/h`. */

@@ -80,7 +80,7 @@ describe('numbers', () => {
     ]);
     expect([0, 0.001, 0.5, 0.999, 1, Number.NaN].map(percentText)).toEqual([
       '0%',
-      '1%',
+      '<1%',
       '50%',
       '99%',
       '100%',

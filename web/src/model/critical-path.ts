@@ -9,6 +9,8 @@ export interface CriticalPath {
   readonly runningMs: number;
 }
 
+const NO_PATH: CriticalPath = { ids: [], lengthMs: 0, runningMs: 0 };
+
 /**
  * The chain that the end had to wait for: the execution that ends last, before it the one of its dependencies that
  * ended last, and so on.
@@ -30,11 +32,12 @@ export function criticalPath(
     path.push(row);
     row = latest(row.depends_on.flatMap((id) => rows[places.get(id) ?? -1] ?? []));
   }
+  // One alone had nothing to wait for: what came last is no path.
+  if (path.length < 2) return NO_PATH;
   path.reverse();
-  const [first, last] = [path[0], path.at(-1)];
   return {
     ids: path.map(({ id }) => id),
-    lengthMs: first === undefined ? 0 : endOf(last!) - first.started_at!,
+    lengthMs: endOf(path.at(-1)!) - path[0]!.started_at!,
     runningMs: path.reduce((sum, row) => sum + endOf(row) - row.started_at!, 0),
   };
 }

@@ -41,6 +41,7 @@ export function TimelineView(props: {
   const at = isRunning ? now.value : 0;
   const spans = useMemo(() => spansOf(settled.rows, at || Date.now()), [settled, at]);
   const path = useMemo(() => criticalPath(settled.rows, settled.places, at || Date.now()), [settled, at]);
+  const hasDependencies = useMemo(() => settled.rows.some((row) => row.depends_on.length > 0), [settled]);
   const critical = useMemo(() => (hasPath ? new Set(path.ids) : NONE), [path, hasPath]);
   const time = useTimeView(spans, view);
   const markedPlace = spans.list.findIndex((span) => keyOf(span) === marked);
@@ -110,10 +111,12 @@ export function TimelineView(props: {
         zoomOut={() => time.zoom(1 / 1.4, view.width / 2)}
         showAll={time.showAll}
       >
-        <label class="check">
-          <input type="checkbox" checked={hasPath} onChange={() => setHasPath(!hasPath)} />
-          <PathText path={path} spans={spans} />
-        </label>
+        {hasDependencies && (
+          <label class="check">
+            <input type="checkbox" checked={hasPath} onChange={() => setHasPath(!hasPath)} />
+            <PathText path={path} spans={spans} />
+          </label>
+        )}
       </DrawingTools>
     </div>
   );
