@@ -82,7 +82,7 @@ Next
       failures: groupFailures(['one', 'two', 'three', 'four'].map((name) => failed(name, 'error', message))),
     };
     for (const isColoured of [true, false]) {
-      const text = summaryText(view, { colours: createColours(isColoured), columns: 40 });
+      const text = summaryText(view, { colours: createColours(isColoured), columns: 40, program: 'volley' });
       const lines = text.split('\n').map(plainText);
       expect(lines.filter((line) => line.length > 40 && !line.startsWith('volley'))).toEqual([]);
       expect(lines.join(' ').replace(/ +/g, ' ')).toContain(message);
