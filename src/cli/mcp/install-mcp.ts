@@ -1,12 +1,12 @@
-import { realpathSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
 import type { McpOptions } from '../commands/mcp.ts';
 import { EXIT, type ExitStatus, type Io } from '../io.ts';
 import { changeText } from './install/change-text.ts';
-import { type InstallScope, MCP_CLIENTS, type McpClient, type StartCommand } from './install/clients.ts';
+import { type InstallScope, MCP_CLIENTS, type McpClient } from './install/clients.ts';
 import { type InstallPlan, planInstall } from './install/plan-install.ts';
+import { startFor } from './install/start-command.ts';
 import { writeConfig } from './install/write-config.ts';
 
 /** Writes the entry for Volley into the configuration of a client, after showing what changes. */
@@ -17,11 +17,12 @@ export async function installMcp(
 ): Promise<ExitStatus> {
   const client = clientOf(name);
   const scope = scopeOf(given) ?? client.scope;
-  const plan = await planInstall(client, client.file(scope, io), startCommand(scope));
+  const { start, remark } = startFor(scope, io.cwd);
+  const plan = await planInstall(client, client.file(scope, io), start);
   const tell = (text: string, data: object) => {
-    io.stdout.write(
-      json ? `${JSON.stringify({ ok: true, client: client.name, file: plan.file, ...data })}\n` : text,
-    );
+    const answer = { ok: true, client: client.name, file: plan.file, ...data, remark: remark ?? null };
+    io.stdout.write(json ? `${JSON.stringify(answer)}\n` : text);
+    if (!json && remark !== undefined) io.stderr.write(`${remark}\n`);
   };
   if (print) {
     tell(`# ${plan.file}\n${plan.entryText}`, { entry: plan.entryText });
@@ -65,15 +66,6 @@ function scopeOf(given: string | undefined): InstallScope | undefined {
     'INVALID_VALUE',
     `--scope must be "project" or "user", not ${JSON.stringify(given)}.`,
   );
-}
-
-/**
- * A file of a project is shared: there npx finds what the project has installed, and never downloads anything. For the
- * user it is this very program.
- */
-function startCommand(scope: InstallScope): StartCommand {
-  if (scope === 'project') return { command: 'npx', args: ['--no', 'volley', 'mcp'] };
-  return { command: process.execPath, args: [realpathSync(process.argv[1]!), 'mcp'] };
 }
 
 function showChange({ file, before = '', after }: InstallPlan, { stdout }: Io): void {

@@ -9,6 +9,7 @@ import { MCP_CLIENTS } from '../../../src/cli/mcp/install/clients.ts';
 import { setInJsonc } from '../../../src/cli/mcp/install/edit-jsonc.ts';
 import { setInToml } from '../../../src/cli/mcp/install/edit-toml.ts';
 import { parseJsonc } from '../../../src/cli/mcp/install/jsonc-tree.ts';
+import { startFor } from '../../../src/cli/mcp/install/start-command.ts';
 import { installMcp } from '../../../src/cli/mcp/install-mcp.ts';
 import { runBuilt } from '../../e2e/support/built-volley.ts';
 import { project } from '../../e2e/support/project.ts';
@@ -67,6 +68,9 @@ test('a table is added to TOML, or its values are changed, and comments stay', (
   );
 });
 
+/** A folder in which Volley is installed, as far as npx looks. */
+const INSTALLED = { 'node_modules/.bin/volley': '' };
+
 /** The command with a home of its own. */
 async function install(folder: string, ...args: string[]) {
   const env = { HOME: join(folder, 'home'), CODEX_HOME: '', XDG_CONFIG_HOME: '' };
@@ -108,7 +112,7 @@ describe('volley mcp install', LIMIT, () => {
   ] as const)(
     '%s: writes a new file, adds to one that is there, and changes nothing twice',
     async (client, name, path, entry) => {
-      const folder = project();
+      const folder = project(INSTALLED);
       const file = join(folder, name);
       const find = () =>
         path.reduce<unknown>(
@@ -147,9 +151,35 @@ describe('volley mcp install', LIMIT, () => {
     expect((await run()).stdout).toContain('already');
   });
 
+  test('a project without Volley gets an entry that starts this very program, and that is said', async () => {
+    const folder = project();
+    const { status, stdout, stderr } = await install(folder, 'claude-code', '--yes');
+    expect({ status, stdout }).toMatchObject({ status: 0, stdout: expect.stringContaining('Restart') });
+    expect(stderr).toContain('not installed in this project');
+    const { mcpServers } = JSON.parse(readFileSync(join(folder, '.mcp.json'), 'utf8'));
+    const { command, args } = mcpServers.volley;
+    expect([command, args]).toEqual([process.execPath, [expect.stringMatching(/main\.js$/), 'mcp']]);
+
+    for (const { name, format, path, scope } of MCP_CLIENTS) {
+      const printed = await install(folder, name, '--print', '--json');
+      const { entry, remark } = JSON.parse(printed.stdout);
+      const content = format === 'json' ? JSON.parse(entry) : parse(entry);
+      const written = path({}).reduce((value, key) => value[key], content);
+      expect([written.command, written.args ?? []].flat(), name).toEqual([command, ...args]);
+      expect(remark === null, name).toBe(scope === 'user');
+    }
+  });
+
+  test('what npx has only downloaded is no place to name without a warning', () => {
+    const folder = project({ '_npx/1a2b/node_modules/volley/main.js': '' });
+    const program = join(folder, '_npx/1a2b/node_modules/volley/main.js');
+    expect(startFor('project', folder, program).remark).toContain('npm install --save-dev volley');
+    expect(startFor('user', folder, program).remark).toContain('npm install --global volley');
+  });
+
   test('the guide has the entries that are written', async () => {
     const guide = readFileSync(new URL('../../../docs/agents.md', import.meta.url), 'utf8');
-    const folder = project();
+    const folder = project(INSTALLED);
     for (const { name, title, format } of MCP_CLIENTS) {
       const [, block = ''] =
         new RegExp(`\\*\\*${title}\\*\\*[^]*?\\n\`\`\`${format}\\n([^]*?)\`\`\``).exec(guide) ?? [];
@@ -204,6 +234,7 @@ describe('volley mcp install', LIMIT, () => {
 
   test('keeps links, fields that a person added, and the newer form of opencode', async () => {
     const folder = project({
+      ...INSTALLED,
       'dotfiles/mcp.json': '{"mcpServers":{"volley":{"command":"old","env":{"A":"1"}}}}',
     });
     mkdirSync(join(folder, '.cursor'));
