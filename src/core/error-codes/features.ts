@@ -46,6 +46,10 @@ export const FEATURE_ERRORS = {
     remedy:
       'Describe the agent under `[tasks.agents.NAME]` of `volley.toml`, or choose one for all with `--agent`.',
   },
+  AGENT_NOT_INSTALLED: {
+    meaning: 'The program of an agent cannot be found, or may not be run. Nothing was started.',
+    remedy: 'Install it, or name another with `command` under `[tasks.agents.NAME]` of `volley.toml`.',
+  },
   FEATURE_RUNNING: {
     meaning: 'Another process runs the feature.',
     remedy: 'Wait for its end, or follow it: the message says how. Nothing was started.',

@@ -23,7 +23,11 @@ export function requestProblem({ argv, cwd, env }: LaunchRequest): string | unde
 }
 
 /** Why a program cannot be started, as far as a look at the files tells. */
-export function startProblem({ argv, cwd, env }: LaunchRequest): string | undefined {
+export function startProblem({
+  argv,
+  cwd,
+  env,
+}: Pick<LaunchRequest, 'argv' | 'cwd' | 'env'>): string | undefined {
   try {
     if (!statSync(cwd).isDirectory()) return `the folder ${cwd} cannot be entered: it is no folder`;
     accessSync(cwd, constants.X_OK);

@@ -15,6 +15,7 @@ export interface RunFacts {
   readonly selection: Selection;
   readonly ledger: Ledger;
   readonly worktrees: boolean;
+  readonly options: readonly string[];
   readonly startedAt: number;
   readonly moment: Moment;
   /** How the task of a subtask ended; undefined where it was cleared. */
@@ -36,6 +37,7 @@ export function buildReport(facts: RunFacts): RunReport {
     batch: selection.batch ?? null,
     explicit: selection.isExplicit,
     worktrees: facts.worktrees,
+    options: facts.options,
     started_at: timeText(startedAt),
     ended_at: timeText(moment.now),
     duration_ms: moment.now - startedAt,
@@ -53,7 +55,7 @@ export function buildReport(facts: RunFacts): RunReport {
       work_ms: sum(subtasks.map(({ duration_ms }) => duration_ms)),
       usage: sumUsage(subtasks.map(({ usage }) => usage)),
     },
-    next: nextOf(feature, moment),
+    next: nextOf(feature, moment, facts.options),
   };
 }
 
@@ -107,7 +109,7 @@ function reportedStatus(now: Subtask | undefined, task: TaskRecord | undefined):
   return task?.status === 'skipped' ? 'skipped' : 'left';
 }
 
-function nextOf(feature: Feature, moment: Moment): RunReport['next'] {
+function nextOf(feature: Feature, moment: Moment, options: readonly string[]): RunReport['next'] {
   const { done, total } = progressOf(feature);
   const ready = safeTogether(readySubtasks(feature, moment));
   const place = wavesOf(feature.subtasks).findIndex((wave) => wave.some(({ seq }) => seq === ready[0]?.seq));
@@ -121,7 +123,7 @@ function nextOf(feature: Feature, moment: Moment): RunReport['next'] {
     command: isDone
       ? `volley tasks archive ${shellQuote(feature.name)}`
       : ready.length > 0
-        ? `volley tasks run ${shellQuote(feature.name)}`
+        ? ['volley tasks run', shellQuote(feature.name), ...options].join(' ')
         : null,
   };
 }

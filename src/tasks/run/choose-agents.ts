@@ -16,6 +16,8 @@ export interface ChosenAgent {
   readonly model: string | undefined;
   /** What stands instead of the program that the adapter names, if anything does. */
   readonly program: readonly string[] | undefined;
+  /** The program that is started in the end: a path, or a name that is looked up. */
+  readonly starts: string;
   readonly env: Readonly<Record<string, string>>;
 }
 
@@ -57,9 +59,11 @@ function agentOf(name: string, settings: TaskSettings): ChosenAgent | undefined 
   const { command, model, env } = own;
   const kind = own.adapter ?? (command === undefined ? name : 'command');
   const known = adapterFor(kind);
-  if (known !== undefined) return { name, adapter: known, model, program: command, env };
+  if (known !== undefined)
+    return { name, adapter: known, model, program: command, starts: command?.[0] ?? known.name, env };
   if (kind !== 'command' || command === undefined) return undefined;
-  return { name, adapter: commandAdapter(command as [string, ...string[]]), model, program: undefined, env };
+  const argv = command as [string, ...string[]];
+  return { name, adapter: commandAdapter(argv), model, program: undefined, starts: argv[0], env };
 }
 
 function whyNot(name: string, settings: TaskSettings): string {

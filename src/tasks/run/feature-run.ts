@@ -24,6 +24,7 @@ import { planRun, type RunPlan } from './plan-run.ts';
 import type { RunReport } from './report.ts';
 import { readReport, reportWrittenAt, writeReport } from './report-file.ts';
 import type { RunRequest, RunTerms } from './request.ts';
+import { runOptions } from './run-options.ts';
 import type { RunParts } from './run-parts.ts';
 import { openScratch } from './scratch.ts';
 import { whileNotRun } from './while-not-run.ts';
@@ -63,9 +64,9 @@ export async function runFeature(
     );
   }
   // What is unknown or unsafe is told without a lock.
-  await planRun(folder, config.tasks, request);
+  await planRun(folder, config.tasks, request, env);
   return whileNotRun(folder, request.feature, async () => {
-    const plan = await planRun(folder, config.tasks, request);
+    const plan = await planRun(folder, config.tasks, request, env);
     return runPlan(setting, plan, request, start);
   });
 }
@@ -76,7 +77,7 @@ async function runPlan(
   request: RunRequest,
   start: StartBatch,
 ): Promise<RunReport> {
-  const { folder, store } = setting;
+  const { folder, config, store } = setting;
   const { selection, terms } = plan;
   const { name } = plan.feature;
   const ledger = new Ledger();
@@ -86,6 +87,7 @@ async function runPlan(
     ...{ selection, ledger, startedAt },
     feature: await folder.read(name),
     worktrees: terms.worktrees,
+    options: runOptions(request, config.tasks),
     moment: folder.moment(),
     taskOf: (seq) => store.task(batchNameOf(name), seq),
   });

@@ -9,6 +9,7 @@ import type { TaskFolder } from '../files/task-folder.ts';
 import { deniedAmong } from '../permissions/denied.ts';
 import { type ChosenAgent, chooseAgents } from './choose-agents.ts';
 import { type RunRequest, type RunTerms, termsOf } from './request.ts';
+import { requirePrograms } from './require-programs.ts';
 import { type Selection, select } from './selection.ts';
 
 /** What a run would do. Whoever has one knows that nothing speaks against it. */
@@ -26,6 +27,7 @@ export async function planRun(
   folder: TaskFolder,
   settings: TaskSettings,
   request: RunRequest,
+  env: Readonly<Record<string, string | undefined>>,
 ): Promise<RunPlan> {
   const feature = await folder.read(request.feature);
   const selection = select(feature, request, folder.moment());
@@ -37,7 +39,9 @@ export async function planRun(
   if (first !== undefined) buildPrompt(first, feature, { batchMates: [], template });
   const session = request.session === undefined ? undefined : resolve(folder.project, request.session);
   if (session !== undefined) await readable(session);
-  return { feature, selection, agents, terms: termsOf(request, settings), session, template };
+  const terms = termsOf(request, settings);
+  requirePrograms(agents, terms, { project: folder.project, env });
+  return { feature, selection, agents, terms, session, template };
 }
 
 /** It would be done in vain. */

@@ -41,7 +41,9 @@ export async function readReport(folder: TaskFolder, feature: string): Promise<R
   }
   try {
     const data = JSON.parse(text) as RunReport;
-    if (Array.isArray(data.subtasks) && typeof data.status === 'string') return data;
+    // Earlier versions kept no options.
+    if (Array.isArray(data.subtasks) && typeof data.status === 'string')
+      return { ...data, options: data.options ?? [] };
   } catch {
     // The same as what is no report.
   }

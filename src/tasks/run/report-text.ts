@@ -148,8 +148,7 @@ function nextLines(report: RunReport): string[] {
     lines.push(`${name} complete. ${readyText(report)}`);
     if (next.batch !== null && next.depends_on.length > 0)
       lines.push(`Batch ${next.batch} depends on: ${next.depends_on.join(', ')} (all now satisfied).`);
-    if (next.batch !== null)
-      lines.push(`Run it with: volley tasks run ${shellQuote(feature)} --batch ${next.batch}`);
+    if (next.batch !== null) lines.push(`Run it with: ${runText(report, `--batch ${next.batch}`)}`);
   } else lines.push(...continueLines(report));
   if (report.subtasks.some(({ kept }) => kept !== null))
     lines.push(
@@ -167,17 +166,22 @@ function readyText({ next }: RunReport): string {
 }
 
 function continueLines(report: RunReport): string[] {
-  const { batch, explicit, subtasks, feature } = report;
+  const { batch, explicit, subtasks } = report;
   const failed = subtasks.filter((one) => one.status === 'failed').map(({ seq }) => seq);
-  const again = explicit
-    ? `volley tasks run ${shellQuote(feature)} ${batch === null ? `--subtasks ${subtasks.map(({ seq }) => seq).join(',')}` : `--batch ${batch}`}`
-    : `volley tasks run ${shellQuote(feature)}`;
+  const which =
+    batch === null ? `--subtasks ${subtasks.map(({ seq }) => seq).join(',')}` : `--batch ${batch}`;
+  const again = explicit ? runText(report, which) : runText(report);
   const before = explicit && batch !== null ? ` before proceeding to Batch ${batch + 1}` : '';
   const fix =
     failed.length === 0
       ? []
       : [`Recommendation: Fix ${failed.length === 1 ? 'subtask' : 'subtasks'} ${listText(failed)}${before}.`];
-  return [...fix, `What is completed stays so; the rest runs again, given the same options, with: ${again}`];
+  return [...fix, `What is completed stays so; the rest runs again with: ${again}`];
+}
+
+/** A run as it was asked for, of the subtasks that are named. */
+function runText({ feature, options }: RunReport, ...which: string[]): string {
+  return ['volley tasks run', shellQuote(feature), ...which, ...options].join(' ');
 }
 
 function leftOutLines({ left_out: left }: RunReport): string[] {

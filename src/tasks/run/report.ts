@@ -41,6 +41,8 @@ export interface RunReport {
   readonly batch: number | null;
   readonly explicit: boolean;
   readonly worktrees: boolean;
+  /** The words of the command line that ask for the same of other subtasks. */
+  readonly options: readonly string[];
   readonly started_at: string;
   readonly ended_at: string;
   readonly duration_ms: number;

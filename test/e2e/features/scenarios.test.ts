@@ -75,7 +75,7 @@ Status: ✅ ALL COMPLETED
 ### Next Steps:
 Batch 1 complete. Ready to proceed to Batch 2 (subtask 04).
 Batch 2 depends on: 01, 02, 03 (all now satisfied).
-Run it with: volley tasks run auth --batch 2
+Run it with: volley tasks run auth --batch 2 --session .tmp/sessions/auth/context.md
 `);
     expect(project.begun().sort()).toEqual(['01', '02', '03']);
     const prompt = project.notes('start')[0]!.prompt!;

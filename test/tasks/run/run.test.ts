@@ -9,6 +9,8 @@ import { openStore } from '../../../src/store/sqlite-store.ts';
 import { FeatureDesk } from '../../../src/tasks/desk/feature-desk.ts';
 import { TaskFolder } from '../../../src/tasks/files/task-folder.ts';
 import { runFeature } from '../../../src/tasks/run/feature-run.ts';
+import { planRun } from '../../../src/tasks/run/plan-run.ts';
+import { reportText } from '../../../src/tasks/run/report-text.ts';
 import type { RunRequest } from '../../../src/tasks/run/request.ts';
 import { gitWorktrees } from '../../../src/tasks/workspace/worktrees.ts';
 import { git } from '../workspace/support.ts';
@@ -158,6 +160,47 @@ describe('a run', { timeout: 60_000 }, () => {
       { seq: '01', status: 'completed' },
       { seq: '02', status: 'failed', error: expect.stringContaining('b is what it was before') },
     ]);
+  });
+
+  it('is refused before anything starts where the program of an agent is missing, and says what to do', async () => {
+    const project = new FeatureProject({ '01': {}, '02': { suggested_agent: 'helper' } });
+    const table = '[tasks.agents.helper]\ncommand = ["./helper.sh"]\n';
+    project.put('volley.toml', project.read('volley.toml') + table);
+    const { run, setting } = await runner(project, { PATH: project.folder });
+    const missing = { code: 'AGENT_NOT_INSTALLED', details: { subtasks: ['01', '02'], program: 'codex' } };
+    const asked = { feature: 'auth', agent: 'codex', isPersonal: true, worktrees: true };
+    await expect(run(asked)).rejects.toMatchObject({
+      ...missing,
+      message: expect.stringMatching(
+        /"codex".*01 and 02.*no such program in PATH.*Install it.*\[tasks\.agents\.codex\]/,
+      ),
+    });
+    const plan = (request: RunRequest) => planRun(setting.folder, setting.config.tasks, request, setting.env);
+    await expect(plan(asked)).rejects.toMatchObject(missing);
+    await expect(plan({ feature: 'auth' })).rejects.toMatchObject({ details: { program: './helper.sh' } });
+    // The set-up of a worktree may make it.
+    await expect(plan({ feature: 'auth', worktrees: true })).resolves.toMatchObject({});
+    expect(project.subtask('01')).toMatchObject({ status: 'pending' });
+    expect(project.notes()).toEqual([]);
+    writeFileSync(join(project.folder, 'codex'), '', { mode: 0o755 });
+    await expect(plan(asked)).resolves.toMatchObject({});
+  });
+
+  it('is asked for again with the options that it had', async () => {
+    const project = new FeatureProject({ '01': { deliverables: ['a'], behaviour: { kind: 'fail' } } });
+    const { run } = await runner(project);
+    const report = await run({
+      agent: 'coder',
+      serialize: true,
+      worktrees: false,
+      timeoutMs: 9500,
+      budget: {},
+    });
+    const command = 'volley tasks run auth --agent coder --serialize --no-worktrees --timeout 9.5';
+    expect(report.next.command).toBe(command);
+    expect(reportText(report).split('\n').at(-1)).toMatch(new RegExp(`: ${command}$`));
+    const some = await run({ subtasks: ['01'], agent: 'coder', budget: { turns: 3 } });
+    expect(reportText(some)).toMatch(/: volley tasks run auth --batch 1 --agent coder --budget-turns 3$/);
   });
 
   it('cannot be started by an agent of another, over any door', async () => {
