@@ -243,6 +243,22 @@ describe('--json', () => {
     expect(answer.error.message).toContain(words);
   });
 
+  it('a doctor tells of a mistake in the configuration beside all the rest', SLOW, async () => {
+    const folder = folderWith({ 'volley.toml': '[defaults]\nmax_concurency = 3\n' });
+    const told = await say(folder, ['doctor', '--json']);
+    expect(told).toMatchObject({ status: 2, stderr: '' });
+    expect(JSON.parse(told.stdout)).toMatchObject({
+      ok: false,
+      config: join(folder, 'volley.toml'),
+      error: { code: 'INVALID_CONFIG', problems: [{ line: 2 }] },
+      layers: expect.arrayContaining([expect.objectContaining({ name: 'process-group', active: true })]),
+    });
+    const shown = await say(folder, ['doctor']);
+    expect(shown.status).toBe(2);
+    expect(shown.stdout).toMatch(/✓ node .*\n✗ configuration .*1 problem/);
+    expect(shown.stdout).toMatch(/volley\.toml:2:(.|\n)*\n✓ process-group /);
+  });
+
   it.each([[['tools']], [['doctor']], [['watch']]])('is an object that says ok: %j', SLOW, async (argv) => {
     const folder = folderWith({ 'a.json': fileOf([read('one', 'a.json')]) });
     await say(folder, ['run', 'a.json']);

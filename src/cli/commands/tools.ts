@@ -2,7 +2,7 @@ import type { VolleyConfig } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
-import { countText, listText, spanText } from '../../core/words.ts';
+import { countText, listText } from '../../core/words.ts';
 import { mcpHealth } from '../../mcp/client/attach.ts';
 import type { McpServerHealth } from '../../mcp/client/health.ts';
 import { createFullCoordinator } from '../../mcp/open-coordinator.ts';
@@ -109,9 +109,11 @@ async function noneAllowed(config: VolleyConfig, env: Io['env']): Promise<Volley
   });
 }
 
-/** `MCP server files: ready, 12 tools`. On the error stream, beside the list. */
-function serverLine({ name, status, tools, problem, retryInMs }: McpServerHealth): string {
-  const state = status === 'ready' ? `ready, ${countText(tools, 'tool')}` : status;
-  const next = retryInMs === undefined ? '' : ` (next try in ${spanText(retryInMs)})`;
-  return `MCP server ${name}: ${state}${next}${problem === undefined ? '' : `: ${problem}`}`;
+/** `MCP server files: ready, 12 tools`. On the error stream, beside the list. Nobody here waits for another try. */
+function serverLine({ name, status, tools, problem }: McpServerHealth): string {
+  const states: Partial<Record<typeof status, string>> = {
+    ready: `ready, ${countText(tools, 'tool')}`,
+    waiting: 'failed',
+  };
+  return `MCP server ${name}: ${states[status] ?? status}${problem === undefined ? '' : `: ${problem}`}`;
 }

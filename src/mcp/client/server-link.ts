@@ -2,9 +2,9 @@ import type { CallToolResult, Tool as ServerTool } from '@modelcontextprotocol/c
 import type { McpServerSettings } from '../../config/config.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { spanText } from '../../core/words.ts';
-import { problemText } from './call-failure.ts';
 import type { CallFollowing, Connection, Target } from './connection.ts';
 import type { McpServerHealth, McpServerStatus } from './health.ts';
+import { startProblem } from './start-problem.ts';
 
 /** The pause after a start that failed; each further one is twice as long. Calls that come meanwhile fail at once. */
 const START_PAUSE_MS = 1000;
@@ -147,7 +147,8 @@ export class ServerLink {
       return connection;
     } catch (error) {
       this.opening = undefined;
-      const reason = this.parts.redact(problemText(limit.signal.aborted ? limit.signal.reason : error));
+      const why = limit.signal.aborted ? limit.signal.reason : error;
+      const reason = this.parts.redact(startProblem(why, name, settings));
       const sentence = /[.!?…]$/.test(reason) ? reason : `${reason}.`;
       this.failures++;
       this.failed(sentence, pauseAfter(this.failures, START_PAUSE_MS), 0);

@@ -113,11 +113,22 @@ test('a program that is not there, or ends at once, is told with its last words'
     ...notes,
     connection: { kind: 'stdio', command: 'no-such-program-here', args: [], cwd: folder, env: {} },
   };
-  const coordinator = await openWith(folder, { notes, missing });
-  const results = await coordinator.executeParallel([echo('notes'), echo('missing')]);
+  const lost: McpServerSettings = {
+    ...notes,
+    connection: { kind: 'stdio', command: 'node', args: [], cwd: join(folder, 'gone'), env: {} },
+  };
+  const coordinator = await openWith(folder, { notes, missing, lost });
+  const results = await coordinator.executeParallel([echo('notes'), echo('missing'), echo('lost')]);
   expect(results).toMatchObject([
     { error: { message: expect.stringContaining('It said: cannot open the notes with nothing') } },
-    { error: { message: expect.stringContaining('spawn no-such-program-here ENOENT') } },
+    {
+      error: {
+        message: expect.stringContaining(
+          'the program "no-such-program-here" was not found: install it, or correct command under [mcp.servers.missing]',
+        ),
+      },
+    },
+    { error: { message: expect.stringMatching(/no folder .*gone .*cwd under \[mcp\.servers\.lost\]/) } },
   ]);
 });
 
