@@ -1,7 +1,6 @@
 import type { ActionResult } from './answer.ts';
 import { type BatchContext, findBatch } from './context.ts';
 import { explainTask } from './explain-task.ts';
-import { problemText } from './names.ts';
 import { statusData, statusText, type WaitingTask } from './status-text.ts';
 import { linesText } from './text.ts';
 import { viewOf } from './view.ts';
@@ -15,16 +14,9 @@ export function statusOf(context: BatchContext, batch: string, detailed: boolean
   const waiting =
     run?.explainWaiting(detailed ? MOST_EXPLAINED : 1) ??
     (view.state === 'elsewhere' && detailed ? waitingElsewhere(context, batch) : []);
-  const problem = run === undefined ? context.runs.problemOf(batch) : undefined;
   return {
-    text: linesText(
-      statusText(view, waiting, detailed),
-      problem === undefined ? undefined : problemText(problem),
-    ),
-    data: {
-      ...statusData(view, waiting, detailed),
-      ...(problem !== undefined && { problem: problemText(problem) }),
-    },
+    text: linesText(statusText(view, waiting, detailed), view.problem),
+    data: { ...statusData(view, waiting, detailed) },
   };
 }
 

@@ -17,7 +17,7 @@ const MOST_FAILURES = 10;
 
 export function statusText(view: BatchView, waiting: readonly WaitingTask[], isDetailed: boolean): string {
   const running = view.running.slice(0, isDetailed ? MANY : FEW);
-  const failures = view.lastFailures.slice(0, isDetailed ? MOST_FAILURES : 1);
+  const failures = view.lastFailures.slice(0, failuresShown(view, isDetailed));
   return linesText(
     `The batch "${view.name}" ${stateText(view)}. ${percentText(view)} done; ${countsText(view.counts)}.`,
     speedText(view),
@@ -30,6 +30,7 @@ export function statusText(view: BatchView, waiting: readonly WaitingTask[], isD
   );
 }
 
+/** What `status` and `watch` tell programs. */
 export function statusData(view: BatchView, waiting: readonly WaitingTask[], isDetailed: boolean): object {
   const { counts, total, timeLeft, holder } = view;
   return {
@@ -49,10 +50,20 @@ export function statusData(view: BatchView, waiting: readonly WaitingTask[], isD
     }),
     ...(view.maxConcurrency !== undefined && { max_concurrent: view.maxConcurrency }),
     running: view.running.slice(0, isDetailed ? MANY : FEW).map(runningData),
-    last_failures: view.lastFailures.slice(0, isDetailed ? MOST_FAILURES : 1).map(failureData),
+    last_failures: view.lastFailures.slice(0, failuresShown(view, isDetailed)).map(failureData),
     waiting,
+    created_at: timeText(view.createdAt),
+    ...(view.startedAt !== undefined && { started_at: timeText(view.startedAt) }),
+    ...(view.endedAt !== undefined && { ended_at: timeText(view.endedAt) }),
     ...(holder !== undefined && { holder }),
+    ...(view.problem !== undefined && { problem: view.problem }),
   };
+}
+
+/** While it runs, what is going on says more than what went wrong. */
+function failuresShown({ state }: BatchView, isDetailed: boolean): number {
+  if (isDetailed) return MOST_FAILURES;
+  return state === 'idle' ? FEW : 1;
 }
 
 function stateText({ state, holder, counts }: BatchView): string {
@@ -98,7 +109,7 @@ function runningText(task: RunningTask): string {
 }
 
 function runningData({ id, name, function: tool, attempt, startedAt, progress, step }: RunningTask): object {
-  return { id, name, function: tool, attempt, since: new Date(startedAt).toISOString(), progress, step };
+  return { id, name, function: tool, attempt, since: timeText(startedAt), progress, step };
 }
 
 function failureText(task: FailedTask): string {
@@ -106,7 +117,11 @@ function failureText(task: FailedTask): string {
 }
 
 function failureData({ id, name, function: tool, reason, message, attempts, at }: FailedTask): object {
-  return { id, name, function: tool, reason, message, attempts, at: new Date(at).toISOString() };
+  return { id, name, function: tool, reason, message, attempts, at: timeText(at) };
+}
+
+function timeText(at: number): string {
+  return new Date(at).toISOString();
 }
 
 function seconds(ms: number): number {

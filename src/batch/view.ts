@@ -64,7 +64,8 @@ export function viewOf(
     ...standingOf(record, { runs }),
     ...(run?.speed() ?? { ratePerSecond: undefined, timeLeft: undefined }),
     running: run?.monitor.running(MOST_RUNNING) ?? (holder && runningElsewhere(store, name)) ?? [],
-    lastFailures: run?.monitor.lastFailures() ?? (holder && failuresElsewhere(store, name)) ?? [],
+    lastFailures:
+      run?.monitor.lastFailures() ?? (record.counts.failed > 0 ? storedFailures(store, name) : []),
     createdAt,
     startedAt,
     endedAt,
@@ -94,7 +95,7 @@ function runningElsewhere(store: Pick<Store, 'tasks'>, batch: string): RunningTa
 }
 
 /** Of those that were added last: to find the newest of all would mean to look at all. */
-function failuresElsewhere(store: Pick<Store, 'tasks'>, batch: string): FailedTask[] {
+function storedFailures(store: Pick<Store, 'tasks'>, batch: string): FailedTask[] {
   const query = { status: ['failed'], beforeSeq: MAX_SEQ + 1, limit: MOST_FAILURES } as const;
   return store
     .tasks(batch, query)

@@ -218,8 +218,8 @@ describe('watch of a batch that another process runs', () => {
       .poll(() => views().at(-1), { timeout: 30_000 })
       .toMatchObject({
         state: 'elsewhere',
-        ratePerSecond: expect.any(Number),
-        timeLeft: { expectedMs: expect.any(Number) },
+        rate_per_second: expect.any(Number),
+        time_left: { expected_seconds: expect.any(Number) },
       });
     calls.finish('b');
     expect(await watched).toBe(0);
@@ -258,6 +258,22 @@ describe('--json', () => {
     expect(shown.stdout).toMatch(/✓ node .*\n✗ configuration .*1 problem/);
     expect(shown.stdout).toMatch(/volley\.toml:2:(.|\n)*\n✓ process-group /);
   });
+
+  it(
+    'has the same words for a batch that has ended, with what failed in it, in status and in watch',
+    SLOW,
+    async () => {
+      const tasks = [read('one', 'a.json'), read('two', 'gone.txt'), read('three', 'gone too.txt')];
+      const folder = folderWith({ 'a.json': fileOf(tasks) });
+      expect((await say(folder, ['run', 'a.json'])).status).toBe(1);
+      const { data, text } = JSON.parse((await say(folder, ['status', '--json'])).stdout);
+      const failed = ['two', 'three'].map((id) => expect.objectContaining({ id, reason: 'error' }));
+      expect(data).toMatchObject({ state: 'idle', last_failures: expect.arrayContaining(failed) });
+      expect(text).toContain('Last failures:\n- ');
+      const { ok, progress, ...watched } = JSON.parse((await say(folder, ['watch', '--json'])).stdout);
+      expect([ok, progress, watched]).toEqual([true, 1, data]);
+    },
+  );
 
   it.each([[['tools']], [['doctor']], [['watch']]])('is an object that says ok: %j', SLOW, async (argv) => {
     const folder = folderWith({ 'a.json': fileOf([read('one', 'a.json')]) });

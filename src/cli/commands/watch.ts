@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { statusData } from '../../batch/status-text.ts';
 import type { BatchView } from '../../batch/view.ts';
 import { chosenBatch } from '../ask.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
@@ -49,6 +50,7 @@ export const watchCommand = defineCommand<WatchOptions>({
     }),
 });
 
+/** In the words of `status --json`. */
 function line(view: BatchView): string {
-  return `${JSON.stringify({ ok: true, ...view })}\n`;
+  return `${JSON.stringify({ ok: true, ...statusData(view, [], true), progress: view.progress })}\n`;
 }
