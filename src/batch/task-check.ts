@@ -202,3 +202,9 @@ function tooLarge(message: string): VolleyError {
 function placeOf(index: number, { id, name, function: tool }: TaskInput): string {
   return `task ${index + 1} (${id === undefined ? show(name ?? tool) : `id ${show(id)}`})`;
 }
+
+/** The number that a problem of `tasksOf()` begins with, from 1. */
+export function taskNumberIn(problem: string): number | undefined {
+  const [, number] = /^task (\d+) \(/.exec(problem) ?? [];
+  return number === undefined ? undefined : Number(number);
+}

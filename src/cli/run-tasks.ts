@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { basename, extname } from 'node:path';
 import { VolleyError } from '../core/errors.ts';
 import type { Store } from '../store/store.ts';
+import type { PlacedTasks } from './input/place-problems.ts';
 import { readTaskFile } from './input/read-task-file.ts';
 import type { PlainObject } from './input/task-file.ts';
 import { tasksFromTemplate } from './input/template.ts';
@@ -18,6 +19,8 @@ export interface RunSource {
 export interface RunTasks {
   readonly batch: string;
   readonly tasks: readonly PlainObject[];
+  /** Where they come from, if that is a file. */
+  readonly file?: PlacedTasks['file'];
   /** What the file says besides: `max_concurrent`, `timeout`, `fail_fast`. */
   readonly settings: PlainObject;
 }
@@ -40,9 +43,10 @@ export async function collectTasks(source: RunSource, { cwd, stdin }: Io): Promi
     throw usage('--function and --params go with --each: in a file, every task names its own.');
   if (file === undefined)
     throw usage('Give a file of tasks (- for standard input), or --each with --function.');
-  const { tasks, settings } = await readTaskFile(file, stdin, cwd);
+  const read = await readTaskFile(file, stdin, cwd);
+  const { tasks, settings } = read;
   const { batch = file === '-' ? 'stdin' : basename(file, extname(file)), ...rest } = settings;
-  return { batch: String(batch), tasks: withIds(tasks), settings: rest };
+  return { batch: String(batch), tasks: withIds(tasks), settings: rest, file: read };
 }
 
 /** Those that the batch does not have yet: the same command goes on with the others. */

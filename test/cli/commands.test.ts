@@ -132,7 +132,7 @@ describe('run --dry-run', () => {
     expect(lines).toHaveLength(12);
     expect(lines[0]).toBe('error 11 tasks of 11 cannot be added, so none was.');
     expect(lines[1]).toBe(
-      '  task 1 (id "a"): There is no tool "list_director"; did you mean list_directory?',
+      '  bad.json:1:2: task 1 (id "a"): There is no tool "list_director"; did you mean list_directory?',
     );
     expect(lines[3]).toContain('task 3 (id "c"): It depends on "d"');
     const cycle = [

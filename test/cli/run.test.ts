@@ -70,6 +70,51 @@ describe('run', () => {
     expect(results.map(({ name }: { name: string }) => name)).toEqual(['one', 'read_file']);
   });
 
+  it(
+    'says where in the file each mistake stands, in every format, in a dry run, and beside what was added before',
+    SLOW,
+    async () => {
+      const folder = folderWith({
+        'a.json':
+          '[\n{"id":"a","function":"read_file",\n"params":{"path":"a.json"},"priority":"hi"},\n{"function":"x","parms":{}}]',
+        'a.jsonl': '{"function":"x","priority":"hi"}\n\n{"function":"x","parms":{}}\n',
+        'a.yaml': 'tasks:\n  - function: x\n    priority: hi\n  - function: x\n    parms: {}\n',
+        'a.toml': '[[tasks]]\nfunction = "x"\npriority = "hi"\n[[tasks]]\nfunction = "x"\nparms = {}\n',
+      });
+      const places = async (file: string, ...argv: string[]) => {
+        const { status, stderr } = await say(folder, ['run', file, ...argv]);
+        expect(status).toBe(2);
+        return [...stderr.matchAll(/^ {2}(\S+): (tasks\[\d\]\.\w+|unknown field "\w+"|task \d)/gm)].map(
+          ([, place, what]) => `${place} ${what}`,
+        );
+      };
+      const json = ['a.json:3:39 tasks[0].priority', 'a.json:4:25 unknown field "parms"'];
+      expect(await places('a.json')).toEqual(json);
+      expect(await places('a.json', '--dry-run')).toEqual(json);
+      expect(await places('a.jsonl')).toEqual([
+        'a.jsonl:1:1 tasks[0].priority',
+        'a.jsonl:3:1 unknown field "parms"',
+      ]);
+      expect(await places('a.yaml')).toEqual([
+        'a.yaml:3:15 tasks[0].priority',
+        'a.yaml:5:12 unknown field "parms"',
+      ]);
+      expect(await places('a.toml')).toEqual([
+        'a.toml:3:12 tasks[0].priority',
+        'a.toml:6:9 unknown field "parms"',
+      ]);
+
+      // What the batch has already is not asked for again: the others keep their places.
+      writeFileSync(join(folder, 'b.yaml'), '- {id: one, function: read_file, params: {path: a.json}}\n');
+      expect((await say(folder, ['run', 'b.yaml'])).status).toBe(0);
+      writeFileSync(
+        join(folder, 'b.yaml'),
+        '- {id: one, function: read_file, params: {path: a.json}}\n- {id: b, function: nope}\n- {id: c, function: nope}\n',
+      );
+      expect(await places('b.yaml')).toEqual(['b.yaml:2:3 task 1', 'b.yaml:3:3 task 2']);
+    },
+  );
+
   it('makes the folder of a picture', SLOW, async () => {
     const folder = folderWith({ 'a.json': fileOf([read('one', 'a.json')]) });
     expect(await say(folder, ['run', 'a.json', '--gantt', 'new/deep/a.svg'])).toMatchObject({ status: 0 });

@@ -3,13 +3,14 @@ import { listText } from '../../core/words.ts';
 import { printAnswer } from '../ask.ts';
 import { defineCommand } from '../command.ts';
 import { dryRun } from '../dry-run.ts';
+import { orPlaced, placedAnswer } from '../input/placed-answer.ts';
 import type { PlainObject } from '../input/task-file.ts';
 import type { ExitStatus, Io } from '../io.ts';
 import { sourceOptions } from '../options.ts';
 import { createColours, wantsColours } from '../output/colours.ts';
 import { ownName } from '../output/own-name.ts';
 import { plainText } from '../output/plain-text.ts';
-import { changedIds, collectTasks, newTasks } from '../run-tasks.ts';
+import { changedIds, collectTasks, newTasks, type RunTasks } from '../run-tasks.ts';
 import { type Session, withSession } from '../session.ts';
 import { checkSettings, checkStart, type StartOptions, startBatch } from '../start-batch.ts';
 import { startOptions } from '../start-options.ts';
@@ -46,11 +47,11 @@ export const runCommand = defineCommand<RunOptions>({
       checkStart(batch, start, io);
       const tasks = newTasks(session.store, batch, found.tasks);
       if (tasks.length < found.tasks.length) tellChanged(session, batch, found.tasks, io);
-      if (options.dryRun) return dryRun(session, batch, tasks, start, io);
+      if (options.dryRun) return orPlaced(found, tasks, () => dryRun(session, batch, tasks, start, io));
       const refused =
         found.tasks.length > tasks.length && tasks.length === 0
           ? undefined
-          : await add(session, batch, tasks, options, io);
+          : await add(session, { batch, tasks, found }, options, io);
       return refused ?? startBatch(session, batch, start, io);
     });
   },
@@ -76,8 +77,7 @@ function tellChanged(
 /** Gives an exit status if that was refused. */
 async function add(
   session: Session,
-  batch: string,
-  tasks: readonly PlainObject[],
+  { batch, tasks, found }: { batch: string; tasks: readonly PlainObject[]; found: RunTasks },
   options: RunOptions,
   io: Io,
 ): Promise<ExitStatus | undefined> {
@@ -85,8 +85,8 @@ async function add(
   if (answer.ok) return undefined;
   // The same command in another process may have been quicker: what it has added is there now.
   const left = answer.error?.code === 'DUPLICATE_ID' ? newTasks(session.store, batch, tasks) : tasks;
-  if (left.length === tasks.length) return printAnswer(answer, options, io);
-  return left.length === 0 ? undefined : add(session, batch, left, options, io);
+  if (left.length === tasks.length) return printAnswer(await placedAnswer(answer, tasks, found), options, io);
+  return left.length === 0 ? undefined : add(session, { batch, tasks: left, found }, options, io);
 }
 
 /** What the file says of the run; the command line goes before it. */

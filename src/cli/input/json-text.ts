@@ -1,12 +1,12 @@
 import { placeAt, type Source, taskFileError } from './fault.ts';
 import { findJsonFault } from './json-fault.ts';
 import type { Parsed } from './parse.ts';
-import { placeInJson } from './yaml-text.ts';
+import { placesInJson } from './yaml-text.ts';
 
 export function parseJson(source: Source): Parsed {
   const { text } = source;
   try {
-    return { data: JSON.parse(text), placeOf: (path) => placeInJson(text, path) };
+    return { data: JSON.parse(text), placeOf: placesInJson(text) };
   } catch (error) {
     const { offset, what } = findJsonFault(text);
     const hint = isLines(text) ? ' One task on each line is JSON Lines: name the file .jsonl.' : '';

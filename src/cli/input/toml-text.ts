@@ -10,7 +10,14 @@ export function parseToml(source: Source): Parsed {
     const data = parse(source.text);
     // Where each key of a name without end stands would take without end, too.
     if (isDeeperThan(data, DEEPEST)) throw taskFileError(source, TOO_DEEP);
-    return { data, placeOf: (path) => new TomlPlaces(source.text).find(path, 'value') };
+    let places: TomlPlaces | undefined;
+    return {
+      data,
+      placeOf: (path) => {
+        places ??= new TomlPlaces(source.text);
+        return places.find(path, 'value');
+      },
+    };
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
     const [what] = error.message.replace(/^Invalid TOML document: /, '').split('\n');

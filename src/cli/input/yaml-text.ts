@@ -29,11 +29,15 @@ export function parseYaml(source: Source): Parsed {
   }
 }
 
-/** Where a value of a JSON text stands: JSON is YAML, too. Only for texts of a size that is read in no time. */
-export function placeInJson(text: string, path: DataPath): Place | undefined {
-  if (text.length > MOST_CHARACTERS / 8 || tooDeepAt(text, DEEPEST) !== undefined) return undefined;
+/** Where values of a JSON text stand: JSON is YAML, too. Only for texts of a size that is read in no time. */
+export function placesInJson(text: string): (path: DataPath) => Place | undefined {
   const lines = new LineCounter();
-  return placeIn(parseDocument(text, { lineCounter: lines, logLevel: 'silent' }), lines, path);
+  let document: Document | undefined;
+  return (path) => {
+    if (text.length > MOST_CHARACTERS / 8 || tooDeepAt(text, DEEPEST) !== undefined) return undefined;
+    document ??= parseDocument(text, { lineCounter: lines, logLevel: 'silent' });
+    return placeIn(document, lines, path);
+  };
 }
 
 function placeIn(document: Document, lines: LineCounter, path: DataPath): Place | undefined {

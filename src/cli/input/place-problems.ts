@@ -1,0 +1,66 @@
+import { addBatchAction } from '../../batch/actions/add-batch.ts';
+import { taskNumberIn } from '../../batch/task-check.ts';
+import type { PlainObject, TaskFile } from './task-file.ts';
+
+/** Tasks of a file, and where each of them stands in it. */
+export interface PlacedTasks {
+  /** All of the file, in its order. */
+  readonly tasks: readonly PlainObject[];
+  readonly file: Pick<TaskFile, 'name' | 'placeOf'>;
+}
+
+/** What is wrong with tasks: the message, and each problem of it where there are several. */
+interface Fault {
+  readonly message: string;
+  readonly problems?: readonly string[] | undefined;
+}
+
+type Path = readonly PropertyKey[];
+
+/** The same, with `FILE:LINE:COLUMN` before each problem. `asked` are the tasks of the file that were refused. */
+export function placeProblems(
+  { message, problems }: Fault,
+  asked: readonly PlainObject[],
+  all: PlacedTasks,
+): Fault {
+  const paths = pathsOfForm(asked);
+  const placed = (problems ?? [message]).map((problem, index) => {
+    const path = paths.length === 0 ? pathOfTask(problem) : pathOfField(problem, paths[index]);
+    const place = path && placeText(path, asked, all);
+    return place === undefined ? problem : `${place}: ${problem}`;
+  });
+  if (problems === undefined) return { message: placed[0]! };
+  // The message has the first ones of them.
+  const told = (text: string, problem: string, index: number) => text.replace(problem, () => placed[index]!);
+  return { message: problems.reduce(told, message), problems: placed };
+}
+
+/** Where the form of tasks is wrong, in the order in which that is told; nothing if it is not. */
+function pathsOfForm(tasks: readonly PlainObject[]): Path[] {
+  const issues = addBatchAction.schema.safeParse({ tasks }).error?.issues ?? [];
+  return issues.map((issue) =>
+    issue.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0]!] : issue.path,
+  );
+}
+
+/** Something besides the tasks may have been wrong as well: then it is another problem that stands in this place. */
+function pathOfField(problem: string, path: Path | undefined): Path | undefined {
+  return path !== undefined && problem.includes(`tasks[${String(path[1])}]`) ? path : undefined;
+}
+
+function pathOfTask(problem: string): Path | undefined {
+  const number = taskNumberIn(problem);
+  return number === undefined ? undefined : ['tasks', number - 1];
+}
+
+function placeText(
+  [list, index, ...rest]: Path,
+  asked: readonly PlainObject[],
+  { tasks, file }: PlacedTasks,
+): string | undefined {
+  const task = list === 'tasks' && typeof index === 'number' ? asked[index] : undefined;
+  if (task === undefined) return undefined;
+  const at = tasks.indexOf(task);
+  const place = file.placeOf(at, rest as (string | number)[]) ?? file.placeOf(at);
+  return place && `${file.name}:${place.line}:${place.column}`;
+}
