@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
+import { freePort } from './support/free-port.ts';
 import { raw, type Served, serve } from './support/serve.ts';
 
 function keyOf(address: string): string {
@@ -20,14 +20,6 @@ async function signIn(served: Served): Promise<{ cookie: string; header: string 
 function sessionFiles({ file }: Served): number[] {
   const ports = readdirSync(dirname(file)).flatMap((name) => /-sessions-(\d+)\.json$/.exec(name)?.[1] ?? []);
   return ports.map(Number).sort((a, b) => a - b);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 const same = (served: Served) => ({ origin: served.address, 'sec-fetch-site': 'same-origin' });

@@ -5,6 +5,7 @@ import { defaultConfig } from '../../../src/config/default-config.ts';
 import { startServer, type VolleyServer } from '../../../src/server/server.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
 import { openRig, type Rig } from '../../batch/support/rig.ts';
+import { freePort } from '../../server/support/free-port.ts';
 
 export interface Dashboard {
   readonly rig: Rig;
@@ -19,8 +20,8 @@ export interface Dashboard {
 /** A real server on a free port with a store of its own, as `volley serve` has it; stopped after the test. */
 export async function serveDashboard(...tools: readonly Tool[]): Promise<Dashboard> {
   const rig = await openRig(tools);
-  let server = await serve(rig, rig.executor, 0);
-  const { port } = server;
+  const port = await freePort();
+  let server = await serve(rig, rig.executor, port);
   const stop = () => server.close({ graceMs: 0 });
   onTestFinished(stop);
   return {
