@@ -9,7 +9,6 @@ import { shortDetails } from './details.ts';
 import type { BatchEventListener } from './events.ts';
 import { explainTask } from './explain-task.ts';
 import type { RunnableBatch, RunnableOptions } from './forecast/runnable.ts';
-import { askSpeed } from './holder-ask.ts';
 import { actionOf, readRequest } from './input/request.ts';
 import type { BatchListener, RunningTask } from './run/monitor.ts';
 import { BatchRuns } from './runs.ts';
@@ -105,7 +104,9 @@ export class BatchExecutor implements AsyncDisposable {
     if (run !== undefined) return run.speed();
     const record = store.batch(batch);
     const holder = record && runs.otherHolder(record);
-    return holder && askSpeed(this.context, batch, holder);
+    if (holder === undefined) return undefined;
+    const { askSpeed } = await import('./holder-ask.ts');
+    return askSpeed(this.context, batch, holder);
   }
 
   /** How batches stand, the newest first: those that were made before the one with this number. */
