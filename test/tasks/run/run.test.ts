@@ -67,12 +67,17 @@ describe('a run', { timeout: 60_000 }, () => {
     );
     const { run } = await runner(project);
     const { subtasks } = await run({ budget: { tokens: 2500 } });
+    // Each turn takes 1,000 tokens. On a busy machine more of them may be read at once than the three that are too many.
+    const turns = subtasks[0]!.usage?.turns ?? 0;
+    expect(turns).toBeGreaterThanOrEqual(3);
     expect(subtasks[0]).toMatchObject({
       status: 'failed',
       reason: 'budget',
       attempts: 1,
-      error: 'The agent used more than its budget (3000 tokens, where 2500 are allowed) and was ended.',
-      usage: { turns: 3, inputTokens: 2700, outputTokens: 300 },
+      error: expect.stringMatching(
+        /^The agent used more than its budget \(\d+000 tokens, where 2500 are allowed\) and was ended\.$/,
+      ),
+      usage: { inputTokens: 900 * turns, outputTokens: 100 * turns },
     });
     expect(project.notes('end')).toEqual([]);
   });
