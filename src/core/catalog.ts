@@ -2,7 +2,7 @@ import type { ResourceVector } from './demand.ts';
 import { DemandClass } from './demand-class.ts';
 import { VolleyError } from './errors.ts';
 import { Group } from './group.ts';
-import { checkNumber, show } from './numbers.ts';
+import { checkNumber, checkObject, show } from './numbers.ts';
 import { checkRate, RateLimit, type RateOptions } from './rate.ts';
 import { Tool } from './tool.ts';
 
@@ -70,9 +70,12 @@ export class Catalog {
   /** Forgets what nobody uses any more, after the last execution of the class has settled. */
   release(demand: DemandClass): void {
     const { tool, group } = demand;
-    if (tool.classes.length > MOST_IDLE_CLASSES) this.dropClass(demand);
+    const isCrowded = this.tools.size > MOST_IDLE_TOOLS;
+    // One that conflicts with others would keep them, and itself if it is among them.
+    const keepsOthers = isCrowded && demand.conflicts.length > 0;
+    if (tool.classes.length > MOST_IDLE_CLASSES || keepsOthers) this.dropClass(demand);
     this.dropGroupIfIdle(group);
-    if (this.tools.size > MOST_IDLE_TOOLS) this.dropToolIfIdle(tool);
+    if (isCrowded) this.dropToolIfIdle(tool);
   }
 
   /** A group ends with its last execution, unless limits were set for it by name. */
@@ -143,13 +146,11 @@ export function checkAllLimits<T extends Tool | Group>(
   limits: Readonly<Record<string, SharedLimits>> | undefined,
   find: (name: string) => T,
 ): { find: () => T; checked: CheckedLimits }[] {
-  const isObject = typeof limits === 'object' && limits !== null;
-  if (limits !== undefined && (!isObject || '' in limits))
-    throw new VolleyError(
-      'INVALID_VALUE',
-      `The limits of ${kind}s must be an object with a name for each, but ${isObject ? 'a name is empty' : `they are ${show(limits)}`}.`,
-    );
-  return Object.entries(limits ?? {}).map(([name, shared]) => ({
+  if (limits === undefined) return [];
+  checkObject(`The limits of ${kind}s`, limits);
+  if ('' in limits)
+    throw new VolleyError('INVALID_VALUE', `The limits of a ${kind} need its name, but one is empty.`);
+  return Object.entries(limits).map(([name, shared]) => ({
     find: () => find(name),
     checked: checkSharedLimits(`${kind} ${name}`, shared),
   }));

@@ -10,31 +10,27 @@ export class SignalLinks<T> {
       this.cancel(item, signal.reason);
       return undefined;
     }
-    const { items, forget } = this.itemsOf(signal);
+    const items = this.itemsOf(signal);
     items.add(item);
     return () => {
-      if (items.delete(item) && items.size === 0) forget();
-    };
-  }
-
-  private itemsOf(signal: AbortSignal): { items: Set<T>; forget: () => void } {
-    const forget = () => {
+      if (!items.delete(item) || items.size > 0) return;
       signal.removeEventListener('abort', this.aborted);
       this.linked.delete(signal);
     };
+  }
+
+  private itemsOf(signal: AbortSignal): Set<T> {
     let items = this.linked.get(signal);
     if (items === undefined) {
       items = new Set();
       this.linked.set(signal, items);
       signal.addEventListener('abort', this.aborted, { once: true });
     }
-    return { items, forget };
+    return items;
   }
 
   private readonly aborted = ({ target }: Event): void => {
     const signal = target as AbortSignal;
-    const items = this.linked.get(signal);
-    this.linked.delete(signal);
-    for (const item of items ?? []) this.cancel(item, signal.reason);
+    for (const item of this.linked.get(signal) ?? []) this.cancel(item, signal.reason);
   };
 }

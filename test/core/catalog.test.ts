@@ -43,11 +43,15 @@ describe('what the scheduler knows by name', () => {
     expect(scheduler.catalog.tools.size).toBe(10_000);
   });
 
-  it('forgets what others conflicted with, once there are very many', () => {
+  it.each<[string, (index: number) => { toolName: string; conflictsWith: string[] }]>([
+    ['others', (index) => ({ toolName: 'tool', conflictsWith: [`other ${index}`] })],
+    ['themselves', (index) => ({ toolName: `tool ${index}`, conflictsWith: [`tool ${index}`] })],
+    ['each other', (index) => ({ toolName: `tool ${index}`, conflictsWith: [`tool ${index ^ 1}`] })],
+  ])('forgets tools that conflicted with %s, once there are very many', (_, specOf) => {
     const scheduler = new Scheduler(SILENT_EFFECTS, { retainSettled: 0 });
     for (let index = 0; index < 12_000; index++) {
       const execution = new Execution();
-      scheduler.submit(execution, { toolName: 'tool', conflictsWith: [`other ${index}`] }, 0);
+      scheduler.submit(execution, specOf(index), 0);
       scheduler.advance(0);
       scheduler.succeed(execution, 1, 0);
     }

@@ -54,6 +54,7 @@ const TAMPERS: readonly [invariant: string, tamper: Tamper][] = [
     'the group g counts its unsettled executions',
     ({ catalog }, find) => catalog.groups.get('g')!.remove(find('lent')),
   ],
+  ['counts the classes that conflict with it', (_, find) => void find('large').demand.tool.namedBy++],
   ['the count of queued ones of all', ({ lifecycle }) => void lifecycle.counts[Status.queued]!++],
   ['the count of pending ones of the group g', ({ catalog }) => void catalog.groups.get('g')!.counts[0]!--],
   [

@@ -61,3 +61,13 @@ describe('timeLeft()', () => {
     expect(codeOf(thrownBy(() => engine.timeLeft('nobody')))).toBe('UNKNOWN_GROUP');
   });
 });
+
+it('queued() counts those who wait for a lock, too', async () => {
+  const engine = openEngine();
+  const tool = new HeldTool<void>();
+  for (let index = 0; index < 4; index++)
+    engine.submit({ toolName: 'write', resources: { exclusive: ['db'] } }, tool.run);
+  await tool.started();
+  expect([engine.queued().normal, engine.statistics().counts.queued]).toEqual([3, 3]);
+  engine.cancelAll();
+});

@@ -106,3 +106,30 @@ describe('a function that submits children and waits for them', () => {
     expect(await engine.handle('child')!.wait()).toBe('outlived');
   });
 });
+
+it('a function that submits its successor as a child is not kept by it', async () => {
+  const engine = openEngine({ retainSettled: 10 });
+  const poll =
+    (left: number): Parameters<typeof engine.submit>[1] =>
+    ({ submit }) => {
+      if (left > 0) submit({ toolName: 'poll', id: `poll-${left}` }, poll(left - 1));
+    };
+  await engine.submit({ toolName: 'poll' }, poll(3)).wait();
+  await engine.drain();
+  // Not seen from outside but as memory: a child that has settled must not lead to its parent any more.
+  const last = engine.handle('poll-1') as unknown as { extras: { parent: unknown } };
+  expect(last.extras.parent).toBeUndefined();
+});
+
+it('a child without a priority of its own is as urgent as the function that submits it', async () => {
+  const engine = openEngine({ maxConcurrency: 1 });
+  const order: string[] = [];
+  const parent = engine.submit({ toolName: 'parent', priority: 'critical' }, ({ submit }) => {
+    for (const id of ['a', 'b'])
+      engine.submit({ toolName: 'other', id, priority: 'high' }, () => void order.push(id));
+    return submit({ toolName: 'child', id: 'child' }, () => void order.push('child')).wait();
+  });
+  await parent.wait();
+  await engine.drain();
+  expect(order).toEqual(['child', 'a', 'b']);
+});

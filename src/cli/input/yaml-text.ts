@@ -31,12 +31,15 @@ export function parseYaml(source: Source): Parsed {
 
 /** Where values of a JSON text stand: JSON is YAML, too. Only for texts of a size that is read in no time. */
 export function placesInJson(text: string): (path: DataPath) => Place | undefined {
+  if (text.length > MOST_CHARACTERS / 8) return () => undefined;
   const lines = new LineCounter();
-  let document: Document | undefined;
+  let document: Document | 'too deep' | undefined;
   return (path) => {
-    if (text.length > MOST_CHARACTERS / 8 || tooDeepAt(text, DEEPEST) !== undefined) return undefined;
-    document ??= parseDocument(text, { lineCounter: lines, logLevel: 'silent' });
-    return placeIn(document, lines, path);
+    document ??=
+      tooDeepAt(text, DEEPEST) === undefined
+        ? parseDocument(text, { lineCounter: lines, logLevel: 'silent' })
+        : 'too deep';
+    return document === 'too deep' ? undefined : placeIn(document, lines, path);
   };
 }
 

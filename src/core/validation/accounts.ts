@@ -3,6 +3,7 @@ import type { Execution } from '../execution.ts';
 import type { Group } from '../group.ts';
 import type { Scheduler } from '../scheduler.ts';
 import { isSettled, STATUS_NAMES, type StatusCode } from '../status.ts';
+import type { Tool } from '../tool.ts';
 import { check, count } from './check.ts';
 
 /** The executions, and those of them that have not settled and that hold room. */
@@ -34,6 +35,14 @@ export function checkUse({ dispatcher }: Scheduler, { holding, limitsWereLowered
 }
 
 export function checkTools({ catalog }: Scheduler, { unsettled, holding, limitsWereLowered }: Census): void {
+  const namedBy = new Map<Tool, number>();
+  for (const { classes } of catalog.tools.values())
+    for (const { conflicts } of classes)
+      for (const other of conflicts) namedBy.set(other, (namedBy.get(other) ?? 0) + 1);
+  for (const tool of catalog.tools.values()) {
+    const isCounted = tool.namedBy === (namedBy.get(tool) ?? 0);
+    check(isCounted, `the tool ${tool.name} counts the classes that conflict with it`);
+  }
   for (const tool of new Set([...catalog.tools.values(), ...holding.map(({ demand }) => demand.tool)])) {
     const running = count(holding, ({ demand }) => demand.tool === tool);
     const conflictedBy = count(holding, ({ demand }) => demand.conflicts.includes(tool));
