@@ -86,7 +86,8 @@ export class Catalog {
   }
 
   private dropClass(demand: DemandClass): void {
-    removeFrom(demand.tool.classes, demand);
+    // Of a group that is refused, each member lets its class go, and most have the same.
+    if (!removeFrom(demand.tool.classes, demand)) return;
     removeFrom(demand.group.classes, demand);
     for (const other of demand.conflicts) {
       other.namedBy--;
@@ -101,9 +102,10 @@ export class Catalog {
   }
 }
 
-function removeFrom<T>(list: T[], item: T): void {
+function removeFrom<T>(list: T[], item: T): boolean {
   const at = list.indexOf(item);
   if (at >= 0) list.splice(at, 1);
+  return at >= 0;
 }
 
 /** Limits that were found to be valid; `null` takes a rate away, undefined leaves it. */

@@ -59,6 +59,15 @@ describe('what the scheduler knows by name', () => {
     validate(scheduler);
   });
 
+  it('counts once that a class has gone, however many of a refused group had it', () => {
+    const world = new World();
+    world.submit({ id: 'open', toolName: 'other', conflictsWith: ['rival'] });
+    for (let cpu = 0; cpu < 12; cpu++) world.submit({ resources: { cpu } });
+    const members = Array.from({ length: 5 }, () => ({ conflictsWith: ['rival'] }));
+    expect(() => world.submitAll([...members, { dependsOn: ['ghost'] }])).toThrow('ghost');
+    expect(world.scheduler.catalog.tools.get('rival')!.namedBy).toBe(1);
+  });
+
   it('keeps few idle classes of a tool, and every class in use', () => {
     const world = new World();
     const open = Array.from({ length: 20 }, (_, cpu) => world.submit({ resources: { cpu } }));
