@@ -1,3 +1,4 @@
+import { checkKnown } from './check-known.ts';
 import type { ResourceVector } from './demand.ts';
 import { DemandClass } from './demand-class.ts';
 import { VolleyError } from './errors.ts';
@@ -14,6 +15,7 @@ export interface SharedLimits {
   readonly rate?: RateOptions | null;
 }
 
+const SHARED_LIMITS: ReadonlySet<string> = new Set<keyof SharedLimits>(['maxConcurrency', 'rate']);
 const NO_CONFLICTS: readonly Tool[] = [];
 /** How many tools are remembered with what was learned of them, and how many idle classes for each. */
 const MOST_IDLE_TOOLS = 10_000;
@@ -152,8 +154,9 @@ export function checkAllLimits<T extends Tool | Group>(
   checkObject(`The limits of ${kind}s`, limits);
   if ('' in limits)
     throw new VolleyError('INVALID_VALUE', `The limits of a ${kind} need its name, but one is empty.`);
-  return Object.entries(limits).map(([name, shared]) => ({
-    find: () => find(name),
-    checked: checkSharedLimits(`${kind} ${name}`, shared),
-  }));
+  return Object.entries(limits).map(([name, shared]) => {
+    const checked = checkSharedLimits(`${kind} ${name}`, shared);
+    checkKnown(`limit of a ${kind}`, shared, SHARED_LIMITS);
+    return { find: () => find(name), checked };
+  });
 }

@@ -1,8 +1,10 @@
 import type { DemandClass } from './demand-class.ts';
 import { IndexedHeap } from './heap.ts';
 
-/** Classes that contend, or that something keeps out: the one with the most urgent execution first. */
+/** Classes that may fit, or that something keeps out: the one with the most urgent execution first. */
 export class ClassQueue extends IndexedHeap<DemandClass> {
+  /** Where it stands while its classes, kept out alike before, contend as one; -1 while they do not. */
+  place = -1;
   /** Not later than the moment since which any first of a class has waited. */
   private waitsSince = Number.POSITIVE_INFINITY;
 

@@ -14,11 +14,9 @@ export class DemandClass {
   /** The first of the queue, with its rank. */
   head: Execution | undefined;
   headRank = 0;
-  /** Where it stands, among the contenders or with whatever keeps it out, and the place there. */
+  /** Where it stands, with those that may fit or with whatever keeps it out, and the place there. */
   standsIn: ClassQueue | undefined;
   place = -1;
-  /** Whose first it was before it came to contend: those behind it have their turn when its own is over. */
-  cameFrom: ClassQueue | undefined;
   unsettled = 0;
   /** Of the unsettled ones, how many have an estimate of the caller's own, and the sum of these. */
   estimated = 0;

@@ -81,22 +81,16 @@ export class Dispatcher {
     if (this.resuming.length > 1) this.resumeBehindFirst(resume);
     if (this.isPaused) return;
     const reserved = this.reserved;
-    if (reserved !== undefined && reserved.room !== 'lent' && this.fitsReserved(reserved, now)) {
-      const { cameFrom, standsIn } = reserved.demand;
+    if (reserved !== undefined && reserved.room !== 'lent' && this.fitsReserved(reserved, now))
       this.launch(reserved, now, start);
-      // The next of those that were kept out with it may have waited as long.
-      const others = cameFrom ?? standsIn;
-      if (others?.isUniform === true) this.contest.wakeFirst(others);
-    }
-    const { contenders } = this.contest;
     while (this.resources.hasSlot()) {
-      const demand = contenders.peek();
+      const demand = this.contest.first();
       if (demand === undefined) return;
       const execution = demand.head!;
       const obstacle = this.obstacle(demand, now) ?? this.reservationAgainst(demand);
       if (obstacle !== undefined) {
         const waiters = waitersOf(obstacle, demand);
-        this.contest.park(demand, waiters);
+        this.contest.keepOut(demand, waiters);
         if (obstacle.kind === 'rate') {
           this.timers.set(obstacle, obstacle.allowedAt(now));
         } else {
@@ -121,6 +115,7 @@ export class Dispatcher {
   release(execution: Execution): void {
     const { needs, tool, group, conflicts } = execution.demand;
     this.room.vacate(execution);
+    if (this.contest.keptOut === 0) return;
     // Even if others remain: one that has waited long must be looked at, to have room kept for it.
     for (const other of conflicts) this.contest.wake(other.waiters);
     for (let index = 0; index < needs.length; index++) if (needs[index]! > 0) this.contest.wakeShort(index);
@@ -161,11 +156,16 @@ export class Dispatcher {
 
   /** What keeps the class from starting now, apart from locks and a reservation. */
   obstacle(demand: DemandClass, now: number): Obstacle | undefined {
-    const { tool, group } = demand;
     // Before all else: what is paused must not stand before others who only need as much.
-    if (group.isPaused) return group;
+    if (demand.group.isPaused) return demand.group;
     const short = this.resources.shortage(demand.needs);
     if (short >= 0) return this.contest.shortages[short];
+    return this.limitAgainst(demand, now);
+  }
+
+  /** A limit of its tool or group, or a conflict, that keeps the class from starting now. */
+  limitAgainst(demand: DemandClass, now: number): Tool | Group | RateLimit | undefined {
+    const { tool, group } = demand;
     if (tool.running >= tool.maxConcurrency || tool.conflictedBy > 0) return tool;
     if (group.running >= group.maxConcurrency) return group;
     for (const other of demand.conflicts) if (other.running > 0) return other;
@@ -182,24 +182,13 @@ export class Dispatcher {
 
   private launch(execution: Execution, now: number, start: (execution: Execution) => void): void {
     const { demand } = execution;
-    const from = demand.cameFrom;
-    demand.cameFrom = undefined;
     dequeue(execution);
     this.contest.reorder(demand);
     this.room.occupy(execution);
     demand.tool.rate?.record(now);
     demand.group.rate?.record(now);
     if (execution === this.reserved) this.dropReservation();
-    if (from !== undefined) this.wakeNext(from, now);
     start(execution);
-  }
-
-  /** One that was kept out has had its turn: the next of them may have one, unless that would be in vain. */
-  private wakeNext(waiters: ClassQueue, now: number): void {
-    const next = waiters.peek();
-    if (next === undefined) return;
-    const obstacle = this.obstacle(next, now);
-    if (obstacle === undefined || waitersOf(obstacle, next) !== waiters) this.contest.wakeFirst(waiters);
   }
 
   /** Room is kept for the first that cannot resume yet: those behind it may, unless it would wait longer for them. */

@@ -24,7 +24,8 @@ const LEVEL_MASK = 7;
 const ROOM_SHIFT = 6;
 const ROOM_MASK = 3;
 const KEPT_BIT = 1 << 8;
-const ATTEMPT_SHIFT = 9;
+const LAST_BIT = 1 << 9;
+const ATTEMPT_SHIFT = 10;
 
 /** What few executions have; kept apart, because the size of those that wait is what a long queue costs. */
 export class Rarities {
@@ -44,7 +45,7 @@ export class Rarities {
  */
 export class Execution extends GraphNode implements Timed, LockHolder {
   demand!: DemandClass;
-  /** State, level, room, whether it is kept, and attempt, from the lowest bit: each of them is small. */
+  /** State, level, room, whether it is kept and the last, and attempt, from the lowest bit: each of them is small. */
   private packed: number = Status.pending;
   /** When it came into its present state. */
   since = 0;
@@ -98,6 +99,15 @@ export class Execution extends GraphNode implements Timed, LockHolder {
 
   set isKept(isKept: boolean) {
     this.packed = isKept ? this.packed | KEPT_BIT : this.packed & ~KEPT_BIT;
+  }
+
+  /** Whether somebody wanted it to end while it was kept: no attempt may follow. */
+  get isLast(): boolean {
+    return (this.packed & LAST_BIT) !== 0;
+  }
+
+  set isLast(isLast: boolean) {
+    this.packed = isLast ? this.packed | LAST_BIT : this.packed & ~LAST_BIT;
   }
 
   /** The number of the current or last attempt, from 1; it fences late answers of earlier ones. */
@@ -172,6 +182,11 @@ export class Execution extends GraphNode implements Timed, LockHolder {
   /** What the caller expects it to take, 0 if he did not say. */
   get ownEstimateMs(): number {
     return this.terms.isEstimated ? this.estimateMs : 0;
+  }
+
+  /** The first of its dependencies that has settled and did not complete. */
+  firstUnsuccessful(): this | undefined {
+    return this.dependencies?.find((dependency) => dependency.state > Status.completed);
   }
 
   /** Whether its failure is for another execution of the group to judge: the one that submitted it. */

@@ -19,7 +19,12 @@ export function explainQueued({ dispatcher }: Scheduler, execution: Execution, n
   if (demand.group.isPaused) return { reason: 'paused', group: demand.group.name };
   const awaited = claims?.find(({ lock }) => lock.isAwaitedBy(execution));
   if (awaited !== undefined) return explainLock(dispatcher, execution, awaited.lock);
-  if (!resources.hasSlot()) return explainShortage(dispatcher, execution, CONCURRENCY);
+  if (!resources.hasSlot()) {
+    // One that would have to wait with a slot, too, is not the next to start.
+    const limit = dispatcher.limitAgainst(demand, now);
+    if (limit !== undefined) return explainObstacle(dispatcher, execution, limit, now);
+    return explainShortage(dispatcher, execution, CONCURRENCY);
+  }
   const obstacle = dispatcher.obstacle(demand, now) ?? dispatcher.reservationAgainst(demand);
   // A reservation does not stand in the way of the one it was made for.
   if (obstacle !== undefined && !(obstacle.kind === 'reservation' && dispatcher.reserved === execution)) {
@@ -115,7 +120,7 @@ function countAhead({ contest }: Dispatcher, execution: Execution): Ahead {
   const withSameNeeds = execution.demand.queue.countBefore(execution);
   let overall = withSameNeeds;
   let looked = 0;
-  for (const other of contest.contenders) {
+  for (const other of contest) {
     if (++looked > MOST_LOOKED_AT) break;
     if (other !== execution.demand) overall += other.queue.countBefore(execution);
   }

@@ -2,15 +2,29 @@ import { Block } from './block.ts';
 
 const OWN_ID = 'exec-';
 
+/** So many dependents that have settled may stay listed, however few are left. */
+const MOST_GONE = 64;
+
 /** The edges of a node that was added alone, and those of later nodes to any; few nodes have them. */
-export class Links<N> {
+export class Links<N extends GraphNode> {
   /** Of a node that was added alone, the dependencies that have not settled. */
   waitingFor = 0;
   dependents: N[] | undefined = undefined;
   /** Of a node that was added together with others. */
   block: Block<GraphNode> | undefined = undefined;
 
+  /** How many of the dependents may have settled, at most. */
+  private gone = 0;
+
   constructor(public dependencies: readonly N[] | undefined = undefined) {}
+
+  /** A dependent has settled before this node did. They are taken out in bulk, when they may be the larger half. */
+  dependentSettled(): void {
+    if (this.dependents === undefined || ++this.gone < MOST_GONE || 2 * this.gone < this.dependents.length)
+      return;
+    this.dependents = this.dependents.filter(({ isDone }) => !isDone);
+    this.gone = 0;
+  }
 }
 
 /** Stands in the place of the edges of a node that has settled. */

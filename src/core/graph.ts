@@ -95,8 +95,11 @@ export class DependencyGraph<N extends GraphNode = GraphNode> {
   settle(node: N): readonly N[] | undefined {
     const isAlone = node.edges === undefined;
     const { block, links } = node;
+    // Of one that is cancelled, say: what it waits for may go on for long, and must not keep it.
+    const awaited = isAlone || node.waitingFor <= 0 ? undefined : node.dependencies;
     node.dropEdges();
     if (isAlone) return undefined;
+    if (awaited !== undefined) for (const dependency of awaited) dependency.links?.dependentSettled();
     let ready: N[] | undefined;
     if (block !== undefined) ready = block.settle(node.seq - block.firstSeq) as N[] | undefined;
     if (links !== undefined) {

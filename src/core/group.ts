@@ -69,11 +69,6 @@ export class Group implements Timed {
     for (const member of this.members) if (!isSettled(member.state)) yield member;
   }
 
-  /** What can be ended from outside, the newest first. */
-  endable(): Execution[] {
-    return this.members.filter(({ state, isKept }) => !isSettled(state) && !isKept).reverse();
-  }
-
   /** The unsettled execution that came last. */
   newest(): Execution | undefined {
     const { members } = this;

@@ -11,6 +11,7 @@ import type { Random } from './random.ts';
 import type { Retention } from './retention.ts';
 import { retryDelayMs } from './retry.ts';
 import { ALLOWED, isSettled, STATUS_NAMES, Status, type StatusCode } from './status.ts';
+import { mayRetry } from './terms.ts';
 import type { Timeouts } from './timeouts.ts';
 import type { Timed, Timers } from './timers.ts';
 import { rankOf } from './urgency.ts';
@@ -59,7 +60,7 @@ export class Lifecycle {
   /** Queues an execution if what it depends on allows it already, or skips it. */
   judge(execution: Execution, now: number): void {
     if (execution.state !== Status.pending) return;
-    const failed = execution.dependencies && firstUnsuccessful(execution);
+    const failed = execution.firstUnsuccessful();
     if (failed !== undefined) this.dependencySettled(execution, failed, now);
     else if (execution.waitingFor === 0) this.allSettled(execution, now);
     this.skipAll(now);
@@ -87,21 +88,19 @@ export class Lifecycle {
     this.afterFailure(execution, failure, now);
   }
 
-  /** Ends an execution from outside that is not kept; an attempt that runs is told to stop. */
-  end(execution: Execution, ending: Ending, now: number): void {
-    if (execution.state === Status.running) this.stopAttempt(execution, now);
-    this.settle(execution, Status[ending.kind], ending, now);
+  /** Ends from outside what is not settled or kept: first all as asked, and only then what that rules out. */
+  end(executions: readonly Execution[], ending: Ending, now: number): number {
+    const ended = this.endEach(executions, ending, now);
+    this.skipAll(now);
+    return ended;
   }
 
-  /** Ends all of the groups that is not settled or kept: first as asked, and only then what that rules out. */
+  /** The same for all of the groups. */
   endGroups(groups: readonly Group[], ending: Ending, now: number): void {
     for (const group of groups) {
       const { failFast } = group;
       group.failFast = false;
-      for (const execution of group.endable()) {
-        if (execution.state === Status.running) this.stopAttempt(execution, now);
-        this.finish(execution, Status[ending.kind], ending, now);
-      }
+      this.endEach([...group.unsettledMembers()].reverse(), ending, now);
       group.failFast = failFast;
     }
     this.skipAll(now);
@@ -126,7 +125,7 @@ export class Lifecycle {
     const { timeoutMs, stallMs } = execution.terms;
     if (isSettled(state) || execution.isKept) return;
     if (deadlineAt !== 0 && now >= deadlineAt) {
-      this.end(execution, { kind: 'failed', failure: { reason: 'deadline' } }, now);
+      this.end([execution], { kind: 'failed', failure: { reason: 'deadline' } }, now);
     } else if (state === Status.running && timeoutMs !== 0 && now >= execution.startedAt + timeoutMs) {
       this.overrun(execution, { reason: 'timeout' }, now);
     } else if (state === Status.running && stallMs !== 0 && now >= execution.progressAt + stallMs) {
@@ -146,23 +145,32 @@ export class Lifecycle {
     this.parts.dispatcher.rerank(execution, rank);
   }
 
+  /** Tells how many it has ended. What is kept ends by itself, and whatever comes of it, there is no further attempt. */
+  private endEach(executions: readonly Execution[], ending: Ending, now: number): number {
+    let ended = 0;
+    for (const execution of executions) {
+      if (isSettled(execution.state)) continue;
+      if (execution.isKept) {
+        execution.isLast = true;
+        continue;
+      }
+      if (execution.state === Status.running) this.stopAttempt(execution, now);
+      this.finish(execution, Status[ending.kind], ending, now);
+      ended++;
+    }
+    return ended;
+  }
+
   private overrun(execution: Execution, failure: Failure, now: number): void {
     this.stopAttempt(execution, now);
     this.afterFailure(execution, failure, now);
   }
 
   private afterFailure(execution: Execution, failure: Failure, now: number): void {
-    const { attempt } = execution;
-    const { retry } = execution.terms;
-    const isRepeatable = failure.reason !== 'crashed' || execution.terms.isIdempotent;
-    if (
-      attempt <= retry.maxRetries &&
-      isRepeatable &&
-      failure.isPermanent !== true &&
-      failure.reason !== 'budget'
-    ) {
+    const { attempt, terms } = execution;
+    if (!execution.isLast && mayRetry(terms, attempt, failure)) {
       this.move(execution, Status.retrying, now);
-      execution.retryAt = now + retryDelayMs(retry, attempt, this.parts.random);
+      execution.retryAt = now + retryDelayMs(terms.retry, attempt, this.parts.random);
       this.updateTimer(execution);
       this.parts.effects.retrying(execution, failure, now);
     } else {
@@ -249,7 +257,7 @@ export class Lifecycle {
   }
 
   private allSettled(execution: Execution, now: number): void {
-    const isUnneeded = execution.terms.policy === 'on-failure' && firstUnsuccessful(execution) === undefined;
+    const isUnneeded = execution.terms.policy === 'on-failure' && execution.firstUnsuccessful() === undefined;
     if (isUnneeded) this.toSkip.push(execution);
     else this.queue(execution, now);
   }
@@ -259,7 +267,7 @@ export class Lifecycle {
     while (toSkip.length > 0) {
       const execution = toSkip.pop()!;
       if (execution.state !== Status.pending) continue;
-      const failed = firstUnsuccessful(execution);
+      const failed = execution.firstUnsuccessful();
       const cause = failed?.ending?.kind === 'skipped' ? (failed.ending.cause ?? failed) : failed;
       this.finish(execution, Status.skipped, { kind: 'skipped', cause }, now);
     }
@@ -287,8 +295,4 @@ export class Lifecycle {
     if (at === 0) this.parts.timers.clear(execution);
     else this.parts.timers.set(execution, at);
   }
-}
-
-function firstUnsuccessful(execution: Execution): Execution | undefined {
-  return execution.dependencies?.find((dependency) => dependency.state > Status.completed);
 }

@@ -78,9 +78,7 @@ export class Lock {
     if (this.sharedHolders.size === 0) return false;
     return this.queues.some(({ waiters }) => {
       const first = waiters.peek();
-      return (
-        first !== undefined && first !== before && goesBefore(first, before) && this.claimOf(first).exclusive
-      );
+      return first !== undefined && goesBefore(first, before) && this.claimOf(first).exclusive;
     });
   }
 

@@ -1,3 +1,4 @@
+import { checkKnown } from './check-known.ts';
 import { ClassQueue } from './class-queue.ts';
 import { VolleyError } from './errors.ts';
 import { checkNumber, MAX_SPAN_MS, show } from './numbers.ts';
@@ -60,10 +61,13 @@ export class RateLimit implements Timed {
   }
 }
 
+const RATE_PARTS: ReadonlySet<string> = new Set<keyof RateOptions>(['count', 'perMs']);
+
 export function checkRate(name: string, rate: RateOptions): RateOptions {
   if (typeof rate !== 'object' || rate === null) {
     throw new VolleyError('INVALID_VALUE', `${name} must be { count, perMs }, but it is ${show(rate)}.`);
   }
+  checkKnown('part of a rate', rate, RATE_PARTS);
   return {
     count: checkNumber(`${name}.count`, rate.count, { min: 1, max: 1_000_000, integer: true }),
     perMs: Math.ceil(checkNumber(`${name}.perMs`, rate.perMs, { min: 1, max: MAX_SPAN_MS })),

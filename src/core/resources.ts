@@ -1,3 +1,4 @@
+import { checkKnown } from './check-known.ts';
 import {
   CONCURRENCY,
   neededAmounts,
@@ -81,6 +82,8 @@ export function byResource<T>(valueAt: (index: number) => T): Record<ResourceNam
   >;
 }
 
+const LIMITED: ReadonlySet<string> = new Set(RESOURCES);
+
 /**
  * The accounts of all resources: nothing is ever granted beyond a limit, and what was granted comes back exactly.
  * The scheduler uses it by vectors; `tryAllocate` and `release` are the same for callers who keep their own account.
@@ -107,6 +110,7 @@ export class ResourceManager {
         `limits must be an object such as { cpu: 4 }, but it is ${show(limits)}.`,
       );
     }
+    checkKnown('limit of a resource', limits, LIMITED);
     const checked = RESOURCES.map((name, index) => {
       const limit = limits[name];
       if (limit === undefined) return this.limits[index]!;

@@ -7,13 +7,13 @@ import type { Failure } from './failure.ts';
 import { DependencyGraph, type Linked } from './graph.ts';
 import { Group } from './group.ts';
 import { Lifecycle } from './lifecycle.ts';
-import { checkBoolean, checkNumber, checkObject, checkSpanMs, MAX_SPAN_MS } from './numbers.ts';
+import { checkNumber, checkSpanMs, MAX_SPAN_MS } from './numbers.ts';
 import { seededRandom } from './random.ts';
 import { RateLimit } from './rate.ts';
 import { Retention } from './retention.ts';
 import type { SchedulerLimits, SchedulerOptions } from './scheduler-options.ts';
-import type { ExecutionSpec, GroupSpec } from './spec.ts';
-import { isSettled, Status } from './status.ts';
+import { checkGroupSpec, type ExecutionSpec, type GroupSpec } from './spec.ts';
+import { Status } from './status.ts';
 import { Timeouts } from './timeouts.ts';
 import { type Timed, Timers } from './timers.ts';
 import { raiseDependencies, raiseGroup } from './urgency.ts';
@@ -104,10 +104,9 @@ export class Scheduler {
     now: number,
     options: GroupSpec = {},
   ): Group {
-    checkObject('The options of a group', options);
+    checkGroupSpec(options);
     const { name = this.catalog.unusedGroupName(), failFast, timeoutMs } = options;
     checkGroupName(name);
-    if (failFast !== undefined) checkBoolean('failFast', failFast);
     const limits = checkSharedLimits(`group ${name}`, options);
     const spanMs = checkSpanMs(`timeoutMs of group ${name}`, timeoutMs);
     const group = this.catalog.group(name, now);
@@ -173,11 +172,9 @@ export class Scheduler {
     this.began(execution, attempt, now);
   }
 
-  /** Answers false if the execution had settled before, or its result is being kept. */
-  cancel(execution: Execution, reason: unknown, now: number): boolean {
-    if (isSettled(execution.state) || execution.isKept) return false;
-    this.lifecycle.end(execution, { kind: 'cancelled', reason }, now);
-    return true;
+  /** Tells how many it has cancelled: not those that had settled before, or whose result is being kept. */
+  cancel(executions: readonly Execution[], reason: unknown, now: number): number {
+    return this.lifecycle.end(executions, { kind: 'cancelled', reason }, now);
   }
 
   cancelGroup(group: Group, reason: unknown, now: number): void {
@@ -213,11 +210,12 @@ export class Scheduler {
 
   /** Changes limits while everything runs. What runs keeps its room; what waits is looked at again. */
   limit(limits: SchedulerLimits): void {
+    const { tools, groups, ...resources } = limits;
     const shared = [
-      ...checkAllLimits('tool', limits.tools, (name) => this.catalog.tool(name)),
-      ...checkAllLimits('group', limits.groups, (name) => this.catalog.group(name, this.now)),
+      ...checkAllLimits('tool', tools, (name) => this.catalog.tool(name)),
+      ...checkAllLimits('group', groups, (name) => this.catalog.group(name, this.now)),
     ];
-    this.dispatcher.resources.setLimits(limits);
+    this.dispatcher.resources.setLimits(resources);
     for (const { find, checked } of shared) {
       const target = find();
       target.isPinned = true;

@@ -1,9 +1,11 @@
+import { checkKnown } from './check-known.ts';
 import { RESOURCES, type ResourceName, SCALE } from './demand.ts';
 import type { Effects } from './effects.ts';
+import { VolleyError } from './errors.ts';
 import { Execution } from './execution.ts';
 import type { FailureReason } from './failure.ts';
 import { NumberHeap } from './number-heap.ts';
-import { checkNumber, MAX_SPAN_MS } from './numbers.ts';
+import { checkNumber, checkObject, MAX_SPAN_MS, show } from './numbers.ts';
 import { type Random, seededRandom } from './random.ts';
 import { byResource } from './resources.ts';
 import { Scheduler } from './scheduler.ts';
@@ -49,7 +51,16 @@ export interface SimulationResult {
   readonly utilization: Readonly<Record<ResourceName, { readonly meanUsed: number; readonly limit: number }>>;
 }
 
+const OPTIONS: ReadonlySet<string> = new Set<keyof SimulationOptions>([
+  'ageingMs',
+  'reserveAfterMs',
+  'graceMs',
+  'retainSettled',
+  'seed',
+  'group',
+]);
 const DURATIONS = { min: 0, max: MAX_SPAN_MS };
+const FAILURES = { min: 0, integer: true, allowInfinity: true };
 
 class VirtualExecution extends Execution {
   /** The place of its latest attempt in the schedule, and when that ends. */
@@ -64,8 +75,9 @@ class VirtualExecution extends Execution {
     readonly index: number,
   ) {
     super();
-    this.durationMs = durationMs;
-    this.failures = failures;
+    this.durationMs =
+      typeof durationMs === 'function' ? durationMs : checkNumber('durationMs', durationMs, DURATIONS);
+    this.failures = failures === 0 ? 0 : checkNumber('failures', failures, FAILURES);
   }
 }
 
@@ -88,14 +100,19 @@ class VirtualWorld implements Effects {
     private readonly executions: readonly SimulatedExecution[],
     private readonly random: Random,
   ) {
-    this.members = executions.map((execution, index) => new VirtualExecution(execution, index));
+    this.members = Array.from(executions, (execution, index) => {
+      checkObject('An execution', execution);
+      return new VirtualExecution(execution, index);
+    });
     this.statuses = executions.map(() => 'pending');
   }
 
   start(execution: VirtualExecution): void {
     const { index, attempt, durationMs } = execution;
-    const spanMs = typeof durationMs === 'number' ? durationMs : durationMs(this.random);
-    checkNumber('durationMs', spanMs, DURATIONS);
+    const spanMs =
+      typeof durationMs === 'number'
+        ? durationMs
+        : checkNumber('durationMs', durationMs(this.random), DURATIONS);
     const endMs = this.now + Math.round(spanMs);
     execution.scheduleIndex = this.schedule.length;
     execution.endMs = endMs;
@@ -198,6 +215,11 @@ export function simulate(
   limits: SchedulerLimits,
   options: SimulationOptions = {},
 ): SimulationResult {
+  if (!Array.isArray(executions))
+    throw new VolleyError('INVALID_VALUE', `simulate takes a list, but it got ${show(executions)}.`);
+  checkObject('The limits of a simulation', limits);
+  checkObject('The options of a simulation', options);
+  checkKnown('option of a simulation', options, OPTIONS);
   const { world, scheduler, usedTime } = play(executions, limits, options);
   VirtualWorld.kept ??= play(KEPT, { cpu: 0.1 }, {});
   const makespanMs = world.lastSettledAt;

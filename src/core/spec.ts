@@ -1,5 +1,7 @@
+import { checkKnown } from './check-known.ts';
 import type { ResourceRequirements } from './demand.ts';
 import type { Execution } from './execution.ts';
+import { checkBoolean, checkObject } from './numbers.ts';
 import type { Priority } from './priority.ts';
 import type { RetryOptions } from './retry.ts';
 import type { DependencyPolicy } from './terms.ts';
@@ -41,4 +43,19 @@ export interface GroupSpec {
   readonly failFast?: boolean;
   /** How long the whole group may take, from its submission. */
   readonly timeoutMs?: number;
+}
+
+const GROUP_OPTIONS: ReadonlySet<string> = new Set<keyof GroupSpec>([
+  'name',
+  'maxConcurrency',
+  'rate',
+  'failFast',
+  'timeoutMs',
+]);
+
+/** Checks all of it but the limits. */
+export function checkGroupSpec(spec: GroupSpec): void {
+  checkObject('The options of a group', spec);
+  checkKnown('option of a group', spec, GROUP_OPTIONS);
+  if (spec.failFast !== undefined) checkBoolean('failFast', spec.failFast);
 }

@@ -1,5 +1,6 @@
 import { VolleyError } from './errors.ts';
-import { checkSpanMs, show } from './numbers.ts';
+import type { Failure } from './failure.ts';
+import { checkBoolean, checkSpanMs, show } from './numbers.ts';
 import { NO_RETRY, type RetryPolicy, retryPolicy } from './retry.ts';
 import type { ExecutionSpec } from './spec.ts';
 
@@ -36,6 +37,7 @@ export function termsOf(spec: ExecutionSpec, known: Terms): Terms {
   const stallMs = checkSpanMs('stallMs', spec.stallMs);
   const retry = retryPolicy(spec.retry);
   const policy = dependencyPolicy(spec.onDependencyFailure);
+  if (spec.idempotent !== undefined) checkBoolean('idempotent', spec.idempotent);
   const isIdempotent = spec.idempotent === true;
   const isEstimated = spec.estimatedMs !== undefined;
   const isKnown =
@@ -46,6 +48,12 @@ export function termsOf(spec: ExecutionSpec, known: Terms): Terms {
     isIdempotent === known.isIdempotent &&
     isEstimated === known.isEstimated;
   return isKnown ? known : { timeoutMs, stallMs, retry, policy, isIdempotent, isEstimated };
+}
+
+/** Whether another attempt may follow the one with the number after such a failure. */
+export function mayRetry({ retry, isIdempotent }: Terms, attempt: number, failure: Failure): boolean {
+  if (attempt > retry.maxRetries || failure.isPermanent === true || failure.reason === 'budget') return false;
+  return failure.reason !== 'crashed' || isIdempotent;
 }
 
 function dependencyPolicy(policy: DependencyPolicy | undefined): DependencyPolicy {

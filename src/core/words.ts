@@ -12,6 +12,15 @@ export function reasonText(reason: unknown): string {
   }
 }
 
+export const TOO_DEEP = 'its lists and objects lie too deep in one another';
+
+/** Why a value could not be written as JSON or sent elsewhere, without a full stop. What V8 says of depth helps nobody. */
+export function unwritableText(error: unknown): string {
+  const text = reasonText(error);
+  if (!(error instanceof RangeError)) return text.split('\n')[0]!.replace(/\.$/, '');
+  return text.includes('string length') ? 'it is too long' : TOO_DEEP;
+}
+
 /** Why an attempt failed, in few words. */
 export function failureText({ reason, error }: Failure): string {
   return error === undefined ? reason : `${reason} (${reasonText(error)})`;

@@ -1,17 +1,15 @@
-import { availableParallelism, totalmem } from 'node:os';
-import type { SharedLimits } from '../core/catalog.ts';
+import { checkKnown } from '../core/check-known.ts';
 import { VolleyError } from '../core/errors.ts';
 import type { Execution } from '../core/execution.ts';
 import { explain } from '../core/explain.ts';
 import type { Explanation } from '../core/explanation.ts';
 import type { Group } from '../core/group.ts';
-import { checkNumber, checkObject, show } from '../core/numbers.ts';
+import { checkBoolean, checkObject, show } from '../core/numbers.ts';
 import type { TimeLeft } from '../core/predict.ts';
 import { PRIORITIES } from '../core/priority.ts';
-import type { ResourceLimits } from '../core/resources.ts';
-import type { SchedulerLimits } from '../core/scheduler-options.ts';
 import type { GroupSpec } from '../core/spec.ts';
 import type { ExecutionContext } from './context.ts';
+import { type EngineLimits, type EngineOptions, runtimeOptions, schedulerLimits } from './engine-options.ts';
 import { GroupHandle } from './group-handle.ts';
 import type { CancelResult, ExecutionHandle } from './handle.ts';
 import type { AllocationRecord, UtilizationSample } from './history.ts';
@@ -21,43 +19,14 @@ import { Runtime } from './runtime.ts';
 import type { ExecutionStatistics } from './statistics.ts';
 import type { ToolFunction } from './task.ts';
 
-/** Limits that can be changed at any time; what is left out stays as it is. */
-export interface EngineLimits {
-  /** How many executions may run at once. */
-  readonly maxConcurrency?: number;
-  readonly limits?: ResourceLimits;
-  /** Limits for each tool by name. */
-  readonly tools?: Readonly<Record<string, SharedLimits>>;
-  /** Limits for each group by name. */
-  readonly groups?: Readonly<Record<string, SharedLimits>>;
-}
-
-/** How an engine behaves; all of it has a default. */
-export interface EngineOptions extends EngineLimits {
-  /** By how much waiting makes up for one step of priority. Default 30000. */
-  readonly ageingMs?: number;
-  /** After what time of waiting room is kept for one that does not fit. Default 5000. */
-  readonly reserveAfterMs?: number;
-  /** How long a function that was told to stop may keep its room. Default 5000. */
-  readonly graceMs?: number;
-  /** How many settled executions can still be found by their id. Default 1000. */
-  readonly retainSettled?: number;
-  /** How many updates are remembered for slow readers. Default 4096. */
-  readonly eventLogSize?: number;
-  /** How many past allocations are remembered. Default 1000. */
-  readonly allocationHistorySize?: number;
-  /** Decides the jitter of retries. Default: random. */
-  readonly seed?: number;
-}
+export type { EngineLimits, EngineOptions };
 
 /** An execution of a group, with its work. */
 export interface GroupItem<T = unknown> extends ExecutionContext {
   readonly run: ToolFunction<T>;
 }
 
-const DEFAULT_CONCURRENCY = 64;
-const DEFAULT_IO_OPERATIONS = 64;
-const DEFAULT_NETWORK_OPERATIONS = 64;
+const CLOSE_OPTIONS: ReadonlySet<string> = new Set(['cancel']);
 
 /**
  * Runs functions in parallel, within limits, in the order of urgency and dependencies.
@@ -79,39 +48,7 @@ export class ParallelExecutionEngine implements AsyncDisposable {
   limitsVersion = 0;
 
   constructor(options: EngineOptions = {}) {
-    checkObject('The options of an engine', options);
-    if (options.limits !== undefined) checkObject('limits', options.limits);
-    const {
-      maxConcurrency,
-      limits,
-      tools,
-      groups,
-      eventLogSize = 4096,
-      allocationHistorySize = 1000,
-      ...rest
-    } = options;
-    this.runtime = new Runtime({
-      ...rest,
-      seed: options.seed ?? Math.floor(Math.random() * 2 ** 32),
-      limits: toSchedulerLimits({
-        maxConcurrency: maxConcurrency ?? DEFAULT_CONCURRENCY,
-        limits: {
-          ...limits,
-          cpu: limits?.cpu ?? availableParallelism(),
-          memoryMb: limits?.memoryMb ?? Math.floor(totalmem() / 2 ** 20),
-          ioOperations: limits?.ioOperations ?? DEFAULT_IO_OPERATIONS,
-          networkOperations: limits?.networkOperations ?? DEFAULT_NETWORK_OPERATIONS,
-        },
-        ...(tools && { tools }),
-        ...(groups && { groups }),
-      }),
-      eventLogSize: checkNumber('eventLogSize', eventLogSize, { min: 16, max: 2 ** 24, integer: true }),
-      allocationHistorySize: checkNumber('allocationHistorySize', allocationHistorySize, {
-        min: 1,
-        max: 2 ** 24,
-        integer: true,
-      }),
-    });
+    this.runtime = new Runtime(runtimeOptions(options));
   }
 
   /** Everything that happens, for whoever wants to watch. */
@@ -171,9 +108,9 @@ export class ParallelExecutionEngine implements AsyncDisposable {
 
   /** Changes limits while everything runs. What runs keeps its room, what waits is looked at again. */
   setLimits(limits: EngineLimits): void {
-    checkObject('The limits of an engine', limits);
+    const checked = schedulerLimits(limits);
     this.limitsVersion++;
-    this.runtime.change((scheduler) => scheduler.limit(toSchedulerLimits(limits)));
+    this.runtime.change((scheduler) => scheduler.limit(checked));
   }
 
   /**
@@ -231,10 +168,13 @@ export class ParallelExecutionEngine implements AsyncDisposable {
 
   /**
    * Takes no more work, and waits for what there is; with `cancel` that is cancelled first. Pauses end, for what is
-   * paused would never end. Running functions may still submit children. Calling it again gives the same promise, and
-   * may add the cancellation.
+   * paused would never end. Running functions may still submit children; one that keeps its result is waited for,
+   * however long that takes. Calling it again gives the same promise, and may add the cancellation.
    */
   close(options: { readonly cancel?: boolean } = {}): Promise<void> {
+    checkObject('The options of close', options);
+    checkKnown('option of close', options, CLOSE_OPTIONS);
+    if (options.cancel !== undefined) checkBoolean('cancel', options.cancel);
     this.runtime.isClosing = true;
     this.closing ??= this.drain().then(() => this.runtime.tracker.close());
     if (options.cancel === true) this.cancelAll('the engine was closed');
@@ -277,13 +217,4 @@ export class ParallelExecutionEngine implements AsyncDisposable {
     }
     return group;
   }
-}
-
-function toSchedulerLimits({ maxConcurrency, limits, tools, groups }: EngineLimits): SchedulerLimits {
-  return {
-    ...limits,
-    ...(maxConcurrency !== undefined && { concurrency: maxConcurrency }),
-    ...(tools && { tools }),
-    ...(groups && { groups }),
-  };
 }

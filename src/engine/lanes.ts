@@ -1,4 +1,5 @@
 import { AsyncResource } from 'node:async_hooks';
+import { VolleyError } from '../core/errors.ts';
 import type { Execution } from '../core/execution.ts';
 import type { Failure } from '../core/failure.ts';
 import type { Scheduler } from '../core/scheduler.ts';
@@ -7,7 +8,7 @@ import { Alarm } from './alarm.ts';
 import type { Clock } from './clock.ts';
 import { Job } from './job.ts';
 import { Task, type TaskOwner } from './task.ts';
-import { ToolFailure } from './tool-failure.ts';
+import { isToolFailure } from './tool-failure.ts';
 
 /** After so long without a break other work of the process gets its turn. */
 const SLICE_MS = 10;
@@ -57,7 +58,9 @@ export class Lanes {
   /** The scheduler wants an attempt to stop. */
   stop(execution: Execution): void {
     const { task } = execution as Job;
-    if (task !== undefined) this.stops.push(task);
+    if (task === undefined) return;
+    task.keepDependencies();
+    this.stops.push(task);
   }
 
   /**
@@ -99,7 +102,7 @@ export class Lanes {
   /** Lets the scheduler decide, opens further lanes if it starts several, and gives the caller the last. */
   private next(now: number): Execution | undefined {
     this.scheduler.advance(now);
-    this.deliverStops();
+    if (this.stops.length > 0) this.deliverStops();
     this.alarm.setFor(this.scheduler.nextWakeAt());
     this.turnEnded(now);
     if (!this.isSliceOpen) this.openSlice(now);
@@ -155,7 +158,7 @@ export class Lanes {
       try {
         task.value = await job.run(task);
       } catch (error) {
-        failure = failureOf(error);
+        failure = failureOf(error === undefined ? thrownUndefined(job) : error);
       }
       now = this.clock.now();
       if (failure === undefined) {
@@ -175,11 +178,19 @@ function hasRate({ demand: { tool, group } }: Execution): boolean {
   return tool.rate !== undefined || group.rate !== undefined;
 }
 
+/** Or a promise that was rejected with nothing: whoever reads of it shall know where to look. */
+function thrownUndefined({ id, toolName, attempt }: Job): VolleyError {
+  return new VolleyError(
+    'EXECUTION_FAILED',
+    `${id} (${toolName}) threw undefined: throw an Error that says what went wrong.`,
+    { id, toolName, attempts: attempt, reason: 'error' },
+  );
+}
+
 function failureOf(error: unknown): Failure {
   try {
-    if (error instanceof ToolFailure) return { reason: error.reason, isPermanent: !error.retryable, error };
-    const isPermanent =
-      typeof error === 'object' && error !== null && (error as { retryable?: unknown }).retryable === false;
+    if (isToolFailure(error)) return { reason: error.reason, isPermanent: !error.retryable, error };
+    const isPermanent = (error as { retryable?: unknown } | null)?.retryable === false;
     return { reason: 'error', isPermanent, error };
   } catch {
     // A getter that throws, a revoked proxy.

@@ -25,6 +25,7 @@ import { checkNesting } from './nesting.ts';
 import { ProgressTracker } from './progress-tracker.ts';
 import { Settlements } from './settlements.ts';
 import { SignalLinks } from './signal-links.ts';
+import { specOf } from './spec-of.ts';
 import { StatisticsKeeper } from './statistics.ts';
 import type { ProgressStream } from './subscription.ts';
 import type { Task, TaskOwner, ToolFunction } from './task.ts';
@@ -43,7 +44,7 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
   readonly history: AllocationHistory;
   readonly settlements = new Settlements();
   private readonly lanes: Lanes;
-  private readonly signalLinks = new SignalLinks<Job>((job, reason) => void this.cancel(job, reason));
+  private readonly signalLinks = new SignalLinks<Job>((jobs, reason) => void this.cancelEach(jobs, reason));
   /** Whether nothing may be paused any more, for it would never end. */
   isClosing = false;
   private idleCallbacks: (() => void)[] = [];
@@ -63,9 +64,8 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
   /** Whether nothing is left to do and every stopped attempt has ended or was given up. */
   get isIdle(): boolean {
     const { counts, lingering } = this.scheduler.lifecycle;
-    const open =
-      counts[Status.pending]! + counts[Status.queued]! + counts[Status.running]! + counts[Status.retrying]!;
-    return open === 0 && lingering === 0;
+    if (counts[Status.running]! + counts[Status.queued]! > 0) return false;
+    return counts[Status.pending]! + counts[Status.retrying]! + lingering === 0;
   }
 
   submit<T>(context: ExecutionContext, run: ToolFunction<T>): Job<T> {
@@ -75,14 +75,14 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
     const requestedAt = this.lanes.requestTurn();
     // A deadline counts from its own submission, however busy the caller was since the first of this turn.
     const now = context.deadlineMs === undefined ? requestedAt : this.clock.now();
-    this.scheduler.submit(job, this.toSpec(context), now);
-    if (context.signal !== undefined) this.linkSignal(job as Job, context.signal);
+    this.scheduler.submit(job, specOf(context, this), now);
+    if (context.signal !== undefined) this.linkSignals([job as Job], [context]);
     return job;
   }
 
   check(context: ExecutionContext): void {
     checkContext(context);
-    this.scheduler.check(this.toSpec(context), this.clock.now());
+    this.scheduler.check(specOf(context, this), this.clock.now());
   }
 
   submitAll(
@@ -96,15 +96,12 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
     for (const context of contexts) {
       checkContext(context);
       checkFunction(context.run);
-      specs.push(this.toSpec(context));
+      specs.push(specOf(context, this));
       jobs.push(new Job(this, context.run));
     }
     this.lanes.requestTurn();
     const group = this.scheduler.submitAll(jobs, specs, this.clock.now(), options);
-    for (let index = 0; index < jobs.length; index++) {
-      const { signal } = contexts[index]!;
-      if (signal !== undefined) this.linkSignal(jobs[index]!, signal);
-    }
+    this.linkSignals(jobs, contexts);
     return { group, jobs };
   }
 
@@ -191,13 +188,7 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
   // What handles and attempts ask for.
 
   cancel(job: Job, reason: unknown): CancelResult {
-    let cancelled = false;
-    if (!job.isSettled) {
-      this.change((scheduler, now) => {
-        cancelled = scheduler.cancel(job, reason, now);
-      });
-    }
-    return { cancelled, status: job.status };
+    return { cancelled: this.cancelEach([job], reason) > 0, status: job.status };
   }
 
   follow(job: Job): ProgressStream {
@@ -231,8 +222,10 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
     return new ChildHandle(parent, child);
   }
 
-  cancelChild(child: Job, reason: string): void {
-    this.cancel(child, reason);
+  /** Their functions are told to stop by whoever stops the parent, not from here: however deep they are nested. */
+  cancelChildren(children: readonly Job[], reason: string): void {
+    this.scheduler.cancel(children, reason, this.clock.now());
+    this.lanes.requestTurn();
   }
 
   lend(task: Task): void {
@@ -269,30 +262,24 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
     for (const callback of callbacks ?? []) callback();
   }
 
-  private linkSignal(job: Job, signal: AbortSignal): void {
-    // A failed dependency may have settled it at once: nobody would take the link away.
-    if (!job.isSettled) job.withExtras().unlink = this.signalLinks.link(job, signal);
+  private cancelEach(jobs: readonly Job[], reason: unknown): number {
+    let cancelled = 0;
+    this.change((scheduler, now) => {
+      cancelled = scheduler.cancel(jobs, reason, now);
+    });
+    return cancelled;
   }
 
-  private toSpec(context: ExecutionContext): ExecutionSpec {
-    const { dependsOn } = context;
-    if (!Array.isArray(dependsOn) || hasOnlyTexts(dependsOn)) return context as ExecutionSpec;
-    return { ...context, dependsOn: Array.from(dependsOn, (reference) => this.toReference(reference)) };
+  private linkSignals(jobs: readonly Job[], contexts: readonly ExecutionContext[]): void {
+    const aborted = new Set<AbortSignal>();
+    for (let index = 0; index < jobs.length; index++) {
+      const { signal } = contexts[index]!;
+      if (signal === undefined) continue;
+      const job = jobs[index]!;
+      // A failed dependency may have settled it at once: nobody would take the link away.
+      if (!job.isSettled) job.withExtras().unlink = this.signalLinks.link(job, signal);
+      if (signal.aborted) aborted.add(signal);
+    }
+    for (const signal of aborted) this.signalLinks.aborted(signal);
   }
-
-  private toReference(reference: unknown): string | Execution {
-    if (typeof reference === 'string') return reference;
-    const job = reference instanceof ChildHandle ? reference.job : reference;
-    if (job instanceof Job && job.belongsTo(this)) return job;
-    throw new VolleyError(
-      'INVALID_VALUE',
-      `dependsOn takes ids and handles of the same engine, but it has ${show(reference)}.`,
-    );
-  }
-}
-
-/** A loop, because `every` passes over holes. */
-function hasOnlyTexts(references: readonly unknown[]): boolean {
-  for (const reference of references) if (typeof reference !== 'string') return false;
-  return true;
 }

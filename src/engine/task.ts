@@ -23,7 +23,8 @@ export interface TaskContext {
   readonly began: () => void;
   /**
    * Says that the work is done and its result is being kept, in a file perhaps. From here on only the function itself
-   * ends the attempt, by returning or throwing: nothing cancels it, and no limit in time does.
+   * ends the attempt, by returning or throwing: nothing cancels it, and no limit in time does. If it throws after
+   * somebody wanted it to end, it is not tried again.
    */
   readonly keeping: () => void;
   /** How the dependencies ended, by id. */
@@ -47,7 +48,7 @@ export interface TaskOwner {
   report(task: Task, progress: number | undefined, step: string | undefined): void;
   began(task: Task): void;
   submitChild<T>(parent: Task, context: ExecutionContext, run: ToolFunction<T>): ExecutionHandle<T>;
-  cancelChild(child: Job, reason: string): void;
+  cancelChildren(children: readonly Job[], reason: string): void;
   lend(task: Task): void;
   reclaim(task: Task): void;
 }
@@ -59,6 +60,8 @@ class TaskExtras {
   stopCallbacks: ((reason: unknown) => void)[] | undefined = undefined;
   children: Set<Job> | undefined = undefined;
   known: Map<string, Outcome> | undefined = undefined;
+  /** Of an attempt that was stopped, whose execution may have forgotten them. */
+  dependencies: readonly Job[] | undefined = undefined;
   openWaits = 0;
   resume: (() => void) | undefined = undefined;
 }
@@ -132,9 +135,8 @@ export class Task implements TaskContext {
     const extras = this.withExtras();
     if (extras.known === undefined) {
       extras.known = new Map();
-      for (const dependency of this.job.dependencies ?? []) {
-        extras.known.set(dependency.id, (dependency as Job).currentOutcome());
-      }
+      const dependencies = extras.dependencies ?? this.job.dependencies ?? [];
+      for (const dependency of dependencies) extras.known.set(dependency.id, dependency.currentOutcome());
     }
     return extras.known;
   }
@@ -153,6 +155,12 @@ export class Task implements TaskContext {
     child.onSettled(() => children.delete(child));
   }
 
+  /** Call it before the execution settles, which drops them: the function may ask for outcomes only afterwards. */
+  keepDependencies(): void {
+    const { dependencies } = this.job;
+    if (dependencies !== undefined) this.withExtras().dependencies = dependencies;
+  }
+
   /** Tells the function to stop, and its children with it. */
   stop(reason: unknown): void {
     const extras = this.withExtras();
@@ -166,8 +174,7 @@ export class Task implements TaskContext {
   cancelChildren(reason: string): void {
     const children = this.extras?.children;
     if (children === undefined) return;
-    // The newest first, so that none is skipped because of an older one on which it depends.
-    for (const child of [...children].reverse()) this.owner.cancelChild(child, reason);
+    this.owner.cancelChildren([...children], reason);
   }
 
   /** Lends the room of this attempt while a promise of a child is open. */

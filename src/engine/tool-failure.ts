@@ -1,5 +1,8 @@
 import type { FailureReason } from '../core/failure.ts';
 
+/** The same in every copy of Volley: a package of tools may bring one of its own, and its failures say as much. */
+const BRAND = Symbol.for('volley.tool-failure');
+
 /**
  * An error with which a tool or a runner says more than "it failed": why, and whether trying again makes sense.
  *
@@ -16,8 +19,19 @@ export class ToolFailure extends Error {
     options: { reason?: FailureReason; retryable?: boolean; cause?: unknown } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    Object.defineProperty(this, BRAND, { value: true });
     this.name = 'ToolFailure';
     this.reason = options.reason ?? 'error';
     this.retryable = options.retryable ?? true;
+  }
+}
+
+/** Whether it is a failure, of this copy of Volley or another. */
+export function isToolFailure(thrown: unknown): thrown is ToolFailure {
+  try {
+    return typeof thrown === 'object' && thrown !== null && BRAND in thrown;
+  } catch {
+    // A revoked proxy.
+    return false;
   }
 }

@@ -146,6 +146,8 @@ describe('ids', () => {
     world.succeed(world.submit({ id: 'c' }));
     expect(world.submit({ id: 'a' }).statusName).toBe('running');
     expect(errorOf(() => world.submit({ id: 'b' })).code).toBe('DUPLICATE_ID');
+    for (const id of ['d', 'e']) world.succeed(world.submit({ id }));
+    expect(['b', 'c', 'd', 'e'].filter((id) => world.scheduler.graph.find(id))).toEqual(['d', 'e']);
   });
 
   it('are given once, whether or not a group was refused between them', () => {

@@ -66,6 +66,28 @@ describe('ageing', () => {
     expect(world.started).toEqual(['a', 'b', 'c']);
   });
 
+  it('puts the longer path first within a priority, however long, and never before a higher one', () => {
+    const world = new World({ ageingMs: AGEING_MS, limits: { concurrency: 1 } });
+    world.submit({ id: 'blocker' });
+    const spans = [1, 400, 999, 1001, 3000, 100_000];
+    for (const estimatedMs of spans) world.submit({ id: `${estimatedMs}`, estimatedMs });
+    world.submit({ id: 'high', priority: 'high', estimatedMs: 1 });
+    const order = ['blocker', 'high', ...spans.reverse().map(String)];
+    for (const id of order) world.succeed(world.find(id));
+    expect(world.started).toEqual(order);
+  });
+
+  it('counts the longest of all that waits behind to the path, also where it comes later', () => {
+    const world = new World({ limits: { concurrency: 1 } });
+    world.submit({ id: 'blocker' });
+    world.submit({ id: 'alone', estimatedMs: 500 });
+    world.submit({ id: 'base', estimatedMs: 1 });
+    world.submit({ id: 'middle', estimatedMs: 1, dependsOn: ['base'] });
+    for (const estimatedMs of [600, 1]) world.submit({ estimatedMs, dependsOn: ['middle'] });
+    world.succeed(world.find('blocker'));
+    expect(world.running).toEqual(['base']);
+  });
+
   it('lets one step of waiting make up for one priority', () => {
     const world = new World({ ageingMs: AGEING_MS, limits: { concurrency: 1 } });
     const blocker = world.submit({ id: 'blocker' });
@@ -84,6 +106,7 @@ describe('priority inheritance', () => {
     world.submit({ id: 'high', priority: 'high' });
     world.submit({ id: 'base', priority: 'background' });
     world.submit({ id: 'middle', priority: 'low', dependsOn: ['base'] });
+    world.submit({ id: 'long', priority: 'background', dependsOn: ['middle'], estimatedMs: 100_000 });
     world.submit({ id: 'urgent', priority: 'critical', dependsOn: ['middle'] });
     for (const id of ['blocker', 'base', 'middle', 'urgent']) world.succeed(world.find(id));
     expect(world.started).toEqual(['blocker', 'base', 'middle', 'urgent', 'high']);
@@ -99,6 +122,16 @@ describe('priority inheritance', () => {
     ]);
     world.succeed(world.find('base'));
     expect(world.started).toEqual(['base', 'urgent']);
+  });
+
+  it('reaches from inside a group what it waits for outside', () => {
+    const world = new World({ limits: { concurrency: 1 } });
+    const blocker = world.submit({ id: 'blocker' });
+    world.submit({ id: 'high', priority: 'high' });
+    world.submit({ id: 'base', priority: 'background' });
+    world.submitAll([{ id: 'other' }, { id: 'urgent', priority: 'critical', dependsOn: ['base'] }]);
+    world.succeed(blocker);
+    expect(world.running).toEqual(['base']);
   });
 
   it('reaches one that is retrying, for its next attempt', () => {

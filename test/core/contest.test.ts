@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualScheduler } from './support/virtual-scheduler.ts';
+import { World } from './support/world.ts';
 
 /** How many classes a dispatcher looked at while it ran one execution of each tool after the other. */
 function looksFor(tools: number, limits: object, group?: object): number {
@@ -30,6 +31,33 @@ describe('classes that are kept out alike', () => {
   it('are looked at one after the other when a place of their group comes free', () => {
     const group = { maxConcurrency: 1 };
     expect(looksFor(200, {}, group)).toBeLessThan(looksFor(10, {}, group) + 2);
+  });
+
+  it.each([
+    ['critical', 'normal', 'large'],
+    ['normal', 'critical', 'small'],
+  ] as const)(
+    'start in the order of their ranks (%s, %s) when they may pass again',
+    (large, small, first) => {
+      const world = new World({ limits: { concurrency: 2, cpu: 4 } });
+      const blocker = world.submit({ resources: { cpu: 4 } });
+      world.submit({ id: 'large', priority: large, resources: { cpu: 4 } });
+      world.submit({ resources: { cpu: 0 } });
+      world.submit({ id: 'small', priority: small, resources: { cpu: 0 } });
+      world.succeed(blocker);
+      expect(world.started.at(-1)).toBe(first);
+    },
+  );
+
+  it.each([
+    [2, 3],
+    [3, 2],
+  ])('start in the order of their submission where they are as urgent (%d before %d)', (one, other) => {
+    const world = new World({ limits: { cpu: 4 } });
+    const blocker = world.submit({ resources: { cpu: 4 } });
+    for (const cpu of [one, other]) world.submit({ id: `${cpu}`, resources: { cpu } });
+    world.succeed(blocker);
+    expect(world.started.at(-1)).toBe(`${one}`);
   });
 
   it('start when they fit though each needs another amount, and amounts come and go', () => {

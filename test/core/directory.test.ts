@@ -21,6 +21,8 @@ describe('a directory', () => {
     }
     for (const { seq } of items.slice(0, 3000)) directory.remove(seq);
     expect([...directory]).toEqual(items.slice(3000));
+    for (const one of items.slice(3000)) expect(directory.bySeq(one.seq)).toBe(one);
+    expect(directory.pageCount).toBe(3);
     expect(directory.bySeq(3000)).toBeUndefined();
     expect(directory.byName('n2999')).toBeUndefined();
   });
@@ -57,7 +59,10 @@ describe('a directory', () => {
 
   it('does not take a number beyond 32 bits for another', () => {
     const directory = new Directory<Item>();
-    directory.add(item(1));
+    const items = [item(1), item(2 ** 31 + 1), item(2 ** 31 + 2)];
+    for (const one of items) directory.add(one);
+    expect([...directory]).toEqual(items);
+    for (const one of items) expect(directory.bySeq(one.seq)).toBe(one);
     expect(directory.bySeq(2 ** 32 + 1)).toBeUndefined();
     expect(directory.bySeq(-1)).toBeUndefined();
   });

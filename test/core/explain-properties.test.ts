@@ -49,7 +49,7 @@ describe('explanations and predictions, whatever happened before', () => {
           if (explanation.reason === 'turn') expect(explanation.ahead.overall).toBeGreaterThan(0);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     );
   });
 });

@@ -45,6 +45,19 @@ describe('a queued execution', () => {
     });
   });
 
+  it('is told of a limit of its own before that all slots are taken: it is not the next to start', () => {
+    const world = new World({ limits: { concurrency: 2, groups: { crawl: { maxConcurrency: 1 } } } });
+    world.submit({ group: 'crawl' });
+    const limited = world.submit({ group: 'crawl' });
+    world.submit({ toolName: 'other' });
+    const next = world.submit({ toolName: 'other' });
+    expect(explained(world, limited)).toMatchObject({ reason: 'group-limit', group: 'crawl' });
+    expect(explained(world, next)).toMatchObject({
+      reason: 'concurrency',
+      text: 'all 2 slots are taken, and it is the next to start',
+    });
+  });
+
   it('is told which resource is short', () => {
     const world = new World({ limits: { cpu: 4 } });
     world.submit({ resources: { cpu: 2.5 } });

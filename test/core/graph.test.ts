@@ -187,6 +187,25 @@ describe('a dependency graph', () => {
     }
   });
 
+  it('forgets those that settle before what they depend on, alone or in a group', () => {
+    const graph = new DependencyGraph();
+    const endless = new GraphNode(1);
+    const patient = new GraphNode(2);
+    graph.addSingle(endless);
+    graph.addSingle(patient, [endless]);
+    let most = 0;
+    for (let seq = 3; seq < 2000; seq += 3) {
+      const group = [new GraphNode(seq), new GraphNode(seq + 1)];
+      graph.add(group, [{ dependsOn: [endless] }, { dependsOn: [endless] }]);
+      const single = new GraphNode(seq + 2);
+      graph.addSingle(single, [endless]);
+      for (const node of [...group, single]) graph.settle(node);
+      most = Math.max(most, endless.dependents!.length);
+    }
+    expect(most).toBeLessThan(200);
+    expect(graph.settle(endless)).toEqual([patient]);
+  });
+
   it('shows that a node which was added alone depends on itself', () => {
     const graph = new DependencyGraph();
     expect(() => graph.addSingle(new GraphNode(1, 'self'), ['self'])).toThrow('form a cycle: self → self (');

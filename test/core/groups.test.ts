@@ -55,14 +55,14 @@ describe('a group that is ended as a whole', () => {
 
   it('fails with the reason deadline when its own wall clock runs out', () => {
     const world = new World({ limits: { concurrency: 1 } });
-    const { executions } = world.submitAll([{ id: 'a', dependsOn: ['b'] }, { id: 'b' }, { id: 'c' }], {
-      timeoutMs: 100,
-      failFast: true,
-    });
+    const first = { id: 'first', priority: 'critical' } as const;
+    const drafts = [first, { id: 'a', dependsOn: ['b'] }, { id: 'b' }, { id: 'c' }];
+    const { executions } = world.submitAll(drafts, { timeoutMs: 100, failFast: true });
+    world.succeed(executions[0]!);
     world.advance(99);
     expect(world.running).toEqual(['b']);
     world.advance(1);
-    expect(executions.map(describeEnd)).toEqual(Array(3).fill('failed: deadline'));
+    expect(executions.map(describeEnd)).toEqual(['completed', ...Array(3).fill('failed: deadline')]);
   });
 
   it('has no wall clock any more once it has ended', () => {
@@ -120,5 +120,19 @@ describe('submitting to a group that exists', () => {
     const second = world.submitAll([], { name: 'g', maxConcurrency: 3 });
     expect(second.group).toBe(first.group);
     expect(world.running).toEqual(['a', 'b', 'c']);
+  });
+
+  it('leaves it failFast or not as it was, unless it says so or the group has ended', () => {
+    const world = new World({ limits: { groups: { g: { maxConcurrency: 9 } } } });
+    const { executions } = world.submitAll([{}, {}], { name: 'g', failFast: true });
+    world.submitAll([{ id: 'more' }], { name: 'g' });
+    world.fail(executions[0]!);
+    expect(world.find('more').statusName).toBe('cancelled');
+    const again = world.submitAll([{}, {}], { name: 'g' });
+    world.fail(again.executions[0]!);
+    expect(again.executions[1]!.statusName).toBe('running');
+    world.submitAll([{ id: 'last' }], { name: 'g', failFast: true });
+    world.fail(again.executions[1]!);
+    expect(world.find('last').statusName).toBe('cancelled');
   });
 });

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { Execution } from '../../src/core/execution.ts';
+import type { Group } from '../../src/core/group.ts';
 import { describeEnd, World } from './support/world.ts';
 
 describe('an attempt that keeps its result', () => {
@@ -39,6 +41,24 @@ describe('an attempt that keeps its result', () => {
     expect(kept.map(({ statusName }) => statusName)).toEqual(['running', 'running', 'running']);
     for (const execution of kept) expect(world.succeed(execution)).toBe(true);
     expect(world.running).toEqual(['next']);
+  });
+
+  it.each<[string, (world: World, execution: Execution, group: Group) => void]>([
+    ['it', (world, execution) => world.cancel(execution)],
+    ['its group', (world, _, group) => world.cancelGroup(group)],
+    ['everything', (world) => world.cancelAll()],
+    ['its group in time', (world) => world.advance(1000)],
+  ])('is not tried again if it fails after somebody wanted %s to end', (_, endIt) => {
+    const world = new World();
+    const { group, executions } = world.submitAll([{ retry: { maxRetries: 5, delayMs: 0 } }], {
+      timeoutMs: 1000,
+    });
+    const execution = executions[0]!;
+    world.keeping(execution);
+    endIt(world, execution, group);
+    expect(execution.statusName).toBe('running');
+    expect(world.fail(execution)).toBe(true);
+    expect(describeEnd(execution)).toBe('failed: error');
   });
 
   it('fails as others do, and the next attempt has its limits again', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { describeEnd, World } from './support/world.ts';
+import type { SchedulerLimits } from '../../src/core/scheduler-options.ts';
+import { type Draft, describeEnd, World } from './support/world.ts';
 
 describe('lent room', () => {
   it('lets a child run where there is room for one only, and comes back after it', () => {
@@ -41,6 +42,35 @@ describe('lent room', () => {
     expect(world.find('critical').statusName).toBe('queued');
   });
 
+  it('has room kept for it until it is back, whoever more urgent waits', () => {
+    const world = new World({ reserveAfterMs: 0, limits: { cpu: 4, memoryMb: 1000 } });
+    const parent = world.submit({ id: 'parent', resources: { cpu: 4, memoryMb: 600 } });
+    world.lend(parent);
+    world.submit({ id: 'child', resources: { cpu: 2, memoryMb: 600 } });
+    world.reclaim(parent);
+    world.submitAll([
+      { id: 'urgent', priority: 'critical', resources: { cpu: 0, memoryMb: 600 } },
+      { id: 'small', resources: { cpu: 1, memoryMb: 0 } },
+    ]);
+    expect(world.running).toEqual(['parent', 'child']);
+  });
+
+  it('comes back before that of another that asked for it earlier, if that one does not fit yet', () => {
+    const world = new World({ limits: { cpu: 4, memoryMb: 1000 } });
+    const large = world.submit({ id: 'large', resources: { cpu: 4, memoryMb: 0 } });
+    world.lend(large);
+    world.submit({ id: 'child', resources: { cpu: 1, memoryMb: 900 } });
+    const others = [
+      { id: 'delays it', resources: { cpu: 1, memoryMb: 0 } },
+      { id: 'fits', resources: { cpu: 0, memoryMb: 100 } },
+      { id: 'fits no more', resources: { cpu: 0, memoryMb: 100 } },
+    ].map((draft) => world.submit(draft));
+    for (const execution of others) world.lend(execution);
+    for (const execution of [large, ...others]) world.reclaim(execution);
+    expect(others.map(({ room }) => room)).toEqual(['lent', 'held', 'lent']);
+    expect(world.log.at(-1)).toBe('0 resume fits');
+  });
+
   it('comes back although a lock of it was kept for somebody else', () => {
     const world = new World({ reserveAfterMs: 0, limits: { cpu: 2 } });
     const parent = world.submit({ id: 'parent', resources: { cpu: 0, exclusive: ['db'] } });
@@ -49,6 +79,22 @@ describe('lent room', () => {
     world.submit({ id: 'large', resources: { cpu: 2, exclusive: ['db'] } });
     expect(world.scheduler.dispatcher.reserved?.id).toBe('large');
     world.reclaim(parent);
+    expect(parent.room).toBe('held');
+  });
+
+  it.each<[what: string, parent: Draft, child: Draft, limits: SchedulerLimits]>([
+    ['the place of its tool', {}, { toolName: 'parent' }, { tools: { parent: { maxConcurrency: 1 } } }],
+    ['the place of its group', { group: 'g' }, { group: 'g' }, { groups: { g: { maxConcurrency: 1 } } }],
+    ['the end of what conflicts with it', {}, { conflictsWith: ['parent'] }, {}],
+    ['the end of that with which it conflicts', { conflictsWith: ['child'] }, {}, {}],
+  ])('comes back only with %s', (_, parentDraft, childDraft, limits) => {
+    const world = new World({ limits });
+    const parent = world.submit({ toolName: 'parent', ...parentDraft });
+    world.lend(parent);
+    const child = world.submit({ toolName: 'child', ...childDraft });
+    world.reclaim(parent);
+    expect(parent.room).toBe('lent');
+    world.succeed(child);
     expect(parent.room).toBe('held');
   });
 
@@ -98,6 +144,16 @@ describe('lent room', () => {
       '0 settle parent cancelled: asked',
       '100 abandon parent#1',
     ]);
+  });
+
+  it('comes back though another ends that has not asked for its own', () => {
+    const world = new World({ limits: { concurrency: 1 } });
+    const [other, parent, child] = ['other', 'parent', 'child'].map((id) => world.submit({ id }));
+    for (const execution of [other!, parent!]) world.lend(execution);
+    world.reclaim(parent!);
+    world.succeed(other!);
+    world.succeed(child!);
+    expect(parent!.room).toBe('held');
   });
 
   it('may be outlived: an owner can end, fail and be retried without it', () => {

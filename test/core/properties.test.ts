@@ -28,7 +28,7 @@ function expectRest(world: World, { options }: Script): void {
   expect(lifecycle.counts).toEqual(ends);
   expect(dispatcher.resources.used).toEqual([0, 0, 0, 0, 0]);
   expect([...dispatcher.resources.locks]).toEqual([]);
-  expect(dispatcher.contest.contenders.size).toBe(0);
+  expect(dispatcher.contest.first()).toBeUndefined();
   expect(dispatcher.reserved).toBeUndefined();
   expect([timeouts.firstAt, timeouts.listed]).toEqual([Number.POSITIVE_INFINITY, 0]);
   expect([...graph]).toHaveLength(Math.min(options.retainSettled ?? 0, monitor.specs.size));

@@ -90,6 +90,9 @@ describe('a ready queue', () => {
       queue.push(item, 0);
       model.push(item);
     }
+    const inOrder = [...model].sort((a, b) => (goesBefore(a, b) ? -1 : 1));
+    for (const [before, item] of inOrder.entries())
+      if (before % 100 === 0) expect(Math.abs(queue.countBefore(item) - before)).toBeLessThan(100);
     const isTaken = (item: Item) => item.seq % 50 !== 0;
     for (const item of model.slice(1)) {
       if (item.seq % 3 === 0) changeRank(item, (item.seq * 31) % 5003, 0);
@@ -108,6 +111,29 @@ describe('a ready queue', () => {
       dequeue(item);
     }
     expect(queue.size).toBe(0);
+  });
+
+  it('loses none of those that came out of order when others were taken out', () => {
+    const queue = new ReadyQueue<Item>();
+    const [last, ...items] = Array.from({ length: 201 }, (_, seq) => new Item(seq, seq === 0 ? 999 : seq, 0));
+    for (const item of [last!, ...items]) queue.push(item, 0);
+    for (const item of items.slice(0, 30)) {
+      expect(queue.peek()).toBe(item);
+      dequeue(item);
+    }
+    for (const item of items.slice(80)) dequeue(item);
+    for (const item of items.slice(0, 30)) queue.push(item, 0);
+    expect(new Set(queue)).toEqual(new Set([last, ...items.slice(0, 80)]));
+  });
+
+  it('tells about how many go before where many were taken out of the middle', () => {
+    const queue = new ReadyQueue<Item>();
+    const items = Array.from({ length: 1000 }, (_, seq) => new Item(seq, seq, 0));
+    for (const item of items) queue.push(item, 0);
+    const left = items.filter(({ seq }) => seq % 4 === 0);
+    for (const item of items) if (!left.includes(item)) dequeue(item);
+    for (const [before, item] of left.entries())
+      expect(Math.abs(queue.countBefore(item) - before)).toBeLessThanOrEqual(2);
   });
 
   it('takes out of no queue what stands in none', () => {

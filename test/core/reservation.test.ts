@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { World } from './support/world.ts';
+import type { SchedulerLimits } from '../../src/core/scheduler-options.ts';
+import { type Draft, World } from './support/world.ts';
 
 const LARGE = { id: 'large', resources: { cpu: 4 } } as const;
 const SMALL = { resources: { cpu: 1 } } as const;
@@ -62,6 +63,24 @@ describe('backfilling', () => {
     expect(large.startedAt).toBeLessThanOrEqual(1000 + 5 * 50);
   });
 
+  it.each([[['first', 'second', 'impossible']], [['first', 'impossible', 'second']]])(
+    'reaches the most urgent of those that need as much and can use it (%s)',
+    (order) => {
+      const world = new World({ reserveAfterMs: 1000, limits: { cpu: 4, memoryMb: 1000 } });
+      const running = [0, 1].map(() => world.submit({ resources: { cpu: 1, memoryMb: 0 } }));
+      const drafts: Record<string, Draft> = {
+        impossible: { priority: 'critical', resources: { cpu: 4, memoryMb: 900 } },
+        first: { priority: 'high', resources: { cpu: 4, memoryMb: 1 } },
+        second: { priority: 'low', resources: { cpu: 4, memoryMb: 2 } },
+      };
+      for (const id of order) world.submit({ id, ...drafts[id] });
+      world.limit({ memoryMb: 500 });
+      world.advance(1000);
+      world.succeed(running[0]!);
+      expect(world.scheduler.dispatcher.reserved?.id).toBe('first');
+    },
+  );
+
   it('lets small ones pass as long as the time to reserve has not come', () => {
     const world = new World({ reserveAfterMs: 5000, limits: { cpu: 4 } });
     for (let index = 0; index < 4; index++) world.submit(SMALL);
@@ -77,6 +96,52 @@ describe('backfilling', () => {
     world.submit({ ...SMALL, id: 'delays' });
     world.submit({ id: 'harmless', resources: { cpu: 0, memoryMb: 10 } });
     expect(world.running).toEqual(['exec-1', 'harmless']);
+  });
+
+  const rate = { count: 9, perMs: 1000 };
+  it.each<[what: string, other: Draft, limits: SchedulerLimits, starts: boolean]>([
+    ['takes the last place of its tool', { toolName: 't' }, { tools: { t: { maxConcurrency: 1 } } }, false],
+    ['leaves a place of its tool', { toolName: 't' }, { tools: { t: { maxConcurrency: 2 } } }, true],
+    ['is of another tool', { toolName: 'u' }, { tools: { u: { maxConcurrency: 1 } } }, true],
+    ['counts for the rate of its tool', { toolName: 't' }, { tools: { t: { rate } } }, false],
+    ['takes the last place of its group', { group: 'g' }, { groups: { g: { maxConcurrency: 1 } } }, false],
+    ['leaves a place of its group', { group: 'g' }, { groups: { g: { maxConcurrency: 2 } } }, true],
+    ['is of another group', { group: 'h' }, { groups: { h: { maxConcurrency: 1 } } }, true],
+    ['counts for the rate of its group', { group: 'g' }, { groups: { g: { rate } } }, false],
+    ['conflicts with it', { conflictsWith: ['t'] }, {}, false],
+    ['is of a tool with which it conflicts', { toolName: 'foe' }, {}, false],
+    ['shares a lock that it shares', { resources: { cpu: 0, shared: ['read'] } }, {}, true],
+    ['takes a lock alone that it shares', { resources: { cpu: 0, exclusive: ['read'] } }, {}, false],
+    ['shares a lock that it takes alone', { resources: { cpu: 0, shared: ['write'] } }, {}, false],
+    ['takes another lock', { resources: { cpu: 0, exclusive: ['other'] } }, {}, true],
+    ['leaves as much as it needs', { resources: { cpu: 0, memoryMb: 400 } }, {}, true],
+    ['leaves less than it needs', { resources: { cpu: 0, memoryMb: 401 } }, {}, false],
+  ])('tells whether one could delay it that %s', (_, other, limits, starts) => {
+    const world = new World({ reserveAfterMs: 0, limits: { cpu: 4, memoryMb: 1000, ...limits } });
+    world.submit({ resources: { cpu: 1, memoryMb: 0 } });
+    world.submit({
+      toolName: 't',
+      group: 'g',
+      resources: { cpu: 4, memoryMb: 600, shared: ['read'], exclusive: ['write'] },
+      conflictsWith: ['foe'],
+    });
+    world.submit({ id: 'other', resources: { cpu: 0, memoryMb: 0 }, ...other });
+    expect(world.find('other').statusName).toBe(starts ? 'running' : 'queued');
+  });
+
+  it('does not go beyond the number of slots for it', () => {
+    const world = new World({ reserveAfterMs: 0, limits: { concurrency: 2, cpu: 4 }, advancesAlone: false });
+    const parents = [0, 1].map(() => world.submit({ resources: { cpu: 0 } }));
+    world.advance();
+    for (const parent of parents) world.lend(parent);
+    const small = world.submit(SMALL);
+    const large = world.submit(LARGE);
+    world.advance();
+    expect(world.scheduler.dispatcher.reserved).toBe(large);
+    world.succeed(small);
+    for (const parent of parents) world.reclaim(parent);
+    world.advance();
+    expect(large.statusName).toBe('queued');
   });
 
   it('lets others in again as soon as there is room for both', () => {

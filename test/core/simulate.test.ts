@@ -86,6 +86,18 @@ describe('a simulation', () => {
     expect(() => simulate([work('a', 1, { dependsOn: ['ghost'] })], {})).toThrow('ghost');
   });
 
+  it.each<[string, unknown[]]>([
+    ['simulate takes a list', [null, {}]],
+    ['An execution must be an object', [[null], {}]],
+    ['The limits of a simulation', [[], null]],
+    ['The options of a simulation', [[], {}, null]],
+    ['durationMs must be a number', [[{ toolName: 'a' }], {}]],
+    ['durationMs must be a number', [[{ toolName: 'a', durationMs: () => 'long' }], {}]],
+    ['failures must be a whole number', [[{ toolName: 'a', durationMs: 1, failures: -1 }], {}]],
+  ])('says of wrong input that %s', (message, input) => {
+    expect(() => simulate(...(input as Parameters<typeof simulate>))).toThrow(message);
+  });
+
   it('gives the same schedule for the same seed, within every bound that is known without it', () => {
     const execution = fc.record({
       durationMs: fc.nat(100),

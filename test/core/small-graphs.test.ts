@@ -74,7 +74,7 @@ function run(
     const outcome = outcomes[executions.indexOf(next)];
     if (outcome === 'completed') scheduler.succeed(next, 1, 1);
     else if (outcome === 'failed') scheduler.fail(next, 1, { reason: 'error' }, 1);
-    else scheduler.cancel(next, 'asked', 1);
+    else scheduler.cancel([next], 'asked', 1);
   }
   validate(scheduler);
   for (const execution of executions) checkCause(execution);
@@ -133,9 +133,11 @@ describe('every graph of up to four nodes', () => {
           : POLICIES.map((policy) => Array(size).fill(policy));
         for (const policies of mixes) {
           for (const outcomes of allLists(size < 4 ? OUTCOMES : OUTCOMES.slice(0, 2), size)) {
+            const expected = expectedStatuses(graph, policies, outcomes);
+            // What would have become of those that are skipped makes no other run.
+            if (expected.some((status, at) => status === 'skipped' && outcomes[at] !== OUTCOMES[0])) continue;
             const how = { newestFirst: graphs % 2 === 0, checksEachStep: size < 4 };
             const found = run(graph, policies, outcomes, how);
-            const expected = expectedStatuses(graph, policies, outcomes);
             if (`${found}` === `${expected}`) continue;
             expect.fail(
               `${JSON.stringify({ graph, policies, outcomes })} gave ${found} instead of ${expected}`,

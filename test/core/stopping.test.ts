@@ -76,28 +76,40 @@ describe('an attempt that was told to stop', () => {
     expect(describeEnd(execution)).toBe('failed: timeout');
   });
 
-  it('lets its retry go on when it is abandoned', () => {
-    const world = new World({ graceMs: 1000 });
-    const execution = world.submit({ timeoutMs: 10, retry: { maxRetries: 1, delayMs: 0 } });
-    world.advance(1009);
-    expect(execution.statusName).toBe('retrying');
-    world.advance(1);
-    expect(execution.attempt).toBe(2);
-    expect(execution.statusName).toBe('running');
-  });
+  it.each([
+    { pause: 'is over', delayMs: 0, startsAt: 1010 },
+    { pause: 'lasts', delayMs: 1500, startsAt: 1510 },
+  ])(
+    'lets its retry go on when it is abandoned, or later if the pause before it $pause',
+    ({ delayMs, startsAt }) => {
+      const world = new World({ graceMs: 1000 });
+      const execution = world.submit({ timeoutMs: 10, retry: { maxRetries: 1, delayMs, jitter: 0 } });
+      world.advance(startsAt - 1);
+      expect(execution.statusName).toBe('retrying');
+      world.advance(1);
+      expect(execution.attempt).toBe(2);
+      expect(execution.statusName).toBe('running');
+    },
+  );
 
-  it('may be cancelled while it lingers before a retry, and is not stopped twice', () => {
-    const world = new World({ graceMs: 1000 });
-    const execution = world.submit({ id: 'a', timeoutMs: 10, retry: { maxRetries: 1 } });
-    world.advance(10);
-    world.cancel(execution);
-    expect(describeEnd(execution)).toBe('cancelled: asked');
-    world.advance(1000);
-    expect(world.log.filter((line) => line.includes('stop') || line.includes('abandon'))).toEqual([
-      '10 stop a#1',
-      '1010 abandon a#1',
-    ]);
-  });
+  it.each([
+    { end: 'cancelled: asked', draft: {} },
+    { end: 'failed: deadline', draft: { deadlineMs: 20 } },
+  ])(
+    'may end for good while it lingers before a retry ($end), and is not stopped twice',
+    ({ end, draft }) => {
+      const world = new World({ graceMs: 1000 });
+      const execution = world.submit({ id: 'a', timeoutMs: 10, retry: { maxRetries: 1 }, ...draft });
+      world.advance(20);
+      world.cancel(execution);
+      expect(describeEnd(execution)).toBe(end);
+      world.advance(1000);
+      expect(world.log.filter((line) => line.includes('stop') || line.includes('abandon'))).toEqual([
+        '10 stop a#1',
+        '1010 abandon a#1',
+      ]);
+    },
+  );
 
   it('keeps its locks while it lingers, even when it was forgotten by its id', () => {
     const world = new World({ graceMs: 1000, retainSettled: 0 });

@@ -11,6 +11,7 @@ describe('limits in time', () => {
     };
     expect(reasonOf({ timeoutMs: 100 })).toBe('failed: timeout');
     expect(reasonOf({ stallMs: 100 })).toBe('failed: stalled');
+    expect(reasonOf({ stallMs: 100, timeoutMs: Number.POSITIVE_INFINITY })).toBe('failed: stalled');
     expect(reasonOf({ deadlineMs: 100 })).toBe('failed: deadline');
     expect(reasonOf({ timeoutMs: 101, stallMs: 101, deadlineMs: 101 })).toBe('running');
   });

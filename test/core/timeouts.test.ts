@@ -105,13 +105,19 @@ describe('timeouts', () => {
   });
 
   it('hold few that have ended behind one that runs on', () => {
-    const world = new World({ limits: { concurrency: 2 } });
-    world.submit({ id: 'long' });
+    const world = new World({ limits: { concurrency: 3 } });
+    const first = world.submit({ timeoutMs: 1000 });
+    world.succeed(world.submit({ timeoutMs: 1000 }));
+    const second = world.submit({ timeoutMs: 1000, retry: { maxRetries: 1, delayMs: 20 } });
     for (let count = 0; count < 500; count++) {
-      world.succeed(world.submit({}));
-      expect(world.scheduler.timeouts.listed).toBeLessThanOrEqual(2 + 64);
+      if (count === 20) world.fail(second);
+      else if (count < 100) world.advance(1);
+      world.succeed(world.submit({ timeoutMs: 1000 }));
+      expect(world.scheduler.timeouts.listed).toBeLessThanOrEqual(2 * 2 + 64);
     }
-    world.succeed(world.find('long'));
+    expect([first.attempt, second.attempt]).toEqual([1, 2]);
+    world.advance(1000);
+    expect([first, second].map(describeEnd)).toEqual(['failed: timeout', 'failed: timeout']);
     expect(world.scheduler.timeouts.listed).toBe(0);
   });
 

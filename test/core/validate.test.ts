@@ -87,6 +87,15 @@ const TAMPERS: readonly [invariant: string, tamper: Tamper][] = [
     'a class with a queue contends or is kept out',
     (_, find) => find('large').demand.standsIn!.remove(find('large').demand),
   ],
+  [
+    'those who are kept out alike know since when they wait',
+    (_, find) => Object.assign(find('large').demand.standsIn!, { waitsSince: 1 }),
+  ],
+  ['classes are kept out', ({ dispatcher }) => void dispatcher.contest.keptOut++],
+  [
+    'a queue contends with its first',
+    ({ dispatcher }, find) => dispatcher.contest.woken.insert(find('large').demand.standsIn!, 7),
+  ],
   ['what waits for cpu does not fit', ({ dispatcher }) => dispatcher.resources.limits.splice(1, 1, 9000)],
   [
     'the lock db knows its exclusive holder',
@@ -97,6 +106,7 @@ const TAMPERS: readonly [invariant: string, tamper: Tamper][] = [
     'locks are kept for whom room is kept',
     ({ dispatcher }) => Object.assign(dispatcher, { reserved: undefined }),
   ],
+  ['stopped attempts linger', ({ lifecycle }) => void lifecycle.lingering++],
   ['a timer is set while there is a limit', ({ timers }, find) => timers.clear(find('behind lock'))],
   ['a timer is set while there is a limit', ({ timeouts }) => timeouts.takeBefore(Number.POSITIVE_INFINITY)!],
   ['each timeout is listed once', ({ timeouts }, find) => timeouts.add(find('running'), 0)],

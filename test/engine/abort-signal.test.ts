@@ -1,11 +1,21 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
+import type { GroupItem } from '../../src/index.ts';
 import { openEngine } from './support/engine.ts';
 import { codeOf, thrownBy } from './support/errors.ts';
 import { HeldTool } from './support/held-tool.ts';
 
 function listenersOf(signal: AbortSignal): number {
   return getEventListeners(signal, 'abort').length;
+}
+
+/** Puts a prefix before the ids of the members of a group. */
+function named(prefix: string) {
+  return ({ id, dependsOn = [], ...item }: GroupItem): GroupItem => ({
+    ...item,
+    id: prefix + id,
+    dependsOn: dependsOn.map((other) => `${prefix}${String(other)}`),
+  });
 }
 
 describe('an AbortSignal of the caller', () => {
@@ -80,6 +90,23 @@ describe('an AbortSignal of the caller', () => {
       { status: 'completed', value: 'free' },
     ]);
     expect(listenersOf(signal)).toBe(0);
+  });
+
+  it('cancels all it is for, and skips none of them because of another', async () => {
+    const engine = openEngine();
+    const controller = new AbortController();
+    const chain = (signal: AbortSignal) => [
+      { id: 'last', toolName: 'last', signal, dependsOn: ['first'], run: () => {} },
+      { id: 'first', toolName: 'first', signal, run: () => {} },
+      { id: 'middle', toolName: 'middle', signal, dependsOn: ['first'], run: () => {} },
+    ];
+    const aborted = engine.submitAll(chain(AbortSignal.abort('too late')).map(named('a-')));
+    const waiting = engine.submitAll(chain(controller.signal).map(named('b-')));
+    const other = engine.submit({ toolName: 'other', dependsOn: ['b-last'] }, () => {});
+    controller.abort('not needed');
+    for (const { handles } of [aborted, waiting])
+      expect(handles.map(({ status }) => status)).toEqual(['cancelled', 'cancelled', 'cancelled']);
+    expect(other.status).toBe('skipped');
   });
 
   it('that is none is rejected, and nothing is submitted', () => {

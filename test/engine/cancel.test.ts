@@ -19,6 +19,16 @@ describe('cancelling an execution', () => {
     expect(await queued.outcome()).toMatchObject({ status: 'cancelled', reason: 'too late', attempts: 0 });
   });
 
+  it('that is about to be called gives its room back at once', async () => {
+    const engine = openEngine({ graceMs: 600_000 });
+    const second = new HeldTool<void>();
+    engine.submit({ toolName: 'first' }, () => void handle.cancel());
+    const handle = engine.submit({ toolName: 'second' }, second.run);
+    await engine.drain();
+    expect(second.calls).toBe(0);
+    expect(await handle.outcome()).toMatchObject({ status: 'cancelled', attempts: 1 });
+  });
+
   it('that is pending skips what depends on it, and leaves its dependency alone', async () => {
     const engine = openEngine();
     const tool = new HeldTool<void>();

@@ -73,6 +73,15 @@ describe('drain()', () => {
 });
 
 describe('close()', () => {
+  it('ends every pause', async () => {
+    const engine = openEngine();
+    const handle = engine.submit({ toolName: 'work', group: 'g' }, () => 'done');
+    engine.pause('g');
+    engine.pause();
+    await engine.close();
+    expect(await handle.wait()).toBe('done');
+  });
+
   it('waits for everything that was submitted', async () => {
     const engine = openEngine({ maxConcurrency: 1 });
     const tool = new HeldTool<string>();

@@ -112,6 +112,24 @@ describe('what depends on something that failed', () => {
     expect(await unneeded.outcome()).toMatchObject({ status: 'skipped', cause: undefined });
   });
 
+  it('can still be looked at by a function after it was told to stop', async () => {
+    const engine = openEngine();
+    const a = engine.submit({ toolName: 'a', id: 'a' }, () => 1);
+    const tool = new HeldTool<void>();
+    const { handles } = engine.submitAll([
+      { toolName: 'single', dependsOn: [a], run: tool.run },
+      { toolName: 'first', id: 'first', run: () => 2 },
+      { toolName: 'in a group', dependsOn: ['first'], run: tool.run },
+    ]);
+    const tasks = [(await tool.started(1)).task, (await tool.started(2)).task];
+    for (const handle of handles) handle.cancel();
+    const seen = tasks.map(({ outcomes }) => [...outcomes.values()]);
+    expect(seen).toMatchObject([
+      [{ id: 'a', status: 'completed', value: 1 }],
+      [{ id: 'first', status: 'completed', value: 2 }],
+    ]);
+  });
+
   it('sees the same outcomes in every attempt', async () => {
     const engine = openEngine();
     const bad = engine.submit({ toolName: 'bad', id: 'bad' }, fails);

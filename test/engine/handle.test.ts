@@ -87,8 +87,10 @@ describe('wait()', () => {
   it('has an error to throw even for a function that throws undefined', async () => {
     const engine = openEngine();
     const handle = engine.submit({ toolName: 'throws' }, () => Promise.reject(undefined));
-    expect(codeOf(await rejectionOf(handle.wait()))).toBe('EXECUTION_FAILED');
-    expect(await handle.outcome()).toMatchObject({ status: 'failed', reason: 'error' });
+    const error = await rejectionOf(handle.wait());
+    expect(codeOf(error)).toBe('EXECUTION_FAILED');
+    expect(String(error)).toContain('exec-1 (throws) threw undefined');
+    expect(await handle.outcome()).toMatchObject({ status: 'failed', reason: 'error', error });
   });
 
   it('can be called by many, before and after the end', async () => {

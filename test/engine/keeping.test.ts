@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { openEngine } from './support/engine.ts';
-import { gate } from './support/gate.ts';
+import { gate, quiet } from './support/gate.ts';
+import { HeldTool } from './support/held-tool.ts';
 
 it('a function that keeps its result is not stopped, and what depends on it runs', async () => {
   const engine = openEngine();
@@ -34,4 +35,18 @@ it('a function that was told to stop has nothing to keep', async () => {
   expect(handle.cancel('late')).toEqual({ cancelled: true, status: 'cancelled' });
   expect(await handle.outcome()).toMatchObject({ status: 'cancelled', reason: 'late' });
   await engine.close();
+});
+
+it('a function that keeps its result is waited for by a close that cancels, and not tried again', async () => {
+  const engine = openEngine();
+  const tool = new HeldTool<void>();
+  const handle = engine.submit({ toolName: 'save', retry: { maxRetries: 1, delayMs: 0 } }, tool.run);
+  const { task, fail } = await tool.started();
+  task.keeping();
+  const closed = engine.close({ cancel: true });
+  await quiet();
+  expect([handle.status, task.signal.aborted]).toEqual(['running', false]);
+  fail(new Error('the disk is full'));
+  await closed;
+  expect(await handle.outcome()).toMatchObject({ status: 'failed', attempts: 1 });
 });

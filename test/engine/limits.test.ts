@@ -100,10 +100,12 @@ describe('setLimits', () => {
 describe('a rate', () => {
   it('lets only so many start in a span of time', async () => {
     const engine = openEngine({ tools: { api: { rate: { count: 2, perMs: 60 } } } });
-    const starts: number[] = [];
-    const run = () => void starts.push(performance.now());
-    await engine.submitAll(Array.from({ length: 6 }, () => ({ toolName: 'api', run }))).outcome();
-    // The engine counts whole milliseconds.
-    for (let index = 2; index < 6; index++) expect(starts[index]! - starts[index - 2]!).toBeGreaterThan(58);
+    const items = Array.from({ length: 6 }, () => ({ toolName: 'api', run: () => undefined }));
+    const { handles } = engine.submitAll(items);
+    const outcomes = await Promise.all(handles.map((handle) => handle.outcome()));
+    // When the engine let them start: a busy machine calls a function later, and some later than others.
+    const starts = outcomes.map(({ waitedMs }) => waitedMs).sort((one, other) => one - other);
+    for (let index = 2; index < 6; index++)
+      expect(starts[index]! - starts[index - 2]!).toBeGreaterThanOrEqual(60);
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { TaskContext, ToolFunction } from '../../src/index.ts';
 import { openEngine } from './support/engine.ts';
 import { codeOf, thrownBy } from './support/errors.ts';
 import { gate, quiet } from './support/gate.ts';
@@ -26,6 +27,25 @@ describe('children', () => {
       expect(await engine.handle(id)!.outcome()).toMatchObject({ status: 'cancelled', reason });
     }
     await engine.drain();
+  });
+
+  it('are cancelled however deep they are nested, before the call returns', async () => {
+    const engine = openEngine({ maxConcurrency: 1, graceMs: 60_000 });
+    const bottom = gate<TaskContext>();
+    const nested =
+      (depth: number): ToolFunction =>
+      (task) => {
+        if (depth > 0) return task.submit({ toolName: 'nested' }, nested(depth - 1)).wait();
+        bottom.open(task);
+        return obedient(task);
+      };
+    const root = engine.submit({ toolName: 'nested' }, nested(5000));
+    const { signal } = await bottom.passed;
+    root.cancel('not needed');
+    expect(signal.aborted).toBe(true);
+    expect(engine.statistics().counts.cancelled).toBe(5001);
+    await engine.drain();
+    expect(engine.statistics().abandoned).toBe(0);
   });
 
   it('are cancelled when their parent fails', async () => {

@@ -25,7 +25,7 @@ describe('onStop', () => {
   });
 
   it('stops the others, and the children, when one of them throws, which the process is told', async () => {
-    const engine = openEngine();
+    const engine = openEngine({ graceMs: 1000 });
     const thrown = new Promise((resolve) => {
       const others = process.listeners('uncaughtException');
       process.removeAllListeners('uncaughtException');

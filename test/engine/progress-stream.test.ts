@@ -55,6 +55,21 @@ describe('the progress of one execution', () => {
     ]);
   });
 
+  it('keeps a bounded number of updates for a slow reader, and tells how many more there were', async () => {
+    const engine = openEngine({ eventLogSize: 4096 });
+    const tool = new HeldTool<void>();
+    const handle = engine.submit({ toolName: 'held' }, tool.run);
+    const stream = handle.progress();
+    const { task } = await tool.started();
+    for (let step = 1; step <= 1500; step++) task.report(step / 1500);
+    tool.finish();
+    await handle.wait();
+    const [missed, ...kept] = await readUpdates(stream);
+    expect(kept.length).toBeLessThanOrEqual(1024);
+    expect(missed).toEqual({ type: 'missed', count: 1502 - kept.length });
+    expect(kept.at(-1)).toMatchObject({ type: 'completed' });
+  });
+
   it('tells a slow reader how much it missed', async () => {
     const engine = openEngine({ eventLogSize: 16 });
     const tool = new HeldTool<void>();

@@ -39,6 +39,7 @@ const CASES: [string, string, unknown][] = [
   ['an endless estimate', 'INVALID_VALUE', { toolName: 't', estimatedMs: Number.POSITIVE_INFINITY }],
   ['half a retry', 'INVALID_VALUE', { toolName: 't', retry: { maxRetries: 0.5 } }],
   ['an empty group', 'INVALID_VALUE', { toolName: 't', group: '' }],
+  ['an idempotence that is no answer', 'INVALID_VALUE', { toolName: 't', idempotent: 'yes' }],
   ['conflicts that are no list', 'INVALID_VALUE', { toolName: 't', conflictsWith: 'other' }],
 ];
 
@@ -64,6 +65,20 @@ describe('a submission with', () => {
     expect(codeOf(thrownBy(() => engine.submitAll([{ toolName: 't' } as never])))).toBe('INVALID_VALUE');
     expect(codeOf(thrownBy(() => engine.submitAll('all' as never)))).toBe('INVALID_VALUE');
     expect(engine.statistics().submitted).toBe(0);
+  });
+
+  it.each<[what: string, ...child: unknown[]]>([
+    ['no context', undefined, () => {}],
+    ['no function', { toolName: 't' }],
+  ])('%s is rejected as a child, too', async (_, ...child) => {
+    const engine = openEngine();
+    const parent = engine.submit({ toolName: 'parent' }, ({ submit }) => {
+      expect(codeOf(thrownBy(() => submit(...(child as never as Parameters<typeof submit>))))).toBe(
+        'INVALID_VALUE',
+      );
+    });
+    await parent.wait();
+    expect(engine.statistics().submitted).toBe(1);
   });
 
   it('an error does not bring its group into being, nor use up its id', async () => {
@@ -93,6 +108,11 @@ describe('an engine with', () => {
     ['an invalid seed', { seed: -1 }],
   ];
 
+  it('too little room is told by the name of its option', () => {
+    expect(() => new ParallelExecutionEngine({ maxConcurrency: 0 })).toThrow(/^maxConcurrency must be/);
+    expect(() => openEngine().setLimits({ maxConcurrency: 0 })).toThrow(/^maxConcurrency must be/);
+  });
+
   it.each(options)('%s is refused', (_, invalid) => {
     expect(codeOf(thrownBy(() => new ParallelExecutionEngine(invalid as EngineOptions)))).toBe(
       'INVALID_VALUE',
@@ -102,6 +122,10 @@ describe('an engine with', () => {
   it.each<[string, (engine: ParallelExecutionEngine) => unknown, string]>([
     ['limits', (engine) => engine.setLimits(undefined as never), 'INVALID_VALUE'],
     ['options of a group', (engine) => engine.submitAll([], null as never), 'INVALID_VALUE'],
+    ['limits of resources', (engine) => engine.setLimits({ limits: 5 as never }), 'INVALID_VALUE'],
+    ['limits of tools', (engine) => engine.setLimits({ tools: null as never }), 'INVALID_VALUE'],
+    ['options of close', (engine) => engine.close(null as never), 'INVALID_VALUE'],
+    ['answers to whether to cancel', (engine) => engine.close({ cancel: 1 as never }), 'INVALID_VALUE'],
     ['a failFast', (engine) => engine.submitAll([], { failFast: 'false' as never }), 'INVALID_VALUE'],
     ['options of a reader', (engine) => engine.progress.subscribe(null as never), 'INVALID_VALUE'],
     ['an id to cancel', (engine) => engine.cancel(5 as never), 'UNKNOWN_EXECUTION'],

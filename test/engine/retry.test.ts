@@ -80,13 +80,16 @@ describe('retries', () => {
       failing(1, () => undefined),
     );
     expect(await handle.wait()).toBe('attempt 2');
+    const retries: string[] = [];
+    for await (const update of handle.progress()) if (update.type === 'retrying') retries.push(update.error);
+    expect(retries).toEqual([expect.stringContaining('threw undefined')]);
   });
 
   it('end at the deadline', async () => {
     const engine = openEngine();
     const retry = { maxRetries: 1000, delayMs: 5, factor: 1, jitter: 0 };
     const handle = engine.submit(
-      { toolName: 'hopeless', retry, deadlineMs: 40 },
+      { toolName: 'hopeless', retry, deadlineMs: 400 },
       failing(Number.POSITIVE_INFINITY),
     );
     const outcome = await handle.outcome();

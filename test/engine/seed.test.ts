@@ -15,20 +15,8 @@ class Turnstile {
   }
 }
 
-/** The tests of the document that asked for the engine; those of graph and resources stand with the core. */
+/** The tests of the document that asked for the engine; others stand with the core, and the timed one in test/timing. */
 describe('the tests of the seed', () => {
-  it('runs tools of 100, 200 and 150 ms at once, so that all end in under 250 ms', async () => {
-    const engine = openEngine({ maxConcurrency: 4 });
-    const start = performance.now();
-    const handles = [100, 200, 150].map((ms, index) =>
-      engine.submit({ toolName: `tool${index + 1}` }, () => setTimeout(ms, ms)),
-    );
-    const results = await Promise.all(handles.map((handle) => handle.wait()));
-    const duration = performance.now() - start;
-    expect(results).toEqual([100, 200, 150]);
-    expect(duration).toBeLessThan(250);
-  });
-
   it('streams the progress of a tool from its start to its completion', async () => {
     const engine = openEngine();
     const reading = readUpdates(engine.progress.subscribe(), 'completed');

@@ -59,7 +59,8 @@ export const ENGINE_ERRORS = {
     remedy: 'Raise the deadline, the concurrency or the priority, or submit less at once.',
   },
   EXECUTION_FAILED: {
-    meaning: 'An attempt ended for a reason other than an error of its own: memory, cpu, crashed or budget.',
+    meaning:
+      'An attempt ended for a reason other than an error of its own (memory, cpu, crashed or budget), or its function threw undefined.',
     remedy: 'Read `details.reason` and raise that limit, or mend the tool.',
   },
   EXECUTION_CANCELLED: {

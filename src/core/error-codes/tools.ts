@@ -45,7 +45,7 @@ export const TOOL_ERRORS = {
   },
   UNSERIALISABLE_RESULT: {
     meaning:
-      'A tool in a thread or a process returned something that cannot be sent back: a function, for example.',
+      'A tool returned something that cannot be sent back from its thread or process, or written as JSON where that is needed: a function or a circle, for example, or what is nested too deep.',
     remedy: 'Return plain data.',
   },
   UNSERIALISABLE_INPUT: {

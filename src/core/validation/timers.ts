@@ -5,17 +5,19 @@ import type { Scheduler } from '../scheduler.ts';
 import { isSettled, Status } from '../status.ts';
 import type { Timeouts } from '../timeouts.ts';
 import type { Census } from './accounts.ts';
-import { check } from './check.ts';
+import { check, count } from './check.ts';
 import { checkHeap } from './waiting.ts';
 
 /** A timer stands for every moment at which time alone changes something, and for no other. */
-export function checkTimers({ timers, timeouts }: Scheduler, { all }: Census): void {
+export function checkTimers({ timers, timeouts, lifecycle }: Scheduler, { all }: Census): void {
   checkHeap(timers, (timed) => timed.timerIndex, 'the timers');
   for (const timed of timers) {
     if (timed instanceof Group)
       check(timed.unsettled > 0, `the group ${timed.name} with a timer has not ended`);
     else check(timed instanceof Execution || timed instanceof RateLimit, 'each timer belongs to somebody');
   }
+  const lingering = count(all, ({ graceUntil }) => graceUntil !== 0);
+  check(lifecycle.lingering === lingering, `${lingering} stopped attempts linger (${lifecycle.lingering})`);
   const listed = checkTimeouts(timeouts);
   for (const execution of all) {
     const expected = firstMoment(execution);

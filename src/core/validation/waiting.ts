@@ -12,20 +12,26 @@ import { check, count } from './check.ts';
 /** Everything queued stands in one queue, and every queue is looked at or will be woken. */
 export function checkQueues(scheduler: Scheduler, { all }: Census): void {
   const { contest, resources } = scheduler.dispatcher;
-  const { contenders } = contest;
-  checkHeap(contenders, (demand) => demand.place, 'the contenders');
+  const { free, woken } = contest;
+  checkHeap(free, (demand) => demand.place, 'those who may fit');
+  checkHeap(woken, (queue) => queue.place, 'those who come back as one');
+  for (const queue of woken)
+    check(queue.firstKey === woken.keyAt(queue.place), 'a queue contends with its first', queue.peek()?.head);
   let standing = 0;
-  for (const demand of new Set([...all.map((execution) => execution.demand), ...contenders])) {
+  let keptOut = 0;
+  for (const demand of new Set([...all.map((execution) => execution.demand), ...contest])) {
     checkClass(scheduler, demand);
     standing += demand.queue.size;
+    if (demand.standsIn !== undefined && demand.standsIn !== free) keptOut++;
   }
+  check(contest.keptOut === keptOut, `${keptOut} classes are kept out (${contest.keptOut})`);
   for (const lock of resources.locks) standing += [...lock.waiting()].length;
   const queued = count(all, ({ state }) => state === Status.queued);
   check(standing === queued, `the ${queued} queued ones stand in one queue each (${standing})`);
 }
 
 function checkClass(scheduler: Scheduler, demand: DemandClass): void {
-  const { contenders } = scheduler.dispatcher.contest;
+  const { free } = scheduler.dispatcher.contest;
   const { queue, head, headRank, standsIn } = demand;
   const waiting = [...queue];
   for (const execution of waiting) check(execution.demand === demand, 'a class queues its own', execution);
@@ -38,16 +44,10 @@ function checkClass(scheduler: Scheduler, demand: DemandClass): void {
   if (standsIn === undefined) return;
   check([...standsIn][demand.place] === demand, 'a class stands where it says', first);
   check(standsIn.keyAt(demand.place) === headRank, 'a class stands with the rank of its head', first);
-  if (standsIn !== contenders && !waitsForTurn(scheduler, standsIn))
-    checkKeptOut(scheduler, demand, standsIn);
-}
-
-/** Whether one of those that were kept out contends, before all others of them: they have their turns after it. */
-function waitsForTurn({ dispatcher }: Scheduler, waiters: ClassQueue): boolean {
-  const first = waiters.peek()!.head!;
-  return [...dispatcher.contest.contenders].some(
-    ({ cameFrom, head }) => cameFrom === waiters && goesBefore(head!, first),
-  );
+  const knowsWaits = !standsIn.isUniform || standsIn.mayHoldSince(head!.since);
+  check(knowsWaits, 'those who are kept out alike know since when they wait', first);
+  const contends = standsIn === free || standsIn.place >= 0;
+  if (!contends) checkKeptOut(scheduler, demand, standsIn);
 }
 
 /** Whatever keeps a class out must still be there, or its wake-up was lost. */

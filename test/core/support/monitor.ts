@@ -1,6 +1,7 @@
 import { RESOURCES, SCALE } from '../../../src/core/demand.ts';
 import type { Execution } from '../../../src/core/execution.ts';
 import type { RateLimit } from '../../../src/core/rate.ts';
+import { goesBefore } from '../../../src/core/ready-queue.ts';
 import type { Scheduler } from '../../../src/core/scheduler.ts';
 import type { ExecutionSpec } from '../../../src/core/spec.ts';
 import { assertNothingFits } from './work-conservation.ts';
@@ -20,6 +21,10 @@ export class Monitor {
   private readonly dependencies = new Map<Execution, readonly Execution[]>();
   private readonly holding = new Set<Execution>();
   private readonly starts = new Map<RateLimit, number[]>();
+  /** Those that asked for their lent room back and do not have it yet. */
+  private readonly wantingBack = new Set<Execution>();
+  /** Whether room was kept for somebody when the scheduler had its last turn: that one may go before its time. */
+  private wasReserved = false;
 
   constructor(private readonly scheduler: Scheduler) {}
 
@@ -41,10 +46,12 @@ export class Monitor {
       const isWithin = own === 0 || this.inUse(index) <= this.scheduler.dispatcher.resources.limits[index]!;
       this.expect(isWithin, `starts beyond the limit of ${name}`, execution);
     }
+    this.expectOrder(execution, now);
   }
 
   /** One whose limit was lowered meanwhile goes on as soon as nobody else uses that resource. */
   resumed(execution: Execution): void {
+    this.wantingBack.delete(execution);
     this.takesRoom(execution);
     for (const [index, name] of RESOURCES.entries()) {
       const own = this.needs(execution)[index]!;
@@ -61,6 +68,11 @@ export class Monitor {
 
   lent(execution: Execution): void {
     this.holding.delete(execution);
+    this.wantingBack.delete(execution);
+  }
+
+  reclaimed(execution: Execution): void {
+    if (execution.room === 'lent') this.wantingBack.add(execution);
   }
 
   settled(execution: Execution): void {
@@ -70,7 +82,35 @@ export class Monitor {
 
   /** The scheduler has had its turn: whatever can run runs. */
   looked(now: number): void {
+    const { resuming, reserved } = this.scheduler.dispatcher;
+    for (const execution of this.wantingBack) {
+      if (execution.room !== 'lent') this.wantingBack.delete(execution);
+      else this.expect(resuming.includes(execution), 'will never have its room back', execution);
+    }
     assertNothingFits(this.scheduler, now);
+    this.wasReserved = reserved !== undefined;
+  }
+
+  /** Of those that need no lock, none that goes before would have fitted in its place. */
+  private expectOrder(execution: Execution, now: number): void {
+    const { dispatcher, graph } = this.scheduler;
+    if (this.wasReserved || dispatcher.reserved !== undefined) return;
+    const { needs, tool, group, conflicts } = execution.demand;
+    const add = (count: 1 | -1) => {
+      tool.running += count;
+      group.running += count;
+      for (const other of conflicts) other.conflictedBy += count;
+    };
+    dispatcher.resources.giveBack(needs);
+    add(-1);
+    for (const other of graph) {
+      if (other.statusName !== 'queued' || other.claims !== undefined || !goesBefore(other, execution))
+        continue;
+      const isKeptOut = dispatcher.obstacle(other.demand, now) !== undefined;
+      this.expect(isKeptOut, `starts before ${other.id}, which is more urgent and fits`, execution);
+    }
+    add(1);
+    dispatcher.resources.take(needs);
   }
 
   private takesRoom(execution: Execution): void {

@@ -6,7 +6,13 @@ import type { Scheduler } from '../../../src/core/scheduler.ts';
 
 /** Throws if an execution waits although all it needs is free: what does not fit must not keep out what does. */
 export function assertNothingFits({ graph, dispatcher }: Scheduler, now: number): void {
-  const { resources, reserved } = dispatcher;
+  const { resources, reserved, resuming, room } = dispatcher;
+  for (const execution of resuming) {
+    const isHeldBack =
+      execution !== reserved && dispatcher.reservationAgainst(execution.demand) !== undefined;
+    if (isHeldBack || !room.mayResume(execution)) continue;
+    throw new Error(`${execution.id} waits for the room that it had lent although it is free`);
+  }
   if (dispatcher.isPaused || !resources.hasSlot()) return;
   for (const execution of graph) {
     if (execution.statusName !== 'queued') continue;
@@ -21,7 +27,7 @@ function placeOf({ contest }: Dispatcher, execution: Execution): string {
   const { demand, claims = [] } = execution;
   const at = claims.find(({ lock }) => lock.isAwaitedBy(execution));
   if (at === undefined)
-    return demand.standsIn === contest.contenders ? 'as a contender' : 'in a class that is kept out';
+    return [...contest].includes(demand) ? 'as a contender' : 'in a class that is kept out';
   return `for the lock ${at.lock.name}`;
 }
 

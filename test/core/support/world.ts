@@ -102,7 +102,7 @@ export class World implements Effects {
   }
 
   cancel(execution: Execution, reason: unknown = 'asked'): boolean {
-    return this.change(() => this.scheduler.cancel(execution, reason, this.now));
+    return this.change(() => this.scheduler.cancel([execution], reason, this.now) > 0);
   }
 
   cancelGroup(group: Group, reason: unknown = 'asked'): void {
@@ -136,7 +136,10 @@ export class World implements Effects {
   }
 
   reclaim(execution: Execution): void {
-    this.change(() => this.scheduler.reclaim(execution));
+    this.change(() => {
+      this.scheduler.reclaim(execution);
+      this.monitor.reclaimed(execution);
+    });
   }
 
   /** Lets time pass, and the scheduler wake at every moment at which it wants to. */

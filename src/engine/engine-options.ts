@@ -1,0 +1,117 @@
+import { availableParallelism, totalmem } from 'node:os';
+import type { SharedLimits } from '../core/catalog.ts';
+import { checkKnown } from '../core/check-known.ts';
+import { checkNumber, checkObject } from '../core/numbers.ts';
+import type { ResourceLimits } from '../core/resources.ts';
+import type { SchedulerLimits } from '../core/scheduler-options.ts';
+import type { RuntimeOptions } from './runtime.ts';
+
+/** Limits that can be changed at any time; what is left out stays as it is. */
+export interface EngineLimits {
+  /** How many executions may run at once. */
+  readonly maxConcurrency?: number;
+  readonly limits?: ResourceLimits;
+  /** Limits for each tool by name. */
+  readonly tools?: Readonly<Record<string, SharedLimits>>;
+  /** Limits for each group by name. */
+  readonly groups?: Readonly<Record<string, SharedLimits>>;
+}
+
+/** How an engine behaves; all of it has a default. */
+export interface EngineOptions extends EngineLimits {
+  /** By how much waiting makes up for one step of priority. Default 30000. */
+  readonly ageingMs?: number;
+  /** After what time of waiting room is kept for one that does not fit. Default 5000. */
+  readonly reserveAfterMs?: number;
+  /** How long a function that was told to stop may keep its room. Default 5000. */
+  readonly graceMs?: number;
+  /** How many settled executions can still be found by their id. Default 1000. */
+  readonly retainSettled?: number;
+  /** How many updates are remembered for slow readers. Default 4096. */
+  readonly eventLogSize?: number;
+  /** How many past allocations are remembered. Default 1000. */
+  readonly allocationHistorySize?: number;
+  /** Decides the jitter of retries. Default: random. */
+  readonly seed?: number;
+}
+
+const LIMITS = ['maxConcurrency', 'limits', 'tools', 'groups'] as const;
+const LIMIT_NAMES: ReadonlySet<string> = new Set<keyof EngineLimits>(LIMITS);
+const OPTION_NAMES: ReadonlySet<string> = new Set<keyof EngineOptions>([
+  ...LIMITS,
+  'ageingMs',
+  'reserveAfterMs',
+  'graceMs',
+  'retainSettled',
+  'eventLogSize',
+  'allocationHistorySize',
+  'seed',
+]);
+const RESOURCE_NAMES: ReadonlySet<string> = new Set<keyof ResourceLimits>([
+  'cpu',
+  'memoryMb',
+  'ioOperations',
+  'networkOperations',
+]);
+const DEFAULT_CONCURRENCY = 64;
+const DEFAULT_IO_OPERATIONS = 64;
+const DEFAULT_NETWORK_OPERATIONS = 64;
+
+/** What the options say, checked, with all defaults. */
+export function runtimeOptions(options: EngineOptions): RuntimeOptions {
+  checkObject('The options of an engine', options);
+  checkKnown('option of an engine', options, OPTION_NAMES);
+  const {
+    maxConcurrency = DEFAULT_CONCURRENCY,
+    limits = {},
+    tools,
+    groups,
+    eventLogSize = 4096,
+    allocationHistorySize = 1000,
+    ...rest
+  } = options;
+  checkResources(limits);
+  return {
+    ...rest,
+    seed: options.seed ?? Math.floor(Math.random() * 2 ** 32),
+    limits: schedulerLimits({
+      maxConcurrency,
+      limits: {
+        cpu: limits.cpu ?? availableParallelism(),
+        memoryMb: limits.memoryMb ?? Math.floor(totalmem() / 2 ** 20),
+        ioOperations: limits.ioOperations ?? DEFAULT_IO_OPERATIONS,
+        networkOperations: limits.networkOperations ?? DEFAULT_NETWORK_OPERATIONS,
+      },
+      ...(tools !== undefined && { tools }),
+      ...(groups !== undefined && { groups }),
+    }),
+    eventLogSize: checkNumber('eventLogSize', eventLogSize, { min: 16, max: 2 ** 24, integer: true }),
+    allocationHistorySize: checkNumber('allocationHistorySize', allocationHistorySize, {
+      min: 1,
+      max: 2 ** 24,
+      integer: true,
+    }),
+  };
+}
+
+/** Limits in the words of the scheduler, checked as far as it does not check them itself. */
+export function schedulerLimits(given: EngineLimits): SchedulerLimits {
+  checkObject('The limits of an engine', given);
+  checkKnown('limit of an engine that can be changed', given, LIMIT_NAMES);
+  const { maxConcurrency, limits, tools, groups } = given;
+  if (limits !== undefined) checkResources(limits);
+  if (maxConcurrency !== undefined) {
+    checkNumber('maxConcurrency', maxConcurrency, { min: 1, integer: true, allowInfinity: true });
+  }
+  return {
+    ...limits,
+    ...(maxConcurrency !== undefined && { concurrency: maxConcurrency }),
+    ...(tools !== undefined && { tools }),
+    ...(groups !== undefined && { groups }),
+  };
+}
+
+function checkResources(limits: ResourceLimits): void {
+  checkObject('limits', limits);
+  checkKnown('limit of a resource', limits, RESOURCE_NAMES);
+}
