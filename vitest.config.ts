@@ -3,16 +3,26 @@ import { defineConfig } from 'vitest/config';
 
 const common = {
   pool: 'forks',
-  // The default leaves one core free; what is timed runs alone anyway.
-  maxWorkers: Math.max(2, availableParallelism()),
+  // A quarter of their time the tests wait for programs and time limits. What is timed runs alone anyway.
+  maxWorkers: availableParallelism() + 1,
   globals: false,
-  testTimeout: 20_000,
+  // These end what hangs. What they end must not depend on how quick the machine is, nor on what else it does.
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+  expect: { poll: { timeout: 20_000, interval: 20 } },
 } as const;
 
-/** Loading what they test takes longer than the tests: these files share processes, and leave nothing behind. */
-const SHARING = ['core', 'engine', 'config', 'coordinator', 'store', 'batch', 'cli'].map(
-  (layer) => `test/${layer}/**/*.test.ts`,
-);
+/**
+ * Loading what they test takes longer than most tests: files share processes, and leave nothing behind. These do not:
+ * they need a stack, memory, descriptors, children or globals that nothing else has touched.
+ */
+const ALONE = [
+  ...['agents', 'e2e', 'runners'].map((folder) => `test/${folder}/**/*.test.ts`),
+  'test/server/globals.test.ts',
+  'test/server/load-drill.test.ts',
+  'test/tools/analysis/nesting.test.ts',
+];
+const TIMED = ['test/timing/**/*.test.ts'];
 
 export default defineConfig({
   test: {
@@ -23,9 +33,8 @@ export default defineConfig({
       {
         test: {
           ...common,
-          name: 'behaviour',
-          include: ['test/**/*.test.ts'],
-          exclude: ['test/timing/**', ...SHARING],
+          name: 'alone',
+          include: ALONE,
           sequence: { groupOrder: 0 },
         },
       },
@@ -33,7 +42,8 @@ export default defineConfig({
         test: {
           ...common,
           name: 'together',
-          include: SHARING,
+          include: ['test/**/*.test.ts'],
+          exclude: [...ALONE, ...TIMED],
           isolate: false,
           sequence: { groupOrder: 0 },
         },
@@ -43,7 +53,7 @@ export default defineConfig({
         test: {
           ...common,
           name: 'timing',
-          include: ['test/timing/**/*.test.ts'],
+          include: TIMED,
           fileParallelism: false,
           sequence: { groupOrder: 1 },
         },

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import type { Ajv as AjvInstance, ErrorObject, ValidateFunction } from 'ajv';
+import type { Ajv as AjvInstance, ErrorObject, Options, ValidateFunction } from 'ajv';
 import { isDeeperThan } from '../core/depth.ts';
 import { VolleyError } from '../core/errors.ts';
 import type { CompiledSchema, JsonSchema, SchemaIssue } from './schema.ts';
@@ -8,19 +8,20 @@ import { pointerTo } from './schema.ts';
 /** Both the check and the compiler work by recursion. */
 const DEEPEST = 200;
 const require = createRequire(import.meta.url);
-/** One for each draft, made when the first schema of that draft appears: loading Ajv takes tens of milliseconds. */
+/** One for each draft checks schemas, made when the first of that draft appears: it takes tens of milliseconds. */
 const validators = new Map<string, AjvInstance>();
 
 /** The schema is checked now and compiled when the first value comes: hundreds of tools may be known and few called. */
 export function compileJsonSchema<T>(schema: JsonSchema, owner: string): CompiledSchema<T> {
   if (isDeeperThan(schema, DEEPEST)) throw invalidSchema(owner, `it is nested deeper than ${DEEPEST} levels`);
-  const ajv = validatorFor(schema);
+  const draft = moduleOf(String(schema['$schema']));
+  const ajv = validatorFor(draft);
   if (!isValid(ajv, schema, owner)) throw invalidSchema(owner, ajv.errorsText(ajv.errors));
   let validate: ValidateFunction | undefined;
   return {
     jsonSchema: schema,
     check: (value) => {
-      validate ??= compile(ajv, schema, owner);
+      validate ??= compile(draft, schema, owner);
       const ok = validate(value);
       return ok ? { ok, value: value as T } : { ok: false, issues: issuesOf(validate.errors ?? []) };
     },
@@ -39,14 +40,12 @@ function isValid(ajv: AjvInstance, schema: JsonSchema, owner: string): unknown {
   }
 }
 
-function compile(ajv: AjvInstance, schema: JsonSchema, owner: string): ValidateFunction {
+/** An Ajv of its own costs no more: a shared one keeps all that it ever compiled, and knows an `$id` only once. */
+function compile(draft: string, schema: JsonSchema, owner: string): ValidateFunction {
   try {
-    return ajv.compile(schema);
+    return newAjv(draft, { validateSchema: false }).compile(schema);
   } catch (error) {
     throw invalidSchema(owner, (error as Error).message);
-  } finally {
-    // Two tools may give the same `$id` to different schemas, and Ajv would keep every schema for ever.
-    ajv.removeSchema(schema);
   }
 }
 
@@ -54,17 +53,21 @@ function invalidSchema(owner: string, problem: string): VolleyError {
   return new VolleyError('INVALID_TOOL', `The JSON Schema of ${owner} is not valid: ${problem}.`);
 }
 
-function validatorFor({ $schema }: JsonSchema): AjvInstance {
-  const draft = moduleOf(String($schema));
+function validatorFor(draft: string): AjvInstance {
   let ajv = validators.get(draft);
   if (ajv === undefined) {
-    const { default: Ajv } = require(draft) as { default: new (options: object) => AjvInstance };
-    const { default: addFormats } = require('ajv-formats') as { default: (ajv: AjvInstance) => void };
-    // Schemas come from many places: an unknown keyword or format is passed over, as the specification says.
-    ajv = new Ajv({ allErrors: true, strict: false, logger: false, verbose: true });
-    addFormats(ajv);
+    ajv = newAjv(draft);
     validators.set(draft, ajv);
   }
+  return ajv;
+}
+
+function newAjv(draft: string, options?: Options): AjvInstance {
+  const { default: Ajv } = require(draft) as { default: new (options: Options) => AjvInstance };
+  const { default: addFormats } = require('ajv-formats') as { default: (ajv: AjvInstance) => void };
+  // Schemas come from many places: an unknown keyword or format is passed over, as the specification says.
+  const ajv = new Ajv({ allErrors: true, strict: false, logger: false, verbose: true, ...options });
+  addFormats(ajv);
   return ajv;
 }
 

@@ -26,7 +26,7 @@ describe('a TypeScript block of the docs', () => {
 
 describe.concurrent('an example of the docs', () => {
   it.each(exampleFiles())('runs to its end and prints what the docs say: %s', SLOW, async (file) => {
-    const { status, stdout, stderr } = await checkout.run(checkout.compile(file));
+    const { status, stdout, stderr } = await checkout.run(await checkout.compile(file));
     expect(status, stderr).toBe(0);
     for (const { options, text } of printed)
       if (options.get('output') === file) expect(stdout).toContain(text);

@@ -17,7 +17,7 @@ describe('the coordinator', () => {
   });
 
   it('computes 20 calls in threads at 0.8 times the number of cores and threads, or faster', async () => {
-    const threads = Math.min(2, availableParallelism());
+    const threads = Math.min(4, availableParallelism());
     const { coordinator } = openTestCoordinator((config) => ({ ...config, threads: { max: threads } }));
     coordinator.register(
       defineTool<{ rounds: number }>({

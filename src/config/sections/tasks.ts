@@ -97,7 +97,7 @@ export const tasksSection = table('`volley tasks run`: agents that work on the s
     examples: ['codex', 'claude'],
   }),
   setup: optionalText(
-    'A shell command that is run in every new worktree before the agent starts, such as `npm ci`.',
+    'A shell command that is run in every new worktree before anything else, such as `npm ci`.',
   ),
   prompt: optionalText(
     'A file with the template of the prompt, relative to the folder of `volley.toml`.',

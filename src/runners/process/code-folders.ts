@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { PortableCode } from '../load-code.ts';
 
@@ -34,7 +34,14 @@ function packageOf(folder: string): string {
 function modulesAbove(folder: string): string[] {
   return upwards(folder)
     .map((candidate) => join(candidate, 'node_modules'))
-    .filter((candidate) => existsSync(candidate));
+    .filter((candidate) => existsSync(candidate))
+    .flatMap((candidate) => [candidate, ...sharedModules(candidate)]);
+}
+
+/** Where a `node_modules` leads that is a link, as in a second checkout. A tool could make a link to anywhere. */
+function sharedModules(modules: string): string[] {
+  const real = realpath(modules);
+  return real !== modules && basename(real) === 'node_modules' ? [real] : [];
 }
 
 function upwards(folder: string): string[] {

@@ -1,4 +1,5 @@
 import { VolleyError } from '../../core/errors.ts';
+import { unwritableText } from '../../core/words.ts';
 
 /** How deep lists and objects may lie in one another: whoever walks through a result later must be able to. */
 const MAX_DEPTH = 1000;
@@ -21,10 +22,9 @@ export function toJson(result: unknown, toolName: string, maxBytes: number): str
   } catch (cause) {
     if (cause instanceof RangeError && cause.message.includes('string length'))
       throw tooLarge(toolName, undefined, maxBytes);
-    const why = cause instanceof Error ? cause.message.split('\n')[0] : String(cause);
     throw new VolleyError(
       'UNSERIALISABLE_RESULT',
-      `The result of the tool "${toolName}" cannot be sent back: ${why}. Return plain data.`,
+      `The result of the tool "${toolName}" cannot be sent back: ${unwritableText(cause)}. Return plain data.`,
       { toolName },
       { cause },
     );
@@ -44,6 +44,7 @@ export function tooLarge(toolName: string, bytes: number | undefined, maxBytes: 
 
 /** Whether something in a JSON text lies too deep; told without reading it, so before anything is made of it. */
 export function isTooDeep(json: Buffer): boolean {
+  if (json.length <= 2 * MAX_DEPTH) return false;
   let depth = 0;
   let isText = false;
   for (let at = 0; at < json.length; at++) {

@@ -1,4 +1,5 @@
 import { VolleyError } from '../../core/errors.ts';
+import { unwritableText } from '../../core/words.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
 import type { ThreadCall } from './thread-call.ts';
 
@@ -38,7 +39,7 @@ export function startFailure({ exitCode, error }: ThreadEnd): ToolFailure {
 export function undeliverableInput({ tool }: ThreadCall, cause: unknown): VolleyError {
   return new VolleyError(
     'UNSERIALISABLE_INPUT',
-    `The input of the tool "${tool.name}" cannot be sent to a thread: ${textOf(cause)}. Pass plain data, or run the tool inline.`,
+    `The input of the tool "${tool.name}" cannot be sent to a thread: ${unwritableText(cause)}. Pass plain data, or run the tool inline.`,
     { toolName: tool.name },
     { cause },
   );
@@ -47,7 +48,7 @@ export function undeliverableInput({ tool }: ThreadCall, cause: unknown): Volley
 export function unreadableResult({ tool }: ThreadCall, cause: unknown): VolleyError {
   return new VolleyError(
     'UNSERIALISABLE_RESULT',
-    `The result of the tool "${tool.name}" cannot be read in this thread: ${textOf(cause)}. Return plain data.`,
+    `The result of the tool "${tool.name}" cannot be read in this thread: ${unwritableText(cause)}. Return plain data.`,
     { toolName: tool.name },
     { cause },
   );

@@ -1,5 +1,6 @@
 import { serialize } from 'node:v8';
 import { VolleyError } from '../../core/errors.ts';
+import { unwritableText } from '../../core/words.ts';
 
 /** Throws if a result is larger than its limit. */
 export function checkResultSize(value: unknown, limitBytes: number, toolName: string): void {
@@ -13,10 +14,9 @@ export function checkResultSize(value: unknown, limitBytes: number, toolName: st
 }
 
 export function unsendableResult(toolName: string, cause: unknown): VolleyError {
-  const why = cause instanceof Error ? cause.message.replace(/\.$/, '') : String(cause);
   return new VolleyError(
     'UNSERIALISABLE_RESULT',
-    `The result of the tool "${toolName}" cannot be sent out of its thread: ${why}. Return plain data.`,
+    `The result of the tool "${toolName}" cannot be sent out of its thread: ${unwritableText(cause)}. Return plain data.`,
     { toolName },
     { cause },
   );

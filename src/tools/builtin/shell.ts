@@ -175,8 +175,9 @@ function resultOf({ exitCode, signal, stdout, stderr, truncated, durationMs }: C
 function failureOf(result: CommandResult, command: string): Error {
   const { exitCode, signal, stdout, stderr } = result;
   const how = signal === undefined ? `ended with exit status ${exitCode}` : `was ended by ${signal}`;
-  const shown = lastLines(stderr.trim() === '' ? stdout : stderr);
-  const message = `The command ${how}${shown === '' ? '.' : `:\n${shown}`}`;
+  // Of both: many programs tell of failures on the one, and of lesser things on the other.
+  const shown = [stdout, stderr].map(lastLines).filter((lines) => lines !== '');
+  const message = `The command ${how}${shown.length === 0 ? '.' : `:\n${shown.join('\n')}`}`;
   const error: VolleyError = refusal('COMMAND_FAILED', message, { command, ...resultOf(result) });
   return signal === undefined
     ? error

@@ -33,9 +33,10 @@ export class Checkout {
   }
 
   /** Makes JavaScript of a TypeScript file beside it, to be run. */
-  compile(file: string): string {
+  async compile(file: string): Promise<string> {
     const target = file.replace(/\.ts$/, '.mjs');
-    writeFileSync(join(this.folder, target), compiled(readFileSync(join(this.folder, file), 'utf8'), file));
+    const text = await compiled(readFileSync(join(this.folder, file), 'utf8'), file);
+    writeFileSync(join(this.folder, target), text);
     return target;
   }
 
@@ -44,7 +45,7 @@ export class Checkout {
     return this.node([built.main, ...args], folder);
   }
 
-  /** The files that there were not at the beginning, with slashes. */
+  /** The files that there were not at the beginning, with slashes; not those of packages, which other tests have too. */
   newFiles(): string[] {
     return this.files().filter((path) => !this.before.has(path));
   }
@@ -72,6 +73,7 @@ export class Checkout {
   private files(): string[] {
     return readdirSync(this.folder, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
-      .map((entry) => relative(this.folder, join(entry.parentPath, entry.name)).replaceAll('\\', '/'));
+      .map((entry) => relative(this.folder, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
+      .filter((path) => !path.startsWith('node_modules/'));
   }
 }

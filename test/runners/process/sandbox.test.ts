@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readFile, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -119,6 +119,35 @@ describe('files', () => {
     await rig.run(code, { input: { file }, sandbox: { write: [folder] } });
     expect(await readFile(file, 'utf8')).toBe('written');
     await expect(rig.run(code, { input: { file } })).rejects.toMatchObject({ code: 'EROFS' });
+  });
+
+  test('modules of another checkout can be shared by a link, which shows nothing else', async () => {
+    const other = await mkdtemp(join(tmpdir(), 'sandbox-other-'));
+    try {
+      await mkdir(join(other, 'node_modules/shared'), { recursive: true });
+      await writeFile(join(other, 'node_modules/shared/index.js'), 'module.exports = "loaded";');
+      await writeFile(join(other, 'secret.txt'), 'secret');
+      await writeFile(
+        join(folder, 'tool.mjs'),
+        `export default async () => (await import('shared')).default;`,
+      );
+      const url = pathToFileURL(join(folder, 'tool.mjs')).href;
+      const code = { kind: 'module', url, exportName: 'default' } as const;
+      const link = join(folder, 'node_modules');
+      await symlink(join(other, 'node_modules'), link);
+      expect(await rig.run(code, { sandbox: { write: [folder] } })).toBe('loaded');
+      // As a tool could do that may write there.
+      await rm(link);
+      await symlink(other, link);
+      await writeFile(
+        join(folder, 'tool.mjs'),
+        `import { readFileSync } from 'node:fs';
+         export default () => readFileSync(${JSON.stringify(join(link, 'secret.txt'))}, 'utf8');`,
+      );
+      await expect(rig.run(code, { sandbox: { write: [folder] } })).rejects.toMatchObject({ code: 'ENOENT' });
+    } finally {
+      await rm(other, { recursive: true });
+    }
   });
 
   test('temporary files are private and vanish', async () => {

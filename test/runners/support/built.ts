@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { cp, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import ts from 'typescript';
 import type { ParallelExecutionEngine } from '../../../src/index.ts';
 import type { createLauncher } from '../../../src/runners/process/create-launcher.ts';
 import type { ProcessRunner } from '../../../src/runners/process/process-runner.ts';
@@ -45,7 +44,7 @@ export async function buildLayers(layers: readonly string[], inside: string): Pr
   );
   const state = [inside, ...stamps].join('\n');
   const folder = join(CACHE, createHash('sha256').update(state).digest('hex').slice(0, 16));
-  if (await isFolder(folder)) return folder;
+  if (await isInUse(folder)) return folder;
   const unfinished = `${folder}-${process.pid}`;
   await mkdir(unfinished, { recursive: true });
   await Promise.all(files.map((file) => compile(file, join(unfinished, inside))));
@@ -56,11 +55,13 @@ export async function buildLayers(layers: readonly string[], inside: string): Pr
   return folder;
 }
 
-/** What was built for sources of long ago. */
+/** What nobody has used for long. */
 async function removeOld(): Promise<void> {
   for (const name of await readdir(CACHE)) {
-    const { mtimeMs } = await stat(join(CACHE, name));
-    if (Date.now() - mtimeMs > KEPT_MS) await rm(join(CACHE, name), { recursive: true, force: true });
+    // Another test may have finished, and renamed, what it built.
+    const found = await stat(join(CACHE, name)).catch(() => undefined);
+    if (found === undefined || Date.now() - found.mtimeMs < KEPT_MS) continue;
+    await rm(join(CACHE, name), { recursive: true, force: true });
   }
 }
 
@@ -69,11 +70,12 @@ async function compile(file: string, folder: string): Promise<void> {
   await mkdir(dirname(target), { recursive: true });
   if (!file.endsWith('.ts')) return cp(join(SOURCES, file), target);
   const text = await readFile(join(SOURCES, file), 'utf8');
-  await writeFile(target.replace(/\.ts$/, '.js'), compiled(text, file));
+  await writeFile(target.replace(/\.ts$/, '.js'), await compiled(text, file));
 }
 
-/** TypeScript as JavaScript. */
-export function compiled(text: string, fileName: string): string {
+/** TypeScript as JavaScript. The compiler is only loaded where something has changed. */
+export async function compiled(text: string, fileName: string): Promise<string> {
+  const { default: ts } = await import('typescript');
   return ts.transpileModule(text, {
     fileName,
     compilerOptions: {
@@ -94,9 +96,11 @@ async function filesIn(layer: string): Promise<string[]> {
     .sort();
 }
 
-async function isFolder(path: string): Promise<boolean> {
-  return stat(path).then(
-    (found) => found.isDirectory(),
+/** Whether it is there; if so, it counts as new, so that nobody removes it from under those who use it. */
+async function isInUse(folder: string): Promise<boolean> {
+  const now = new Date();
+  return utimes(folder, now, now).then(
+    () => true,
     () => false,
   );
 }

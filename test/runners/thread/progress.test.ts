@@ -5,7 +5,6 @@ import { openRunner } from './support/runner.ts';
 describe('progress out of a thread', () => {
   it('comes in order while the call runs, shares and steps alike', async () => {
     const task = new TestTask();
-    const seen: number[] = [];
     const gate = new Int32Array(new SharedArrayBuffer(4));
     const call = callOf(async (input, { report }) => {
       report(0.25, 'first');
@@ -17,12 +16,14 @@ describe('progress out of a thread', () => {
     }, gate);
     const report = (...args: unknown[]) => {
       task.said.push(args);
-      seen.push(task.said.length);
       Atomics.store(gate, 0, 1);
     };
     expect(await openRunner(1).run(call, Object.assign(Object.create(task), { report }))).toBe('done');
     expect(task.said[0]).toEqual([0.25, 'first']);
-    expect(task.said.at(-1)).toEqual([0.75, 'second']);
+    // The two that follow each other come as one, or as two where the thread was held up between them.
+    const flat = task.said.slice(1).flat();
+    expect(flat.filter((part) => typeof part === 'number')).toEqual([0.75]);
+    expect(flat.filter((part) => typeof part === 'string')).toEqual(['second']);
   });
 
   it('is coalesced: a flood of reports does not bury the host, and the last one arrives before the result', async () => {

@@ -89,7 +89,7 @@ describe('the shell tool', () => {
     const error = await rejectionOf(call({ command }));
     expect(codeOf(error)).toBe('COMMAND_FAILED');
     expect(error).toMatchObject({
-      message: 'The command ended with exit status 3:\nline 3\nline 4\nline 5\nline 6\nline 7',
+      message: 'The command ended with exit status 3:\nresult\nline 3\nline 4\nline 5\nline 6\nline 7',
       details: { command, exit_code: 3, stdout: 'result\n', stderr: expect.stringContaining('line 1\n') },
       retryable: false,
     });
