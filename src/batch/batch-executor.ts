@@ -1,5 +1,6 @@
 import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
 import { VolleyError } from '../core/errors.ts';
+import type { FailureReason } from '../core/failure.ts';
 import { reasonText } from '../core/words.ts';
 import type { Recovery, Store } from '../store/store.ts';
 import { ACTIONS } from './actions/all.ts';
@@ -14,7 +15,6 @@ import type { BatchListener, RunningTask } from './run/monitor.ts';
 import { BatchRuns } from './runs.ts';
 import { TaskIds } from './task-ids.ts';
 import { reportTask, type TaskReport } from './task-report.ts';
-import { tellRecovered } from './tell-changes.ts';
 import { type BatchView, standingOf, viewOf } from './view.ts';
 
 /** What an executor works with. */
@@ -121,6 +121,11 @@ export class BatchExecutor implements AsyncDisposable {
     return this.context.runs.current(batch)?.monitor.attemptOf(seq);
   }
 
+  /** Why the last attempt of a task failed and when the next one is due, while a run here waits for that moment. */
+  pause(batch: string, id: string): { readonly reason: FailureReason; readonly until: number } | undefined {
+    return this.context.runs.current(batch)?.tasks.get(id)?.pause;
+  }
+
   /** Why a task does not run, or how it ended, when, and what to do, in words; undefined while it runs. */
   explain(batch: string, id: string): string | undefined {
     return explainTask(this.context, batch, id);
@@ -156,11 +161,8 @@ export class BatchExecutor implements AsyncDisposable {
   }
 
   /** Settles tasks of processes that died, of all batches that nobody runs: see {@link Recovery}. */
-  async recover(): Promise<Recovery> {
-    const { store, runs } = this.context;
-    const recovery = await store.recover(await runs.isIdempotent());
-    tellRecovered(runs.events, recovery);
-    return recovery;
+  recover(): Promise<Recovery> {
+    return this.context.runs.recover();
   }
 
   /**

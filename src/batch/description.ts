@@ -27,7 +27,7 @@ The usual way: add_batch, start, status or wait, results, then export or clear.
 {"action": "start", "max_concurrent": "auto", "timeout": 300, "wait": true}
 {"action": "results", "format": "summary"}
 
-A task may name others in depends_on, and use a part of their results in its params: {"$from": "list", "path": "/entries/0/name"} with its type, or "\${list.entries.0.name}" inside a text.
+A task may name others in depends_on, and use a part of their results in its params: {"$from": "list", "path": "/entries/0/path"} with its type, or "\${list.entries.0.path}" inside a text.
 Priorities: critical, high, normal (or medium), low, background. All times are in seconds.
 If some failed: results tells why, retry opens only those again, and start runs them.
 Results are shown in part; {"action": "results", "id": "t1"} gives one as a whole.

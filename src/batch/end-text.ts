@@ -6,14 +6,25 @@ import { linesText } from './text.ts';
 
 /** How a batch stands when nothing of it runs any more. */
 export function endText({ name, counts }: BatchRecord, problem: unknown): ActionResult {
-  const { failed, skipped, cancelled, open } = counts;
+  const { failed, skipped, cancelled, open, running } = counts;
   const remedy =
     failed + skipped + cancelled > 0 ? 'See "results" for the reasons; "retry" opens them again.' : undefined;
-  const left = open > 0 && problem === undefined ? 'What is open runs with the next "start".' : undefined;
+  // Nobody runs it: who did has died, or says himself why he gave it up.
+  const hasDied = running > 0 && problem === undefined;
+  const state = hasDied
+    ? 'is not running: the process that ran it died'
+    : open + running > 0
+      ? 'does not run'
+      : 'has ended';
+  const left = hasDied
+    ? 'The next "start" sees to what it left.'
+    : open > 0 && problem === undefined
+      ? 'What is open runs with the next "start".'
+      : undefined;
   return {
     text: linesText(
       problem === undefined ? undefined : problemText(problem),
-      `The batch "${name}" ${open > 0 ? 'does not run' : 'has ended'}. It has ${countsText(counts)}.`,
+      `The batch "${name}" ${state}. It has ${countsText(counts)}.`,
       remedy,
       left,
     ),

@@ -44,7 +44,7 @@ export type BatchEvent =
       readonly at: number;
     }
   | { readonly type: 'batch-started' | 'batch-ended'; readonly batch: string; readonly at: number }
-  /** Tasks are gone, or so many were opened again that they are not told one by one: read the batch anew. */
+  /** Tasks are gone, or so many were cancelled or opened again that they are not told one by one: read the batch anew. */
   | { readonly type: 'changed'; readonly batch: string; readonly at: number };
 
 /** Is told of everything as it comes, in the middle of the work: it must be quick, and must not throw. */

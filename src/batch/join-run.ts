@@ -25,9 +25,9 @@ export async function joinRun(
       ? { state: 'stopping', counts, text: 'The batch is being stopped: start it again afterwards.' }
       : { state: 'running', counts, text: `The batch is running, and runs them too. ${countsText(counts)}.` };
   }
-  if (holder !== undefined) {
-    // Whether it answers or not: it looks for open tasks at its end, too.
-    await store.ask(batch, JSON.stringify({ action: 'join', which } satisfies HolderAsk));
+  const ask: HolderAsk = { action: 'join', which };
+  // Whether it answers or not: it looks for open tasks at its end, too. One that has just gone cannot be asked.
+  if (holder !== undefined && (await store.ask(batch, JSON.stringify(ask))) !== undefined) {
     return {
       state: 'elsewhere',
       counts,

@@ -19,8 +19,8 @@ export class BatchRuns {
   readonly events = new BatchEvents();
   /** The last run of each batch, until everything of it is written. */
   private readonly runs = new Map<string, BatchRun>();
-  /** Names of batches that are about to run, or are being changed. */
-  private readonly starting = new Set<string>();
+  /** Batches that are about to run, or are being changed: each settles when it runs, or that has come to nothing. */
+  private readonly starting = new Map<string, Promise<void>>();
   /** Leases that could not be given back, because the store was out of order: it is tried again before the next start. */
   private readonly unreleased = new Map<string, Lease>();
   /** Why the last run of a batch ended before its time. */
@@ -34,6 +34,12 @@ export class BatchRuns {
 
   /** The run of a batch until all of it is written. */
   current(batch: string): BatchRun | undefined {
+    return this.runs.get(batch);
+  }
+
+  /** The same, and of a batch that is just being started its run as soon as there is one. */
+  async currentOrNext(batch: string): Promise<BatchRun | undefined> {
+    await this.starting.get(batch);
     return this.runs.get(batch);
   }
 
@@ -56,19 +62,22 @@ export class BatchRuns {
   /** Takes the lease, sees to what a dead process has left, and submits all open tasks. */
   async start(batch: string, options: RunOptions): Promise<{ run: BatchRun; recovery: Recovery }> {
     if (this.isClosed) throw closedError();
-    return this.alone(batch, () => this.startNow(batch, options));
+    return this.alone(batch, (settle) => this.startNow(batch, options, settle));
   }
 
-  /** Changes a batch that nobody runs, and keeps others from running it meanwhile. */
-  async exclusively<T>(batch: string, work: () => Promise<T>): Promise<T> {
+  /** Changes a batch that this executor does not run. What a dead process has left of it is seen to before. */
+  async whileIdle<T>(batch: string, work: () => Promise<T>): Promise<T> {
     return this.alone(batch, async () => {
-      const lease = await this.store.lease(batch);
-      try {
-        return await work();
-      } finally {
-        await this.release(lease);
-      }
+      if (this.store.batch(batch)!.counts.running > 0) await this.recover(batch);
+      return work();
     });
+  }
+
+  /** Settles tasks of processes that died, of all batches that nobody runs or of one that this store has leased. */
+  async recover(batch?: string): Promise<Recovery> {
+    const recovery = await this.store.recover(await this.isIdempotent(batch), batch);
+    tellRecovered(this.events, recovery);
+    return recovery;
   }
 
   /** Stops everything, lets what runs finish for so long, and waits until all is written and every lease is given back. */
@@ -85,7 +94,7 @@ export class BatchRuns {
   }
 
   /** Who is idempotent of those that a dead process may have left, by the tools that there are; what is unknown is not. */
-  async isIdempotent(batch?: string): Promise<(functionName: string) => boolean> {
+  private async isIdempotent(batch?: string): Promise<(functionName: string) => boolean> {
     const coordinator = await this.coordinator();
     await coordinator.desk.discover(this.runningFunctions(batch), LONGEST_DISCOVERY_MS);
     const tools = coordinator.tools();
@@ -102,14 +111,19 @@ export class BatchRuns {
     }
   }
 
-  private async alone<T>(batch: string, work: () => Promise<T>): Promise<T> {
+  private async alone<T>(batch: string, work: (settle: () => void) => Promise<T>): Promise<T> {
     if (this.starting.has(batch) || this.joinable(batch) !== undefined) throw runningError(batch);
-    this.starting.add(batch);
+    let settle = () => {};
+    const settled = new Promise<void>((resolve) => {
+      settle = resolve;
+    });
+    this.starting.set(batch, settled);
     try {
       await this.waitForOld(batch);
-      return await work();
+      return await work(settle);
     } finally {
       this.starting.delete(batch);
+      settle();
     }
   }
 
@@ -125,7 +139,18 @@ export class BatchRuns {
     this.unreleased.delete(lease.batch);
   }
 
-  private async startNow(batch: string, options: RunOptions): Promise<{ run: BatchRun; recovery: Recovery }> {
+  private async end(lease: Lease, leavesOpen: boolean): Promise<boolean> {
+    this.unreleased.set(lease.batch, lease);
+    const isOver = await lease.end(Date.now(), leavesOpen);
+    this.unreleased.delete(lease.batch);
+    return isOver;
+  }
+
+  private async startNow(
+    batch: string,
+    options: RunOptions,
+    settle: () => void,
+  ): Promise<{ run: BatchRun; recovery: Recovery }> {
     const { store, listeners, events } = this;
     // All that is needed to run something; whoever only looks at batches does without.
     const [coordinator, { BatchRun }, { serveRequests }] = await Promise.all([
@@ -148,12 +173,13 @@ export class BatchRuns {
       coordinator,
       store,
       lease,
-      release: () => this.release(lease),
+      end: (leavesOpen) => this.end(lease, leavesOpen),
       options,
       listeners,
       events,
     });
     this.runs.set(batch, run);
+    settle();
     tellRecovered(events, recovery);
     if (events.isHeard) events.tell({ type: 'batch-started', batch, at: Date.now() });
     serveRequests(run, store);

@@ -5,21 +5,19 @@ import type { BatchEvents, TaskEvent } from './events.ts';
 /** So many tasks are told one by one. */
 const MOST_TOLD = 1000;
 
-type ChangeType = 'cancelled' | 'opened';
-
-/** Tells what became of tasks outside of a run. */
-export function tellTasks(events: BatchEvents, tasks: readonly TaskRecord[], type: ChangeType): void {
-  if (!events.isHeard) return;
-  for (const task of tasks) events.tell(changeOf(task, type));
+/** Tasks of a batch that were changed outside of a run: those of the ids, or any. */
+interface Changes {
+  readonly batch: string;
+  readonly ids: readonly string[] | undefined;
+  readonly type: ChangeType;
 }
 
-/** Tells that tasks were opened again: those of the ids, or any. */
-export function tellOpened(
-  events: BatchEvents,
-  store: Store,
-  batch: string,
-  ids: readonly string[] | undefined,
-): void {
+type ChangeType = 'cancelled' | 'opened';
+
+const STATUS_AFTER = { cancelled: 'cancelled', opened: 'open' } as const;
+
+/** Tells what became of tasks. */
+export function tellChanges(events: BatchEvents, store: Store, { batch, ids, type }: Changes): void {
   if (!events.isHeard) return;
   if (ids === undefined || ids.length > MOST_TOLD) {
     events.tell({ type: 'changed', batch, at: Date.now() });
@@ -27,7 +25,7 @@ export function tellOpened(
   }
   for (const id of ids) {
     const task = store.task(batch, id);
-    if (task !== undefined && task.status === 'open') events.tell(changeOf(task, 'opened'));
+    if (task?.status === STATUS_AFTER[type]) events.tell(changeOf(task, type));
   }
 }
 

@@ -10,6 +10,7 @@ import type { ToolRegistry } from '../tools/registry.ts';
 import { discoverAll, sourceNameOf } from '../tools/tool-source.ts';
 import type { ToolCall } from './call.ts';
 import { CallRunner } from './call-runner.ts';
+import { PREPARING } from './outcome-error.ts';
 import { type PlannedCall, type PlanParts, planCall, planCalls, type ReadyCall } from './plan.ts';
 import { protectedPathsOf } from './protected-paths.ts';
 import type { Redactor } from './redactor.ts';
@@ -164,7 +165,7 @@ export class CallDesk {
 function preparing(spec: CallSpec): CallSpec {
   return {
     ...spec,
-    toolName: `prepare ${spec.toolName}`,
+    toolName: `${PREPARING}${spec.toolName}`,
     conflictsWith: [],
     timeoutMs: Number.POSITIVE_INFINITY,
     stallMs: undefined,

@@ -2,8 +2,10 @@ import picomatch from 'picomatch';
 import { limitsChange } from '../config/change.ts';
 import type { VolleyConfig } from '../config/config.ts';
 import { defaultConfig } from '../config/default-config.ts';
+import { checkKnown } from '../core/check-known.ts';
 import { VolleyError } from '../core/errors.ts';
 import { checkGlob } from '../core/glob.ts';
+import { checkObject } from '../core/numbers.ts';
 import { reasonText } from '../core/words.ts';
 import { type EngineLimits, ParallelExecutionEngine } from '../engine/engine.ts';
 import type { ParallelAgentTool } from '../tools/agent-tool.ts';
@@ -29,6 +31,8 @@ export interface CoordinatorOptions {
 
 export type { ExecuteOptions };
 
+const OPTIONS: ReadonlySet<string> = new Set<keyof CoordinatorOptions>(['config']);
+
 /**
  * Tool calls in, results out: each in its place, each with an outcome of its own.
  *
@@ -52,7 +56,10 @@ export class ParallelToolCoordinator implements AsyncDisposable {
   private readonly plannings = new Set<Planning>();
   private closing: Promise<void> | undefined;
 
-  constructor({ config = defaultConfig() }: CoordinatorOptions = {}) {
+  constructor(options: CoordinatorOptions = {}) {
+    checkObject('The options of a coordinator', options);
+    checkKnown('option of a coordinator', options, OPTIONS);
+    const { config = defaultConfig() } = options;
     this.config = config;
     this.engine = new ParallelExecutionEngine({ ...config.engine, ...engineLimits(config) });
     this.registry = new ToolRegistry(config.tools);

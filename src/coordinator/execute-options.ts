@@ -1,5 +1,5 @@
+import { checkKnown } from '../core/check-known.ts';
 import { VolleyError } from '../core/errors.ts';
-import { nearest } from '../core/nearest.ts';
 import { checkNumber, checkSpanMs, show } from '../core/numbers.ts';
 
 /** How one list of calls is run. */
@@ -14,7 +14,12 @@ export interface ExecuteOptions {
   readonly timeoutMs?: number;
 }
 
-const OPTIONS = new Set(['signal', 'failFast', 'maxConcurrency', 'timeoutMs']);
+const OPTIONS: ReadonlySet<string> = new Set<keyof ExecuteOptions>([
+  'signal',
+  'failFast',
+  'maxConcurrency',
+  'timeoutMs',
+]);
 
 /** Throws what is wrong with the options, before anything has begun that would have to be undone. */
 export function checkOptions(options: ExecuteOptions): void {
@@ -22,13 +27,7 @@ export function checkOptions(options: ExecuteOptions): void {
     throw invalid(
       `The options must be an object such as { timeoutMs: 60000 }, but they are ${show(options)}`,
     );
-  for (const option of Object.keys(options)) {
-    if (OPTIONS.has(option)) continue;
-    const close = nearest(option, OPTIONS);
-    throw invalid(
-      `"${option}" is no option of a list of calls${close === undefined ? '' : `; did you mean "${close}"?`}`,
-    );
-  }
+  checkKnown('option of a list of calls', options, OPTIONS);
   const { signal, failFast, maxConcurrency, timeoutMs } = options;
   if (signal !== undefined && !isSignal(signal))
     throw invalid(`signal must be an AbortSignal, but it is ${show(signal)}`);
@@ -45,5 +44,5 @@ function isSignal(value: unknown): boolean {
 }
 
 function invalid(message: string): VolleyError {
-  return new VolleyError('INVALID_VALUE', `${message}${/[?]$/.test(message) ? '' : '.'}`);
+  return new VolleyError('INVALID_VALUE', `${message}.`);
 }

@@ -115,8 +115,20 @@ function fillTemplates(text: string, known: ReadonlySet<string>, lookup: ResultL
     const head = templateHead(inner, known);
     if (head === undefined) return whole;
     const part = pick(lookup(head.id), head.id, head.keys);
-    return typeof part === 'string' ? part : (JSON.stringify(part) ?? '');
+    return typeof part === 'string' ? part : jsonOf(part, head.id, inner);
   });
+}
+
+function jsonOf(part: unknown, id: string, inner: string): string {
+  try {
+    return JSON.stringify(part) ?? '';
+  } catch {
+    throw new VolleyError(
+      'UNSERIALISABLE_RESULT',
+      `"\${${inner}}" cannot stand in a text: what it refers to in the result of ${id} cannot be written as JSON, because it holds itself or a BigInt, for example. Refer to a part of it.`,
+      { id },
+    );
+  }
 }
 
 /** The longest known id that the text begins with, up to a dot: ids may have dots of their own. */

@@ -1,5 +1,5 @@
 import { VolleyError } from '../core/errors.ts';
-import { ToolFailure } from '../engine/tool-failure.ts';
+import { isToolFailure, ToolFailure } from '../engine/tool-failure.ts';
 import type { CallError } from './call.ts';
 import type { Redactor } from './redactor.ts';
 
@@ -13,7 +13,7 @@ export class ReportedError extends ToolFailure {
   constructor(thrown: unknown, redactor: Redactor) {
     const { name, message, stack, code } = partsOf(thrown);
     super(redactor.text(message), {
-      reason: isA(thrown, ToolFailure) ? thrown.reason : 'error',
+      reason: isToolFailure(thrown) ? thrown.reason : 'error',
       retryable: isRetryable(thrown),
     });
     this.name = redactor.text(name);
@@ -45,7 +45,7 @@ function partsOf(thrown: unknown): { name: string; message: string; stack?: stri
   if (!isA(thrown, Error)) return { name: 'Error', message: textOf(thrown) };
   const [name, message, stack] = [read(thrown, 'name'), read(thrown, 'message'), read(thrown, 'stack')];
   // A failure of a runner is only a wrapping: its cause says which limit it was.
-  const cause = isA(thrown, ToolFailure) ? read(thrown, 'cause') : undefined;
+  const cause = isToolFailure(thrown) ? read(thrown, 'cause') : undefined;
   const code = read(isA(cause, Error) ? cause : thrown, 'code');
   return {
     name: typeof name === 'string' ? name : 'Error',

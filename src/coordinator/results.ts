@@ -1,6 +1,7 @@
 import type { Outcome } from '../engine/outcome.ts';
-import type { CallError, CallResult } from './call.ts';
+import type { CallResult } from './call.ts';
 import type { EarlyEnd } from './early-ends.ts';
+import { outcomeError } from './outcome-error.ts';
 import type { PlannedCall } from './plan.ts';
 import type { Redactor } from './redactor.ts';
 import { toCallError } from './reported-error.ts';
@@ -30,7 +31,7 @@ export function toResult(
         ...base,
         status: 'failed',
         reason: outcome.reason,
-        error: plainError(toCallError(outcome.error, redactor), plain),
+        error: outcomeError(outcome, call.name, redactor, plain),
       };
     case 'cancelled':
       return { ...base, status: 'cancelled', reason: plain(redactor.text(outcome.reason)) };
@@ -55,8 +56,4 @@ export function earlyResult(planned: PlannedCall, end: EarlyEnd, redactor: Redac
     return { ...base, status: 'failed', reason, error: toCallError(error, redactor) };
   }
   return { ...base, status: 'skipped', cause: end.kind === 'skipped' ? end.cause : undefined };
-}
-
-function plainError({ message, stack, ...rest }: CallError, plain: (text: string) => string): CallError {
-  return { ...rest, message: plain(message), ...(stack !== undefined && { stack: plain(stack) }) };
 }

@@ -15,6 +15,7 @@ const COLUMNS = '(key, attempt, started_at, ended_at, status, reason, message)';
  */
 export class AttemptWrites {
   private readonly fail: StatementSyncInstance;
+  private readonly count: StatementSyncInstance;
   private readonly keep: StatementSyncInstance;
   private readonly crash: StatementSyncInstance;
 
@@ -24,6 +25,7 @@ export class AttemptWrites {
       `INSERT OR IGNORE INTO attempts ${COLUMNS}
        SELECT key, attempts, ?, ?, ${FAILED}, ?, ? FROM states WHERE key = ? AND status = ${RUNNING}`,
     );
+    this.count = writer.prepare('UPDATE states SET failures = failures + 1 WHERE key = ?');
     this.keep = writer.prepare(
       `INSERT OR IGNORE INTO attempts ${COLUMNS}
        SELECT key, attempts, attempt_at, ended_at, status, reason, message FROM states JOIN ends USING (key)
@@ -37,7 +39,8 @@ export class AttemptWrites {
 
   /** The current attempt of a running task failed, and another one follows. */
   failed(key: number, { startedAt, endedAt, reason, message }: FailedAttempt): void {
-    this.fail.run(Math.trunc(startedAt), Math.trunc(endedAt), reason, toStored(message), key);
+    const times = [Math.trunc(startedAt), Math.trunc(endedAt)] as const;
+    if (this.fail.run(...times, reason, toStored(message), key).changes === 1) this.count.run(key);
   }
 
   /** The task is about to be opened again: what is known of its end was the end of an attempt. */

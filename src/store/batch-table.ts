@@ -1,6 +1,7 @@
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
 import { VolleyError } from '../core/errors.ts';
-import { STATUSES } from './statuses.ts';
+import { keyOf, lastKeyOf } from './keys.ts';
+import { OPEN, STATUSES } from './statuses.ts';
 import { toStored } from './text.ts';
 
 interface BatchRow {
@@ -22,6 +23,7 @@ export class BatchTable {
   private readonly count: StatementSyncInstance;
   private readonly start: StatementSyncInstance;
   private readonly end: StatementSyncInstance;
+  private readonly open: StatementSyncInstance;
   private readonly remove: StatementSyncInstance;
 
   constructor(writer: DatabaseSyncInstance) {
@@ -34,6 +36,7 @@ export class BatchTable {
       'UPDATE batches SET started_at = ?, ended_at = NULL, options = ? WHERE id = ?',
     );
     this.end = writer.prepare('UPDATE batches SET ended_at = ? WHERE id = ?');
+    this.open = writer.prepare(`SELECT 1 FROM states WHERE status = ${OPEN} AND key BETWEEN ? AND ? LIMIT 1`);
     this.remove = writer.prepare('DELETE FROM batches WHERE id = ?');
   }
 
@@ -68,8 +71,12 @@ export class BatchTable {
     this.start.run(Math.trunc(at), toStored(options), this.existing(name).id);
   }
 
-  ended(name: string, at: number): void {
-    this.end.run(Math.trunc(at), this.existing(name).id);
+  ended(id: number, at: number): void {
+    this.end.run(Math.trunc(at), id);
+  }
+
+  hasOpen(id: number): boolean {
+    return this.open.get(keyOf(id, 0), lastKeyOf(id)) !== undefined;
   }
 
   delete(id: number): void {

@@ -1,7 +1,8 @@
-import { mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
+import { makeFolder } from './make-folder.ts';
 import { checkedVersion, MIGRATIONS, migrate } from './migrations.ts';
 import { isBusy, storeError, unavailable } from './store-error.ts';
 
@@ -32,7 +33,7 @@ export interface Database {
 export async function openDatabase(path: string, migrations = MIGRATIONS): Promise<Database> {
   const file = resolve(path);
   try {
-    makeFolder(dirname(file));
+    makeOwnFolder(dirname(file));
   } catch (error) {
     throw unavailable(file, `its folder cannot be created (${(error as Error).message})`, error);
   }
@@ -56,15 +57,22 @@ export async function openDatabase(path: string, migrations = MIGRATIONS): Promi
   }
 }
 
+/** An empty one that only its holder sees, for whoever looks where there is no file: nothing is made. */
+export function emptyDatabase(path: string): Database {
+  const connection = connect();
+  attach(connection, ':memory:');
+  migrate(connection, path);
+  return { file: resolve(path), writer: connection, reader: connection };
+}
+
 /** One of our own that is new is kept out of git; in others there may be what belongs there. */
-function makeFolder(folder: string): void {
-  const isNew = mkdirSync(folder, { recursive: true }) !== undefined;
-  if (isNew && basename(folder) === OWN_FOLDER) writeFileSync(join(folder, '.gitignore'), '*\n');
+function makeOwnFolder(folder: string): void {
+  if (makeFolder(folder) && basename(folder) === OWN_FOLDER) writeFileSync(join(folder, '.gitignore'), '*\n');
 }
 
 /** Closes both connections; the last one of all processes takes the -wal and -shm of the file away. */
 export function closeDatabase({ reader, writer }: Database): void {
-  for (const connection of [reader, writer]) {
+  for (const connection of new Set([reader, writer])) {
     try {
       if (isAttached(connection)) connection.exec(`DETACH ${SCHEMA}`);
     } finally {

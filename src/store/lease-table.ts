@@ -39,6 +39,11 @@ export class LeaseTable {
     return { token, pid, host: fromStored(row.host), since, seenAt };
   }
 
+  /** When the holder of a batch was last heard of, whether it lives or not. */
+  lastSeen(batchId: number): number | undefined {
+    return (this.select.get(batchId) as LeaseRow | undefined)?.seen_at;
+  }
+
   /**
    * Whether a process that can be seen lives is certain, whatever clocks say. Of others on this system, the steady clock
    * tells how long they have been silent; of those elsewhere only the time of day does, in whichever direction it

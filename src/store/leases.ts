@@ -11,6 +11,8 @@ interface Held {
   readonly batch: string;
   readonly batchId: number;
   readonly token: string;
+  /** When the one was last heard of that held it before and did not give it back. */
+  readonly lostSeenAt: number | undefined;
   readonly controller: AbortController;
 }
 
@@ -42,21 +44,38 @@ export class Leases {
     const holder = this.table.holderOf(batchId);
     if (holder !== undefined) throw heldError(batch, holder);
     const token = randomUUID();
+    const lostSeenAt = this.table.lastSeen(batchId);
     this.writes.claim(batchId, token, this.now());
-    return { batch, batchId, token, controller: new AbortController() };
+    return { batch, batchId, token, lostSeenAt, controller: new AbortController() };
   }
 
-  keep(held: Held, release: () => Promise<void>): Lease {
+  /** `write` runs something in a transaction. */
+  keep(held: Held, write: <T>(apply: () => T) => Promise<T>): Lease {
     this.held.set(held.batchId, held);
     this.lost.delete(held.batch);
-    return { batch: held.batch, lost: held.controller.signal, release };
+    return {
+      batch: held.batch,
+      lost: held.controller.signal,
+      release: () => write(() => this.release(held)),
+      end: (at, leavesOpen) => write(() => this.end(held, at, leavesOpen)),
+    };
   }
 
   renewAll(): void {
     for (const { batchId, token } of this.held.values()) this.writes.renew(batchId, token, this.now());
   }
 
-  release({ batchId, token }: Held): void {
+  private end(held: Held, at: number, leavesOpen: boolean): boolean {
+    const { batchId, token } = held;
+    // Another that has taken it over tells of its own end.
+    if (!this.writes.isHeld(batchId, token)) return true;
+    if (!leavesOpen && this.batches.hasOpen(batchId)) return false;
+    this.batches.ended(batchId, at);
+    this.release(held);
+    return true;
+  }
+
+  private release({ batchId, token }: Held): void {
     if (this.held.get(batchId)?.token === token) this.held.delete(batchId);
     this.writes.release(batchId, token);
   }
@@ -97,11 +116,18 @@ export class Leases {
     return !this.isOwn(batchId) && this.table.holderOf(batchId) !== undefined;
   }
 
-  /** Whether a living process runs the batch, this store included. What a dead one has left is taken away. */
+  /** Whether a living process runs the batch, this store included. */
   isRun(batchId: number): boolean {
-    if (this.isOwn(batchId) || this.table.holderOf(batchId) !== undefined) return true;
+    return this.isOwn(batchId) || this.table.holderOf(batchId) !== undefined;
+  }
+
+  /** When the process was last heard of that died while it ran the batch; what it has left is taken away. */
+  takeLost(batchId: number): number | undefined {
+    const held = this.held.get(batchId);
+    if (held !== undefined) return held.lostSeenAt;
+    const seenAt = this.table.lastSeen(batchId);
     this.writes.discard(batchId);
-    return false;
+    return seenAt;
   }
 }
 

@@ -111,10 +111,14 @@ const ATTEMPTS = `
   ALTER TABLE store.states ADD COLUMN attempt_at INTEGER;
 `;
 
+/** How many attempts have failed that count for the retries of a task. */
+const FAILURES = 'ALTER TABLE store.states ADD COLUMN failures INTEGER NOT NULL DEFAULT 0';
+
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, sql: FIRST },
   { version: 2, sql: REQUESTS },
   { version: 3, sql: ATTEMPTS },
+  { version: 4, sql: FAILURES },
 ];
 
 /** Marks a SQLite file as ours ("Voly"), so that somebody else's database is never written to. */

@@ -10,6 +10,7 @@ export function openRecord(
   { id, name, function: tool, params, options }: NewTask,
   addedAt: number,
   attempts = 0,
+  failures = 0,
 ): TaskRecord {
   return {
     batch,
@@ -21,6 +22,7 @@ export function openRecord(
     options,
     status: 'open',
     attempts,
+    failures,
     addedAt,
     startedAt: undefined,
     endedAt: undefined,

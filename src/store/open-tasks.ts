@@ -14,6 +14,7 @@ type OpenRow = [
   options: StoredText | null,
   addedAt: number,
   attempts: number,
+  failures: number,
 ];
 
 /** Reads tasks that are open. All of a batch are read when it starts, and most of what a task can have they have not. */
@@ -22,7 +23,7 @@ export class OpenTaskReader {
 
   constructor(reader: DatabaseSyncInstance) {
     this.select = reader.prepare(
-      `SELECT t.key, t.id, t.name, t.function, t.params, t.options, t.added_at, s.attempts
+      `SELECT t.key, t.id, t.name, t.function, t.params, t.options, t.added_at, s.attempts, s.failures
        FROM states s CROSS JOIN tasks t ON t.key = s.key
        WHERE s.status = ${OPEN} AND s.key > ? AND s.key <= ? ORDER BY s.key LIMIT ?`,
     );
@@ -38,7 +39,7 @@ export class OpenTaskReader {
 
 function recordOf(
   batch: string,
-  [key, id, name, tool, params, options, addedAt, attempts]: OpenRow,
+  [key, id, name, tool, params, options, addedAt, attempts, failures]: OpenRow,
 ): TaskRecord {
   const task: NewTask = {
     id: fromStored(id),
@@ -47,5 +48,5 @@ function recordOf(
     params: fromStored(params),
     options: options === null ? NO_OPTIONS : (JSON.parse(fromStored(options)) as TaskOptions),
   };
-  return openRecord(batch, seqOf(key), task, addedAt, attempts);
+  return openRecord(batch, seqOf(key), task, addedAt, attempts, failures);
 }

@@ -20,7 +20,7 @@ export function ownIdentity(): ProcessIdentity {
     host,
     boot: tryTo(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()) ?? host,
     namespace: tryTo(() => readlinkSync('/proc/self/ns/pid')),
-    start: startOf(process.pid),
+    start: seen(process.pid)?.start,
   };
 }
 
@@ -38,18 +38,20 @@ export function livesAsSeenBy(self: ProcessIdentity, other: ProcessIdentity): bo
   if (other.namespace !== self.namespace) return undefined;
   // Whoever asks lives.
   if (other.pid === self.pid && other.start === self.start) return true;
-  const start = startOf(other.pid);
-  if (start !== undefined && other.start !== undefined) return start === other.start;
+  const found = seen(other.pid);
+  // A zombie only waits to be noticed, in some containers for ever.
+  if (found?.isOver) return false;
+  if (found?.start !== undefined && other.start !== undefined) return found.start === other.start;
   return isThere(other.pid) ? undefined : false;
 }
 
-/** When a process started; undefined where it is gone, or where the system does not tell. */
-function startOf(pid: number): string | undefined {
+/** Whether a process has ended, and when it started; undefined where it is gone, or where the system does not tell. */
+function seen(pid: number): { isOver: boolean; start: string | undefined } | undefined {
   const text = tryTo(() => readFileSync(`/proc/${pid}/stat`, 'latin1'));
+  if (text === undefined) return undefined;
   // The second field is the name in brackets, which may itself have spaces and brackets.
-  const [state, ...fields] = text?.slice(text.lastIndexOf(')') + 2).split(' ') ?? [];
-  // A zombie only waits to be noticed.
-  return state === undefined || state === 'Z' || state === 'X' ? undefined : fields[18];
+  const [state, ...fields] = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return { isOver: state === 'Z' || state === 'X', start: fields[18] };
 }
 
 function isThere(pid: number): boolean {

@@ -15,7 +15,8 @@ import { asBuffer, fromStored, isContinuation, type StoredText, toStored } from 
 
 /** CROSS JOIN: the states lead, in the order of their index; the rest is looked up. */
 const TASKS = `
-  SELECT t.key, t.id, t.name, t.function, t.params, t.options, t.added_at, s.status, s.attempts, s.started_at,
+  SELECT t.key, t.id, t.name, t.function, t.params, t.options, t.added_at, s.status, s.attempts, s.failures,
+    s.started_at,
     e.ended_at, e.reason, e.message, e.code, e.cause, e.result_bytes, e.preview
   FROM states s CROSS JOIN tasks t ON t.key = s.key LEFT JOIN ends e ON e.key = s.key`;
 const PAGE = 's.key > ? AND s.key <= ? ORDER BY s.key LIMIT ?';

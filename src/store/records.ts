@@ -47,6 +47,11 @@ export interface TaskRecord extends NewTask {
   readonly status: TaskStatus;
   /** How many attempts were started, over all runs. */
   readonly attempts: number;
+  /**
+   * How many of them have failed and count for its retries: since it was added, or somebody opened it again. One that
+   * a crash or a stop has cut short does not.
+   */
+  readonly failures: number;
   readonly addedAt: number;
   readonly startedAt: number | undefined;
   readonly endedAt: number | undefined;

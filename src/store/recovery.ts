@@ -15,6 +15,9 @@ interface RunningRow {
   readonly key: number;
   readonly id: StoredText;
   readonly function: StoredText;
+  readonly attempt_at: number | null;
+  /** Whether its last attempt is known to have failed, and the next one had not begun. */
+  readonly waits: 0 | 1;
 }
 
 type Found = { readonly batch: string; readonly id: string };
@@ -34,7 +37,9 @@ export class Recoverer {
   ) {
     this.suspects = writer.prepare('SELECT id, name FROM batches WHERE running > 0 ORDER BY id');
     this.running = writer.prepare(
-      `SELECT key, id, function FROM states CROSS JOIN tasks USING (key)
+      `SELECT key, id, function, attempt_at,
+         EXISTS (SELECT 1 FROM attempts a WHERE a.key = states.key AND a.attempt = states.attempts) AS waits
+       FROM states CROSS JOIN tasks USING (key)
        WHERE status = ${RUNNING} AND key BETWEEN ? AND ? LIMIT ${TASKS_PER_STEP}`,
     );
     this.fail = writer.prepare(`UPDATE states SET status = ${FAILED} WHERE key = ?`);
@@ -49,12 +54,13 @@ export class Recoverer {
       if (only !== undefined && batch !== only) continue;
       const isOurs = only !== undefined && this.leases.isOwn(row.id);
       if (!isOurs && this.leases.isRun(row.id)) continue;
+      const lastSeenAt = this.leases.takeLost(row.id) ?? at;
       for (let some = this.someOf(row.id); some.length > 0; some = this.someOf(row.id)) {
         for (const task of some) {
           const name = fromStored(task.function);
-          const mayRunAgain = isIdempotent(name);
+          const mayRunAgain = task.waits === 1 || isIdempotent(name);
           if (mayRunAgain) this.changes.reopenOne(row.id, task.key, RUNNING);
-          else this.markCrashed(row.id, task.key, name, at);
+          else this.markCrashed(row.id, task, name, endOf(task, lastSeenAt, at));
           (mayRunAgain ? reopened : crashed).push({ batch, id: fromStored(task.id) });
         }
         yield;
@@ -67,7 +73,7 @@ export class Recoverer {
     return this.running.all(keyOf(batchId, 0), lastKeyOf(batchId)) as RunningRow[];
   }
 
-  private markCrashed(batchId: number, key: number, name: string, at: number): void {
+  private markCrashed(batchId: number, { key }: RunningRow, name: string, at: number): void {
     const end = {
       status: 'failed',
       reason: 'crashed',
@@ -80,4 +86,9 @@ export class Recoverer {
     this.batches.changeCount(batchId, RUNNING, -1);
     this.batches.changeCount(batchId, FAILED, 1);
   }
+}
+
+/** About when it ended: somebody may look after it much later. The clock may have been set meanwhile. */
+function endOf({ attempt_at }: RunningRow, lastSeenAt: number, now: number): number {
+  return Math.trunc(Math.min(Math.max(attempt_at ?? 0, lastSeenAt), now));
 }

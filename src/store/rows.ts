@@ -26,6 +26,7 @@ export interface TaskData {
   readonly added_at: number;
   readonly status: number;
   readonly attempts: number;
+  readonly failures: number;
   readonly started_at: number | null;
   readonly ended_at: number | null;
   readonly reason: FailureReason | null;
@@ -61,6 +62,7 @@ export function taskRecord(row: TaskData, batch: string): TaskRecord {
     options: row.options === null ? {} : (JSON.parse(fromStored(row.options)) as TaskOptions),
     status: STATUSES[row.status]!,
     attempts: row.attempts,
+    failures: row.failures,
     addedAt: row.added_at,
     startedAt: row.started_at ?? undefined,
     endedAt: row.ended_at ?? undefined,

@@ -88,7 +88,8 @@ export class SqliteStore implements Store {
     this.taskTable = new TaskTable(writer, this.batchTable);
     this.leases = new Leases(writer, identity, this.batchTable, now);
     this.attemptWrites = new AttemptWrites(writer);
-    this.changes = new TaskChanges(writer, this.batchTable, this.leases, this.attemptWrites);
+    const { batchTable, leases, taskTable, attemptWrites } = this;
+    this.changes = new TaskChanges(writer, batchTable, leases, taskTable, attemptWrites);
     this.recoverer = new Recoverer(writer, this.batchTable, this.taskTable, this.changes, this.leases);
     this.requests = new RequestWrites(writer);
     this.queue = new WriteQueue(database, {
@@ -149,12 +150,12 @@ export class SqliteStore implements Store {
     return this.write(() => this.batchTable.started(batch, options, at));
   }
 
-  batchEnded(batch: string, at: number): Promise<void> {
-    return this.write(() => this.batchTable.ended(batch, at));
-  }
-
   reopen(batch: string, ids?: readonly string[]): Promise<number> {
     return this.writeInSteps(() => this.changes.reopen(batch, ids));
+  }
+
+  cancel(batch: string, message: string, ids?: readonly string[]): Promise<number> {
+    return this.writeInSteps(() => this.changes.cancel(batch, ids, message, this.now()));
   }
 
   clear(batch: string, status?: readonly TaskStatus[]): Promise<number> {
@@ -216,7 +217,7 @@ export class SqliteStore implements Store {
       return claimed;
     });
     this.heartbeat ??= setInterval(() => this.renew(), this.heartbeatMs).unref();
-    return this.leases.keep(held, () => this.write(() => this.leases.release(held)));
+    return this.leases.keep(held, (apply) => this.write(apply));
   }
 
   ask(batch: string, body: string): Promise<number | undefined> {

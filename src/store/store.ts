@@ -40,11 +40,16 @@ export interface Lease {
   readonly lost: AbortSignal;
   /** Gives the right back. */
   release(): Promise<void>;
+  /**
+   * Notes that the run has ended and gives the right back, in one go. Unless it `leavesOpen` what is open, that is not
+   * done while there is such a task, which somebody may have added just now: then nothing was changed, and it says false.
+   */
+  end(at: number, leavesOpen: boolean): Promise<boolean>;
 }
 
 /** What was found when a store was opened after a crash. */
 export interface Recovery {
-  /** Ids of tasks that were running and are open again, because running them twice does no harm. */
+  /** Ids of tasks that are open again: running them twice does no harm, or they waited for their next attempt. */
   readonly reopened: readonly { readonly batch: string; readonly id: string }[];
   /** Ids of tasks that were running and have failed with reason `crashed`: a person decides. */
   readonly crashed: readonly { readonly batch: string; readonly id: string }[];
@@ -86,12 +91,12 @@ export interface Store {
   completed(batch: string, tasks: readonly Completion[]): Promise<void>;
   /** A running task shall be begun anew by a later run: it is open again, and the attempt counts as cancelled. */
   putBack(batch: string, seq: number, message: string, at: number, startedAt?: number): Promise<void>;
-  /** Notes that a batch begins or ends a run. */
+  /** Notes that a batch begins a run. */
   batchStarted(batch: string, options: string, at: number): Promise<void>;
-  /** Notes that a run has ended. */
-  batchEnded(batch: string, at: number): Promise<void>;
   /** Opens again what failed, was cancelled or was skipped (all of it, or the given ids), and says how many. */
   reopen(batch: string, ids?: readonly string[]): Promise<number>;
+  /** Ends what is open (all of it, or of the given ids), and says how many. Not while somebody else runs the batch. */
+  cancel(batch: string, message: string, ids?: readonly string[]): Promise<number>;
   /** Forgets tasks and results: of a status, or the whole batch. Not while somebody else runs it. Says how many. */
   clear(batch: string, status?: readonly TaskStatus[]): Promise<number>;
 

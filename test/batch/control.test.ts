@@ -1,4 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { BatchExecutor } from '../../src/batch/batch-executor.ts';
+import { ownIdentity } from '../../src/store/process-identity.ts';
+import { openStore } from '../../src/store/sqlite-store.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
 import { gate } from '../engine/support/gate.ts';
 import { HeldCalls, openRig } from './support/rig.ts';
@@ -204,6 +207,29 @@ describe('stop', () => {
     expect(calls.begun).toEqual(['a', 'b', 'c']);
   });
 
+  it('counts for a batch that is only being started', async () => {
+    const { ask, coordinator, store, standing } = await openRig();
+    const asked = gate<void>();
+    const opened = gate<void>();
+    const executor = new BatchExecutor({
+      store,
+      // Tools take their time to be loaded.
+      coordinator: async () => {
+        asked.open();
+        await opened.passed;
+        return coordinator;
+      },
+    });
+    await ask('add', { id: 'a', function: 'echo' });
+    const started = executor.handle({ action: 'start', wait: true });
+    await asked.passed;
+    const stopped = executor.handle({ action: 'stop', graceful: false });
+    opened.open();
+    const idle = { ok: true, data: { state: 'idle', counts: { open: 1 } } };
+    expect(await Promise.all([started, stopped])).toMatchObject([idle, idle]);
+    expect(standing()).toEqual(['a open']);
+  });
+
   it('leaves a task open that would be tried again', async () => {
     const calls = new HeldCalls();
     const { ask, standing } = await openRig([calls.tool()]);
@@ -249,6 +275,27 @@ describe('cancel', () => {
     ]);
     expect((await ask('cancel', { all: true })).data).toMatchObject({ cancelled: 1 });
     await ask('wait');
+  });
+
+  it('ends what a dead process has left, of which nobody says that it has ended', async () => {
+    const { ask, file, standing } = await openRig([new HeldCalls().tool('safe', { idempotent: true })]);
+    await ask('add_batch', {
+      tasks: [
+        { id: 'a', function: 'safe', params: { key: 'a' } },
+        { id: 'b', function: 'echo' },
+      ],
+    });
+    const dead = await openStore(file, { identity: { ...ownIdentity(), start: '1' } });
+    onTestFinished(() => dead.close().catch(() => undefined));
+    await dead.lease('default');
+    for (const seq of [1, 2]) await dead.started('default', seq, 1);
+    const told = 'is not running: the process that ran it died. It has 2 tasks: 2 running.';
+    for (const action of ['wait', 'stop']) expect((await ask(action)).text).toContain(told);
+    expect((await ask('cancel', { all: true })).data).toMatchObject({ cancelled: 1, counts: { running: 0 } });
+    expect(standing()).toEqual([
+      'a cancelled cancelled by request',
+      expect.stringContaining('b failed crashed: The process that ran it ended in the middle of it'),
+    ]);
   });
 
   it('ends open tasks of a batch that does not run', async () => {
@@ -305,6 +352,28 @@ describe('retry', () => {
       ['bad', 'good', 'worse'],
       ['bad', 'after', 'worse'],
     ]);
+  });
+
+  it('comes before what is added and depends on it, though the run has not heard of it yet', async () => {
+    const calls = new HeldCalls();
+    let tries = 0;
+    const second = defineTool({
+      name: 'second',
+      run: () => {
+        if (++tries === 1) throw new Error('not yet');
+        return tries;
+      },
+    });
+    const { ask, store, standing } = await openRig([calls.tool(), second]);
+    await ask('add_batch', { tasks: [{ id: 'a', function: 'second' }, held('long')] });
+    await ask('start');
+    await expect.poll(standing, { timeout: 30_000 }).toContain('a failed error: not yet');
+    // As another process does, before it tells the one that runs the batch.
+    await store.reopen('default', ['a']);
+    await ask('add', { id: 'next', function: 'echo', depends_on: ['a'] });
+    calls.finish('long');
+    await ask('wait');
+    expect(standing()).toEqual(['a completed', 'long completed', 'next completed']);
   });
 
   it('joins the batch while it runs', async () => {

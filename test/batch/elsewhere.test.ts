@@ -1,5 +1,8 @@
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { BatchAnswer } from '../../src/batch/answer.ts';
+import { BatchExecutor } from '../../src/batch/batch-executor.ts';
+import type { Lease, Store } from '../../src/store/store.ts';
 import { temporaryFolder } from '../store/support/store.ts';
 import { HeldCalls, openRig } from './support/rig.ts';
 
@@ -111,6 +114,32 @@ describe('a batch that another process runs', () => {
     await here.ask('wait');
     // Nothing is left behind of all that was asked.
     expect(here.store.asked('default')).toEqual([]);
+  });
+
+  it('takes in what is added in the last moment before it is given back', async () => {
+    const file = join(temporaryFolder(), 'volley.db');
+    const { coordinator, store, standing } = await openRig([], undefined, file);
+    const there = await openRig([], undefined, file);
+    let added: BatchAnswer | undefined;
+    // The real store, and another process that is quicker than the end of the run.
+    const late: Store = Object.assign(Object.create(store) as Store, {
+      lease: async (batch: string): Promise<Lease> => {
+        const lease = await store.lease(batch);
+        const end: Lease['end'] = async (...how) => {
+          added ??= await there.ask('add', { id: 'late', function: 'echo' });
+          return lease.end(...how);
+        };
+        return { ...lease, end };
+      },
+    });
+    const executor = new BatchExecutor({ coordinator, store: late });
+    onTestFinished(() => executor.close());
+    await executor.handle({ action: 'add', id: 'first', function: 'echo' });
+    expect(await executor.handle({ action: 'start', wait: true })).toMatchObject({
+      data: { succeeded: true },
+    });
+    expect(added).toMatchObject({ data: { state: 'elsewhere' } });
+    expect(standing()).toEqual(['first completed', 'late completed']);
   });
 
   it('is not touched by a stop that comes when it has ended', async () => {

@@ -118,6 +118,37 @@ describe('who follows an executor', () => {
     await rig.ask('start', { wait: true });
     expect(told).toEqual(['added']);
   });
+
+  it('is told of a failed attempt before the next one, also where that follows at once', async () => {
+    const seen = new Set<string>();
+    const second = defineTool<{ key: string }>({
+      name: 'second',
+      idempotent: true,
+      retry: { maxRetries: 1, delayMs: 0 },
+      run: ({ key }) => {
+        if (seen.has(key)) return;
+        seen.add(key);
+        throw new Error('not the first time');
+      },
+    }) as Tool;
+    const rig = await openRig([second]);
+    const { told } = listen(rig);
+    const tasks = Array.from({ length: 40 }, (_, place) => ({
+      id: `t${place}`,
+      function: 'second',
+      params: { key: `${place}` },
+    }));
+    await rig.ask('add_batch', { batch: 'b', tasks });
+    await rig.ask('start', { batch: 'b', wait: true });
+    for (const { id } of tasks) {
+      const own = ['started 1', 'retrying 1', 'started 2', 'completed 2'].map((what) => `${id} ${what}`);
+      expect(told.filter((text) => text.startsWith(`${id} `))).toEqual(own);
+      expect(rig.store.attemptsOf('b', id)).toMatchObject([
+        { attempt: 1, outcome: 'failed' },
+        { attempt: 2, outcome: 'completed' },
+      ]);
+    }
+  });
 });
 
 describe('the attempts of a task', () => {

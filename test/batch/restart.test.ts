@@ -2,8 +2,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { ownIdentity } from '../../src/store/process-identity.ts';
+import { openStore } from '../../src/store/sqlite-store.ts';
+import { defineTool } from '../../src/tools/define-tool.ts';
 import { temporaryFolder } from '../store/support/store.ts';
 import { notingTools } from './support/noting-tools.ts';
 import { HeldCalls, openRig } from './support/rig.ts';
@@ -99,7 +103,7 @@ describe('a new executor on the same store', () => {
 
     const ended = await rig.ask('start', { wait: true });
     expect(ended.data).toMatchObject({ recovered: { reopened: 1, crashed: 1 } });
-    expect(ended.text).toContain('A process died while it ran this batch. 1 task that it ran run again.');
+    expect(ended.text).toContain('A process died while it ran this batch. 1 task that it ran runs again.');
     expect(rig.standing().map((line) => line.split(' ').slice(0, 3).join(' '))).toEqual([
       'done completed',
       'again completed',
@@ -111,6 +115,40 @@ describe('a new executor on the same store', () => {
     expect([...read(notes)].sort()).toEqual(['again', 'done', 'once']);
     expect(noted[0]).toBe('again');
     expect([...noted].sort()).toEqual(['again', 'last', 'later']);
+  });
+
+  it('counts the attempts on that failed before a crash, and begins anew when somebody asks for a retry', async () => {
+    const file = join(temporaryFolder(), 'volley.db');
+    const dead = await openStore(file, { identity: { ...ownIdentity(), start: '1' } });
+    const failing = defineTool({
+      name: 'failing',
+      idempotent: true,
+      retry: { delayMs: 0 },
+      run: (_, { attempt }) => {
+        throw new Error(`attempt ${attempt}`);
+      },
+    });
+    const { ask, store, standing } = await openRig([failing], undefined, file);
+    const task = { function: 'failing', max_retries: 2 };
+    await ask('add_batch', { tasks: ['waits', 'runs'].map((id) => ({ id, ...task })) });
+    await dead.lease('default');
+    const failed = { startedAt: 1, endedAt: 2, reason: 'error', message: 'no' } as const;
+    for (const seq of [1, 2]) {
+      await dead.started('default', seq, 1);
+      await dead.attemptFailed('default', seq, failed);
+      await dead.started('default', seq, 3);
+    }
+    await dead.attemptFailed('default', 1, failed);
+
+    const attempts = () => store.tasks('default', { limit: 9 }).map((one) => one.attempts);
+    await ask('start', { wait: true });
+    // Nobody knows how the second attempt of the other would have ended: it does not count.
+    expect(attempts()).toEqual([3, 4]);
+    expect(standing()).toEqual(['waits failed error: attempt 3', 'runs failed error: attempt 4']);
+    await ask('retry');
+    await ask('start', { wait: true });
+    expect(attempts()).toEqual([6, 7]);
+    await dead.close();
   });
 });
 
@@ -150,6 +188,20 @@ describe('two executors on one store', () => {
     calls.finish('a');
     await one.ask('wait');
     expect(one.standing()).toEqual(['a completed', 'b completed']);
+  });
+
+  it('do not take one that cancels tasks for one that runs them', async () => {
+    const file = join(temporaryFolder(), 'volley.db');
+    const one = await openRig([], undefined, file);
+    const two = await openRig([], undefined, file);
+    await one.ask('add_batch', { tasks: Array.from({ length: 10_000 }, () => ({ function: 'echo' })) });
+    await two.ask('add', { function: 'echo' });
+    const cancelling = one.ask('cancel', { all: true });
+    while (two.store.batch('default')!.counts.cancelled === 0) await nextTurn();
+    const added = await two.ask('add', { id: 'late', function: 'echo' });
+    expect(added.data).toMatchObject({ state: 'idle' });
+    expect((await cancelling).data).toMatchObject({ cancelled: 10_001 });
+    expect(two.store.task('default', 'late')).toMatchObject({ status: 'open' });
   });
 
   it('choose ids that do not meet', async () => {

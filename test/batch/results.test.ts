@@ -29,6 +29,22 @@ describe('results', () => {
     expect(ids(await ask('results', { format: 'json', offset: 10 }))).toEqual([]);
   });
 
+  it('tell what a coloured message says without its colours, and keep brackets that are none', async () => {
+    const { ask } = await openRig();
+    const message = '\u001b[1;31mred\u001b[0m\n[info] plain\u001b[K';
+    await ask('add', { function: 'broken', params: { message } });
+    await ask('start', { wait: true });
+    for (const [action, args] of [
+      ['results', {}],
+      ['results', { format: 'detailed' }],
+      ['status', {}],
+    ] as const) {
+      const { text } = await ask(action, args);
+      expect(text).toContain('error: red [info] plain');
+      expect(text).not.toContain('\u001b');
+    }
+  });
+
   it('of a thousand tasks fit into a context', async () => {
     const { ask } = await openRig();
     const tasks = Array.from({ length: 1000 }, (_, index) => ({

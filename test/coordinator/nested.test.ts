@@ -90,7 +90,12 @@ describe('a call whose needs follow from the result of another', () => {
     const { coordinator } = openTestCoordinator();
     coordinator.register(
       echo,
-      defineTool({ name: 'work', resources, timeoutMs: 10, run: () => new Promise(() => {}) }),
+      defineTool({
+        name: 'work',
+        resources,
+        timeoutMs: 10,
+        run: (_, { signal }) => new Promise((resolve) => signal.addEventListener('abort', resolve)),
+      }),
     );
     const [, result] = await coordinator.executeParallel([first, { id: 'n', name: 'work', ...after }]);
     expect(summary(result!)).toBe('n: failed timeout: n (work) ran longer than its limit of 10 ms');

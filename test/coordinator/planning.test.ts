@@ -234,7 +234,13 @@ describe('calls that only look alike', () => {
 describe('texts of the engine', () => {
   it('name calls as the caller does', async () => {
     const { coordinator } = openTestCoordinator();
-    coordinator.register(echo, defineTool({ name: 'wait', run: () => new Promise(() => {}) }));
+    coordinator.register(
+      echo,
+      defineTool({
+        name: 'wait',
+        run: (_, { signal }) => new Promise((resolve) => signal.addEventListener('abort', resolve)),
+      }),
+    );
     const [late] = await coordinator.executeParallel([{ id: 'c', name: 'wait', timeoutMs: 10 }]);
     expect(summary(late!)).toBe('c: failed timeout: c (wait) ran longer than its limit of 10 ms');
     const circle = coordinator.executeParallel([

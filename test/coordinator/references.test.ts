@@ -67,6 +67,20 @@ describe('references between calls', () => {
     );
   });
 
+  it('say that a result cannot stand in a text if it is no JSON', () => {
+    const circle: Record<string, unknown> = { size: 1 };
+    circle['self'] = circle;
+    const inText = (text: string) => resolveReferences(text, known, () => circle);
+    expect(inText('${a.size}')).toBe('1');
+    for (const text of ['is ${a}', 'is ${a.self}'])
+      expect(() => inText(text)).toThrow(
+        expect.objectContaining({
+          code: 'UNSERIALISABLE_RESULT',
+          message: `"${text.slice(3)}" cannot stand in a text: what it refers to in the result of a cannot be written as JSON, because it holds itself or a BigInt, for example. Refer to a part of it.`,
+        }),
+      );
+  });
+
   it('are refused before anything starts where they cannot be right', () => {
     expect(() => referencesIn({ $from: 'nobody' }, known)).toThrow(
       expect.objectContaining({ code: 'UNKNOWN_DEPENDENCY', message: expect.stringContaining('"nobody"') }),

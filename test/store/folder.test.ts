@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,5 +18,14 @@ describe('the folder of a store', () => {
     await rm(join(folder, '.volley/.gitignore'));
     await open('.volley');
     expect(await readdir(join(folder, '.volley'))).toEqual(['volley.db']);
+  });
+
+  it.runIf(existsSync('/proc/self'))('that can be made nowhere is an error, not an endless try', () => {
+    const module = JSON.stringify(new URL('../../src/store/sqlite-store.ts', import.meta.url));
+    const program = `import(${module}).then((m) => m.openStore('/proc/volley/deep/volley.db')).catch((e) => console.log(e.message))`;
+    const { stdout } = spawnSync(process.execPath, ['--import', 'tsx', '-e', program], { timeout: 50_000 });
+    expect(stdout.toString()).toContain(
+      "The store /proc/volley/deep/volley.db is not available: its folder cannot be created (ENOENT: no such file or directory, mkdir '/proc/volley').",
+    );
   });
 });

@@ -1,4 +1,7 @@
-import { describe, expect, it, vi } from 'vitest';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ownIdentity } from '../../src/store/process-identity.ts';
 import { startProgram } from './support/program.ts';
 import { change } from './support/raw.ts';
@@ -50,6 +53,21 @@ describe('a lease', () => {
     const lease = await leasing;
     await two.lease('b');
     await expect(lease.release()).rejects.toMatchObject({ code: 'STORE_CLOSED' });
+  });
+
+  it('is not given back at an end that would leave open what was added meanwhile', async () => {
+    const file = newFile();
+    const [one, two] = [await opened(file), await opened(file)];
+    await one.addTasks('b', tasks(1));
+    const lease = await one.lease('b');
+    await one.ended('b', 1, done(), 1);
+    // They are written in one transaction.
+    const [, isOver] = await Promise.all([one.addTasks('b', tasks(1, 'more')), lease.end(2, false)]);
+    expect(isOver).toBe(false);
+    expect(two.batch('b')).toMatchObject({ endedAt: undefined, holder: {} });
+    await one.ended('b', 2, done(), 3);
+    expect(await lease.end(4, false)).toBe(true);
+    expect(two.batch('b')).toMatchObject({ endedAt: 4, holder: undefined });
   });
 
   it('is for batches that exist', async () => {
@@ -122,6 +140,25 @@ describe('two processes on one store', () => {
   });
 });
 
+describe.runIf(process.platform === 'linux')('a holder that has ended', () => {
+  it('holds nothing, though its parent has not noticed it', async () => {
+    const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 60'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    onTestFinished(() => void parent.kill('SIGKILL'));
+    const pid = Number(String((await once(parent.stdout!, 'data'))[0]));
+    const fields = () => readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]!.split(' ');
+    await vi.waitFor(() => expect(fields()[0]).toBe('Z'), 30_000);
+    const file = newFile();
+    const ended = await opened(file, { identity: { ...ownIdentity(), pid, start: fields()[19] } });
+    await ended.addTasks('b', tasks(1));
+    await ended.lease('b');
+    const store = await opened(file);
+    expect(store.batch('b')!.holder).toBeUndefined();
+    await store.lease('b');
+  });
+});
+
 describe('a holder that cannot be seen', () => {
   it('holds its batch while it is heard of, whatever the time of day', async () => {
     const file = newFile();
@@ -142,7 +179,7 @@ describe('a holder that cannot be seen', () => {
     const store = await opened(file);
     await hidden.addTasks('b', tasks(2));
     await hidden.addTasks('other', tasks(1));
-    const { lost } = await hidden.lease('b');
+    const { lost, end } = await hidden.lease('b');
     const kept = await hidden.lease('other');
     await hidden.started('b', 1, 1);
     change(file, `UPDATE leases SET beat = beat - 40000 WHERE batch = 1`);
@@ -162,6 +199,9 @@ describe('a holder that cannot be seen', () => {
       'BATCH_HELD',
       'kept',
     ]);
+    // It has ended for itself only.
+    expect(await end(4, true)).toBe(true);
+    expect(store.batch('b')).toMatchObject({ endedAt: undefined, holder: { pid: process.pid } });
     expect(lost.aborted).toBe(true);
     expect(lost.reason).toMatchObject({ code: 'BATCH_HELD' });
     expect(kept.lost.aborted).toBe(false);

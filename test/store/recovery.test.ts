@@ -45,6 +45,54 @@ describe('recovery', () => {
     expect(statuses(store, 'b')).toMatchObject({ once: 'open' });
   });
 
+  it.each([false, true])(
+    'takes for the end of a crashed task when its process was last heard of, under a lease: %s',
+    async (isLeased) => {
+      const file = newFile();
+      const crashed = await opened(file, { identity: dead, now: () => 50 });
+      await crashed.addTasks('b', [task('early'), task('late')]);
+      await crashed.lease('b');
+      await crashed.started('b', 1, 40);
+      await crashed.started('b', 2, 60);
+      // Nobody looked after it for a day.
+      const store = await opened(file, { now: () => 86_400_000 });
+      if (isLeased) await store.lease('b');
+      await store.recover(() => false, isLeased ? 'b' : undefined);
+      expect(store.tasks('b', { limit: 9 })).toMatchObject([
+        { startedAt: 40, endedAt: 50 },
+        { startedAt: 60, endedAt: 60 },
+      ]);
+    },
+  );
+
+  it('opens what waited for its next attempt, whatever its tool: it was not in the middle of anything', async () => {
+    const file = newFile();
+    const crashed = await opened(file, { identity: dead });
+    await crashed.addTasks('b', [task('waits'), task('tries')]);
+    await crashed.lease('b');
+    for (const seq of [1, 2]) {
+      await crashed.started('b', seq, 1);
+      await crashed.attemptFailed('b', seq, {
+        startedAt: 1,
+        endedAt: 2,
+        reason: 'error',
+        message: 'not yet',
+      });
+    }
+    await crashed.started('b', 2, 3);
+
+    const store = await opened(file);
+    expect(await store.recover(() => false)).toEqual({
+      reopened: [{ batch: 'b', id: 'waits' }],
+      crashed: [{ batch: 'b', id: 'tries' }],
+    });
+    expect(counts(store, 'b')).toEqual({ open: 1, failed: 1 });
+    expect(store.attemptsOf('b', 'waits')).toMatchObject([
+      { attempt: 1, outcome: 'failed', message: 'not yet' },
+    ]);
+    expect(store.attemptsOf('b', 'tries')).toMatchObject([{ outcome: 'failed' }, { outcome: 'crashed' }]);
+  });
+
   it('leaves alone what a living process runs, itself included', async () => {
     const file = newFile();
     const [one, two] = [await opened(file), await opened(file)];

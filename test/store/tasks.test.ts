@@ -27,6 +27,7 @@ describe('tasks of a store', () => {
       batch: 'audit',
       status: 'open',
       attempts: 0,
+      failures: 0,
       addedAt: 1234,
       startedAt: undefined,
       endedAt: undefined,
@@ -163,12 +164,11 @@ describe('a batch', () => {
       holder: undefined,
     });
     await store.batchStarted('b', '{"max_concurrent":5}', 10);
-    await store.batchEnded('b', 20);
+    expect(await (await store.lease('b')).end(20, true)).toBe(true);
     expect(store.batch('b')).toMatchObject({ startedAt: 10, endedAt: 20, options: '{"max_concurrent":5}' });
     await store.batchStarted('b', '{}', 30);
     expect(store.batch('b')).toMatchObject({ startedAt: 30, endedAt: undefined });
     await expect(store.batchStarted('nowhere', '{}', 1)).rejects.toMatchObject({ code: 'UNKNOWN_BATCH' });
-    await expect(store.batchEnded('nowhere', 1)).rejects.toMatchObject({ code: 'UNKNOWN_BATCH' });
     expect(store.batch('nowhere')).toBeUndefined();
   });
 

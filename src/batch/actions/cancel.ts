@@ -1,15 +1,12 @@
 import { z } from 'zod';
 import { VolleyError } from '../../core/errors.ts';
 import { countText } from '../../core/words.ts';
-import type { TaskRecord } from '../../store/records.ts';
 import { type BatchContext, defineAction, findBatch, findTask } from '../context.ts';
 import { countsText } from '../counts.ts';
 import { askHolder, CANCEL_REASON } from '../holder-ask.ts';
 import { BATCH } from '../input/fields.ts';
 import { IDS } from '../input/task-input.ts';
-import { tellTasks } from '../tell-changes.ts';
-
-const PAGE = 500;
+import { tellChanges } from '../tell-changes.ts';
 
 export const cancelAction = defineAction({
   schema: z.strictObject({
@@ -44,35 +41,15 @@ async function cancelTasks(
     const cancelled = await askHolder(context, batch, holder, ask);
     if (cancelled !== undefined) return cancelled;
   }
-  return context.runs.exclusively(batch, async () => {
-    let total = 0;
-    for (const page of openPages(context, batch, ids)) {
-      await Promise.all(
-        page.map(({ seq }) =>
-          context.store.ended(batch, seq, { status: 'cancelled', message: CANCEL_REASON }, Date.now()),
-        ),
-      );
-      tellTasks(context.runs.events, page, 'cancelled');
-      total += page.length;
-    }
-    return total;
+  return context.runs.whileIdle(batch, async () => {
+    const { store, runs } = context;
+    const open = ids === 'all' ? undefined : openOf(context, batch, ids);
+    const cancelled = await store.cancel(batch, CANCEL_REASON, open);
+    tellChanges(runs.events, store, { batch, ids: open, type: 'cancelled' });
+    return cancelled;
   });
 }
 
-function* openPages(
-  { store }: BatchContext,
-  batch: string,
-  ids: readonly string[] | 'all',
-): Generator<TaskRecord[], void, undefined> {
-  if (ids !== 'all') {
-    yield [...new Set(ids)]
-      .flatMap((id) => store.task(batch, id) ?? [])
-      .filter(({ status }) => status === 'open');
-    return;
-  }
-  for (;;) {
-    const page = store.tasks(batch, { status: ['open'], limit: PAGE });
-    if (page.length === 0) return;
-    yield page;
-  }
+function openOf({ store }: BatchContext, batch: string, ids: readonly string[]): string[] {
+  return [...new Set(ids)].filter((id) => store.task(batch, id)?.status === 'open');
 }

@@ -6,7 +6,7 @@ import { BATCH } from '../input/fields.ts';
 import { IDS } from '../input/task-input.ts';
 import { joinRun } from '../join-run.ts';
 import { taskPages } from '../pages.ts';
-import { tellOpened } from '../tell-changes.ts';
+import { tellChanges } from '../tell-changes.ts';
 import { linesText } from '../text.ts';
 
 export const retryAction = defineAction({
@@ -21,7 +21,7 @@ export const retryAction = defineAction({
     findBatch(context, batch);
     const chosen = ids && (await withSkipped(context, batch, ids));
     const reopened = await context.store.reopen(batch, chosen);
-    tellOpened(context.runs.events, context.store, batch, chosen);
+    tellChanges(context.runs.events, context.store, { batch, ids: chosen, type: 'opened' });
     const joined = await joinRun(context, batch, 'all');
     return {
       text: linesText(

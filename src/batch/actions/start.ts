@@ -66,10 +66,13 @@ function counted({
 
 function recoveryText(reopened: number, crashed: number): string | undefined {
   if (reopened + crashed === 0) return undefined;
-  const again = reopened === 0 ? '' : ` ${countText(reopened, 'task')} that it ran run again.`;
+  const again =
+    reopened === 0
+      ? ''
+      : ` ${countText(reopened, 'task')} that it ran ${reopened === 1 ? 'runs' : 'run'} again.`;
   const failed =
     crashed === 0
       ? ''
-      : ` ${countText(crashed, 'task')} may have done part of the work and failed with the reason "crashed": look at them before you retry.`;
+      : ` ${countText(crashed, 'task')} may have done part of the work and failed with the reason "crashed": look at ${crashed === 1 ? 'it' : 'them'} before you retry.`;
   return `A process died while it ran this batch.${again}${failed}`;
 }

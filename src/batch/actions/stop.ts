@@ -18,7 +18,7 @@ export const stopAction = defineAction({
   }),
   run: async ({ batch, graceful }, context) => {
     const record = findBatch(context, batch);
-    const run = context.runs.current(batch);
+    const run = await context.runs.currentOrNext(batch);
     if (run === undefined) {
       const holder = context.runs.otherHolder(record);
       if (holder !== undefined) return stopElsewhere(context, batch, holder, !graceful);

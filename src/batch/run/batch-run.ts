@@ -177,6 +177,8 @@ export class BatchRun implements RunParts {
     if (this.isStopping || this.problem !== undefined) return;
     // From here to the submission nothing can change of what the tasks depend on.
     const dependencies = new Dependencies(store, this.batch, records, this.tasks);
+    // Somebody has opened tasks again meanwhile: those, too, come with the others or before them.
+    if (tasks.some(({ ready }) => dependencies.lacks(ready.dependsOn))) return this.pullNow('all');
     ruleOut(tasks, ends, dependencies);
     const left = ends.size === 0 ? tasks : tasks.filter(({ record }) => !ends.has(record.id));
     if (left.length > 0) this.submit(left, dependencies, new Set(ends.keys()));
@@ -239,7 +241,7 @@ export class BatchRun implements RunParts {
   private async writeEnd(task: TaskRun, outcome: Outcome): Promise<void> {
     const { redactor } = this.setup.coordinator.desk;
     const end = await writtenEnd(task, this.journal, () =>
-      endOf(outcome, redactor, (text) => this.plain(text)),
+      endOf(task, outcome, redactor, (text) => this.plain(text)),
     );
     this.over(task, outcome, end);
   }
@@ -254,7 +256,12 @@ export class BatchRun implements RunParts {
     if (end === 'completed') this.monitor.completed(task, outcome.durationMs);
     else if (end !== undefined) this.monitor.tellEnd(task, end);
     if (typeof end === 'object' && end.status === 'failed')
-      this.monitor.failed({ ...nameOf(task), ...end, attempts: outcome.attempts, at: Date.now() });
+      this.monitor.failed({
+        ...nameOf(task),
+        ...end,
+        attempts: task.attemptsBefore + task.attempts,
+        at: Date.now(),
+      });
   }
 
   private endIfDone(): void {
@@ -269,20 +276,19 @@ export class BatchRun implements RunParts {
   }
 
   private async end(): Promise<void> {
-    const { store, lease, release } = this.setup;
+    const { lease, end } = this.setup;
+    try {
+      if (!(await end(this.isStopping || this.problem !== undefined))) {
+        // Somebody has added or opened a task since the last look, and was told that this run takes it.
+        this.hasEnded = false;
+        void this.pull('all');
+        return;
+      }
+    } catch (error) {
+      this.problem ??= error;
+    }
     lease.lost.removeEventListener('abort', this.onLost);
     this.prediction.end();
-    try {
-      // Another that has taken it over tells of its own end.
-      if (!lease.lost.aborted) await store.batchEnded(this.batch, Date.now());
-    } catch (error) {
-      this.problem ??= error;
-    }
-    try {
-      await release();
-    } catch (error) {
-      this.problem ??= error;
-    }
     // The engine remembers its last executions, and they lead here: not to all the others, too.
     this.group = undefined;
     this.resolveDone();

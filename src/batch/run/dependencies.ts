@@ -9,6 +9,8 @@ type Standing =
   | { readonly kind: 'submitted' }
   | { readonly kind: 'known'; readonly handle: ExecutionHandle }
   | { readonly kind: 'completed' }
+  /** It was opened again since those that are about to be submitted were read. */
+  | { readonly kind: 'opened' }
   /** It ended otherwise, and this is the root cause. */
   | { readonly kind: 'ended'; readonly cause: string };
 
@@ -38,6 +40,11 @@ export class Dependencies {
     return standing;
   }
 
+  /** Whether one of these must run first that is not among those that are about to be submitted, nor submitted. */
+  lacks(ids: readonly string[]): boolean {
+    return ids.some((id) => this.of(id).kind === 'opened');
+  }
+
   /** How a task ends before it began, if what ended in an earlier run decides that. */
   endBefore(ids: readonly string[], policy: DependencyPolicy): TaskEnd | undefined {
     if (policy === 'run' || ids.length === 0) return undefined;
@@ -52,6 +59,7 @@ export class Dependencies {
   private read(id: string): Standing {
     const record = this.store.task(this.batch, id);
     if (record?.status === 'completed') return { kind: 'completed' };
+    if (record?.status === 'open') return { kind: 'opened' };
     return { kind: 'ended', cause: (record?.status === 'skipped' ? record.cause : undefined) ?? id };
   }
 }

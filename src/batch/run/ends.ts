@@ -1,5 +1,5 @@
+import { outcomeError } from '../../coordinator/outcome-error.ts';
 import type { Redactor } from '../../coordinator/redactor.ts';
-import { toCallError } from '../../coordinator/reported-error.ts';
 import type { Outcome } from '../../engine/outcome.ts';
 import type { TaskEnd } from '../../store/records.ts';
 import type { RunJournal } from './journal.ts';
@@ -29,8 +29,9 @@ export async function writtenEnd(
   }
 }
 
-/** How an execution ended, as it is written down; `plain` takes the engine's ids out of texts. */
+/** How the execution of a task ended, as it is written down; `plain` takes the engine's ids out of texts. */
 export function endOf(
+  { function: called }: TaskRun,
   outcome: Outcome,
   redactor: Redactor,
   plain: (text: string) => string,
@@ -40,13 +41,8 @@ export function endOf(
       // Written by the attempt itself, with its result.
       return undefined;
     case 'failed': {
-      const { message, code } = toCallError(outcome.error, redactor);
-      return {
-        status: 'failed',
-        reason: outcome.reason,
-        message: plain(message),
-        ...(code !== undefined && { code }),
-      };
+      const { message, code } = outcomeError(outcome, called, redactor, plain);
+      return { status: 'failed', reason: outcome.reason, message, ...(code !== undefined && { code }) };
     }
     case 'cancelled':
       return { status: 'cancelled', message: plain(redactor.text(outcome.reason)) };

@@ -20,7 +20,9 @@ export function noteRetries(group: GroupHandle, run: RetryingRun, redactor: Reda
     const task = run.taskOf(id);
     if (task === undefined) return;
     const message = error === undefined ? texts(reason) : run.plain(toCallError(error, redactor).message);
-    const attempt = { startedAt: task.attemptStartedAt, endedAt: Date.now(), reason, message };
+    const endedAt = Date.now();
+    task.pause = { reason, until: endedAt + Math.round(retryInMs) };
+    const attempt = { startedAt: task.attemptStartedAt, endedAt, reason, message };
     // If writing fails, the journal ends the run.
     run.journal.attemptFailed(task.seq, attempt).catch(() => {});
     run.monitor.retrying(task, reason, retryInMs);

@@ -15,8 +15,8 @@ export interface RunSetup {
   readonly coordinator: ParallelToolCoordinator;
   readonly store: Store;
   readonly lease: Lease;
-  /** Gives the lease back. */
-  readonly release: () => Promise<void>;
+  /** Notes the end and gives the lease back, unless that would leave tasks open that shall run: then it says false. */
+  readonly end: (leavesOpen: boolean) => Promise<boolean>;
   readonly options: RunOptions;
   readonly listeners: ReadonlySet<BatchListener>;
   readonly events: BatchEvents;

@@ -30,7 +30,20 @@ const PER_TURN = 200;
 
 /** Looks at each task by itself: `${…}` means what it meant when it was added, whatever ids have come since. */
 export function planTask(desk: CallDesk, record: TaskRecord): PlannedCall | Promise<PlannedCall> {
-  return desk.planOne(record.id, callOf(record, JSON.parse(record.params)), record.options.dependsOn);
+  const { id, params, options, failures } = record;
+  const planned = desk.planOne(id, callOf(record, JSON.parse(params)), options.dependsOn);
+  if (failures === 0) return planned;
+  return isThenable(planned)
+    ? planned.then((later) => triedBefore(later, failures))
+    : triedBefore(planned, failures);
+}
+
+/** What has failed in an earlier run counts on: of the retries, so many are used. */
+function triedBefore(planned: PlannedCall, failures: number): PlannedCall {
+  if (planned.kind === 'refused') return planned;
+  const { spec } = planned;
+  const maxRetries = Math.max(0, (spec.retry.maxRetries ?? 0) - failures);
+  return { ...planned, spec: { ...spec, retry: { ...spec.retry, maxRetries } } };
 }
 
 /** Sorts open tasks into those that can run, as far as they themselves decide it, and those that are refused. */

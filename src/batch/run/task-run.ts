@@ -1,4 +1,6 @@
 import { VolleyError } from '../../core/errors.ts';
+import type { FailureReason } from '../../core/failure.ts';
+import { unwritableText } from '../../core/words.ts';
 import type { ExecutionHandle } from '../../engine/handle.ts';
 import type { TaskContext, ToolFunction } from '../../engine/task.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
@@ -31,6 +33,8 @@ export class TaskRun {
   /** How many attempts this run has begun, and the time of day at which the last one did. */
   attempts = 0;
   attemptStartedAt = 0;
+  /** Why the last attempt failed, and the time of day at which the next one is due; undefined while none is. */
+  pause: { readonly reason: FailureReason; readonly until: number } | undefined = undefined;
   /** Whether it stays for a later run. */
   isLeft = false;
   private waiting: ((end: WrittenEnd) => void)[] | undefined = undefined;
@@ -73,8 +77,11 @@ export class TaskRun {
       stops.push(reason);
       this.parts.attemptOver();
     });
+    // That the attempt before has failed is told in a microtask: one that follows at once must not overtake it.
+    if (task.attempt > 1) await undefined;
     this.attempts = task.attempt;
-    const shown = monitor.began(this, task.attempt);
+    this.pause = undefined;
+    const shown = monitor.began(this, this.attemptsBefore + task.attempt);
     this.attemptStartedAt = shown.startedAt;
     try {
       if (this.isIdempotent) this.noteStart(task, shown);
@@ -122,7 +129,7 @@ function resultText(value: unknown, { id, function: tool }: TaskRun): string {
   } catch (error) {
     throw permanent(
       'UNSERIALISABLE_RESULT',
-      `The result of ${id} (${tool}) cannot be written as JSON: ${(error as Error).message}.`,
+      `The result of ${id} (${tool}) cannot be written as JSON: ${unwritableText(error)}.`,
     );
   }
   if (text === undefined) return 'null';

@@ -1,7 +1,7 @@
 import type { Report, TaskContext } from '../../engine/task.ts';
 import type { RunningTask } from './monitor.ts';
 
-/** The attempt as the engine gives it, with what it reports written down for whoever looks at the batch. */
+/** The attempt as the engine gives it, counted over all runs, with what it reports written down for whoever looks. */
 export class WatchedTask implements TaskContext {
   readonly id: string;
   readonly attempt: number;
@@ -12,7 +12,7 @@ export class WatchedTask implements TaskContext {
     private readonly owner: { reported(shown: RunningTask): void },
   ) {
     this.id = task.id;
-    this.attempt = task.attempt;
+    this.attempt = shown.attempt;
   }
 
   get signal(): TaskContext['signal'] {

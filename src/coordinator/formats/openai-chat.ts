@@ -43,15 +43,23 @@ export function openaiChatTools(tools: readonly ListedTool[], names = toolNames(
 
 /** The calls of functions in a message, in their order. One with broken arguments is among them and will fail alone. */
 export function openaiChatCalls(message: OpenAIChatMessage, names?: ToolNames): ToolCall[] {
-  // A message without calls has none of the list, so it is the message that must be there.
-  const calls = message && (message.tool_calls ?? []);
-  return listOf(calls, 'a message of the Chat Completions API')
-    .filter((call): call is OpenAIChatToolCall => call?.type === 'function')
+  // A message without calls may have no list of them. What surrounds a message has none either, and no calls get lost.
+  const isMessage = ['role', 'content', 'tool_calls'].some((field) => field in Object(message));
+  return listOf(
+    isMessage ? (message.tool_calls ?? []) : undefined,
+    'a message of the Chat Completions API (choices[0].message of its answer)',
+  )
+    .filter(isFunctionCall)
     .map(({ id, function: { name, arguments: text } }) => ({
       id,
       name: names?.fromProvider(name) ?? name,
       ...parsedArguments(text),
     }));
+}
+
+/** Some servers that speak the format leave the type out. */
+function isFunctionCall(call: OpenAIChatToolCall | { readonly type: string }): call is OpenAIChatToolCall {
+  return (call?.type ?? 'function') === 'function' && Object(call).function !== undefined;
 }
 
 /** The answers to calls, in the order of the results; a failure is told in words. */

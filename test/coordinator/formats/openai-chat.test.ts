@@ -79,11 +79,23 @@ test.each([{ content: 'Hello' }, { tool_calls: null }, { tool_calls: [] }])(
   },
 );
 
-test.each([undefined, null, { tool_calls: 7 }])('refuses what is no message: %j', (given) => {
-  expect(() => openaiChatCalls(given as unknown as OpenAIChatMessage)).toThrow(
-    'not a message of the Chat Completions API',
-  );
+test('takes a call without a type for one of a function, as some servers send it', () => {
+  const { type, ...untyped } = call('call_1', '{"path":"a"}');
+  expect(openaiChatCalls(message(untyped as typeof untyped & { type: string }))).toEqual([
+    { id: 'call_1', name: 'files__read', arguments: { path: 'a' } },
+  ]);
 });
+
+const ANSWER = { choices: [{ message: message(call('call_1', '{}')) }] };
+
+test.each([undefined, null, 'text', [], { tool_calls: 7 }, ANSWER, ANSWER.choices[0]])(
+  'refuses what is no message: %j',
+  (given) => {
+    expect(() => openaiChatCalls(given as unknown as OpenAIChatMessage)).toThrow(
+      'not a message of the Chat Completions API',
+    );
+  },
+);
 
 test('gives results back as messages', () => {
   expect(openaiChatResults(RESULTS)).toEqual(

@@ -1,0 +1,26 @@
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { expect, it, onTestFinished } from 'vitest';
+import { livesAsSeenBy, ownIdentity } from '../../src/store/process-identity.ts';
+
+it.skipIf(!existsSync('/proc/self/stat'))(
+  'a process that has ended is gone, even if nobody ever notices',
+  async () => {
+    // What the shell has become does not ask what became of its child.
+    const parent = spawn('/bin/sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    onTestFinished(() => void parent.kill());
+    const pid = Number(await new Promise((resolve) => parent.stdout.once('data', resolve)));
+    const fields = () =>
+      readFileSync(`/proc/${pid}/stat`, 'latin1')
+        .replace(/^.*\) /, '')
+        .split(' ');
+    const self = ownIdentity();
+    const child = { ...self, pid, start: fields()[19] };
+    expect(livesAsSeenBy(self, child)).toBe(true);
+    process.kill(pid, 'SIGKILL');
+    await expect.poll(() => fields()[0], { timeout: 20_000 }).toBe('Z');
+    expect(livesAsSeenBy(self, child)).toBe(false);
+  },
+);
