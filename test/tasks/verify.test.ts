@@ -75,7 +75,7 @@ describe('checks', () => {
       'test -f a.txt',
       { type: 'command', command: 'cat a.txt; exit 3', expect_exit: 3, expect_text: 'ell' },
       { type: 'command', command: 'cat a.txt', expect_text: 'bye' },
-      { type: 'command', command: 'echo broken >&2; exit 1' },
+      { type: 'command', command: 'echo 1 failed; echo old >&2; exit 1' },
       { type: 'command', command: 'sleep 60', timeout_seconds: 0.2 },
       { type: 'command', command: 'no-such-program' },
     ];
@@ -83,7 +83,7 @@ describe('checks', () => {
       'yes: `test -f a.txt` ended with exit status 0',
       'yes: `cat a.txt; exit 3` ended with exit status 3 and wrote "ell"',
       'no: `cat a.txt` ended with exit status 0 but did not write "bye": hello',
-      'no: `echo broken >&2; exit 1` ended with exit status 1, not 0: broken',
+      'no: `echo 1 failed; echo old >&2; exit 1` ended with exit status 1, not 0: 1 failed\nold',
       'no: `sleep 60` ran longer than 200 ms and was ended',
       expect.stringMatching(/^no: `no-such-program` ended with exit status 127, not 0: .*not found/),
     ]);

@@ -4,6 +4,7 @@ import { ToolFailure } from '../../engine/tool-failure.ts';
 import { runCommand } from '../../runners/process/command.ts';
 import type { Launcher } from '../../runners/process/launcher.ts';
 import type { AgentCommand, AgentEvent, AgentReader, AgentUsage } from '../agents/adapter.ts';
+import { outputEnd } from '../verify/output-end.ts';
 import { LineSplitter } from './line-splitter.ts';
 import { exceeded, sumUsage } from './usage.ts';
 
@@ -78,7 +79,7 @@ export async function runAgent(launcher: Launcher, options: AgentOptions, log: A
     reader.end().forEach(take);
     // What it used may be told in its last line only.
     if (controller.signal.aborted) throw controller.signal.reason;
-    return { exitCode, signal: by, errors: stderr.trim().slice(-SHOWN_LENGTH) };
+    return { exitCode, signal: by, errors: outputEnd(stderr, SHOWN_LENGTH) };
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', end);

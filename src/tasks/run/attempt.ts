@@ -4,11 +4,12 @@ import { ToolFailure } from '../../engine/tool-failure.ts';
 import type { ToolContext } from '../../runners/runner.ts';
 import type { Subtask } from '../feature.ts';
 import { subtaskOf } from '../lookup.ts';
+import { isAnothers } from '../state/complete.ts';
 import { reopenSubtask } from '../state/reopen.ts';
 import { ClaimKeeper } from './claim-keeper.ts';
 import { delegate } from './delegate.ts';
-import type { AttemptRecord } from './ledger.ts';
-import type { RunParts } from './run-parts.ts';
+import { type AttemptRecord, COMPLETED_ELSEWHERE } from './ledger.ts';
+import { claimantOf, type RunParts } from './run-parts.ts';
 
 /** What is kept as the result of the task. */
 export interface SubtaskResult {
@@ -33,24 +34,29 @@ export async function attempt(run: RunParts, seq: string, context: ToolContext):
   const lost = (error: VolleyError) => controller.abort(error);
   const { timeoutMs } = run.terms;
   const timer = setTimeout(() => controller.abort(late(timeoutMs)), timeoutMs);
-  const claim = new ClaimKeeper(folder, feature, seq, `${agent.name}-${run.id}`, lost);
+  const name = claimantOf(run, agent);
+  const claim = new ClaimKeeper(folder, feature, seq, name, lost);
   let isClaimed = false;
   try {
     const claimed = await claim.take();
     isClaimed = true;
     const subtask = subtaskOf(claimed, seq);
-    // A person, or another agent, was quicker.
-    if (subtask.status === 'completed') return resultOf(record, subtask.completionSummary ?? '');
+    if (subtask.status === 'completed') return anothers(record, subtask);
     begin(working, subtask, record);
     const { id, attempt: number, report } = context;
     const summary = await delegate(
       run,
-      { agent, feature: claimed, subtask, record },
+      { agent, feature: claimed, subtask, record, onVerified: () => clearTimeout(timer) },
       { id, attempt: number, report, signal: controller.signal },
     );
     isClaimed = false;
     return resultOf(record, summary);
   } catch (error) {
+    const now = await folder.read(feature).then(
+      (read) => subtaskOf(read, seq),
+      () => undefined,
+    );
+    if (now !== undefined && isAnothers(now, name)) return anothers(record, now);
     record.error = run.redact(reasonText(error)).slice(0, LONGEST_ERROR);
     throw error;
   } finally {
@@ -58,9 +64,17 @@ export async function attempt(run: RunParts, seq: string, context: ToolContext):
     clearTimeout(timer);
     context.signal.removeEventListener('abort', stop);
     await claim.stop();
-    if (isClaimed) await folder.change(feature, (now) => reopenSubtask(now, seq)).catch(() => undefined);
+    if (isClaimed)
+      await folder.change(feature, (now) => reopenSubtask(now, seq, name)).catch(() => undefined);
     record.endedAt = Date.now();
   }
+}
+
+/** A person, or another agent, was quicker. What this one did counts for nothing, and is no failure either. */
+function anothers(record: AttemptRecord, { completionSummary = '' }: Subtask): SubtaskResult {
+  record.evidence = [];
+  record.discrepancy = COMPLETED_ELSEWHERE;
+  return resultOf(record, completionSummary);
 }
 
 function late(timeoutMs: number): ToolFailure {

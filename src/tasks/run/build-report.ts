@@ -17,6 +17,8 @@ export interface RunFacts {
   readonly worktrees: boolean;
   readonly options: readonly string[];
   readonly startedAt: number;
+  /** What was changed in the project itself while agents worked in worktrees. */
+  readonly strayed: readonly string[];
   readonly moment: Moment;
   /** How the task of a subtask ended; undefined where it was cleared. */
   taskOf(seq: string): TaskRecord | undefined;
@@ -44,6 +46,7 @@ export function buildReport(facts: RunFacts): RunReport {
     subtasks,
     done_before: selection.done.map(({ seq }) => seq),
     left_out: selection.leftOut,
+    changed_in_project: facts.strayed.slice(0, MOST_PATHS),
     statistics: {
       total: subtasks.length,
       completed,

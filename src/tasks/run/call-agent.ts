@@ -10,7 +10,7 @@ import type { Workspace } from '../workspace/workspace.ts';
 import { type AgentExit, type AgentLog, runAgent } from './agent-process.ts';
 import type { ChosenAgent } from './choose-agents.ts';
 import type { Delegation } from './delegate.ts';
-import type { RunParts } from './run-parts.ts';
+import { claimantOf, type RunParts } from './run-parts.ts';
 import { sumUsage } from './usage.ts';
 
 /** How an agent ended, by its own account. */
@@ -76,7 +76,7 @@ function environmentOf(
     ...agent.env,
     VOLLEY_FEATURE: run.feature,
     VOLLEY_SUBTASK: subtask.seq,
-    [AGENT_VARIABLE]: `${agent.name}-${run.id}`,
+    [AGENT_VARIABLE]: claimantOf(run, agent),
     [PROJECT_VARIABLE]: run.folder.project,
     [WORKSPACE_VARIABLE]: folder,
   };

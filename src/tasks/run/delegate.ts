@@ -6,14 +6,15 @@ import type { Feature, Subtask } from '../feature.ts';
 import { subtaskOf } from '../lookup.ts';
 import { deniedAmong } from '../permissions/denied.ts';
 import { pathMatcher } from '../permissions/path-matcher.ts';
-import { completeSubtask } from '../state/complete.ts';
-import { type Evidence, evidenceText } from '../verify/evidence.ts';
-import { verifySubtask } from '../verify/verify.ts';
+import { completeSubtask, isAnothers, obstaclesTo } from '../state/complete.ts';
+import type { Evidence } from '../verify/evidence.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { type AgentEnd, callAgent } from './call-agent.ts';
 import type { ChosenAgent } from './choose-agents.ts';
 import type { AttemptRecord } from './ledger.ts';
-import type { RunParts } from './run-parts.ts';
+import { look, missingIn } from './look.ts';
+import { recheckOf } from './recheck.ts';
+import { claimantOf, type RunParts } from './run-parts.ts';
 
 /** What is delegated, to whom, and where it is written down what became of it. */
 export interface Delegation {
@@ -21,6 +22,8 @@ export interface Delegation {
   readonly feature: Feature;
   readonly subtask: Subtask;
   readonly record: AttemptRecord;
+  /** It was done in time: what follows may have to wait for others. */
+  onVerified(): void;
 }
 
 const LONGEST_SUMMARY = 2000;
@@ -31,6 +34,7 @@ export async function delegate(run: RunParts, delegation: Delegation, context: T
   const { record, subtask } = delegation;
   context.report('preparing the workspace');
   if (await wasMerged(run, delegation, context.signal)) return subtask.title;
+  const mergedBefore = run.merged.length;
   const workspace = await run.workspaces.open(subtask, context.signal);
   record.branch = workspace.branch;
   try {
@@ -44,14 +48,21 @@ export async function delegate(run: RunParts, delegation: Delegation, context: T
     const wrong = await touchedWrongly(run, delegation, workspace);
     if (wrong !== undefined) throw wrong;
     const { summary, discrepancy } = await judge(run, delegation, workspace, end, context);
+    delegation.onVerified();
     context.report('bringing the work in');
-    const delivery = await workspace.deliver(`${run.feature} ${subtask.seq}: ${oneLine(subtask.title, 100)}`);
+    const message = `${run.feature} ${subtask.seq}: ${oneLine(subtask.title, 100)}`;
+    const delivery = await workspace.deliver(message, {
+      signal: context.signal,
+      confirm: () => requireWanted(run, delegation),
+      recheck: () => recheckOf(run, delegation, run.merged.slice(mergedBefore), context),
+    });
     if (!delivery.ok) {
       record.conflicts = delivery.conflicts;
       throw new ToolFailure(delivery.text, { retryable: false });
     }
+    run.merged.push(subtask);
     await markCompleted(run, delegation, summary);
-    record.discrepancy = discrepancy;
+    record.discrepancy = [discrepancy, record.discrepancy].filter(Boolean).join(' ') || undefined;
     return summary;
   } finally {
     // What cannot be removed is no reason to do verified work again.
@@ -122,7 +133,7 @@ async function judge(
   if (end.failure !== undefined && mark === undefined) throw end.failure;
   context.report('checking the work');
   record.evidence = await verify(run, subtask, record, workspace, context.signal);
-  const missing = record.evidence.filter(({ ok }) => !ok).map(evidenceText);
+  const missing = missingIn(record.evidence);
   if (missing.length > 0) {
     const hasMarked = mark !== undefined;
     if (hasMarked)
@@ -159,28 +170,28 @@ function isLeftBehind(subtask: Subtask, { startedAt }: AttemptRecord): boolean {
   return (subtask.startedAt ?? startedAt) < startedAt - 1000;
 }
 
-/** Looks at the work in a folder, of which these paths were changed; where that is not known, their times tell. */
-async function look(
-  run: RunParts,
-  subtask: Subtask,
-  project: string,
-  changed: readonly string[] | undefined,
-  signal: AbortSignal,
-): Promise<Evidence[]> {
-  const isChanged = (one: string) => changed!.some(pathMatcher([one]));
-  const place = { project, launcher: () => run.launcher, signal, ...(changed && { isChanged }) };
-  const evidence = await verifySubtask(subtask, place);
-  // What commands write is kept with it.
-  return evidence.map((one) => ({ ...one, text: run.redact(one.text) }));
+/** What cannot be completed is not merged either: meanwhile it was blocked, or somebody else has completed it. */
+async function requireWanted(run: RunParts, { agent, subtask }: Delegation): Promise<void> {
+  const { folder } = run;
+  const name = claimantOf(run, agent);
+  const feature = await folder.read(run.feature);
+  const now = subtaskOf(feature, subtask.seq);
+  const obstacles = isAnothers(now, name)
+    ? ['somebody else has completed it']
+    : obstaclesTo(feature, now, name, folder.moment());
+  if (obstacles.length === 0) return;
+  const message = `Its work is there, but it cannot be completed: ${obstacles.join('; ')}.`;
+  throw new ToolFailure(message, { retryable: false });
 }
 
 async function markCompleted(
-  { folder, feature, id }: RunParts,
+  run: RunParts,
   { agent, subtask, record }: Delegation,
   summary: string,
 ): Promise<void> {
+  const { folder, feature } = run;
   const { seq } = subtask;
   const passed = record.evidence.length;
-  const request = { seq, summary, agent: `${agent.name}-${id}`, failures: [], passed, force: false };
+  const request = { seq, summary, agent: claimantOf(run, agent), failures: [], passed, force: false };
   await folder.change(feature, (now, moment) => completeSubtask(now, request, moment));
 }

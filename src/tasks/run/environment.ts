@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { shellQuote } from '../../core/shell-quote.ts';
+import { childEnvironment } from '../child-environment.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../cli/main.js', import.meta.url));
 
@@ -14,8 +15,7 @@ export async function agentEnvironment(
   given: Readonly<Record<string, string | undefined>>,
   scratch: string,
 ): Promise<Readonly<Record<string, string>>> {
-  const entries = Object.entries(given).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  const env = Object.fromEntries(entries);
+  const env = childEnvironment(given);
   if (!existsSync(PROGRAM)) return env;
   const folder = join(scratch, 'bin');
   await mkdir(folder);

@@ -82,9 +82,10 @@ async function runPlan(
   const { name } = plan.feature;
   const ledger = new Ledger();
   const startedAt = Date.now();
-  if (selection.subtasks.length > 0) await delegateAll(setting, plan, request, ledger, start);
+  const isAny = selection.subtasks.length > 0;
+  const strayed = isAny ? await delegateAll(setting, plan, request, ledger, start) : [];
   const report = buildReport({
-    ...{ selection, ledger, startedAt },
+    ...{ selection, ledger, startedAt, strayed },
     feature: await folder.read(name),
     worktrees: terms.worktrees,
     options: runOptions(request, config.tasks),
@@ -95,19 +96,23 @@ async function runPlan(
   return report;
 }
 
-/** Runs the batch to its end. Afterwards no agent is left, and nothing is claimed. */
+/**
+ * Runs the batch to its end. Afterwards no agent is left, and nothing is claimed. Gives what was changed where nobody
+ * should have worked.
+ */
 async function delegateAll(
   setting: RunSetting,
   plan: RunPlan,
   request: RunRequest,
   ledger: Ledger,
   start: StartBatch,
-): Promise<void> {
+): Promise<readonly string[]> {
   const { folder, config, executor } = setting;
   const { agents, session, template, terms, selection } = plan;
   const feature = plan.feature.name;
   const batch = batchNameOf(feature);
   const closing: (() => Promise<void>)[] = [];
+  let workspaces: Workspaces;
   try {
     const launcher = createLauncher();
     closing.push(() => launcher.close());
@@ -115,14 +120,15 @@ async function delegateAll(
     const coordinator = await setting.coordinator();
     const scratch = await openScratch(join(folder.path, feature));
     closing.push(() => scratch.close());
+    workspaces = await openWorkspaces(setting, feature, terms, launcher);
     const parts: RunParts = {
-      ...{ folder, feature, terms, agents, launcher, ledger, session, template },
+      ...{ folder, feature, terms, agents, workspaces, launcher, ledger, session, template },
       id: randomBytes(3).toString('hex'),
-      workspaces: await openWorkspaces(setting, feature, terms, launcher),
       settings: config.tasks,
       env: await agentEnvironment(setting.env, scratch.folder),
       scratch: scratch.folder,
       working: new Map(),
+      merged: [],
       leftBefore: await leftBefore(folder, feature),
       redact: (text) => coordinator.desk.redactor.text(text),
     };
@@ -138,6 +144,8 @@ async function delegateAll(
   } finally {
     await closing.reduceRight((later, close) => later.finally(close), Promise.resolve());
   }
+  // The work itself does not depend on that.
+  return workspaces.strayed().catch(() => []);
 }
 
 function openWorkspaces(
@@ -148,7 +156,8 @@ function openWorkspaces(
 ): Promise<Workspaces> | Workspaces {
   const { project } = folder;
   if (!worktrees) return sharedWorkspaces(project);
-  return gitWorktrees({ project, feature, setup: config.tasks.setup, launcher: () => launcher });
+  const { setup, deniedPaths } = config.tasks;
+  return gitWorktrees({ project, feature, setup, deniedPaths, launcher: () => launcher });
 }
 
 /** What failed attempts of the last run left in the project, as long as nobody has changed it since. */

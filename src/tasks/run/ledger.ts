@@ -1,6 +1,9 @@
 import type { AgentUsage } from '../agents/adapter.ts';
 import type { Evidence } from '../verify/evidence.ts';
 
+/** Where an agent had nothing to do with it in the end. */
+export const COMPLETED_ELSEWHERE = 'Somebody else completed it: what its agent did does not count.';
+
 /** What one attempt at a subtask came to. */
 export interface AttemptRecord {
   readonly agent: string;

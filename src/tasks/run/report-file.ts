@@ -41,9 +41,9 @@ export async function readReport(folder: TaskFolder, feature: string): Promise<R
   }
   try {
     const data = JSON.parse(text) as RunReport;
-    // Earlier versions kept no options.
+    // Earlier versions kept less.
     if (Array.isArray(data.subtasks) && typeof data.status === 'string')
-      return { ...data, options: data.options ?? [] };
+      return { ...data, options: data.options ?? [], changed_in_project: data.changed_in_project ?? [] };
   } catch {
     // The same as what is no report.
   }

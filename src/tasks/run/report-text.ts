@@ -2,6 +2,7 @@ import { oneLine } from '../../batch/text.ts';
 import { shellQuote } from '../../core/shell-quote.ts';
 import { countText, listText, spanText } from '../../core/words.ts';
 import type { AgentUsage } from '../agents/adapter.ts';
+import { COMPLETED_ELSEWHERE } from './ledger.ts';
 import type { RunReport, SubtaskReport } from './report.ts';
 import { costText, tokensOf } from './usage.ts';
 
@@ -72,7 +73,7 @@ function detailLines(subtask: SubtaskReport): string[] {
     const tries = attempts === 1 ? '' : `, ${countText(attempts, 'attempt')}`;
     lines.push(`Time: ${spanText(duration_ms)} by ${agent}${tries}${used === '' ? '' : `, ${used}`}`);
   }
-  if (subtask.status === 'completed' && !subtask.verified)
+  if (subtask.status === 'completed' && !subtask.verified && discrepancy !== COMPLETED_ELSEWHERE)
     lines.push('Not verified: it names no deliverables and no checks');
   if (subtask.status === 'failed' && subtask.word !== null)
     lines.push(`The agent's last word: ${subtask.word}`);
@@ -145,7 +146,8 @@ function nextLines(report: RunReport): string[] {
   if (next.feature_completed)
     lines.push(`All subtasks of ${feature} are completed: ${next.command} puts it away.`);
   else if (status === 'completed') {
-    lines.push(`${name} complete. ${readyText(report)}`);
+    const what = report.explicit ? `${name} complete.` : 'What could be run is complete.';
+    lines.push(`${what} ${readyText(report)}`);
     if (next.batch !== null && next.depends_on.length > 0)
       lines.push(`Batch ${next.batch} depends on: ${next.depends_on.join(', ')} (all now satisfied).`);
     if (next.batch !== null) lines.push(`Run it with: ${runText(report, `--batch ${next.batch}`)}`);
@@ -153,6 +155,11 @@ function nextLines(report: RunReport): string[] {
   if (report.subtasks.some(({ kept }) => kept !== null))
     lines.push(
       `Worktrees are kept: volley tasks worktrees ${shellQuote(feature)} shows them, and removes them with --remove.`,
+    );
+  const { changed_in_project: changed } = report;
+  if (changed.length > 0)
+    lines.push(
+      `The project itself was changed, by an agent that left its worktree or by you: ${some(changed)}. Nobody has checked that: look at it (git status), and keep it or undo it.`,
     );
   if (report.left_out.length > 0) lines.push('', ...leftOutLines(report));
   return lines;

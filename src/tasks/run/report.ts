@@ -51,6 +51,8 @@ export interface RunReport {
   readonly done_before: readonly string[];
   /** What is open and could not be run. */
   readonly left_out: readonly { readonly seq: string; readonly why: string }[];
+  /** What is not committed in the project itself and was not there before, though agents worked in worktrees. */
+  readonly changed_in_project: readonly string[];
   readonly statistics: {
     readonly total: number;
     readonly completed: number;

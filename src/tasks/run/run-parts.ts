@@ -7,6 +7,11 @@ import type { ChosenAgent } from './choose-agents.ts';
 import type { AttemptRecord, Ledger } from './ledger.ts';
 import type { RunTerms } from './request.ts';
 
+/** The name under which an agent of a run claims its subtasks. */
+export function claimantOf({ id }: Pick<RunParts, 'id'>, { name }: ChosenAgent): string {
+  return `${name}-${id}`;
+}
+
 /** What the attempts of a run share. */
 export interface RunParts {
   readonly folder: TaskFolder;
@@ -21,6 +26,8 @@ export interface RunParts {
   readonly ledger: Ledger;
   /** What is being worked on now, by sequence. */
   readonly working: Map<string, { readonly subtask: Subtask; readonly record: AttemptRecord }>;
+  /** What this run has brought into the project, in that order. */
+  readonly merged: Subtask[];
   /** The environment that agents start with. */
   readonly env: Readonly<Record<string, string>>;
   /** For what lives no longer than the run. */

@@ -41,7 +41,7 @@ export function completeSubtask(
       status: 'completed',
       completed_at: timeText(moment.now),
       completion_summary: summary,
-      ...(request.agent !== undefined && { agent_id: request.agent }),
+      ...agentField(request, subtask),
       claim: undefined,
       marked: undefined,
       blocked_reason: undefined,
@@ -49,6 +49,17 @@ export function completeSubtask(
       forced: overruled.length === 0 ? undefined : { at: timeText(moment.now), in_spite_of: overruled },
     },
   };
+}
+
+/** Whether somebody completed it who is not this agent. */
+export function isAnothers({ status, agentId }: Subtask, agent: string): boolean {
+  return status === 'completed' && agentId !== agent;
+}
+
+/** Whoever takes it out of the hands of a run's agent has not let that do it. */
+function agentField({ agent }: CompleteRequest, { claim }: Subtask): { agent_id?: string | null } {
+  if (agent !== undefined) return { agent_id: agent };
+  return claim?.process === undefined ? {} : { agent_id: null };
 }
 
 /** What stands in the way of completing a subtask, before its work is looked at. */
@@ -65,9 +76,11 @@ export function obstaclesTo(
   if (subtask.status === 'blocked')
     obstacles.push(`it is blocked (${subtask.blockedReason ?? 'no reason given'})`);
   const { claim } = subtask;
-  if (claim !== undefined && agent !== undefined && agent !== claim.agent && isHeld(subtask, moment)) {
+  if (claim === undefined || claim.agent === agent || !isHeld(subtask, moment)) return obstacles;
+  if (claim.process !== undefined)
+    obstacles.push(`${claim.agent} works on it in a run, which completes it when its work is there`);
+  else if (agent !== undefined)
     obstacles.push(`${claim.agent} has claimed it until ${timeText(claim.leaseUntil)}`);
-  }
   return obstacles;
 }
 

@@ -1,11 +1,17 @@
 import type { Feature } from '../feature.ts';
 import { subtaskOf } from '../lookup.ts';
 import type { Change } from './change.ts';
+import { isAnothers } from './complete.ts';
 
-/** Gives a subtask back whose work is not there, whatever it was marked as. One that is blocked, or open, stays so. */
-export function reopenSubtask(feature: Feature, seq: string): Change | undefined {
-  const { status, file } = subtaskOf(feature, seq);
+/**
+ * Gives back a subtask whose work is not there, whatever its agent has marked it as. One that is blocked or open, or that
+ * somebody else has completed, stays so.
+ */
+export function reopenSubtask(feature: Feature, seq: string, agent: string): Change | undefined {
+  const subtask = subtaskOf(feature, seq);
+  const { status, file } = subtask;
   if (status !== 'in_progress' && status !== 'completed') return undefined;
+  if (isAnothers(subtask, agent)) return undefined;
   return {
     file,
     fields: {

@@ -1,9 +1,10 @@
-import { stripVTControlCharacters } from 'node:util';
 import { reasonText, spanText } from '../../core/words.ts';
 import { runCommand } from '../../runners/process/command.ts';
 import type { Launcher } from '../../runners/process/launcher.ts';
+import { childEnvironment } from '../child-environment.ts';
 import type { Check } from '../feature.ts';
 import type { Evidence } from './evidence.ts';
+import { outputEnd } from './output-end.ts';
 
 const OUTPUT_BYTES = 16 * 1024 * 1024;
 const SHOWN_LENGTH = 500;
@@ -31,12 +32,14 @@ export async function checkCommand(check: CommandCheck, place: CommandPlace): Pr
     const { exitCode, signal, stdout, stderr } = await runCommand(place.launcher(), {
       argv: ['/bin/sh', '-c', check.command],
       cwd: place.project,
-      env: environment(),
+      env: childEnvironment(),
       limits: { outputBytes: OUTPUT_BYTES },
       signal: controller.signal,
       onOutput: (_, chunk) => void output.push(chunk),
     });
-    const shown = lastOf(stderr.trim() === '' ? stdout : stderr);
+    // Of both: many programs tell of failures on the one, and of lesser things on the other.
+    const ends = [stdout, stderr].map((text) => outputEnd(text, SHOWN_LENGTH)).filter((end) => end !== '');
+    const shown = ends.length === 0 ? '' : `: ${ends.join('\n')}`;
     if (exitCode !== check.expectExit) {
       const how = signal === undefined ? `ended with exit status ${exitCode}` : `was ended by ${signal}`;
       return { subject, ok: false, text: `${how}, not ${check.expectExit}${shown}` };
@@ -57,20 +60,4 @@ function expected({ expectExit, expectText }: CommandCheck, output: readonly Buf
   const ok = Buffer.concat(output).includes(expectText);
   const wrote = `${ok ? 'and wrote' : 'but did not write'} ${JSON.stringify(expectText)}`;
   return { ok, text: `${ended} ${wrote}${ok ? '' : shown}` };
-}
-
-function lastOf(output: string): string {
-  // Colours and the like are for a terminal that this is not.
-  const text = stripVTControlCharacters(output)
-    .replace(/[^\P{Cc}\n]/gu, ' ')
-    .trim();
-  if (text === '') return '';
-  return `: ${text.length > SHOWN_LENGTH ? `…${text.slice(-SHOWN_LENGTH)}` : text}`;
-}
-
-function environment(): Record<string, string> {
-  const entries = Object.entries(process.env).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined,
-  );
-  return Object.fromEntries(entries);
 }

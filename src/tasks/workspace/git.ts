@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { VolleyError } from '../../core/errors.ts';
+import { childEnvironment } from '../child-environment.ts';
 
 export interface GitAnswer {
   readonly exitCode: number;
@@ -30,10 +31,6 @@ const SETTINGS = [
   'maintenance.auto=false',
 ].flatMap((setting) => ['-c', setting]);
 
-/** What git sets for its hooks: whoever starts Volley from one means another repository or index. */
-const LOCAL_VARIABLES =
-  /^GIT_(DIR|WORK_TREE|INDEX_FILE|PREFIX|COMMON_DIR|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|NAMESPACE)$/;
-
 /** Runs git in one folder. */
 export class Git {
   constructor(
@@ -43,6 +40,11 @@ export class Git {
 
   in(folder: string): Git {
     return new Git(folder, this.settings);
+  }
+
+  /** In a working tree that is told to git, whatever has become of the link in it. */
+  at(folder: string, gitFolder: string): Git {
+    return new Git(folder, [...this.settings, `--git-dir=${gitFolder}`, `--work-tree=${folder}`]);
   }
 
   with(...settings: readonly string[]): Git {
@@ -95,7 +97,9 @@ function isLocked({ exitCode, stderr }: GitAnswer): boolean {
  */
 function runGit(cwd: string, args: readonly string[], input: string): Promise<GitAnswer> {
   return new Promise((resolve, reject) => {
-    const child = spawn('git', args, { cwd, env: environment(), detached: true, timeout: TIMEOUT_MS });
+    const child = spawn('git', args, { cwd, env: environment(), detached: true });
+    // Not left to spawn, which forgets to clear it for what could not be started: it would hold the process up.
+    const timer = setTimeout(() => child.kill(), TIMEOUT_MS);
     const output = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
     let bytes = 0;
     for (const stream of ['stdout', 'stderr'] as const) {
@@ -108,8 +112,12 @@ function runGit(cwd: string, args: readonly string[], input: string): Promise<Gi
     // It need not read what it is told.
     child.stdin.on('error', () => {});
     child.stdin.end(input);
-    child.on('error', (error) => reject(notStarted(cwd, error)));
+    child.on('error', (error) => {
+      clearTimeout(timer);
+      reject(notStarted(cwd, error));
+    });
     child.on('close', (exitCode, signal) => {
+      clearTimeout(timer);
       const [stdout, stderr] = [Buffer.concat(output.stdout), Buffer.concat(output.stderr)];
       const ended = signal === null ? '' : `it was ended by ${signal}, for it took or wrote too much`;
       resolve({ exitCode: exitCode ?? -1, stdout: stdout.toString(), stderr: ended || stderr.toString() });
@@ -118,9 +126,8 @@ function runGit(cwd: string, args: readonly string[], input: string): Promise<Gi
 }
 
 function environment(): NodeJS.ProcessEnv {
-  const kept = Object.entries(process.env).filter(([name]) => !LOCAL_VARIABLES.test(name));
   return {
-    ...Object.fromEntries(kept),
+    ...childEnvironment(),
     LC_ALL: 'C',
     GIT_TERMINAL_PROMPT: '0',
     GIT_EDITOR: 'true',

@@ -17,6 +17,11 @@ export function* worktreeNames(feature: string, seq: string): Generator<Worktree
   }
 }
 
+/** The folder in which the work of a feature is looked at together with what the project has. */
+export function intakeFolder(feature: string): string {
+  return `${plain(feature)}-merge`;
+}
+
 /** What the branches of all worktrees of a feature begin with. */
 export function branchesOf(feature: string): string {
   return `volley/${plain(feature)}/`;

@@ -13,6 +13,8 @@ import { isWork, MARK, workLeft } from './work-left.ts';
 export interface Place {
   readonly root: string;
   readonly branch: string;
+  /** What git keeps of it, outside of it. */
+  readonly gitFolder: string;
   /** Where it began. */
   readonly base: string;
 }
@@ -36,23 +38,29 @@ export async function makePlace(
     const base = await repository.head();
     // Forced, for git may remember a worktree there whose folder is gone.
     await repository.git.ask(['worktree', 'add', '-q', '-f', '--no-track', '-b', name.branch, root, base]);
-    return { root, branch: name.branch, base };
+    const gitFolder = gitFoldersOf(root)!.own;
+    return { root, branch: name.branch, gitFolder, base };
   }
   const message = `There are 100 worktrees with work that was kept for subtask ${seq} of ${feature}: volley tasks worktrees ${shellQuote(feature)} shows them, and removes them with --remove.`;
   throw new VolleyError('WORKTREE_FAILED', message, { folder });
 }
 
 /** From here on the worktree may hold work. */
-export async function markInUse({ root }: Place): Promise<void> {
-  const own = gitFoldersOf(root)?.own;
-  if (own !== undefined) await writeFile(join(own, MARK), '');
+export async function markInUse({ gitFolder }: Place): Promise<void> {
+  await writeFile(join(gitFolder, MARK), '');
 }
 
 export async function removePlace(git: Git, root: string, branch: string): Promise<void> {
-  // Twice, to remove locked ones, too; whether there is work was looked at before.
-  await git.run(['worktree', 'remove', '--force', '--force', root]);
-  await rm(root, { recursive: true, force: true });
+  await removeTree(git, root);
   await git.run(['update-ref', '-d', `refs/heads/${branch}`]);
+}
+
+/** Removes a worktree, whatever it holds. */
+export async function removeTree(git: Git, root: string): Promise<void> {
+  // Git forgets one that is gone, but not one that it does not know again.
+  await rm(root, { recursive: true, force: true });
+  // Twice, to remove locked ones, too.
+  await git.run(['worktree', 'remove', '--force', '--force', root]);
 }
 
 async function isFree(repository: Repository, root: string, branch: string): Promise<boolean> {

@@ -35,6 +35,8 @@ export class Repository {
     const { git, prefix, mergeMark } = repository;
     if ((await branchOf(git)) === undefined)
       throw refused(git.folder, 'no branch is checked out: check out the one to work on');
+    if (await git.succeeds(['show-ref', '--verify', '-q', BRANCHES.slice(0, -1)]))
+      throw refused(git.folder, 'there is a branch volley, which leaves no room for volley/…: rename it');
     await repository.alone(async () => {
       await endOwnMerge(git, mergeMark);
       await requireClean(git, prefix);

@@ -2,6 +2,8 @@ import { VolleyError } from '../../core/errors.ts';
 import { reasonText } from '../../core/words.ts';
 import { runCommand } from '../../runners/process/command.ts';
 import type { Launcher } from '../../runners/process/launcher.ts';
+import { childEnvironment } from '../child-environment.ts';
+import { outputEnd } from '../verify/output-end.ts';
 
 const TIMEOUT_MS = 30 * 60_000;
 const OUTPUT_BYTES = 64 * 1024 * 1024;
@@ -21,22 +23,16 @@ export async function runSetup(launcher: Launcher, setup: Setup, signal: AbortSi
     const { exitCode, stdout, stderr } = await runCommand(launcher, {
       argv: ['/bin/sh', '-c', command],
       cwd: folder,
-      env: { ...ownEnvironment(), ...env },
+      env: { ...childEnvironment(), ...env },
       limits: { outputBytes: OUTPUT_BYTES },
       signal: AbortSignal.any([signal, late]),
     });
     if (exitCode === 0) return;
-    throw new Error(
-      `it ended with exit status ${exitCode}: ${(stderr.trim() || stdout.trim()).slice(-SHOWN_LENGTH)}`,
-    );
+    const ends = [stdout, stderr].map((text) => outputEnd(text, SHOWN_LENGTH)).filter((end) => end !== '');
+    throw new Error(`it ended with exit status ${exitCode}: ${ends.join('\n')}`);
   } catch (error) {
     signal.throwIfAborted();
     const message = `The set-up of a worktree failed (${command}): ${reasonText(error)}`;
     throw new VolleyError('WORKTREE_FAILED', message, { command }, { cause: error });
   }
-}
-
-function ownEnvironment(): Record<string, string> {
-  const entries = Object.entries(process.env);
-  return Object.fromEntries(entries.filter((entry): entry is [string, string] => entry[1] !== undefined));
 }

@@ -20,6 +20,7 @@ export function sharedWorkspaces(folder: string): Workspaces {
   return {
     // What is done in the project needs not be brought there.
     leftover: async () => undefined,
+    strayed: async () => [],
     open: async ({ deliverables }, signal) => {
       const worker: Worker = { isOwn: pathMatcher(deliverables), beside: new Set(working) };
       for (const other of working) other.beside.add(worker);
@@ -51,7 +52,10 @@ function workspaceOf(
       const changed = await lookout.changes(start, await lookout.look());
       return changed.filter((path) => !isAnothers(path));
     },
-    deliver: async () => ({ ok: true }),
+    deliver: async (_, guard) => {
+      await guard?.confirm();
+      return { ok: true };
+    },
     close: async () => {
       leave();
       return undefined;

@@ -171,7 +171,7 @@ function entriesOf(folder: string): Dirent[] {
   }
 }
 
-function isOfModules(path: string): boolean {
+export function isOfModules(path: string): boolean {
   return `/${path}/`.includes(`/${MODULES}/`);
 }
 

@@ -62,7 +62,8 @@ async function countOf(git: Git, tips: readonly string[], branch: string): Promi
   return Number(await git.ask(['rev-list', '--count', ...tips, '--not', branch]));
 }
 
-async function uncommitted(tree: Git, { prefix }: Repository): Promise<string[]> {
+/** What git knows of a tree that is not committed, as seen from the project. */
+export async function uncommitted(tree: Git, { prefix }: Repository): Promise<string[]> {
   const entries = await tree.paths([...STATUS, '--ignore-submodules=none']);
   return entries
     .map((entry) => fromProject(prefix, entry.slice('XY '.length)))

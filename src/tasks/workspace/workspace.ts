@@ -11,6 +11,25 @@ export type Delivery =
       readonly conflicts: readonly string[];
     };
 
+/** Where work is merged with what the project has, apart from both. */
+export interface MergedPlace {
+  readonly folder: string;
+  /** Has one of the two alone in it instead, or both again. */
+  show(side: 'work' | 'project' | 'both'): Promise<void>;
+}
+
+/** What is asked before work is brought into the project. */
+export interface DeliveryGuard {
+  readonly signal: AbortSignal;
+  /** Throws where the work is not wanted any more. */
+  confirm(): Promise<void>;
+  /**
+   * How the work is looked at where it is merged with what the project got since it was begun: that gives what is missing,
+   * in words. Undefined where it would tell nothing new.
+   */
+  recheck(): ((place: MergedPlace) => Promise<readonly string[]>) | undefined;
+}
+
 /** Where one attempt at a subtask works. */
 export interface Workspace {
   /** The folder that paths count from; agents start in it, and the work is verified in it. */
@@ -19,8 +38,8 @@ export interface Workspace {
   readonly branch: string | undefined;
   /** What changed since it was opened, by content, not by time: relative paths with `/`, sorted. */
   changes(): Promise<readonly string[]>;
-  /** Brings the work into the project. Others deliver one after another. */
-  deliver(message: string): Promise<Delivery>;
+  /** Brings the work into the project, one after another. Throws what the guard throws. */
+  deliver(message: string, guard?: DeliveryGuard): Promise<Delivery>;
   /**
    * The attempt is over. Removes what was made for it, unless work would be lost: that is kept, and the place of it is
    * the answer.
@@ -42,4 +61,9 @@ export interface Workspaces {
   leftover(subtask: Subtask): Promise<Leftover | undefined>;
   /** One for an attempt at this subtask. One that a crash left over is dealt with: kept if it holds work, never reused. */
   open(subtask: Subtask, signal: AbortSignal): Promise<Workspace>;
+  /**
+   * What was changed in the project itself meanwhile, where nobody should work, as far as it can be told. It may have been
+   * an agent that left its place, or the user.
+   */
+  strayed(): Promise<readonly string[]>;
 }

@@ -1,18 +1,32 @@
 import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { listText } from '../../core/words.ts';
 import type { Subtask } from '../feature.ts';
+import { deniedAmong } from '../permissions/denied.ts';
 import { pathMatcher } from '../permissions/path-matcher.ts';
 import { commitWork, ignoredAmong, submodulesOf, type Work } from './commit.ts';
 import type { Git } from './git.ts';
+import type { Intake } from './intake.ts';
 import { Lookout, type Sight } from './look.ts';
-import { failure, mergeWork } from './merge.ts';
+import { failure } from './merge.ts';
 import { isOwnPath } from './own-paths.ts';
 import { isMerged, type Place, removePlace } from './place.ts';
 import { fromProject } from './project-path.ts';
 import { BRANCHES, commitOf, type Repository } from './repository.ts';
-import type { Delivery, Workspace } from './workspace.ts';
+import { isOfModules } from './snapshot.ts';
+import type { Delivery, DeliveryGuard, Workspace } from './workspace.ts';
 
 const MESSAGE_LENGTH = 10_000;
+
+/** What decides whether work may be brought into the project. */
+interface DeliveryTerms {
+  readonly subtask: Subtask;
+  readonly deniedPaths: readonly string[];
+  readonly intake: Intake;
+  /** Makes a new folder ready for the checks of the subtask. */
+  prepare(folder: string, signal: AbortSignal): Promise<void>;
+}
 
 /** A worktree in which an attempt at a subtask works. */
 export class Worktree implements Workspace {
@@ -25,11 +39,11 @@ export class Worktree implements Workspace {
     private readonly repository: Repository,
     private readonly place: Place,
     readonly folder: string,
-    private readonly subtask: Subtask,
+    private readonly terms: DeliveryTerms,
     private readonly lookout: Lookout,
     private readonly start: Sight,
   ) {
-    this.git = repository.git.in(place.root);
+    this.git = repository.git.at(place.root, place.gitFolder);
     this.delivered = start;
   }
 
@@ -37,7 +51,7 @@ export class Worktree implements Workspace {
     repository: Repository,
     place: Place,
     folder: string,
-    subtask: Subtask,
+    terms: DeliveryTerms,
   ): Promise<Worktree> {
     const { prefix, branch } = repository;
     const lookout = new Lookout(
@@ -46,7 +60,7 @@ export class Worktree implements Workspace {
       // Others of ours come and go, and what they delivered moves the project's.
       (ref) => ref === branch || ref.startsWith(BRANCHES),
     );
-    return new Worktree(repository, place, folder, subtask, lookout, await lookout.look());
+    return new Worktree(repository, place, folder, terms, lookout, await lookout.look());
   }
 
   get branch(): string {
@@ -59,17 +73,19 @@ export class Worktree implements Workspace {
     return [...new Set([...changed, ...committed].map((path) => this.fromProject(path)))].sort();
   }
 
-  deliver(text: string): Promise<Delivery> {
+  async deliver(text: string, guard?: DeliveryGuard): Promise<Delivery> {
     const message = text.replace(/[^\P{Cc}\n]/gu, ' ').slice(0, MESSAGE_LENGTH);
-    return this.repository.alone(async () => {
-      const now = await this.lookout.look();
-      const work = await this.workSince(this.start, now);
-      const problem = (await this.problemOf(work)) ?? (await this.commit(work, message));
-      if (problem !== undefined) return this.kept(failure(problem));
-      const delivery = await mergeWork(this.repository, await commitOf(this.git, 'HEAD'), message);
-      if (delivery.ok) this.delivered = now;
-      return this.kept(delivery);
+    const now = await this.lookout.look();
+    const problem = await this.repository.alone(async () => {
+      const work = await this.workSince(this.start, now, await this.staged(now));
+      return (await this.problemOf(work)) ?? (await this.commit(work, message));
     });
+    if (problem !== undefined) return this.kept(failure(problem), 'commit what it lacks there, then ');
+    const { intake, prepare } = this.terms;
+    const commit = await commitOf(this.git, 'HEAD');
+    const delivery = await intake.take({ commit, message, prepare }, guard);
+    if (delivery.ok) this.delivered = now;
+    return this.kept(delivery);
   }
 
   close(): Promise<string | undefined> {
@@ -89,42 +105,69 @@ export class Worktree implements Workspace {
     return paths.filter((path) => !isOwnPath(this.fromProject(path)));
   }
 
-  private async workSince(before: Sight, now: Sight): Promise<Work> {
+  /**
+   * What the agent has committed or staged. If it changed that back afterwards, it is as it was at the start, and yet
+   * would be merged otherwise than it was verified. What git was told to have no file of stays as it is.
+   */
+  private async staged({ snapshot }: Sight): Promise<string[]> {
+    const how = ['-z', '--name-only', '--no-renames', '--ignore-submodules=all'];
+    const paths = await this.git.paths(['diff-index', '--cached', ...how, this.place.base]);
+    const unlike = new Set(await this.git.paths(['diff-files', ...how]));
+    const isKnown = (path: string) => snapshot.files.has(path) || (unlike.has(path) && !isOfModules(path));
+    return paths.filter((path) => isKnown(path) && !isOwnPath(this.fromProject(path)));
+  }
+
+  private async workSince(before: Sight, now: Sight, besides: readonly string[] = []): Promise<Work> {
     const changed = await this.lookout.changes(before, now);
-    const paths = changed.filter((path) => !path.startsWith('.git/'));
+    const paths = [...new Set([...changed.filter((path) => !path.startsWith('.git/')), ...besides])];
     const isPresent = (path: string) => now.snapshot.files.has(path);
     return { present: paths.filter(isPresent), gone: paths.filter((path) => !isPresent(path)) };
   }
 
-  /** Why git cannot carry this to the project. */
+  /** Why this cannot be carried to the project. */
   private async problemOf({ present, gone }: Work): Promise<string | undefined> {
     const submodules = await submodulesOf(this.git);
     const isSubmodule = (path: string) => submodules.some((one) => path.startsWith(`${one}/`));
     const foreign = [...present, ...gone].filter(isSubmodule);
     if (foreign.length > 0) return `${listText(foreign.slice(0, 3), foreign.length)} is of a submodule`;
-    const isDeliverable = pathMatcher(this.subtask.deliverables);
-    const ignored = (await ignoredAmong(this.git, present)).map((path) => this.fromProject(path));
-    const lost = ignored.filter(isDeliverable);
+    const { subtask, deniedPaths } = this.terms;
+    const isDeliverable = pathMatcher(subtask.deliverables);
+    const ignored = new Set(await ignoredAmong(this.git, present));
+    const lost = [...ignored].map((path) => this.fromProject(path)).filter(isDeliverable);
     if (lost.length > 0) return `git ignores ${listText(lost.slice(0, 3), lost.length)}`;
+    // What its agent touched was looked at before the checks, and these run what it wrote.
+    const merged = [...present, ...gone].filter((path) => !ignored.has(path));
+    const denied = deniedAmong(
+      merged.map((path) => this.fromProject(path)),
+      deniedPaths,
+    );
+    if (denied.length > 0)
+      return `${listText(denied.slice(0, 3), denied.length)} was touched while the work was checked, which may not be`;
     return undefined;
   }
 
   private async commit(work: Work, message: string): Promise<string | undefined> {
-    const { base, branch } = this.place;
+    const { base, branch, gitFolder } = this.place;
     try {
+      // The agent is gone, and whatever git of it was cut short.
+      for (const lock of ['index.lock', 'HEAD.lock']) await rm(join(gitFolder, lock), { force: true });
+      const ref = `refs/heads/${branch}`;
+      const hasBranch = await this.git.succeeds(['rev-parse', '--verify', '-q', ref]);
+      if (hasBranch && !(await this.git.succeeds(['merge-base', '--is-ancestor', ref, 'HEAD'])))
+        return `the branch has commits that were left behind, perhaps by a rebase that was never finished`;
       await commitWork(this.git, work, { prefix: this.repository.prefix, base }, message);
       // The agent may have left the branch.
-      await this.git.ask(['update-ref', `refs/heads/${branch}`, 'HEAD']);
+      await this.git.ask(['update-ref', ref, 'HEAD']);
       return undefined;
     } catch (error) {
       return (error as Error).message;
     }
   }
 
-  private kept(delivery: Delivery): Delivery {
+  private kept(delivery: Delivery, before = ''): Delivery {
     if (delivery.ok) return delivery;
     const { root, branch } = this.place;
-    const text = `The work was not merged: ${delivery.text}. It is kept in ${root}, on the branch ${branch}: merge that by hand (git merge ${branch}), then complete the subtask.`;
+    const text = `The work was not merged: ${delivery.text}. It is kept in ${root}, on the branch ${branch}: ${before}merge that by hand (git merge ${branch}), then complete the subtask.`;
     return { ...delivery, text };
   }
 

@@ -6,10 +6,13 @@ import type { Launcher } from '../../runners/process/launcher.ts';
 import type { Subtask } from '../feature.ts';
 import { problemOf } from '../validate/deliverables.ts';
 import { ignoredAmong } from './commit.ts';
+import { Intake } from './intake.ts';
 import { mergedLeftover } from './leftover.ts';
+import { intakeFolder } from './names.ts';
 import { makePlace, markInUse, type Place, removePlace } from './place.ts';
 import { Repository } from './repository.ts';
 import { runSetup } from './setup.ts';
+import { uncommitted } from './work-left.ts';
 import type { Workspace, Workspaces } from './workspace.ts';
 import { Worktree } from './worktree.ts';
 
@@ -19,6 +22,8 @@ export interface WorktreeOptions {
   readonly feature: string;
   /** A shell command that makes a new worktree ready, run in it. */
   readonly setup?: string | undefined;
+  /** What may not be merged, whoever has changed it. */
+  readonly deniedPaths: readonly string[];
   /** Asked for only where there is a set-up. */
   launcher(): Launcher;
 }
@@ -33,32 +38,37 @@ export const WORKTREES = join('.volley', 'worktrees');
 export async function gitWorktrees(options: WorktreeOptions): Promise<Workspaces> {
   const repository = await Repository.open(options.project);
   const { project, feature } = options;
+  const folder = join(project, WORKTREES);
+  const intake = new Intake(repository, join(folder, intakeFolder(feature)));
+  await intake.reset();
+  const statusNow = () => repository.alone(() => uncommitted(repository.git, repository));
+  const before = new Set(await statusNow());
   return {
-    leftover: (subtask) => mergedLeftover(repository, join(project, WORKTREES), feature, subtask),
-    open: (subtask, signal) => open(repository, options, subtask, signal),
+    leftover: (subtask) => mergedLeftover(repository, folder, feature, subtask),
+    open: (subtask, signal) => open(repository, intake, options, subtask, signal),
+    strayed: async () => (await statusNow()).filter((path) => !before.has(path)),
   };
 }
 
 async function open(
   repository: Repository,
+  intake: Intake,
   options: WorktreeOptions,
   subtask: Subtask,
   signal: AbortSignal,
 ): Promise<Workspace> {
-  const { project, feature, setup, launcher } = options;
+  const { project, feature, deniedPaths } = options;
+  const prepare = (folder: string, signal: AbortSignal) => makeReady(options, subtask, folder, signal);
   const place = await repository.alone(async () => {
     signal.throwIfAborted();
     return makePlace(repository, join(project, WORKTREES), feature, subtask.seq);
   });
   try {
     const folder = resolve(place.root, repository.prefix);
-    await mkdir(folder, { recursive: true });
     await requireDeliverable(repository, place, subtask);
-    if (setup !== undefined) {
-      const env = { VOLLEY_FEATURE: feature, VOLLEY_SUBTASK: subtask.seq, VOLLEY_TASKS_PROJECT: project };
-      await runSetup(launcher(), { command: setup, folder, env }, signal);
-    }
-    const worktree = await Worktree.start(repository, place, folder, subtask);
+    await prepare(folder, signal);
+    const terms = { subtask, deniedPaths, intake, prepare };
+    const worktree = await Worktree.start(repository, place, folder, terms);
     signal.throwIfAborted();
     await markInUse(place);
     return worktree;
@@ -66,6 +76,19 @@ async function open(
     await repository.alone(() => removePlace(repository.git, place.root, place.branch));
     throw error;
   }
+}
+
+async function makeReady(
+  { project, feature, setup, launcher }: WorktreeOptions,
+  { seq }: Subtask,
+  folder: string,
+  signal: AbortSignal,
+): Promise<void> {
+  // Git makes no folder in which it has no file.
+  await mkdir(folder, { recursive: true });
+  if (setup === undefined) return;
+  const env = { VOLLEY_FEATURE: feature, VOLLEY_SUBTASK: seq, VOLLEY_TASKS_PROJECT: project };
+  await runSetup(launcher(), { command: setup, folder, env }, signal);
 }
 
 /** What git ignores would be verified in the worktree, and never reach the project. */

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -35,8 +35,9 @@ const LONGEST_MS = 150_000;
 export async function workplaceFor(agent: RealAgent, script: Script): Promise<Workplace> {
   const bin = await installedAgent(agent);
   mkdirSync(AGENTS_CACHE, { recursive: true });
-  const home = mkdtempSync(join(AGENTS_CACHE, 'home-'));
-  // Codex makes no use of a home in the folder for temporary files, and this checkout may be there.
+  // Codex makes no use of a home in the folder for temporary files, and this checkout may be there; nor does it start
+  // anything where the home is behind a link, as in a checkout that shares its packages with another.
+  const home = mkdtempSync(join(realpathSync(AGENTS_CACHE), 'home-'));
   const temporary = join(home, 'temporary');
   mkdirSync(temporary);
   const project = mkdtempSync(join(tmpdir(), 'volley-agents-'));

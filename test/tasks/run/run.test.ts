@@ -1,43 +1,18 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { BatchExecutor } from '../../../src/batch/batch-executor.ts';
-import { loadConfig } from '../../../src/config/load.ts';
-import { createCoordinator } from '../../../src/coordinator/create-coordinator.ts';
+import { describe, expect, it } from 'vitest';
 import { createLauncher } from '../../../src/runners/process/create-launcher.ts';
-import { openStore } from '../../../src/store/sqlite-store.ts';
+import { complete } from '../../../src/tasks/complete.ts';
 import { FeatureDesk } from '../../../src/tasks/desk/feature-desk.ts';
 import { TaskFolder } from '../../../src/tasks/files/task-folder.ts';
-import { runFeature } from '../../../src/tasks/run/feature-run.ts';
 import { planRun } from '../../../src/tasks/run/plan-run.ts';
 import { reportText } from '../../../src/tasks/run/report-text.ts';
 import type { RunRequest } from '../../../src/tasks/run/request.ts';
+import { blockSubtask } from '../../../src/tasks/state/block.ts';
 import { gitWorktrees } from '../../../src/tasks/workspace/worktrees.ts';
 import { git } from '../workspace/support.ts';
 import { FeatureProject } from './feature-project.ts';
-
-/** All that a run needs in this process. */
-async function runner({ folder }: FeatureProject, env: NodeJS.ProcessEnv = process.env) {
-  const { config } = await loadConfig({ cwd: folder, env: {} });
-  const store = await openStore(join(folder, '.volley/volley.db'));
-  const coordinator = await createCoordinator(config);
-  const executor = new BatchExecutor({ coordinator, store });
-  onTestFinished(async () => {
-    await executor.close({ graceMs: 0 });
-    await store.close();
-    await coordinator.close({ cancel: true });
-  });
-  const setting = {
-    folder: new TaskFolder(folder),
-    config,
-    executor,
-    store,
-    coordinator: async () => coordinator,
-    env,
-  };
-  const run = (request: Partial<RunRequest> = {}) => runFeature(setting, { feature: 'auth', ...request });
-  return { run, setting, executor, coordinator };
-}
+import { commitAll, runner } from './runner.ts';
 
 describe('a run', { timeout: 60_000 }, () => {
   it('tells the next attempt what was missing, and counts what earlier attempts did', async () => {
@@ -47,10 +22,13 @@ describe('a run', { timeout: 60_000 }, () => {
         behaviour: { kind: 'learn' },
         verification: [{ type: 'file_exists', path: 'a' }],
       },
+      '02': { status: 'blocked', blocked_reason: 'No key' },
     });
     const { run } = await runner(project);
     const report = await run({ maxRetries: 1 });
-    expect(report.subtasks[0]).toMatchObject({ status: 'completed', attempts: 2 });
+    expect(report.subtasks).toMatchObject([{ status: 'completed', attempts: 2 }]);
+    // The feature is not: one was left out.
+    expect(reportText(report)).toContain('What could be run is complete.');
     const [first, second] = project.notes('start').map(({ prompt }) => prompt!);
     expect(first).not.toContain('a does not exist');
     expect(second).toContain('the work is not there: a does not exist; a does not exist');
@@ -113,10 +91,7 @@ describe('a run', { timeout: 60_000 }, () => {
       { settings: 'worktrees = true' },
     );
     const { folder } = project;
-    project.put('.gitignore', '.volley/\n.tmp/\n');
-    git(folder, 'init', '-q');
-    git(folder, 'add', '-A');
-    git(folder, 'commit', '-q', '-m', 'first');
+    commitAll(project);
     const file = '.tmp/tasks/auth/subtask_01.json';
     const begun = {
       ...project.subtask('01'),
@@ -130,7 +105,12 @@ describe('a run', { timeout: 60_000 }, () => {
     };
     project.put(file, JSON.stringify(begun));
     const { subtasks } = await new TaskFolder(folder).read('auth');
-    const before = await gitWorktrees({ project: folder, feature: 'auth', launcher: createLauncher });
+    const before = await gitWorktrees({
+      project: folder,
+      feature: 'auth',
+      deniedPaths: [],
+      launcher: createLauncher,
+    });
     const workspace = await before.open(subtasks[0]!, new AbortController().signal);
     mkdirSync(join(workspace.folder, 'src'));
     writeFileSync(join(workspace.folder, 'src/a.ts'), 'merged\n');
@@ -238,6 +218,46 @@ describe('a run', { timeout: 60_000 }, () => {
     });
     project.put('.volley/agents.jsonl', `${JSON.stringify({ event: 'start' })}\n`.repeat(2));
     expect(await first).toMatchObject({ status: 'completed' });
+  });
+
+  it('leaves alone what a person completed or blocked while its agent worked, and merges nothing of it', async () => {
+    const project = new FeatureProject(
+      {
+        '01': { deliverables: ['a'], behaviour: { meet: 4 } },
+        '02': { deliverables: ['b'], behaviour: { meet: 4 } },
+        '03': { deliverables: ['c'], behaviour: { kind: 'fail', meet: 4 } },
+        '04': { deliverables: ['d'], depends_on: ['03'] },
+      },
+      { settings: 'worktrees = true' },
+    );
+    const { folder } = project;
+    commitAll(project);
+    const { run, setting } = await runner(project);
+    const running = run();
+    await expect.poll(() => project.notes('start').length, { timeout: 20_000 }).toBe(3);
+    const by = (seq: string, force: boolean) =>
+      complete(setting.folder, 'auth', { seq, summary: 'By hand', force }, createLauncher);
+    await expect(by('01', false)).rejects.toMatchObject({
+      code: 'SUBTASK_REFUSED',
+      message: expect.stringMatching(/coder-\w+ works on it in a run/),
+    });
+    await by('01', true);
+    await by('03', true);
+    await setting.folder.change('auth', (now) => blockSubtask(now, { seq: '02', reason: 'Not like that' }));
+    const { cwd } = project.notes('start')[0]!;
+    appendFileSync(join(folder, '.volley/agents.jsonl'), `${JSON.stringify({ event: 'start', cwd })}\n`);
+    const report = await running;
+    const discrepancy = expect.stringContaining('Somebody else completed it');
+    expect(report.subtasks).toMatchObject([
+      { status: 'completed', verified: false, summary: 'By hand', discrepancy },
+      { status: 'failed', error: expect.stringContaining('it is blocked (Not like that)') },
+      { status: 'completed', verified: false, summary: 'By hand', discrepancy },
+      // What waited for it did not wait in vain.
+      { status: 'completed', verified: true },
+    ]);
+    expect(project.subtask('01')).toMatchObject({ status: 'completed', agent_id: null });
+    expect(['a', 'b', 'c', 'd'].map((path) => project.has(path))).toEqual([false, false, false, true]);
+    expect(report.subtasks.map(({ kept }) => kept !== null)).toEqual([true, true, false, false]);
   });
 
   it('gives subtasks back when it is stopped, and ends their agents', async () => {

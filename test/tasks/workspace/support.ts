@@ -83,9 +83,13 @@ export const never = new AbortController().signal;
 
 export async function worktrees(folder: string, setup?: string) {
   const launcher = createLauncher();
-  const places = await gitWorktrees({ project: folder, feature: 'auth', setup, launcher: () => launcher });
+  const places = await gitWorktrees({
+    ...{ project: folder, feature: 'auth', setup, deniedPaths: ['.env*'] },
+    launcher: () => launcher,
+  });
   return {
     open: (one: Subtask = subtask('01')): Promise<Workspace> => places.open(one, never),
+    leftover: places.leftover,
     end: () => launcher.close(),
   };
 }

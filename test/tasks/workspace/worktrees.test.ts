@@ -65,7 +65,7 @@ describe('a worktree', () => {
 
   test('whose set-up fails is removed, and what it wrote is told', async () => {
     const folder = repository();
-    const { open, end } = await worktrees(folder, 'echo no such package >&2; exit 3');
+    const { open, end } = await worktrees(folder, "printf '\\033[31mno such\\033[0m package' >&2; exit 3");
     onTestFinished(end);
     await expect(open()).rejects.toThrow(/set-up .* exit status 3: no such package/s);
     expect(readdirSync(join(folder, '.volley/worktrees'))).toEqual(['.gitignore']);
@@ -154,6 +154,94 @@ test('an agent that removes its whole worktree, or leaves its branch, harms nobo
   expect(await left.close()).toBeUndefined();
   expect(textOf(folder, 'a.txt')).toBe('a');
   expect([branches(folder), git(folder, 'worktree', 'list').split('\n').length]).toEqual(['', 1]);
+});
+
+test('work is delivered even if the agent left a lock, removed the link to its repository, or made another', async () => {
+  const folder = repository();
+  const { open } = await worktrees(folder);
+  const [unlinked, own] = [await open(), await open(subtask('02'))];
+  for (const [place, name] of [
+    [unlinked.folder, 'a.txt'],
+    [own.folder, 'b.txt'],
+  ] as const) {
+    put(place, name, 'work');
+    rmSync(join(place, '.git'));
+  }
+  git(own.folder, 'init', '-q');
+  git(own.folder, 'add', '-A');
+  git(own.folder, 'commit', '-q', '-m', 'mine');
+  // Its git was cut short.
+  put(folder, '.git/worktrees/auth-01/index.lock', '');
+  for (const one of [unlinked, own]) {
+    expect(await one.deliver('work')).toEqual({ ok: true });
+    expect(await one.close()).toBeUndefined();
+  }
+  expect(git(folder, 'ls-files').split('\n')).toEqual(['README.md', 'a.txt', 'b.txt']);
+  expect(git(folder, 'status', '--porcelain', '-unormal')).toBe('');
+  expect([branches(folder), git(folder, 'worktree', 'list').split('\n').length]).toEqual(['', 1]);
+});
+
+test('what the agent committed and then changed back is merged as it was left, for so it was verified', async () => {
+  const folder = repository({ 'b.txt': '1\n', 'c.txt': 'c\n', 'd.txt': 'd\n', '.gitignore': '' });
+  const { open } = await worktrees(folder);
+  const workspace = await open();
+  put(workspace.folder, 'junk.txt', 'junk');
+  put(workspace.folder, 'b.txt', '2\n');
+  rmSync(join(workspace.folder, 'c.txt'));
+  put(workspace.folder, '.gitignore', 'd.txt\n');
+  git(workspace.folder, 'rm', '-q', '--cached', 'd.txt');
+  git(workspace.folder, 'add', '-A');
+  git(workspace.folder, 'commit', '-q', '-m', 'mine');
+  rmSync(join(workspace.folder, 'junk.txt'));
+  put(workspace.folder, 'b.txt', '1\n');
+  put(workspace.folder, 'c.txt', 'c\n');
+  put(workspace.folder, 'staged.txt', 'junk');
+  git(workspace.folder, 'add', 'staged.txt');
+  rmSync(join(workspace.folder, 'staged.txt'));
+  expect(await workspace.deliver('work')).toEqual({ ok: true });
+  expect(await workspace.close()).toBeUndefined();
+  // Git ignores d.txt by now.
+  expect(git(folder, 'ls-files').split('\n')).toEqual(['.gitignore', 'b.txt', 'c.txt']);
+  expect(textOf(folder, 'b.txt')).toBe('1\n');
+});
+
+test('a denied path that only the checks touched is not merged; one that git ignores stays behind', async () => {
+  const folder = repository({ '.gitignore': '.env\n' });
+  const { open } = await worktrees(folder);
+  const [innocent, denied] = [await open(), await open(subtask('02'))];
+  put(innocent.folder, 'a.txt', 'a');
+  put(denied.folder, 'b.txt', 'b');
+  expect(await denied.changes()).toEqual(['b.txt']);
+  put(innocent.folder, '.env', 'x');
+  put(denied.folder, '.env.local', 'x');
+  expect(await innocent.deliver('work')).toEqual({ ok: true });
+  expect(await denied.deliver('work')).toMatchObject({
+    text: expect.stringContaining('.env.local was touched while the work was checked'),
+  });
+  expect(git(folder, 'ls-files').split('\n')).toEqual(['.gitignore', 'a.txt']);
+});
+
+test('of a rebase that was not finished nothing is merged or lost', async () => {
+  const folder = repository({ 'b.txt': '1\n' });
+  const { open } = await worktrees(folder);
+  const workspace = await open();
+  for (const [path, text] of [
+    ['b.txt', '2\n'],
+    ['last.txt', 'last'],
+  ] as const) {
+    put(workspace.folder, path, text);
+    git(workspace.folder, 'add', '-A');
+    git(workspace.folder, 'commit', '-q', '-m', path);
+  }
+  put(folder, 'b.txt', '3\n');
+  git(folder, 'commit', '-q', '-a', '-m', 'meanwhile');
+  expect(() => git(workspace.folder, 'rebase', '-q', git(folder, 'branch', '--show-current'))).toThrow();
+  expect(await workspace.deliver('work')).toMatchObject({
+    text: expect.stringMatching(/a rebase that was never finished.*commit what it lacks there, then merge/),
+  });
+  expect(await workspace.close()).toBe(workspace.folder);
+  expect(git(folder, 'show', 'volley/auth/01:last.txt')).toBe('last');
+  expect(textOf(folder, 'b.txt')).toBe('3\n');
 });
 
 describe('a conflict', () => {
@@ -268,6 +356,7 @@ describe('worktrees are refused at the start', () => {
     ['outside a repository', () => project(), /in no git repository: make one/],
     ['without a commit', () => emptyRepository(), /no commit yet/],
     ['without a branch', () => detached(), /no branch is checked out/],
+    ['beside a branch that takes the place of theirs', () => namedLikeThem(), /a branch volley,.*rename it/],
     ['with changes that are not committed', () => dirty(), /not committed.*\(README\.md\): commit or stash/],
   ])('%s', async (_, make, message) => {
     const folder = make();
@@ -284,7 +373,11 @@ describe('worktrees are refused at the start', () => {
       process.env['PATH'] = path;
     });
     process.env['PATH'] = '/nowhere';
+    const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+    const before = timers();
     await expect(worktrees(folder)).rejects.toThrow(/git cannot be started .*: install it/);
+    // Nothing holds the process up.
+    expect(timers()).toBeLessThanOrEqual(before);
   });
 
   test('for a deliverable that git ignores, before the agent works for nothing', async () => {
@@ -304,6 +397,12 @@ function emptyRepository(): string {
 function detached(): string {
   const folder = repository();
   git(folder, 'switch', '-q', '--detach');
+  return folder;
+}
+
+function namedLikeThem(): string {
+  const folder = repository();
+  git(folder, 'branch', 'volley');
   return folder;
 }
 

@@ -51,7 +51,7 @@ async function markDone(...options) {
 const behaviours = {
   succeed: deliver,
   fail: () => {
-    console.error('The compiler is missing');
+    console.error('\x1b[31mThe compiler\x1b[0m is missing');
     process.exitCode = 3;
   },
   lie: () => console.log('All done, everything works!'),

@@ -1,0 +1,40 @@
+/**
+ * What ties git to one repository, as `git rev-parse --local-env-vars` has it; what is set besides where git receives a
+ * push; and how the git that was called shall read paths, which many editors have it take by the letter. Settings are left
+ * (`GIT_CONFIG_COUNT`, `GIT_CONFIG_PARAMETERS`): git itself hands them on to other repositories.
+ */
+const OF_ANOTHER_GIT = new Set([
+  'GIT_ALTERNATE_OBJECT_DIRECTORIES',
+  'GIT_COMMON_DIR',
+  'GIT_CONFIG',
+  'GIT_DIR',
+  'GIT_GLOB_PATHSPECS',
+  'GIT_GRAFT_FILE',
+  'GIT_ICASE_PATHSPECS',
+  'GIT_IMPLICIT_WORK_TREE',
+  'GIT_INDEX_FILE',
+  'GIT_INTERNAL_SUPER_PREFIX',
+  'GIT_LITERAL_PATHSPECS',
+  'GIT_NAMESPACE',
+  'GIT_NOGLOB_PATHSPECS',
+  'GIT_NO_REPLACE_OBJECTS',
+  'GIT_OBJECT_DIRECTORY',
+  'GIT_PREFIX',
+  'GIT_QUARANTINE_PATH',
+  'GIT_REPLACE_REF_BASE',
+  'GIT_SHALLOW_FILE',
+  'GIT_WORK_TREE',
+]);
+
+/**
+ * The environment for whatever is started in a workspace: git, agents, set-ups and checks. Git sets the above for its
+ * hooks; whoever starts Volley from one would have them work on the repository of the hook, wherever they stand.
+ */
+export function childEnvironment(
+  given: Readonly<Record<string, string | undefined>> = process.env,
+): Record<string, string> {
+  const entries = Object.entries(given).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined && !OF_ANOTHER_GIT.has(entry[0]),
+  );
+  return Object.fromEntries(entries);
+}
