@@ -92,6 +92,6 @@ function readTls({ certificate, key }: { readonly certificate: string; readonly 
   }
 }
 
-function notStarted(message: string): VolleyError {
+export function notStarted(message: string): VolleyError {
   return new VolleyError('SERVER_NOT_STARTED', message);
 }

@@ -16,16 +16,16 @@ export interface ServerRecord {
   readonly process: ProcessIdentity;
 }
 
-/** The first server of a store has the plain name; others have their number in it. */
-function recordFile(storeFile: string, pid?: number): string {
-  return `${storeFile}-server${pid === undefined ? '' : `-${pid}`}.json`;
+/** The first server of a store has the plain name; others have their port in it: a process may have several. */
+function recordFile(storeFile: string, port?: number): string {
+  return `${storeFile}-server${port === undefined ? '' : `-${port}`}.json`;
 }
 
-/** Writes the record of this process, and says where. Records of servers that died are taken away. */
+/** Writes the record of a server of this process, and says where. Records of servers that died are taken away. */
 export function leaveRecord(storeFile: string, record: Omit<ServerRecord, 'pid' | 'process'>): string {
   const full: ServerRecord = { ...record, pid: process.pid, process: ownIdentity() };
   const text = `${JSON.stringify(full, null, 2)}\n`;
-  const [plain, own] = [recordFile(storeFile), recordFile(storeFile, process.pid)];
+  const [plain, own] = [recordFile(storeFile), recordFile(storeFile, portOf(record.address))];
   for (const file of recordFiles(storeFile))
     if (file !== plain && isOver(file)) rmSync(file, { force: true });
   if (createPrivateFile(plain, text)) return plain;
@@ -67,10 +67,14 @@ export function portsInUse(storeFile: string): Set<number> {
   for (const file of recordFiles(storeFile)) {
     const record = readRecord(file);
     if (record === undefined || isOver(file) || !URL.canParse(record.address)) continue;
-    const { port, protocol } = new URL(record.address);
-    found.add(port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port));
+    found.add(portOf(record.address));
   }
   return found;
+}
+
+function portOf(address: string): number {
+  const { port, protocol } = new URL(address);
+  return port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);
 }
 
 /** All records beside a store, the plain one first. */

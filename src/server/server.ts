@@ -31,7 +31,7 @@ import { OriginRule } from './http/origin-rule.ts';
 import { headersOf, problemOf } from './http/problem.ts';
 import { RequestLimits } from './http/request-limits.ts';
 import { RequestLog } from './http/request-log.ts';
-import { type Listening, listen } from './listen.ts';
+import { type Listening, listen, notStarted } from './listen.ts';
 import type { Log } from './log/log.ts';
 import { VolleyMetrics } from './metrics/volley-metrics.ts';
 import type { ServerParts } from './parts.ts';
@@ -39,7 +39,7 @@ import { leaveRecord, portsInUse, removeRecord } from './server-record.ts';
 import { startTracing } from './tracing/tracing.ts';
 import { BatchTexts } from './views/batch-texts.ts';
 
-/** What a server works with. All of it stays open when the server is closed. */
+/** What a server works with. The executor is closed with the server, all else stays open. */
 export interface ServerOptions {
   readonly config: VolleyConfig;
   readonly coordinator: ParallelToolCoordinator;
@@ -59,7 +59,13 @@ const LAST_ANSWERS_MS = 1000;
 
 /** Starts to serve. */
 export async function startServer(options: ServerOptions): Promise<VolleyServer> {
-  return new VolleyServer(options, await listen(options.config.server));
+  const listening = await listen(options.config.server);
+  try {
+    return new VolleyServer(options, listening);
+  } catch (error) {
+    listening.server.close();
+    throw error;
+  }
 }
 
 /** The HTTP API and the dashboard, while they are served. */
@@ -91,6 +97,14 @@ export class VolleyServer {
   ) {
     const { config, coordinator, store, executor, version, events } = options;
     const { server: settings } = config;
+    const { file } = config.store;
+    // What may fail comes first: nothing follows the store or the engine yet.
+    this.recordFile = writeRecord(file, {
+      address,
+      token: this.token,
+      started_at: new Date().toISOString(),
+      certificate,
+    });
     this.texts = new BatchTexts(executor, store);
     this.live = new LiveBatches({ ...events, executor, store });
     this.metrics = new VolleyMetrics({ engine: coordinator.engine, store, events: this.live });
@@ -115,7 +129,6 @@ export class VolleyServer {
     this.address = address;
     const isSecure = certificate !== null;
     const cookie = new SessionCookie(port, isSecure);
-    const { file } = config.store;
     const kept = sessionFile(file, port);
     const sessions = new Sessions(kept, settings.sessionMs, Date.now());
     if (isPortByChance) this.forgetSessions = () => removeSessionFile(kept);
@@ -152,15 +165,11 @@ export class VolleyServer {
       maxDepth: settings.limits.maxDepth,
       next: getRequestListener((request, env) => app.fetch(request, env as HttpBindings), {
         errorHandler: badRequest,
+        // The process may be somebody else's, who knows nothing of Hono.
+        overrideGlobalObjects: false,
       }),
     });
     server.on('request', this.gate.listener);
-    this.recordFile = leaveRecord(file, {
-      address,
-      token: this.token,
-      started_at: new Date().toISOString(),
-      certificate,
-    });
     clearSessionFiles(file, portsInUse(file), Date.now());
   }
 
@@ -208,6 +217,16 @@ export class VolleyServer {
     this.metrics.close();
     this.stopTracing();
     this.texts.close();
+  }
+}
+
+function writeRecord(...record: Parameters<typeof leaveRecord>): string {
+  try {
+    return leaveRecord(...record);
+  } catch (error) {
+    throw notStarted(
+      `The server cannot start, for its record cannot be written beside the store: ${reasonText(error)}.`,
+    );
   }
 }
 

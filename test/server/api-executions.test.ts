@@ -24,6 +24,46 @@ async function allPages(served: Served, query: string): Promise<string[]> {
   return seen;
 }
 
+test('a value that cannot be written as JSON fails its own call only, in one answer and in a stream', async () => {
+  const deep = () => {
+    // Of plain data Node 26 writes any depth.
+    let value: unknown = { toJSON: () => 0 };
+    for (let depth = 0; depth < 50_000; depth++) value = [value];
+    return value;
+  };
+  const tools = [
+    defineTool({ name: 'deep', run: deep }),
+    defineTool({ name: 'bigint', run: () => ({ amount: 1n }) }),
+  ] as Tool[];
+  const { fetch } = await serve({ tools });
+  const body = JSON.stringify({ calls: ['deep', 'bigint', 'echo'].map((name) => ({ id: name, name })) });
+  const headers = { 'content-type': 'application/json' };
+  const whole = await fetch('/v1/execute', { method: 'POST', headers, body });
+  const { results } = (await whole.json()) as { results: { id: string }[] };
+  const lines = await fetch('/v1/execute', {
+    method: 'POST',
+    headers: { ...headers, accept: 'application/x-ndjson' },
+    body,
+  });
+  const streamed = (await lines.text())
+    .trim()
+    .split('\n')
+    .map((line): { id: string } => JSON.parse(line));
+  for (const answered of [results, streamed]) {
+    const byId = Object.fromEntries(answered.map((one) => [one.id, one]));
+    const why = (message: string) => ({
+      status: 'failed',
+      reason: 'error',
+      error: { code: 'UNSERIALISABLE_RESULT', message: expect.stringContaining(message) },
+    });
+    expect(byId).toMatchObject({
+      deep: why('its lists and objects lie too deep in one another'),
+      bigint: why('BigInt'),
+      echo: { status: 'completed', value: {} },
+    });
+  }
+});
+
 test('executions are listed by batch, status, function and search, in pages and in both orders', async () => {
   const served = await serve();
   const { json, executor } = served;

@@ -118,9 +118,13 @@ test('over MCP a cancelled call cancels the run, and what is not there cannot be
   expect(executor.view('feature-auth')?.counts).toMatchObject({ cancelled: 3 });
 
   const args = { feature: 'auth', seq: '01', summary: 'I did it, believe me' };
-  const refused = await client.callTool({ name: 'tasks_complete', arguments: args });
-  expect(refused.isError).toBe(true);
-  expect(textOf(refused)).toContain('out-01.txt does not exist');
+  const complete = async () => {
+    const refused = await client.callTool({ name: 'tasks_complete', arguments: args });
+    expect(refused.isError).toBe(true);
+    return textOf(refused);
+  };
+  // The subtask is in the hands of its agent until that has ended, too.
+  await expect.poll(complete).toContain('out-01.txt does not exist');
 
   const { client: reader } = await connectHttp(address, '2025-11-25', TOKENS.read);
   const forbidden = await reader.callTool({ name: 'tasks_run', arguments: { feature: 'auth' } });

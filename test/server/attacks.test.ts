@@ -383,7 +383,30 @@ test('streams of MCP count like others', async () => {
   expect(stream.status).toBe(200);
   expect((await served.fetch('/v1/events')).status).toBe(429);
   await stream.body!.cancel();
-  await expect.poll(async () => (await served.fetch('/v1/events', { method: 'HEAD' })).status).toBe(200);
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': clientInfo,
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+  const method = 'subscriptions/listen';
+  const listen = { _meta, notifications: { resourcesListChanged: true } };
+  const listening = () =>
+    served.fetch('/mcp', {
+      method: 'POST',
+      headers: {
+        accept,
+        'content-type': 'application/json',
+        'mcp-protocol-version': '2026-07-28',
+        'mcp-method': method,
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: listen }),
+    });
+  let heard = await listening();
+  while (heard.status === 429) heard = await listening();
+  expect(heard.status).toBe(200);
+  expect((await listening()).status).toBe(429);
+  expect((await served.fetch('/v1/events')).status).toBe(429);
+  await heard.body!.cancel();
 });
 
 test('changes and refusals are audited, and no line, answer or event has a token or an argument in it', async () => {

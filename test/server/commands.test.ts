@@ -1,19 +1,16 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { serverDoor } from '../../src/cli/server-door.ts';
 import { leaveRecord } from '../../src/server/server-record.ts';
 import { openRig } from '../batch/support/rig.ts';
 import { folderWith, say } from '../cli/support/program.ts';
-
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
-const TSX = import.meta.resolve('tsx');
+import { startBuilt } from '../e2e/support/built-volley.ts';
 
 interface Running {
   readonly folder: string;
@@ -32,10 +29,7 @@ function folderFile(cwd: string, name: string): void {
 
 /** `volley serve` as a process of its own. */
 async function start(folder: string, ...args: readonly string[]): Promise<Running> {
-  const child = spawn(process.execPath, ['--import', TSX, MAIN, 'serve', '--json', '--port', '0', ...args], {
-    cwd: folder,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const child = startBuilt(folder, ['serve', '--json', '--port', '0', ...args]);
   onTestFinished(() => void child.kill('SIGKILL'));
   const log: string[] = [];
   createInterface({ input: child.stderr! }).on('line', (line) => log.push(line));
@@ -117,13 +111,10 @@ test('a second server names the one that runs already', { timeout: 60_000 }, asy
   const cwd = folderWith({ 'volley.toml': '', '.volley/here': '' });
   const address = 'http://127.0.0.1:1';
   leaveRecord(join(cwd, '.volley/volley.db'), { address, token: 'none', started_at: '', certificate: null });
-  const child = spawn(process.execPath, ['--import', TSX, MAIN, 'serve', '--port', '0'], {
-    cwd,
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
+  const child = startBuilt(cwd, ['serve', '--port', '0']);
   onTestFinished(() => void child.kill('SIGKILL'));
   let said = '';
-  child.stdout.on('data', (text) => {
+  child.stdout!.on('data', (text) => {
     said += text;
   });
   await expect.poll(() => said, { timeout: 40_000 }).toContain('a token in');
@@ -136,9 +127,13 @@ test('a second server names the one that runs already', { timeout: 60_000 }, asy
 test('a server that hangs keeps no command from its work', { timeout: 60_000 }, async () => {
   const server = await start(folder());
   server.child.kill('SIGSTOP');
-  const { status, stdout } = await say(server.folder, ['list', '--json']);
-  expect({ status, ok: JSON.parse(stdout).ok }).toEqual({ status: 0, ok: true });
-  expect((await say(server.folder, ['dashboard'])).stderr).toContain('does not answer');
+  // Both wait as long for a sign of life.
+  const [listed, shown] = await Promise.all([
+    say(server.folder, ['list', '--json']),
+    say(server.folder, ['dashboard']),
+  ]);
+  expect({ status: listed.status, ok: JSON.parse(listed.stdout).ok }).toEqual({ status: 0, ok: true });
+  expect(shown.stderr).toContain('does not answer');
 });
 
 test('what a dying server may have added is not added again', async () => {

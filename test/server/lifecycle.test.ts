@@ -15,10 +15,12 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
+import { defaultConfig } from '../../src/config/default-config.ts';
 import { createPrivateFile } from '../../src/server/auth/private-file.ts';
 import { callServer } from '../../src/server/call-server.ts';
+import { startServer } from '../../src/server/server.ts';
 import { leaveRecord, runningServers } from '../../src/server/server-record.ts';
-import { HeldCalls } from '../batch/support/rig.ts';
+import { HeldCalls, openRig } from '../batch/support/rig.ts';
 import { localToken, serve, TOKENS } from './support/serve.ts';
 
 const fixture = (name: string) => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
@@ -120,9 +122,41 @@ test('of servers that start at once one has the plain file, and records of dead 
   // Whoever looked before it was there finds it taken.
   expect(createPrivateFile(plain, 'third')).toBe(false);
   const own = leaveRecord(store, { ...RECORD, token: 'third' });
-  expect(own).toBe(`${store}-server-${process.pid}.json`);
+  expect(own).toBe(`${store}-server-1.json`);
   expect(runningServers(store).map(({ token }) => token)).toEqual(['second', 'third']);
   expect(readdirSync(folder)).toHaveLength(2);
+});
+
+test('each of many servers of one process can be found, and takes only its own record away', async () => {
+  const first = await serve();
+  const file = first.file;
+  const [second, third] = [await serve({ file }), await serve({ file })];
+  const found = () => new Set(runningServers(file).map(({ address }) => address));
+  expect(found()).toEqual(new Set([first.address, second.address, third.address]));
+  await second.server.close();
+  expect(found()).toEqual(new Set([first.address, third.address]));
+});
+
+test('a server that cannot leave its record is not started, says why, and keeps no port', async () => {
+  const rig = await openRig();
+  const config = defaultConfig();
+  const doors = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPServerWrap').length;
+  const before = doors();
+  const started = startServer({
+    ...rig,
+    config: {
+      ...config,
+      store: { ...config.store, file: join(rig.file, 'in-a-file') },
+      server: { ...config.server, port: 0 },
+    },
+    log: () => undefined,
+    version: '0.0.0',
+  });
+  await expect(started).rejects.toMatchObject({
+    code: 'SERVER_NOT_STARTED',
+    message: expect.stringContaining('its record cannot be written beside the store'),
+  });
+  await expect.poll(doors).toBe(before);
 });
 
 test('a record that somebody else could have written is not believed', async () => {

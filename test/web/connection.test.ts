@@ -50,6 +50,75 @@ describe('the connection', { timeout: 60_000 }, () => {
     await page.getByText('Live', { exact: true }).waitFor();
   });
 
+  test('is left to others while nobody sees the page, and taken up again with what happened meanwhile', async () => {
+    const { pageAddress, rig } = await serveDashboard();
+    await rig.ask('add', { batch: 'small', id: 'first', function: 'echo' });
+    const page = await openPage(pageAddress());
+    await page.clock.install();
+    const show = (isShown: boolean) =>
+      page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${!isShown}, configurable: true });
+        document.dispatchEvent(new Event('visibilitychange'))`);
+    const streams = () =>
+      page.evaluate(`fetch('v1/statistics').then((one) => one.json()).then((one) => one.subscribers)`);
+    await page.getByRole('link', { name: 'small' }).click();
+    await page.locator('[data-task="first"]').waitFor();
+    expect(await streams()).toBe(1);
+    await show(false);
+    await page.clock.fastForward(5000);
+    await expect.poll(streams).toBe(0);
+    await rig.ask('add', { batch: 'small', id: 'second', function: 'echo' });
+    await show(true);
+    await page.locator('[data-task="second"]').waitFor();
+    await page.getByText('Live', { exact: true }).waitFor();
+    expect(await streams()).toBe(1);
+  });
+
+  test('is shared by many windows: one too many says so, is read now and then, and is live when another closes', async () => {
+    const { pageAddress, rig } = await serveDashboard();
+    await rig.ask('add', { batch: 'small', id: 'first', function: 'echo' });
+    const first = await openPage(pageAddress());
+    await first.getByRole('link', { name: 'small' }).waitFor();
+    const address = `${first.url().replace(/#.*/, '')}#/batch/small`;
+    const windows = [first];
+    for (let count = 2; count <= 7; count++) {
+      const page = await first.context().newPage();
+      windows.push(page);
+      await page.goto(address);
+      await page.locator('[data-task="first"]').waitFor();
+    }
+    const last = windows.at(-1)!;
+    await last.getByText('Too many windows of the dashboard are open').waitFor();
+    await picture(last, 'crowded');
+    await rig.ask('add', { batch: 'small', id: 'second', function: 'echo' });
+    await last.locator('[data-task="second"]').waitFor();
+    await last.getByText('of 2', { exact: false }).first().waitFor();
+    await first.close();
+    await windows[1]!.close();
+    await last.getByText('Live', { exact: true }).waitFor();
+    expect(await last.getByText('Too many windows').count()).toBe(0);
+  });
+
+  test('that the server refuses is told, and what happens is read all the same', async () => {
+    const { pageAddress, rig, stop, startAgain } = await serveDashboard();
+    await rig.ask('add', { batch: 'small', id: 'first', function: 'echo' });
+    const page = await openPage(pageAddress());
+    await page.route('**/events', (route) => route.fulfill({ status: 429 }));
+    await page.getByRole('link', { name: 'small' }).click();
+    await page.getByText('The server has no live connection to spare').waitFor();
+    await rig.ask('add', { batch: 'small', id: 'second', function: 'echo' });
+    await page.locator('[data-task="second"]').waitFor();
+    await page.unroute('**/events');
+    await page.getByText('Live', { exact: true }).waitFor();
+
+    // What was cleared while the server was away is gone, and the server is not.
+    await stop();
+    await page.getByText('Reconnecting').waitFor();
+    await rig.store.clear('small');
+    await startAgain();
+    await page.getByText('There is no batch called').waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+  });
+
   test('has no fault where a batch is not there, and shows the batch when it comes', async () => {
     const { pageAddress, rig } = await serveDashboard();
     const page = await openPage(pageAddress());
@@ -60,6 +129,46 @@ describe('the connection', { timeout: 60_000 }, () => {
     await rig.ask('add', { batch: 'later', id: 'first', function: 'echo' });
     await page.locator('[data-task="first"]').waitFor();
     await page.getByText('Live', { exact: true }).waitFor();
+  });
+});
+
+describe('the clock of the browser', { timeout: 60_000 }, () => {
+  test('does not count, be it behind or ahead', async () => {
+    const held = new HeldCalls();
+    const { pageAddress, rig } = await serveDashboard(held.tool());
+    await rig.ask('add_batch', { batch: 'timed', tasks: TASKS.slice(0, 1) });
+    await rig.ask('start', { batch: 'timed' });
+    const page = await openPage(pageAddress());
+    await page.getByRole('link', { name: 'timed' }).click();
+    const duration = page.locator('[data-task="a"] .cell-duration');
+    const figure = page.locator('.figure').filter({ hasText: 'This run' });
+    for (const wrongMs of [-3_600_000, 3_600_000]) {
+      await page.clock.setSystemTime(Date.now() + wrongMs);
+      await page.reload();
+      await duration.getByText(/^[1-9]\d? s$/).waitFor();
+      await figure.getByText(/^[1-9]\d? s$/).waitFor();
+    }
+  });
+});
+
+describe('an answer that is none', { timeout: 60_000 }, () => {
+  test('is told, and asked for again', async () => {
+    const { pageAddress, rig } = await serveDashboard();
+    await rig.ask('add', { batch: 'small', id: 'first', function: 'echo' });
+    const page = await openPage(pageAddress());
+    await page.getByRole('link', { name: 'small' }).waitFor();
+    const told = page.getByRole('alert').getByText('no JSON');
+    await page.route('**/v1/batches?*', (route) => route.fulfill({ body: '<html>' }));
+    await page.reload();
+    await told.waitFor();
+    await page.unroute('**/v1/batches?*');
+    await page.getByRole('link', { name: 'small' }).waitFor();
+    await page.route('**/v1/executions?*', (route) => route.fulfill({ body: '<html>' }));
+    await page.getByRole('link', { name: 'small' }).click();
+    await told.waitFor();
+    await page.unroute('**/v1/executions?*');
+    await page.locator('[data-task="first"]').waitFor();
+    await told.waitFor({ state: 'detached' });
   });
 });
 
@@ -111,11 +220,12 @@ describe('an answer that is older than the events before it', { timeout: 60_000 
 });
 
 describe('a batch of another process', { timeout: 60_000 }, () => {
-  test('is shown as it goes on, to its end', async () => {
+  test('is shown as it goes on, to its end, and stopped by a button', async () => {
     const { pageAddress, rig } = await serveDashboard();
     const held = new HeldCalls();
     const other = await openRig([held.tool()], undefined, rig.file);
-    await other.ask('add_batch', { batch: 'theirs', tasks: TASKS });
+    const behind = { id: 'd', function: 'echo', depends_on: ['c'] };
+    await other.ask('add_batch', { batch: 'theirs', tasks: [...TASKS, behind] });
     await other.ask('start', { batch: 'theirs' });
     await held.started('c');
     const page = await openPage(pageAddress());
@@ -123,10 +233,14 @@ describe('a batch of another process', { timeout: 60_000 }, () => {
     await page.locator('[data-task="a"]').getByText('Running').waitFor();
     held.finish('a');
     await page.locator('[data-task="a"]').getByText('Completed').waitFor();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByText('It stops when what runs has finished.').waitFor();
     held.finish('b');
     held.finish('c');
     await page.locator('[data-task="b"]').getByText('Completed').waitFor();
     await page.locator('[data-task="c"]').getByText('Completed').waitFor();
+    await page.getByText('Stopped', { exact: true }).waitFor();
+    await page.locator('[data-task="d"]').getByText('Waiting').waitFor();
   });
 });
 
@@ -148,6 +262,19 @@ describe('the key', { timeout: 60_000 }, () => {
     await stranger.getByLabel('Address or key').fill(pageAddress());
     await stranger.getByRole('button', { name: 'Sign in' }).click();
     await stranger.getByRole('heading', { name: 'Batches' }).waitFor();
+
+    // Also where nothing is followed, only asked for.
+    await stranger.getByRole('link', { name: 'Machine' }).click();
+    await stranger.getByText('Executions at once').waitFor();
+    await stranger.context().clearCookies();
+    await stranger.getByRole('alert').getByText('The session has ended.').waitFor();
+    await stranger.getByRole('heading', { name: 'Open the address with its key' }).waitFor();
+  });
+
+  test('that is malformed is refused like any other', async () => {
+    const { pageAddress } = await serveDashboard();
+    const page = await openPage(pageAddress().replace(/=.*/, '=100%'));
+    await page.getByRole('alert').getByText('This key is unknown').waitFor();
   });
 
   test('is needed', async () => {

@@ -80,6 +80,8 @@ async function walk(page: Page, name: string): Promise<void> {
   await look('timeline');
   await page.getByRole('link', { name: 'Machine' }).click();
   await page.getByText('Executions at once').waitFor();
+  // A blank keeps apart what is read out.
+  expect(await page.getByRole('figure').first().textContent()).toMatch(/of [\d,]+ <?\d+%/);
   await look('machine');
   await page.keyboard.press('?');
   await page.getByRole('heading', { name: 'Keyboard' }).waitFor();
@@ -94,7 +96,7 @@ describe('the pages', { timeout: 120_000 }, () => {
   test.each([
     ['light', { colorScheme: 'light' }],
     ['dark', { colorScheme: 'dark' }],
-    ['narrow', { colorScheme: 'light', viewport: { width: 375, height: 720 }, hasTouch: true }],
+    ['narrow', { colorScheme: 'light', viewport: { width: 320, height: 640 }, hasTouch: true }],
   ] as const)('have nothing against accessibility and fit the screen: %s', async (name, options) => {
     const { pageAddress } = await serveMixed();
     const page = await openPage(pageAddress(), options);
@@ -121,6 +123,44 @@ describe('the pages', { timeout: 120_000 }, () => {
     await picture(page, 'graph-300-all');
   });
 
+  test('connect the tries of many executions only where one is asked for', async () => {
+    const seen = new Set<string>();
+    const second = defineTool<{ key: string }>({
+      name: 'second',
+      idempotent: true,
+      retry: { maxRetries: 1, delayMs: 0 },
+      run: ({ key }) => {
+        if (!seen.has(key)) {
+          seen.add(key);
+          throw new Error('not the first time');
+        }
+      },
+    }) as Tool;
+    const { pageAddress, rig } = await serveDashboard(second);
+    const tasks = Array.from({ length: 40 }, (_, place) => ({
+      function: 'second',
+      params: { key: `${place}` },
+    }));
+    await rig.ask('add_batch', { batch: 'shaky', tasks });
+    await rig.ask('start', { batch: 'shaky', wait: true });
+    const page = await openPage(pageAddress());
+    // Lines between tries are the only dotted ones.
+    await page.evaluate(`{
+      window.lines = 0;
+      const { setLineDash } = CanvasRenderingContext2D.prototype;
+      CanvasRenderingContext2D.prototype.setLineDash = function (dash) {
+        if (dash.length > 0) window.lines++;
+        return setLineDash.call(this, dash);
+      };
+    }`);
+    await page.getByRole('link', { name: 'shaky' }).click();
+    await page.getByRole('button', { name: 'Timeline' }).click();
+    await page.getByRole('application', { name: 'Timeline of 80 tries' }).focus();
+    expect(await page.evaluate('window.lines')).toBe(0);
+    await page.keyboard.press('ArrowRight');
+    await expect.poll(() => page.evaluate('window.lines')).toBe(1);
+  });
+
   test('change their colours by a switch, and keep them', async () => {
     const { pageAddress } = await serveDashboard();
     const page = await openPage(pageAddress(), { colorScheme: 'dark' });
@@ -134,6 +174,37 @@ describe('the pages', { timeout: 120_000 }, () => {
     expect(await ground()).toBe(light);
     await page.keyboard.press('t');
     expect(await ground()).toBe(dark);
+  });
+
+  test('keep rows where they are, names apart, and paper white', async () => {
+    const { pageAddress, rig } = await serveDashboard();
+    const turned = { id: 'id-of-it', name: 'report \u202Efdp.exe', function: 'echo' };
+    await rig.ask('add_batch', {
+      batch: 'paper',
+      tasks: [turned, { id: 'b', function: 'broken' }, { id: 'c', function: 'echo', depends_on: ['b'] }],
+    });
+    await rig.ask('start', { batch: 'paper', wait: true });
+    const page = await openPage(pageAddress(), {
+      colorScheme: 'dark',
+      viewport: { width: 1024, height: 700 },
+    });
+    await page.getByRole('link', { name: 'paper' }).click();
+    const row = page.locator('[data-task="id-of-it"]');
+    await row.waitFor();
+    const [name, id] = [
+      await row.locator('.row-name').boundingBox(),
+      await row.locator('.row-id').boundingBox(),
+    ];
+    expect(id!.x).toBeGreaterThanOrEqual(name!.x + name!.width);
+    const before = await row.boundingBox();
+    await row.click();
+    await page.getByRole('complementary').waitFor();
+    expect((await row.boundingBox())!.y).toBe(before!.y);
+
+    await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+    expect(await page.evaluate('getComputedStyle(document.body).color')).toBe('rgb(26, 33, 48)');
+    expect(await page.getByRole('button', { name: 'More' }).isVisible()).toBe(false);
+    expect(await page.getByText('New tasks').first().isVisible()).toBe(false);
   });
 
   test('can be used by keys alone', async () => {
@@ -158,8 +229,26 @@ describe('the pages', { timeout: 120_000 }, () => {
     await page.getByRole('heading', { name: 'Step 10 of the import' }).waitFor();
     await page.keyboard.press('Escape');
     await focused('[role=grid]');
+    // What was clicked leaves the sight, and the focus must not go with it.
+    await page.locator('[data-task="task-1"]').click();
+    await page.getByRole('heading', { name: 'Step 1 of the import' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('End');
+    await page.locator('[data-task="task-1"]').waitFor({ state: 'detached' });
+    await focused('[role=grid]');
+    await page.getByRole('button', { name: 'Attempts', exact: true }).focus();
+    await page.keyboard.press('Enter');
+    await page.locator('[aria-sort=ascending]').getByText('Attempts').waitFor();
+    expect(await page.getByRole('complementary').count()).toBe(0);
+    // Two keys in one frame: the second must know what the first has done.
+    await page.getByRole('grid').focus();
+    await page.keyboard.press('Home');
+    await page.keyboard.press('Enter');
+    await page.getByRole('complementary').waitFor();
+    await page.keyboard.press('Escape');
     await page.keyboard.press('2');
     await page.getByRole('application').focus();
+    expect(await page.getByRole('complementary').count()).toBe(0);
     await page.getByText('Laying out the graph').waitFor({ state: 'detached' });
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');

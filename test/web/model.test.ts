@@ -1,13 +1,15 @@
 import { describe, expect, test } from 'vitest';
+import type { Batch } from '../../web/src/api/wire.ts';
 import { layOutGraph } from '../../web/src/graph/layout.ts';
 import { neighbour } from '../../web/src/graph/neighbours.ts';
 import { criticalPath } from '../../web/src/model/critical-path.ts';
 import { arrange, NO_FILTER } from '../../web/src/model/order.ts';
 import { hashOf, routeOf } from '../../web/src/model/route.ts';
+import { batchState, runLength } from '../../web/src/model/text.ts';
 import { spansOf } from '../../web/src/timeline/spans.ts';
 import { batchIn } from '../../web/src/views/add/pasted.ts';
 import { argumentsOf, skeletonOf } from '../../web/src/views/add/schema-help.ts';
-import { row } from './support/state.ts';
+import { batch, row } from './support/state.ts';
 
 describe('the table', () => {
   const rows = [
@@ -37,6 +39,34 @@ describe('the table', () => {
     expect(by('status')).toEqual(['a-2', 'b', 'a-10']);
     expect(by('duration', true)).toEqual(['b', 'a-10', 'a-2']);
     expect(by('name')).toEqual(['a-10', 'b', 'a-2']);
+  });
+});
+
+describe('the state of a batch that does not run', () => {
+  const idle = (open: number, failed: number, started_at: number | null = 1) => {
+    const counts = { open, running: 0, completed: 1, failed, cancelled: 0, skipped: 0 };
+    return batchState(batch('b', { counts, total: 1 + open + failed, started_at }));
+  };
+
+  test('tells apart what never ran, what was stopped, and what came to its end', () => {
+    expect([idle(2, 0, null), idle(2, 1), idle(0, 1), idle(0, 0)]).toEqual([
+      'idle',
+      'stopped',
+      'failed',
+      'done',
+    ]);
+  });
+});
+
+describe('the length of a run', () => {
+  const lengthOf = (rest: Partial<Batch>) => runLength(batch('b', rest), 5000);
+
+  test('is that of the last one, and unknown where its process died', () => {
+    expect(lengthOf({})).toBeUndefined();
+    expect(lengthOf({ started_at: 2000 })).toBeUndefined();
+    expect(lengthOf({ started_at: 2000, ended_at: 2500 })).toBe(500);
+    expect(lengthOf({ started_at: 2000, state: 'running' })).toBe(3000);
+    expect(lengthOf({ started_at: 2000, state: 'elsewhere' })).toBe(3000);
   });
 });
 

@@ -15,7 +15,7 @@ describe('an execution on the page', () => {
       status: 'running',
       progress: null,
       reason: 'timeout',
-      retryAt: 2700,
+      retry_at: 2700,
     });
     state = reduce(state, [
       taskEvent('a', 'started', 2700, { attempt: 2 }),
@@ -27,7 +27,7 @@ describe('an execution on the page', () => {
       started_at: 2000,
       ended_at: 3000,
       reason: null,
-      retryAt: null,
+      retry_at: null,
       tries: [
         { attempt: 1, startedAt: 2000, endedAt: 2200, outcome: 'failed' },
         { attempt: 2, startedAt: 2700, endedAt: 3000, outcome: 'completed' },
@@ -75,6 +75,18 @@ describe('an execution on the page', () => {
       { attempt: 1, startedAt: 1000, endedAt: 1500, outcome: 'crashed' },
       { attempt: 2, startedAt: 2000, endedAt: null, outcome: 'running' },
     ]);
+  });
+});
+
+describe('a task that was added again after its batch was cleared', () => {
+  test('has nothing of the tries of the former one', () => {
+    const before = reduce(opened(execution('a', 1)), [taskEvent('a', 'started', 2000)]);
+    const read = (added_at: number) => {
+      const rows = [execution('a', 1, { added_at })];
+      return rowIn(reduce(before, [{ kind: 'rows', name: 'b', rows, isWhole: true }]), 'a').tries;
+    };
+    expect(read(1000)).toHaveLength(1);
+    expect(read(3000)).toEqual([]);
   });
 });
 
@@ -184,7 +196,19 @@ describe('the state', () => {
 
   test('keeps the places of rows as one object while rows only change', () => {
     const before = opened(execution('a', 1));
-    expect(reduce(before, [taskEvent('a', 'started', 1)]).open!.places).toBe(before.open!.places);
+    const { places } = before.open!;
+    expect(reduce(before, [taskEvent('a', 'started', 1)]).open!.places).toBe(places);
+    const read = (...ids: string[]) => {
+      const rows = ids.map((id, place) => execution(id, place + 1, { status: 'completed' }));
+      return reduce(before, [{ kind: 'rows', name: 'b', rows, isWhole: true }]).open!;
+    };
+    expect(read('a').places).toBe(places);
+    expect(read('a').rows[0]!.status).toBe('completed');
+    expect([...read('a', 'b').places]).toEqual([
+      ['a', 0],
+      ['b', 1],
+    ]);
+    expect([...read('b').places]).toEqual([['b', 0]]);
   });
 
   test('has the batches of the list, of snapshots and of events', () => {

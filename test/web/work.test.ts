@@ -28,7 +28,16 @@ describe('the dashboard', { timeout: 60_000 }, () => {
 
     await page.getByRole('button', { name: 'add tasks here' }).click();
     await page.getByRole('radio', { name: 'A pasted batch' }).check();
-    await page.getByLabel('Tasks, as JSON or JSON Lines').fill(JSON.stringify(BATCH));
+    const pasted = page.getByLabel('Tasks, as JSON or JSON Lines');
+    await pasted.fill(JSON.stringify(BATCH));
+    await page.keyboard.press('Escape');
+    await pasted.waitFor({ state: 'detached' });
+    await page.keyboard.press('n');
+    expect(await pasted.inputValue()).toBe(JSON.stringify(BATCH));
+    // It is done, but the answer does not arrive: the same again is not done twice.
+    await page.route('**/v1/batches', (route) => route.fetch().then(() => route.abort()), { times: 1 });
+    await page.getByRole('button', { name: 'Add and start' }).click();
+    await page.getByRole('alert').getByText('cannot be reached').waitFor();
     await page.getByRole('button', { name: 'Add and start' }).click();
 
     await page.getByRole('heading', { name: 'deploy' }).waitFor();
@@ -50,12 +59,25 @@ describe('the dashboard', { timeout: 60_000 }, () => {
     await page.getByText('"artefact": "app.tgz"').waitFor();
     await page.getByRole('complementary').getByRole('button', { name: 'ship' }).waitFor();
     await picture(page, 'done');
+    await page.keyboard.press('Escape');
+    await page.clock.setFixedTime(Date.now() + 24 * 3_600_000);
+    await rowOf('build')
+      .getByText(/^\d+ \w+ \d\d:\d\d:\d\d$/)
+      .waitFor();
   });
 
   test('fills in one task by its schema, says what is wrong with it, and starts it', async () => {
     const { pageAddress, rig } = await serveDashboard();
     const page = await openPage(pageAddress());
+    await page.route('**/v1/tools', async (route) => {
+      const response = await route.fetch();
+      const missing_servers = [{ name: 'notes', problem: 'It cannot be started.' }];
+      await route.fulfill({ response, json: { ...(await response.json()), missing_servers } });
+    });
     await page.getByRole('button', { name: 'New tasks' }).click();
+    await page
+      .getByText('The functions of the MCP server notes are missing: It cannot be started.')
+      .waitFor();
     await page.getByLabel('Function').selectOption('read_file');
     const params = page.getByLabel('Arguments, as JSON');
     expect(JSON.parse(await params.inputValue())).toEqual({ path: '' });
@@ -83,7 +105,16 @@ describe('the dashboard', { timeout: 60_000 }, () => {
     const page = await openPage(pageAddress());
     await page.getByRole('link', { name: 'deploy' }).click();
     await page.locator('[data-task="build"]').click();
-    await page.getByRole('complementary').getByRole('button', { name: 'Cancel' }).click();
+    const cancel = page.getByRole('complementary').getByRole('button', { name: 'Cancel' });
+    const questions: string[] = [];
+    page.on('dialog', (dialog) => {
+      questions.push(dialog.message());
+      void (questions.length === 1 ? dialog.dismiss() : dialog.accept());
+    });
+    await cancel.click();
+    expect(questions).toEqual([expect.stringContaining('Cancel this execution?')]);
+    expect(rig.store.task('deploy', 'build')?.status).toBe('running');
+    await cancel.click();
     await page.locator('[data-task="build"]').getByText('Cancelled').waitFor();
     await page.locator('[data-task="ship"]').getByText('Skipped').waitFor();
     held.finish('lint');
@@ -91,13 +122,41 @@ describe('the dashboard', { timeout: 60_000 }, () => {
     expect(rig.store.task('deploy', 'build')?.status).toBe('cancelled');
   });
 
+  test('tells of a pause before a retry, also to a page that is loaded in it', async () => {
+    const late = defineTool({
+      name: 'late',
+      idempotent: true,
+      retry: { maxRetries: 1, delayMs: 3_600_000, maxDelayMs: 3_600_000, jitter: 0 },
+      run: () => {
+        throw new Error('not yet');
+      },
+    }) as Tool;
+    const { pageAddress, rig } = await serveDashboard(late);
+    await rig.ask('add', { batch: 'slow', id: 'a', function: 'late' });
+    await rig.ask('start', { batch: 'slow' });
+    await expect.poll(() => rig.executor.pause('slow', 'a')).toBeDefined();
+    const page = await openPage(pageAddress());
+    await page.getByRole('link', { name: 'slow' }).click();
+    const row = page.locator('[data-task="a"]');
+    await row.getByText('Retrying').waitFor();
+    await row.getByText(/^error, next try in (1 h|59 min)/).waitFor();
+    await row.click();
+    const panel = page.getByRole('complementary');
+    await panel.getByRole('heading', { name: 'Why it waits' }).waitFor();
+    await panel.getByText('not yet', { exact: true }).waitFor();
+    expect(await panel.getByText('next try').count()).toBe(0);
+  });
+
   test('says why one waits, and retries a failed one', async () => {
     const held = new HeldCalls();
+    const halfway = gate();
     const stuck = gate();
     let isBroken = true;
     const shaky = defineTool({
       name: 'shaky',
-      run: async () => {
+      run: async (_, { report }) => {
+        await halfway.passed;
+        report(0.5, 'linking');
         await stuck.passed;
         if (isBroken) throw new Error('the disk is full');
         return 'built';
@@ -115,9 +174,16 @@ describe('the dashboard', { timeout: 60_000 }, () => {
     await panel.getByText('build', { exact: false }).first().waitFor();
     await picture(page, 'why');
 
+    await page.locator('[data-task="build"]').click();
+    await panel.getByRole('heading', { name: 'Attempts' }).waitFor();
+    halfway.open();
+    await panel.getByText('linking').waitFor();
+
     held.finish('lint');
     stuck.open();
     await page.locator('[data-task="build"]').getByText('Failed').waitFor();
+    await page.keyboard.press('Escape');
+    await page.locator('[data-task="build"]').getByText('the disk is full').waitFor();
     await page.locator('[data-task="build"]').click();
     await panel.getByText('the disk is full').first().waitFor();
     await page.getByText('Ended with failures').waitFor();
@@ -125,6 +191,7 @@ describe('the dashboard', { timeout: 60_000 }, () => {
 
     isBroken = false;
     await panel.getByRole('button', { name: 'Retry' }).click();
+    await page.getByText('2 tasks opened again, to run.').waitFor();
     await page.locator('[data-task="ship"]').getByText('Running').waitFor();
     held.finish('ship');
     await page.getByText('Done', { exact: true }).first().waitFor();

@@ -10,6 +10,7 @@ import './styles/panel.css';
 import './styles/drawing.css';
 import './styles/machine.css';
 import './styles/dialog.css';
+import './styles/print.css';
 import { followAddress } from './ui/route.ts';
 import { App } from './views/app.tsx';
 

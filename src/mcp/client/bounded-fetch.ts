@@ -1,6 +1,7 @@
 import { LONGEST_MESSAGE } from './limits.ts';
 
 const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
 
 /** `fetch` whose answers are bounded: a body as a whole, a stream of events by the event. */
 export async function boundedFetch(url: string | URL, init?: RequestInit): Promise<Response> {
@@ -8,22 +9,41 @@ export async function boundedFetch(url: string | URL, init?: RequestInit): Promi
   if (response.body === null) return response;
   const isStream = response.headers.get('content-type')?.includes('text/event-stream') === true;
   const { status, statusText, headers } = response;
-  const body = response.body.pipeThrough(bounded(isStream));
+  const body = response.body.pipeThrough(
+    bounded(isStream ? eventBytes() : (chunk, before) => before + chunk.length),
+  );
   const limited = new Response(body, { status, statusText, headers });
   // The address of an answer tells whether it was redirected, and a new one has none.
   Object.defineProperty(limited, 'url', { value: response.url });
   return limited;
 }
 
-function bounded(isStream: boolean): TransformStream<Uint8Array, Uint8Array> {
+/** How many bytes there are that belong together, after a chunk and those before it. */
+type CountBytes = (chunk: Uint8Array, before: number) => number;
+
+function bounded(count: CountBytes): TransformStream<Uint8Array, Uint8Array> {
   let bytes = 0;
   return new TransformStream({
     transform(chunk, controller) {
-      bytes += chunk.length;
+      bytes = count(chunk, bytes);
       if (bytes > LONGEST_MESSAGE) throw new Error(`The answer has more than ${LONGEST_MESSAGE} bytes.`);
       controller.enqueue(chunk);
-      // An event has no line breaks inside: what ends with one is done with.
-      if (isStream && chunk.at(-1) === LINE_FEED) bytes = 0;
     },
   });
+}
+
+/** Of the event that has not ended: it may have many lines, and only an empty one ends it. */
+function eventBytes(): CountBytes {
+  let isLineEmpty = true;
+  return (chunk, before) => {
+    let bytes = before;
+    for (const byte of chunk) {
+      bytes++;
+      if (byte === LINE_FEED) {
+        if (isLineEmpty) bytes = 0;
+        isLineEmpty = true;
+      } else if (byte !== CARRIAGE_RETURN) isLineEmpty = false;
+    }
+    return bytes;
+  };
 }

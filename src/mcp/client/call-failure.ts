@@ -1,12 +1,13 @@
 import { reasonText } from '../../core/words.ts';
 
 /**
- * Why a call has no result: the server `refused` it, `ended` in the midst of it, was `lost` (it cannot be reached, or has
- * forgotten the session), or something `else`. The rest of the client knows no errors of the SDK, which loads slowly.
+ * Why a call has no result: the server `refused` it, gave an `invalid` answer, `ended` in the midst of it, was `lost` (it
+ * cannot be reached, or has forgotten the session), or something `else`. The rest of the client knows no errors of the
+ * SDK, which loads slowly.
  */
 export class CallFailure extends Error {
   constructor(
-    readonly kind: 'refused' | 'ended' | 'lost' | 'else',
+    readonly kind: 'refused' | 'invalid' | 'ended' | 'lost' | 'else',
     message: string,
     readonly isPermanent: boolean,
     cause: unknown,

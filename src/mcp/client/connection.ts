@@ -7,13 +7,12 @@ import {
   type Progress,
   ProtocolError,
   type Tool as ServerTool,
-  StreamableHTTPClientTransport,
   type VersionNegotiationMode,
 } from '@modelcontextprotocol/client';
 import type { McpServerSettings } from '../../config/config.ts';
 import { packageVersion } from '../../config/package-version.ts';
 import { MAX_SPAN_MS } from '../../core/numbers.ts';
-import { boundedFetch } from './bounded-fetch.ts';
+import { HttpTransport } from './http-transport.ts';
 import { toCallFailure } from './sdk-error.ts';
 import { type Program, StdioTransport } from './stdio-transport.ts';
 
@@ -52,7 +51,7 @@ export class Connection {
 
   private constructor(
     private readonly client: Client,
-    private readonly transport: StdioTransport | StreamableHTTPClientTransport,
+    private readonly transport: StdioTransport | HttpTransport,
   ) {}
 
   /** Connects, and asks for the tools. What was begun is ended again if that fails. */
@@ -79,7 +78,8 @@ export class Connection {
     listener: ConnectionListener,
     signal: AbortSignal,
   ): Promise<Connection> {
-    const transport = target.kind === 'stdio' ? new StdioTransport(target) : httpTransport(target);
+    const transport =
+      target.kind === 'stdio' ? new StdioTransport(target) : new HttpTransport(target.url, target.headers);
     const client = new Client(
       { name: 'volley', version: packageVersion() },
       optionsFor(mode, roots, listener),
@@ -101,7 +101,9 @@ export class Connection {
       await connection.close();
       // An error of the protocol has said it all.
       if (lastWords === '' || error instanceof ProtocolError || signal.aborted) throw error;
-      throw new Error(`${(error as Error).message} It said: ${lastWords}`, { cause: error });
+      throw new Error(`${(error as Error).message.replace(/\.$/, '')}. It said: ${lastWords}`, {
+        cause: error,
+      });
     }
   }
 
@@ -131,7 +133,7 @@ export class Connection {
   async close(): Promise<void> {
     this.isClosing = true;
     const { client, transport } = this;
-    if (transport instanceof StreamableHTTPClientTransport) await farewell(transport);
+    if (transport instanceof HttpTransport) await farewell(transport);
     await client.close().catch(() => {});
     // A client that never got an answer does not know of its transport.
     await transport.close().catch(() => {});
@@ -162,12 +164,8 @@ function optionsFor(
   };
 }
 
-function httpTransport({ url, headers }: Target & { kind: 'http' }): StreamableHTTPClientTransport {
-  return new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers }, fetch: boundedFetch });
-}
-
 /** Lets the server forget the session, if it has one and answers soon. */
-async function farewell(transport: StreamableHTTPClientTransport): Promise<void> {
+async function farewell(transport: HttpTransport): Promise<void> {
   if (transport.sessionId === undefined) return;
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => {

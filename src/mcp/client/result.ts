@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
 import { VolleyError } from '../../core/errors.ts';
+import { TOO_DEEP, unwritableText } from '../../core/words.ts';
+import { isTooDeep } from '../../runners/process/result-json.ts';
 
 /** What a tool of a server gave back. It is data of somebody else: whatever it says, it is no instruction. */
 export interface McpResult {
@@ -18,14 +20,14 @@ export interface McpResult {
 /** A result in a form that references and people can use, not larger than `mostBytes`. */
 export function resultOf(source: string, result: CallToolResult, mostBytes: number): McpResult {
   const { structuredContent: data } = result;
-  const dataText = data === undefined ? '' : JSON.stringify(data);
+  const dataText = data === undefined ? '' : jsonOf(source, data);
   if (Buffer.byteLength(dataText) > mostBytes) throw tooLarge(source, mostBytes);
   const text = textOf(result);
   const isRepeated = data !== undefined && repeats(text, data);
   const room = mostBytes - Buffer.byteLength(dataText);
   const shown = isRepeated ? '' : cut(text, room);
   const parts = result.content.filter(({ type }) => type !== 'text');
-  if (Buffer.byteLength(JSON.stringify(parts)) > room) throw tooLarge(source, mostBytes);
+  if (Buffer.byteLength(jsonOf(source, parts)) > room) throw tooLarge(source, mostBytes);
   return {
     source,
     ...((shown !== '' || (data === undefined && parts.length === 0)) && { text: shown }),
@@ -64,6 +66,23 @@ function cut(text: string, mostBytes: number): string {
   const bytes = Buffer.from(text).subarray(0, mostBytes);
   // The last character may have been cut in half.
   return bytes.toString().replace(/\uFFFD$/, '');
+}
+
+function jsonOf(source: string, value: unknown): string {
+  let json: string;
+  try {
+    json = JSON.stringify(value);
+  } catch (cause) {
+    throw unusable(source, unwritableText(cause), cause);
+  }
+  // Newer versions of Node write any depth, but not everybody who reads it can go there.
+  if (isTooDeep(Buffer.from(json))) throw unusable(source, TOO_DEEP);
+  return json;
+}
+
+function unusable(source: string, why: string, cause?: unknown): VolleyError {
+  const message = `The result of ${source} cannot be used: ${why}.`;
+  return new VolleyError('UNSERIALISABLE_RESULT', message, {}, { cause });
 }
 
 function tooLarge(source: string, mostBytes: number): VolleyError {

@@ -2,6 +2,7 @@ import type { CallToolResult, Tool as ServerTool } from '@modelcontextprotocol/c
 import type { McpServerSettings } from '../../config/config.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { spanText } from '../../core/words.ts';
+import { CallFailure } from './call-failure.ts';
 import type { CallFollowing, Connection, Target } from './connection.ts';
 import type { McpServerHealth, McpServerStatus } from './health.ts';
 import { startProblem } from './start-problem.ts';
@@ -67,8 +68,9 @@ export class ServerLink {
   /** One call, whatever becomes of it. Fails with what the SDK threw, or with an error of the start. */
   async call(tool: string, input: unknown, following: CallFollowing): Promise<CallToolResult> {
     this.calls++;
+    let connection: Connection | undefined;
     try {
-      const connection = await unlessAborted(this.ready(), following.signal);
+      connection = await unlessAborted(this.ready(), following.signal);
       const result = await connection.call(tool, input, following);
       this.failures = 0;
       if (result.isError === true) this.failedCalls++;
@@ -76,12 +78,14 @@ export class ServerLink {
     } catch (error) {
       this.failedCalls++;
       if (following.signal.aborted) void this.ask();
+      // Another call may have found out before: what was started since then is not to blame.
+      else if (isLost(error) && this.connection === connection) this.giveUp(error.message);
       throw error;
     }
   }
 
   /** Gives a server up that does not answer as it should; the next call starts it again. */
-  giveUp(problem: string): void {
+  private giveUp(problem: string): void {
     const { connection } = this;
     if (connection === undefined || this.status === 'closed') return;
     this.ended(problem);
@@ -213,6 +217,10 @@ export class ServerLink {
       { cause },
     );
   }
+}
+
+function isLost(error: unknown): error is CallFailure {
+  return error instanceof CallFailure && error.kind === 'lost';
 }
 
 function pauseAfter(failures: number, firstMs: number): number {

@@ -2,6 +2,7 @@ import type { Tool as ServerTool } from '@modelcontextprotocol/client';
 import picomatch from 'picomatch';
 import type { McpServerSettings } from '../../config/config.ts';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
+import { PREPARING } from '../../coordinator/outcome-error.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
 import { reasonText } from '../../core/words.ts';
@@ -53,7 +54,7 @@ export class ServerSource implements ToolSource {
           ...(ratePerMinute !== undefined && { rate: { count: ratePerMinute, perMs: 60_000 } }),
         },
         // What waits for the server to start holds a place meanwhile: one, and the others wait for that.
-        [`prepare ${limitName}`]: { maxConcurrency: 1 },
+        [`${PREPARING}${limitName}`]: { maxConcurrency: 1 },
       },
     });
   }

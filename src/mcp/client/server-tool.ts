@@ -89,7 +89,11 @@ function failureOf({ server, name, link }: CalledTool, error: unknown): unknown 
   const { kind, message, isPermanent } = error;
   if (kind === 'refused')
     return new ToolFailure(`${name} was refused: ${message}`, { retryable: !isPermanent });
-  if (kind === 'lost') link.giveUp(message);
+  if (kind === 'invalid') {
+    const text = `The MCP server ${server} answered the call of ${name} with what is no result of a tool: ${message}`;
+    const cause = new VolleyError('MCP_SERVER_FAILED', text, { server });
+    return new ToolFailure(text, { retryable: false, cause });
+  }
   const problem = kind === 'ended' ? (link.lastProblem ?? message) : message;
   const text = `The MCP server ${server} did not answer the call of ${name}. ${problem}`;
   const cause = new VolleyError('MCP_SERVER_FAILED', text, { server });

@@ -1,15 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  deserializeMessage,
-  type JSONRPCMessage,
-  serializeMessage,
-  type Transport,
-} from '@modelcontextprotocol/client';
+import { type JSONRPCMessage, serializeMessage, type Transport } from '@modelcontextprotocol/client';
 import { endGroup, signalGroup } from '../../runners/process/group.ts';
 import { LONGEST_MESSAGE } from './limits.ts';
 import { LineReader } from './line-reader.ts';
+import { messageOf } from './message.ts';
 
 /** How much of the last words of a program is remembered. */
 const MOST_STDERR = 2000;
@@ -164,20 +160,15 @@ export class StdioTransport implements Transport {
 
   private take(chunk: Buffer): void {
     if (this.lines.take(chunk, this.read)) return;
-    this.onerror?.(new Error(`The server sent a message of more than ${LONGEST_MESSAGE} bytes.`));
+    this.said = `it sent a message of more than ${LONGEST_MESSAGE} bytes.`;
     // There is no way back to the beginning of a message.
     this.child!.stdout!.destroy();
     this.kill();
   }
 
   private readonly read = (line: string): void => {
-    // Programs print all sorts of things.
-    if (!/^\s*\{/.test(line)) return;
-    try {
-      this.onmessage?.(deserializeMessage(line));
-    } catch (error) {
-      this.onerror?.(error as Error);
-    }
+    const message = messageOf(line);
+    if (message !== undefined) this.onmessage?.(message);
   };
 
   private finish(): void {

@@ -18,19 +18,31 @@ export async function untilEnded(
   const stopLogging = logFailures(call, batch);
   const deadline = Date.now() + seconds * 1000;
   try {
-    return await new Promise((resolve) => {
-      const settle = (outcome: 'ended' | 'running' | 'cancelled') => {
+    return await new Promise((resolve, reject) => {
+      const stop = () => {
         clearInterval(timer);
         stopFollowing();
         signal.removeEventListener('abort', look);
-        resolve(outcome);
+      };
+      const outcome = () => {
+        if (signal.aborted) return 'cancelled';
+        const standing = executor.standing(batch);
+        if (standing === undefined) return 'ended';
+        void progress.tell(standing);
+        if (standing.state === 'idle') return 'ended';
+        return Date.now() >= deadline ? 'running' : undefined;
       };
       const look = () => {
-        if (signal.aborted) return settle('cancelled');
-        const standing = executor.standing(batch);
-        if (standing !== undefined) void progress.tell(standing);
-        if (standing === undefined || standing.state === 'idle') settle('ended');
-        else if (Date.now() >= deadline) settle('running');
+        try {
+          const end = outcome();
+          if (end === undefined) return;
+          stop();
+          resolve(end);
+        } catch (error) {
+          // A store that cannot be read is the end of this call, and of nothing else.
+          stop();
+          reject(error);
+        }
       };
       const timer = setInterval(look, LOOK_MS);
       const stopFollowing = executor.follow((event) => {

@@ -23,7 +23,7 @@ export function takeSnapshot(
   return {
     batches: [batchBody(view)],
     executions: [...running, ...ended].map((record) => ({
-      ...executionBody(record, executor.running(batch, record.seq)),
+      ...executionBody(record, executor),
       // Who may read the text of an error asks for it.
       message: null,
     })),

@@ -59,7 +59,9 @@ export class EventStream {
   /** Hands it the events behind `from`, as bytes that all streams share. */
   send(bytes: Buffer, from: number): void {
     if (!this.isLive) return;
-    if (this.response.writableLength > this.parts.maxBufferedBytes) {
+    const { writableLength, writableNeedDrain } = this.response;
+    // Of what is less than a socket buffers anyway, nobody is told when it is gone.
+    if (writableNeedDrain && writableLength > this.parts.maxBufferedBytes) {
       this.behindSince = performance.now();
       this.cursor = from;
       return;

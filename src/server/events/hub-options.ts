@@ -6,7 +6,10 @@ export interface HubOptions {
   readonly maxSubscribers?: number;
   /** How many events are remembered for clients that come back. Default 16384. */
   readonly logSize?: number;
-  /** How many bytes may wait for one client; a slower one is skipped ahead. Default 1 MiB. */
+  /**
+   * How many bytes may wait for one client, if they are more than a socket buffers by itself; a slower one is skipped
+   * ahead. Default 1 MiB.
+   */
   readonly maxBufferedBytes?: number;
   /** How often a sign of life is sent. Default 15000. */
   readonly heartbeatMs?: number;

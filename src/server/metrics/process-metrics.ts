@@ -8,14 +8,24 @@ const WINDOW_MS = 60_000;
 /** How often the event loop is looked at. Its own waiting is not a delay. */
 const RESOLUTION_MS = 10;
 
+/** The delay of the event loop, which all servers of a process share: Node keeps every histogram of it for ever. */
+const delay = {
+  histogram: undefined as IntervalHistogram | undefined,
+  users: 0,
+  since: 0,
+};
+
 /** The process itself: its event loop, memory and CPU time. */
 export class ProcessMetrics {
   private readonly histogram: IntervalHistogram;
-  private since = performance.now();
 
   constructor(registry: Registry) {
-    this.histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
-    this.histogram.enable();
+    delay.histogram ??= monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+    this.histogram = delay.histogram;
+    if (delay.users++ === 0) {
+      this.forget();
+      this.histogram.enable();
+    }
     const delayOf = (share: number) => this.delayOf(share);
     new Gauge({
       name: 'volley_event_loop_delay_seconds',
@@ -36,13 +46,16 @@ export class ProcessMetrics {
 
   /** Call it now and then: what is older than the window is forgotten. */
   forgetOld(): void {
-    if (performance.now() - this.since < WINDOW_MS) return;
-    this.since = performance.now();
-    this.histogram.reset();
+    if (performance.now() - delay.since >= WINDOW_MS) this.forget();
   }
 
   close(): void {
-    this.histogram.disable();
+    if (--delay.users === 0) this.histogram.disable();
+  }
+
+  private forget(): void {
+    delay.since = performance.now();
+    this.histogram.reset();
   }
 
   /** In seconds. */

@@ -8,6 +8,10 @@ import { BATCH_ANSWER } from '../wire/requests.ts';
 import { type Api, answers, REFUSALS, requestOf, secured, takes } from './api.ts';
 import { IDEMPOTENCY_HEADER, idempotent } from './idempotent.ts';
 
+const BATCH_REQUEST = z
+  .record(z.string(), z.unknown())
+  .openapi('BatchRequest', { example: { action: 'status' } });
+
 /** `batch_executor_tool` as it is: the door for models, and for the `volley` commands that find a server. */
 export function actionRoute(api: Api, parts: ServerParts): void {
   api.openapi(
@@ -18,11 +22,7 @@ export function actionRoute(api: Api, parts: ServerParts): void {
       tags: ['actions'],
       summary: 'A request of batch_executor_tool',
       description: `Actions: ${ACTIONS.map(({ name, summary }) => `${name} (${summary})`).join('; ')}. What the executor refuses is an answer with "ok": false, not a problem.`,
-      request: {
-        body: takes(
-          z.record(z.string(), z.unknown()).openapi('BatchRequest', { example: { action: 'status' } }),
-        ),
-      },
+      request: { body: takes(BATCH_REQUEST) },
       parameters: [IDEMPOTENCY_HEADER],
       responses: { 200: answers(BATCH_ANSWER, 'The answer.'), ...REFUSALS },
     }),

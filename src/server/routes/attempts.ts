@@ -13,6 +13,11 @@ const BRIEF_ATTEMPT = ATTEMPT.pick({ attempt: true, started_at: true, ended_at: 
   .extend({ id: z.string().describe('Of the execution.') })
   .openapi('BriefAttempt');
 
+const QUERY = z.object({
+  limit: numberIn(1, MOST).optional().describe('Executions on a page.'),
+  cursor: numberIn(0, 2 ** 30 - 1).optional(),
+});
+
 /** All attempts of a batch, for a timeline. */
 export function attemptRoute(api: Api, { store }: ServerParts): void {
   api.openapi(
@@ -22,13 +27,7 @@ export function attemptRoute(api: Api, { store }: ServerParts): void {
       path: '/v1/batches/{batch}/attempts',
       tags: ['batches'],
       summary: 'When attempts ran, execution by execution',
-      request: {
-        params: BATCH_PATH,
-        query: z.object({
-          limit: numberIn(1, MOST).optional().describe('Executions on a page.'),
-          cursor: numberIn(0, 2 ** 30 - 1).optional(),
-        }),
-      },
+      request: { params: BATCH_PATH, query: QUERY },
       responses: {
         200: answers(z.object({ attempts: z.array(BRIEF_ATTEMPT), next_cursor: NEXT_CURSOR }), 'A page.'),
         ...REFUSALS,

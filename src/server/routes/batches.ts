@@ -12,6 +12,8 @@ import { IDEMPOTENCY_HEADER, idempotent } from './idempotent.ts';
 const TAGS = ['batches'];
 const DEFAULT_LIMIT = 50;
 
+const PAGE = z.object({ limit: LIMIT, cursor: numberIn(1, Number.MAX_SAFE_INTEGER).optional() });
+
 /** Reads batches and adds to them. */
 export function batchRoutes(api: Api, parts: ServerParts): void {
   const { executor, store } = parts;
@@ -29,7 +31,7 @@ export function batchRoutes(api: Api, parts: ServerParts): void {
       path: '/v1/batches',
       tags: TAGS,
       summary: 'All batches, the newest first',
-      request: { query: z.object({ limit: LIMIT, cursor: numberIn(1, Number.MAX_SAFE_INTEGER).optional() }) },
+      request: { query: PAGE },
       responses: {
         200: answers(z.object({ batches: z.array(BATCH_VIEW), next_cursor: NEXT_CURSOR }), 'A page.'),
         ...REFUSALS,

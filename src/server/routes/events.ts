@@ -37,7 +37,9 @@ export function eventRoutes(api: Api, { live, store, streams }: ServerParts): vo
       },
       outgoing,
     );
-    return RESPONSE_ALREADY_SENT;
+    // A copy is an answer of Node's own kind. The word itself is one of Hono's where Hono was used before it was loaded,
+    // and then it is sent, behind what was sent already.
+    return RESPONSE_ALREADY_SENT.clone();
   };
 
   api.openapi(

@@ -53,9 +53,7 @@ export function executionRoutes(api: Api, parts: ServerParts): void {
         limit: limit ?? DEFAULT_LIMIT,
         cursor,
       });
-      const executions = page.records.map((record) =>
-        executionBody(record, executor.running(record.batch, record.seq)),
-      );
+      const executions = page.records.map((record) => executionBody(record, executor));
       return context.json({ executions, next_cursor: page.nextCursor }, 200);
     },
   );

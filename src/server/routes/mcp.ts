@@ -1,4 +1,5 @@
 import { requireScope, scopesOf } from '../auth/principal.ts';
+import { limitUnread } from '../http/limit-unread.ts';
 import type { ServerParts } from '../parts.ts';
 import { type Api, requestOf } from './api.ts';
 
@@ -9,16 +10,19 @@ export function mcpRoute(api: Api, { mcp, streams }: ServerParts): void {
     request.route = '/mcp';
     const principal = requireScope(request.principal, 'read');
     const { method, raw } = context.req;
-    // What is asked for is a stream, which counts like those of events.
-    if (method === 'GET')
-      streams.take([principal.client, `address ${request.address}`], context.env.outgoing);
     const body: unknown = method === 'POST' ? await context.req.json().catch(() => undefined) : undefined;
+    // What stays open until the client goes counts like a stream of events.
+    if (method === 'GET' || isListening(body))
+      streams.take([principal.client, `address ${request.address}`], context.env.outgoing);
     request.subject = subjectOf(body);
-    return mcp.handle(raw, body, {
-      name: principal.client,
-      scopes: scopesOf(principal),
-    });
+    const caller = { name: principal.client, scopes: scopesOf(principal) };
+    return limitUnread(await mcp.handle(raw, body, caller), context.env.outgoing);
   });
+}
+
+/** Whether a client of 2026 asks to hear of changes, which it does with a POST. */
+function isListening(body: unknown): boolean {
+  return (body as { method?: unknown } | null | undefined)?.method === 'subscriptions/listen';
 }
 
 /** What was asked for, for the audit: the method, and the name of the tool. */

@@ -21,6 +21,11 @@ const RESULT_PART = z
   })
   .openapi('ResultPart');
 
+const QUERY = z.object({
+  offset: numberIn(0, 2 ** 40).optional(),
+  length: numberIn(1, MOST_BYTES).optional(),
+});
+
 /** The result of one execution. */
 export function resultRoute(api: Api, { store }: ServerParts): void {
   api.openapi(
@@ -32,13 +37,7 @@ export function resultRoute(api: Api, { store }: ServerParts): void {
       summary: 'The result, whole or a part of it',
       description:
         'Whole as JSON; exact bytes of it with the header "Range: bytes=…"; or, with "offset" and "length", a part as text in an object.',
-      request: {
-        params: TASK_PATH,
-        query: z.object({
-          offset: numberIn(0, 2 ** 40).optional(),
-          length: numberIn(1, MOST_BYTES).optional(),
-        }),
-      },
+      request: { params: TASK_PATH, query: QUERY },
       responses: {
         200: {
           description: 'The result, or the part of it that "offset" and "length" ask for.',

@@ -5,6 +5,13 @@ import { BATCH_ANSWER, LIMIT, numberIn } from '../wire/requests.ts';
 import { type Api, answers, BATCH_PATH, REFUSALS, secured } from './api.ts';
 import { ask } from './ask.ts';
 
+const QUERY = z.object({
+  format: z.enum(['summary', 'detailed', 'json']).optional(),
+  status: STATUS_FILTER.optional(),
+  limit: LIMIT,
+  cursor: numberIn(0, 2 ** 30 - 1).optional(),
+});
+
 /** What came of a batch. */
 export function resultRoutes(api: Api, parts: ServerParts): void {
   api.openapi(
@@ -14,15 +21,7 @@ export function resultRoutes(api: Api, parts: ServerParts): void {
       path: '/v1/batches/{batch}/results',
       tags: ['batches'],
       summary: 'What came of the tasks: a summary, or a list in pages',
-      request: {
-        params: BATCH_PATH,
-        query: z.object({
-          format: z.enum(['summary', 'detailed', 'json']).optional(),
-          status: STATUS_FILTER.optional(),
-          limit: LIMIT,
-          cursor: numberIn(0, 2 ** 30 - 1).optional(),
-        }),
-      },
+      request: { params: BATCH_PATH, query: QUERY },
       responses: { 200: answers(BATCH_ANSWER, 'The answer of the batch executor.'), ...REFUSALS },
     }),
     async (context) => {

@@ -19,6 +19,13 @@ const TOOL = z
   })
   .openapi('Tool');
 
+const TOOL_PATH = z.object({
+  name: z
+    .string()
+    .max(128)
+    .openapi({ param: { name: 'name', in: 'path' } }),
+});
+
 /** What can be called. */
 export function toolRoutes(api: Api, { coordinator }: ServerParts): void {
   api.openapi(
@@ -63,14 +70,7 @@ export function toolRoutes(api: Api, { coordinator }: ServerParts): void {
       path: '/v1/tools/{name}',
       tags: ['tools'],
       summary: 'One tool with its schemas',
-      request: {
-        params: z.object({
-          name: z
-            .string()
-            .max(128)
-            .openapi({ param: { name: 'name', in: 'path' } }),
-        }),
-      },
+      request: { params: TOOL_PATH },
       responses: { 200: answers(TOOL, 'The tool.'), ...REFUSALS },
     }),
     async (context) => {

@@ -14,7 +14,7 @@ export function executionDetail(parts: ServerParts, batch: string, id: string): 
     throw new VolleyError('UNKNOWN_TASK', `The task ${JSON.stringify(id)} was cleared.`, { batch, id });
   const { options } = record;
   return {
-    ...executionBody(record, executor.running(batch, record.seq)),
+    ...executionBody(record, executor),
     params: shownParams(record.params, coordinator.desk.redactor),
     timeout_ms: options.timeoutMs ?? null,
     max_retries: options.maxRetries ?? null,

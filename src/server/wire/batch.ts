@@ -22,7 +22,7 @@ export const BATCH_VIEW = z
     batch: z.string(),
     state: z
       .enum(['idle', 'running', 'stopping', 'elsewhere'])
-      .describe('elsewhere: another process runs it; this server only shows it.'),
+      .describe('elsewhere: another process runs it; stop, cancel, retry and new tasks are passed on to it.'),
     counts: COUNTS,
     total: COUNT,
     progress: z.number().min(0).max(1).describe('The share of the work that is done.'),

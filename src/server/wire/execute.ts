@@ -2,6 +2,7 @@ import { z } from '@hono/zod-openapi';
 import { PARAMS, PRIORITY, RESOURCES, TASK_ID } from '../../batch/input/fields.ts';
 import type { CallResult, ToolCall } from '../../coordinator/call.ts';
 import { MAX_SPAN_MS } from '../../core/numbers.ts';
+import { unwritableText } from '../../core/words.ts';
 
 const MOST_CALLS = 10_000;
 const SPAN_MS = z.number().positive().max(MAX_SPAN_MS);
@@ -46,7 +47,7 @@ export const CALL_RESULT = z
   })
   .openapi('CallResult');
 
-export type CallResultBody = z.output<typeof CALL_RESULT>;
+type CallResultBody = z.output<typeof CALL_RESULT>;
 
 export function toCall(call: z.output<typeof CALL>): ToolCall {
   const { id, name, priority, resources, depends_on, on_dependency_failure, timeout_ms, max_retries } = call;
@@ -64,7 +65,7 @@ export function toCall(call: z.output<typeof CALL>): ToolCall {
   }) as unknown as ToolCall;
 }
 
-export function callResultBody(result: CallResult): CallResultBody {
+function callResultBody(result: CallResult): CallResultBody {
   const { id, name, status, attempts, waitedMs, durationMs, sharedWith } = result;
   const base = { id, name, status, attempts, waited_ms: waitedMs, duration_ms: durationMs };
   const shared = sharedWith === undefined ? {} : { shared_with: sharedWith };
@@ -80,6 +81,17 @@ export function callResultBody(result: CallResult): CallResultBody {
       return { ...base, ...shared, reason: result.reason };
     case 'skipped':
       return { ...base, ...shared, ...(result.cause !== undefined && { cause: result.cause }) };
+  }
+}
+
+/** The same as JSON. One whose value cannot be written down has failed, and the others are none the worse for it. */
+export function callResultText(result: CallResult): string {
+  try {
+    return JSON.stringify(callResultBody(result));
+  } catch (thrown) {
+    const message = `The result of ${result.id} (${result.name}) cannot be written as JSON: ${unwritableText(thrown)}. Return plain data.`;
+    const error = { name: 'VolleyError', message, code: 'UNSERIALISABLE_RESULT' };
+    return JSON.stringify(callResultBody({ ...result, status: 'failed', reason: 'error', error }));
   }
 }
 

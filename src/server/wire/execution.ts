@@ -19,7 +19,11 @@ export const EXECUTION = z
     ended_at: TIME.nullable(),
     progress: z.number().nullable().describe('Of a running one, 0 to 1, if it tells.'),
     step: z.string().nullable(),
-    reason: z.string().nullable().describe('Of a failed one.'),
+    retry_at: TIME.nullable().describe('Of one that pauses before its next attempt, if this server runs it.'),
+    reason: z
+      .string()
+      .nullable()
+      .describe('Of a failed one, or of the last attempt of one that pauses before its next.'),
     code: z.string().nullable(),
     message: z.string().nullable(),
     cause: z.string().nullable().describe('Of a skipped one: the task that is to blame.'),

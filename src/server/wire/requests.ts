@@ -51,7 +51,7 @@ export const BATCH_ANSWER = z
   })
   .openapi('BatchAnswer');
 
-/** A number in an address. */
+/** A number in an address. Not for each server anew: what it is described with is kept for ever. */
 export function numberIn(min: number, max: number) {
   return z
     .string()

@@ -19,14 +19,14 @@ test('volley tools lists the tools of all servers, and how each of them is', asy
   expect(all.status).toBe(0);
   expect(all.stdout).toMatch(/^notes\.echo +Gives back a text\.$/m);
   expect(all.stdout).toMatch(/^read_file /m);
-  expect(all.stderr).toContain('MCP server notes: ready, 16 tools\n');
+  expect(all.stderr).toContain('MCP server notes: ready, 17 tools\n');
   expect(all.stderr).toMatch(/^MCP server broken: .*cannot open the notes with nothing/m);
 
   const starts = logOf(folder).length;
   const some = await say(folder, ['tools', 'notes.*', '--json']);
   expect(JSON.parse(some.stdout)).toMatchObject({
     tools: expect.arrayContaining([expect.objectContaining({ name: 'notes.add_note' })]),
-    mcp_servers: [{ name: 'notes', status: 'ready', tools: 16 }],
+    mcp_servers: [{ name: 'notes', status: 'ready', tools: 17 }],
   });
   expect(await say(folder, ['tools', 'read_*'])).toMatchObject({ stderr: '' });
   // The second was started by nobody, and none for a tool of our own.

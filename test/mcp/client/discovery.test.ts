@@ -29,7 +29,7 @@ test('functions of servers that nobody has used yet are listed with their schema
   expect(statuses()).toEqual(['notes ready', 'other idle', 'broken idle']);
   expect((await json('GET', '/v1/tools/notes.echo')).body).toMatchObject({ name: 'notes.echo' });
   expect((await json('GET', '/v1/statistics')).body.mcp_servers).toMatchObject([
-    { name: 'notes', kind: 'stdio', status: 'ready', tools: 16, calls: 0, problem: null },
+    { name: 'notes', kind: 'stdio', status: 'ready', tools: 17, calls: 0, problem: null },
     { name: 'other', status: 'idle', tools: 0 },
     { name: 'broken', status: 'idle' },
   ]);

@@ -103,7 +103,7 @@ test('a server that does not answer in time fails its calls, and works when it d
   expect(mcpHealth(coordinator)).toMatchObject([{ tools: 0, problem: 'it did not answer within 3 s.' }]);
   rmSync(hang);
   await untilCompleted(() => coordinator.executeSingle(echo('notes')));
-  expect(mcpHealth(coordinator)).toMatchObject([{ status: 'ready', tools: 16 }]);
+  expect(mcpHealth(coordinator)).toMatchObject([{ status: 'ready', tools: 17 }]);
 });
 
 test('a program that is not there, or ends at once, is told with its last words', async () => {
@@ -120,7 +120,7 @@ test('a program that is not there, or ends at once, is told with its last words'
   const coordinator = await openWith(folder, { notes, missing, lost });
   const results = await coordinator.executeParallel([echo('notes'), echo('missing'), echo('lost')]);
   expect(results).toMatchObject([
-    { error: { message: expect.stringContaining('It said: cannot open the notes with nothing') } },
+    { error: { message: expect.stringContaining('closed. It said: cannot open the notes with nothing') } },
     {
       error: {
         message: expect.stringContaining(
@@ -176,9 +176,56 @@ test('a server that prints what is no message is understood, and one that never 
   expect(await coordinator.executeSingle({ name: 'notes.flood' })).toMatchObject({
     status: 'failed',
     reason: 'crashed',
-    error: { code: 'MCP_SERVER_FAILED' },
+    error: {
+      code: 'MCP_SERVER_FAILED',
+      message: expect.stringContaining('It ended: it sent a message of more than 16777216 bytes.'),
+    },
   });
   expect(await coordinator.executeSingle(echo('notes'))).toMatchObject({ status: 'completed' });
+});
+
+test('an answer that is no result fails its call at once, and is not asked for again', async () => {
+  const folder = testFolder();
+  const coordinator = await openWith(folder, { notes: notesServer(folder) });
+  const answers = [
+    ['null', 'it is no answer of JSON-RPC 2.0'],
+    ['{"content":"a text"}', 'expected array, received string'],
+  ] as const;
+  for (const [result, why] of answers) {
+    const call = { name: 'notes.answer', arguments: { result }, retry: { maxRetries: 2 } };
+    expect(await coordinator.executeSingle(call)).toMatchObject({
+      status: 'failed',
+      reason: 'error',
+      attempts: 1,
+      error: {
+        code: 'MCP_SERVER_FAILED',
+        message: expect.stringMatching(
+          new RegExp(
+            `^The MCP server notes answered the call of notes.answer with what is no result .*${why}`,
+            's',
+          ),
+        ),
+      },
+    });
+  }
+  expect(mcpHealth(coordinator)).toMatchObject([{ status: 'ready', restarts: 0 }]);
+});
+
+test('a result that is nested too deep fails its call in words that help, and is not asked for again', async () => {
+  const folder = testFolder();
+  const coordinator = await openWith(folder, { notes: notesServer(folder) });
+  const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
+  const result = `{"content":[],"structuredContent":{"deep":${deep}}}`;
+  const call = { name: 'notes.answer', arguments: { result }, retry: { maxRetries: 2 } };
+  expect(await coordinator.executeSingle(call)).toMatchObject({
+    status: 'failed',
+    attempts: 1,
+    error: {
+      code: 'UNSERIALISABLE_RESULT',
+      message:
+        'The result of mcp:notes.answer cannot be used: its lists and objects lie too deep in one another.',
+    },
+  });
 });
 
 test('a batch cannot call Volley itself, by whatever name it is configured', async () => {

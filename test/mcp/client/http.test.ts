@@ -22,7 +22,7 @@ interface Site {
 
 async function listen(fetch: Fetch, port = 0): Promise<Site> {
   const seen: IncomingHttpHeaders[] = [];
-  const answer = getRequestListener(fetch);
+  const answer = getRequestListener(fetch, { overrideGlobalObjects: false });
   const server = createServer((request, response) => {
     seen.push(request.headers);
     void answer(request, response);
@@ -147,6 +147,79 @@ test('a session is begun once, begun anew when the server has forgotten it, and 
   expect(sessions()).toBe(1);
   await coordinator.close();
   expect(sessions()).toBe(0);
+});
+
+test('a call that hears late that its session is gone does not end the new one', async () => {
+  events.length = 0;
+  const { fetch, forget } = withSessions();
+  let answerLate = () => {};
+  const late = new Promise<void>((resolve) => {
+    answerLate = resolve;
+  });
+  const site = await listen(async (request) => {
+    const isLate = request.method === 'POST' && (await request.clone().text()).includes('milk');
+    if (isLate) events.push('held');
+    // The old session is left only when the server has said goodbye: until then its calls can fail.
+    if (isLate || request.method === 'DELETE') await late;
+    return fetch(request);
+  });
+  const coordinator = await openWith(testFolder(), { shop: httpServer(site.url) });
+  await coordinator.executeSingle(price);
+  const slow = coordinator.executeSingle({ name: 'shop.price', arguments: { of: 'milk' } });
+  await until(() => events.includes('held'), 'the first call');
+  forget();
+  const retry = { maxRetries: 3, delayMs: 10 };
+  expect(await coordinator.executeSingle({ ...price, retry })).toMatchObject({ status: 'completed' });
+  const stopping = new AbortController();
+  const queueing = coordinator.executeSingle({ name: 'shop.queue' }, { signal: stopping.signal });
+  await until(() => events.includes('queueing'), 'a call of the new session');
+  answerLate();
+  expect(await slow).toMatchObject({ status: 'failed', reason: 'crashed' });
+  expect(mcpHealth(coordinator)).toMatchObject([{ status: 'ready', restarts: 1 }]);
+  stopping.abort();
+  expect(await queueing).toMatchObject({ status: 'cancelled' });
+});
+
+test('a call whose connection breaks fails at once, and not when its time is over', async () => {
+  events.length = 0;
+  const { fetch } = withSessions();
+  const site = await listen(fetch);
+  const coordinator = await openWith(testFolder(), { shop: httpServer(site.url) });
+  const queueing = coordinator.executeSingle({ name: 'shop.queue' });
+  await until(() => events.includes('queueing'), 'the call');
+  await site.close();
+  expect(await queueing).toMatchObject({
+    status: 'failed',
+    reason: 'crashed',
+    error: {
+      code: 'MCP_SERVER_FAILED',
+      message:
+        'The MCP server shop did not answer the call of shop.queue. The connection ended before the answer came.',
+    },
+  });
+});
+
+test('an event that never ends is not read to its end', async () => {
+  const { fetch } = withSessions();
+  let lines = 0;
+  const line = Buffer.from(`data: ${'x'.repeat(2 ** 18)}\n`);
+  const endless = () =>
+    new ReadableStream({
+      pull: (controller) => {
+        lines++;
+        controller.enqueue(line);
+      },
+    });
+  const site = await listen(async (request) => {
+    const isEndless = request.method === 'POST' && (await request.clone().text()).includes('sea');
+    if (!isEndless) return fetch(request);
+    return new Response(endless(), { headers: { 'content-type': 'text/event-stream' } });
+  });
+  const coordinator = await openWith(testFolder(), { shop: httpServer(site.url) });
+  const call = { name: 'shop.price', arguments: { of: 'sea' }, timeoutMs: 20_000 };
+  expect(await coordinator.executeSingle(call)).toMatchObject({ status: 'failed', reason: 'crashed' });
+  // As much as a message may have, and what is on its way.
+  expect(lines).toBeLessThan(400);
 });
 
 test('tools that a server over HTTP brings later can be called', async () => {

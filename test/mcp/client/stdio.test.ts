@@ -13,7 +13,7 @@ test('a server is started by the first call of one of its tools, kept, and gone 
   expect(first.pid).toBe(second.pid);
   expect(first.cwd).toBe(folder);
   expect(mcpHealth(coordinator)).toMatchObject([
-    { name: 'notes', kind: 'stdio', status: 'ready', tools: 16, pid: first.pid, restarts: 0, calls: 2 },
+    { name: 'notes', kind: 'stdio', status: 'ready', tools: 17, pid: first.pid, restarts: 0, calls: 2 },
     { name: 'other', status: 'idle' },
   ]);
   await coordinator.close();

@@ -72,12 +72,18 @@ async function startInitialised(folder: string): Promise<Raw> {
   return raw;
 }
 
-function runHold(key: string, id: number): object {
-  return {
-    id,
+/** The program in the midst of a call. */
+async function startHolding(): Promise<{ readonly folder: string; readonly raw: Raw }> {
+  const folder = projectWithTools();
+  const raw = await startInitialised(folder);
+  const tasks = [{ function: 'hold', params: { key: 'one' } }];
+  raw.send({
+    id: 2,
     method: 'tools/call',
-    params: { name: 'run_batch', arguments: { batch: key, tasks: [{ function: 'hold', params: { key } }] } },
-  };
+    params: { name: 'run_batch', arguments: { batch: 'one', tasks } },
+  });
+  await fileAppears(folder, 'one.started');
+  return { folder, raw };
 }
 
 test('what cannot be read gets an error, and the connection goes on', { timeout: 60_000 }, async () => {
@@ -113,10 +119,7 @@ test('a message that comes in pieces, and several in one piece, are read', { tim
 test('when standard input closes in the middle of a call, all is stopped and written', {
   timeout: 60_000,
 }, async () => {
-  const folder = projectWithTools();
-  const raw = await startInitialised(folder);
-  raw.send(runHold('one', 2));
-  await fileAppears(folder, 'one.started');
+  const { folder, raw } = await startHolding();
   raw.child.stdin!.end();
   expect(await raw.ended).toBe(0);
   await fileAppears(folder, 'one.stopped');
@@ -127,10 +130,7 @@ test('when standard input closes in the middle of a call, all is stopped and wri
 });
 
 test('a client that dies without a word leaves nothing behind', { timeout: 60_000 }, async () => {
-  const folder = projectWithTools();
-  const raw = await startInitialised(folder);
-  raw.send(runHold('one', 2));
-  await fileAppears(folder, 'one.started');
+  const { folder, raw } = await startHolding();
   raw.child.stdout!.destroy();
   raw.child.stderr!.destroy();
   raw.child.stdin!.destroy();
@@ -139,10 +139,7 @@ test('a client that dies without a word leaves nothing behind', { timeout: 60_00
 });
 
 test('a signal ends it as the end of standard input does', { timeout: 60_000 }, async () => {
-  const folder = projectWithTools();
-  const raw = await startInitialised(folder);
-  raw.send(runHold('one', 2));
-  await fileAppears(folder, 'one.started');
+  const { folder, raw } = await startHolding();
   raw.child.kill('SIGTERM');
   expect(await raw.ended).toBe(0);
   await fileAppears(folder, 'one.stopped');

@@ -155,6 +155,27 @@ test('what cannot be read over HTTP gets an error of JSON-RPC, and the session g
   expect(lines.filter(({ level }) => level === 'error')).toEqual([]);
 });
 
+test('answers that pile up end the connection, and the session goes on', LIMIT, async () => {
+  const { address, ask, fetch } = await serve();
+  await ask('add', { batch: 'long', function: 'echo', params: { text: 'x'.repeat(400_000) } });
+  await ask('start', { batch: 'long', wait: true });
+  const { client, transport } = await connectHttp(address, '2025-11-25');
+  const params = { name: 'batch_results', arguments: { batch: 'long', max_chars: 1_000_000 } };
+  const read = { jsonrpc: '2.0', method: 'tools/call', params };
+  const answer = fetch('/mcp', {
+    method: 'POST',
+    token: TOKENS.run,
+    body: JSON.stringify(Array.from({ length: 45 }, (_, id) => ({ ...read, id }))),
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-session-id': transport.sessionId!,
+    },
+  });
+  await expect(answer.then((response) => response.text())).rejects.toThrow();
+  expect((await client.listTools()).tools).toHaveLength(9);
+});
+
 describe('a session of a 2025-era client', LIMIT, () => {
   test('belongs to its token, goes on after a lost connection, and ends when it is deleted', async () => {
     const held = new HeldCalls();

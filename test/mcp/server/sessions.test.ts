@@ -45,6 +45,15 @@ async function open(limits: { maxSessions?: number; idleMs?: number }) {
   return { mcp, send, begin, isAlive, held };
 }
 
+test('however many clients begin at once, there are never more sessions than there may be', async () => {
+  const { begin, mcp } = await open({ maxSessions: 3 });
+  const begun = await Promise.all(Array.from({ length: 10 }, begin));
+  expect(begun.map(({ status }) => status).sort()).toEqual([200, 200, 200, ...Array(7).fill(503)]);
+  expect(mcp.sessionCount).toBe(3);
+  // What was refused keeps no place.
+  expect((await begin()).status).toBe(200);
+});
+
 test('the session that did nothing for the longest time gives way to a new one', async () => {
   const { begin, isAlive, mcp } = await open({ maxSessions: 2 });
   const first = await begin();

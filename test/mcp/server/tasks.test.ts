@@ -103,9 +103,7 @@ test('a client of 2025-11-25 gets a task where it asks for one, and its result w
   expect(tasks.map(({ taskId }: { taskId: string }) => taskId)).toEqual(['two', 'one']);
 });
 
-test('a client with the extension of 2026-07-28 gets a task for what takes long, and a result for what does not', {
-  timeout: 30_000,
-}, async () => {
+test('a client with the extension of 2026-07-28 gets a task for what takes long, and a result for what does not', async () => {
   const { send, run, held } = await open(true);
   const found = await send('server/discover');
   expect(found.result.capabilities.extensions).toHaveProperty([TASKS]);

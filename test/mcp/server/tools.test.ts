@@ -1,3 +1,5 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { expect, onTestFinished, test } from 'vitest';
 import { ACTIONS } from '../../../src/batch/actions/all.ts';
@@ -41,6 +43,37 @@ async function open() {
     client.callTool({ name, arguments: args as Record<string, unknown> }, options);
   return { ...rig, held, client, call, errors };
 }
+
+/** The JSON objects that a description shows on lines of their own. */
+function examplesIn(description: string): object[] {
+  return [...description.matchAll(/^\{"(?:tasks|action)".*(?:\n {2}.*)*(?:\n\]\})?$/gm)].map(([json]) =>
+    JSON.parse(json),
+  );
+}
+
+test('what the descriptions show to a model can be done as it stands there', async () => {
+  const { call, folder } = await open();
+  writeFileSync(join(folder, 'README.md'), 'read me');
+  mkdirSync(join(folder, 'src'));
+  writeFileSync(join(folder, 'src', 'main.py'), 'x = 1\n');
+  const counts = [];
+  for (const { name, description } of MCP_TOOLS) {
+    for (const example of examplesIn(description)) {
+      const answer = await call(name, example);
+      expect(answer.isError ?? false, textOf(answer)).toBe(false);
+      const data = dataOf(answer);
+      const told = data.counts ?? data.data.counts;
+      expect(told?.failed ?? 0, textOf(answer)).toBe(0);
+      counts.push(`${name} ${told?.completed ?? 0}`);
+    }
+  }
+  expect(counts).toEqual([
+    'run_batch 3',
+    'batch_executor_tool 0',
+    'batch_executor_tool 2',
+    'batch_executor_tool 2',
+  ]);
+});
 
 test('a batch that takes longer than the call waits goes on, and can be waited for and read', async () => {
   const { call, held } = await open();

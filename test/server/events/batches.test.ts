@@ -6,6 +6,7 @@ import { BatchExecutor } from '../../../src/batch/batch-executor.ts';
 import type { FeedOptions } from '../../../src/server/events/batch-feed.ts';
 import type { HubOptions } from '../../../src/server/events/hub-options.ts';
 import { LiveBatches } from '../../../src/server/events/live-batches.ts';
+import { executionBody } from '../../../src/server/views/execution-body.ts';
 import { EVENTS, type EventType } from '../../../src/server/wire/event.ts';
 import { openStore } from '../../../src/store/sqlite-store.ts';
 import { defineTool } from '../../../src/tools/define-tool.ts';
@@ -89,6 +90,47 @@ test('the snapshot of a batch shows what runs and what has ended, without texts 
     { id: 'a', status: 'running' },
     { id: 'bad', status: 'failed', reason: 'error', message: null },
   ]);
+});
+
+test('the snapshot and the executions tell of a pause before a retry, and of its end', async () => {
+  const late = defineTool({
+    name: 'late',
+    retry: { maxRetries: 1, delayMs: 3_600_000, maxDelayMs: 3_600_000, jitter: 0 },
+    run: () => {
+      throw new Error('not yet');
+    },
+  }) as Tool;
+  const rig = await openRig([late]);
+  const due: number[] = [];
+  rig.executor.follow((event) => {
+    if (event.type === 'retrying') due.push(event.at + event.retryInMs);
+  });
+  await rig.ask('add', { id: 'a', function: 'late', batch: 'b' });
+  await rig.ask('start', { batch: 'b' });
+  await expect.poll(() => due).toHaveLength(1);
+  const { client } = await serve(rig, '/b');
+  const { executions } = client.events[0]!.data as { executions: { retry_at: number }[] };
+  expect(executions).toMatchObject([{ id: 'a', status: 'running', reason: 'error', message: null }]);
+  expect(Math.abs(executions[0]!.retry_at - due[0]!)).toBeLessThan(10_000);
+  await rig.ask('stop', { batch: 'b' });
+  await client.until(() => told(client).includes('batch idle 0'), 'the end');
+  expect(executionBody(rig.store.task('b', 'a')!, rig.executor)).toMatchObject({
+    status: 'open',
+    retry_at: null,
+  });
+});
+
+test('an execution runs from the moment at which its start is told', async () => {
+  const rig = await openRig([defineTool({ name: 'quick', idempotent: true, run: () => 1 }) as Tool]);
+  const read: object[] = [];
+  rig.executor.follow((event) => {
+    if (event.type === 'started')
+      read.push({ at: event.at, ...executionBody(rig.store.task('b', event.id)!, rig.executor) });
+  });
+  await rig.ask('add', { id: 'a', function: 'quick', batch: 'b' });
+  await rig.ask('start', { batch: 'b', wait: true });
+  const [{ at }] = read as [{ at: number }];
+  expect(read).toMatchObject([{ status: 'running', attempts: 1, started_at: at }]);
 });
 
 test('no argument, result, text of an error or secret is in any event', async () => {

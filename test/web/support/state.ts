@@ -23,12 +23,13 @@ export function execution(id: string, seq: number, rest: Partial<Execution> = {}
     code: null,
     message: null,
     cause: null,
+    retry_at: null,
     ...rest,
   };
 }
 
 export function row(id: string, seq: number, rest: Partial<Row> = {}): Row {
-  return { ...execution(id, seq, rest), tries: [], retryAt: null, ...rest };
+  return { ...execution(id, seq, rest), tries: [], ...rest };
 }
 
 export function taskEvent(

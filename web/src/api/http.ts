@@ -1,3 +1,4 @@
+import { learnTime } from './server-time.ts';
 import type { Problem } from './wire.ts';
 
 /** What the server, or the way to it, had to say against a request. */
@@ -15,6 +16,13 @@ export class ApiError extends Error {
   get text(): string {
     return this.detail === '' || this.detail === this.message ? this.message : this.detail;
   }
+}
+
+let signedOut = (): void => undefined;
+
+/** What to do when an answer says that nobody is signed in. */
+export function whenSignedOut(run: () => void): void {
+  signedOut = run;
 }
 
 type Query = Readonly<Record<string, string | number | undefined>>;
@@ -42,29 +50,44 @@ export function get<T>(path: string, query?: Query, signal?: AbortSignal): Promi
   return send<T>(addressOf(path, query), signal === undefined ? {} : { signal });
 }
 
-export function post<T>(path: string, body: unknown = {}, isNew = false): Promise<T> {
+/** `key`: what is sent again with the same one is done once. */
+export function post<T>(path: string, body: unknown = {}, key?: string): Promise<T> {
   const headers: Record<string, string> = { 'content-type': 'application/json' };
-  if (isNew) headers['idempotency-key'] = randomKey();
+  if (key !== undefined) headers['idempotency-key'] = key;
   return send<T>(addressOf(path), { method: 'POST', headers, body: JSON.stringify(body) });
 }
 
 /** `crypto.randomUUID` is missing on pages that came over plain HTTP from another machine. */
-function randomKey(): string {
+export function randomKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 async function send<T>(address: string, init: RequestInit): Promise<T> {
   let response: Response;
+  let text: string;
+  const askedAt = Date.now();
   try {
     response = await fetch(address, { credentials: 'same-origin', cache: 'no-store', ...init });
+    learnTime(response.headers.get('date'), askedAt, Date.now());
+    // The connection may also be lost in the middle of an answer.
+    text = await response.text();
   } catch (error) {
     if (init.signal?.aborted) throw error;
     throw new ApiError(0, 'UNREACHABLE', 'The server cannot be reached.', '');
   }
-  const text = await response.text();
+  if (response.status === 401) signedOut();
   if (!response.ok) throw problemOf(response.status, text);
-  return (text === '' ? undefined : JSON.parse(text)) as T;
+  return answerOf(response.status, text) as T;
+}
+
+/** What stands between may answer for the server: a proxy with a page of its own, for one. */
+function answerOf(status: number, text: string): unknown {
+  try {
+    return text === '' ? undefined : JSON.parse(text);
+  } catch {
+    throw new ApiError(status, 'UNKNOWN', 'The server gave an answer that is no JSON.', '');
+  }
 }
 
 function problemOf(status: number, text: string): ApiError {

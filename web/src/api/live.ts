@@ -1,6 +1,8 @@
 import { signal } from '@preact/signals';
 import { addressOf } from './http.ts';
+import { serverNow } from './server-time.ts';
 import { check, session } from './session.ts';
+import { StreamPlace } from './stream-place.ts';
 import type { LiveEvent } from './wire.ts';
 
 export type Connection =
@@ -8,6 +10,8 @@ export type Connection =
   | { readonly state: 'live' }
   /** There is nothing to follow, as far as is known; a look is taken now and then. */
   | { readonly state: 'absent' }
+  /** There is no stream to be had, of the browser or of the server; everything is read now and then. */
+  | { readonly state: 'crowded'; readonly by: 'browser' | 'server' }
   | { readonly state: 'lost'; readonly since: number; readonly why: string };
 
 /** How the stream of the view that is open stands. */
@@ -16,25 +20,37 @@ export const connection = signal<Connection>({ state: 'connecting' });
 const KINDS = ['snapshot', 'task', 'added', 'batch', 'cleared', 'gap', 'end'] as const;
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 10_000;
+/** How long a tab that nobody sees keeps its stream. */
+const HIDDEN_MS = 5000;
+/** How often everything is read where there is no stream to be had. */
+const CROWDED_MS = 10_000;
 
 export interface LiveHandlers {
   readonly event: (event: LiveEvent) => void;
   /** The stream is open. `isNew`: not a continuation of the one before, so that events may lie between. */
   readonly open: (isNew: boolean) => void;
+  /** There is no stream, but a server that answers: read how things stand. */
+  readonly read: () => void;
 }
 
 /**
  * A stream of events that comes back. The browser itself reconnects, with the id of the last event, after most faults;
- * where it gives up, a new stream is made.
+ * where it gives up, a new stream is made. Windows share a few connections (see {@link StreamPlace}), and those that nobody
+ * sees have none.
  */
 export class LiveStream {
   private source: EventSource | undefined;
+  private readonly place = new StreamPlace();
+  /** Rises whenever what is under way is given up. */
+  private turn = 0;
   private timer = 0;
   private waitMs = FIRST_WAIT_MS;
   private isNew = true;
   private isClosed = false;
   private endReason = '';
   private isAbsent = false;
+  private hiddenTimer = 0;
+  private isResting = document.hidden;
 
   constructor(
     private readonly path: string,
@@ -42,22 +58,46 @@ export class LiveStream {
   ) {
     connection.value = { state: 'connecting' };
     window.addEventListener('online', this.retryNow);
-    this.connect();
+    document.addEventListener('visibilitychange', this.restOrWake);
+    if (!this.isResting) void this.connect();
   }
 
   close(): void {
     this.isClosed = true;
-    clearTimeout(this.timer);
+    clearTimeout(this.hiddenTimer);
     window.removeEventListener('online', this.retryNow);
-    this.source?.close();
+    document.removeEventListener('visibilitychange', this.restOrWake);
+    this.disconnect();
+    this.place.leave();
   }
 
   readonly retryNow = (): void => {
-    if (this.isClosed || connection.value.state === 'live') return;
+    if (this.isClosed || this.isResting || connection.value.state === 'live') return;
+    void this.connect();
+  };
+
+  private readonly restOrWake = (): void => {
+    clearTimeout(this.hiddenTimer);
+    if (document.hidden) this.hiddenTimer = window.setTimeout(this.rest, HIDDEN_MS);
+    else if (this.isResting) {
+      this.isResting = false;
+      void this.connect();
+    }
+  };
+
+  private readonly rest = (): void => {
+    this.isResting = true;
+    this.disconnect();
+    this.place.leave();
+    connection.value = { state: 'connecting' };
+  };
+
+  private disconnect(): void {
+    this.turn++;
     clearTimeout(this.timer);
     this.source?.close();
-    this.connect();
-  };
+    this.source = undefined;
+  }
 
   /** The server says that what is followed is not there: that is no fault of the connection. */
   notThere(): void {
@@ -66,7 +106,18 @@ export class LiveStream {
     connection.value = { state: 'absent' };
   }
 
-  private connect(): void {
+  private readonly readNowAndThen = (): void => {
+    connection.value = { state: 'crowded', by: 'browser' };
+    this.handlers.read();
+    this.timer = window.setTimeout(this.readNowAndThen, CROWDED_MS);
+  };
+
+  private async connect(): Promise<void> {
+    this.disconnect();
+    const { turn } = this;
+    const hasPlace = await this.place.take(this.readNowAndThen);
+    if (!hasPlace || turn !== this.turn) return;
+    clearTimeout(this.timer);
     this.isNew = true;
     const source = new EventSource(addressOf(this.path));
     this.source = source;
@@ -90,18 +141,28 @@ export class LiveStream {
 
   private lost(source: EventSource): void {
     if (this.isClosed || this.source !== source) return;
-    const before = connection.value;
-    const since = before.state === 'lost' ? before.since : Date.now();
-    if (!this.isAbsent) connection.value = { state: 'lost', since, why: this.why() };
-    if (source.readyState !== EventSource.CLOSED) return;
-    this.timer = window.setTimeout(() => void this.comeBack(), this.waitMs);
-    this.waitMs = Math.min(LONGEST_WAIT_MS, this.waitMs * 2);
+    if (source.readyState === EventSource.CLOSED) {
+      this.timer = window.setTimeout(() => void this.comeBack(source), this.waitMs);
+      this.waitMs = Math.min(LONGEST_WAIT_MS, this.waitMs * 2);
+    } else this.tellLost();
   }
 
-  /** The server refused the stream: perhaps we are signed out, perhaps it is only busy. */
-  private async comeBack(): Promise<void> {
-    await check();
-    if (!this.isClosed && session.value.state === 'in') this.connect();
+  /** The server refused the stream: perhaps we are signed out, it has too many, or what is followed is gone. */
+  private async comeBack(source: EventSource): Promise<void> {
+    const isThere = await check();
+    if (this.source !== source || session.value.state !== 'in') return;
+    if (!isThere) this.tellLost();
+    else {
+      if (!this.isAbsent) connection.value = { state: 'crowded', by: 'server' };
+      this.handlers.read();
+    }
+    void this.connect();
+  }
+
+  private tellLost(): void {
+    const before = connection.value;
+    const since = before.state === 'lost' ? before.since : serverNow();
+    if (!this.isAbsent) connection.value = { state: 'lost', since, why: this.why() };
   }
 
   private why(): string {

@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals';
-import { ApiError, get, post } from './http.ts';
+import { decoded } from '../model/route.ts';
+import { ApiError, get, post, whenSignedOut } from './http.ts';
 
 export type Scope = 'read' | 'run' | 'admin';
 
@@ -12,6 +13,10 @@ const WRONG_KEY = 'This key is unknown, was used before or has expired.';
 
 export const session = signal<Session>({ state: 'unknown' });
 
+whenSignedOut(() => {
+  if (session.value.state === 'in') session.value = { state: 'out', why: 'The session has ended.' };
+});
+
 export function may(scope: Scope): boolean {
   const { value } = session;
   return value.state === 'in' && value.scopes.includes(scope);
@@ -21,7 +26,7 @@ export function may(scope: Scope): boolean {
 export function keyIn(text: string): string | undefined {
   const fragment = text.includes('#') ? text.slice(text.indexOf('#') + 1) : text;
   const key = /^key=(.+)$/.exec(fragment.trim())?.[1] ?? (text.includes('#') ? undefined : fragment.trim());
-  return key === undefined || key === '' ? undefined : decodeURIComponent(key);
+  return key === undefined || key === '' ? undefined : decoded(key);
 }
 
 /** Takes the one-time key out of the address, before anything else can see it there, and trades it for a session. */
@@ -46,14 +51,17 @@ export async function signIn(key: string): Promise<void> {
   }
 }
 
-/** Asks who we are. A server that cannot be reached says nothing about that. */
-export async function check(): Promise<void> {
+/** Asks who we are. A server that cannot be reached says nothing about that. Answers whether it could. */
+export async function check(): Promise<boolean> {
   try {
     const { scopes } = await get<{ scopes: Scope[] }>('session');
     session.value = { state: 'in', scopes };
+    return true;
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    if (error.status === 401 || error.status === 403) session.value = { state: 'out', why: '' };
-    else if (session.value.state === 'unknown') session.value = { state: 'out', why: error.text };
+    const isRefused = error.status === 401 || error.status === 403;
+    if (session.value.state === 'unknown') session.value = { state: 'out', why: isRefused ? '' : error.text };
+    else if (isRefused && session.value.state === 'in') session.value = { state: 'out', why: '' };
+    return error.status !== 0;
   }
 }

@@ -20,9 +20,14 @@ export function usePalette(): Palette {
 }
 
 function readPalette(): Palette {
-  const style = getComputedStyle(document.documentElement);
-  const read = (name: string) => style.getPropertyValue(name).trim();
-  return {
+  // A property that has a colour for light and one for dark tells which one counts only where it is used.
+  const probe = document.body.appendChild(document.createElement('span'));
+  const style = getComputedStyle(probe);
+  const read = (name: string) => {
+    probe.style.color = `var(${name})`;
+    return style.color;
+  };
+  const palette = {
     status: {
       open: read('--open'),
       running: read('--running'),
@@ -38,6 +43,8 @@ function readPalette(): Palette {
     surface: read('--surface'),
     raised: read('--raised'),
     accent: read('--accent'),
-    font: read('--sans'),
+    font: style.getPropertyValue('--sans').trim(),
   };
+  probe.remove();
+  return palette;
 }

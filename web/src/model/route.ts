@@ -36,7 +36,8 @@ export function batchHash(batch: string): string {
   return hashOf({ page: 'batch', batch, tab: 'executions', task: undefined });
 }
 
-function decoded(part: string): string {
+/** As it stands where it was not encoded as it should be. */
+export function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {

@@ -17,8 +17,8 @@ export const STATUS_TEXT: Readonly<Record<Shown, string>> = {
   skipped: 'Skipped',
 };
 
-export function shownStatus({ status, retryAt }: Pick<Row, 'status' | 'retryAt'>): Shown {
-  return status === 'running' && retryAt !== null ? 'retrying' : status;
+export function shownStatus({ status, retry_at }: Pick<Row, 'status' | 'retry_at'>): Shown {
+  return status === 'running' && retry_at !== null ? 'retrying' : status;
 }
 
 export function hasEnded(status: Status): boolean {

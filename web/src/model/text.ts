@@ -1,24 +1,34 @@
 import { spanText } from '../../../src/core/words.ts';
 import type { Batch, Execution } from '../api/wire.ts';
 
-export type BatchStateShown = Batch['state'] | 'done' | 'failed' | 'empty';
+export type BatchStateShown = Batch['state'] | 'stopped' | 'done' | 'failed' | 'empty';
 
 export const BATCH_STATE_TEXT: Readonly<Record<BatchStateShown, string>> = {
   running: 'Running',
   stopping: 'Stopping',
   elsewhere: 'Runs elsewhere',
   idle: 'Not started',
+  stopped: 'Stopped',
   done: 'Done',
   failed: 'Ended with failures',
   empty: 'Empty',
 };
 
 /** An idle batch is told apart by what became of its tasks. */
-export function batchState({ state, counts, total }: Batch): BatchStateShown {
+export function batchState({ state, counts, total, started_at }: Batch): BatchStateShown {
   if (state !== 'idle') return state;
   if (total === 0) return 'empty';
-  if (counts.open + counts.running > 0) return 'idle';
+  if (counts.open + counts.running > 0) return started_at === null ? 'idle' : 'stopped';
   return counts.failed + counts.cancelled + counts.skipped > 0 ? 'failed' : 'done';
+}
+
+/**
+ * How long its run has taken or took: of several, the last. Nobody knows of one that never started, nor of one whose
+ * process died.
+ */
+export function runLength({ state, started_at, ended_at }: Batch, now: number): number | undefined {
+  const end = state === 'idle' ? ended_at : now;
+  return started_at === null || end === null ? undefined : Math.max(0, end - started_at);
 }
 
 /** `just now`, `5 min ago`, `3 h ago`, then the day. */

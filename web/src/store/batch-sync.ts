@@ -1,7 +1,7 @@
 import { effect } from '@preact/signals';
 import { ApiError, batchPath, get } from '../api/http.ts';
 import { LiveStream } from '../api/live.ts';
-import type { Batch, BatchAttempt, Execution, LiveEvent } from '../api/wire.ts';
+import type { Batch, BatchAttempt, Execution, LiveEvent, Status } from '../api/wire.ts';
 import type { Message, OpenBatch } from './state.ts';
 import { dispatch, state } from './store.ts';
 
@@ -10,6 +10,10 @@ const PAGE = 1000;
 const AGAIN_MS = 2000;
 /** While another process runs the batch, it is read anew at most so often. */
 const ELSEWHERE_MS = 2000;
+/** What was said of failures is read at most so often. */
+const FAILURES_MS = 500;
+/** And never for more than this share of the time, however much there is to read. */
+const LARGEST_SHARE = 1 / 5;
 
 interface ExecutionPage {
   readonly executions: readonly Execution[];
@@ -38,8 +42,14 @@ export class BatchSync {
   private hasHeard = false;
   /** Until everything is read anew. */
   private allTimer: number | undefined;
+  /** Until the failed ones are. */
+  private failuresTimer: number | undefined;
+  /** How long the last read took. */
+  private tookMs = 0;
   private wantsAttempts = false;
   private queue: Promise<void> = Promise.resolve();
+  /** How many reads are waiting for their turn, under way, or to be tried again. */
+  private pending = 0;
 
   constructor(
     private readonly name: string,
@@ -52,9 +62,16 @@ export class BatchSync {
         if (event.kind === 'task') this.meanwhile?.push(event);
         if (event.kind === 'batch' || event.kind === 'snapshot') this.hasHeard = true;
         dispatch(event);
+        if (event.kind === 'task' && event.data.type === 'failed') this.readFailuresSoon();
       },
       open: (isNew) => {
         if (isNew) this.later(() => this.readAll());
+      },
+      read: () => {
+        if (this.pending > 0) return;
+        this.hasHeard = false;
+        this.later(() => this.readBatch());
+        this.later(() => this.readAll());
       },
     });
     this.unwatch = effect(() => this.readMissing(state.value.open));
@@ -63,6 +80,7 @@ export class BatchSync {
   close(): void {
     this.stop.abort();
     clearTimeout(this.allTimer);
+    clearTimeout(this.failuresTimer);
     this.unwatch();
     this.stream.close();
     dispatch({ kind: 'close' });
@@ -93,8 +111,20 @@ export class BatchSync {
         this.allTimer = undefined;
         this.later(() => this.readAll());
       },
-      isElsewhere ? ELSEWHERE_MS : 0,
+      isElsewhere ? this.pauseMs(ELSEWHERE_MS) : 0,
     );
+  }
+
+  /** Events carry no texts of errors, and those are what one looks for. */
+  private readFailuresSoon(): void {
+    this.failuresTimer ??= window.setTimeout(() => {
+      this.failuresTimer = undefined;
+      this.later(() => this.readFailures());
+    }, this.pauseMs(FAILURES_MS));
+  }
+
+  private pauseMs(least: number): number {
+    return Math.max(least, this.tookMs / LARGEST_SHARE);
   }
 
   private async readBatch(): Promise<void> {
@@ -131,6 +161,15 @@ export class BatchSync {
     }
   }
 
+  private async readFailures(): Promise<void> {
+    let cursor: string | undefined;
+    do {
+      const page = await this.readPage(cursor, 'failed');
+      this.tellRows(page.executions, false);
+      cursor = page.next_cursor ?? undefined;
+    } while (cursor !== undefined);
+  }
+
   private async readAttempts(): Promise<void> {
     let cursor: string | undefined;
     do {
@@ -140,8 +179,8 @@ export class BatchSync {
     } while (cursor !== undefined);
   }
 
-  private readPage(cursor: string | undefined): Promise<ExecutionPage> {
-    return this.get('executions', { batch: this.name, limit: PAGE, cursor });
+  private readPage(cursor: string | undefined, status?: Status): Promise<ExecutionPage> {
+    return this.get('executions', { batch: this.name, limit: PAGE, cursor, status });
   }
 
   private get<T>(path: string, query?: Record<string, string | number | undefined>): Promise<T> {
@@ -158,22 +197,33 @@ export class BatchSync {
 
   /** One after the other: what is asked for twice meanwhile is read twice, never mixed. */
   private later(read: () => Promise<void>): void {
+    this.pending++;
     this.queue = this.queue.then(async () => {
       if (this.stop.signal.aborted) return;
       this.meanwhile = [];
+      const began = performance.now();
       try {
         await read();
+        this.tookMs = performance.now() - began;
+        this.pending--;
         this.fail(undefined);
       } catch (error) {
         if (this.stop.signal.aborted) return;
         if (!(error instanceof ApiError)) throw error;
         this.fail(error);
         // What is not there comes with the stream, if it comes; all else may be had by asking again.
-        if (error.status === 404) this.stream.notThere();
-        else setTimeout(() => this.later(read), AGAIN_MS);
+        if (error.status === 404) {
+          this.pending--;
+          this.stream.notThere();
+        } else setTimeout(() => this.queueAgain(read), AGAIN_MS);
       } finally {
         this.meanwhile = undefined;
       }
     });
+  }
+
+  private queueAgain(read: () => Promise<void>): void {
+    this.pending--;
+    this.later(read);
   }
 }

@@ -33,6 +33,9 @@ export class ListSync {
       open: (isNew) => {
         if (isNew) void this.read();
       },
+      read: () => {
+        if (!this.isReading) void this.read();
+      },
     });
     this.unwatch = effect(() => {
       if (state.value.isListStale && !this.isReading) void this.read();

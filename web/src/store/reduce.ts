@@ -162,8 +162,13 @@ class Draft {
 
   private replaceRows(rows: readonly Row[]): void {
     const sorted = rows.toSorted((a, b) => a.seq - b.seq);
+    const { places } = this.state.open!;
+    const isSame = sorted.length === places.size && sorted.every(({ id }, place) => places.get(id) === place);
     this.rows = undefined;
-    this.changeOpen({ rows: sorted, places: new Map(sorted.map(({ id }, place) => [id, place])) });
+    this.changeOpen({
+      rows: sorted,
+      places: isSame ? places : new Map(sorted.map(({ id }, place) => [id, place])),
+    });
   }
 
   private readAttempts(attempts: readonly BatchAttempt[]): void {

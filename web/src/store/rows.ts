@@ -1,9 +1,9 @@
 import type { BatchAttempt, Execution, TaskEvent } from '../api/wire.ts';
 import type { Row, Try } from './state.ts';
 
-/** A row as the server tells it, with what only events have told of it. */
+/** A row as the server tells it, with the tries that are known of it: of this task, not of one that had its id before. */
 export function rowOf(execution: Execution, known: Row | undefined): Row {
-  return { ...execution, tries: known?.tries ?? [], retryAt: null };
+  return { ...execution, tries: known?.added_at === execution.added_at ? known.tries : [] };
 }
 
 /** What an event makes of a row. Applied twice it changes nothing more. */
@@ -26,13 +26,13 @@ export function afterEvent(row: Row, event: TaskEvent): Row {
         progress: null,
         step: null,
         reason: event.reason ?? null,
-        retryAt: event.at + (event.retry_in_ms ?? 0),
+        retry_at: event.at + (event.retry_in_ms ?? 0),
         tries: end(row.tries, event, 'failed'),
       };
     case 'opened':
       return { ...row, status: 'open', started_at: null, ...NOT_ENDED };
     case 'skipped':
-      return { ...row, status: 'skipped', ended_at: event.at, cause: event.cause ?? null, retryAt: null };
+      return { ...row, status: 'skipped', ended_at: event.at, cause: event.cause ?? null, retry_at: null };
     default:
       return {
         ...row,
@@ -41,7 +41,7 @@ export function afterEvent(row: Row, event: TaskEvent): Row {
         reason: event.reason ?? null,
         progress: null,
         step: null,
-        retryAt: null,
+        retry_at: null,
         tries: end(row.tries, event, event.type),
       };
   }
@@ -55,7 +55,7 @@ const NOT_ENDED = {
   code: null,
   message: null,
   cause: null,
-  retryAt: null,
+  retry_at: null,
 } as const;
 
 /** Tries that were read stand in for those that were seen. */

@@ -8,10 +8,9 @@ export interface Try {
   readonly outcome: AttemptDetail['outcome'];
 }
 
-/** An execution as the page keeps it: its row, its tries, and when the next one is due. */
+/** An execution as the page keeps it: its row and its tries. */
 export interface Row extends Execution {
   readonly tries: readonly Try[];
-  readonly retryAt: number | null;
 }
 
 /** The executions of the batch that is looked at. */

@@ -9,6 +9,8 @@ export const AXIS_PX = 28;
 const TICK_PX = 90;
 /** Bars narrower than this have no words. */
 const WORDS_FROM_PX = 36;
+/** Where more retries than this are in sight, their lines would be a tangle: only those that are asked for are drawn. */
+const MOST_LINES = 24;
 
 /** The part of the time that is in sight, and how far the lanes are scrolled. */
 export interface TimeView {
@@ -26,6 +28,8 @@ export interface TimeScene {
   readonly selected: string | undefined;
   /** The place of the marked span, or -1. */
   readonly marked: number;
+  /** The execution under the pointer. */
+  readonly pointed: string | undefined;
 }
 
 /** Few lanes are broad, many are narrow, and more than fit are scrolled. */
@@ -34,28 +38,42 @@ export function lanePx(laneCount: number, height: number): number {
 }
 
 export function drawTimeline(context: CanvasRenderingContext2D, scene: TimeScene): void {
-  const { spans, time, view, palette } = scene;
+  const { spans, time, view, palette, selected, marked, pointed } = scene;
   const high = lanePx(spans.laneCount, view.height);
   const left = (ms: number) => (ms - time.fromMs) / time.msPerPx;
-  const top = (lane: number) => AXIS_PX + 4 + lane * high - time.topPx;
+  const boxOf = ({ startMs, endMs, lane }: Span): Box => {
+    const length = (endMs - startMs) / time.msPerPx;
+    // A gap keeps apart what follows close.
+    const wide = Math.max(1.5, length > 4 ? length - 1 : length);
+    return { x: left(startMs), y: AXIS_PX + 4 + lane * high - time.topPx, wide, high: high - 2 };
+  };
+  const seen: Seen[] = [];
+  for (const [place, span] of spans.list.entries()) {
+    const box = boxOf(span);
+    const { x, y, wide } = box;
+    if (x > view.width || x + wide < 0 || y > view.height || y + high < AXIS_PX) continue;
+    const before = span.before < 0 ? undefined : boxOf(spans.list[span.before]!);
+    seen.push({ span, box, before, isMarked: place === marked });
+  }
   context.save();
   context.beginPath();
   context.rect(0, AXIS_PX, view.width, view.height - AXIS_PX);
   context.clip();
   drawGrid(context, scene, left);
+  const retries = seen.filter(({ before }) => before !== undefined);
+  if (retries.length <= MOST_LINES)
+    for (const one of retries) drawRetry(context, one, palette.status.retrying);
   const hatch = hatchOf(context, palette);
   context.font = `11px ${palette.font}`;
   context.textBaseline = 'middle';
-  for (const [place, span] of spans.list.entries()) {
-    const [x, y] = [left(span.startMs), top(span.lane)];
-    const length = left(span.endMs) - x;
-    // A gap keeps apart what follows close.
-    const wide = Math.max(1.5, length > 4 ? length - 1 : length);
-    if (x > view.width || x + wide < 0 || y > view.height || y + high < AXIS_PX) continue;
-    if (span.before >= 0) drawRetry(context, palette, spans.list[span.before]!, { left, top, high }, x, y);
-    drawBar(context, scene, span, { x, y, wide, high: high - 2 }, hatch);
-    if (place === scene.marked) outline(context, palette.quiet, x, y, wide, high - 2);
-    if (span.row.id === scene.selected) outline(context, palette.accent, x, y, wide, high - 2);
+  for (const { span, box } of seen) drawBar(context, scene, span, box, hatch);
+  // What somebody asks for stands before all the rest.
+  const asked = new Set([selected, pointed, spans.list[marked]?.row.id]);
+  for (const one of retries)
+    if (asked.has(one.span.row.id)) drawRetry(context, one, palette.text, palette.surface);
+  for (const { span, box, isMarked } of seen) {
+    if (span.row.id === selected) outline(context, palette.accent, box);
+    else if (isMarked || span.row.id === pointed) outline(context, palette.text, box);
   }
   context.restore();
   drawAxis(context, scene, left);
@@ -66,6 +84,15 @@ interface Box {
   readonly y: number;
   readonly wide: number;
   readonly high: number;
+}
+
+/** A try that is in sight. */
+interface Seen {
+  readonly span: Span;
+  readonly box: Box;
+  /** Where the try before it is, if there was one. */
+  readonly before: Box | undefined;
+  readonly isMarked: boolean;
 }
 
 function drawBar(
@@ -101,21 +128,25 @@ function drawBar(
   context.restore();
 }
 
-/** A dotted line from the end of one try to the start of the next. */
+/** A dotted line from the end of the try before to the start of this one; with a seam it can be seen on bars, too. */
 function drawRetry(
   context: CanvasRenderingContext2D,
-  palette: Palette,
-  before: Span,
-  scale: { left: (ms: number) => number; top: (lane: number) => number; high: number },
-  x: number,
-  y: number,
+  { box, before }: Seen,
+  colour: string,
+  seam?: string,
 ): void {
+  if (before === undefined) return;
   context.beginPath();
+  context.moveTo(before.x + before.wide, before.y + before.high / 2);
+  context.lineTo(box.x, box.y + box.high / 2);
+  if (seam !== undefined) {
+    context.lineWidth = 5;
+    context.strokeStyle = seam;
+    context.stroke();
+  }
   context.setLineDash([2, 3]);
-  context.moveTo(scale.left(before.endMs), scale.top(before.lane) + scale.high / 2);
-  context.lineTo(x, y + scale.high / 2);
   context.lineWidth = 1.5;
-  context.strokeStyle = palette.status.retrying;
+  context.strokeStyle = colour;
   context.stroke();
   context.setLineDash([]);
 }
@@ -140,7 +171,8 @@ function drawAxis(context: CanvasRenderingContext2D, scene: TimeScene, left: (ms
   context.font = `11px ${palette.font}`;
   context.textBaseline = 'middle';
   for (const { ms, text } of ticksOf(scene)) {
-    if (left(ms) < view.width - 40) context.fillText(text, left(ms) + 4, AXIS_PX / 2);
+    const x = left(ms) + 4;
+    if (x + context.measureText(text).width <= view.width) context.fillText(text, x, AXIS_PX / 2);
   }
   context.strokeStyle = palette.line;
   context.lineWidth = 1;
@@ -152,14 +184,7 @@ function ticksOf({ time, view }: TimeScene): ReturnType<typeof ticksFor> {
   return ticksFor(view.width * time.msPerPx, most, Math.max(0, time.fromMs));
 }
 
-function outline(
-  context: CanvasRenderingContext2D,
-  colour: string,
-  x: number,
-  y: number,
-  wide: number,
-  high: number,
-): void {
+function outline(context: CanvasRenderingContext2D, colour: string, { x, y, wide, high }: Box): void {
   context.strokeStyle = colour;
   context.lineWidth = 2;
   context.strokeRect(x - 1, y - 1, wide + 2, high + 2);

@@ -22,11 +22,10 @@ export function dismiss(id: number): void {
   notices.value = notices.value.filter((notice) => notice.id !== id);
 }
 
-/** Does something on the server and says how it went. Answers whether it did. */
-export async function act(done: string, action: () => Promise<unknown>): Promise<boolean> {
+/** Does something on the server, which answers what came of it, and says so. Answers whether it was done. */
+export async function act(action: () => Promise<string>): Promise<boolean> {
   try {
-    await action();
-    notify('done', done);
+    notify('done', await action());
     return true;
   } catch (error) {
     notify('error', error instanceof ApiError ? error.text : String(error));

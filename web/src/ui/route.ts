@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { hashOf, type Route, routeOf } from '../model/route.ts';
+import { type BatchTab, hashOf, type Route, routeOf } from '../model/route.ts';
 
 export const route = signal<Route>({ page: 'batches' });
 
@@ -16,6 +16,11 @@ export function selectTask(task: string | undefined): void {
   if (route.value.page !== 'batch') return;
   route.value = { ...route.value, task };
   history.replaceState(null, '', hashOf(route.value));
+}
+
+/** Shows another view of the batch that is open, as the address stands now: a key may come before the next frame. */
+export function showTab(tab: BatchTab): void {
+  if (route.value.page === 'batch') go({ ...route.value, tab });
 }
 
 export function go(next: Route): void {

@@ -6,6 +6,7 @@ import { now } from '../ui/clock.ts';
 /** Says that what is shown may be old, as long as there is no stream. */
 export function ConnectionBar({ retry }: { retry: () => void }): JSX.Element | null {
   const { value } = connection;
+  if (value.state === 'crowded') return <CrowdedBar by={value.by} />;
   if (value.state !== 'lost') return null;
   const seconds = Math.max(0, Math.round((now.value - value.since) / 1000)) * 1000;
   return (
@@ -18,6 +19,24 @@ export function ConnectionBar({ retry }: { retry: () => void }): JSX.Element | n
       <button type="button" class="button" onClick={retry}>
         Try now
       </button>
+    </div>
+  );
+}
+
+function CrowdedBar({ by }: { by: 'browser' | 'server' }): JSX.Element {
+  return (
+    <div class="connection-bar" role="status">
+      <span>
+        {by === 'browser' ? (
+          <>
+            <strong>Too many windows of the dashboard are open.</strong> A browser keeps only a few
+            connections to one server, and others have them.
+          </>
+        ) : (
+          <strong>The server has no live connection to spare.</strong>
+        )}{' '}
+        This window is read anew every ten seconds, and is live again as soon as there is room.
+      </span>
     </div>
   );
 }

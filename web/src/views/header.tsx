@@ -58,7 +58,12 @@ export function Header({ add }: { add: () => void }): JSX.Element {
   );
 }
 
-const LIVE_TEXT = { connecting: 'Connecting', live: 'Live', lost: 'Reconnecting' } as const;
+const LIVE_TEXT = {
+  connecting: 'Connecting',
+  live: 'Live',
+  lost: 'Reconnecting',
+  crowded: 'Every 10 s',
+} as const;
 
 /** The machine page asks instead of listening, so that it has no stream to tell of. */
 function LiveMark(): JSX.Element | null {

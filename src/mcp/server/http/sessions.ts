@@ -31,6 +31,8 @@ const MOST_CHECK_MS = 60_000;
 /** Connections of 2025-era clients, which have a state: a cancelling message finds the call that it means. */
 export class McpSessions {
   private readonly sessions = new Map<string, Session>();
+  /** How many are just being opened: each has its place already. */
+  private opening = 0;
   private readonly timer: NodeJS.Timeout;
   private isClosed = false;
 
@@ -77,12 +79,17 @@ export class McpSessions {
       );
     }
     if (this.isClosed || !this.makeRoom()) {
-      return jsonRpcError(
-        503,
-        BAD_REQUEST,
-        `There are ${this.sessions.size} sessions already: try again later`,
-      );
+      return jsonRpcError(503, BAD_REQUEST, `There are ${this.taken} sessions already: try again later`);
     }
+    this.opening++;
+    try {
+      return await this.open(request, body, caller);
+    } finally {
+      this.opening--;
+    }
+  }
+
+  private async open(request: Request, body: unknown, caller: AuthInfo): Promise<Response> {
     const calls = new CallCount();
     const server = this.create(calls);
     const transport = new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: randomUUID });
@@ -102,9 +109,13 @@ export class McpSessions {
     return response;
   }
 
+  private get taken(): number {
+    return this.sessions.size + this.opening;
+  }
+
   /** The one that did nothing for the longest time gives way. */
   private makeRoom(): boolean {
-    if (this.sessions.size < this.limits.maxSessions) return true;
+    if (this.taken < this.limits.maxSessions) return true;
     let longest: [string, Session] | undefined;
     for (const entry of this.sessions) {
       if (entry[1].calls.isIdle && (longest === undefined || entry[1].usedAt < longest[1].usedAt))

@@ -59,7 +59,7 @@ Use it whenever you would make three or more calls that do not need you to look 
 Do not use it for one or two quick calls, nor where you must see a result before you know the next step.
 
 list_batch_functions tells which functions there are and what they take.
-A task may use results of others: {"$from": "a", "path": "/entries/0/name"} keeps the type, "\${a.entries.0.name}" stands inside a text; both make it wait for that task. depends_on orders tasks without that.
+A task may use results of others: {"$from": "a", "path": "/entries/0/path"} keeps the type, "\${a.entries.0.path}" stands inside a text; both make it wait for that task. depends_on orders tasks without that.
 A task that fails never stops the others, unless fail_fast is set; what depends on it is skipped. Results come in the order of the tasks.
 If it takes longer than "wait" seconds, the answer says "running" and the batch goes on: then use batch_status and batch_results. Cancelling the call cancels the batch.
 
@@ -69,7 +69,7 @@ Example:
 {"tasks": [
   {"id": "list", "function": "list_directory", "params": {"path": "src"}},
   {"id": "readme", "function": "read_file", "params": {"path": "README.md"}},
-  {"id": "first", "function": "read_file", "params": {"path": "src/\${list.entries.0.name}"}, "max_retries": 1}
+  {"id": "first", "function": "read_file", "params": {"path": "src/\${list.entries.0.path}"}, "max_retries": 1}
 ]}`,
   input: INPUT,
   output: OUTPUT,

@@ -159,6 +159,14 @@ server.registerTool(
   },
 );
 server.registerTool(
+  'answer',
+  { description: 'Answers as told.', inputSchema: z.object({ result: z.string() }), annotations: READS },
+  ({ result }, { mcpReq }) => {
+    process.stdout.write(`{"jsonrpc":"2.0","id":${JSON.stringify(mcpReq.id)},"result":${result}}\n`);
+    return new Promise(() => {});
+  },
+);
+server.registerTool(
   'erase',
   {
     description: 'Takes everything away.',

@@ -1,6 +1,7 @@
+import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { ApiError, post } from '../../api/http.ts';
+import { ApiError, post, randomKey } from '../../api/http.ts';
 import type { Batch } from '../../api/wire.ts';
 import { batchHash } from '../../model/route.ts';
 import { notify } from '../../ui/actions.ts';
@@ -10,12 +11,27 @@ import { OneTask } from './one-task.tsx';
 import { type BatchDraft, batchIn } from './pasted.ts';
 import { EMPTY_TASK, type TaskDraft, taskOf } from './task-draft.ts';
 
+interface Draft {
+  readonly mode: 'one' | 'many';
+  readonly task: TaskDraft;
+  readonly text: string;
+}
+
+const EMPTY: Draft = { mode: 'one', task: EMPTY_TASK, text: '' };
+
+/** What was written and not sent yet: whoever closes the dialog by mistake finds it again. */
+const written = signal(EMPTY);
+
+/** What was sent last, with its key: where its answer was lost, sending it again adds nothing twice. */
+let sent = { body: '', key: '' };
+
 /** Adds one task that is filled in, or a pasted list of them, and starts if wished. */
 export function AddDialog({ batch, close }: { batch: string | undefined; close: () => void }): JSX.Element {
-  const [mode, setMode] = useState<'one' | 'many'>('one');
+  const { mode, task, text } = written.value;
+  const write = (some: Partial<Draft>) => {
+    written.value = { ...written.value, ...some };
+  };
   const [name, setName] = useState(batch ?? '');
-  const [task, setTask] = useState<TaskDraft>(EMPTY_TASK);
-  const [text, setText] = useState('');
   const [isStarted, setStarted] = useState(true);
   const [atOnce, setAtOnce] = useState('');
   const [problem, setProblem] = useState('');
@@ -28,6 +44,8 @@ export function AddDialog({ batch, close }: { batch: string | undefined; close: 
     try {
       const draft: BatchDraft = mode === 'one' ? { tasks: [taskOf(task)] } : batchIn(text);
       const added = await send(name.trim() || draft.batch, draft, isStarted, atOnce);
+      written.value = EMPTY;
+      sent = { body: '', key: '' };
       notify('done', isStarted ? 'Added and started.' : 'Added.');
       close();
       location.hash = batchHash(added.batch);
@@ -45,18 +63,28 @@ export function AddDialog({ batch, close }: { batch: string | undefined; close: 
         <fieldset class="modes">
           <legend class="sr-only">What to add</legend>
           <label>
-            <input type="radio" name="mode" checked={mode === 'one'} onChange={() => setMode('one')} /> One
-            task
+            <input
+              type="radio"
+              name="mode"
+              checked={mode === 'one'}
+              onChange={() => write({ mode: 'one' })}
+            />{' '}
+            One task
           </label>
           <label>
-            <input type="radio" name="mode" checked={mode === 'many'} onChange={() => setMode('many')} /> A
-            pasted batch
+            <input
+              type="radio"
+              name="mode"
+              checked={mode === 'many'}
+              onChange={() => write({ mode: 'many' })}
+            />{' '}
+            A pasted batch
           </label>
         </fieldset>
         {mode === 'one' ? (
-          <OneTask draft={task} change={setTask} />
+          <OneTask draft={task} change={(next) => write({ task: next })} />
         ) : (
-          <ManyTasks text={text} change={setText} />
+          <ManyTasks text={text} change={(next) => write({ text: next })} />
         )}
         {problem !== '' && (
           <p class="problem" role="alert">
@@ -111,5 +139,7 @@ function send(
   const { batch: _, tasks, ...own } = draft;
   const start = { ...own, ...(atOnce !== '' && { max_concurrent: Number(atOnce) }) };
   const body = { ...(name !== undefined && { batch: name }), tasks, ...(isStarted && { start }) };
-  return post<Batch>('batches', body, true);
+  const json = JSON.stringify(body);
+  if (sent.body !== json) sent = { body: json, key: randomKey() };
+  return post<Batch>('batches', body, sent.key);
 }

@@ -11,17 +11,23 @@ interface Tool {
   readonly input_schema: unknown;
 }
 
+interface ToolList {
+  readonly tools: readonly Tool[];
+  /** MCP servers whose tools are not among them. */
+  readonly missing_servers: readonly { readonly name: string; readonly problem: string | null }[];
+}
+
 /** One task: its function with its schema as help, its arguments, and what differs from the tool. */
 export function OneTask(props: { draft: TaskDraft; change: (draft: TaskDraft) => void }): JSX.Element {
   const { draft, change } = props;
-  const [tools, setTools] = useState<readonly Tool[]>([]);
+  const [list, setList] = useState<ToolList>();
   const [problem, setProblem] = useState('');
   useEffect(() => {
-    get<{ tools: Tool[] }>('tools').then(
-      (answer) => setTools(answer.tools),
-      (error) => setProblem(error instanceof ApiError ? error.text : String(error)),
+    get<ToolList>('tools').then(setList, (error) =>
+      setProblem(error instanceof ApiError ? error.text : String(error)),
     );
   }, []);
+  const tools = list?.tools ?? [];
   const tool = tools.find(({ name }) => name === draft.function);
   const set =
     (field: keyof TaskDraft) =>
@@ -47,7 +53,7 @@ export function OneTask(props: { draft: TaskDraft; change: (draft: TaskDraft) =>
             required
           >
             <option value="" disabled>
-              Choose…
+              {list === undefined && problem === '' ? 'Reading the functions…' : 'Choose…'}
             </option>
             {tools.map(({ name }) => (
               <option key={name} value={name}>
@@ -57,6 +63,12 @@ export function OneTask(props: { draft: TaskDraft; change: (draft: TaskDraft) =>
           </select>
         </label>
         {problem !== '' && <p class="problem">{problem}</p>}
+        {list?.missing_servers.map((server) => (
+          <p key={server.name} class="problem" role="status">
+            The functions of the MCP server {server.name} are missing:{' '}
+            {server.problem ?? 'it has not answered yet.'}
+          </p>
+        ))}
         <label class="field">
           Arguments, as JSON
           <textarea
@@ -112,13 +124,13 @@ function ToolHelp({ tool }: { tool: Tool | undefined }): JSX.Element {
   if (tool === undefined) {
     return <div class="tool-help quiet">Choose a function to see what it does and takes.</div>;
   }
-  const list = argumentsOf(tool.input_schema);
+  const args = argumentsOf(tool.input_schema);
   return (
     <div class="tool-help" tabIndex={0} role="region" aria-label={`About ${tool.name}`}>
       <p>{tool.description}</p>
-      {list.length === 0 && <p class="quiet">It takes no arguments.</p>}
+      {args.length === 0 && <p class="quiet">It takes no arguments.</p>}
       <dl class="arguments">
-        {list.map(({ name, type, isRequired, description }) => (
+        {args.map(({ name, type, isRequired, description }) => (
           <div key={name}>
             <dt>
               <code>{name}</code> <span class="quiet">{type}</span>

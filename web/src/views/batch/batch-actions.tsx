@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { numberText } from '../../../../src/cli/output/numbers.ts';
 import { addressOf, batchPath, post } from '../../api/http.ts';
 import { may } from '../../api/session.ts';
 import type { Batch } from '../../api/wire.ts';
@@ -14,14 +15,17 @@ export function BatchActions({ batch, add }: { batch: Batch; add: () => void }):
   const [isBusy, setBusy] = useState(false);
   const { counts, state } = batch;
   const path = batchPath(batch.batch);
-  const busily = async (done: string, action: () => Promise<unknown>) => {
+  const busily = async (action: () => Promise<string>) => {
     setBusy(true);
-    const isDone = await act(done, action);
+    const isDone = await act(action);
     setBusy(false);
     return isDone;
   };
   const run = (done: string, action: string, body = {}) =>
-    busily(done, () => post(`${path}/${action}`, body));
+    busily(async () => {
+      await post(`${path}/${action}`, body);
+      return done;
+    });
   const ended = counts.failed + counts.cancelled + counts.skipped;
   return (
     <div class="actions">
@@ -35,7 +39,7 @@ export function BatchActions({ batch, add }: { batch: Batch; add: () => void }):
           <Icon name="play" /> Start
         </button>
       )}
-      {may('run') && state === 'running' && (
+      {may('run') && (state === 'running' || state === 'elsewhere') && (
         <button
           type="button"
           class="button"
@@ -46,15 +50,15 @@ export function BatchActions({ batch, add }: { batch: Batch; add: () => void }):
           <Icon name="stop" /> Stop
         </button>
       )}
-      {may('run') && ended > 0 && state !== 'elsewhere' && (
+      {may('run') && ended > 0 && (
         <button
           type="button"
           class="button"
           disabled={isBusy}
           title="Runs again what failed, was cancelled or was skipped"
-          onClick={() => void busily('They run again.', () => retry(batch.batch))}
+          onClick={() => void busily(() => retry(batch.batch))}
         >
-          <Icon name="retry" /> Retry {ended}
+          <Icon name="retry" /> Retry {numberText(ended)}
         </button>
       )}
       <More batch={batch} add={add} run={run} />

@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { numberText, percentText, rangeText, rateText } from '../../../../src/cli/output/numbers.ts';
 import { spanText } from '../../../../src/core/words.ts';
 import type { Batch } from '../../api/wire.ts';
-import { BATCH_STATE_TEXT, batchState, durationText } from '../../model/text.ts';
+import { BATCH_STATE_TEXT, batchState, durationText, runLength } from '../../model/text.ts';
 import { now } from '../../ui/clock.ts';
 import { ProgressBar } from '../../ui/progress-bar.tsx';
 import { BatchActions } from './batch-actions.tsx';
@@ -12,6 +12,8 @@ export function BatchHead({ batch, add }: { batch: Batch; add: () => void }): JS
   const state = batchState(batch);
   const { counts, total, holder, problem } = batch;
   const done = total - counts.open - counts.running;
+  const isIdle = batch.state === 'idle';
+  const runMs = runLength(batch, isIdle ? 0 : now.value);
   return (
     <section class="batch-head" aria-label="State of the batch">
       <div class="batch-title">
@@ -22,7 +24,7 @@ export function BatchHead({ batch, add }: { batch: Batch; add: () => void }): JS
       </div>
       {holder !== null && (
         <p class="quiet">
-          Process {holder.pid} on {holder.host} runs this batch; this server only shows it.
+          Process {holder.pid} on {holder.host} runs this batch.
         </p>
       )}
       {problem !== null && (
@@ -44,7 +46,9 @@ export function BatchHead({ batch, add }: { batch: Batch; add: () => void }): JS
         <Figure name="Time left">
           <TimeLeft batch={batch} />
         </Figure>
-        <Figure name="Elapsed">{elapsed(batch)}</Figure>
+        <Figure name={isIdle ? 'Last run' : 'This run'}>
+          {runMs === undefined ? <span class="quiet">–</span> : durationText(runMs, !isIdle)}
+        </Figure>
         <Figure name="Running">
           {numberText(counts.running)}
           {batch.max_concurrent !== null && <small>of {numberText(batch.max_concurrent)} at once</small>}
@@ -74,11 +78,4 @@ function TimeLeft({ batch: { time_left } }: { batch: Batch }): JSX.Element {
       {!range.startsWith('about') && <small>{range}</small>}
     </>
   );
-}
-
-function elapsed({ state, started_at, ended_at }: Batch): string {
-  if (started_at === null) return '–';
-  const isRunning = state !== 'idle';
-  const end = isRunning ? now.value : (ended_at ?? started_at);
-  return durationText(Math.max(0, end - started_at), isRunning);
 }

@@ -1,12 +1,13 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { ApiError } from '../../api/http.ts';
+import { connection } from '../../api/live.ts';
 import { FIRST_TABLE } from '../../model/order.ts';
 import type { BatchTab, Route } from '../../model/route.ts';
 import { BatchSync } from '../../store/batch-sync.ts';
 import { state } from '../../store/store.ts';
 import { Empty } from '../../ui/empty.tsx';
-import { go, selectTask } from '../../ui/route.ts';
+import { selectTask, showTab } from '../../ui/route.ts';
 import { useShortcuts } from '../../ui/shortcuts.ts';
 import { ConnectionBar } from '../connection-bar.tsx';
 import { ExecutionPanel } from '../execution/execution-panel.tsx';
@@ -36,11 +37,10 @@ export function BatchPage({ route, add }: { route: BatchRoute; add: () => void }
     setSync(own);
     return () => own.close();
   }, [name]);
-  const show = (next: BatchTab) => go({ ...route, tab: next });
   useShortcuts({
-    1: () => show('executions'),
-    2: () => show('graph'),
-    3: () => show('timeline'),
+    1: () => showTab('executions'),
+    2: () => showTab('graph'),
+    3: () => showTab('timeline'),
     Escape: () => selectTask(undefined),
   });
   const batch = state.value.batches.get(name);
@@ -50,7 +50,7 @@ export function BatchPage({ route, add }: { route: BatchRoute; add: () => void }
     <div class="page is-filled">
       <ConnectionBar retry={() => sync?.retryNow()} />
       {batch === undefined ? <h1 class="page-title">{name}</h1> : <BatchHead batch={batch} add={add} />}
-      {error !== undefined && error.status !== 0 && (
+      {error !== undefined && (error.status !== 0 || connection.value.state === 'crowded') && (
         <p class="problem" role="alert">
           {error.text}
         </p>
@@ -63,7 +63,7 @@ export function BatchPage({ route, add }: { route: BatchRoute; add: () => void }
             class="tab"
             aria-current={tab === one ? 'true' : undefined}
             title={`${text} (${index + 1})`}
-            onClick={() => show(one)}
+            onClick={() => showTab(one)}
           >
             {text}
           </button>

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { executionPath, post } from '../../api/http.ts';
 import { may } from '../../api/session.ts';
 import { canRetry, hasEnded, shownStatus } from '../../model/status.ts';
@@ -9,6 +9,7 @@ import { act } from '../../ui/actions.ts';
 import { Icon, StatusText } from '../../ui/icons.tsx';
 import { retry } from '../../ui/retry.ts';
 import { selectTask } from '../../ui/route.ts';
+import { Details } from '../executions/grid-row.tsx';
 import { Attempts } from './attempts.tsx';
 import { Arguments, Result } from './data.tsx';
 import { Facts } from './facts.tsx';
@@ -58,14 +59,16 @@ export function ExecutionPanel({ open, id }: { open: OpenBatch; id: string }): J
           {error.status === 404 ? 'This execution is not there any more.' : error.text}
         </p>
       )}
-      {detail?.explanation && detail.status === 'open' && row?.status === 'open' && (
+      {detail?.explanation && !hasEnded(detail.status) && detail.status === row?.status && (
         <section>
           <h3>Why it waits</h3>
           <p>{detail.explanation}</p>
         </section>
       )}
-      {detail !== undefined && row?.status === 'running' && detail.step !== null && (
-        <p class="quiet">{row.step}</p>
+      {row !== undefined && shownStatus(row) === 'running' && (row.progress ?? row.step) !== null && (
+        <p>
+          <Details row={row} />
+        </p>
       )}
       {detail !== undefined && hasEnded(detail.status) && detail.status !== 'completed' && (
         <section>
@@ -93,14 +96,28 @@ export function ExecutionPanel({ open, id }: { open: OpenBatch; id: string }): J
   );
 }
 
+const CANCEL_QUESTION =
+  'Cancel this execution? What it has done so far is lost, and what depends on it is skipped.';
+
 function Buttons({ open, row }: { open: OpenBatch; row: Row }): JSX.Element | null {
+  const [isBusy, setBusy] = useState(false);
+  const busily = async (action: () => Promise<string>) => {
+    setBusy(true);
+    await act(action);
+    setBusy(false);
+  };
+  const cancel = async () => {
+    await post(`${executionPath(open.name, row.id)}/cancel`);
+    return 'Cancelled.';
+  };
   if (!may('run')) return null;
   if (canRetry(row.status)) {
     return (
       <button
         type="button"
         class="button"
-        onClick={() => void act('It runs again.', () => retry(open.name, [row.id]))}
+        disabled={isBusy}
+        onClick={() => void busily(() => retry(open.name, [row.id]))}
       >
         <Icon name="retry" /> Retry
       </button>
@@ -111,7 +128,10 @@ function Buttons({ open, row }: { open: OpenBatch; row: Row }): JSX.Element | nu
     <button
       type="button"
       class="button"
-      onClick={() => void act('Cancelled.', () => post(`${executionPath(open.name, row.id)}/cancel`))}
+      disabled={isBusy}
+      onClick={() => {
+        if (row.status !== 'running' || window.confirm(CANCEL_QUESTION)) void busily(cancel);
+      }}
     >
       <Icon name="stop" /> Cancel
     </button>

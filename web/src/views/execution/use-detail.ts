@@ -2,11 +2,12 @@ import { useEffect, useState } from 'preact/hooks';
 import { ApiError, executionPath, get } from '../../api/http.ts';
 import { connection } from '../../api/live.ts';
 import type { ExecutionDetail } from '../../api/wire.ts';
+import { hasEnded } from '../../model/status.ts';
 import type { Row } from '../../store/state.ts';
 
 /** How soon after a change the rest is asked for: several changes at once are one question. */
 const SETTLE_MS = 120;
-/** Why something waits changes with what others do: no event of its own tells. */
+/** Why something waits, for others or for its next try, changes without an event of its own. */
 const WAITING_MS = 2000;
 
 /** All about one execution, read again whenever its row says that something changed. */
@@ -19,7 +20,7 @@ export function useDetail(
   const [error, setError] = useState<ApiError>();
   const [round, setRound] = useState(0);
   const { state } = connection.value;
-  const version = `${row?.status} ${row?.attempts} ${row?.retryAt} ${row?.ended_at}`;
+  const version = `${row?.status} ${row?.attempts} ${row?.retry_at} ${row?.ended_at}`;
   useEffect(() => {
     const stop = new AbortController();
     const read = async () => {
@@ -32,7 +33,8 @@ export function useDetail(
       }
     };
     const timer = setTimeout(() => void read(), detail === undefined ? 0 : SETTLE_MS);
-    const again = row?.status === 'open' ? setTimeout(() => setRound(round + 1), WAITING_MS) : undefined;
+    const isOver = row === undefined || hasEnded(row.status);
+    const again = isOver ? undefined : setTimeout(() => setRound(round + 1), WAITING_MS);
     return () => {
       stop.abort();
       clearTimeout(timer);

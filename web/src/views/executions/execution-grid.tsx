@@ -44,10 +44,14 @@ export function ExecutionGrid(props: {
   const onKeyDown = (event: KeyboardEvent) => {
     const at = places.findIndex((place) => rows[place]!.id === marked);
     const target = targetOf(event.key, at, perPage, places.length);
-    if (event.key === 'Enter' && marked !== undefined) selectTask(marked);
+    // On a button of the head, Enter presses that.
+    const isPressed = event.target instanceof HTMLButtonElement;
+    if (event.key === 'Enter' && marked !== undefined && !isPressed) selectTask(marked);
     else if (target !== undefined) mark(target);
     else return;
     event.preventDefault();
+    // A row that has the focus is gone when it is out of sight, and the focus with it.
+    if (!isPressed) body.current!.focus({ preventScroll: true });
   };
   const visible = places.slice(first, end).map((place) => rows[place]!);
   const active = visible.find(({ id }) => id === marked);
@@ -87,6 +91,7 @@ export function ExecutionGrid(props: {
               isMarked={row.id === marked}
               isSelected={row.id === task}
               select={() => {
+                body.current!.focus({ preventScroll: true });
                 setMarked(row.id);
                 selectTask(row.id);
               }}

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useMemo, useRef } from 'preact/hooks';
+import { serverNow } from '../../api/server-time.ts';
 import { arrange, functionsOf, NO_FILTER, type TableState } from '../../model/order.ts';
 import type { OpenBatch } from '../../store/state.ts';
 import { useThrottled } from '../../ui/clock.ts';
@@ -24,7 +25,7 @@ export function ExecutionsView(props: {
   useShortcuts({ '/': () => search.current?.focus() });
   const settled = useThrottled(open, ARRANGE_MS);
   const rows = settled.name === open.name && settled.places === open.places ? settled.rows : open.rows;
-  const places = useMemo(() => arrange(rows, filter, order, Date.now()), [rows, filter, order]);
+  const places = useMemo(() => arrange(rows, filter, order, serverNow()), [rows, filter, order]);
   const functions = useMemo(() => functionsOf(open.rows), [open.places]);
   return (
     <>

@@ -5,7 +5,7 @@ import { durationOf } from '../../model/order.ts';
 import { shownStatus } from '../../model/status.ts';
 import { durationText, timeText, titleOf } from '../../model/text.ts';
 import type { Row } from '../../store/state.ts';
-import { now } from '../../ui/clock.ts';
+import { now, today } from '../../ui/clock.ts';
 import { StatusText } from '../../ui/icons.tsx';
 
 export function GridRow(props: {
@@ -40,7 +40,7 @@ export function GridRow(props: {
         <StatusText status={shownStatus(row)} />
       </Cell>
       <Cell name="name" title={row.id}>
-        <span class="row-name">{titleOf(row)}</span>
+        <span class="row-name">{titleOf(row)}</span>{' '}
         {titleOf(row) !== row.id && <span class="row-id">{row.id}</span>}
       </Cell>
       <Cell name="function">{row.function}</Cell>
@@ -48,7 +48,7 @@ export function GridRow(props: {
         {row.attempts === 0 ? <span class="quiet">–</span> : row.attempts}
       </Cell>
       <Cell name="started">
-        {row.started_at === null ? <span class="quiet">–</span> : timeText(row.started_at, row.started_at)}
+        {row.started_at === null ? <span class="quiet">–</span> : timeText(row.started_at, today.value)}
       </Cell>
       <Cell name="duration" isNumber>
         {duration === undefined ? <span class="quiet">–</span> : durationText(duration, isRunning)}
@@ -79,9 +79,9 @@ function Cell(props: {
 }
 
 /** The one thing that matters most about it now. */
-function Details({ row }: { row: Row }): JSX.Element | null {
-  if (row.retryAt !== null) {
-    const left = Math.max(0, Math.ceil((row.retryAt - now.value) / 1000)) * 1000;
+export function Details({ row }: { row: Row }): JSX.Element | null {
+  if (row.retry_at !== null) {
+    const left = Math.max(0, Math.ceil((row.retry_at - now.value) / 1000)) * 1000;
     return (
       <>
         {row.reason ?? 'failed'}, next try {left === 0 ? 'now' : `in ${spanText(left)}`}
@@ -99,7 +99,9 @@ function Details({ row }: { row: Row }): JSX.Element | null {
             {percentText(row.progress)}
           </>
         )}
-        <span class="quiet">{row.step}</span>
+        <span class="quiet" title={row.step ?? ''}>
+          {row.step}
+        </span>
       </span>
     );
   }

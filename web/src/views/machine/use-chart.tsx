@@ -38,7 +38,7 @@ export function UseChart(props: {
       <figcaption>
         <span class="chart-name">{name}</span>
         <span class="chart-now">
-          <b>{round(use.used)}</b> {use.limit === null ? 'no limit' : `of ${round(use.limit)}`}
+          <b>{round(use.used)}</b> {use.limit === null ? 'no limit' : `of ${round(use.limit)}`}{' '}
           {use.limit !== null && use.limit > 0 && <small>{percentText(use.used / use.limit)}</small>}
         </span>
       </figcaption>

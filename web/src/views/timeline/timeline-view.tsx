@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { percentText } from '../../../../src/cli/output/numbers.ts';
 import { countText, spanText } from '../../../../src/core/words.ts';
+import { serverNow } from '../../api/server-time.ts';
 import { ARROW_STEPS } from '../../drawing/arrow-steps.ts';
 import { usePalette } from '../../drawing/palette.ts';
 import { cleared, useExtent } from '../../drawing/use-canvas.ts';
@@ -34,13 +35,14 @@ export function TimelineView(props: {
   const palette = usePalette();
   const [hasPath, setHasPath] = useState(true);
   const [marked, setMarked] = useState<string>();
+  const [pointed, setPointed] = useState<string>();
   useEffect(() => sync.readAttemptsToo(), [sync]);
 
   const settled = useThrottled(open, DRAW_MS);
   const isRunning = settled.rows.some(({ status }) => status === 'running');
   const at = isRunning ? now.value : 0;
-  const spans = useMemo(() => spansOf(settled.rows, at || Date.now()), [settled, at]);
-  const path = useMemo(() => criticalPath(settled.rows, settled.places, at || Date.now()), [settled, at]);
+  const spans = useMemo(() => spansOf(settled.rows, at || serverNow()), [settled, at]);
+  const path = useMemo(() => criticalPath(settled.rows, settled.places, at || serverNow()), [settled, at]);
   const hasDependencies = useMemo(() => settled.rows.some((row) => row.depends_on.length > 0), [settled]);
   const critical = useMemo(() => (hasPath ? new Set(path.ids) : NONE), [path, hasPath]);
   const time = useTimeView(spans, view);
@@ -48,9 +50,17 @@ export function TimelineView(props: {
 
   useEffect(() => {
     if (view.width === 0 || spans.list.length === 0) return;
-    const scene = { spans, time: time.shown, view, palette, critical, selected: task, marked: markedPlace };
-    drawTimeline(cleared(canvas.current!, view), scene);
-  }, [spans, time.shown, view, palette, critical, task, markedPlace]);
+    drawTimeline(cleared(canvas.current!, view), {
+      spans,
+      time: time.shown,
+      view,
+      palette,
+      critical,
+      selected: task,
+      marked: markedPlace,
+      pointed,
+    });
+  }, [spans, time.shown, view, palette, critical, task, markedPlace, pointed]);
 
   const spanAt = (x: number, y: number): Span | undefined => {
     const { fromMs, msPerPx, topPx } = time.shown;
@@ -67,9 +77,11 @@ export function TimelineView(props: {
       selectTask(span?.row.id);
     },
     hover: (x, y) => {
-      frame.current!.title = describe(spanAt(x, y));
+      const span = spanAt(x, y);
+      setPointed(span?.row.id);
+      frame.current!.title = describe(span);
     },
-    leave: () => undefined,
+    leave: () => setPointed(undefined),
   });
   const mark = (place: number) => {
     const span = spans.list[Math.max(0, Math.min(spans.list.length - 1, place))];
