@@ -8,11 +8,17 @@ import { EXIT, type ExitStatus, type Io } from './io.ts';
 import { createColours, wantsColours } from './output/colours.ts';
 import { commandWords } from './output/command-words.ts';
 import { optionWords } from './output/option-words.ts';
-import { withSession } from './session.ts';
+import { ownCommands } from './output/own-name.ts';
+import { withOwnStore, withSession } from './session.ts';
 
 /** Sends a request to the batch executor, of a running server if there is one, and prints its answer. */
 export function ask(request: object, options: CommonOptions, io: Io): Promise<ExitStatus> {
   return withSession(options, io, async ({ handle }) => printAnswer(await handle(request), options, io));
+}
+
+/** The same for what adds something, for which a store is made where there is none. */
+export function askToAdd(request: object, options: CommonOptions, io: Io): Promise<ExitStatus> {
+  return withOwnStore(options, io, async ({ handle }) => printAnswer(await handle(request), options, io));
 }
 
 type BatchRequest = Readonly<Record<string, unknown>> & { readonly batch?: string | undefined };
@@ -54,13 +60,18 @@ export function namedBatch(store: Pick<Store, 'batch' | 'batches'>, named: strin
   throw new VolleyError(code, `${message} Name the one that is meant with --batch.`, details);
 }
 
-export function printAnswer(answer: BatchAnswer, { json = false }: CommonOptions, io: Io): ExitStatus {
+export function printAnswer(
+  answer: BatchAnswer,
+  { json = false, config }: CommonOptions,
+  io: Io,
+): ExitStatus {
   if (json) io.stdout.write(`${JSON.stringify(answer)}\n`);
-  else if (answer.ok) io.stdout.write(`${commandWords(answer.text, answer.data['batch'], io)}\n`);
+  else if (answer.ok)
+    io.stdout.write(`${commandWords(answer.text, { batch: answer.data['batch'], config }, io)}\n`);
   else {
     const { red } = createColours(wantsColours(io.stderr, io.env));
     const fault = faultText(answer.error?.message ?? answer.text, answer.data);
-    io.stderr.write(`${red('error')} ${optionWords(fault)}\n`);
+    io.stderr.write(`${red('error')} ${ownCommands(optionWords(fault), { config }, io)}\n`);
   }
   return answer.ok ? EXIT.ok : EXIT.usage;
 }

@@ -4,7 +4,7 @@ import { countText, listText } from '../core/words.ts';
 import { EXIT, type ExitStatus, type Io } from './io.ts';
 import { schedulerLimits } from './limits.ts';
 import { createColours, wantsColours } from './output/colours.ts';
-import { ownName } from './output/own-name.ts';
+import { type CommandPlace, ownName, placeOptions } from './output/own-name.ts';
 import { type BatchPlan, planBatch } from './output/plan.ts';
 import { planText } from './output/plan-text.ts';
 import type { Session } from './session.ts';
@@ -18,7 +18,7 @@ export async function dryRun(
   { executor, store, config }: Session,
   batch: string,
   tasks: readonly unknown[],
-  { maxConcurrent = 'auto', json = false }: StartOptions,
+  { maxConcurrent = 'auto', json = false, config: file }: StartOptions,
   io: Io,
 ): Promise<ExitStatus> {
   if (tasks.length === 0) findBatch({ store }, batch);
@@ -37,15 +37,15 @@ export async function dryRun(
   else {
     const colours = createColours(wantsColours(io.stdout, io.env));
     io.stdout.write(planText(plan, { colours, columns: io.stdout.columns || DEFAULT_COLUMNS }));
-    io.stdout.write(skippedText(runnable, io));
+    io.stdout.write(skippedText(runnable, { batch, config: file }, io));
   }
   return EXIT.ok;
 }
 
-function skippedText({ skipped }: RunnableBatch, io: Io): string {
+function skippedText({ skipped }: RunnableBatch, place: CommandPlace, io: Io): string {
   if (skipped.length === 0) return '';
   const names = listText(skipped.slice(0, MOST_NAMED), skipped.length);
-  return `\n${countText(skipped.length, 'task')} would be skipped, because something that they depend on has failed: ${names}. ${ownName(io)} retry opens it again.\n`;
+  return `\n${countText(skipped.length, 'task')} would be skipped, because something that they depend on has failed: ${names}. ${ownName(io)} retry${placeOptions(place)} opens it again.\n`;
 }
 
 function planData(plan: BatchPlan, { skipped }: RunnableBatch): object {

@@ -2,6 +2,7 @@ import type { BatchAnswer } from '../batch/answer.ts';
 import { createDisplay } from './display/create-display.ts';
 import type { Io } from './io.ts';
 import type { Session } from './session.ts';
+import { ownLabel } from './task-label.ts';
 import { viewOf } from './view-of.ts';
 
 export interface ForegroundOptions {
@@ -13,12 +14,16 @@ export interface ForegroundOptions {
   /** Whether to show nothing while it runs. */
   readonly quiet: boolean;
   /** How to show a task, where its name and its tool alone say too little. */
-  readonly labelOf?: (task: TaskLabel & { readonly id: string }) => TaskLabel;
+  readonly labelOf?: (task: LabelledTask) => TaskLabel;
 }
 
 interface TaskLabel {
   readonly name: string;
   readonly function: string;
+}
+
+interface LabelledTask extends TaskLabel {
+  readonly id: string;
 }
 
 export interface ForegroundEnd {
@@ -34,15 +39,14 @@ const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /** Runs a batch to its end while the user watches. The first Ctrl-C stops it gracefully, the second at once. */
 export async function runInForeground(
   session: Session,
-  { batch, start, verbose, quiet, labelOf }: ForegroundOptions,
+  { batch, start, verbose, quiet, labelOf = plainLabel }: ForegroundOptions,
   { stderr, env }: Io,
 ): Promise<ForegroundEnd> {
   const { executor, handle } = session;
   let interrupts = 0;
   let isStopping = false;
   const note = () => (isStopping && interrupts === 1 ? STOPPING : undefined);
-  const shown = <T extends TaskLabel & { readonly id: string }>(task: T): T =>
-    labelOf === undefined ? task : { ...task, ...labelOf(task) };
+  const shown = <T extends LabelledTask>(task: T): T => ({ ...task, ...labelOf(task) });
   const view = () => {
     const now = viewOf(session, batch);
     return { ...now, running: now.running.map(shown) };
@@ -74,4 +78,8 @@ export async function runInForeground(
     unlisten();
     display?.close();
   }
+}
+
+function plainLabel(task: LabelledTask): TaskLabel {
+  return { name: ownLabel(task), function: task.function };
 }

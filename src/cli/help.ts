@@ -1,5 +1,6 @@
 import { type Command, Help, type HelpConfiguration } from 'commander';
 import type { Io } from './io.ts';
+import { ownCommands } from './output/own-name.ts';
 
 const DEFAULT_COLUMNS = 80;
 /** With less room beside it, what a term means stands below it. */
@@ -7,9 +8,10 @@ const NARROWEST = 24;
 const BELOW = 6;
 
 /** Lets a command write its help to where it is told to, as wide as that is; a terminal that does not know says 0. */
-export function writeHelpTo(program: Command, { stdout }: Pick<Io, 'stdout'>): Command {
+export function writeHelpTo(program: Command, io: Pick<Io, 'stdout' | 'env'>): Command {
+  const { stdout } = io;
   return program.configureHelp(HELP_FORMAT).configureOutput({
-    writeOut: (text) => void stdout.write(text),
+    writeOut: (text) => void stdout.write(ownCommands(text, {}, io)),
     getOutHelpWidth: () => stdout.columns || DEFAULT_COLUMNS,
   });
 }

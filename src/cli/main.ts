@@ -1,16 +1,42 @@
 #!/usr/bin/env node
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { packageVersion } from '../config/package-version.ts';
+import { VolleyError } from '../core/errors.ts';
 import { COMMANDS } from './commands.ts';
 import { watchOutput } from './output-end.ts';
 import { runProgram } from './program.ts';
+import { reportError } from './report.ts';
 
-const status = await runProgram(process.argv.slice(2), COMMANDS, packageVersion(), {
-  stdin: process.stdin,
-  stdout: process.stdout,
-  stderr: process.stderr,
-  env: process.env,
-  cwd: process.cwd(),
-  ...watchOutput(process),
-});
+const argv = process.argv.slice(2);
+const { outliveReader } = watchOutput(process);
+const cwd = workingFolder();
+const status =
+  cwd instanceof VolleyError
+    ? reportError(cwd, { json: argv.includes('--json') }, process)
+    : await runProgram(argv, COMMANDS, packageVersion(), {
+        stdin: process.stdin,
+        stdout: process.stdout,
+        stderr: process.stderr,
+        env: process.env,
+        cwd,
+        outliveReader,
+      });
+for (const stream of [process.stdout, process.stderr]) {
+  // What is written is out, or nobody takes it.
+  if (stream.writable) await new Promise<void>((resolve) => stream.write('', () => resolve()));
+}
+await nextTurn();
 // Output that was lost may have set one already.
 process.exitCode = status || process.exitCode || 0;
+// A tool that did not stop when it was told to leaves timers and the like, which would keep a program that is done.
+process.exit();
+
+/** Another program may have removed it while a shell was in it. */
+function workingFolder(): string | VolleyError {
+  try {
+    return process.cwd();
+  } catch (cause) {
+    const message = 'The folder that this runs in is gone: change to one that exists.';
+    return new VolleyError('INVALID_VALUE', message, {}, { cause });
+  }
+}

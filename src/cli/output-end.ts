@@ -15,7 +15,7 @@ export function watchOutput(own: Process): Pick<Io, 'outliveReader'> {
   let outlives = false;
   own.stdout.on('error', (error: NodeJS.ErrnoException) => {
     const isGone = GONE.has(error.code);
-    if (!isGone) reportError(new Error(`Cannot write to standard output: ${error.message}`), false, own);
+    if (!isGone) reportError(new Error(`Cannot write to standard output: ${error.message}`), {}, own);
     if (!outlives) own.exit(isGone ? EXIT.unread : EXIT.failed);
     // Nobody has missed what nobody reads; of anything else, what was asked for was not all done.
     if (!isGone) own.exitCode ||= EXIT.failed;

@@ -1,8 +1,9 @@
 import { existsSync, statSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { taskPages } from '../batch/pages.ts';
 import { VolleyError } from '../core/errors.ts';
+import { makeFolder } from '../store/make-folder.ts';
 import type { Store } from '../store/store.ts';
 import type { FinishedTask } from './drawing/finished-task.ts';
 import { ganttSvg } from './drawing/gantt.ts';
@@ -76,7 +77,7 @@ export async function drawPictures(
   }
   for (const [path, draw] of pictures) {
     const place = resolve(cwd, path);
-    await mkdir(dirname(place), { recursive: true });
+    makeFolder(dirname(place));
     await writeFile(place, draw(batch, tasks));
     stderr.write(`Wrote ${path}\n`);
   }

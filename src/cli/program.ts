@@ -19,7 +19,7 @@ export async function runProgram(
   const isCommand = (word: string) => word === 'help' || commands.some(({ name }) => name === word);
   const isJson = argv.includes('--json');
   const own = ownName(io);
-  const program = writeHelpTo(new Command('volley'), io)
+  const program = writeHelpTo(new Command(own), io)
     .description(
       "Runs an AI agent's work in parallel: batches of tool calls, with dependencies, limits and live progress.",
     )
@@ -46,7 +46,7 @@ export async function runProgram(
       try {
         status = await runCommand(entry, command, declared.args, options, io);
       } catch (error) {
-        status = reportError(error, options['json'] === true, io);
+        status = reportError(error, options, io);
       }
     });
   }
@@ -57,7 +57,7 @@ export async function runProgram(
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return EXIT.ok;
-    if (isJson) return reportError(new VolleyError('INVALID_VALUE', wordsOf(error)), true, io);
+    if (isJson) return reportError(new VolleyError('INVALID_VALUE', wordsOf(error)), { json: true }, io);
     return unknownCommand(error, asked, commands, io);
   }
   return status;

@@ -1,21 +1,24 @@
 import { VolleyError } from '../core/errors.ts';
+import type { CommonOptions } from './command.ts';
 import { faultText } from './fault-text.ts';
 import { EXIT, type ExitStatus, type Io } from './io.ts';
 import { createColours, wantsColours } from './output/colours.ts';
 import { optionWords } from './output/option-words.ts';
+import { ownCommands } from './output/own-name.ts';
 
 /** Tells the user what is wrong: what to do where Volley knows it, the place in the code only for our own defects. */
 export function reportError(
   error: unknown,
-  isJson: boolean,
+  { json = false, config }: CommonOptions,
   io: Pick<Io, 'stdout' | 'stderr' | 'env'>,
 ): ExitStatus {
   const { code, message } = describe(error);
   const { problems } = error instanceof VolleyError ? (error.details as { problems?: unknown }) : {};
-  if (isJson) io.stdout.write(`${JSON.stringify({ ok: false, error: { code, message, problems } })}\n`);
+  if (json) io.stdout.write(`${JSON.stringify({ ok: false, error: { code, message, problems } })}\n`);
   else {
     const { red } = createColours(wantsColours(io.stderr, io.env));
-    io.stderr.write(`${red('error')} ${optionWords(faultText(message, { problems }))}\n`);
+    const text = optionWords(faultText(message, { problems }));
+    io.stderr.write(`${red('error')} ${ownCommands(text, { config }, io)}\n`);
   }
   return EXIT.usage;
 }

@@ -11,7 +11,7 @@ import type { CommonOptions } from './command.ts';
 import { say } from './commands/tasks/support.ts';
 import { runInForeground } from './foreground.ts';
 import type { ExitStatus, Io } from './io.ts';
-import { withSession } from './session.ts';
+import { withOwnStore, withSession } from './session.ts';
 
 interface ViewedRun {
   readonly report: RunReport;
@@ -26,7 +26,7 @@ export function runInView(
   options: CommonOptions,
   io: Io,
 ): Promise<ViewedRun> {
-  return withSession(options, io, async (session) => {
+  return withOwnStore(options, io, async (session) => {
     const { config, coordinator, executor, store } = session;
     // Its agents belong to this process, whatever server there is.
     const here = { ...session, handle: (asked: object) => executor.handle(asked) };

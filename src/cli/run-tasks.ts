@@ -76,17 +76,25 @@ function templateOf({ function: tool, params = '{}' }: RunSource, each: readonly
   return { each, function: tool, params };
 }
 
-/** Tasks without an id get one from their content; twins are told apart by their number. */
-function withIds(tasks: readonly PlainObject[]): PlainObject[] {
+/**
+ * Tasks without an id get one from their content, so that each command knows them again; twins, of the same list or as
+ * `isTaken` says, are told apart by their number.
+ */
+export function withIds(
+  tasks: readonly PlainObject[],
+  isTaken: (id: string) => boolean = () => false,
+): PlainObject[] {
   const seen = new Map<string, number>();
   return tasks.map((task) => {
     if (task['id'] !== undefined) return task;
     const hash = hashOf(task);
-    const twin = (seen.get(hash) ?? 0) + 1;
+    const idOf = (twin: number) => (twin === 1 ? hash : `${hash}-${twin}`);
+    let twin = (seen.get(hash) ?? 0) + 1;
+    while (isTaken(idOf(twin))) twin++;
     seen.set(hash, twin);
     // Nobody knows it by that id: it is shown as what it calls.
     const name = task['name'] ?? task['function'];
-    return { ...task, ...(name !== undefined && { name }), id: twin === 1 ? hash : `${hash}-${twin}` };
+    return { ...task, ...(typeof name === 'string' && { name }), id: idOf(twin) };
   });
 }
 

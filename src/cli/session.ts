@@ -3,6 +3,7 @@ import { BatchExecutor } from '../batch/batch-executor.ts';
 import type { VolleyConfig } from '../config/config.ts';
 import { type LoadOptions, loadConfig, loadStoreFile } from '../config/load.ts';
 import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
+import { lookIntoStore } from '../store/look-into-store.ts';
 import { openStore, type SqliteStore } from '../store/sqlite-store.ts';
 import type { CommonOptions } from './command.ts';
 import type { Io } from './io.ts';
@@ -19,16 +20,28 @@ export interface Session {
   handle(request: object): Promise<BatchAnswer>;
 }
 
-/** Opens what a command needs, and closes it whatever happens. */
-export async function withSession<T>(
+type Work<T> = (session: Session) => Promise<T>;
+
+/** Opens what a command needs, and closes it whatever happens. Where there is no store, none is made. */
+export function withSession<T>(options: CommonOptions, io: Io, work: Work<T>): Promise<T> {
+  return inSession(lookIntoStore, options, io, work);
+}
+
+/** The same for a command that has something to keep: where there is no store, it is made. */
+export function withOwnStore<T>(options: CommonOptions, io: Io, work: Work<T>): Promise<T> {
+  return inSession(openStore, options, io, work);
+}
+
+async function inSession<T>(
+  openAt: typeof lookIntoStore,
   options: CommonOptions,
   io: Io,
-  work: (session: Session) => Promise<T>,
+  work: Work<T>,
 ): Promise<T> {
   const { config } = await loadConfig(placeOf(options, io));
   const { file } = config.store;
   return withExecutor(
-    file,
+    await openAt(file),
     () => open(config, io.env),
     (parts) => work({ ...parts, config, handle: serverDoor(file, parts.store, parts.executor) }),
   );
@@ -42,7 +55,11 @@ export async function withStore<T>(
 ): Promise<T> {
   const place = placeOf(options, io);
   const file = await loadStoreFile(place);
-  return withExecutor(file, async () => open((await loadConfig(place)).config, io.env), work);
+  return withExecutor(
+    await lookIntoStore(file),
+    async () => open((await loadConfig(place)).config, io.env),
+    work,
+  );
 }
 
 function placeOf({ config: file }: CommonOptions, { cwd, env }: Io): LoadOptions {
@@ -50,11 +67,10 @@ function placeOf({ config: file }: CommonOptions, { cwd, env }: Io): LoadOptions
 }
 
 async function withExecutor<T>(
-  file: string,
+  store: SqliteStore,
   openCoordinator: Session['coordinator'],
   work: (parts: Pick<Session, 'coordinator' | 'executor' | 'store'>) => Promise<T>,
 ): Promise<T> {
-  const store = await openStore(file);
   let opened: Promise<ParallelToolCoordinator> | undefined;
   const coordinator = () => {
     opened ??= openCoordinator();

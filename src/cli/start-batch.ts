@@ -25,10 +25,10 @@ export function checkStart(batch: string, options: StartOptions, io: Io): void {
   checkFolders(picturesOf(options), io);
 }
 
-/** Throws if what a file says of a run would be refused, in words of the file. */
-export function checkSettings(file: string, batch: string, settings: StartOptions): void {
+/** Throws if what a file says of a run would be refused, in words of the file; `batch` if that comes from it. */
+export function checkSettings(file: string, batch: string | undefined, settings: StartOptions): void {
   try {
-    checkInput(startAction.schema, 'start', { batch, ...termsOf(settings) });
+    checkInput(startAction.schema, 'start', { ...given({ batch }), ...termsOf(settings) });
   } catch (error) {
     if (!(error instanceof VolleyError)) throw error;
     const { code, message, details } = error;
@@ -55,17 +55,17 @@ export async function startBatch(
     { batch, start, verbose, quiet: json },
     io,
   );
-  if (!answer.ok) return printAnswer(answer, { json }, io);
+  if (!answer.ok) return printAnswer(answer, options, io);
   if (answer.data['problem'] !== undefined) {
     // The store may be gone or unreadable: only what is known for certain is told.
-    if (json) printAnswer(answer, { json }, io);
-    else reportError(new Error(answer.text), false, io);
+    if (json) printAnswer(answer, options, io);
+    else reportError(new Error(answer.text), options, io);
     return EXIT.failed;
   }
-  if (json) printAnswer(answer, { json }, io);
+  if (json) printAnswer(answer, options, io);
   else {
     const facts = { hadWork: open + running > 0, since, elapsedMs: performance.now() - beganAt };
-    io.stdout.write(await summarise(session, batch, facts, io));
+    io.stdout.write(await summarise(session, batch, facts, options, io));
   }
   await drawPictures(pictures, session.store, batch, io);
   if (wasInterrupted) return EXIT.interrupted;

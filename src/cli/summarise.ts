@@ -1,6 +1,7 @@
 import { taskPages } from '../batch/pages.ts';
 import { durationOf } from '../batch/result-row.ts';
 import type { TaskRecord, TaskStatus } from '../store/records.ts';
+import type { CommonOptions } from './command.ts';
 import { groupFailures } from './display/failure-groups.ts';
 import { summaryText } from './display/summary.ts';
 import type { CompletedTask, FailedTask } from './display/view.ts';
@@ -8,6 +9,7 @@ import type { Io } from './io.ts';
 import { createColours, wantsColours } from './output/colours.ts';
 import { ownName } from './output/own-name.ts';
 import type { Session } from './session.ts';
+import { ownLabel } from './task-label.ts';
 import { viewOf } from './view-of.ts';
 
 const DEFAULT_COLUMNS = 100;
@@ -31,6 +33,7 @@ export async function summarise(
   session: Session,
   batch: string,
   { hadWork, since, elapsedMs }: RunFacts,
+  { config }: Pick<CommonOptions, 'config'>,
   io: Io,
 ): Promise<string> {
   const { counts } = viewOf(session, batch);
@@ -50,7 +53,7 @@ export async function summarise(
       if (durationMs === undefined || !WORKED.includes(task.status)) continue;
       workMs += durationMs;
       if (task.status === 'completed')
-        keepSlowest(slowest, { name: nameOf(task), function: tool, durationMs });
+        keepSlowest(slowest, { name: ownLabel(task), function: tool, durationMs });
     }
   }
   return summaryText(
@@ -59,6 +62,7 @@ export async function summarise(
       colours: createColours(wantsColours(io.stdout, io.env)),
       columns: io.stdout.columns || DEFAULT_COLUMNS,
       program: ownName(io),
+      config,
     },
   );
 }
@@ -73,10 +77,5 @@ function keepSlowest(slowest: CompletedTask[], task: CompletedTask): void {
 
 function failureOf(task: TaskRecord): FailedTask {
   const { function: tool, reason = 'error', message = '', attempts } = task;
-  return { name: nameOf(task), function: tool, reason, message, attempts };
-}
-
-/** Many tasks without a name of their own have the same tool: their ids tell them apart. */
-function nameOf({ id, name, function: tool }: TaskRecord): string {
-  return name === tool ? id : name;
+  return { name: ownLabel(task), function: tool, reason, message, attempts };
 }

@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { folderWith, say } from './support/program.ts';
@@ -11,6 +12,24 @@ const TASKS = {
   ],
 };
 const files = { 'tasks.json': JSON.stringify(TASKS) };
+
+describe('a command that has nothing to keep', () => {
+  it.each([
+    ...[['list'], ['status'], ['explain'], ['results'], ['watch'], ['wait'], ['start'], ['retry'], ['stop']],
+    ...[['clear'], ['cancel', '--all'], ['export', '--output-file', 'o.json'], ['recover'], ['simulate']],
+    ...[
+      ['run', 'tasks.json', '--dry-run'],
+      ['run', 'tasks.json', '--timeout', '0'],
+      ['start', '--dry-run'],
+    ],
+    ...[['completion', 'words', '--', 'status', '--batch', '']],
+  ])('makes no store where there is none: %s %s %s', SLOW, async (...argv) => {
+    const folder = folderWith(files);
+    const given = argv.filter((word) => word !== undefined);
+    expect((await say(folder, given)).stderr).not.toContain('not available');
+    expect(readdirSync(folder)).toEqual(['tasks.json']);
+  });
+});
 
 describe('the help', () => {
   it('lists every command without loading it, and tells of one with examples', SLOW, async () => {
@@ -94,6 +113,18 @@ describe('tools', () => {
       for (const part of words) expect(said.stderr).toContain(part);
     }
   });
+
+  it('says which patterns match nothing beside others that do', SLOW, async () => {
+    // One that only deny takes away is none of them.
+    const lists = 'allow = ["list_*", "read_fil", "write_file"]\ndeny = ["write_*"]';
+    const folder = folderWith({ 'volley.toml': `[tools]\n${lists}\n` });
+    const said = await say(folder, ['tools']);
+    expect(said).toMatchObject({ status: 0, stdout: expect.stringMatching(/^list_directory .*\n$/) });
+    expect(said.stderr).toBe(
+      'note No tool matches "read_fil", from allow of [tools] in volley.toml; did you mean read_file?\n',
+    );
+    expect((await say(folder, ['tools', 'list_*'])).stderr).toBe('');
+  });
 });
 
 describe('run --dry-run', () => {
@@ -135,12 +166,28 @@ describe('run --dry-run', () => {
       '  bad.json:1:2: task 1 (id "a"): There is no tool "list_director"; did you mean list_directory?',
     );
     expect(lines[3]).toContain('task 3 (id "c"): It depends on "d"');
-    const cycle = [
-      { id: 'a', function: 'read_file', params: { path: 'x' }, depends_on: ['b'] },
-      { id: 'b', function: 'read_file', params: { path: 'x' }, depends_on: ['a'] },
+  });
+
+  it('tells where in the file a cycle begins, by name or by reference', SLOW, async () => {
+    const task = (id: string, more: string) => `  { id: ${id}, function: write_file, ${more} }`;
+    const byName = [
+      task('a', 'params: { path: x, content: y }, depends_on: [b]'),
+      task('b', 'depends_on: [a], params: { path: x, content: y }'),
     ];
-    const circle = folderWith({ 'circle.json': JSON.stringify(cycle) });
-    expect(await say(circle, ['run', 'circle.json', '--dry-run'])).toMatchObject({ status: 2 });
+    const byReference = [task('a', 'params: { path: x, content: "${b}" }'), byName[1]!];
+    const folder = folderWith({
+      'named.yaml': `tasks: [\n${byName.join(',\n')} ]`,
+      'referred.yaml': `tasks: [\n${byReference.join(',\n')} ]`,
+    });
+    const cycle = 'The dependencies form a cycle: a → b → a';
+    for (const more of [['--dry-run'], []]) {
+      expect((await say(folder, ['run', 'named.yaml', ...more])).stderr).toContain(
+        `error named.yaml:2:80: ${cycle}`,
+      );
+      expect((await say(folder, ['run', 'referred.yaml', ...more])).stderr).toContain(
+        `error referred.yaml:2:42: ${cycle}`,
+      );
+    }
   });
 
   it('plans what is left of a batch for start, and says what would be skipped', SLOW, async () => {

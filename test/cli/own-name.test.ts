@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { commandWords } from '../../src/cli/output/command-words.ts';
+import { folderWith, say } from './support/program.ts';
 
 describe('a command to go on with', () => {
   it.each([
@@ -7,8 +8,27 @@ describe('a command to go on with', () => {
     ['by npx', { npm_command: 'exec' }, 'npx volley'],
     ['by a script of a package', { npm_lifecycle_event: 'work' }, 'npx volley'],
   ])('can be typed as it stands where the program was started %s', (_, env, name) => {
-    expect(commandWords('1 task added. Run it with "start".', 'audit', { env })).toBe(
+    expect(commandWords('1 task added. Run it with "start".', { batch: 'audit' }, { env })).toBe(
       `1 task added. Run it with: ${name} start --batch audit`,
     );
+  });
+
+  it.each([
+    [['dashboard'], 'start one with npx volley serve.'],
+    [['dashboard', '--config', 'my conf.toml'], "start one with npx volley serve --config 'my conf.toml'."],
+    [['tools', 'zzz'], 'npx volley tools lists all.'],
+    [
+      ['tasks', 'plan', 'auth', '--config', 'my conf.toml'],
+      "npx volley tasks new --config 'my conf.toml' makes",
+    ],
+    [['tasks', 'status'], 'npx volley tasks new makes one.'],
+    [['help', 'start'], 'npx volley start --batch audit --detach && npx volley watch --batch audit\n'],
+    [['help', 'start'], 'Usage: npx volley start ['],
+    [['tasks', 'help'], 'Usage: npx volley tasks ['],
+    [['help', 'completion'], 'source <(volley completion bash)'],
+  ])('is the own one in whatever %j says', { timeout: 60_000 }, async (argv, words) => {
+    const said = await say(folderWith({ 'my conf.toml': '' }), argv, '', undefined, { npm_command: 'exec' });
+    expect(`${said.stdout}${said.stderr}`).toContain(words);
+    expect(`${said.stdout}${said.stderr}`).not.toMatch(/npx npx|(?<!npx |<\()volley (?:start|tasks|serve) /);
   });
 });

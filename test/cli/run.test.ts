@@ -32,6 +32,37 @@ describe('run', () => {
     expect(await say(folder, ['run', 'a.json'])).toMatchObject({ status: 0, stderr: '' });
   });
 
+  it('tells each mistake once, where it was made', SLOW, async () => {
+    const folder = folderWith({
+      'a.json': fileOf([{ function: 5 }]),
+      'b.json': fileOf([read('one', 'a.json'), { ...read('two', 'a.json'), function: 'read_fil' }]),
+      'c.json': fileOf([{ function: 'read_fil' }]),
+      'd.json': `[${JSON.stringify(read('one', 'a'))},\n${JSON.stringify(read('one', 'b'))}]`,
+    });
+    const wrong = await say(folder, ['run', 'a.json']);
+    expect(wrong.stderr).toBe(
+      'error a.json:1:23: The request "add_batch" cannot be done: tasks[0].function must be a text, but it is 5. Nothing was changed.\n',
+    );
+    const named = await say(folder, ['run', 'b.json', '--batch', 'a\nb']);
+    expect(named.stderr).toMatch(/^error --batch must not hold control characters/);
+    expect((await say(folder, ['run', 'c.json'])).stderr).toMatch(/^error c\.json:1:11: There is no tool/);
+    expect((await say(folder, ['run', 'd.json'])).stderr).toMatch(
+      /^error d\.json:2:7: Two tasks have the id/,
+    );
+    for (const command of [['simulate'], ['run', '--dry-run'], ['run'], ['add-batch']]) {
+      const { stderr } = await say(folder, [...command, 'b.json']);
+      expect(stderr).toMatch(/b\.json:1:\d+: task 2 \(id "two"\): There is no tool "read_fil"; did you mean/);
+    }
+  });
+
+  it('tells tasks without a name apart by their ids as they fail', SLOW, async () => {
+    const unnamed = ['x', 'y'].map((path) => ({ function: 'read_file', params: { path } }));
+    const folder = folderWith({ 'a.json': fileOf([...unnamed, { ...read('z', 'z'), name: 'the last' }]) });
+    const { stdout, stderr } = await say(folder, ['run', 'a.json']);
+    const [one, two] = / {6}(\w{12}), (\w{12}), the last\n/.exec(stdout)?.slice(1) ?? [];
+    for (const name of [one, two, 'the last']) expect(stderr).toContain(`✗ ${name} (read_file): Cannot read`);
+  });
+
   it('says that nothing was left to run, and how to begin anew', SLOW, async () => {
     const folder = folderWith({ 'a.json': fileOf([read('one', 'a.json')]) });
     expect((await say(folder, ['run', 'a.json'])).stdout).toContain('the task completed, in ');
@@ -92,8 +123,8 @@ describe('run', () => {
       expect(await places('a.json')).toEqual(json);
       expect(await places('a.json', '--dry-run')).toEqual(json);
       expect(await places('a.jsonl')).toEqual([
-        'a.jsonl:1:1 tasks[0].priority',
-        'a.jsonl:3:1 unknown field "parms"',
+        'a.jsonl:1:28 tasks[0].priority',
+        'a.jsonl:3:25 unknown field "parms"',
       ]);
       expect(await places('a.yaml')).toEqual([
         'a.yaml:3:15 tasks[0].priority',
@@ -162,7 +193,7 @@ describe('the summary of a run', () => {
     const stdout = Object.assign(new PassThrough(), { columns: 0 });
     const io = { stdout, env: {} } as unknown as Io;
     const summary = (since: number) =>
-      summarise(rig as unknown as Session, 'default', { ...facts, since }, io);
+      summarise(rig as unknown as Session, 'default', { ...facts, since }, {}, io);
     expect(await summary(facts.since)).toMatch(/^✓ default: the task completed; nothing was left to run\n\n/);
     // The same work, had this run started it.
     expect(await summary(0)).toContain('times as fast');
@@ -170,6 +201,21 @@ describe('the summary of a run', () => {
 });
 
 describe('add-batch', () => {
+  it(
+    'adds what run takes for the same tasks, also where they have no ids, and adds them again if told to',
+    SLOW,
+    async () => {
+      const { id: _, ...task } = read('one', 'a.json');
+      const folder = folderWith({ 'a.json': fileOf([task, task]) });
+      await say(folder, ['add-batch', 'a.json', '--batch', 'a']);
+      expect(await say(folder, ['run', 'a.json'])).toMatchObject({ status: 0 });
+      expect(await batches(folder)).toMatchObject([{ counts: { completed: 2, open: 0 } }]);
+      const both = [0, 1].map(() => say(folder, ['add-batch', 'a.json', '--batch', 'a']));
+      expect(await Promise.all(both)).toMatchObject([{ status: 0 }, { status: 0 }]);
+      expect(await batches(folder)).toMatchObject([{ counts: { completed: 2, open: 4 } }]);
+    },
+  );
+
   it('says that it keeps nothing of what the file says of a run', SLOW, async () => {
     const tasks = fileOf([read('one', 'a.json')], { batch: 'mine', max_concurrent: 2, fail_fast: true });
     const folder = folderWith({ 'a.json': tasks });
@@ -180,6 +226,24 @@ describe('add-batch', () => {
 });
 
 describe('what a command says to do next', () => {
+  it('names the configuration that it was given', SLOW, async () => {
+    const tasks = fileOf([read('one', 'missing'), { ...read('two', 'a.json'), depends_on: ['one'] }]);
+    const folder = folderWith({ 'a.json': tasks, 'my conf/volley.toml': '[tools]\nroots = [".."]\n' });
+    const config = ['--config', 'my conf/volley.toml'];
+    const place = "--batch a --config 'my conf/volley.toml'";
+    const added = await say(folder, ['add-batch', 'a.json', '--batch', 'a', ...config]);
+    expect(added.stdout).toContain(`volley start ${place}\n`);
+    const run = await say(folder, ['run', 'a.json', ...config]);
+    expect(run.stdout).toContain(`volley retry ${place}`);
+    expect(run.stdout).toContain(`volley results ${place} --filter-status failed`);
+    expect((await say(folder, ['explain', ...config])).stdout).toContain(`volley retry ${place} opens`);
+    const more = fileOf([read('one', 'a.json'), { ...read('new', 'a.json'), depends_on: ['one'] }]);
+    writeFileSync(join(folder, 'a.json'), more);
+    const planned = await say(folder, ['run', 'a.json', '--dry-run', ...config]);
+    expect(planned.stderr).toContain(`volley clear ${place} first`);
+    expect(planned.stdout).toContain(`volley retry ${place} opens it again`);
+  });
+
   it('names the batch, so that it can be typed as it stands', SLOW, async () => {
     const folder = folderWith({ 'a.json': fileOf([read('one', 'missing')]) });
     const added = await say(folder, ['add-batch', 'a.json', '--batch', "it's $& mine"]);

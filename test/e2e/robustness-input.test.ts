@@ -116,3 +116,13 @@ describe('the program', () => {
     expect(JSON.stringify({ content }).startsWith(part)).toBe(true);
   });
 });
+
+it('says that the folder it runs in is gone', SLOW, async () => {
+  const before = ['sh', '-c', 'mkdir gone && cd gone && rmdir ../gone && exec "$@"', 'sh'];
+  const folder = project();
+  const said = await runBuilt(folder, ['list'], { before });
+  expect(said).toMatchObject({ status: 2, stdout: '' });
+  expect(said.stderr).toBe('error The folder that this runs in is gone: change to one that exists.\n');
+  const { stdout } = await runBuilt(folder, ['list', '--json'], { before });
+  expect(JSON.parse(stdout)).toMatchObject({ ok: false, error: { code: 'INVALID_VALUE' } });
+});

@@ -116,15 +116,33 @@ describe('a full disk', () => {
 });
 
 describe('a folder that may not be written', () => {
-  it.skipIf(isRoot && !works('setpriv', '--version'))('is named, whatever is asked for', SLOW, async () => {
-    const folder = project({ ...files, 'work.json': tasks(1) });
-    const before = OBEYING_PERMISSIONS;
-    chmodSync(folder, 0o555);
-    onTestFinished(() => chmodSync(folder, 0o755));
-    const commands = [['run', 'work.json'], ['status'], ['add', '--function', 'note']];
-    for (const ended of await Promise.all(commands.map((args) => runBuilt(folder, args, { before }))))
-      expectClear(ended, 2, `The store ${join(folder, STORE)} is not available`, 'EACCES');
-    expect(readdirSync(folder).sort()).toEqual(['tools.mjs', 'volley.toml', 'work.json']);
+  it.skipIf(isRoot && !works('setpriv', '--version'))(
+    'is named by whatever adds something, and can be looked into',
+    SLOW,
+    async () => {
+      const folder = project({ ...files, 'work.json': tasks(1) });
+      const before = OBEYING_PERMISSIONS;
+      chmodSync(folder, 0o555);
+      onTestFinished(() => chmodSync(folder, 0o755));
+      const commands = [
+        ['run', 'work.json'],
+        ['add', '--function', 'note'],
+      ];
+      for (const ended of await Promise.all(commands.map((args) => runBuilt(folder, args, { before }))))
+        expectClear(ended, 2, `The store ${join(folder, STORE)} is not available`, 'EACCES');
+      expect((await runBuilt(folder, ['list'], { before })).stdout).toContain('There is no batch yet');
+      expect(readdirSync(folder).sort()).toEqual(['tools.mjs', 'volley.toml', 'work.json']);
+    },
+  );
+});
+
+describe('a tool that does not stop when its time is up', () => {
+  it('does not keep the program from ending', SLOW, async () => {
+    const [task] = JSON.parse(tasks(1, { ms: 1000, until: 'never' })).tasks;
+    const folder = project({ ...files, 'work.json': JSON.stringify([{ ...task, timeout: 0.1 }]) });
+    const ended = await runBuilt(folder, ['run', 'work.json'], { before: ['timeout', '60'] });
+    expectClear(ended, 1, 'timeout: t0 (note) ran longer than its limit of 100 ms');
+    expect(ended.stdout).toContain('Next\n');
   });
 });
 

@@ -1,13 +1,18 @@
+import type { BatchAnswer } from '../../batch/answer.ts';
 import { listText } from '../../core/words.ts';
-import { given, printAnswer } from '../ask.ts';
+import { printAnswer } from '../ask.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import { placedAnswer } from '../input/placed-answer.ts';
 import { readTaskFile } from '../input/read-task-file.ts';
+import type { PlainObject } from '../input/task-file.ts';
 import { EXIT } from '../io.ts';
 import { NAMED_BATCH_OPTION } from '../options.ts';
 import { createColours, wantsColours } from '../output/colours.ts';
 import { ownName } from '../output/own-name.ts';
-import { withSession } from '../session.ts';
+import { withIds } from '../run-tasks.ts';
+import { type Session, withOwnStore } from '../session.ts';
+
+const MOST_TRIES = 20;
 
 interface AddBatchOptions extends CommonOptions {
   readonly batch?: string;
@@ -21,10 +26,9 @@ export const addBatchCommand = defineCommand<AddBatchOptions>({
       .option(...NAMED_BATCH_OPTION),
   run: async ([file], { batch, ...options }, io) => {
     const read = await readTaskFile(file!, io.stdin, io.cwd);
-    const { tasks, settings } = read;
-    const { batch: own, ...ofRun } = settings;
-    const status = await withSession(options, io, async ({ handle }) => {
-      const answer = await handle(given({ action: 'add_batch', tasks, batch: batch ?? own }));
+    const { batch: own, ...ofRun } = read.settings;
+    const status = await withOwnStore(options, io, async (session) => {
+      const { answer, tasks } = await add(session, batch ?? own ?? 'default', read.tasks);
       return printAnswer(await placedAnswer(answer, tasks, { tasks, file: read }), options, io);
     });
     const unused = Object.keys(ofRun);
@@ -37,3 +41,19 @@ export const addBatchCommand = defineCommand<AddBatchOptions>({
     return status;
   },
 });
+
+/** Adds tasks once more that are there already; another process may do the same at this moment. */
+async function add(
+  { handle, store }: Session,
+  batch: unknown,
+  given: readonly PlainObject[],
+): Promise<{ answer: BatchAnswer; tasks: readonly PlainObject[] }> {
+  const isTaken = (id: string) => typeof batch === 'string' && store.task(batch, id) !== undefined;
+  for (let tries = 1; ; tries++) {
+    const tasks = withIds(given, isTaken);
+    const answer = await handle({ action: 'add_batch', tasks, batch });
+    const { code, id } = answer.data;
+    const isChosen = code === 'DUPLICATE_ID' && !given.some((task) => task['id'] === id);
+    if (!isChosen || tries === MOST_TRIES) return { answer, tasks };
+  }
+}

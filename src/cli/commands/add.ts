@@ -1,4 +1,4 @@
-import { ask, given } from '../ask.ts';
+import { askToAdd, given } from '../ask.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import { jsonOption, listOption, NAMED_BATCH_OPTION, numberOption } from '../options.ts';
 
@@ -33,7 +33,7 @@ export const addCommand = defineCommand<AddOptions>({
       .option('--on-dependency-failure <policy>', 'skip, run or on-failure')
       .option(...NAMED_BATCH_OPTION),
   run: (_, options, io) =>
-    ask(
+    askToAdd(
       given({
         action: 'add',
         name: options.name,

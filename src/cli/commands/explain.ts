@@ -34,7 +34,9 @@ export const explainCommand = defineCommand<ExplainOptions>({
         io.stdout.write(`${JSON.stringify({ ok: true, batch, tasks: reports })}\n`);
         return EXIT.ok;
       }
-      const texts = reports.map(({ text }) => commandWords(text, batch, io).replaceAll('\n', '\n  '));
+      const texts = reports.map(({ text }) =>
+        commandWords(text, { batch, config: options.config }, io).replaceAll('\n', '\n  '),
+      );
       const left = ASKED_FOR.reduce((sum, status) => sum + counts[status], 0) - reports.length;
       if (id === undefined && reports.length === 0)
         texts.push(`All ${counts.completed} tasks of the batch "${batch}" have completed.`);

@@ -1,7 +1,8 @@
-import { countText } from '../../core/words.ts';
+import { countText, listText } from '../../core/words.ts';
+import type { Recovery } from '../../store/store.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
-import { EXIT } from '../io.ts';
-import { ownName } from '../output/own-name.ts';
+import { EXIT, type Io } from '../io.ts';
+import { ownName, placeOptions } from '../output/own-name.ts';
 import { withSession } from '../session.ts';
 
 export const recoverCommand = defineCommand<CommonOptions>({
@@ -9,12 +10,26 @@ export const recoverCommand = defineCommand<CommonOptions>({
   declare: () => undefined,
   run: (_, { json, ...options }, io) =>
     withSession(options, io, async ({ executor }) => {
-      const { reopened, crashed } = await executor.recover();
-      const text =
-        reopened.length + crashed.length === 0
-          ? 'There is nothing to recover.'
-          : `${countText(reopened.length, 'task')} will run again. ${countText(crashed.length, 'task')} may have done part of the work and failed with the reason "crashed": look at them, then ${ownName(io)} retry.`;
-      io.stdout.write(json ? `${JSON.stringify({ ok: true, reopened, crashed })}\n` : `${text}\n`);
+      const recovery = await executor.recover();
+      const text = json ? JSON.stringify({ ok: true, ...recovery }) : recoveryText(recovery, options, io);
+      io.stdout.write(`${text}\n`);
       return EXIT.ok;
     }),
 });
+
+function recoveryText({ reopened, crashed }: Recovery, { config }: CommonOptions, io: Io): string {
+  const commands = (command: string, tasks: Recovery['crashed']) => {
+    const batches = new Set(tasks.map(({ batch }) => batch));
+    return listText(
+      [...batches].map((batch) => `${ownName(io)} ${command}${placeOptions({ batch, config })}`),
+    );
+  };
+  const said: string[] = [];
+  if (reopened.length > 0)
+    said.push(`${countText(reopened.length, 'task')} will run again, with ${commands('start', reopened)}.`);
+  if (crashed.length > 0)
+    said.push(
+      `${countText(crashed.length, 'task')} may have done part of the work and failed with the reason "crashed": look at ${crashed.length === 1 ? 'it' : 'them'}, then ${commands('retry', crashed)}.`,
+    );
+  return said.join('\n') || 'There is nothing to recover.';
+}

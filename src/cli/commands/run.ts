@@ -1,4 +1,3 @@
-import { shellQuote } from '../../core/shell-quote.ts';
 import { listText } from '../../core/words.ts';
 import { printAnswer } from '../ask.ts';
 import { defineCommand } from '../command.ts';
@@ -8,10 +7,10 @@ import type { PlainObject } from '../input/task-file.ts';
 import type { ExitStatus, Io } from '../io.ts';
 import { sourceOptions } from '../options.ts';
 import { createColours, wantsColours } from '../output/colours.ts';
-import { ownName } from '../output/own-name.ts';
+import { type CommandPlace, ownName, placeOptions } from '../output/own-name.ts';
 import { plainText } from '../output/plain-text.ts';
 import { changedIds, collectTasks, newTasks, type RunTasks } from '../run-tasks.ts';
-import { type Session, withSession } from '../session.ts';
+import { type Session, withOwnStore, withSession } from '../session.ts';
 import { checkSettings, checkStart, type StartOptions, startBatch } from '../start-batch.ts';
 import { startOptions } from '../start-options.ts';
 
@@ -41,12 +40,14 @@ export const runCommand = defineCommand<RunOptions>({
     const batch = options.batch ?? found.batch;
     const settings = fromFile(found.settings, options);
     const start = { ...settings, ...options };
-    return withSession(options, io, async (session) => {
-      // Before anything is added: what cannot be run as asked leaves no tasks behind.
-      checkSettings(file ?? '', batch, settings);
-      checkStart(batch, start, io);
+    // Before anything is added: what cannot be run as asked leaves no tasks behind.
+    checkSettings(file ?? '', options.batch === undefined ? batch : undefined, settings);
+    checkStart(batch, start, io);
+    const open = options.dryRun ? withSession : withOwnStore;
+    return open(options, io, async (session) => {
       const tasks = newTasks(session.store, batch, found.tasks);
-      if (tasks.length < found.tasks.length) tellChanged(session, batch, found.tasks, io);
+      if (tasks.length < found.tasks.length)
+        tellChanged(session, { batch, config: options.config }, found.tasks, io);
       if (options.dryRun) return orPlaced(found, tasks, () => dryRun(session, batch, tasks, start, io));
       const refused =
         found.tasks.length > tasks.length && tasks.length === 0
@@ -60,17 +61,16 @@ export const runCommand = defineCommand<RunOptions>({
 /** What the batch has stays as it is, since it may have run; whoever has changed the file must hear that. */
 function tellChanged(
   { store }: Session,
-  batch: string,
+  place: CommandPlace & { readonly batch: string },
   tasks: readonly PlainObject[],
   { stderr, env }: Io,
 ): void {
-  const changed = changedIds(store, batch, tasks);
+  const changed = changedIds(store, place.batch, tasks);
   if (changed.length === 0) return;
   const { yellow } = createColours(wantsColours(stderr, env));
   const ids = listText(changed.slice(0, MOST_NAMED).map(plainText), changed.length);
-  const name = shellQuote(plainText(batch));
   stderr.write(
-    `${yellow('note')} The batch has other functions or params under the same ids, and keeps them: ${ids}. To use those of the file, ${ownName({ env })} clear --batch ${name} first, or give it another --batch.\n`,
+    `${yellow('note')} The batch has other functions or params under the same ids, and keeps them: ${ids}. To use those of the file, ${ownName({ env })} clear${placeOptions(place)} first, or give it another --batch.\n`,
   );
 }
 

@@ -11,7 +11,7 @@ import { runningServers } from '../../server/server-record.ts';
 import { openStore } from '../../store/sqlite-store.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import { EXIT, type ExitStatus, type Io } from '../io.ts';
-import { ownName } from '../output/own-name.ts';
+import { ownName, placeOptions } from '../output/own-name.ts';
 
 interface ServeOptions extends CommonOptions {
   readonly port?: number;
@@ -35,7 +35,7 @@ export const serveCommand = defineCommand<ServeOptions>({
       ...(logLevel !== undefined && { logLevel }),
     };
     const config = { ...loaded, server: { ...loaded.server, ...given } };
-    return serve(config, json, io);
+    return serve(config, { json, ...(file !== undefined && { config: file }) }, io);
   },
 });
 
@@ -49,14 +49,14 @@ function levelOption(text: string): LogLevel {
   throw new InvalidArgumentError(`It must be one of ${LOG_LEVELS.join(', ')}.`);
 }
 
-async function serve(config: VolleyConfig, isJson: boolean, io: Io): Promise<ExitStatus> {
+async function serve(config: VolleyConfig, options: CommonOptions, io: Io): Promise<ExitStatus> {
   const coordinator = await createFullCoordinator(config, io.env);
   try {
     const store = await openStore(config.store.file);
     const executor = new BatchExecutor({ coordinator, store });
     const log = openLog({
       level: config.server.logLevel,
-      format: isJson ? 'json' : 'text',
+      format: options.json ? 'json' : 'text',
       write: (line) => void io.stderr.write(line),
       redact: (text) => coordinator.desk.redactor.text(text),
     });
@@ -73,7 +73,7 @@ async function serve(config: VolleyConfig, isJson: boolean, io: Io): Promise<Exi
         log,
         version: packageVersion(),
       });
-      announce(server, config, isJson, io);
+      announce(server, config, options, io);
       await untilStopped(stopped, server, log);
     } finally {
       await executor.close({ graceMs: 0 });
@@ -88,12 +88,12 @@ async function serve(config: VolleyConfig, isJson: boolean, io: Io): Promise<Exi
 function announce(
   server: VolleyServer,
   { server: { host, tls }, store }: VolleyConfig,
-  isJson: boolean,
+  { json, config }: CommonOptions,
   io: Io,
 ): void {
   const { address, port, recordFile } = server;
   const url = server.pageAddress();
-  if (isJson) {
+  if (json) {
     const { pid } = process;
     io.stdout.write(`${JSON.stringify({ ok: true, url, address, port, pid, record_file: recordFile })}\n`);
     return;
@@ -103,13 +103,13 @@ function announce(
       ? ''
       : '\nOthers can reach this server, and what they send can be read on the way: set [server.tls].\n';
   io.stdout.write(
-    `Volley is at ${url}\n\nThis address can be opened once, within an hour${moreText(store.file, io)}\nPrograms find the address and a token in ${recordFile}.\n${warning}`,
+    `Volley is at ${url}\n\nThis address can be opened once, within an hour${moreText(store.file, config, io)}\nPrograms find the address and a token in ${recordFile}.\n${warning}`,
   );
 }
 
 /** Of several servers of a store, `volley dashboard` asks the first. */
-function moreText(storeFile: string, io: Io): string {
-  const command = `"${ownName(io)} dashboard"`;
+function moreText(storeFile: string, config: string | undefined, io: Io): string {
+  const command = `"${ownName(io)} dashboard${placeOptions({ config })}"`;
   const [first] = runningServers(storeFile);
   if (first === undefined || first.pid === process.pid) return `; ${command} prints another.`;
   return `.\nAnother server runs here already, at ${first.address} (process ${first.pid}): ${command} prints addresses of that one.`;

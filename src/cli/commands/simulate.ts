@@ -6,6 +6,7 @@ import { VolleyError } from '../../core/errors.ts';
 import { countText, spanText } from '../../core/words.ts';
 import { chosenBatch } from '../ask.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
+import { orPlaced } from '../input/placed-answer.ts';
 import { EXIT } from '../io.ts';
 import { schedulerLimits } from '../limits.ts';
 import { numbersOption, sourceOptions, spanOption } from '../options.ts';
@@ -77,7 +78,8 @@ async function tasksOf(
   if (file !== undefined || each !== undefined) {
     const found = await collectTasks({ file, each, function: tool, params }, io);
     const name = batch ?? found.batch;
-    return { name, runnable: await executor.runnable(name, found.tasks, { besides: 'none' }) };
+    const work = () => executor.runnable(name, found.tasks, { besides: 'none' });
+    return { name, runnable: await orPlaced(found, found.tasks, work) };
   }
   const name = chosenBatch(store, batch);
   const { counts } = findBatch({ store }, name);

@@ -1,13 +1,11 @@
 import { findBatch } from '../../batch/context.ts';
-import { shellQuote } from '../../core/shell-quote.ts';
 import { chosenBatch, printAnswer } from '../ask.ts';
 import { defineCommand } from '../command.ts';
 import { startDetached } from '../detach.ts';
 import { dryRun } from '../dry-run.ts';
 import { EXIT, type ExitStatus, type Io } from '../io.ts';
 import { BATCH_OPTION } from '../options.ts';
-import { ownName } from '../output/own-name.ts';
-import { plainText } from '../output/plain-text.ts';
+import { ownName, placeOptions } from '../output/own-name.ts';
 import { type Session, withSession } from '../session.ts';
 import { checkStart, type StartOptions, startBatch } from '../start-batch.ts';
 import { startOptions } from '../start-options.ts';
@@ -48,11 +46,11 @@ async function startApart(
   const words = process.argv.slice(2).filter((word) => word !== '--detach');
   const { pid, answer } = await startDetached(store, batch, [...words, '--batch', batch, '--json'], io.cwd);
   if (answer?.ok === false) return printAnswer(answer, options, io);
-  const name = shellQuote(plainText(batch));
+  const place = placeOptions({ batch, config: options.config });
   const text =
     answer === undefined
-      ? `The batch "${batch}" runs in process ${pid}. Follow it with: ${ownName(io)} watch --batch ${name}`
-      : `The batch "${batch}" ran in process ${pid} and has ended. ${ownName(io)} results --batch ${name} shows what came out.`;
+      ? `The batch "${batch}" runs in process ${pid}. Follow it with: ${ownName(io)} watch${place}`
+      : `The batch "${batch}" ran in process ${pid} and has ended. ${ownName(io)} results${place} shows what came out.`;
   io.stdout.write(`${options.json ? JSON.stringify({ ok: true, pid, batch }) : text}\n`);
   return EXIT.ok;
 }

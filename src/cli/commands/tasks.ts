@@ -6,6 +6,7 @@ import type { CommandEntry } from '../commands.ts';
 import { addHelpNote, writeHelpTo } from '../help.ts';
 import { EXIT, type ExitStatus, type Io } from '../io.ts';
 import { declare, runCommand, wordsOf } from '../program.ts';
+import { reportError } from '../report.ts';
 import { TASKS_COMMANDS } from './tasks/all.ts';
 
 const NAMES = TASKS_COMMANDS.map((entry) => entry.name);
@@ -19,13 +20,14 @@ export const tasksCommand = defineCommand<CommonOptions>({
     const { group } = createGroup();
     program.helpInformation = () => group.copyInheritedSettings(program).helpInformation();
   },
-  run: async (words, { json = false }, io) => {
+  run: async (words, { json = false, config }, io) => {
     const [asked, ...rest] = words;
     if (asked === undefined && json) throw noCommand();
     if (asked === undefined) return runGroup(['help'], EXIT.usage, io);
     const [name] = asked === 'help' ? rest : words;
     if (name !== undefined && !name.startsWith('-')) checkName(name);
-    return runGroup([...words, ...(json ? ['--json'] : [])], EXIT.ok, io);
+    const common = [...(json ? ['--json'] : []), ...(config === undefined ? [] : ['--config', config])];
+    return runGroup([...words, ...common], EXIT.ok, io);
   },
 });
 
@@ -55,7 +57,6 @@ async function runGroup(words: readonly string[], ok: ExitStatus, io: Io): Promi
       writeErr: (text) => void (isJson || io.stderr.write(text)),
     });
   let status = ok;
-  let thrown: { readonly error: unknown } | undefined;
   const name = words[0] === 'help' ? words[1] : words[0];
   const found = declared.find(({ entry }) => entry.name === name);
   if (found !== undefined) {
@@ -66,7 +67,7 @@ async function runGroup(words: readonly string[], ok: ExitStatus, io: Io): Promi
       try {
         status = await runCommand(found.entry, command, program.args, program.opts(), io);
       } catch (error) {
-        thrown = { error };
+        status = reportError(error, program.opts(), io);
       }
     });
   }
@@ -77,7 +78,6 @@ async function runGroup(words: readonly string[], ok: ExitStatus, io: Io): Promi
     if (error.exitCode !== 0 && isJson) throw new VolleyError('INVALID_VALUE', wordsOf(error));
     return error.exitCode === 0 ? status : EXIT.usage;
   }
-  if (thrown !== undefined) throw thrown.error;
   return status;
 }
 

@@ -9,6 +9,7 @@ import { createFullCoordinator } from '../../mcp/open-coordinator.ts';
 import type { ToolDescription } from '../../tools/registry.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import { EXIT, type Io } from '../io.ts';
+import { createColours, wantsColours } from '../output/colours.ts';
 import { plainText } from '../output/plain-text.ts';
 import { wrapHanging } from '../output/wrap.ts';
 
@@ -35,15 +36,24 @@ export const toolsCommand = defineCommand<ToolsOptions>({
     const tools = coordinator.tools(glob);
     const all = namesOf(coordinator.tools());
     const close = tools.length > 0 ? undefined : nearest(glob ?? '', all);
+    const idle = loaded.config.tools.allow.filter((pattern) => coordinator.tools(pattern).length === 0);
     await coordinator.close();
-    if (tools.length === 0 && servers.every(({ status }) => status === 'ready'))
+    // What a server that failed has is unknown: nobody is to blame for not matching that.
+    const isAllKnown = servers.every(({ status }) => status === 'ready');
+    if (tools.length === 0 && isAllKnown)
       throw all.length > 0 ? noneMatches(glob ?? '*', close) : await noneAllowed(loaded.config, env);
+    const isListing = !json && glob === undefined && isAllKnown;
+    const missed = isListing && idle.length > 0 ? await missedText(loaded.config, env) : undefined;
     if (json)
       io.stdout.write(
         `${JSON.stringify({ ok: true, tools, ...(servers.length > 0 && { mcp_servers: servers }) })}\n`,
       );
     else io.stdout.write(toolLines(tools, { isWhole: schema || tools[0]?.name === glob, schema }, io.stdout));
     if (!json) for (const server of servers) io.stderr.write(`${serverLine(server)}\n`);
+    if (missed !== undefined) {
+      const { yellow } = createColours(wantsColours(io.stderr, env));
+      io.stderr.write(`${yellow('note')} N${missed.slice(1)}\n`);
+    }
     return tools.length === 0 ? EXIT.failed : EXIT.ok;
   },
 });
@@ -90,6 +100,12 @@ function noneMatches(glob: string, close: string | undefined): VolleyError {
 
 /** Nothing at all may be called: the list that should let something through is at fault. */
 async function noneAllowed(config: VolleyConfig, env: Io['env']): Promise<VolleyError> {
+  const why = (await missedText(config, env)) ?? 'allow and deny of [tools] in volley.toml exclude them all.';
+  return new VolleyError('UNKNOWN_TOOL', `No tool may be called: ${why}`);
+}
+
+/** Patterns of the list of what may be called that match nothing there is, whatever else excludes it. */
+async function missedText(config: VolleyConfig, env: Io['env']): Promise<string | undefined> {
   const open = await createFullCoordinator(
     { ...config, tools: { ...config.tools, allow: ['*'], deny: [] } },
     env,
@@ -98,15 +114,9 @@ async function noneAllowed(config: VolleyConfig, env: Io['env']): Promise<Volley
   const missed = config.tools.allow.filter((pattern) => open.tools(pattern).length === 0);
   const close = missed.length === 1 ? nearest(missed[0]!, namesOf(open.tools())) : undefined;
   await open.close();
+  if (missed.length === 0) return undefined;
   const patterns = listText(missed.map((pattern) => JSON.stringify(pattern)));
-  const why =
-    missed.length === 0
-      ? 'allow and deny of [tools] in volley.toml exclude them all.'
-      : `no tool matches ${patterns}, from allow of [tools] in volley.toml${close === undefined ? '.' : `; did you mean ${close}?`}`;
-  return new VolleyError('UNKNOWN_TOOL', `No tool may be called: ${why}`, {
-    patterns: missed,
-    nearest: close,
-  });
+  return `no tool matches ${patterns}, from allow of [tools] in volley.toml${close === undefined ? '.' : `; did you mean ${close}?`}`;
 }
 
 /** `MCP server files: ready, 12 tools`. On the error stream, beside the list. Nobody here waits for another try. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { statusData } from '../../batch/status-text.ts';
 import type { BatchView } from '../../batch/view.ts';
-import { chosenBatch } from '../ask.ts';
+import { chosenBatch, printAnswer } from '../ask.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import { createDisplay } from '../display/create-display.ts';
 import { addHelpNote } from '../help.ts';
@@ -9,6 +9,7 @@ import { EXIT } from '../io.ts';
 import { BATCH_OPTION } from '../options.ts';
 import { withSession } from '../session.ts';
 import { SpeedElsewhere } from '../speed-elsewhere.ts';
+import { ownLabel } from '../task-label.ts';
 import { viewOf } from '../view-of.ts';
 
 interface WatchOptions extends CommonOptions {
@@ -32,7 +33,7 @@ export const watchCommand = defineCommand<WatchOptions>({
       const speed = new SpeedElsewhere(executor);
       const look = () => speed.addTo(viewOf({ executor, store }, batch));
       let view = look();
-      const display = json ? undefined : createDisplay({ stream: stderr, env, view: () => view });
+      const display = json ? undefined : createDisplay({ stream: stderr, env, view: () => labelled(view) });
       try {
         while (view.state !== 'idle') {
           if (json) io.stdout.write(line(view));
@@ -45,10 +46,15 @@ export const watchCommand = defineCommand<WatchOptions>({
         await speed.close();
       }
       const answer = await executor.handle({ action: 'status', batch });
-      io.stdout.write(json ? line(view) : `${answer.text}\n`);
+      if (json) io.stdout.write(line(view));
+      else printAnswer(answer, options, io);
       return view.counts.completed === view.total ? EXIT.ok : EXIT.failed;
     }),
 });
+
+function labelled(view: BatchView): BatchView {
+  return { ...view, running: view.running.map((task) => ({ ...task, name: ownLabel(task) })) };
+}
 
 /** In the words of `status --json`. */
 function line(view: BatchView): string {

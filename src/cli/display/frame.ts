@@ -19,6 +19,7 @@ export interface FrameOptions {
 const NARROW = 60;
 const VERY_NARROW = 40;
 const WIDEST_BAR = 60;
+const SHARE_WIDTH = '100%'.length;
 
 /** The picture of a batch: a bar, the counts, what runs. Never wider or higher than the terminal. */
 export function frameLines(view: BatchView, options: FrameOptions): Line[] {
@@ -84,17 +85,23 @@ function runningLines(
   const sorted = [...running].sort((a, b) => a.startedAt - b.startedAt);
   const shown = sorted.slice(0, sorted.length > room ? room - 1 : room).map(toPlain);
   const isNarrow = width < NARROW;
-  const names = widest(shown, 'name', Math.floor(width * (isNarrow ? 0.7 : 0.4)));
   const functions = isNarrow ? 0 : widest(shown, 'function', Math.floor(width * 0.25));
   const hasProgress = shown.some(({ progress }) => progress !== undefined);
   const times = shown.map(({ startedAt }) => elapsedText(now - startedAt));
   // The longest is the first; a little more keeps the column where it is for a while.
   const timeWidth = Math.max(6, times[0]?.length ?? 0);
+  const share = Math.floor(width * (isNarrow ? 0.7 : 0.4));
+  const beside = [timeWidth, functions, hasProgress && !isNarrow ? SHARE_WIDTH : 0];
+  const left = beside.reduce((room, column) => (column === 0 ? room : room - column - 2), width);
+  // What they are doing has its place; where nobody tells that, names have all that is left.
+  const hasSteps = shown.some(({ step }) => step !== undefined);
+  const names = widest(shown, 'name', hasSteps ? share : Math.max(share, left));
   const lines = shown.map((task, index) => {
     const line = new Line(width).columnAtRight(times[index]!, timeWidth, colours.dim);
     line.add('  ').column(task.name, Math.min(names, line.room));
     if (functions > 0) line.add('  ').column(task.function, functions, colours.dim);
-    if (hasProgress && !isNarrow) line.add('  ').columnAtRight(shareText(task.progress), 4, colours.cyan);
+    if (hasProgress && !isNarrow)
+      line.add('  ').columnAtRight(shareText(task.progress), SHARE_WIDTH, colours.cyan);
     if (task.step !== undefined && line.room > 6) line.add('  ').add(task.step, colours.dim);
     return line;
   });

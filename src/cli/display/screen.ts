@@ -127,6 +127,8 @@ export class Screen {
   /** The shell has written below the old picture: the next one is drawn below that. */
   private readonly onContinue = (): void => {
     this.drawn = [];
+    // Who was in the background has not heard how large the terminal is now; Node asks it at this signal.
+    process.kill(process.pid, 'SIGWINCH');
     this.onResize();
   };
 }

@@ -1,7 +1,7 @@
-import { shellQuote } from '../../core/shell-quote.ts';
 import { spanText } from '../../core/words.ts';
 import type { Colours } from '../output/colours.ts';
 import { factorText, numberText } from '../output/numbers.ts';
+import { placeOptions } from '../output/own-name.ts';
 import { plainText } from '../output/plain-text.ts';
 import { cutToWidth, padEndToWidth, padStartToWidth, textWidth } from '../output/width.ts';
 import { wrapHanging } from '../output/wrap.ts';
@@ -29,6 +29,8 @@ export interface SummaryOptions {
   readonly columns: number;
   /** How the program is called in the commands to go on with. */
   readonly program: string;
+  /** The configuration that they must be given. */
+  readonly config?: string | undefined;
 }
 
 const MOST_SLOWEST = 5;
@@ -37,7 +39,6 @@ const MOST_GROUPS = 8;
 const WORTH_NAMING_MS = 10;
 /** Below this a comparison with working one after the other is noise. */
 const WORTH_COMPARING = 1.2;
-const DEFAULT_BATCH = 'default';
 
 /** The end of a run for people: counts, time, what was slow, what failed and why, and what to do next. */
 export function summaryText(view: SummaryView, options: SummaryOptions): string {
@@ -121,9 +122,9 @@ function failureLines({ failures, counts }: SummaryView, { colours, columns }: S
 /** The commands that go on from here. */
 function nextLines(
   { name, counts, hasRun }: SummaryView,
-  { colours, columns, program }: SummaryOptions,
+  { colours, columns, program, config }: SummaryOptions,
 ): string[] {
-  const batch = name === DEFAULT_BATCH ? '' : ` --batch ${shellQuote(plainText(name))}`;
+  const batch = placeOptions({ batch: plainText(name), config });
   const commands: (readonly [command: string, does: string])[] = [];
   const left = counts.open + counts.running;
   if (left > 0)

@@ -1,12 +1,14 @@
 import { placeAt, type Source, taskFileError } from './fault.ts';
 import { findJsonFault } from './json-fault.ts';
+import { JsonPlaces } from './json-places.ts';
 import type { Parsed } from './parse.ts';
-import { placesInJson } from './yaml-text.ts';
 
 export function parseJson(source: Source): Parsed {
   const { text } = source;
   try {
-    return { data: JSON.parse(text), placeOf: placesInJson(text) };
+    const data: unknown = JSON.parse(text);
+    const places = new JsonPlaces(text);
+    return { data, placeOf: (path) => places.find(path) };
   } catch (error) {
     const { offset, what } = findJsonFault(text);
     const hint = isLines(text) ? ' One task on each line is JSON Lines: name the file .jsonl.' : '';
@@ -17,7 +19,7 @@ export function parseJson(source: Source): Parsed {
 /** A value on each line; empty lines are passed over. */
 export function parseJsonLines(source: Source): Parsed {
   const data: unknown[] = [];
-  const lineOf: number[] = [];
+  const lines: { readonly line: number; readonly text: string }[] = [];
   let line = 0;
   for (let start = 0; start <= source.text.length; ) {
     const end = source.text.indexOf('\n', start);
@@ -25,16 +27,18 @@ export function parseJsonLines(source: Source): Parsed {
     line++;
     if (text.trim() !== '') {
       data.push(parseLine(source, text, line));
-      lineOf.push(line);
+      lines.push({ line, text });
     }
     if (end < 0) break;
     start = end + 1;
   }
   return {
     data,
-    placeOf: ([index]) => {
-      const at = typeof index === 'number' ? lineOf[index] : undefined;
-      return at === undefined ? undefined : { line: at, column: 1, length: 1 };
+    placeOf: ([index, ...path]) => {
+      const own = typeof index === 'number' ? lines[index] : undefined;
+      if (own === undefined) return undefined;
+      const { column, length } = new JsonPlaces(own.text).find(path) ?? { column: 1, length: 1 };
+      return { line: own.line, column, length };
     },
   };
 }

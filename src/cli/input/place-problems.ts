@@ -10,22 +10,33 @@ export interface PlacedTasks {
 }
 
 /** What is wrong with tasks: the message, and each problem of it where there are several. */
-interface Fault {
+interface Placed {
   readonly message: string;
   readonly problems?: readonly string[] | undefined;
 }
 
+interface Fault extends Placed {
+  readonly code: string;
+  /** Of the task that it is about, if that is told. */
+  readonly id?: unknown;
+  /** Of a cycle: the ids, each of which waits for the next. */
+  readonly path?: unknown;
+}
+
+/** What is said of the only task of a list without naming it. */
+const OF_A_TASK = new Set([
+  ...['UNKNOWN_TOOL', 'TOOL_NOT_ALLOWED', 'INVALID_ARGUMENTS', 'INVALID_CALL', 'UNSERIALISABLE_INPUT'],
+  ...['UNKNOWN_DEPENDENCY', 'IMPOSSIBLE_DEMAND'],
+]);
+
 type Path = readonly PropertyKey[];
 
 /** The same, with `FILE:LINE:COLUMN` before each problem. `asked` are the tasks of the file that were refused. */
-export function placeProblems(
-  { message, problems }: Fault,
-  asked: readonly PlainObject[],
-  all: PlacedTasks,
-): Fault {
+export function placeProblems(fault: Fault, asked: readonly PlainObject[], all: PlacedTasks): Placed {
+  const { message, problems } = fault;
   const paths = pathsOfForm(asked);
   const placed = (problems ?? [message]).map((problem, index) => {
-    const path = paths.length === 0 ? pathOfTask(problem) : pathOfField(problem, paths[index]);
+    const path = paths.length === 0 ? pathOfTask(problem, fault, asked) : pathOfField(problem, paths[index]);
     const place = path && placeText(path, asked, all);
     return place === undefined ? problem : `${place}: ${problem}`;
   });
@@ -48,9 +59,22 @@ function pathOfField(problem: string, path: Path | undefined): Path | undefined 
   return path !== undefined && problem.includes(`tasks[${String(path[1])}]`) ? path : undefined;
 }
 
-function pathOfTask(problem: string): Path | undefined {
+function pathOfTask(problem: string, fault: Fault, asked: readonly PlainObject[]): Path | undefined {
+  const { code, id, path } = fault;
   const number = taskNumberIn(problem);
-  return number === undefined ? undefined : ['tasks', number - 1];
+  if (number !== undefined) return ['tasks', number - 1];
+  // The second of two with the same id is the one too many.
+  if (code === 'DUPLICATE_ID') return ['tasks', asked.findLastIndex((task) => task['id'] === id), 'id'];
+  if (code === 'DEPENDENCY_CYCLE' && Array.isArray(path)) return pathOfCycle(path, asked);
+  return asked.length === 1 && OF_A_TASK.has(code) ? ['tasks', 0] : undefined;
+}
+
+/** Where the first of them waits for the next, in words or by a reference. */
+function pathOfCycle([id, next]: readonly unknown[], asked: readonly PlainObject[]): Path {
+  const index = asked.findIndex((task) => task['id'] === id);
+  const { depends_on: named } = asked[index] ?? {};
+  const at = Array.isArray(named) ? named.indexOf(next) : -1;
+  return ['tasks', index, ...(at < 0 ? ['params'] : ['depends_on', at])];
 }
 
 function placeText(

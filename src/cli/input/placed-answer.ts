@@ -14,7 +14,7 @@ export async function placedAnswer(
 ): Promise<BatchAnswer> {
   const { ok, error, data } = answer;
   if (ok || error === undefined) return answer;
-  const placed = await place(error.message, data, asked, found);
+  const placed = await place(error, data, asked, found);
   if (placed === undefined) return answer;
   const { message, problems } = placed;
   return {
@@ -36,7 +36,7 @@ export async function orPlaced<T>(
   } catch (error) {
     if (!(error instanceof VolleyError)) throw error;
     const { code, details } = error;
-    const placed = await place(error.message, details, asked, found);
+    const placed = await place(error, details, asked, found);
     if (placed === undefined) throw error;
     const { message, problems } = placed;
     throw new VolleyError(code, message, { ...details, ...(problems && { problems }) }, { cause: error });
@@ -44,13 +44,14 @@ export async function orPlaced<T>(
 }
 
 async function place(
-  message: string,
-  { problems }: { readonly problems?: unknown },
+  { code, message }: { readonly code: string; readonly message: string },
+  { problems, id, path }: { readonly problems?: unknown; readonly id?: unknown; readonly path?: unknown },
   asked: readonly PlainObject[],
   { tasks, file }: Found,
 ) {
   if (file === undefined) return undefined;
   // What checks the form of tasks is loaded by those who have made a mistake.
   const { placeProblems } = await import('./place-problems.ts');
-  return placeProblems({ message, problems: problems as string[] | undefined }, asked, { tasks, file });
+  const fault = { code, message, id, path, problems: problems as string[] | undefined };
+  return placeProblems(fault, asked, { tasks, file });
 }

@@ -22,6 +22,8 @@ export type PlainObject = Readonly<Record<string, unknown>>;
 /** What a task and a file with settings are known by. */
 const TASK_KEY = 'function';
 const LIST_KEY = 'tasks';
+/** What others call a function. */
+const OTHER_WORDS = ['tool', 'tool_name', 'toolName'];
 /** What belongs to the envelope of a call, and not to the batch. */
 const ENVELOPE_KEY = 'tool_args';
 
@@ -88,8 +90,10 @@ class Collector {
     } else if ('action' in value) {
       const { action } = value;
       this.refuseAction(action, path);
+    } else if (path.length > 0) {
+      this.refuseTask(value, path);
     } else {
-      this.refuseUnknown(value, path);
+      this.refuseUnknown(value);
     }
   }
 
@@ -122,21 +126,35 @@ class Collector {
     return this.refuse([...path, 'action'], what);
   }
 
-  private refuseUnknown(value: PlainObject, path: DataPath): never {
+  /** One of a list: it is a task, and lacks what it calls. */
+  private refuseTask(value: PlainObject, path: DataPath): never {
+    const keys = Object.keys(value).slice(0, 20);
+    const meant = nearest(TASK_KEY, keys) ?? keys.find((key) => OTHER_WORDS.includes(key));
+    return this.refuse(
+      meant === undefined ? path : [...path, meant],
+      `the task has no "${TASK_KEY}", the name of the tool that it calls${hintOf(meant, TASK_KEY)}`,
+    );
+  }
+
+  private refuseUnknown(value: PlainObject): never {
     const keys = Object.keys(value).slice(0, 20);
     const meant = nearest(LIST_KEY, keys) ?? nearest(TASK_KEY, keys);
-    const word = meant !== undefined && nearest(meant, [LIST_KEY, TASK_KEY]);
-    const hint = word ? `did you mean "${word}" where it says ${show(meant)}?` : '';
-    const where = path.length === 0 ? [] : path;
+    const word = meant && nearest(meant, [LIST_KEY, TASK_KEY]);
     return this.refuse(
-      meant === undefined ? where : [...where, meant],
-      `this is neither a task (an object with "function" and "params") nor an object with a list "tasks"${hint && `; ${hint}`}`,
+      meant === undefined ? [] : [meant],
+      `this is neither a task (an object with "function" and "params") nor an object with a list "tasks"${hintOf(meant, word)}`,
     );
   }
 
   private refuse(path: DataPath, what: string): never {
     throw taskFileError(this.source, `${what}${what.endsWith('?') ? '' : '.'}`, this.parsed.placeOf(path));
   }
+}
+
+function hintOf(written: string | undefined, meant: string | undefined): string {
+  return written === undefined || meant === undefined
+    ? ''
+    : `; did you mean "${meant}" where it says ${show(written)}?`;
 }
 
 function isObject(value: unknown): value is PlainObject {

@@ -29,20 +29,6 @@ export function parseYaml(source: Source): Parsed {
   }
 }
 
-/** Where values of a JSON text stand: JSON is YAML, too. Only for texts of a size that is read in no time. */
-export function placesInJson(text: string): (path: DataPath) => Place | undefined {
-  if (text.length > MOST_CHARACTERS / 8) return () => undefined;
-  const lines = new LineCounter();
-  let document: Document | 'too deep' | undefined;
-  return (path) => {
-    document ??=
-      tooDeepAt(text, DEEPEST) === undefined
-        ? parseDocument(text, { lineCounter: lines, logLevel: 'silent' })
-        : 'too deep';
-    return document === 'too deep' ? undefined : placeIn(document, lines, path);
-  };
-}
-
 function placeIn(document: Document, lines: LineCounter, path: DataPath): Place | undefined {
   for (let length = path.length; length > 0; length--) {
     const node = document.getIn(path.slice(0, length), true);

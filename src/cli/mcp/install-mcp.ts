@@ -1,4 +1,4 @@
-import { createInterface } from 'node:readline/promises';
+import { createInterface } from 'node:readline';
 import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
 import type { McpOptions } from '../commands/mcp.ts';
@@ -35,9 +35,11 @@ export async function installMcp(
   if (!json) showChange(plan, io);
   if (!yes && (json || !io.stdin.isTTY))
     throw new VolleyError('INVALID_VALUE', 'Nothing was written: there is nobody to ask, so give --yes.');
-  if (!yes && !(await isWanted(io))) {
-    io.stdout.write('Nothing was written.\n');
-    return EXIT.ok;
+  const answer = yes ? 'yes' : await answerOf(io);
+  if (answer !== 'yes') {
+    // Only who has answered is on a new line.
+    io.stdout.write(`${answer === 'no' ? '' : '\n'}Nothing was written.\n`);
+    return answer === 'interrupted' ? EXIT.interrupted : EXIT.ok;
   }
   const backup = await writeConfig(plan);
   const kept = backup === undefined ? '' : ` What it was is in ${backup}.`;
@@ -72,10 +74,14 @@ function showChange({ file, before = '', after }: InstallPlan, { stdout }: Io): 
   stdout.write(`${file}\n${changeText(before, after)}\n`);
 }
 
-async function isWanted({ stdin, stdout }: Io): Promise<boolean> {
+/** To close the input, with Ctrl-D or with the terminal, is no yes; Ctrl-C is the wish to be gone. */
+async function answerOf({ stdin, stdout }: Io): Promise<'yes' | 'no' | 'closed' | 'interrupted'> {
   const lines = createInterface({ input: stdin, output: stdout });
   try {
-    return /^y(es)?$/i.test((await lines.question('Write this? [y/N] ')).trim());
+    return await new Promise((resolve) => {
+      lines.once('SIGINT', () => resolve('interrupted')).once('close', () => resolve('closed'));
+      lines.question('Write this? [y/N] ', (said) => resolve(/^y(es)?$/i.test(said.trim()) ? 'yes' : 'no'));
+    });
   } finally {
     lines.close();
   }

@@ -7,6 +7,7 @@ import type { FeatureDesk } from '../../tasks/desk/feature-desk.ts';
 import type { RunSetting } from '../../tasks/run/feature-run.ts';
 import type { CommonOptions } from '../command.ts';
 import { EXIT, type ExitStatus, type Io } from '../io.ts';
+import { ownName } from '../output/own-name.ts';
 import { ownOutput } from './own-output.ts';
 
 /** Serves the client that started this process, until it closes our standard input. */
@@ -14,7 +15,9 @@ export async function serveMcp(options: CommonOptions, io: Io): Promise<ExitStat
   const log = (text: string) => void io.stderr.write(`volley mcp: ${text}\n`);
   const output = ownOutput(io);
   if (io.stdin.isTTY)
-    log('waits for a client on its standard input; "volley mcp install" sets one up, Ctrl-C ends this.');
+    log(
+      `waits for a client on its standard input; "${ownName(io)} mcp install" sets one up, Ctrl-C ends this.`,
+    );
   const stopping = new AbortController();
   const stop = () => stopping.abort();
   process.once('SIGINT', stop).once('SIGTERM', stop);

@@ -1,6 +1,5 @@
-import { shellQuote } from '../../core/shell-quote.ts';
 import type { Io } from '../io.ts';
-import { ownName } from './own-name.ts';
+import { type CommandPlace, ownName, placeOptions } from './own-name.ts';
 
 /**
  * The executor speaks to a model, of actions and fields. These sentences of its own, which end a line, are said to people
@@ -25,20 +24,20 @@ const SENTENCES: readonly (readonly [RegExp, string])[] = [
   [/The batch is not running: start it\.$/, 'The batch is not running: {volley} start{batch} runs it.'],
   [
     /died: "start" sees to it, and so does volley recover\.$/,
-    'died: {volley} start{batch} or {volley} recover sees to it.',
+    'died: {volley} start{batch} or {volley} recover{config} sees to it.',
   ],
 ];
 
-/** `batch`: the one that the text is about, so that its commands can be typed as they stand. */
-export function commandWords(text: string, batch: unknown, io: Pick<Io, 'env'>): string {
-  const isNamed = typeof batch === 'string' && batch !== 'default';
-  const option = isNamed ? ` --batch ${shellQuote(batch)}` : '';
+/** `place`: what the text is about, so that its commands can be typed as they stand. */
+export function commandWords(text: string, place: CommandPlace, io: Pick<Io, 'env'>): string {
+  const parts: Readonly<Record<string, string>> = {
+    '{volley}': ownName(io),
+    '{batch}': placeOptions(place),
+    '{config}': placeOptions({ config: place.config }),
+  };
   const sentences = SENTENCES.map(
     ([sentence, words]) =>
-      [
-        sentence,
-        words.replaceAll('{volley}', ownName(io)).replaceAll('{batch}', () => option.replaceAll('$', '$$$$')),
-      ] as const,
+      [sentence, words.replace(/\{\w+\}/g, (part) => parts[part]!.replaceAll('$', '$$$$'))] as const,
   );
   return text
     .split('\n')

@@ -35,6 +35,18 @@ describe('the picture of a batch', () => {
     ]);
   });
 
+  it('shows long names whole where there is room, and leaves some for what is being done', () => {
+    const name = 'src/runners/process/process-failure-table.ts';
+    const busy = (more: object) => {
+      const running = [runningTask(name, NOW, { function: 'code_analyzer_tool', ...more })];
+      return frame(viewWith({ counts: { running: 1 }, running }))[2]!;
+    };
+    expect(busy({})).toBe(`   0 s  ${name}  code_analyzer_tool`);
+    expect(busy({ step: 'parsing' })).toMatch(
+      /^ {3}0 s {2}src\/r\S+…\S+table\.ts {2}code_analyzer_tool {2}parsing$/,
+    );
+  });
+
   it('never lists more tasks than it counts as running', () => {
     const view = viewWith({
       counts: { open: 5, running: 1 },

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { createDisplay } from '../../../src/cli/display/create-display.ts';
 import { LiveDisplay } from '../../../src/cli/display/live-display.ts';
@@ -113,6 +114,17 @@ describe('the live display', () => {
     expect(terminal.writes.at(-1)).toContain('\r\x1b[2A');
     display.close();
   });
+
+  it.skipIf(process.platform === 'win32')(
+    'asks for the size anew when it comes back from the background',
+    async () => {
+      const { display } = setUp();
+      const asked = once(process, 'SIGWINCH');
+      process.kill(process.pid, 'SIGCONT');
+      await asked;
+      display.close();
+    },
+  );
 
   it('bounds how many lines scroll by at once and says how many it left out', () => {
     const { terminal, timing, display } = setUp();

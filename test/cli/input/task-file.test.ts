@@ -84,6 +84,23 @@ tasks:
     expect(parse('a.json', '{"function":"f"}').tasks).toEqual([{ function: 'f' }]);
   });
 
+  it('knows where everything stands in JSON, however large and odd it is', () => {
+    const odd = { 'a"]\\': [{}, [], 'x"}\\\\', -1.5e3, true, null], function: 'f', e: { é: [[['\n{']]] } };
+    const data = [...Array<unknown>(4000).fill({ ...odd, pad: '\\"'.repeat(200) }), { ...odd, last: 1 }];
+    for (const indent of [0, 1, '\t\r\n']) {
+      const text = JSON.stringify({ tasks: data, batch: 'b' }, null, indent);
+      const { placeOf, tasks } = parseTaskFile({ name: 'a.json', text });
+      const lines = text.split('\n');
+      for (const path of [['function'], ['last'], ['a"]\\', 2], ['a"]\\', 3], ['e', 'é', 0, 0, 0]]) {
+        const { line, column, length } = placeOf(4000, path)!;
+        const value = path.reduce<unknown>((inner, key) => (inner as never)[key], tasks[4000]);
+        expect(lines[line - 1]!.slice(column - 1, column - 1 + length)).toBe(JSON.stringify(value));
+      }
+      // What is not there is where it would be.
+      expect(placeOf(4000, ['params', 'path'])).toEqual(placeOf(4000));
+    }
+  });
+
   it('knows where each task and its fields stand', () => {
     const places = (name: string, text: string) => parseTaskFile({ name, text }).placeOf(1, ['function']);
     expect(places('a.json', '[{"function":"f"},\n {"function": "g"}]')).toEqual({
@@ -91,7 +108,11 @@ tasks:
       column: 15,
       length: 3,
     });
-    expect(places('a.jsonl', '{"function":"f"}\n\n{"function":"g"}')).toMatchObject({ line: 3 });
+    expect(places('a.jsonl', '{"function":"f"}\n\n{"function":"g"}')).toEqual({
+      line: 3,
+      column: 13,
+      length: 3,
+    });
     expect(places('a.yaml', 'tasks:\n- function: f\n- function: g')).toMatchObject({ line: 3, column: 13 });
     expect(places('a.toml', '[[tasks]]\nfunction="f"\n[[tasks]]\nfunction="g"')).toMatchObject({
       line: 4,
@@ -120,6 +141,18 @@ describe('a file that cannot be read', () => {
       'a.json',
       "{'tasks': []}",
       '1:2: this is not valid JSON: a text stands in double quotes, not in single ones.',
+    ],
+    [
+      'a task that calls nothing',
+      'a.json',
+      '[{"function":"f"},{"id":"a","params":{}}]',
+      '1:19: the task has no "function", the name of the tool that it calls.',
+    ],
+    [
+      'a task that calls a tool by another word',
+      'a.yaml',
+      'tasks:\n  - tool: f',
+      '2:11: the task has no "function", the name of the tool that it calls; did you mean "function" where it says "tool"?',
     ],
     ['a word', 'a.json', '{"tasks": True}', '1:11: this is not valid JSON: True is no value of JSON'],
     [

@@ -13,6 +13,7 @@ import { startFor } from '../../../src/cli/mcp/install/start-command.ts';
 import { installMcp } from '../../../src/cli/mcp/install-mcp.ts';
 import { runBuilt } from '../../e2e/support/built-volley.ts';
 import { project } from '../../e2e/support/project.ts';
+import { textOf } from '../support/program.ts';
 
 const LIMIT = { timeout: 60_000 };
 const ENTRY = { command: 'npx' };
@@ -199,12 +200,21 @@ describe('volley mcp install', LIMIT, () => {
     expect(asked.stdout).toContain('+ ');
     expect(asked.stderr).toContain('--yes');
     expect(readdirSync(folder)).toEqual([]);
-    const stdout = new PassThrough();
-    const stdin = Object.assign(Readable.from(['n\n']), { isTTY: true });
-    // Who says no has had what was wanted.
-    expect(await installMcp('cursor', {}, { stdin, stdout, env: {}, cwd: folder } as unknown as Io)).toBe(0);
-    expect(String(stdout.read())).toMatch(/Write this\? .*Nothing was written\.\n$/s);
-    expect(readdirSync(folder)).toEqual([]);
+    // Who says no has had what was wanted; so has who closes the input, and Ctrl-C is no error either.
+    for (const [typed, status] of [
+      ['n\n', 0],
+      ['\u0004', 0],
+      ['', 0],
+      ['\u0003', 130],
+    ] as const) {
+      const terminal = { isTTY: true, columns: 80 };
+      const stdout = Object.assign(new PassThrough(), terminal);
+      const stdin = Object.assign(Readable.from([typed]), terminal);
+      const io = { stdin, stdout, env: {}, cwd: folder } as unknown as Io;
+      expect(await installMcp('cursor', {}, io)).toBe(status);
+      expect(textOf(stdout)).toMatch(/Write this\? .*\nNothing was written\.\n$/s);
+      expect(readdirSync(folder)).toEqual([]);
+    }
     const data = await install(folder, 'vscode', '--yes', '--json');
     expect(JSON.parse(data.stdout)).toMatchObject({ ok: true, changed: true, backup: null });
   });

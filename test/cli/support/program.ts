@@ -30,13 +30,14 @@ export async function say(
   argv: readonly string[],
   input = '',
   columns?: number,
+  env: Readonly<Record<string, string>> = {},
 ): Promise<Said> {
   const terminal = columns === undefined ? {} : { isTTY: true, columns };
   const streams = { stdout: Object.assign(new PassThrough(), terminal), stderr: new PassThrough() };
   const io = {
     ...streams,
     stdin: Readable.from([input]),
-    env: { NO_COLOR: '1' },
+    env: { NO_COLOR: '1', ...env },
     cwd: folder,
     outliveReader: () => undefined,
   } as unknown as Io;
@@ -45,6 +46,9 @@ export async function say(
   return { status, stdout, stderr };
 }
 
-function textOf(stream: PassThrough): string {
-  return (stream.read() as Buffer | null)?.toString() ?? '';
+/** What was written to it so far. */
+export function textOf(stream: PassThrough): string {
+  const pieces: Buffer[] = [];
+  for (let piece = stream.read(); piece !== null; piece = stream.read()) pieces.push(piece);
+  return Buffer.concat(pieces).toString();
 }

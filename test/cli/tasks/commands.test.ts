@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { COMMANDS } from '../../../src/cli/commands.ts';
 import type { Io } from '../../../src/cli/io.ts';
 import { runProgram } from '../../../src/cli/program.ts';
+import { withFolderLock } from '../../../src/tasks/files/folder-lock.ts';
 import { project, projectWith, put, readJson } from '../../tasks/support/feature.ts';
 
 /** Runs a command line in this process. */
@@ -140,6 +141,11 @@ describe('volley tasks', () => {
     expect((await tasks(root, 'archive', 'auth')).stderr).toContain('1 of 2 subtasks are completed');
     expect(await json(root, 'complete', 'auth', '02', 'Tested')).toMatchObject({ ok: true, changed: true });
     expect(readJson(root, 'auth/task.json')).toMatchObject({ status: 'completed', completed_count: 2 });
+    // A run that is about to end still writes its report there.
+    await withFolderLock(join(root, '.tmp/tasks/auth'), async () => {
+      const refused = { status: 2, stderr: expect.stringContaining('auth is being run by process') };
+      expect(await tasks(root, 'archive', 'auth', '--force')).toMatchObject(refused);
+    });
     expect((await tasks(root, 'archive', 'auth')).status).toBe(0);
     expect(readdirSync(join(root, '.tmp/tasks')).sort()).toEqual(['.lock', 'completed']);
     expect(readJson(root, 'completed/auth/task.json')).toMatchObject({ status: 'archived' });

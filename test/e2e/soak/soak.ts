@@ -51,6 +51,8 @@ export async function soak(seconds: number, seed: number): Promise<SoakReport> {
     { length: BATCHES },
     (_, index) => new SoakBatch(executor, `soak-${index}`, seededRandom(seed + index)),
   );
+  // What is started for the first command stays: it must not come between the samples.
+  await coordinator.executeParallel([{ id: 'first', name: 'shell', arguments: { command: 'true' } }]);
   const part = async (share: number) => {
     const deadline = performance.now() + seconds * share * 1000;
     const isOver = () => performance.now() > deadline;
@@ -61,7 +63,10 @@ export async function soak(seconds: number, seed: number): Promise<SoakReport> {
         while (!isOver() && batch.surprises.length === 0);
       }),
     );
-    return { latencyMs: median(await latencies), sample: await takeSample(file) };
+    const latencyMs = median(await latencies);
+    // Commands that ran out of their time may be ending.
+    await coordinator.engine.drain();
+    return { latencyMs, sample: await takeSample(file) };
   };
   const early = await part(EARLY_SHARE);
   const late = await part(1 - EARLY_SHARE);

@@ -1,4 +1,5 @@
 import { relative } from 'node:path';
+import { whileNotRun } from '../../../tasks/run/while-not-run.ts';
 import { archiveFields } from '../../../tasks/state/archive.ts';
 import { type CommonOptions, defineCommand } from '../../command.ts';
 import { FEATURE_ARGUMENT, openFolder, say } from './support.ts';
@@ -14,7 +15,11 @@ export const archiveCommand = defineCommand<ArchiveOptions>({
   run: async ([name], options, io) => {
     const folder = openFolder(io);
     const { force = false } = options;
-    const place = await folder.archive(name!, (feature, { now }) => archiveFields(feature, now, force));
+    await folder.read(name!);
+    // A run would have nowhere to write down what becomes of it.
+    const place = await whileNotRun(folder, name!, () =>
+      folder.archive(name!, (feature, { now }) => archiveFields(feature, now, force)),
+    );
     const path = relative(folder.project, place);
     return say(io, options, { feature: name, path }, `${name} is now in ${path}.`);
   },

@@ -23,7 +23,7 @@ export const completeCommand = defineCommand<CompleteOptions>({
       .option('--agent <name>', "who did it; refused while another's claim holds")
       .option('--force', 'in spite of what is missing; the file says so'),
   run: async ([name, seq, summary], options, io) => {
-    const { force = false, json = false } = options;
+    const { force = false } = options;
     // An agent of a run speaks for itself only.
     const agent = io.env[AGENT_VARIABLE] ?? options.agent;
     const { folder, workspace } = taskPlaceOf(io.cwd, io.env);
@@ -35,7 +35,7 @@ export const completeCommand = defineCommand<CompleteOptions>({
     } catch (error) {
       if (!(error instanceof VolleyError && error.code === 'VERIFICATION_FAILED')) throw error;
       // The command was right; the work is not.
-      reportError(error, json, io);
+      reportError(error, options, io);
       return EXIT.failed;
     }
   },

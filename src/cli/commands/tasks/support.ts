@@ -7,6 +7,7 @@ import { taskPlaceOf } from '../../../tasks/files/task-place.ts';
 import { fileFailure } from '../../../tools/builtin/refusal.ts';
 import type { CommonOptions } from '../../command.ts';
 import { EXIT, type ExitStatus, type Io } from '../../io.ts';
+import { ownCommands } from '../../output/own-name.ts';
 
 const MOST_BYTES = 8 * 1024 * 1024;
 
@@ -30,13 +31,13 @@ export async function featuresOf(folder: TaskFolder, name: string | undefined): 
 /** Prints an answer: for people, or for programs. */
 export function say(
   io: Io,
-  { json = false }: CommonOptions,
+  { json = false, config }: CommonOptions,
   data: Readonly<Record<string, unknown>>,
   text: string,
   status: ExitStatus = EXIT.ok,
 ): ExitStatus {
   // What stands in the files cannot control the terminal.
-  const shown = text.replace(/[^\P{Cc}\n]/gu, '\ufffd');
+  const shown = ownCommands(text, { config }, io).replace(/[^\P{Cc}\n]/gu, '\ufffd');
   io.stdout.write(json ? `${JSON.stringify({ ok: status === EXIT.ok, ...data })}\n` : `${shown}\n`);
   return status;
 }
