@@ -124,6 +124,8 @@ describe('files', () => {
   test('modules of another checkout can be shared by a link, which shows nothing else', async () => {
     const other = await mkdtemp(join(tmpdir(), 'sandbox-other-'));
     try {
+      // Or whatever package there may be above the folder for temporary files would be its own.
+      await writeFile(join(folder, 'package.json'), '{}');
       await mkdir(join(other, 'node_modules/shared'), { recursive: true });
       await writeFile(join(other, 'node_modules/shared/index.js'), 'module.exports = "loaded";');
       await writeFile(join(other, 'secret.txt'), 'secret');
