@@ -7,9 +7,9 @@ const common = {
   maxWorkers: availableParallelism() + 1,
   globals: false,
   // These end what hangs. What they end must not depend on how quick the machine is, nor on what else it does.
-  testTimeout: 60_000,
-  hookTimeout: 60_000,
-  expect: { poll: { timeout: 20_000, interval: 20 } },
+  testTimeout: 180_000,
+  hookTimeout: 180_000,
+  expect: { poll: { timeout: 60_000, interval: 20 } },
 } as const;
 
 /**

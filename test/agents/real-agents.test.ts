@@ -13,7 +13,7 @@ import type { RealAgent } from './support/real-agents.ts';
 import { lastOf, workplaceFor } from './support/workplace.ts';
 
 const { main } = await buildProgram();
-const TIMEOUT_MS = 300_000;
+const TIMEOUT_MS = 600_000;
 const LAST_WORD = 'The file is written.';
 const TASKS = [
   { id: 'note', function: 'write_file', params: { path: 'note.txt', content: 'kept by a batch' } },

@@ -48,7 +48,7 @@ const request = fc.oneof(
 );
 
 describe('any request at all', () => {
-  it('is answered clearly or done; what is refused has changed nothing', { timeout: 120_000 }, async () => {
+  it('is answered clearly or done; what is refused has changed nothing', { timeout: 300_000 }, async () => {
     const { executor, store } = await openRig();
     const total = () =>
       store.batches().reduce((sum, { counts }) => sum + Object.values(counts).reduce((a, b) => a + b, 0), 0);

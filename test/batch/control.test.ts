@@ -367,7 +367,7 @@ describe('retry', () => {
     const { ask, store, standing } = await openRig([calls.tool(), second]);
     await ask('add_batch', { tasks: [{ id: 'a', function: 'second' }, held('long')] });
     await ask('start');
-    await expect.poll(standing, { timeout: 30_000 }).toContain('a failed error: not yet');
+    await expect.poll(standing, { timeout: 60_000 }).toContain('a failed error: not yet');
     // As another process does, before it tells the one that runs the batch.
     await store.reopen('default', ['a']);
     await ask('add', { id: 'next', function: 'echo', depends_on: ['a'] });

@@ -43,7 +43,7 @@ describe('a batch that another process runs', () => {
     );
     await calls.started('b');
     calls.fail('a', 'no good');
-    await expect.poll(() => there.executor.view()?.counts.failed, { timeout: 30_000 }).toBe(1);
+    await expect.poll(() => there.executor.view()?.counts.failed, { timeout: 60_000 }).toBe(1);
     const { data, text } = await there.ask('status', { detailed: true });
     expect(data).toMatchObject({
       state: 'elsewhere',
@@ -106,9 +106,9 @@ describe('a batch that another process runs', () => {
     await there.ask('add', held('c'));
     await calls.started('c');
     calls.fail('b', 'once');
-    await expect.poll(() => here.standing(), { timeout: 20_000 }).toContain('b failed error: once');
+    await expect.poll(() => here.standing(), { timeout: 60_000 }).toContain('b failed error: once');
     expect((await there.ask('retry')).data).toMatchObject({ reopened: 1, state: 'elsewhere' });
-    await expect.poll(() => calls.begun, { timeout: 20_000 }).toEqual(['a', 'b', 'c', 'b']);
+    await expect.poll(() => calls.begun, { timeout: 60_000 }).toEqual(['a', 'b', 'c', 'b']);
     calls.finish('a');
     calls.finish('c');
     await here.ask('wait');

@@ -5,7 +5,7 @@ import { defineTool } from '../../src/tools/define-tool.ts';
 import { openRig } from './support/rig.ts';
 
 it('a batch of 100,000 tasks is added at once, run, asked about and exported', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const noop = defineTool({ name: 'noop', idempotent: true, run: () => 'done' });
   const { ask, executor, folder } = await openRig([noop]);

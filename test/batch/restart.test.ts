@@ -53,7 +53,7 @@ describe('a new executor on the same store', () => {
   });
 
   it('runs again after kill -9 what may run twice, and reports the rest as crashed', {
-    timeout: 60_000,
+    timeout: 180_000,
   }, async () => {
     const folder = temporaryFolder();
     const [file, notes] = [join(folder, 'volley.db'), join(folder, 'notes')];
@@ -87,7 +87,7 @@ describe('a new executor on the same store', () => {
     await linesWith(notes, 'once');
     // The journal is ahead of the tools, but of a tool that may run twice it may be behind.
     await expect
-      .poll(() => rig.store.batch('default')?.counts, { timeout: 30_000 })
+      .poll(() => rig.store.batch('default')?.counts, { timeout: 60_000 })
       .toMatchObject({
         completed: 1,
         running: 2,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { folderWith, say } from './support/program.ts';
 
-const SLOW = { timeout: 60_000 };
+const SLOW = { timeout: 180_000 };
 const TASKS = {
   tasks: [
     { id: 'a', function: 'list_directory', params: { path: '.' } },

@@ -6,7 +6,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { folderWith, say } from './support/program.ts';
 
-const SLOW = { timeout: 120_000 };
+const SLOW = { timeout: 300_000 };
 const TASKS = JSON.stringify([
   { id: 'alpha one', function: 'list_directory', params: { path: '.' } },
   { id: 'beta', function: 'list_directory', params: { path: '.' } },

@@ -20,6 +20,6 @@ describe('the guide to batches', () => {
       const folder = folderWith({ ...files, [file]: exampleIn(language) });
       expect(await say(folder, ['run', file])).toMatchObject({ status: 0, stderr: '' });
     },
-    60_000,
+    180_000,
   );
 });

@@ -91,7 +91,7 @@ const INPUTS: Readonly<Record<string, readonly [Reading, string]>> = {
 
 it.each(Object.entries(INPUTS))(
   '%s: nested without measure is refused in words',
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   async (_, [read, words]) => {
     const error = await Promise.resolve()
       .then(read)

@@ -26,7 +26,7 @@ describe('a command to go on with', () => {
     [['help', 'start'], 'Usage: npx volley start ['],
     [['tasks', 'help'], 'Usage: npx volley tasks ['],
     [['help', 'completion'], 'source <(volley completion bash)'],
-  ])('is the own one in whatever %j says', { timeout: 60_000 }, async (argv, words) => {
+  ])('is the own one in whatever %j says', { timeout: 180_000 }, async (argv, words) => {
     const said = await say(folderWith({ 'my conf.toml': '' }), argv, '', undefined, { npm_command: 'exec' });
     expect(`${said.stdout}${said.stderr}`).toContain(words);
     expect(`${said.stdout}${said.stderr}`).not.toMatch(/npx npx|(?<!npx |<\()volley (?:start|tasks|serve) /);

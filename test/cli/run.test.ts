@@ -10,7 +10,7 @@ import { summarise } from '../../src/cli/summarise.ts';
 import { HeldCalls, openRig } from '../batch/support/rig.ts';
 import { folderWith, say } from './support/program.ts';
 
-const SLOW = { timeout: 60_000 };
+const SLOW = { timeout: 180_000 };
 const read = (id: string, path: string) => ({ id, function: 'read_file', params: { path } });
 const fileOf = (tasks: readonly object[], settings: object = {}) => JSON.stringify({ ...settings, tasks });
 
@@ -324,7 +324,7 @@ describe('watch of a batch that another process runs', () => {
         .split('\n')
         .map((line) => JSON.parse(line || '{}'));
     await expect
-      .poll(() => views().at(-1), { timeout: 30_000 })
+      .poll(() => views().at(-1), { timeout: 60_000 })
       .toMatchObject({
         state: 'elsewhere',
         rate_per_second: expect.any(Number),

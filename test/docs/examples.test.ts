@@ -4,7 +4,7 @@ import { pages } from './markdown.ts';
 import { exampleFiles, regionsOf } from './regions.ts';
 
 /** Starting Node takes its time where much else runs. */
-const SLOW = { timeout: 120_000 };
+const SLOW = { timeout: 300_000 };
 
 const checkout = new Checkout();
 afterAll(() => checkout.remove());

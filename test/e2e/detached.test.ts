@@ -25,10 +25,10 @@ const files = {
   'tools.mjs': TOOLS,
   'work.json': JSON.stringify(['a', 'b'].map((key) => ({ id: key, function: 'held', params: { key } }))),
 };
-const SLOW = { timeout: 120_000 };
+const SLOW = { timeout: 300_000 };
 
 async function until(isSo: () => boolean): Promise<void> {
-  const deadline = Date.now() + 60_000;
+  const deadline = Date.now() + 120_000;
   while (!isSo()) {
     if (Date.now() > deadline) throw new Error('it never came to that');
     await new Promise((resolve) => setTimeout(resolve, 20));

@@ -29,7 +29,7 @@ const files = {
 };
 
 async function until(isSo: () => boolean): Promise<void> {
-  const deadline = Date.now() + 60_000;
+  const deadline = Date.now() + 120_000;
   while (!isSo()) {
     if (Date.now() > deadline) throw new Error('it never came to that');
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -69,5 +69,5 @@ describe('a batch that runs in another process', () => {
     expect(JSON.parse(stdout)).toMatchObject({
       data: { state: 'idle', counts: { completed: 2, cancelled: 1, open: 1 } },
     });
-  }, 120_000);
+  }, 300_000);
 });

@@ -40,5 +40,5 @@ describe('the first steps of the README', () => {
       /^#:schema \.\/node_modules\/volley\/docs\/volley\.schema\.json$/m,
     );
     expect(printed[2]).toBe(blockWith('output'));
-  }, 120_000);
+  }, 300_000);
 });

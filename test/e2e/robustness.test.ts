@@ -16,7 +16,7 @@ import { change } from '../store/support/raw.ts';
 import { DEFINE, type Ended, endOf, runBuilt, startBuilt } from './support/built-volley.ts';
 import { project } from './support/project.ts';
 
-const SLOW = { timeout: 120_000 };
+const SLOW = { timeout: 300_000 };
 const TOOLS = `
 ${DEFINE}
 import { appendFileSync, existsSync } from 'node:fs';
@@ -59,7 +59,7 @@ function startsIn(folder: string): string[] {
 
 async function untilStarts(folder: string, count: number): Promise<void> {
   await expect
-    .poll(() => startsIn(folder).length, { timeout: 30_000, interval: 10 })
+    .poll(() => startsIn(folder).length, { timeout: 60_000, interval: 10 })
     .toBeGreaterThanOrEqual(count);
 }
 
@@ -140,7 +140,7 @@ describe('a tool that does not stop when its time is up', () => {
   it('does not keep the program from ending', SLOW, async () => {
     const [task] = JSON.parse(tasks(1, { ms: 1000, until: 'never' })).tasks;
     const folder = project({ ...files, 'work.json': JSON.stringify([{ ...task, timeout: 0.1 }]) });
-    const ended = await runBuilt(folder, ['run', 'work.json'], { before: ['timeout', '60'] });
+    const ended = await runBuilt(folder, ['run', 'work.json'], { before: ['timeout', '200'] });
     expectClear(ended, 1, 'timeout: t0 (note) ran longer than its limit of 100 ms');
     expect(ended.stdout).toContain('Next\n');
   });
@@ -261,7 +261,7 @@ describe('a clock that jumps', () => {
     });
     const env = { NODE_OPTIONS: `--import ${new URL(`file://${join(folder, 'clock.mjs')}`).href}` };
     const running = endOf(startBuilt(folder, ['run', 'work.json'], { env }));
-    await expect.poll(() => startsIn(folder), { timeout: 30_000 }).toContain('start after');
+    await expect.poll(() => startsIn(folder), { timeout: 60_000 }).toContain('start after');
     const [second, recovery] = await Promise.all([
       runBuilt(folder, ['start', '--batch', 'work']),
       runBuilt(folder, ['recover']),

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { type Ended, endOf, runBuilt, startBuilt } from './support/built-volley.ts';
 import { project } from './support/project.ts';
 
-const SLOW = { timeout: 120_000 };
+const SLOW = { timeout: 300_000 };
 const read = (path: string) => ({ id: path, function: 'read_file', params: { path } });
 const WAIT =
   '{define} import { existsSync, writeFileSync } from "node:fs";\nexport const hold = defineTool({ name: "hold", run: async () => { writeFileSync("held", ""); while (!existsSync("go")) await new Promise((r) => setTimeout(r, 20)); } });';
@@ -52,7 +52,7 @@ describe('a reader that goes away', () => {
   it('ends a watch while what is watched goes on', SLOW, async () => {
     const folder = project(files);
     const running = endOf(startBuilt(folder, ['run', 'held.json']));
-    await expect.poll(() => existsSync(join(folder, 'held')), { timeout: 30_000 }).toBe(true);
+    await expect.poll(() => existsSync(join(folder, 'held')), { timeout: 60_000 }).toBe(true);
     expect(await unread(folder, 'watch', '--json')).toEqual({ status: 141, stdout: '', stderr: '' });
     writeFileSync(join(folder, 'go'), '');
     expect(await running).toMatchObject({ status: 0, stdout: expect.stringContaining('completed') });

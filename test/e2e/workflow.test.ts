@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { runBuilt, startBuilt } from './support/built-volley.ts';
 import { project } from './support/project.ts';
 
-const SLOW = { timeout: 60_000 };
+const SLOW = { timeout: 180_000 };
 const TOOLS = `
 {define}
 import { appendFileSync } from 'node:fs';
@@ -38,7 +38,7 @@ const linesOf = (folder: string, start: string) =>
 
 /** Waits until a file of the project has so many lines that begin with a word. */
 async function untilLines(folder: string, start: string, count: number): Promise<void> {
-  const deadline = Date.now() + 30_000;
+  const deadline = Date.now() + 120_000;
   while (!existsSync(join(folder, 'log.txt')) || linesOf(folder, start).length < count) {
     if (Date.now() > deadline) throw new Error(`there were never ${count} lines with "${start}"`);
     await new Promise((resolve) => setTimeout(resolve, 20));

@@ -61,7 +61,7 @@ function counted(store: SqliteStore) {
 }
 
 describe('counts', () => {
-  it('agree with the tasks, whatever is done by two stores on one file', { timeout: 60_000 }, async () => {
+  it('agree with the tasks, whatever is done by two stores on one file', { timeout: 180_000 }, async () => {
     const work = fc.array(fc.tuple(fc.boolean(), fc.boolean(), operation), { maxLength: 60 });
     const check = fc.asyncProperty(work, async (steps) => {
       const file = newFile();

@@ -10,7 +10,7 @@ const ROUNDS = 6;
 
 describe('a process that is killed while it writes', () => {
   it('has lost nothing that it was told is kept, and has left nothing half', {
-    timeout: 120_000,
+    timeout: 300_000,
   }, async () => {
     const folder = temporaryFolder();
     const [file, notes] = [join(folder, 'volley.db'), join(folder, 'notes')];

@@ -91,7 +91,7 @@ describe('a lease', () => {
 });
 
 describe('two processes on one store', () => {
-  it('share the batches out, and what a killed one held is free at once', { timeout: 60_000 }, async () => {
+  it('share the batches out, and what a killed one held is free at once', { timeout: 180_000 }, async () => {
     const file = newFile();
     const store = await opened(file);
     const names = Array.from({ length: 40 }, (_, index) => `batch ${index}`);
@@ -120,7 +120,7 @@ describe('two processes on one store', () => {
     expect(rest.got.sort()).toEqual([...orphans].sort());
   });
 
-  it('are not confused by a clock that jumps', { timeout: 60_000 }, async () => {
+  it('are not confused by a clock that jumps', { timeout: 180_000 }, async () => {
     const file = newFile();
     const year = 366 * 24 * 3600 * 1000;
     const ahead = await opened(file, { now: () => Date.now() + year });
@@ -148,7 +148,7 @@ describe.runIf(process.platform === 'linux')('a holder that has ended', () => {
     onTestFinished(() => void parent.kill('SIGKILL'));
     const pid = Number(String((await once(parent.stdout!, 'data'))[0]));
     const fields = () => readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]!.split(' ');
-    await vi.waitFor(() => expect(fields()[0]).toBe('Z'), 30_000);
+    await vi.waitFor(() => expect(fields()[0]).toBe('Z'), 60_000);
     const file = newFile();
     const ended = await opened(file, { identity: { ...ownIdentity(), pid, start: fields()[19] } });
     await ended.addTasks('b', tasks(1));
@@ -168,7 +168,7 @@ describe('a holder that cannot be seen', () => {
     const { lost } = await hidden.lease('b');
     const { seenAt } = store.batch('b')!.holder!;
     change(file, 'UPDATE leases SET beat = beat - 40000');
-    await vi.waitFor(() => expect(store.batch('b')!.holder!.seenAt).toBeGreaterThan(seenAt), 10_000);
+    await vi.waitFor(() => expect(store.batch('b')!.holder!.seenAt).toBeGreaterThan(seenAt), 60_000);
     await expect(store.lease('b')).rejects.toMatchObject({ code: 'BATCH_HELD' });
     expect(lost.aborted).toBe(false);
   });
@@ -214,7 +214,7 @@ describe('a holder that cannot be seen', () => {
     await hidden.addTasks('b', tasks(1));
     const { lost } = await hidden.lease('b');
     change(file, `UPDATE leases SET token = 'of another'`);
-    await vi.waitFor(() => expect(lost.aborted).toBe(true), 10_000);
+    await vi.waitFor(() => expect(lost.aborted).toBe(true), 60_000);
   });
 
   it.each([

@@ -121,7 +121,7 @@ describe('a file that is deleted while it is open', () => {
 describe('a place that may not be written', () => {
   it.skipIf(isRoot && !works('setpriv', '--version'))(
     'is named, and nothing is half-written',
-    { timeout: 60_000 },
+    { timeout: 180_000 },
     async () => {
       const folder = temporaryFolder();
       const [empty, full, locked] = ['empty', 'full', 'locked'].map((name) => join(folder, name)) as [
@@ -171,7 +171,7 @@ describe('a place that may not be written', () => {
 
 describe('a disk without room', () => {
   it('refuses the write, keeps what was there, and goes on when there is room', {
-    timeout: 60_000,
+    timeout: 180_000,
   }, async (context) => {
     context.skip(
       !works(...OWN_MOUNTS, 'mount', '-t', 'tmpfs', 'tmpfs', '/tmp'),
@@ -195,7 +195,7 @@ describe('a disk without room', () => {
     expect(JSON.parse((await program.line())!)).toEqual({ stored: added + 1, added: added + 1 });
   });
 
-  it('is treated alike where a limit of the system stands in for it', { timeout: 60_000 }, async () => {
+  it('is treated alike where a limit of the system stands in for it', { timeout: 180_000 }, async () => {
     const file = newFile();
     const limit = ['sh', '-c', 'ulimit -f 4000 && exec "$0" "$@"'];
     const program = startProgram('fills-the-disk', [file], limit);

@@ -30,7 +30,7 @@ export interface Workplace {
   run(argv: readonly string[], options: RunOptions): Promise<AgentRun>;
 }
 
-const LONGEST_MS = 150_000;
+const LONGEST_MS = 400_000;
 
 export async function workplaceFor(agent: RealAgent, script: Script): Promise<Workplace> {
   const bin = await installedAgent(agent);

@@ -33,6 +33,6 @@ describe('the cursor', () => {
       expect(result.status).toBe(status);
       expect(result.output.lastIndexOf('\x1b[?25h')).toBeGreaterThan(result.output.lastIndexOf('\x1b[?25l'));
     },
-    60_000,
+    180_000,
   );
 });

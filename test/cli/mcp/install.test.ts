@@ -15,7 +15,7 @@ import { runBuilt } from '../../e2e/support/built-volley.ts';
 import { project } from '../../e2e/support/project.ts';
 import { textOf } from '../support/program.ts';
 
-const LIMIT = { timeout: 60_000 };
+const LIMIT = { timeout: 180_000 };
 const ENTRY = { command: 'npx' };
 
 describe('a value is set in JSON with comments', () => {

@@ -12,7 +12,7 @@ const SIZE = Number(process.env['VOLLEY_DRILL_TASKS'] ?? 150);
 const SEED = Number(process.env['VOLLEY_DRILL_SEED'] ?? Date.now() % 1e9);
 
 test(`a program that is killed again and again (seed ${SEED}) loses nothing, repeats only what ran, and leaves nothing running`, {
-  timeout: 120_000 + KILLS * 20_000,
+  timeout: 300_000 + KILLS * 20_000,
 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'volley-crash-drill-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

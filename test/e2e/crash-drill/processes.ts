@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { processesWith } from '../../runners/support/processes.ts';
 
-const LONGEST_MS = 15_000;
+const LONGEST_MS = 60_000;
 
 /** A process and all that it has started, directly or not. */
 export function treeOf(root: number): number[] {

@@ -3,7 +3,7 @@ import type { RunReport } from '../../../src/tasks/run/report.ts';
 import { FeatureProject } from '../../tasks/run/feature-project.ts';
 import { runBuilt } from '../support/built-volley.ts';
 
-describe('agents that do not do what they should', { timeout: 90_000 }, () => {
+describe('agents that do not do what they should', { timeout: 240_000 }, () => {
   it('cost nothing but their own subtask, and the report has the evidence', async () => {
     const project = new FeatureProject(
       {

@@ -9,7 +9,7 @@ function git(folder: string, ...words: string[]): void {
 }
 
 it('waves, budgets, the set-up, a template and the time of an attempt are kept to', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const isReady = [{ type: 'file_exists', path: 'ready.txt' }];
   const project = new FeatureProject(

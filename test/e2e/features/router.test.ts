@@ -29,7 +29,7 @@ test('router.sh does what prompts ask of it, wherever it is called, and with the
 
   const elsewhere = spawnSync('/bin/bash', [ROUTER, 'status'], { cwd: '/', env: {}, encoding: 'utf8' });
   expect(elsewhere).toMatchObject({ status: 127, stderr: expect.stringContaining('not installed here') });
-}, 60_000);
+}, 180_000);
 
 test.each([
   ['opencode/agent/BatchExecutor.md', /\bvolley_(tasks_\w+)/g],

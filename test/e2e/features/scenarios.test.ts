@@ -3,7 +3,7 @@ import type { RunReport } from '../../../src/tasks/run/report.ts';
 import { FeatureProject } from '../../tasks/run/feature-project.ts';
 import { runBuilt } from '../support/built-volley.ts';
 
-const LIMIT = 60_000;
+const LIMIT = 180_000;
 
 function report(stdout: string): RunReport & { ok: boolean } {
   return JSON.parse(stdout);

@@ -10,7 +10,7 @@ function git(folder: string, ...words: string[]): string {
   return execFileSync('git', [...who, ...words], { cwd: folder, encoding: 'utf8' }).trim();
 }
 
-describe('agents in worktrees', { timeout: 90_000 }, () => {
+describe('agents in worktrees', { timeout: 240_000 }, () => {
   it('are merged one by one; a conflict keeps both sides, and nothing is merged of a denied path', async () => {
     const project = new FeatureProject(
       {

@@ -22,7 +22,7 @@ async function runSoak(): Promise<SoakReport> {
 }
 
 test(`after much mixed work (seed ${SEED}) memory, files, processes and latency are what they were`, {
-  timeout: 120_000 + SECONDS * 2000,
+  timeout: 300_000 + SECONDS * 2000,
 }, async () => {
   const report = await runSoak();
   console.log(JSON.stringify({ seed: SEED, seconds: SECONDS, ...report }));

@@ -86,7 +86,7 @@ export const FAULTS: Readonly<Record<Fault, (rig: Rig) => Promise<void>>> = {
   async orphan(rig) {
     const handle = rig.submit('leaveOrphans');
     // They were really there: only then does it mean something that none is left.
-    await vi.waitUntil(() => processesWith(rig.mark).length > 0, { timeout: 15_000, interval: 5 });
+    await vi.waitUntil(() => processesWith(rig.mark).length > 0, { timeout: 60_000, interval: 5 });
     expect(await handle.outcome()).toMatchObject({ status: 'completed', value: 3 });
   },
 

@@ -5,7 +5,7 @@ import { processesWith } from '../support/processes.ts';
 
 const TOOLS = new URL('../fixtures/behaviours.mjs', import.meta.url).href;
 /** More than any healthy call needs, also on a busy machine. */
-const HEALTHY_MS = 60_000;
+const HEALTHY_MS = 150_000;
 /** What a process of Node needs here, with tsx, and what a hog fills soon. */
 const MEMORY_MB = 256;
 
@@ -33,7 +33,7 @@ export class Rig {
   readonly engine: ParallelExecutionEngine;
 
   constructor(readonly under: RunnerUnderTest) {
-    this.engine = new under.engine({ maxConcurrency: 2, graceMs: 10_000 });
+    this.engine = new under.engine({ maxConcurrency: 2, graceMs: 60_000 });
   }
 
   /** Submits a call of a tool of the fixtures. */

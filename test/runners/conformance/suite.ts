@@ -11,7 +11,7 @@ export function describeRunner(kind: RunnerKind, open: () => Promise<RunnerUnder
 
     beforeAll(async () => {
       opened = await open();
-    }, 60_000);
+    }, 180_000);
 
     afterAll(async () => {
       await opened.close();

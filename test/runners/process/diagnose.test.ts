@@ -40,7 +40,7 @@ describe.runIf(process.getuid?.() === 0)('for a user who may not write to cgroup
   // Once with and once without bubblewrap, in the same time.
   beforeAll(async () => {
     reports = await Promise.all([run('/usr/local/bin:/usr/bin:/bin'), run(await pathWithoutBubblewrap())]);
-  }, 120_000);
+  }, 300_000);
 
   afterAll(async () => {
     await Promise.all(folders.map((folder) => rm(folder, { recursive: true })));

@@ -21,7 +21,7 @@ async function runDrill(): Promise<DrillReport> {
 }
 
 test('a drill with every fault at concurrency 16: the good calls succeed, the bad ones end with their reason, and nothing remains', {
-  timeout: 60_000 + CALLS * 2000,
+  timeout: 180_000 + CALLS * 2000,
 }, async () => {
   const report = await runDrill();
   const { surprises, processes, files, cgroups } = report;

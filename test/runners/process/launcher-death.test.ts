@@ -23,7 +23,7 @@ function fixture(name: string): string {
 describe.each(NAMES)('a process that launches by %s', (name) => {
   test('lives while a program runs, and ends by itself then, though the launcher is still open', async () => {
     const args = [...TSX, fixture('leaves-a-launcher-open'), name];
-    const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 50_000 });
+    const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 150_000 });
     expect(stdout).toBe('0 done\n');
   });
 

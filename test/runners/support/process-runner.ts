@@ -44,7 +44,7 @@ export function useProcessRunner(): RunnerRig {
       await rig.runner.close();
       await launcher.close();
     };
-  }, 60_000);
+  }, 180_000);
   afterAll(() => close());
   return rig;
 }

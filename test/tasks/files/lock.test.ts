@@ -11,7 +11,7 @@ async function startHolder(folder: string) {
 }
 
 describe('the lock of a folder', () => {
-  test('is waited for with an end, and then the error says who has it', { timeout: 60_000 }, async () => {
+  test('is waited for with an end, and then the error says who has it', { timeout: 180_000 }, async () => {
     const folder = project();
     const holder = await startHolder(folder);
     const late = withFolderLock(folder, async () => 'mine', 50);
@@ -23,7 +23,7 @@ describe('the lock of a folder', () => {
     });
   });
 
-  test('is free as soon as the one that had it is killed', { timeout: 60_000 }, async () => {
+  test('is free as soon as the one that had it is killed', { timeout: 180_000 }, async () => {
     const folder = project();
     const holder = await startHolder(folder);
     const waiting = withFolderLock(folder, async () => 'mine');

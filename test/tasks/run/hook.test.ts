@@ -5,7 +5,7 @@ import { git, repository } from '../workspace/support.ts';
 import { FeatureProject } from './feature-project.ts';
 import { commitAll, runner } from './runner.ts';
 
-describe('a run that a hook of git starts', { timeout: 60_000 }, () => {
+describe('a run that a hook of git starts', { timeout: 180_000 }, () => {
   it('hands on nothing of what ties git to the repository of the hook', () => {
     const ties = execFileSync('git', ['rev-parse', '--local-env-vars'], { encoding: 'utf8' });
     const names = ties

@@ -14,7 +14,7 @@ import { git } from '../workspace/support.ts';
 import { FeatureProject } from './feature-project.ts';
 import { commitAll, runner } from './runner.ts';
 
-describe('a run', { timeout: 60_000 }, () => {
+describe('a run', { timeout: 180_000 }, () => {
   it('tells the next attempt what was missing, and counts what earlier attempts did', async () => {
     const project = new FeatureProject({
       '01': {
@@ -203,7 +203,7 @@ describe('a run', { timeout: 60_000 }, () => {
     const project = new FeatureProject({ '01': { deliverables: ['a'], behaviour: { meet: 2 } } });
     const { run, executor, coordinator } = await runner(project);
     const first = run();
-    await expect.poll(() => project.notes('start').length, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => project.notes('start').length, { timeout: 60_000 }).toBe(1);
     await expect(run()).rejects.toMatchObject({
       code: 'FEATURE_RUNNING',
       message: expect.stringContaining(`process ${process.pid}`),
@@ -234,7 +234,7 @@ describe('a run', { timeout: 60_000 }, () => {
     commitAll(project);
     const { run, setting } = await runner(project);
     const running = run();
-    await expect.poll(() => project.notes('start').length, { timeout: 20_000 }).toBe(3);
+    await expect.poll(() => project.notes('start').length, { timeout: 60_000 }).toBe(3);
     const by = (seq: string, force: boolean) =>
       complete(setting.folder, 'auth', { seq, summary: 'By hand', force }, createLauncher);
     await expect(by('01', false)).rejects.toMatchObject({
@@ -267,7 +267,7 @@ describe('a run', { timeout: 60_000 }, () => {
     });
     const { run, executor } = await runner(project);
     const running = run();
-    await expect.poll(() => project.notes('child').length, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => project.notes('child').length, { timeout: 60_000 }).toBe(1);
     expect(project.subtask('01')).toMatchObject({
       status: 'in_progress',
       claim: { process: { pid: process.pid } },

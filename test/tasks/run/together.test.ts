@@ -22,7 +22,7 @@ function two(checks: { first?: object[]; second?: object[] }, setup = ''): Featu
   return project;
 }
 
-describe('work that is right by itself', { timeout: 60_000 }, () => {
+describe('work that is right by itself', { timeout: 180_000 }, () => {
   it('is not merged where it is wrong together with what was merged meanwhile, and is kept', async () => {
     const project = two({ second: [APART] });
     const { folder } = project;
@@ -118,4 +118,4 @@ it('tells what was changed in the project itself by an agent that left its workt
   const report = await run({ worktrees: true });
   expect(report).toMatchObject({ status: 'completed', changed_in_project: ['mine.txt', 'new/'] });
   expect(reportText(report)).toMatch(/project itself was changed, .* or by you: mine\.txt and new\/\./);
-}, 60_000);
+}, 180_000);

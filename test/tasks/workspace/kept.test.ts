@@ -61,7 +61,7 @@ test('kept worktrees are shown with the work in them, and removed only with it w
   expect((await ask(folder, 'auth', '--remove', '--force')).stdout).toContain('No worktree is kept.');
   expect([places(folder), branches(folder)]).toEqual([[], []]);
   expect(git(folder, 'worktree', 'list').split('\n')).toHaveLength(1);
-}, 60_000);
+}, 180_000);
 
 test('nothing is removed while its feature is run, or for a word too few', async () => {
   const folder = await keptProject();
@@ -90,4 +90,4 @@ test('nothing is removed while its feature is run, or for a word too few', async
   const bare = folderWith({ '.tmp/tasks/auth/task.json': '{}' });
   expect(await ask(bare, 'auth', '--remove')).toMatchObject({ status: 0, stdout: 'No worktree is kept.\n' });
   expect(existsSync(join(bare, '.volley'))).toBe(false);
-}, 60_000);
+}, 180_000);

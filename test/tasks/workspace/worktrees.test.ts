@@ -349,7 +349,7 @@ test('many at once are made one after another, by two that know nothing of each 
   await Promise.all(all.map((each) => each.close()));
   expect(git(folder, 'ls-files').split('\n')).toHaveLength(7);
   expect(branches(folder)).toBe('');
-}, 120_000);
+}, 300_000);
 
 describe('worktrees are refused at the start', () => {
   test.each<[string, () => string, RegExp]>([

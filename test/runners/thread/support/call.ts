@@ -51,7 +51,7 @@ export class Gate {
   }
 }
 
-export async function until(condition: () => boolean, timeoutMs = 15_000): Promise<void> {
+export async function until(condition: () => boolean, timeoutMs = 60_000): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (!condition()) {
     if (performance.now() > deadline) throw new Error(`it never came true: ${condition.toString()}`);
