@@ -178,9 +178,12 @@ describe('a hostile tool that writes to the channel itself', () => {
       }
       return 'done';
     };
+    const start = performance.now();
     expect(await rig.run(flood, { report })).toBe('done');
+    // Of 400,000, a thousand in a tenth of a second at most.
+    const windows = Math.ceil((performance.now() - start) / 100);
     expect(report.mock.calls.length).toBeGreaterThan(0);
-    expect(report.mock.calls.length).toBeLessThan(200_000);
+    expect(report.mock.calls.length).toBeLessThanOrEqual(1000 * (windows + 1));
   });
 });
 
