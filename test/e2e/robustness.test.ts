@@ -44,6 +44,11 @@ function tasks(count: number, params: object = {}): string {
   return JSON.stringify({ max_concurrent: 4, tasks: list });
 }
 
+/** The same, but all except the first wait for the file `go`. */
+function heldTasks(count: number): string {
+  return tasks(count, { ms: 20, until: 'go' }).replace(',"until":"go"', '');
+}
+
 /** Said in a few lines for people, without a place in the code. */
 function expectClear(ended: Ended, status: number, ...parts: string[]): void {
   for (const part of parts) expect(ended.stderr).toContain(part);
@@ -148,10 +153,11 @@ describe('a tool that does not stop when its time is up', () => {
 
 describe('a store that is deleted while a batch runs', () => {
   it('ends the run, which says so; the same command begins anew', SLOW, async () => {
-    const folder = project({ ...files, 'work.json': tasks(12, { ms: 300 }) });
+    const folder = project({ ...files, 'work.json': heldTasks(12) });
     const running = endOf(startBuilt(folder, ['run', 'work.json']));
     await untilStarts(folder, 5);
     rmSync(join(folder, '.volley'), { recursive: true });
+    writeFileSync(join(folder, 'go'), '');
     expectClear(await running, 1, 'stopped before its end', 'deleted or replaced while it was open');
     expect(existsSync(join(folder, '.volley'))).toBe(false);
     const again = await runBuilt(folder, ['run', 'work.json', '--max-concurrent', '12']);
@@ -278,12 +284,13 @@ describe('a clock that jumps', () => {
   });
 
   it('between a crash and the next start does not keep the batch from going on', SLOW, async () => {
-    const folder = project({ ...files, 'clock.mjs': CLOCK, 'work.json': tasks(8, { ms: 400 }) });
+    const folder = project({ ...files, 'clock.mjs': CLOCK, 'work.json': heldTasks(8) });
     const first = startBuilt(folder, ['run', 'work.json']);
     const killed = endOf(first);
     await untilStarts(folder, 5);
     first.kill('SIGKILL');
-    await killed;
+    expect(await killed).toMatchObject({ status: null });
+    writeFileSync(join(folder, 'go'), '');
     writeFileSync(join(folder, 'clock.mjs'), CLOCK.replace('leapMs = 0', `leapMs = ${-YEAR_MS}`));
     const env = { NODE_OPTIONS: `--import ${new URL(`file://${join(folder, 'clock.mjs')}`).href}` };
     const again = await runBuilt(folder, ['run', 'work.json'], { env });

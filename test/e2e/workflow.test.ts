@@ -1,20 +1,21 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runBuilt, startBuilt } from './support/built-volley.ts';
+import { endOf, runBuilt, startBuilt } from './support/built-volley.ts';
 import { project } from './support/project.ts';
 
 const SLOW = { timeout: 180_000 };
 const TOOLS = `
 {define}
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, existsSync } from 'node:fs';
 export const note = defineTool({
   name: 'note',
   idempotent: true,
   resources: { cpu: 0.01, memoryMb: 1 },
-  run: async ({ text, ms = 0, fail = false }) => {
+  run: async ({ text, until, fail = false }) => {
     appendFileSync('log.txt', 'start ' + text + '\\n');
-    await new Promise((resolve) => setTimeout(resolve, ms));
+    do await new Promise((resolve) => setTimeout(resolve, until === undefined ? 0 : 20));
+    while (until !== undefined && !existsSync(until));
     if (fail) throw new Error('could not note ' + text);
     appendFileSync('log.txt', 'end ' + text + '\\n');
     return { text };
@@ -87,13 +88,15 @@ describe('the command line', () => {
     const tasks = Array.from({ length: 30 }, (_, index) => ({
       id: `t${index}`,
       function: 'note',
-      params: { text: `t${index}`, ms: index < 10 ? 0 : 400 },
+      params: { text: `t${index}`, ...(index >= 10 && { until: 'go' }) },
     }));
     const folder = project({ ...files, 'work.json': JSON.stringify({ max_concurrent: 4, tasks }) });
     const first = startBuilt(folder, ['run', 'work.json']);
+    const killed = endOf(first);
     await untilLines(folder, 'start t', 12);
     first.kill('SIGKILL');
-    await new Promise((resolve) => first.on('close', resolve));
+    expect(await killed).toMatchObject({ status: null });
+    writeFileSync(join(folder, 'go'), '');
 
     const second = await runBuilt(folder, ['run', 'work.json']);
     expect(second).toMatchObject({ status: 0 });
@@ -117,12 +120,13 @@ describe('the command line', () => {
         '--function',
         'once',
         '--params',
-        '{"text":"pay","ms":60000}',
+        '{"text":"pay","ms":600000}',
       ]);
       const first = startBuilt(folder, ['start']);
+      const killed = endOf(first);
       await untilLines(folder, 'start pay', 1);
       first.kill('SIGKILL');
-      await new Promise((resolve) => first.on('close', resolve));
+      expect(await killed).toMatchObject({ status: null });
       const second = await runBuilt(folder, ['start', '--json']);
       expect(second.status).toBe(1);
       expect((await runBuilt(folder, ['results'])).stdout).toContain('crashed');
@@ -133,15 +137,25 @@ describe('the command line', () => {
   it('stops gracefully at the first interrupt, and says so by its exit status', SLOW, async () => {
     const tasks = Array.from({ length: 8 }, (_, index) => ({
       function: 'note',
-      params: { text: `t${index}`, ms: 300 },
+      params: { text: `t${index}`, until: 'go' },
     }));
     const folder = project({ ...files, 'work.json': JSON.stringify(tasks) });
     const child = startBuilt(folder, ['run', 'work.json', '--max-concurrent', '2']);
-    const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
+    const heard = new Promise<void>((resolve) => {
+      let said = '';
+      child.stderr!.on('data', (text: Buffer) => {
+        said += text.toString();
+        if (said.includes('Stopping when what runs has ended')) resolve();
+      });
+    });
+    const ended = endOf(child);
     await untilLines(folder, 'start ', 1);
     child.kill('SIGINT');
-    expect(await ended).toBe(130);
+    await heard;
+    writeFileSync(join(folder, 'go'), '');
+    expect(await ended).toMatchObject({ status: 130 });
     expect(linesOf(folder, 'start ').length).toBe(linesOf(folder, 'end ').length);
+    expect(linesOf(folder, 'end ').length).toBeLessThanOrEqual(2);
     expect(await runBuilt(folder, ['run', 'work.json'])).toMatchObject({ status: 0 });
     expect(linesOf(folder, 'end ')).toHaveLength(8);
   });
