@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RunReport } from '../../../src/tasks/run/report.ts';
+import { eventually, isAlive } from '../../runners/process/support/launch.ts';
 import { FeatureProject } from '../../tasks/run/feature-project.ts';
 import { runBuilt } from '../support/built-volley.ts';
 
@@ -23,7 +24,7 @@ describe('agents that do not do what they should', { timeout: 240_000 }, () => {
         '11': { deliverables: ['old'], behaviour: { kind: 'lie' } },
         '12': { deliverables: ['l'], priority: 'high', behaviour: { kind: 'mark-and-hang' } },
       },
-      { settings: 'stall = 5\nmax_concurrent = 3' },
+      { settings: 'stall = 15\nmax_concurrent = 3' },
     );
     project.put('old', 'was here before\n');
     const ended = await runBuilt(project.folder, ['tasks', 'run', 'auth']);
@@ -37,7 +38,7 @@ describe('agents that do not do what they should', { timeout: 240_000 }, () => {
       '02 error: coder ended with exit status 3: The compiler is missing',
       '03 error: coder ended, and the work is not there: c does not exist',
       '04 error: coder calls it done, but the work is not there: d does not exist',
-      '05 stalled: The agent wrote nothing for 5 s and was ended.',
+      '05 stalled: The agent wrote nothing for 15 s and was ended.',
       '06 crashed: coder was ended by SIGKILL.',
       '07 error: The agent touched what it may not: .env.local. That was not undone: see to it.',
       '10 error: coder ended, and the work is not there: `echo nothing works; exit 4` ended with exit status 4, not 0: nothing works',
@@ -48,7 +49,7 @@ describe('agents that do not do what they should', { timeout: 240_000 }, () => {
     expect(found['04']!.discrepancy).toContain('it is pending again');
     expect(found['08']).toMatchObject({ status: 'completed', outside_deliverables: ['extra.txt'] });
     expect(found['12']).toMatchObject({ status: 'completed', verified: true, attempts: 1 });
-    expect(found['12']!.discrepancy).toContain('wrote nothing for 5 s');
+    expect(found['12']!.discrepancy).toContain('wrote nothing for 15 s');
     expect(found['09']).toMatchObject({ status: 'skipped', skipped_because: '03' });
     expect(report.statistics).toMatchObject({ total: 12, completed: 3, failed: 8, skipped: 1 });
 
@@ -67,6 +68,6 @@ describe('agents that do not do what they should', { timeout: 240_000 }, () => {
     // What it started went with it.
     const children = project.notes('child').map(({ child }) => child!);
     expect(children).toHaveLength(2);
-    for (const child of children) expect(() => process.kill(child, 0)).toThrow();
+    await eventually('they are gone', () => !children.some(isAlive));
   });
 });

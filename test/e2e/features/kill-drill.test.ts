@@ -6,7 +6,7 @@ import { runBuilt, startBuilt } from '../support/built-volley.ts';
 
 /** `npm run drill:features` does it more often. */
 const KILLS = Number(process.env['VOLLEY_DRILL_KILLS'] ?? 2);
-/** More than are done before the last kill, however slow the machine is. */
+/** More than are done before the last kill, however slow the machine is; the last of them wait for the last run. */
 const WIDTH = 3;
 const SUBTASKS = WIDTH * (2 * KILLS + 1);
 
@@ -35,7 +35,10 @@ it(`after kill -9 of the orchestrator (${KILLS} times) nothing verified is redon
         {
           deliverables: [`out/${seq}.txt`],
           ...(place >= WIDTH && { depends_on: [seqs[place - WIDTH]] }),
-          behaviour: { ms: 150 + 60 * (place % WIDTH) },
+          behaviour: {
+            ms: 150 + 60 * (place % WIDTH),
+            ...(place >= SUBTASKS - WIDTH && { hold: '.volley/go' }),
+          },
         },
       ]),
     ),
@@ -50,18 +53,20 @@ it(`after kill -9 of the orchestrator (${KILLS} times) nothing verified is redon
     const before = project.notes('start').length;
     const child = startBuilt(project.folder, ['tasks', 'run', 'auth', '--json']);
     child.stdout!.resume();
+    const closed = once(child, 'close');
     // The first kill may come before anything is done, each later one finds more to be kept.
     await until(() => completed().length >= kill - 1, `${kill - 1} are completed`);
     // At another moment of an agent's life each time.
     await until(() => project.notes('start').length >= before + 1 + (kill % WIDTH), 'agents begin');
     await sleep((kill * 97) % 300);
     child.kill('SIGKILL');
-    await once(child, 'close');
+    expect(await closed).toEqual([null, 'SIGKILL']);
     const pids = project.notes('start').map(({ pid }) => pid);
     await until(() => !pids.some(isAlive), 'agents end with their orchestrator');
     for (const seq of completed()) if (!settled.has(seq)) settled.set(seq, startsOf(seq));
   }
 
+  project.put('.volley/go', '');
   const last = await runBuilt(project.folder, ['tasks', 'run', 'auth', '--json']);
   expect(last.status, last.stdout + last.stderr).toBe(0);
   expect(completed()).toEqual(seqs);

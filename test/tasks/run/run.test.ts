@@ -10,6 +10,7 @@ import { reportText } from '../../../src/tasks/run/report-text.ts';
 import type { RunRequest } from '../../../src/tasks/run/request.ts';
 import { blockSubtask } from '../../../src/tasks/state/block.ts';
 import { gitWorktrees } from '../../../src/tasks/workspace/worktrees.ts';
+import { eventually, isAlive } from '../../runners/process/support/launch.ts';
 import { git } from '../workspace/support.ts';
 import { FeatureProject } from './feature-project.ts';
 import { commitAll, runner } from './runner.ts';
@@ -82,7 +83,7 @@ describe('a run', { timeout: 180_000 }, () => {
     });
     expect(project.subtask('01')).toMatchObject({ status: 'pending' });
     expect(project.subtask('01')).not.toHaveProperty('claim');
-    for (const { child } of project.notes('child')) expect(() => process.kill(child!, 0)).toThrow();
+    await eventually('they are gone', () => !project.notes('child').some(({ child }) => isAlive(child!)));
   });
 
   it('completes what was merged when a crash came before it was noted, without another agent', async () => {
@@ -279,6 +280,6 @@ describe('a run', { timeout: 180_000 }, () => {
     });
     expect(project.subtask('01')).toMatchObject({ status: 'pending' });
     expect(project.subtask('01')).not.toHaveProperty('claim');
-    for (const { child } of project.notes('child')) expect(() => process.kill(child!, 0)).toThrow();
+    await eventually('they are gone', () => !project.notes('child').some(({ child }) => isAlive(child!)));
   });
 });

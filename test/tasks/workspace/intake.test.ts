@@ -52,7 +52,7 @@ test('what came in meanwhile is there when the work is looked at; without that i
   expect(await Promise.all(all)).toEqual(all.map(() => ({ ok: true })));
   expect(seen).toEqual([3, 4]);
   // Were it to crash now, it would be known that this is done.
-  const begun = { ...subtask('02'), startedAt: Date.now() - 60_000 };
+  const begun = { ...subtask('02'), startedAt: Date.now() - 600_000 };
   expect(await leftover(begun)).toMatchObject({ paths: ['b.txt'] });
   expect(await Promise.all([one, two, three].map((each) => each.close()))).toEqual(all.map(() => undefined));
   expect(git(folder, 'status', '--porcelain', '-unormal')).toBe('');

@@ -16,7 +16,7 @@ const {
 } = process.env;
 const file = join(project, '.tmp/tasks', feature, `subtask_${seq}.json`);
 const { behaviour = {}, deliverables = [] } = JSON.parse(readFileSync(file, 'utf8'));
-const { kind = 'succeed', ms = 0, mark = false, files = [], meet = 0, after } = behaviour;
+const { kind = 'succeed', ms = 0, mark = false, files = [], meet = 0, after, hold } = behaviour;
 
 let prompt = '';
 for await (const chunk of process.stdin) prompt += chunk;
@@ -78,7 +78,7 @@ const behaviours = {
     if (existsSync(join(project, `tried-${seq}`))) deliver();
     else writeFileSync(join(project, `tried-${seq}`), '');
   },
-  /** One that tells in the words of Claude Code what it uses. */
+  /** One that tells in the words of Claude Code what it uses, and does not end by itself. */
   spend: async () => {
     for (let turn = 1; turn <= 100; turn++) {
       const usage = { input_tokens: 900, output_tokens: 100 };
@@ -91,6 +91,7 @@ const behaviours = {
       console.log(JSON.stringify({ type: 'assistant', message }));
       await sleep(20);
     }
+    await new Promise(() => setInterval(() => {}, 1000));
   },
 };
 
@@ -100,7 +101,7 @@ async function untilMet() {
     readFileSync(log, 'utf8')
       .split('\n')
       .filter((line) => line.includes('"start"')).length;
-  for (const deadline = Date.now() + 15_000; begun() < meet; await sleep(10)) {
+  for (const deadline = Date.now() + 120_000; begun() < meet; await sleep(10)) {
     if (Date.now() > deadline) throw new Error(`${begun()} of ${meet} have begun`);
   }
 }
@@ -108,7 +109,7 @@ async function untilMet() {
 /** Waits for another subtask to be completed. */
 async function untilCompleted(other) {
   const path = join(project, '.tmp/tasks', feature, `subtask_${other}.json`);
-  for (const deadline = Date.now() + 60_000; Date.now() < deadline; await sleep(50)) {
+  for (const deadline = Date.now() + 120_000; Date.now() < deadline; await sleep(50)) {
     if (JSON.parse(readFileSync(path, 'utf8')).status === 'completed') return;
   }
 }
@@ -116,6 +117,8 @@ async function untilCompleted(other) {
 note('start', { prompt });
 if (meet > 0) await untilMet();
 if (after !== undefined) await untilCompleted(after);
+// Until the test puts this file into the project.
+while (hold !== undefined && !existsSync(join(project, hold))) await sleep(20);
 if (ms > 0) await sleep(ms);
 await behaviours[kind]();
 if (mark) await markDone();
