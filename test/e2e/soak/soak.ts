@@ -35,6 +35,8 @@ export async function soak(seconds: number, seed: number): Promise<SoakReport> {
     config: {
       ...plain,
       shell: { ...plain.shell, enabled: true },
+      // The same on every machine, so that all of them are there at each sample.
+      threads: { max: 2 },
       // Less than the work would take, so that there is always something that waits for room.
       limits: {
         ...plain.limits,
@@ -51,8 +53,13 @@ export async function soak(seconds: number, seed: number): Promise<SoakReport> {
     { length: BATCHES },
     (_, index) => new SoakBatch(executor, `soak-${index}`, seededRandom(seed + index)),
   );
-  // What is started for the first command stays: it must not come between the samples.
-  await coordinator.executeParallel([{ id: 'first', name: 'shell', arguments: { command: 'true' } }]);
+  // What is started for the first command, and for calls in threads, stays: it must not come between the samples.
+  const startAll = () =>
+    coordinator.executeParallel([
+      { id: 'first', name: 'shell', arguments: { command: 'true' } },
+      ...['second', 'third'].map((id) => ({ id, name: 'threaded', arguments: {} })),
+    ]);
+  await startAll();
   const part = async (share: number) => {
     const deadline = performance.now() + seconds * share * 1000;
     const isOver = () => performance.now() > deadline;
@@ -66,6 +73,8 @@ export async function soak(seconds: number, seed: number): Promise<SoakReport> {
     const latencyMs = median(await latencies);
     // Commands that ran out of their time may be ending.
     await coordinator.engine.drain();
+    // A thread that did not stop in time was ended, and others start when they are needed.
+    await startAll();
     return { latencyMs, sample: await takeSample(file) };
   };
   const early = await part(EARLY_SHARE);
