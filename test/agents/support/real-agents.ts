@@ -56,6 +56,9 @@ const codex: RealAgent = {
       '--skip-git-repo-check',
       '--config',
       'mcp_servers.volley.default_tools_approval_mode="approve"',
+      // Ten seconds for a start may not be enough on a busy machine.
+      '--config',
+      'mcp_servers.volley.startup_timeout_sec=120',
       '-',
     ],
   },
@@ -139,6 +142,7 @@ const claude: RealAgent = {
     ANTHROPIC_API_KEY: 'none',
     ANTHROPIC_BASE_URL: modelUrl,
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+    MCP_TIMEOUT: '120000',
   }),
   writeCall: (path, content) => ({ name: 'Write', arguments: { file_path: path, content } }),
   shellCall: (command) => ({ name: 'Bash', arguments: { command } }),
