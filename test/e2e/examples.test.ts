@@ -65,11 +65,17 @@ describe.concurrent('an example', () => {
     const { status, stdout, stderr } = await checkout.run('examples/query-endpoints/run.mjs');
     expect(status, stderr).toBe(0);
     expect(stdout).toContain('all 31 completed');
-    const saw = /saw (\d+) requests in ([\d.]+) s, at most (\d+) in half a second/.exec(stdout);
-    // Half a second, although the limit is for more than a whole one: a busy machine delays some requests on their way.
-    expect(Number(saw?.[1])).toBe(30);
-    expect(Number(saw?.[3])).toBeLessThanOrEqual(10);
-    expect(Number(saw?.[2])).toBeGreaterThan(2);
+    expect(stdout).toMatch(/saw 30 requests in [\d.]+ s, at most \d+ in half a second/);
+    // When they were started, not when they arrived: on a busy machine some catch up with others on their way.
+    const words = ['results', '--batch', 'endpoints', '--format', 'json', '--json', '--limit', '100'];
+    const { data } = JSON.parse((await checkout.volley(words, 'examples/query-endpoints')).stdout);
+    const starts = data.results
+      .map(({ started_at }: { started_at: string }) => Date.parse(started_at))
+      .sort((a: number, b: number) => a - b);
+    expect(starts).toHaveLength(31);
+    const spans = starts.slice(10).map((at: number, place: number) => at - starts[place]);
+    // Ten in 1.1 s are allowed; the half is left for a machine that holds the program up at the wrong moment.
+    expect(Math.min(...spans)).toBeGreaterThan(550);
   });
 
   it('transforms records: what refers to what decides on the order', SLOW, async ({ expect }) => {
