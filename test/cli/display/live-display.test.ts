@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { createDisplay } from '../../../src/cli/display/create-display.ts';
 import { LiveDisplay } from '../../../src/cli/display/live-display.ts';
 import type { BatchView } from '../../../src/cli/display/view.ts';
@@ -21,6 +21,8 @@ function setUp(terminal = new FakeTerminal(60, 12)) {
       return current.view;
     },
   });
+  // Files share a process, and it listens to the signals of that.
+  onTestFinished(() => display.close());
   const show = (view: BatchView) => {
     current.view = view;
     display.changed();

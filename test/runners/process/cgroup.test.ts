@@ -86,7 +86,8 @@ describe.runIf(hasCgroups)('a group of a call', () => {
 
   test('is killed with everything in it, also what left its process group, and removed', async () => {
     const group = await home.create({});
-    const child = startIn(group.entrances, 'setsid sh -c "echo up; sleep 1000" & sleep 1000');
+    // All of them are there when it says so.
+    const child = startIn(group.entrances, 'setsid sh -c "sleep 1000 & echo up; wait" & wait');
     await once(child.stdout, 'data');
     expect(group.pids.length).toBeGreaterThanOrEqual(3);
     const { pids, entrances } = group;
@@ -114,20 +115,23 @@ describe.runIf(hasCgroups)('a group of a call', () => {
   });
 
   test('of a host that died is cleared away by the next one, with the processes in it', async () => {
-    const dead = spawn('/bin/true');
-    await once(dead, 'exit');
+    // It lives until all is there: other tests clear away what the dead left, too.
+    const host = spawn('/bin/sleep', ['1000']);
     const own = (await home.create({})).entrances.map((file) => dirname(dirname(file)));
-    const stale = own.map((folder) => folder.replace(`-${process.pid}-`, `-${dead.pid}-`));
+    const stale = own.map((folder) => folder.replace(`-${process.pid}-`, `-${host.pid}-`));
     for (const folder of stale) mkdirSync(join(folder, 'call-1'), { recursive: true });
     const child = spawn('/bin/sleep', ['1000']);
     const exited = once(child, 'exit');
     for (const folder of stale) writeFileSync(join(folder, 'call-1', 'cgroup.procs'), String(child.pid));
+    const died = once(host, 'exit');
+    host.kill('SIGKILL');
+    await died;
     await vi.waitUntil(
       async () => {
         await (await CgroupHome.open()).close();
         return !stale.some((folder) => existsSync(folder));
       },
-      { timeout: 180_000 },
+      { timeout: 60_000 },
     );
     expect((await exited)[1]).toBe('SIGKILL');
     expect(own.every((folder) => existsSync(folder))).toBe(true);

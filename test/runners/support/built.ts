@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { cp, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -45,7 +45,8 @@ export async function buildLayers(layers: readonly string[], inside: string): Pr
   const state = [inside, ...stamps].join('\n');
   const folder = join(CACHE, createHash('sha256').update(state).digest('hex').slice(0, 16));
   if (await isInUse(folder)) return folder;
-  const unfinished = `${folder}-${process.pid}`;
+  // Another test may build the same, also in this process.
+  const unfinished = `${folder}-${process.pid}-${randomBytes(4).toString('hex')}`;
   await mkdir(unfinished, { recursive: true });
   await Promise.all(files.map((file) => compile(file, join(unfinished, inside))));
   await writeFile(join(unfinished, 'package.json'), '{ "type": "module", "version": "0.0.0" }');
