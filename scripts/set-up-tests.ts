@@ -14,6 +14,8 @@ const NEEDED = [
 export async function setup(): Promise<void> {
   // Programs that tests start shall talk as from a shell, whoever has started the tests.
   for (const name of ['npm_command', 'npm_lifecycle_event']) delete process.env[name];
+  // Nor shall a hook of git that runs the tests tie them to its repository.
+  for (const name of ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_PREFIX']) delete process.env[name];
   await buildDashboard();
   if (process.platform !== 'linux') return;
   for (const { program, packageName, what } of NEEDED) {

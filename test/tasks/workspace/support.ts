@@ -33,6 +33,7 @@ const SETTINGS = `
 /** Git as a difficult user has it, for all tests of a file. */
 export function useDifficultGit(): void {
   let home: string;
+  const { GIT_CONFIG_GLOBAL, GIT_CONFIG_NOSYSTEM } = process.env;
   beforeAll(() => {
     home = mkdtempSync(join(tmpdir(), 'volley-git-'));
     for (const hook of ['pre-commit', 'commit-msg', 'post-checkout', 'pre-merge-commit']) {
@@ -44,8 +45,10 @@ export function useDifficultGit(): void {
     process.env['GIT_CONFIG_NOSYSTEM'] = '1';
   });
   afterAll(() => {
-    delete process.env['GIT_CONFIG_GLOBAL'];
-    delete process.env['GIT_CONFIG_NOSYSTEM'];
+    for (const [name, value] of Object.entries({ GIT_CONFIG_GLOBAL, GIT_CONFIG_NOSYSTEM })) {
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    }
     rmSync(home, { recursive: true, force: true });
   });
 }
