@@ -37,22 +37,28 @@ export async function complete(
   launcher: () => Launcher,
 ): Promise<Completed> {
   const { seq, summary, agent, force = false, signal, workspace = folder.project } = completion;
-  const before = await folder.read(name);
-  const subtask = subtaskOf(before, seq);
-  if (subtask.status === 'completed')
-    return { feature: before, evidence: [], changed: false, isMarked: false };
-  const isHopeless = !force && obstaclesTo(before, subtask, agent, folder.moment()).length > 0;
-  const place = { project: workspace, launcher, signal };
-  const evidence = isHopeless ? [] : await verifySubtask(subtask, place);
   // Work in a folder of its own may still be lost, or not fit the project.
   const isMarked = workspace !== folder.project;
-  let changed = false;
-  const feature = await folder.change(name, (now, moment) => {
-    const failures = evidence.filter(({ ok }) => !ok).map(evidenceText);
-    const passed = evidence.length - failures.length;
-    const change = completeSubtask(now, { seq, summary, agent, failures, passed, force }, moment);
-    changed = change !== undefined;
-    return isMarked && changed ? markSubtask(now, { seq, summary }, moment) : change;
-  });
-  return { feature, evidence, changed, isMarked };
+  for (;;) {
+    const before = await folder.read(name);
+    const subtask = subtaskOf(before, seq);
+    if (subtask.status === 'completed')
+      return { feature: before, evidence: [], changed: false, isMarked: false };
+    const isHopeless = !force && obstaclesTo(before, subtask, agent, folder.moment()).length > 0;
+    const place = { project: workspace, launcher, signal };
+    const evidence = isHopeless ? [] : await verifySubtask(subtask, place);
+    let changed = false;
+    let isUnseen = false;
+    const feature = await folder.change(name, (now, moment) => {
+      // What stood in the way may be gone by now, and nobody has looked at the work.
+      isUnseen = isHopeless && obstaclesTo(now, subtaskOf(now, seq), agent, moment).length === 0;
+      if (isUnseen) return undefined;
+      const failures = evidence.filter(({ ok }) => !ok).map(evidenceText);
+      const passed = evidence.length - failures.length;
+      const change = completeSubtask(now, { seq, summary, agent, failures, passed, force }, moment);
+      changed = change !== undefined;
+      return isMarked && changed ? markSubtask(now, { seq, summary }, moment) : change;
+    });
+    if (!isUnseen) return { feature, evidence, changed, isMarked };
+  }
 }

@@ -5,7 +5,7 @@ import { createLauncher } from '../../src/runners/process/create-launcher.ts';
 import { complete } from '../../src/tasks/complete.ts';
 import { TaskFolder } from '../../src/tasks/files/task-folder.ts';
 import { verifySubtask } from '../../src/tasks/verify/verify.ts';
-import { feature, project, projectWith, put, readJson } from './support/feature.ts';
+import { feature, project, projectWith, put, readJson, texts } from './support/feature.ts';
 
 const launcher = createLauncher();
 afterAll(() => launcher.close());
@@ -91,6 +91,25 @@ describe('checks', () => {
 });
 
 describe('completing', () => {
+  test('looks at the work also where what stood in the way is gone a moment later', async () => {
+    const root = projectWith({
+      '01': { deliverables: ['a.ts'], status: 'blocked', blocked_reason: 'no key' },
+    });
+    class Unblocking extends TaskFolder {
+      override change(...args: Parameters<TaskFolder['change']>) {
+        for (const [name, text] of texts({ '01': { deliverables: ['a.ts'] } }))
+          put(root, `.tmp/tasks/auth/${name}`, text);
+        return super.change(...args);
+      }
+    }
+    const told = complete(new Unblocking(root), 'auth', { seq: '01', summary: 'I did it' }, () => launcher);
+    await expect(told).rejects.toMatchObject({
+      code: 'VERIFICATION_FAILED',
+      details: { failures: ['a.ts does not exist'] },
+    });
+    expect(readJson(root, 'auth/subtask_01.json')['status']).toBeUndefined();
+  });
+
   test('believes what is there, not who says so', async () => {
     const root = projectWith({ '01': { deliverables: ['a.ts'], verification: ['grep -q export a.ts'] } });
     const folder = new TaskFolder(root);
