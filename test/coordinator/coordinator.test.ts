@@ -266,7 +266,7 @@ describe('executeParallel()', () => {
       defineTool<{ path: string }>({
         name: 'write',
         resources: ({ path }) => ({ exclusive: [path] }),
-        timeoutMs: 30,
+        timeoutMs: 500,
         retry: { maxRetries: 1, delayMs: 0 },
         run: (_, { signal }) => {
           attempts++;

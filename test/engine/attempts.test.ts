@@ -10,7 +10,7 @@ describe('a stopped attempt', () => {
   it('that ends late with a value changes nothing', async () => {
     const engine = openEngine({ graceMs: LONG_MS });
     const tool = new HeldTool<string>();
-    const handle = engine.submit({ toolName: 'slow', timeoutMs: 10 }, tool.run);
+    const handle = engine.submit({ toolName: 'slow', timeoutMs: 200 }, tool.run);
     const { finish } = await tool.started();
     expect(await handle.outcome()).toMatchObject({ status: 'failed', reason: 'timeout' });
     finish('late');
@@ -52,7 +52,7 @@ describe('a retry after a timeout', () => {
   it('waits until the old attempt is gone', async () => {
     const engine = openEngine({ graceMs: LONG_MS });
     const tool = new HeldTool<string>();
-    const handle = engine.submit({ toolName: 'slow', timeoutMs: 20, retry }, tool.run);
+    const handle = engine.submit({ toolName: 'slow', timeoutMs: 1000, retry }, tool.run);
     const first = await tool.started();
     const { signal } = first.task;
     await readUpdates(handle.progress(), 'retrying');
@@ -70,7 +70,7 @@ describe('a retry after a timeout', () => {
   it('goes ahead without the old attempt when its grace period is over', async () => {
     const engine = openEngine({ graceMs: 10 });
     const tool = new HeldTool<string>();
-    const handle = engine.submit({ toolName: 'slow', timeoutMs: 200, retry }, tool.run);
+    const handle = engine.submit({ toolName: 'slow', timeoutMs: 1000, retry }, tool.run);
     const reading = readUpdates(handle.progress());
     const first = await tool.started();
     const second = await tool.started(2);
@@ -86,7 +86,7 @@ describe('a retry after a timeout', () => {
   it('lets the old attempt neither report for the new one nor spoil its signal', async () => {
     const engine = openEngine({ graceMs: 10 });
     const tool = new HeldTool<string>();
-    const handle = engine.submit({ toolName: 'slow', timeoutMs: 200, retry }, tool.run);
+    const handle = engine.submit({ toolName: 'slow', timeoutMs: 1000, retry }, tool.run);
     const first = await tool.started();
     const second = await tool.started(2);
     const reading = readUpdates(handle.progress());

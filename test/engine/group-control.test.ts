@@ -70,7 +70,7 @@ describe('the time limit of a group', () => {
         { toolName: 'held', id: 'held', run: tool.run },
         { toolName: 'pending', dependsOn: ['held'], run: () => {} },
       ],
-      { timeoutMs: 30 },
+      { timeoutMs: 500 },
     );
     const { task } = await tool.started();
     expect(await group.outcomes()).toMatchObject([

@@ -69,7 +69,7 @@ describe('children', () => {
     const engine = openEngine();
     const child = new HeldTool<string>();
     const retry = { maxRetries: 1, delayMs: 0 };
-    const parent = engine.submit({ toolName: 'parent', timeoutMs: 200, retry }, ({ submit, attempt }) =>
+    const parent = engine.submit({ toolName: 'parent', timeoutMs: 1000, retry }, ({ submit, attempt }) =>
       submit({ toolName: 'child', id: `child-${attempt}` }, child.run).wait(),
     );
     const first = await child.started();

@@ -69,9 +69,9 @@ describe('the error of something without a value', () => {
 
   it('is not EXECUTION_STALLED while the tool reports something', async () => {
     const engine = openEngine();
-    const handle = engine.submit({ toolName: 'talkative', stallMs: 100 }, async ({ report }) => {
-      for (let step = 1; step <= 10; step++) {
-        await setTimeout(20);
+    const handle = engine.submit({ toolName: 'talkative', stallMs: 1000 }, async ({ report }) => {
+      for (let step = 1; step <= 6; step++) {
+        await setTimeout(200);
         report(`step ${step}`);
       }
       return 'done';
@@ -94,9 +94,9 @@ describe('the error of something without a value', () => {
   it('is not EXECUTION_DEADLINE because the caller was busy before the submission', async () => {
     const engine = openEngine();
     engine.submit({ toolName: 'first' }, () => {});
-    stayBusyFor(120);
-    const single = engine.submit({ toolName: 'in time', deadlineMs: 100 }, () => 'single');
-    const group = engine.submitAll([{ toolName: 'in time', run: () => 'member' }], { timeoutMs: 100 });
+    stayBusyFor(1100);
+    const single = engine.submit({ toolName: 'in time', deadlineMs: 1000 }, () => 'single');
+    const group = engine.submitAll([{ toolName: 'in time', run: () => 'member' }], { timeoutMs: 1000 });
     expect(await single.wait()).toBe('single');
     expect(await group.outcomes()).toMatchObject([{ status: 'completed', value: 'member' }]);
   });

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 /** Runs a program to its end, which it must find by itself, and gives the lines that it printed. */
 async function linesOf(program: URL): Promise<string[]> {
   const args = ['--import', 'tsx', fileURLToPath(program)];
-  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 50_000 });
+  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 150_000 });
   return stdout.trim().split('\n');
 }
 

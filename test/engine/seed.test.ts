@@ -1,12 +1,13 @@
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { openEngine } from './support/engine.ts';
+import { gate, quiet } from './support/gate.ts';
 import { readUpdates, typesOf } from './support/updates.ts';
 
 /** Counts how many functions are inside at the same time. */
 class Turnstile {
   most = 0;
-  private inside = 0;
+  inside = 0;
 
   async pass(work: () => Promise<void>): Promise<void> {
     this.most = Math.max(this.most, ++this.inside);
@@ -33,10 +34,15 @@ describe('the tests of the seed', () => {
   it('runs 1,000 quick tools, up to 100 at once but never more', async () => {
     const engine = openEngine({ maxConcurrency: 100, limits: { cpu: 4, memoryMb: 8192, ioOperations: 50 } });
     const turnstile = new Turnstile();
+    const opened = gate();
     const resources = { cpu: 0.04, memoryMb: 80, io: 'none' } as const;
     const handles = Array.from({ length: 1000 }, (_, index) =>
-      engine.submit({ toolName: `tool_${index}`, resources }, () => turnstile.pass(() => setTimeout(10))),
+      engine.submit({ toolName: `tool_${index}`, resources }, () => turnstile.pass(() => opened.passed)),
     );
+    // However long it takes until all who may be are inside.
+    await expect.poll(() => turnstile.inside).toBe(100);
+    await quiet();
+    opened.open();
     await Promise.all(handles.map((handle) => handle.wait()));
     expect(engine.statistics().counts.completed).toBe(1000);
     expect(turnstile.most).toBe(100);
@@ -45,11 +51,15 @@ describe('the tests of the seed', () => {
   it('runs as many of them as the scarcest resource allows', async () => {
     const engine = openEngine({ maxConcurrency: 100, limits: { cpu: 4, memoryMb: 8192, ioOperations: 50 } });
     const turnstile = new Turnstile();
+    const opened = gate();
     const handles = Array.from({ length: 200 }, () =>
-      engine.submit({ toolName: 'quick' }, () => turnstile.pass(() => setTimeout(5))),
+      engine.submit({ toolName: 'quick' }, () => turnstile.pass(() => opened.passed)),
     );
-    await Promise.all(handles.map((handle) => handle.wait()));
     // By default each takes a tenth of a core, of which there are 4.
+    await expect.poll(() => turnstile.inside).toBe(40);
+    await quiet();
+    opened.open();
+    await Promise.all(handles.map((handle) => handle.wait()));
     expect(turnstile.most).toBe(40);
   });
 });
