@@ -133,7 +133,7 @@ describe('a file that is watched', () => {
     );
     onTestFinished(() => watch.close());
     writeFileSync(join(folder, 'volley.toml'), text(2));
-    await expect.poll(() => errors, { timeout: 15_000 }).toEqual([new Error('refused 2')]);
+    await expect.poll(() => errors).toEqual([new Error('refused 2')]);
   });
 
   it('is let go: nothing is heard any more', async () => {
@@ -180,10 +180,10 @@ describe('a file that is watched', () => {
     const { stdout, stderr } = await promisify(execFile)(
       process.execPath,
       ['--import', 'tsx', '--input-type=module', '--eval', program],
-      { cwd: new URL('../../', import.meta.url), timeout: 30_000 },
+      { cwd: new URL('../../', import.meta.url), timeout: 150_000 },
     );
     expect({ stdout, stderr }).toEqual({ stdout: 'watching\n', stderr: '' });
-  }, 40_000);
+  });
 });
 
 /** How many watches this process has, as Linux tells it. */

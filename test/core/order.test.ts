@@ -93,6 +93,5 @@ describe('the learned order', () => {
       expect(learned).toBeLessThanOrEqual(0.9 * firstSubmitted);
       expect(learned).toBeLessThanOrEqual(0.9 * firstReady);
     },
-    60_000,
   );
 });
