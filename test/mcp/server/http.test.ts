@@ -4,9 +4,7 @@ import { serve, TOKENS } from '../../server/support/serve.ts';
 import { connectHttp } from './support/http-client.ts';
 import { dataOf, REVISIONS, textOf, until } from './support/mcp.ts';
 
-const LIMIT = { timeout: 60_000 };
-
-describe.each(REVISIONS)('/mcp with a client of %s', LIMIT, (revision) => {
+describe.each(REVISIONS)('/mcp with a client of %s', (revision) => {
   test('lists, runs a batch, tells progress, and a cancelled call cancels what it runs', async () => {
     const held = new HeldCalls();
     const { address, standing } = await serve({ tools: [held.tool()] });
@@ -115,7 +113,7 @@ describe.each(REVISIONS)('/mcp with a client of %s', LIMIT, (revision) => {
   });
 });
 
-test('a 2026-era client that disconnects in the middle of a call stops its batch', LIMIT, async () => {
+test('a 2026-era client that disconnects in the middle of a call stops its batch', async () => {
   const held = new HeldCalls();
   const { address, standing, executor } = await serve({ tools: [held.tool()] });
   const { client, transport } = await connectHttp(address, '2026-07-28');
@@ -130,7 +128,7 @@ test('a 2026-era client that disconnects in the middle of a call stops its batch
   await call;
 });
 
-test('what cannot be read over HTTP gets an error of JSON-RPC, and the session goes on', LIMIT, async () => {
+test('what cannot be read over HTTP gets an error of JSON-RPC, and the session goes on', async () => {
   const { address, fetch, lines } = await serve();
   const { client, transport } = await connectHttp(address, '2025-11-25');
   const post = async (body: string) => {
@@ -155,7 +153,7 @@ test('what cannot be read over HTTP gets an error of JSON-RPC, and the session g
   expect(lines.filter(({ level }) => level === 'error')).toEqual([]);
 });
 
-test('answers that pile up end the connection, and the session goes on', LIMIT, async () => {
+test('answers that pile up end the connection, and the session goes on', async () => {
   const { address, ask, fetch } = await serve();
   await ask('add', { batch: 'long', function: 'echo', params: { text: 'x'.repeat(400_000) } });
   await ask('start', { batch: 'long', wait: true });
@@ -176,7 +174,7 @@ test('answers that pile up end the connection, and the session goes on', LIMIT, 
   expect((await client.listTools()).tools).toHaveLength(9);
 });
 
-describe('a session of a 2025-era client', LIMIT, () => {
+describe('a session of a 2025-era client', () => {
   test('belongs to its token, goes on after a lost connection, and ends when it is deleted', async () => {
     const held = new HeldCalls();
     const { address, fetch, standing } = await serve({ tools: [held.tool()] });

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { dataOf, REVISIONS, textOf, until } from './support/mcp.ts';
 import { connectStdio, fileAppears, projectWithTools } from './support/stdio-client.ts';
 
-describe.each(REVISIONS)('volley mcp with a client of %s', { timeout: 120_000 }, (revision) => {
+describe.each(REVISIONS)('volley mcp with a client of %s', { timeout: 240_000 }, (revision) => {
   test('lists its tools, runs a batch with references, tells progress and cancels what runs', async () => {
     const folder = projectWithTools();
     const { client, stderr } = await connectStdio(folder, revision);

@@ -126,7 +126,9 @@ server.registerTool(
         method: 'notifications/progress',
         params: { progressToken, progress: 1, total: 4, message: 'one of four' },
       });
-    await new Promise((resolve) => mcpReq.signal.addEventListener('abort', resolve));
+    // On a slow machine it may be told before it listens.
+    if (!mcpReq.signal.aborted)
+      await new Promise((resolve) => mcpReq.signal.addEventListener('abort', resolve));
     log('cancelled');
     return text('cancelled');
   },

@@ -50,7 +50,7 @@ function serverWith(changes: Changes): Omit<McpServerSettings, 'connection'> {
     roots: [],
     maxConcurrent: 64,
     ratePerMinute: undefined,
-    startTimeoutMs: 60_000,
+    startTimeoutMs: 120_000,
     callTimeoutMs: undefined,
     maxResultBytes: 1_048_576,
     allow: ['*'],
@@ -85,7 +85,7 @@ export function logOf(folder: string): string[] {
 
 /** Looks again and again, for a while. */
 export async function until(isSo: () => boolean, what: string): Promise<void> {
-  const deadline = performance.now() + 30_000;
+  const deadline = performance.now() + 60_000;
   while (!isSo()) {
     if (performance.now() > deadline) throw new Error(`It never came: ${what}.`);
     await new Promise((resolve) => setTimeout(resolve, 10));

@@ -19,6 +19,6 @@ export async function connectHttp(
   });
   const client = clientOf(revision);
   onTestFinished(() => client.close());
-  await client.connect(transport, { timeout: 30_000 });
+  await client.connect(transport, { timeout: 60_000 });
   return { client, transport };
 }

@@ -34,7 +34,7 @@ export function backendOf({ executor, store, coordinator }: Rig): McpBackend {
   };
 }
 
-export async function until(isSo: () => boolean, what: string, longestMs = 30_000): Promise<void> {
+export async function until(isSo: () => boolean, what: string, longestMs = 60_000): Promise<void> {
   const deadline = Date.now() + longestMs;
   while (!isSo()) {
     if (Date.now() > deadline) throw new Error(`waited in vain for ${what}`);

@@ -33,7 +33,7 @@ export async function connectStdio(folder: string, revision: Revision): Promise<
   });
   const client = clientOf(revision);
   onTestFinished(() => client.close());
-  await client.connect(transport, { timeout: 60_000 });
+  await client.connect(transport, { timeout: 120_000 });
   return { client, transport, stderr: () => text };
 }
 
