@@ -20,7 +20,8 @@ test('servers that were closed leave nothing behind, however many there were', a
   await round();
   const before = queryObjects(z.ZodPipe, { format: 'count' });
   for (let more = 0; more < 3; more++) await round();
-  expect(queryObjects(z.ZodPipe, { format: 'count' })).toBeLessThanOrEqual(before);
+  // Connections that are just being closed may still hold on to the last.
+  await expect.poll(() => queryObjects(z.ZodPipe, { format: 'count' })).toBeLessThanOrEqual(before);
   // Node keeps each for ever.
   expect(made.mock.calls.length).toBeLessThanOrEqual(1);
 });

@@ -58,7 +58,7 @@ test('over HTTP a feature is run, followed, read and completed, by those who may
   put(folder, 'go', '');
   await executor.handle({ action: 'wait', batch: 'feature-auth' });
   await expect
-    .poll(async () => (await read('/auth/report')).body, { timeout: 30_000 })
+    .poll(async () => (await read('/auth/report')).body)
     .toMatchObject({
       state: 'ended',
       text: expect.stringContaining('ALL COMPLETED'),
@@ -76,7 +76,7 @@ test('over HTTP a feature is run, followed, read and completed, by those who may
     status: 200,
     body: { state: 'ended', report: { status: 'nothing' } },
   });
-}, 60_000);
+});
 
 test('over MCP a run that takes long goes on, tells how far it is, and is reported', async () => {
   const { address, folder } = await serveFeature();
@@ -94,7 +94,7 @@ test('over MCP a run that takes long goes on, tells how far it is, and is report
   expect(textOf(running)).toContain('tasks_report');
 
   const waiting = call('tasks_report', { feature: 'auth', wait: 60 });
-  await expect.poll(() => told, { timeout: 30_000 }).toContain('0 of 3 done, 2 running');
+  await expect.poll(() => told).toContain('0 of 3 done, 2 running');
   put(folder, 'go', '');
   const report = await waiting;
   expect(dataOf(report)).toMatchObject({ state: 'ended', report: { status: 'completed' } });
@@ -103,7 +103,7 @@ test('over MCP a run that takes long goes on, tells how far it is, and is report
   expect(dataOf(await call('tasks_run', { feature: 'auth' }))).toMatchObject({
     report: { status: 'nothing' },
   });
-}, 60_000);
+});
 
 test('over MCP a cancelled call cancels the run, and what is not there cannot be completed', async () => {
   const { address, executor } = await serveFeature();
@@ -129,4 +129,4 @@ test('over MCP a cancelled call cancels the run, and what is not there cannot be
   const { client: reader } = await connectHttp(address, '2025-11-25', TOKENS.read);
   const forbidden = await reader.callTool({ name: 'tasks_run', arguments: { feature: 'auth' } });
   expect(textOf(forbidden)).toContain('needs the scope "run"');
-}, 60_000);
+});

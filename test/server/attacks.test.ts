@@ -30,7 +30,8 @@ const head = (served: Served, line: string, ...headers: string[]) =>
   ].join('\r\n');
 
 test('a client that sends its headers too slowly is cut off, and others are answered meanwhile', async () => {
-  const limits = { headerTimeoutMs: 300, requestTimeoutMs: 600 };
+  // Long enough for a slow machine to send some more of them.
+  const limits = { headerTimeoutMs: 1500, requestTimeoutMs: 3000 };
   const served = await serve({ server: { limits: limits as never } });
   const slow = open(served);
   slow.write('GET /v1/batches HTTP/1.1\r\nHost: 127');
@@ -84,12 +85,8 @@ test('no more connections are taken than the limit', async () => {
   expect(answer).toBe('');
   held[0]!.destroy();
   await expect
-    .poll(
-      async () =>
-        statusOf(await raw(served.address, head(served, 'GET /healthz HTTP/1.1', 'Connection: close'))),
-      {
-        timeout: 10_000,
-      },
+    .poll(async () =>
+      statusOf(await raw(served.address, head(served, 'GET /healthz HTTP/1.1', 'Connection: close'))),
     )
     .toBe(200);
 });
@@ -316,7 +313,7 @@ test('every answer has the headers that keep browsers from doing more than they 
 });
 
 test('clients that send too many requests are told when to come back; others are not concerned', async () => {
-  const served = await serve({ server: { limits: { requestsPerSecond: 5 } as never } });
+  const served = await serve({ server: { limits: { requestsPerSecond: 1 } as never } });
   const answers = await Promise.all(
     Array.from({ length: 30 }, () => served.fetch('/healthz', { token: null })),
   );
@@ -324,13 +321,11 @@ test('clients that send too many requests are told when to come back; others are
   expect(refused.length).toBeGreaterThan(10);
   expect(Number(refused[0]!.headers.get('retry-after'))).toBeGreaterThan(0);
   expect(((await refused[0]!.json()) as { code: string }).code).toBe('RATE_LIMITED');
-  await expect
-    .poll(async () => (await served.fetch('/healthz', { token: null })).status, { timeout: 10_000 })
-    .toBe(200);
+  await expect.poll(async () => (await served.fetch('/healthz', { token: null })).status).toBe(200);
 });
 
 test('strangers of the same address cannot use up what the owner may send', async () => {
-  const served = await serve({ server: { limits: { requestsPerSecond: 5 } as never } });
+  const served = await serve({ server: { limits: { requestsPerSecond: 1 } as never } });
   const strange: RequestInit[] = [
     {},
     { headers: { origin: 'https://evil.example' } },
@@ -359,9 +354,7 @@ test('a client may hold so many streams open, and gets a place back with each th
   controllers[0]!.abort();
   const fourth = new AbortController();
   await expect
-    .poll(async () => (await served.fetch('/v1/events', { signal: fourth.signal })).status, {
-      timeout: 10_000,
-    })
+    .poll(async () => (await served.fetch('/v1/events', { signal: fourth.signal })).status)
     .toBe(200);
   fourth.abort();
   controllers[1]!.abort();
@@ -429,7 +422,7 @@ test('changes and refusals are audited, and no line, answer or event has a token
   await served.json('POST', '/v1/session', { key: 'volley_key_WRONG' }, { token: null });
   await served.fetch('/v1/batches', { token: null, headers: { cookie, origin: 'https://evil.example' } });
   const { lines } = served;
-  await expect.poll(() => lines.length, { timeout: 10_000 }).toBeGreaterThan(5);
+  await expect.poll(() => lines).toContainEqual(expect.objectContaining({ status: 403, level: 'warn' }));
   expect(lines).toContainEqual(
     expect.objectContaining({
       event: 'audit',
@@ -442,7 +435,6 @@ test('changes and refusals are audited, and no line, answer or event has a token
     }),
   );
   expect(lines).toContainEqual(expect.objectContaining({ who: null, status: 401, level: 'warn' }));
-  expect(lines).toContainEqual(expect.objectContaining({ status: 403, level: 'warn' }));
   let events = '';
   while (!events.includes('"completed":1')) events += new TextDecoder().decode((await reader.read()).value);
   await reader.cancel();

@@ -48,9 +48,7 @@ function folder(): string {
   return folderWith({ 'volley.toml': '[tools.shell]\nenabled = true\n[processes]\nsandbox = "off"\n' });
 }
 
-test('commands find the server, it runs what they start, and SIGTERM drains it', {
-  timeout: 60_000,
-}, async () => {
+test('commands find the server, it runs what they start, and SIGTERM drains it', async () => {
   const server = await start(folder());
   const { folder: cwd, child, log } = server;
   const wait = (id: string) => `while [ ! -e ${id} ]; do sleep 0.05; done; echo ${id}`;
@@ -64,22 +62,20 @@ test('commands find the server, it runs what they start, and SIGTERM drains it',
   expect(shown.stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#key=volley_key_[\w-]+\n$/);
 
   const started = say(cwd, ['start', '--max-concurrent', '1', '--json']);
-  await expect
-    .poll(async () => (await say(cwd, ['status', '--json'])).stdout, { timeout: 20_000 })
-    .toContain('"running":1');
+  await expect.poll(async () => (await say(cwd, ['status', '--json'])).stdout).toContain('"running":1');
   const status = JSON.parse((await say(cwd, ['status', '--json'])).stdout);
   expect(status.data).toMatchObject({ state: 'running', max_concurrent: 1 });
 
-  const stream = fetch(`${server.said.address}/v1/events`, {
+  const stream = await fetch(`${server.said.address}/v1/events`, {
     headers: { authorization: `Bearer ${tokenOf(server)}` },
-  }).then((response) => response.text());
-  await expect.poll(() => log.join('\n'), { timeout: 20_000 }).toContain('/v1/actions');
+  });
+  await expect.poll(() => log.join('\n')).toContain('/v1/actions');
   child.kill('SIGTERM');
-  await expect.poll(() => log.join('\n'), { timeout: 20_000 }).toContain('stopping');
+  await expect.poll(() => log.join('\n')).toContain('stopping');
   expect(existsSync(server.said.record_file)).toBe(false);
   folderFile(cwd, 'a');
   expect(await once(child, 'exit')).toEqual([0, null]);
-  expect(await stream).toContain('event: end');
+  expect(await stream.text()).toContain('event: end');
   const answer = JSON.parse((await started).stdout);
   expect(answer.data.counts).toMatchObject({ completed: 1, open: 1 });
   expect(log.join('\n')).not.toContain(new URL(server.said.url).hash.slice(5));
@@ -94,11 +90,11 @@ test('commands find the server, it runs what they start, and SIGTERM drains it',
   ]);
 });
 
-test('a record of a server that died misleads nobody', { timeout: 60_000 }, async () => {
+test('a record of a server that died misleads nobody', async () => {
   const server = await start(folder(), '--log-level', 'debug');
   await fetch(`${server.said.address}/healthz`);
   // Everything is told, as was asked for.
-  await expect.poll(() => server.log.join('\n'), { timeout: 20_000 }).toContain('"route":"/healthz"');
+  await expect.poll(() => server.log.join('\n')).toContain('"route":"/healthz"');
   server.child.kill('SIGKILL');
   await once(server.child, 'exit');
   expect(existsSync(server.said.record_file)).toBe(true);
@@ -107,7 +103,7 @@ test('a record of a server that died misleads nobody', { timeout: 60_000 }, asyn
   expect(await say(server.folder, ['dashboard'])).toMatchObject({ status: 2 });
 });
 
-test('a second server names the one that runs already', { timeout: 60_000 }, async () => {
+test('a second server names the one that runs already', async () => {
   const cwd = folderWith({ 'volley.toml': '', '.volley/here': '' });
   const address = 'http://127.0.0.1:1';
   leaveRecord(join(cwd, '.volley/volley.db'), { address, token: 'none', started_at: '', certificate: null });
@@ -117,14 +113,14 @@ test('a second server names the one that runs already', { timeout: 60_000 }, asy
   child.stdout!.on('data', (text) => {
     said += text;
   });
-  await expect.poll(() => said, { timeout: 40_000 }).toContain('a token in');
+  await expect.poll(() => said).toContain('a token in');
   expect(said).toContain(
     `at ${address} (process ${process.pid}): "volley dashboard" prints addresses of that`,
   );
   expect(said).not.toContain('prints another');
 });
 
-test('a server that hangs keeps no command from its work', { timeout: 60_000 }, async () => {
+test('a server that hangs keeps no command from its work', async () => {
   const server = await start(folder());
   server.child.kill('SIGSTOP');
   // Both wait as long for a sign of life.

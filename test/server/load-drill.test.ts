@@ -16,7 +16,7 @@ const STOPPED = Math.ceil(SUBSCRIBERS / 20);
 const EXECUTIONS = isLong ? 2000 : 300;
 /** Less than what comes, so that those who stopped have a gap. */
 const LOG_SIZE = 256;
-const LIMIT_MS = isLong ? 300_000 : 60_000;
+const LIMIT_MS = isLong ? 300_000 : 180_000;
 
 interface Served {
   readonly live: LiveBatches;

@@ -36,7 +36,7 @@ test('where events are gone, the client is told how many, and gets a snapshot', 
   const { connected, connect, tell, hub } = await openHub({ logSize: 16 });
   const client = await connected();
   client.cut();
-  await expect.poll(() => hub.subscribers, { timeout: 10_000 }).toBe(0);
+  await expect.poll(() => hub.subscribers).toBe(0);
   for (let index = 0; index < 100; index++) tell(`t${index}`);
   const again = connect('/', { lastEventId: client.lastEventId });
   await again.untilCount(2);
@@ -71,7 +71,7 @@ test('a client that knows everything hears nothing until something happens', asy
   tell('a');
   await client.untilCount(2);
   const again = connect('/', { lastEventId: client.lastEventId });
-  await expect.poll(() => hub.subscribers, { timeout: 10_000 }).toBe(2);
+  await expect.poll(() => hub.subscribers).toBe(2);
   tell('b');
   await again.untilCount(1);
   expect(taskIds(again)).toEqual(['b']);

@@ -42,7 +42,7 @@ export class SseClient {
 
   /** Waits until something is so, looking again whenever something has come. */
   async until(isSo: () => boolean, what: string): Promise<void> {
-    const deadline = Date.now() + 20_000;
+    const deadline = Date.now() + 60_000;
     while (!isSo()) {
       const left = deadline - Date.now();
       if (left <= 0)
