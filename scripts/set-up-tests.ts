@@ -4,6 +4,7 @@ import { buildDashboard } from './build-dashboard.ts';
 /** Programs that tests cannot do without, and Debian's packages of them. */
 const NEEDED = [
   { program: 'bwrap', packageName: 'bubblewrap', what: 'the tests of the process runner' },
+  { program: 'curl', packageName: 'curl', what: 'the tests of live events' },
   { program: 'chromium', packageName: 'chromium', what: 'the tests of the dashboard' },
 ] as const;
 
@@ -33,7 +34,9 @@ function canInstall(): boolean {
 }
 
 function install(packageName: string): boolean {
-  const command = ['apt-get', 'install', '-y', '--no-install-recommends', packageName] as const;
+  // A machine that has just started may be busy with its updates.
+  const patient = ['-o', 'DPkg::Lock::Timeout=300', '-o', 'Acquire::Retries=3'];
+  const command = ['apt-get', 'install', '-y', '--no-install-recommends', ...patient, packageName] as const;
   console.log(`${packageName} is missing and is installed now: ${command.join(' ')}`);
   const [program, ...args] = command;
   return succeeds(program, ...args);
