@@ -8,7 +8,7 @@ useBrowser();
 
 const TASKS = ['a', 'b', 'c'].map((key) => ({ id: key, function: 'held', params: { key } }));
 
-describe('the connection', { timeout: 60_000 }, () => {
+describe('the connection', () => {
   test('that is lost is told, and comes back by itself with all that happened meanwhile', async () => {
     const held = new HeldCalls();
     const { pageAddress, rig, stop, startAgain } = await serveDashboard(held.tool());
@@ -62,7 +62,7 @@ describe('the connection', { timeout: 60_000 }, () => {
       page.evaluate(`fetch('v1/statistics').then((one) => one.json()).then((one) => one.subscribers)`);
     await page.getByRole('link', { name: 'small' }).click();
     await page.locator('[data-task="first"]').waitFor();
-    expect(await streams()).toBe(1);
+    await expect.poll(streams).toBe(1);
     await show(false);
     await page.clock.fastForward(5000);
     await expect.poll(streams).toBe(0);
@@ -70,7 +70,7 @@ describe('the connection', { timeout: 60_000 }, () => {
     await show(true);
     await page.locator('[data-task="second"]').waitFor();
     await page.getByText('Live', { exact: true }).waitFor();
-    expect(await streams()).toBe(1);
+    await expect.poll(streams).toBe(1);
   });
 
   test('is shared by many windows: one too many says so, is read now and then, and is live when another closes', async () => {
@@ -132,7 +132,7 @@ describe('the connection', { timeout: 60_000 }, () => {
   });
 });
 
-describe('the clock of the browser', { timeout: 60_000 }, () => {
+describe('the clock of the browser', () => {
   test('does not count, be it behind or ahead', async () => {
     const held = new HeldCalls();
     const { pageAddress, rig } = await serveDashboard(held.tool());
@@ -142,16 +142,18 @@ describe('the clock of the browser', { timeout: 60_000 }, () => {
     await page.getByRole('link', { name: 'timed' }).click();
     const duration = page.locator('[data-task="a"] .cell-duration');
     const figure = page.locator('.figure').filter({ hasText: 'This run' });
+    // A slow machine may need minutes for this, but not an hour.
+    const someSeconds = /^[1-9]\d? (s|min\b.*)$/;
     for (const wrongMs of [-3_600_000, 3_600_000]) {
       await page.clock.setSystemTime(Date.now() + wrongMs);
       await page.reload();
-      await duration.getByText(/^[1-9]\d? s$/).waitFor();
-      await figure.getByText(/^[1-9]\d? s$/).waitFor();
+      await duration.getByText(someSeconds).waitFor();
+      await figure.getByText(someSeconds).waitFor();
     }
   });
 });
 
-describe('an answer that is none', { timeout: 60_000 }, () => {
+describe('an answer that is none', () => {
   test('is told, and asked for again', async () => {
     const { pageAddress, rig } = await serveDashboard();
     await rig.ask('add', { batch: 'small', id: 'first', function: 'echo' });
@@ -172,7 +174,7 @@ describe('an answer that is none', { timeout: 60_000 }, () => {
   });
 });
 
-describe('an answer that is older than the events before it', { timeout: 60_000 }, () => {
+describe('an answer that is older than the events before it', () => {
   test.each([
     ['of the list', '**/v1/batches?*'],
     ['of the batch', '**/v1/batches/race'],
@@ -219,7 +221,7 @@ describe('an answer that is older than the events before it', { timeout: 60_000 
   });
 });
 
-describe('a batch of another process', { timeout: 60_000 }, () => {
+describe('a batch of another process', () => {
   test('is shown as it goes on, to its end, and stopped by a button', async () => {
     const { pageAddress, rig } = await serveDashboard();
     const held = new HeldCalls();
@@ -244,7 +246,7 @@ describe('a batch of another process', { timeout: 60_000 }, () => {
   });
 });
 
-describe('the key', { timeout: 60_000 }, () => {
+describe('the key', () => {
   test('is gone from the address and the history, and works once', async () => {
     const { pageAddress } = await serveDashboard();
     const address = pageAddress();

@@ -17,7 +17,7 @@ const BATCH = {
   ],
 };
 
-describe('the dashboard', { timeout: 60_000 }, () => {
+describe('the dashboard', () => {
   test('starts a pasted batch and shows it live until it is done', async () => {
     const held = new HeldCalls();
     const { pageAddress } = await serveDashboard(held.tool());

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 
 const PICTURES = fileURLToPath(new URL('../../../test-results/web/', import.meta.url));
 /** Pages of a busy machine take their time. */
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 
 let browser: Browser;
 
@@ -16,7 +16,7 @@ export function useBrowser(): void {
       executablePath: '/usr/bin/chromium',
       args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
     });
-  }, 60_000);
+  });
   afterAll(() => browser.close());
 }
 
