@@ -29,20 +29,22 @@ const compute = defineTool<{ seconds: number; fails?: boolean }>({
   },
 }) as Tool;
 
-test('the official suite finds nothing amiss but what is listed', { timeout: 240_000 }, async () => {
+test('the official suite finds nothing amiss but what is listed', { timeout: 480_000 }, async () => {
   const { address, ask } = await serve({ tools: [compute] });
   await ask('add_batch', { batch: WATCHED, tasks: [{ function: 'echo', params: {} }] });
   await ask('start', { batch: WATCHED, wait: true });
   const url = await standInFor(address);
-  await Promise.all(
-    ROUNDS.map(async (round) => {
-      const { status, output } = await runSuite(url, round);
-      if (status === 0) return;
-      // Half a second is all that it gives some answers, and a busy machine may need more.
+  const ends = await Promise.all(ROUNDS.map((round) => runSuite(url, round)));
+  for (const [place, round] of ROUNDS.entries()) {
+    let { status, output } = ends[place]!;
+    // Half a second is all that it gives some answers, and a busy machine may need more: it gets it one by one.
+    for (let tries = 1; status !== 0 && tries <= 3; tries++) {
       const again = await runSuite(url, round);
-      expect(again.status, `${output}\n\nAgain:\n${again.output}`).toBe(0);
-    }),
-  );
+      ({ status } = again);
+      output += `\n\nAgain:\n${again.output}`;
+    }
+    expect(status, output).toBe(0);
+  }
 });
 
 test('everything that is listed has its reason in the documentation', () => {
