@@ -236,12 +236,12 @@ describe('the shell tool in a sandbox', () => {
     async (reason, limits, command) => {
       const { settings } = sandbox('auto');
       const error = await rejectionOf(
-        call({ command, timeout_ms: 40_000 }, { settings: { ...settings, limits } }),
+        call({ command, timeout_ms: 100_000 }, { settings: { ...settings, limits } }),
       );
       expect(error).toMatchObject({ name: 'ToolFailure', reason, retryable: false });
       expect((error as Error).message).toContain('limit of');
     },
-    60_000,
+    120_000,
   );
 
   test('has no more room for temporary files than memory', async () => {
