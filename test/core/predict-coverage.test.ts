@@ -58,6 +58,6 @@ describe('the predicted range covers the truth in 70 to 90 % of the runs', () =>
         expect(share).toBeLessThanOrEqual(0.9);
       }
     },
-    120_000,
+    300_000,
   );
 });

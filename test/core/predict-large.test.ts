@@ -46,7 +46,7 @@ describe('the predicted range of a large group covers the truth in 70 to 90 % of
         expect(share).toBeLessThanOrEqual(0.9);
       }
     },
-    180_000,
+    300_000,
   );
 });
 

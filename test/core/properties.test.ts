@@ -37,7 +37,7 @@ function expectRest(world: World, { options }: Script): void {
 
 describe('a scheduler under random events', () => {
   it('breaks no promise while faults last, and lets everything end once they stop', {
-    timeout: 120_000,
+    timeout: 300_000,
   }, () => {
     fc.assert(
       fc.property(scripts, (script) => {
@@ -47,7 +47,7 @@ describe('a scheduler under random events', () => {
     );
   });
 
-  it('does so too where few tools crowd around few locks', { timeout: 120_000 }, () => {
+  it('does so too where few tools crowd around few locks', { timeout: 300_000 }, () => {
     fc.assert(
       fc.property(crowdedScripts, (script) => {
         expectRest(run(script), script);
@@ -56,7 +56,7 @@ describe('a scheduler under random events', () => {
     );
   });
 
-  it('does the same again for the same events and the same seed', { timeout: 120_000 }, () => {
+  it('does the same again for the same events and the same seed', { timeout: 300_000 }, () => {
     fc.assert(
       fc.property(scripts, (script) => {
         expect(run(script).log).toEqual(run(script).log);

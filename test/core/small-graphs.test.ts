@@ -119,7 +119,7 @@ describe('every graph of up to four nodes', () => {
     [4, 543],
   ])(
     'of %i nodes ends as its policies say, for every outcome of every node',
-    { timeout: 180_000 },
+    { timeout: 300_000 },
     (size, count) => {
       const shapes = new Set<string>();
       let graphs = 0;

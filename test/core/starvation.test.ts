@@ -45,7 +45,7 @@ const LIMITS = {
 
 describe('no starvation', () => {
   it('any execution starts within a bound under an endless stream of any others', {
-    timeout: 120_000,
+    timeout: 300_000,
   }, () => {
     fc.assert(
       fc.property(
