@@ -39,12 +39,13 @@ export async function complete(
   const { seq, summary, agent, force = false, signal, workspace = folder.project } = completion;
   // Work in a folder of its own may still be lost, or not fit the project.
   const isMarked = workspace !== folder.project;
-  for (;;) {
+  // A second time at most, and then whatever stands in the way: somebody must have looked at the work.
+  for (let mayGiveUp = !force; ; mayGiveUp = false) {
     const before = await folder.read(name);
     const subtask = subtaskOf(before, seq);
     if (subtask.status === 'completed')
       return { feature: before, evidence: [], changed: false, isMarked: false };
-    const isHopeless = !force && obstaclesTo(before, subtask, agent, folder.moment()).length > 0;
+    const isHopeless = mayGiveUp && obstaclesTo(before, subtask, agent, folder.moment()).length > 0;
     const place = { project: workspace, launcher, signal };
     const evidence = isHopeless ? [] : await verifySubtask(subtask, place);
     let changed = false;

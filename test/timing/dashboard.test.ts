@@ -16,10 +16,6 @@ const FIRST_VIEW_MS = 1000;
 /** Another program may get in the way of one look, not of all. */
 const LOOKS = 4;
 const LEAST_UPDATES_PER_SECOND = 150;
-/** So many pieces of so many rounds take a thread with a usual processor for itself so long. */
-const PIECES = 20;
-const ROUNDS = 250_000;
-const USUAL_MS = 120;
 /** Some hundred updates, of which the page makes a dozen views or more. */
 const LOOK_MS = 2000;
 
@@ -39,42 +35,21 @@ const WATCH = `
     if (document.querySelector('.grid-row') !== null) window.firstRows ??= performance.now();
   }).observe(document, { childList: true, subtree: true });`;
 
-/** All that was measured of that. */
-const measured: number[] = [];
-
-/** How many times as slow as usual this machine is for the page just now; never less than 1. */
-async function slowness(page: Page): Promise<number> {
-  // In short pieces, which are no long tasks of the page.
-  const ms = await page.evaluate<number>(`(async () => {
-    let [value, sum] = [1, 0];
-    for (let piece = 0; piece < ${PIECES}; piece++) {
-      const start = performance.now();
-      for (let round = 0; round < ${ROUNDS}; round++) value = (value * 1103515245 + 12345) % 2147483648;
-      sum += performance.now() - start;
-      await new Promise((resolve) => setTimeout(resolve, value < 0 ? 1 : 0));
-    }
-    return sum;
-  })()`);
-  measured.push(Math.max(1, ms / USUAL_MS));
-  return measured.at(-1)!;
-}
-
-/** The longest stretch while the page was used for a while, at best, as a usual machine would have it. */
+/** The longest stretch while the page was used for a while, at best. */
 async function longest(page: Page, use: () => Promise<void>): Promise<number> {
   let best = Number.POSITIVE_INFINITY;
   for (let look = 0; look < LOOKS && best > LONGEST_TASK_MS; look++) {
-    const times = await slowness(page);
     await page.evaluate('window.busy.length = 0');
     const end = performance.now() + LOOK_MS;
     while (performance.now() < end) await use();
-    best = Math.min(best, (await page.evaluate<number>('Math.max(0, ...window.busy)')) / times);
+    best = Math.min(best, await page.evaluate<number>('Math.max(0, ...window.busy)'));
   }
   return best;
 }
 
 describe('the dashboard with 5,000 executions and 200 updates a second', () => {
   test('shows its first view within a second, and never holds up the page for 100 ms', {
-    timeout: 400_000,
+    timeout: 180_000,
   }, async () => {
     const { pageAddress, rig } = await serveDashboard(nap);
     const tasks = Array.from({ length: COUNT }, (_, place) => ({
@@ -92,10 +67,9 @@ describe('the dashboard with 5,000 executions and 200 updates a second', () => {
     let first = Number.POSITIVE_INFINITY;
     for (let look = 0; look < LOOKS && first > FIRST_VIEW_MS; look++) {
       await page.goto('about:blank');
-      const times = await slowness(page);
       await page.goto(address);
       await page.locator('[data-task="t1"]').waitFor();
-      first = Math.min(first, (await page.evaluate<number>('window.firstRows')) / times);
+      first = Math.min(first, await page.evaluate<number>('window.firstRows'));
     }
     await page.getByText('5,000 shown').waitFor();
 
@@ -133,9 +107,9 @@ describe('the dashboard with 5,000 executions and 200 updates a second', () => {
     await page.locator('[data-task="t5000"]').waitFor();
 
     console.log(
-      `first rows after ${Math.round(first)} ms; ${Math.round(updatesPerSecond)} updates a second; longest tasks in ms: ${JSON.stringify(busy)}; times as slow as usual: ${measured.map((times) => times.toFixed(1)).join(', ')}`,
+      `first rows after ${Math.round(first)} ms; ${Math.round(updatesPerSecond)} updates a second; longest tasks in ms: ${JSON.stringify(busy)}`,
     );
-    expect(updatesPerSecond).toBeGreaterThan(LEAST_UPDATES_PER_SECOND / Math.max(...measured));
+    expect(updatesPerSecond).toBeGreaterThan(LEAST_UPDATES_PER_SECOND);
     expect(first).toBeLessThan(FIRST_VIEW_MS);
     for (const [view, ms] of Object.entries(busy)) expect(ms, view).toBeLessThanOrEqual(LONGEST_TASK_MS);
   });
