@@ -3,8 +3,8 @@ import { BatchExecutor } from '../batch/batch-executor.ts';
 import type { VolleyConfig } from '../config/config.ts';
 import { type LoadOptions, loadConfig, loadStoreFile } from '../config/load.ts';
 import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
-import { lookIntoStore } from '../store/look-into-store.ts';
-import { openStore, type SqliteStore } from '../store/sqlite-store.ts';
+import { lookIntoStore, openStoreLate } from '../store/look-into-store.ts';
+import type { SqliteStore } from '../store/sqlite-store.ts';
 import type { CommonOptions } from './command.ts';
 import type { Io } from './io.ts';
 import { serverDoor } from './server-door.ts';
@@ -27,9 +27,9 @@ export function withSession<T>(options: CommonOptions, io: Io, work: Work<T>): P
   return inSession(lookIntoStore, options, io, work);
 }
 
-/** The same for a command that has something to keep: where there is no store, it is made. */
+/** The same for a command that has something to keep: where there is no store, it is made with the first of it. */
 export function withOwnStore<T>(options: CommonOptions, io: Io, work: Work<T>): Promise<T> {
-  return inSession(openStore, options, io, work);
+  return inSession(openStoreLate, options, io, work);
 }
 
 async function inSession<T>(

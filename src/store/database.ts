@@ -27,6 +27,8 @@ export interface Database {
   readonly file: string;
   readonly writer: DatabaseSyncInstance;
   readonly reader: DatabaseSyncInstance;
+  /** Makes the file, where that is left to the first write; to be called once. Until then all is empty. */
+  readonly make?: () => Promise<void>;
 }
 
 /** Opens or creates the file and its folder, and brings it to the newest version. */
@@ -47,9 +49,7 @@ export async function openDatabase(path: string, migrations = MIGRATIONS): Promi
       migrate(writer, file, migrations);
       attach(reader, file);
     });
-    // From here on a lock is waited for by trying again later, not by holding up the event loop.
-    writer.exec('PRAGMA busy_timeout = 0');
-    reader.exec('PRAGMA query_only = 1');
+    restrict({ writer, reader });
     return { file, writer, reader };
   } catch (error) {
     closeDatabase({ file, writer, reader });
@@ -63,6 +63,33 @@ export function emptyDatabase(path: string): Database {
   attach(connection, ':memory:');
   migrate(connection, path);
   return { file: resolve(path), writer: connection, reader: connection };
+}
+
+/** One whose file and folder are made with the first write: what is refused before it leaves nothing behind. */
+export function lateDatabase(path: string): Database {
+  const { file, writer } = emptyDatabase(path);
+  const { writer: reader } = emptyDatabase(path);
+  const make = async () => {
+    // Whatever is in the way is found by opening it, while the two are as they were.
+    const made = await openDatabase(file);
+    try {
+      for (const connection of [writer, reader]) {
+        connection.exec(`DETACH ${SCHEMA}`);
+        attach(connection, file);
+      }
+      setUp(writer, file);
+      restrict({ writer, reader });
+    } finally {
+      closeDatabase(made);
+    }
+  };
+  return { file, writer, reader, make };
+}
+
+/** From here on a lock is waited for by trying again later, not by holding up the event loop. */
+function restrict({ writer, reader }: Pick<Database, 'writer' | 'reader'>): void {
+  writer.exec('PRAGMA busy_timeout = 0');
+  reader.exec('PRAGMA query_only = 1');
 }
 
 /** One of our own that is new is kept out of git; in others there may be what belongs there. */

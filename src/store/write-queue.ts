@@ -51,13 +51,13 @@ export class WriteQueue {
   /** So many of those that wait have a transaction each. */
   private apart = 0;
   private draining: Promise<void> | undefined = undefined;
-  private readonly watch: FileWatch;
+  private watch: FileWatch | undefined = undefined;
 
   constructor(
     private readonly database: Database,
     private readonly hooks: TransactionHooks,
   ) {
-    this.watch = new FileWatch(database.file);
+    if (database.make === undefined) this.watch = new FileWatch(database.file);
   }
 
   /** Writes together with others. `apply` must check before it writes. */
@@ -86,6 +86,7 @@ export class WriteQueue {
     while (this.waiting.length > 0) {
       await nextTurn();
       try {
+        await this.makeFile();
         await whenFree(() => this.database.writer.exec('BEGIN IMMEDIATE'));
       } catch (error) {
         this.apart = 0;
@@ -97,6 +98,12 @@ export class WriteQueue {
       else this.commitGroup();
     }
     this.draining = undefined;
+  }
+
+  private async makeFile(): Promise<void> {
+    if (this.watch !== undefined) return;
+    await this.database.make?.();
+    this.watch = new FileWatch(this.database.file);
   }
 
   private commitGroup(): void {
@@ -160,7 +167,7 @@ export class WriteQueue {
 
   private commit(): void {
     this.hooks.committing();
-    this.watch.check();
+    this.watch?.check();
     this.database.writer.exec('COMMIT');
     this.hooks.committed();
   }

@@ -1,4 +1,5 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { folderWith, say } from './support/program.ts';
@@ -28,6 +29,49 @@ describe('a command that has nothing to keep', () => {
     const given = argv.filter((word) => word !== undefined);
     expect((await say(folder, given)).stderr).not.toContain('not available');
     expect(readdirSync(folder)).toEqual(['tasks.json']);
+  });
+});
+
+describe('a command that is refused', () => {
+  const task = { id: 'a', function: 'read_file', params: { path: 'x' } };
+  const cases = {
+    'unknown tool': [{ ...task, function: 'nope' }],
+    'wrong arguments': [{ ...task, params: {} }],
+    cycle: [
+      { ...task, depends_on: ['b'] },
+      { ...task, id: 'b', depends_on: ['a'] },
+    ],
+    'same id': [task, task],
+    'no tasks': [],
+    'unknown field': [{ ...task, colour: 'red' }],
+  };
+
+  it.each(Object.entries(cases))('leaves no store behind: %s', SLOW, async (_, tasks) => {
+    const folder = folderWith({ 'tasks.json': JSON.stringify(tasks) });
+    for (const command of ['run', 'add-batch']) {
+      expect(await say(folder, [command, 'tasks.json'])).toMatchObject({ status: 2, stdout: '' });
+      expect(readdirSync(folder)).toEqual(['tasks.json']);
+    }
+  });
+
+  it('leaves no store behind: one task, or a feature', SLOW, async () => {
+    const folder = folderWith();
+    for (const argv of [
+      ['add', '--function', 'nope'],
+      ['tasks', 'run', 'nope'],
+    ])
+      expect(await say(folder, argv)).toMatchObject({ status: 2, stdout: '' });
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('says where a store could not be made', SLOW, async () => {
+    const folder = folderWith(files);
+    symlinkSync('nowhere', join(folder, '.volley'));
+    const { status, stderr } = await say(folder, ['run', 'tasks.json']);
+    expect(status).toBe(2);
+    expect(stderr).toContain(
+      `The store ${folder}/.volley/volley.db is not available: its folder cannot be created`,
+    );
   });
 });
 
