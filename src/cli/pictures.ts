@@ -1,15 +1,16 @@
 import { existsSync, statSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { exportFailed } from '../batch/export/export-failed.ts';
 import { taskPages } from '../batch/pages.ts';
 import { VolleyError } from '../core/errors.ts';
-import { makeFolder } from '../store/make-folder.ts';
 import type { Store } from '../store/store.ts';
 import type { FinishedTask } from './drawing/finished-task.ts';
 import { ganttSvg } from './drawing/gantt.ts';
 import { graphDrawerFor } from './drawing/graph-file.ts';
 import { traceJson } from './drawing/trace.ts';
 import type { Io } from './io.ts';
+import { reportError } from './report.ts';
+import { writePicture } from './write-picture.ts';
 
 /** Files that show what happened, if they are asked for. */
 export interface PictureOptions {
@@ -52,13 +53,14 @@ function cannotWrite(path: string, why: string): VolleyError {
   );
 }
 
+/** Tells of each whether it was written, and answers whether all were: the batch has run, whatever becomes of them. */
 export async function drawPictures(
   pictures: ReadonlyMap<string, Picture>,
   store: Store,
   batch: string,
-  { cwd, stderr }: Io,
-): Promise<void> {
-  if (pictures.size === 0) return;
+  io: Io,
+): Promise<boolean> {
+  if (pictures.size === 0) return true;
   const tasks: FinishedTask[] = [];
   for await (const page of taskPages(store, batch)) {
     for (const { id, name, function: tool, status, startedAt, endedAt, attempts, options } of page) {
@@ -75,10 +77,16 @@ export async function drawPictures(
       });
     }
   }
+  let areWritten = true;
   for (const [path, draw] of pictures) {
-    const place = resolve(cwd, path);
-    makeFolder(dirname(place));
-    await writeFile(place, draw(batch, tasks));
-    stderr.write(`Wrote ${path}\n`);
+    const text = draw(batch, tasks);
+    try {
+      await writePicture(resolve(io.cwd, path), text);
+      io.stderr.write(`Wrote ${path}\n`);
+    } catch (error) {
+      areWritten = false;
+      reportError(exportFailed(path, error), {}, io);
+    }
   }
+  return areWritten;
 }

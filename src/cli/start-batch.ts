@@ -67,9 +67,9 @@ export async function startBatch(
     const facts = { hadWork: open + running > 0, since, elapsedMs: performance.now() - beganAt };
     io.stdout.write(await summarise(session, batch, facts, options, io));
   }
-  await drawPictures(pictures, session.store, batch, io);
+  const areWritten = await drawPictures(pictures, session.store, batch, io);
   if (wasInterrupted) return EXIT.interrupted;
-  return answer.data['succeeded'] === true ? EXIT.ok : EXIT.failed;
+  return answer.data['succeeded'] === true && areWritten ? EXIT.ok : EXIT.failed;
 }
 
 function termsOf({ maxConcurrent, timeout, failFast }: StartOptions): Record<string, unknown> {

@@ -10,9 +10,10 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openRig, type Rig } from './support/rig.ts';
 
 /** A reader for RFC 4180. */
@@ -143,6 +144,42 @@ describe('export', () => {
     await rig.ask('export', { output_file: 'kept.json' });
     expect(JSON.parse(contentOf(rig, 'kept.json'))).toMatchObject({ batch: 'default' });
     expect(readdirSync(rig.folder).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+  });
+
+  it('says what could not be written and what to do, and leaves the old file and no half one', async () => {
+    const rig = await ranBatch();
+    writeFileSync(join(rig.folder, 'kept.json'), 'old');
+    const before = readdirSync(rig.folder);
+    const said = async (file: string) => {
+      const { error } = await rig.executor.handle({ action: 'export', output_file: file });
+      return error;
+    };
+    for (const [file, why] of [
+      ['kept.json/out.json', 'a part of the path is not a folder'],
+      ['none/out.json', 'there is no such file or folder'],
+    ]) {
+      const message = `Cannot write "${file}": ${why}. Make its folder first, or choose another file.`;
+      expect(await said(file!)).toEqual({ code: 'EXPORT_FAILED', message });
+    }
+    const handle = await open(join(rig.folder, 'kept.json'));
+    const full = vi.spyOn(Object.getPrototypeOf(handle), 'write');
+    onTestFinished(() => full.mockRestore());
+    await handle.close();
+    for (const [code, why] of [
+      ['ENOSPC', 'the disk is full. Free some space, or choose a file on another disk.'],
+      ['EDQUOT', 'the quota of the disk is used up. Free some space, or choose a file on another disk.'],
+      ['EACCES', 'access is denied. Choose a folder that may be written, or change its permissions.'],
+      ['EXDEV', 'the system says EXDEV. Choose another file.'],
+    ]) {
+      full.mockRejectedValue(Object.assign(new Error(`${code}: no luck, write`), { code }));
+      for (const file of ['kept.json', 'new.json'])
+        expect(await said(file)).toEqual({
+          code: 'EXPORT_FAILED',
+          message: `Cannot write "${file}": ${why}`,
+        });
+    }
+    expect(readdirSync(rig.folder)).toEqual(before);
+    expect(contentOf(rig, 'kept.json')).toBe('old');
   });
 
   it('does not replace what Volley itself reads', async () => {

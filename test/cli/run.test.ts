@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
@@ -151,6 +151,22 @@ describe('run', () => {
     expect(await say(folder, ['run', 'a.json', '--gantt', 'new/deep/a.svg'])).toMatchObject({ status: 0 });
     expect(readFileSync(join(folder, 'new/deep/a.svg'), 'utf8')).toContain('<svg');
   });
+
+  it.runIf(existsSync('/dev/full'))(
+    'says which picture could not be written and what to do, and draws the others',
+    SLOW,
+    async () => {
+      const folder = folderWith({ 'a.json': fileOf([read('one', 'a.json')]) });
+      const argv = ['--gantt', '/dev/full', '--trace', 'a.trace', '--json'];
+      const { status, stdout, stderr } = await say(folder, ['run', 'a.json', ...argv]);
+      expect(status).toBe(1);
+      expect(JSON.parse(stdout)).toMatchObject({ ok: true, data: { succeeded: true } });
+      expect(stderr).toBe(
+        'Wrote a.trace\nerror Cannot write "/dev/full": the disk is full. Free some space, or choose a file on another disk.\n',
+      );
+      expect(readdirSync(folder).sort()).toEqual(['.volley', 'a.json', 'a.trace']);
+    },
+  );
 
   it('adds nothing if what the file says of the run is wrong', SLOW, async () => {
     const folder = folderWith({ 'a.json': fileOf([read('one', 'a.json')], { timeout: 'soon' }) });

@@ -1,10 +1,9 @@
 import type { FileHandle } from 'node:fs/promises';
-import { VolleyError } from '../../core/errors.ts';
 import type { TaskStatus } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
-import { fileFailure } from '../../tools/builtin/refusal.ts';
 import { replaceFile } from '../../tools/builtin/replace-file.ts';
 import type { Roots } from '../../tools/builtin/roots.ts';
+import { exportFailed } from './export-failed.ts';
 import { exportPieces } from './export-pieces.ts';
 import type { ExportFormat } from './format.ts';
 
@@ -29,9 +28,7 @@ export async function writeExport(request: ExportRequest): Promise<{ tasks: numb
       written = await writeTasks(request, new ChunkWriter(handle));
     });
   } catch (error) {
-    if (error instanceof VolleyError) throw error;
-    const { message } = fileFailure('write', path, error);
-    throw new VolleyError('EXPORT_FAILED', message, { path }, { cause: error });
+    throw exportFailed(path, error);
   }
   return written;
 }

@@ -46,8 +46,9 @@ export const BATCH_ERRORS = {
     remedy: 'Use one of the actions that the message lists.',
   },
   EXPORT_FAILED: {
-    meaning: 'A file with results could not be written; what was there before is unchanged.',
-    remedy: 'Read the message: it names the path and what the system says.',
+    meaning:
+      'A file with results, or a picture of a run, could not be written; what was there before is unchanged.',
+    remedy: 'Do what the message says: it names the path, the reason and a way out.',
   },
   BATCH_RUNNING: {
     meaning:

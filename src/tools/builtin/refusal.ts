@@ -26,6 +26,16 @@ const FILE_PROBLEMS: Readonly<Record<string, string>> = {
   EFBIG: 'the file would be too large for the file system',
 };
 
+/** The same of what may be over when it is tried again. */
+const PASSING_PROBLEMS: Readonly<Record<string, string>> = {
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the quota of the disk is used up',
+  EIO: 'the disk reports an error',
+  EMFILE: 'too many files are open',
+  ENFILE: 'too many files are open',
+  EBUSY: 'something else is using it',
+};
+
 /** A problem of a tool in the words that its caller used, whatever the system calls it. */
 export function fileFailure(action: string, path: string, error: unknown): Error {
   if (error instanceof VolleyError || error instanceof ToolFailure) return error;
@@ -33,7 +43,8 @@ export function fileFailure(action: string, path: string, error: unknown): Error
   const problem = FILE_PROBLEMS[code ?? ''];
   if (problem !== undefined) return permanentFailure(`Cannot ${action} ${quoted(path)}: ${problem}.`, error);
   if (code === undefined) return error instanceof Error ? error : new Error(String(error));
-  return new ToolFailure(`Cannot ${action} ${quoted(path)}: the system says ${code}.`, { cause: error });
+  const passing = PASSING_PROBLEMS[code] ?? `the system says ${code}`;
+  return new ToolFailure(`Cannot ${action} ${quoted(path)}: ${passing}.`, { cause: error });
 }
 
 export function permanentFailure(message: string, cause?: unknown): ToolFailure {

@@ -171,7 +171,7 @@ describe('write_file', () => {
     };
     const tool = writeFileTool(environment([root]), roots);
     await expect(call(tool, { path: 'a', content: 'new' })).rejects.toMatchObject({
-      message: 'Cannot write "a": the system says ENOSPC.',
+      message: 'Cannot write "a": the disk is full.',
       retryable: true,
     });
     expect(readFileSync(join(root, 'a'), 'utf8')).toBe('old');
