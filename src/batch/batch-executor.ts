@@ -121,9 +121,10 @@ export class BatchExecutor implements AsyncDisposable {
     return this.context.runs.current(batch)?.monitor.attemptOf(seq);
   }
 
-  /** Why the last attempt of a task failed and when the next one is due, while a run here waits for that moment. */
+  /** Why the last attempt of a task failed and when the next one is due, while a run waits for that moment. */
   pause(batch: string, id: string): { readonly reason: FailureReason; readonly until: number } | undefined {
-    return this.context.runs.current(batch)?.tasks.get(id)?.pause;
+    const run = this.context.runs.current(batch);
+    return run === undefined ? this.context.store.task(batch, id)?.pause : run.tasks.get(id)?.pause;
   }
 
   /** Why a task does not run, or how it ended, when, and what to do, in words; undefined while it runs. */

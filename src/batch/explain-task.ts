@@ -1,11 +1,13 @@
-import { listText } from '../core/words.ts';
+import { listText, spanText } from '../core/words.ts';
 import type { TaskRecord } from '../store/records.ts';
 import type { BatchContext } from './context.ts';
 import { findBatch, findTask } from './context.ts';
 import { endedText } from './ended-text.ts';
 import { holderText } from './names.ts';
+import { oneLine } from './text.ts';
 
 const MOST_NAMED = 5;
+const LONGEST_MESSAGE = 200;
 
 /** Why a task does not run, or how it ended, in words; undefined while it runs. Throws if there is no such task. */
 export function explainTask(context: BatchContext, batch: string, id: string): string | undefined {
@@ -15,13 +17,21 @@ export function explainTask(context: BatchContext, batch: string, id: string): s
   const text = run?.explain(id);
   const ended = endedText(context, task);
   if (ended !== undefined) return `It ${ended}`;
-  if (task.status === 'running') return text;
+  if (task.status === 'running') return text ?? (run === undefined ? pauseText(task) : undefined);
   if (text !== undefined) return text;
   if (run !== undefined) return 'It is about to be looked at.';
   const holder = context.runs.otherHolder(record);
   const waits = dependenciesText(context, task);
   if (holder === undefined) return `${waits ?? ''}The batch is not running: start it.`;
   return `${waits ?? 'Nothing that it depends on holds it up: its turn has not come. '}The batch is run by ${holderText(holder)}, with ${record.counts.running} running and ${record.counts.open} open${limitText(record.options)}.`;
+}
+
+/** What the store tells of one that another process will try again. */
+function pauseText({ pause }: TaskRecord): string | undefined {
+  if (pause === undefined) return undefined;
+  const when = spanText(Math.max(0, pause.until - Date.now()));
+  const { reason, message = '' } = pause;
+  return `It pauses and tries again in ${when}; the last attempt failed: ${oneLine(message === '' ? reason : message, LONGEST_MESSAGE)}`;
 }
 
 /** What of its dependencies keeps an open task from running. */

@@ -6,6 +6,7 @@ import { linesText } from './text.ts';
 import { viewOf } from './view.ts';
 
 const MOST_EXPLAINED = 5;
+const MOST_LOOKED_AT = 100;
 
 /** How far a batch has come: what `status` answers. */
 export function statusOf(context: BatchContext, batch: string, detailed: boolean): ActionResult {
@@ -13,17 +14,22 @@ export function statusOf(context: BatchContext, batch: string, detailed: boolean
   const view = viewOf(findBatch(context, batch), context);
   const waiting =
     run?.explainWaiting(detailed ? MOST_EXPLAINED : 1) ??
-    (view.state === 'elsewhere' && detailed ? waitingElsewhere(context, batch) : []);
+    (view.state === 'elsewhere' ? waitingElsewhere(context, batch, detailed) : []);
   return {
     text: linesText(statusText(view, waiting, detailed), view.problem),
     data: { ...statusData(view, waiting, detailed) },
   };
 }
 
-/** The first ones of those that another process has not come to, as far as the store tells. */
-function waitingElsewhere(context: BatchContext, batch: string): WaitingTask[] {
-  return context.store
-    .tasks(batch, { status: ['open'], limit: MOST_EXPLAINED })
+/** The first ones of those that another process will try again or has not come to, as far as the store tells. */
+function waitingElsewhere(context: BatchContext, batch: string, detailed: boolean): WaitingTask[] {
+  const { store } = context;
+  const pausing = store
+    .tasks(batch, { status: ['running'], limit: MOST_LOOKED_AT })
+    .filter(({ pause }) => pause !== undefined);
+  const open = detailed ? store.tasks(batch, { status: ['open'], limit: MOST_EXPLAINED }) : [];
+  return [...pausing, ...open]
+    .slice(0, detailed ? MOST_EXPLAINED : 1)
     .map(({ id }) => ({ id, text: explainTask(context, batch, id) ?? '' }))
     .filter(({ text }) => text !== '');
 }

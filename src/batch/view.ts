@@ -80,10 +80,14 @@ function stateOf(run: BatchRun | undefined, holder: LeaseHolder | undefined): Ba
   return holder === undefined ? 'idle' : 'elsewhere';
 }
 
-/** What the store tells of a batch that another process runs: all but progress within a task. */
+/**
+ * What the store tells of a batch that another process runs: all but progress within a task. One that pauses before
+ * another attempt does not run.
+ */
 function runningElsewhere(store: Pick<Store, 'tasks'>, batch: string): RunningTask[] {
   const tasks = store.tasks(batch, { status: ['running'], limit: MOST_RUNNING });
-  return tasks.map(({ id, name, function: tool, attempts, startedAt = Date.now() }) => ({
+  const running = tasks.filter(({ pause }) => pause === undefined);
+  return running.map(({ id, name, function: tool, attempts, startedAt = Date.now() }) => ({
     id,
     name,
     function: tool,

@@ -7,7 +7,7 @@ import { fromStored, fromStoredOrNull, type StoredText, toStored } from './text.
 
 /** So many of the attempts of one task are told, the newest. */
 const MOST_TOLD = 100;
-const COLUMNS = '(key, attempt, started_at, ended_at, status, reason, message)';
+const COLUMNS = '(key, attempt, started_at, ended_at, status, reason, message, retry_at)';
 
 /**
  * Attempts after which there was another one, or might be. How the last one went stands with the task itself, so that an
@@ -23,24 +23,25 @@ export class AttemptWrites {
     // An attempt that is there already was followed by a pause in which something else ended the task.
     this.fail = writer.prepare(
       `INSERT OR IGNORE INTO attempts ${COLUMNS}
-       SELECT key, attempts, ?, ?, ${FAILED}, ?, ? FROM states WHERE key = ? AND status = ${RUNNING}`,
+       SELECT key, attempts, ?, ?, ${FAILED}, ?, ?, ? FROM states WHERE key = ? AND status = ${RUNNING}`,
     );
     this.count = writer.prepare('UPDATE states SET failures = failures + 1 WHERE key = ?');
     this.keep = writer.prepare(
       `INSERT OR IGNORE INTO attempts ${COLUMNS}
-       SELECT key, attempts, attempt_at, ended_at, status, reason, message FROM states JOIN ends USING (key)
+       SELECT key, attempts, attempt_at, ended_at, status, reason, message, NULL FROM states JOIN ends USING (key)
        WHERE key = ? AND attempts > 0 AND status IN (${FAILED}, ${CANCELLED})`,
     );
     this.crash = writer.prepare(
       `INSERT OR IGNORE INTO attempts ${COLUMNS}
-       SELECT key, attempts, attempt_at, NULL, ${FAILED}, 'crashed', NULL FROM states WHERE key = ? AND attempts > 0`,
+       SELECT key, attempts, attempt_at, NULL, ${FAILED}, 'crashed', NULL, NULL FROM states WHERE key = ? AND attempts > 0`,
     );
   }
 
   /** The current attempt of a running task failed, and another one follows. */
-  failed(key: number, { startedAt, endedAt, reason, message }: FailedAttempt): void {
+  failed(key: number, { startedAt, endedAt, reason, message, retryAt }: FailedAttempt): void {
     const times = [Math.trunc(startedAt), Math.trunc(endedAt)] as const;
-    if (this.fail.run(...times, reason, toStored(message), key).changes === 1) this.count.run(key);
+    const next = retryAt === undefined ? null : Math.trunc(retryAt);
+    if (this.fail.run(...times, reason, toStored(message), next, key).changes === 1) this.count.run(key);
   }
 
   /** The task is about to be opened again: what is known of its end was the end of an attempt. */

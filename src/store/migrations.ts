@@ -114,11 +114,15 @@ const ATTEMPTS = `
 /** How many attempts have failed that count for the retries of a task. */
 const FAILURES = 'ALTER TABLE store.states ADD COLUMN failures INTEGER NOT NULL DEFAULT 0';
 
+/** When the next attempt is due, so that other processes can tell a pause before it from work. */
+const PAUSES = 'ALTER TABLE store.attempts ADD COLUMN retry_at INTEGER';
+
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, sql: FIRST },
   { version: 2, sql: REQUESTS },
   { version: 3, sql: ATTEMPTS },
   { version: 4, sql: FAILURES },
+  { version: 5, sql: PAUSES },
 ];
 
 /** Marks a SQLite file as ours ("Voly"), so that somebody else's database is never written to. */

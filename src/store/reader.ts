@@ -9,7 +9,7 @@ import type { ProcessIdentity } from './process-identity.ts';
 import type { AttemptRecord, BatchRecord, TaskRecord, TaskStatus } from './records.ts';
 import { type BatchData, batchRecord, type TaskData, taskRecord } from './rows.ts';
 import { SlowestReader, TASKS_PER_LOOK } from './slowest.ts';
-import { statusNumber } from './statuses.ts';
+import { RUNNING, statusNumber } from './statuses.ts';
 import type { AttemptPage, ResultRange, SlowestPage, TaskQuery } from './store.ts';
 import { asBuffer, fromStored, isContinuation, type StoredText, toStored } from './text.ts';
 
@@ -17,8 +17,10 @@ import { asBuffer, fromStored, isContinuation, type StoredText, toStored } from 
 const TASKS = `
   SELECT t.key, t.id, t.name, t.function, t.params, t.options, t.added_at, s.status, s.attempts, s.failures,
     s.started_at,
-    e.ended_at, e.reason, e.message, e.code, e.cause, e.result_bytes, e.preview
-  FROM states s CROSS JOIN tasks t ON t.key = s.key LEFT JOIN ends e ON e.key = s.key`;
+    e.ended_at, e.reason, e.message, e.code, e.cause, e.result_bytes, e.preview,
+    a.retry_at, a.reason AS retry_reason, a.message AS retry_message
+  FROM states s CROSS JOIN tasks t ON t.key = s.key LEFT JOIN ends e ON e.key = s.key
+  LEFT JOIN attempts a ON a.key = s.key AND a.attempt = CASE s.status WHEN ${RUNNING} THEN s.attempts END`;
 const PAGE = 's.key > ? AND s.key <= ? ORDER BY s.key LIMIT ?';
 const PAGE_BACKWARDS = 's.key > ? AND s.key <= ? ORDER BY s.key DESC LIMIT ?';
 /** The longest character of UTF-8 goes on for so many bytes. */

@@ -66,6 +66,15 @@ export interface TaskRecord extends NewTask {
   /** Of a completed one: the length of its result as JSON text, in bytes, and the beginning of it. */
   readonly resultBytes: number | undefined;
   readonly preview: string | undefined;
+  /** Of a running one that pauses before its next attempt. */
+  readonly pause?: TaskPause;
+}
+
+/** Why the last attempt of a task failed, and the time of day at which the next one is due. */
+export interface TaskPause {
+  readonly reason: FailureReason;
+  readonly message: string | undefined;
+  readonly until: number;
 }
 
 /** How a task ended. */
@@ -92,6 +101,8 @@ export interface Completion {
 
 /** An attempt that failed and is followed by another one. */
 export interface FailedAttempt {
+  /** When the next one is due. */
+  readonly retryAt?: number;
   readonly startedAt: number;
   readonly endedAt: number;
   readonly reason: FailureReason;

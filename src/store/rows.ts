@@ -1,6 +1,6 @@
 import type { FailureReason } from '../core/failure.ts';
 import { seqOf } from './keys.ts';
-import type { BatchRecord, LeaseHolder, TaskOptions, TaskRecord, TaskStatus } from './records.ts';
+import type { BatchRecord, LeaseHolder, TaskOptions, TaskPause, TaskRecord, TaskStatus } from './records.ts';
 import { STATUSES } from './statuses.ts';
 import { fromStored, fromStoredOrNull, type StoredText } from './text.ts';
 
@@ -35,6 +35,10 @@ export interface TaskData {
   readonly cause: StoredText | null;
   readonly result_bytes: number | null;
   readonly preview: StoredText | null;
+  /** Of the attempt that failed last, if the next one has not begun. */
+  readonly retry_at: number | null;
+  readonly retry_reason: FailureReason | null;
+  readonly retry_message: StoredText | null;
 }
 
 export function batchRecord(row: BatchData, holder: LeaseHolder | undefined): BatchRecord {
@@ -72,5 +76,10 @@ export function taskRecord(row: TaskData, batch: string): TaskRecord {
     cause: fromStoredOrNull(row.cause),
     resultBytes: row.result_bytes ?? undefined,
     preview: fromStoredOrNull(row.preview),
+    ...(row.retry_at !== null && { pause: pauseOf(row, row.retry_at) }),
   };
+}
+
+function pauseOf({ retry_reason: reason, retry_message: message }: TaskData, until: number): TaskPause {
+  return { reason: reason ?? 'error', message: fromStoredOrNull(message), until };
 }

@@ -5,6 +5,8 @@ import type { Store } from './store.ts';
 const LOOK_MS = 500;
 /** Of so many batches, the newest. */
 const MOST_BATCHES = 1000;
+/** Of so many running tasks of a batch, the first. */
+const MOST_RUNNING = 100;
 
 /** Finds out what happens to the batches of a store, in whichever process. */
 export class StoreWatch {
@@ -41,19 +43,29 @@ export class StoreWatch {
     else this.close();
   }
 
+  /** Tasks that begin or end a pause before another attempt are counted as running all the time. */
+  private pausesOf({ name, counts, holder }: BatchRecord): string {
+    if (holder === undefined || counts.running === 0) return '';
+    const running = this.store.tasks(name, { status: ['running'], limit: MOST_RUNNING });
+    return JSON.stringify(
+      running.flatMap(({ seq, pause }) => (pause === undefined ? [] : [seq, pause.until])),
+    );
+  }
+
   private look(): void {
     let batches: BatchRecord[];
+    let now: Map<string, string>;
     try {
       const version = this.store.version();
       if (version === this.version) return;
       this.version = version;
       batches = this.store.batchPage(undefined, MOST_BATCHES);
+      now = new Map(batches.map((batch) => [batch.name, standingOf(batch) + this.pausesOf(batch)]));
     } catch {
       // A store that is out of order is told by whoever works with it.
       return;
     }
     const before = this.standings;
-    const now = new Map(batches.map((batch) => [batch.name, standingOf(batch)]));
     this.standings = now;
     if (before === undefined) return;
     for (const [name, standing] of now) {

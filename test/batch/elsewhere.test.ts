@@ -2,18 +2,27 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { BatchAnswer } from '../../src/batch/answer.ts';
 import { BatchExecutor } from '../../src/batch/batch-executor.ts';
+import { executionBody } from '../../src/server/views/execution-body.ts';
 import type { Lease, Store } from '../../src/store/store.ts';
+import { StoreWatch } from '../../src/store/store-watch.ts';
+import type { Tool } from '../../src/tools/tool.ts';
 import { temporaryFolder } from '../store/support/store.ts';
 import { HeldCalls, openRig } from './support/rig.ts';
+
+const WAIT = { timeout: 30_000 };
 
 const held = (key: string, more: object = {}) => ({ id: key, function: 'held', params: { key }, ...more });
 
 /** One executor that runs a batch, and another on the same file, as in another process. */
-async function runningElsewhere(tasks: readonly object[], start: object = {}) {
+async function runningElsewhere(
+  tasks: readonly object[],
+  start: object = {},
+  calls = new HeldCalls(),
+  more: readonly Tool[] = [],
+) {
   const file = join(temporaryFolder(), 'volley.db');
-  const calls = new HeldCalls();
-  const here = await openRig([calls.tool('held', { idempotent: true })], undefined, file);
-  const there = await openRig([calls.tool('held', { idempotent: true })], undefined, file);
+  const here = await openRig([calls.tool('held', { idempotent: true }), ...more], undefined, file);
+  const there = await openRig([calls.tool('held', { idempotent: true }), ...more], undefined, file);
   await here.ask('add_batch', { tasks });
   await here.ask('start', start);
   return { calls, here, there };
@@ -56,6 +65,39 @@ describe('a batch that another process runs', () => {
     await calls.started('c');
     calls.finish('c');
     await there.ask('wait');
+  });
+
+  it('tells a pause before another attempt from work, to those who only look', async () => {
+    const calls = new HeldCalls();
+    const retry = { maxRetries: 1, delayMs: 3_600_000, maxDelayMs: 3_600_000, jitter: 0 };
+    const { here, there } = await runningElsewhere([held('a', { function: 'late' }), held('b')], {}, calls, [
+      calls.tool('late', { idempotent: true, retry }),
+    ]);
+    await calls.started('a');
+    await calls.started('b');
+    const ids = () => there.executor.view()?.running.map(({ id }) => id);
+    await expect.poll(ids, WAIT).toEqual(['a', 'b']);
+    const told: string[] = [];
+    const watch = new StoreWatch(there.store, {
+      isWanted: () => true,
+      changed: (batch) => told.push(batch),
+      gone: () => undefined,
+    });
+    onTestFinished(() => watch.close());
+    watch.wake();
+    calls.fail('a', 'no good');
+    await expect.poll(ids, WAIT).toEqual(['b']);
+    await expect.poll(() => told, WAIT).toContain('default');
+    const { data, text } = await there.ask('status');
+    expect(data).toMatchObject({ counts: { running: 2 }, running: [{ id: 'b' }], waiting: [{ id: 'a' }] });
+    expect(text).toMatch(/Waiting:\n- a It pauses and tries again in .*; the last attempt failed: no good$/m);
+    const { until } = here.executor.pause('default', 'a')!;
+    expect(executionBody(there.store.task('default', 'a')!, there.executor)).toMatchObject({
+      retry_at: until,
+      reason: 'error',
+    });
+    await there.ask('stop', { graceful: false });
+    expect(there.store.task('default', 'a')).not.toHaveProperty('pause');
   });
 
   it('tells how fast it goes and how long it will take, as the one does that runs it', async () => {

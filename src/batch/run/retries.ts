@@ -21,8 +21,9 @@ export function noteRetries(group: GroupHandle, run: RetryingRun, redactor: Reda
     if (task === undefined) return;
     const message = error === undefined ? texts(reason) : run.plain(toCallError(error, redactor).message);
     const endedAt = Date.now();
-    task.pause = { reason, until: endedAt + Math.round(retryInMs) };
-    const attempt = { startedAt: task.attemptStartedAt, endedAt, reason, message };
+    const retryAt = endedAt + Math.round(retryInMs);
+    task.pause = { reason, until: retryAt };
+    const attempt = { startedAt: task.attemptStartedAt, endedAt, reason, message, retryAt };
     // If writing fails, the journal ends the run.
     run.journal.attemptFailed(task.seq, attempt).catch(() => {});
     run.monitor.retrying(task, reason, retryInMs);

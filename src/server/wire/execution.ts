@@ -19,7 +19,7 @@ export const EXECUTION = z
     ended_at: TIME.nullable(),
     progress: z.number().nullable().describe('Of a running one, 0 to 1, if it tells.'),
     step: z.string().nullable(),
-    retry_at: TIME.nullable().describe('Of one that pauses before its next attempt, if this server runs it.'),
+    retry_at: TIME.nullable().describe('Of one that pauses before its next attempt.'),
     reason: z
       .string()
       .nullable()

@@ -4,6 +4,7 @@ import type { BatchAnswer } from '../../../src/batch/answer.ts';
 import { BatchExecutor } from '../../../src/batch/batch-executor.ts';
 import type { VolleyConfig } from '../../../src/config/config.ts';
 import type { ParallelToolCoordinator } from '../../../src/coordinator/coordinator.ts';
+import type { RetryOptions } from '../../../src/core/retry.ts';
 import { openStore, type SqliteStore } from '../../../src/store/sqlite-store.ts';
 import { defineTool } from '../../../src/tools/define-tool.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
@@ -67,7 +68,7 @@ export class HeldCalls {
   private readonly starts = new Map<string, Gate<void>>();
   private readonly ends = new Map<string, Gate<unknown>>();
 
-  tool(name = 'held', properties: { idempotent?: boolean } = {}): Tool {
+  tool(name = 'held', properties: { idempotent?: boolean; retry?: RetryOptions } = {}): Tool {
     return defineTool<{ key: string }>({
       name,
       ...properties,
