@@ -1,5 +1,6 @@
 import type { CallResult, ToolCall } from '../call.ts';
 import { listOf } from './arguments.ts';
+import { resultList, toolList } from './lists.ts';
 import { type ToolNames, toolNames } from './names.ts';
 import { type ListedTool, type ObjectSchema, objectSchema } from './schemas.ts';
 import { shownResult } from './text.ts';
@@ -34,7 +35,7 @@ export interface AnthropicTool {
 
 /** The tools of a request. Give the same names to {@link anthropicCalls}. */
 export function anthropicTools(tools: readonly ListedTool[], names = toolNames(tools)): AnthropicTool[] {
-  return tools.map((tool) => ({
+  return toolList(tools).map((tool) => ({
     name: names.toProvider(tool.name),
     ...(tool.description !== '' && { description: tool.description }),
     input_schema: objectSchema(tool),
@@ -56,7 +57,7 @@ export function anthropicCalls(message: AnthropicMessage, names?: ToolNames): To
 
 /** The answers to calls, in the order of the results. */
 export function anthropicResults(results: readonly CallResult[]): AnthropicToolResult[] {
-  return results.map((result) => {
+  return resultList(results).map((result) => {
     const { text, isError } = shownResult(result);
     return {
       type: 'tool_result',

@@ -2,6 +2,7 @@ import { VolleyError } from '../../core/errors.ts';
 import { show } from '../../core/numbers.ts';
 import type { ToolDescription } from '../../tools/registry.ts';
 import type { CallResult, ToolCall } from '../call.ts';
+import { toolList } from './lists.ts';
 import { type ObjectSchema, objectSchema } from './schemas.ts';
 import { type JsonValue, shownResult } from './text.ts';
 
@@ -32,7 +33,7 @@ export interface McpTool {
 
 /** The answer to `tools/list`. The protocol takes the names of tools as they are. */
 export function mcpTools(tools: readonly ToolDescription[]): McpTool[] {
-  return tools.map((tool) => ({
+  return toolList(tools).map((tool) => ({
     name: tool.name,
     ...(tool.description !== '' && { description: tool.description }),
     inputSchema: objectSchema(tool),

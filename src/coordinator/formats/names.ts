@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { toolList } from './lists.ts';
 
 /** What every provider takes as the name of a function. */
 const ALLOWED = /^[A-Za-z0-9_-]{1,64}$/;
@@ -21,7 +22,7 @@ export interface ToolNames {
  * whatever the order in which they are given.
  */
 export function toolNames(tools: Iterable<{ readonly name: string }>): ToolNames {
-  const names = [...new Set([...tools].map(({ name }) => name))].sort();
+  const names = [...new Set(toolList(isIterable(tools) ? [...tools] : tools).map(({ name }) => name))].sort();
   const there = new Map<string, string>();
   const here = new Map<string, string>();
   const enter = (name: string, provided: string) => {
@@ -40,6 +41,11 @@ export function toolNames(tools: Iterable<{ readonly name: string }>): ToolNames
     toProvider: (name) => there.get(name) ?? name,
     fromProvider: (name) => here.get(name) ?? name,
   };
+}
+
+/** A text is no list, although it can be gone through. */
+function isIterable(tools: unknown): tools is Iterable<{ readonly name: string }> {
+  return typeof tools !== 'string' && typeof Object(tools)[Symbol.iterator] === 'function';
 }
 
 function freeName(name: string, isTaken: (name: string) => boolean): string {

@@ -1,5 +1,6 @@
 import type { CallResult, ToolCall } from '../call.ts';
 import { listOf, parsedArguments } from './arguments.ts';
+import { resultList, toolList } from './lists.ts';
 import { type ToolNames, toolNames } from './names.ts';
 import { type ListedTool, type ObjectSchema, objectSchema } from './schemas.ts';
 import { shownResult } from './text.ts';
@@ -31,7 +32,7 @@ export interface OpenAIChatTool {
 
 /** The tools of a request. Give the same names to {@link openaiChatCalls}. */
 export function openaiChatTools(tools: readonly ListedTool[], names = toolNames(tools)): OpenAIChatTool[] {
-  return tools.map((tool) => ({
+  return toolList(tools).map((tool) => ({
     type: 'function',
     function: {
       name: names.toProvider(tool.name),
@@ -64,7 +65,7 @@ function isFunctionCall(call: OpenAIChatToolCall | { readonly type: string }): c
 
 /** The answers to calls, in the order of the results; a failure is told in words. */
 export function openaiChatResults(results: readonly CallResult[]): OpenAIChatToolMessage[] {
-  return results.map((result) => ({
+  return resultList(results).map((result) => ({
     role: 'tool',
     tool_call_id: result.id,
     content: shownResult(result).text,

@@ -1,5 +1,6 @@
 import type { CallResult, ToolCall } from '../call.ts';
 import { listOf, parsedArguments } from './arguments.ts';
+import { resultList, toolList } from './lists.ts';
 import { type ToolNames, toolNames } from './names.ts';
 import { type ListedTool, type ObjectSchema, objectSchema } from './schemas.ts';
 import { shownResult } from './text.ts';
@@ -40,7 +41,7 @@ export function openaiResponsesTools(
   tools: readonly ListedTool[],
   names = toolNames(tools),
 ): OpenAIFunctionTool[] {
-  return tools.map((tool) => ({
+  return toolList(tools).map((tool) => ({
     type: 'function',
     name: names.toProvider(tool.name),
     ...(tool.description !== '' && { description: tool.description }),
@@ -62,7 +63,7 @@ export function openaiResponsesCalls(response: OpenAIResponse, names?: ToolNames
 
 /** The answers to calls, in the order of the results; a failure is told in words. */
 export function openaiResponsesResults(results: readonly CallResult[]): OpenAIFunctionCallOutput[] {
-  return results.map((result) => ({
+  return resultList(results).map((result) => ({
     type: 'function_call_output',
     call_id: result.id,
     output: shownResult(result).text,

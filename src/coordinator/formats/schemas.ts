@@ -10,6 +10,13 @@ export type ObjectSchema = { [keyword: string]: unknown } & { type: 'object' };
 
 /** All providers pass arguments as an object and want the schema to say so. */
 export function objectSchema({ name, inputSchema }: ListedTool): ObjectSchema {
+  if (typeof inputSchema !== 'object' || inputSchema === null) {
+    throw new VolleyError(
+      'INVALID_TOOL',
+      `Tool ${name}: its inputSchema must be a JSON Schema, but it is ${show(inputSchema)}. Give the list that coordinator.tools() gives.`,
+      { tool: name },
+    );
+  }
   const { type } = inputSchema;
   const isObject =
     type === undefined || type === 'object' || (Array.isArray(type) && type.includes('object'));

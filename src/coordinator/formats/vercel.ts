@@ -1,5 +1,6 @@
 import type { CallResult, ToolCall } from '../call.ts';
 import { listOf } from './arguments.ts';
+import { resultList } from './lists.ts';
 import type { ToolNames } from './names.ts';
 import { type JsonValue, shownResult } from './text.ts';
 
@@ -47,7 +48,7 @@ export function vercelCalls(message: VercelMessage, names?: ToolNames): ToolCall
 
 /** The answers to calls, in the order of the results. */
 export function vercelResults(results: readonly CallResult[], names?: ToolNames): VercelToolResult[] {
-  return results.map((result) => ({
+  return resultList(results).map((result) => ({
     type: 'tool-result',
     toolCallId: result.id,
     toolName: names?.toProvider(result.name) ?? result.name,
