@@ -36,6 +36,8 @@ export function checkFolders(pictures: ReadonlyMap<string, Picture>, { cwd }: Io
     const place = resolve(cwd, path);
     if (isFolder(place)) throw cannotWrite(path, 'it is a folder');
     // Folders that are not there yet are made in the end: what runs may make them, too.
+    if (/^~\//.test(path) && !existsSync(resolve(cwd, '~')))
+      throw cannotWrite(path, 'there is no folder "~" here');
     let above = dirname(place);
     while (!existsSync(above)) above = dirname(above);
     if (!isFolder(above)) throw cannotWrite(path, 'a file is where its folder would be');

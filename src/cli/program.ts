@@ -5,6 +5,7 @@ import type { CliCommand, CommonOptions } from './command.ts';
 import type { CommandEntry } from './commands.ts';
 import { addHelpNote, writeHelpTo } from './help.ts';
 import { EXIT, type ExitStatus, type Io } from './io.ts';
+import { noteHome } from './output/home-note.ts';
 import { ownName } from './output/own-name.ts';
 import { reportError } from './report.ts';
 
@@ -48,6 +49,7 @@ export async function runProgram(
       } catch (error) {
         status = reportError(error, options, io);
       }
+      if (status === EXIT.usage && !isJson) noteHome(argv, io);
     });
   }
   try {

@@ -75,6 +75,34 @@ describe('a command that is refused', () => {
   });
 });
 
+describe('a "~" that the shell has left as it stands', () => {
+  it.each([
+    ['run', '~/t.json'],
+    ['add-batch', '~/t.json'],
+    ['run', 'tasks.json', '--gantt=~/t.svg'],
+    ['run', 'tasks.json', '--trace', '~/deep/t.json'],
+    ['status', '--config=~/volley.toml'],
+    ['tasks', 'new', '~/t.md'],
+  ])('is pointed out where it was refused: %s %s %s %s', SLOW, async (...argv) => {
+    const folder = folderWith(files);
+    const words = argv.filter((word) => word !== undefined);
+    const { status, stderr } = await say(folder, words);
+    const path = words.at(-1)!.replace(/^.*~/, '');
+    expect(status).toBe(2);
+    expect(stderr).toMatch(/^error .*\n[\s\S]*note The shell has left the ~ of /);
+    expect(stderr.endsWith(` Is "$HOME${path}" meant?\n`)).toBe(true);
+    expect(readdirSync(folder)).toEqual(['tasks.json']);
+  });
+
+  it('is a name like any other where something has it', SLOW, async () => {
+    const folder = folderWith({ '~/t.json': JSON.stringify(TASKS.tasks.slice(0, 1)) });
+    const { status, stderr } = await say(folder, ['run', '~/t.json', '--gantt=~/t.svg']);
+    expect(status).toBe(0);
+    expect(stderr).not.toContain('The shell');
+    expect(readdirSync(join(folder, '~'))).toEqual(['t.json', 't.svg']);
+  });
+});
+
 describe('the help', () => {
   it('lists every command without loading it, and tells of one with examples', SLOW, async () => {
     const folder = folderWith();
