@@ -5,6 +5,7 @@ import type { CliCommand, CommonOptions } from './command.ts';
 import type { CommandEntry } from './commands.ts';
 import { addHelpNote, writeHelpTo } from './help.ts';
 import { EXIT, type ExitStatus, type Io } from './io.ts';
+import { noteExcess } from './output/excess-note.ts';
 import { noteHome } from './output/home-note.ts';
 import { ownName } from './output/own-name.ts';
 import { reportError } from './report.ts';
@@ -60,6 +61,11 @@ export async function runProgram(
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return EXIT.ok;
     if (isJson) return reportError(new VolleyError('INVALID_VALUE', wordsOf(error)), { json: true }, io);
+    noteExcess(
+      error,
+      program.commands.find((declared) => declared.name() === asked),
+      io,
+    );
     return unknownCommand(error, asked, commands, io);
   }
   return status;

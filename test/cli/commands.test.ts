@@ -75,6 +75,23 @@ describe('a command that is refused', () => {
   });
 });
 
+describe('a word too many', () => {
+  it.each([
+    [['start', 'a b'], "A batch is named with --batch 'a b'."],
+    [['results', 'b'], 'A batch is named with --batch b, a task with --id b.'],
+    [['explain', 'a', 'b'], 'A batch is named with --batch b.'],
+  ])('is told apart by an option: %j', SLOW, async (argv, note) => {
+    const { status, stderr } = await say(folderWith(), argv);
+    expect(status).toBe(2);
+    expect(stderr).toMatch(/^error: too many arguments/);
+    expect(stderr.endsWith(`note ${note}\n`)).toBe(true);
+  });
+
+  it('gets no advice where there is no such option', SLOW, async () => {
+    expect((await say(folderWith(), ['doctor', 'b'])).stderr).not.toContain('note');
+  });
+});
+
 describe('a "~" that the shell has left as it stands', () => {
   it.each([
     ['run', '~/t.json'],
