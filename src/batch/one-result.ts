@@ -1,4 +1,4 @@
-import type { TaskRecord } from '../store/records.ts';
+import type { TaskRecord, TaskStatus } from '../store/records.ts';
 import type { ResultRange, Store } from '../store/store.ts';
 import type { ActionResult } from './answer.ts';
 import { taskText } from './names.ts';
@@ -8,13 +8,22 @@ import { bytesText, linesText } from './text.ts';
 /** So much of a result is given where no range is asked for. */
 const DEFAULT_BYTES = 65_536;
 
+const STANDING: Readonly<Record<Exclude<TaskStatus, 'completed'>, string>> = {
+  open: 'is open',
+  running: 'is running',
+  failed: 'has failed',
+  cancelled: 'was cancelled',
+  skipped: 'was skipped',
+};
+
 /** One result as a whole, or the part of it that was asked for. */
 export function oneResult(store: Store, record: TaskRecord, range: ResultRange | undefined): ActionResult {
   const row = rowOf(record);
   if (record.status !== 'completed') {
-    const why = record.message ?? (record.cause === undefined ? '' : `because of ${record.cause}`);
+    const why = record.message ?? (record.cause === undefined ? undefined : `because of ${record.cause}`);
+    const standing = `${taskText(record)} ${STANDING[record.status]}, so it has no result`;
     return {
-      text: `${taskText(record)} is ${record.status}, so it has no result. ${why}`.trim(),
+      text: why === undefined ? `${standing}.` : `${standing}: ${why}`,
       data: { ...row },
     };
   }

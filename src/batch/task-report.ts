@@ -49,5 +49,5 @@ function runningText(context: BatchContext, { batch, id, startedAt }: TaskRecord
   const holder = context.runs.otherHolder(record);
   return holder === undefined
     ? 'was running in a process that died: "start" sees to it, and so does volley recover.'
-    : `is running${since}, in ${holderText(holder)}.`;
+    : linesText(`is running${since}, in ${holderText(holder)}.`, explainTask(context, batch, id));
 }

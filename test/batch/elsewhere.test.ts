@@ -91,6 +91,9 @@ describe('a batch that another process runs', () => {
     const { data, text } = await there.ask('status');
     expect(data).toMatchObject({ counts: { running: 2 }, running: [{ id: 'b' }], waiting: [{ id: 'a' }] });
     expect(text).toMatch(/Waiting:\n- a It pauses and tries again in .*; the last attempt failed: no good$/m);
+    expect(there.executor.report('default', 'a').text).toMatch(
+      /^a \(late\) is running .*\nIt pauses and tries again in /,
+    );
     const { until } = here.executor.pause('default', 'a')!;
     expect(executionBody(there.store.task('default', 'a')!, there.executor)).toMatchObject({
       retry_at: until,
@@ -98,6 +101,15 @@ describe('a batch that another process runs', () => {
     });
     await there.ask('stop', { graceful: false });
     expect(there.store.task('default', 'a')).not.toHaveProperty('pause');
+  });
+
+  it('has nothing to take where nothing could be tried again', async () => {
+    const { calls, there } = await runningElsewhere([held('a')]);
+    await calls.started('a');
+    await expect.poll(() => there.executor.view()?.counts.running, WAIT).toBe(1);
+    expect((await there.ask('retry')).text).toBe(
+      'There is nothing to try again: nothing failed, was cancelled or was skipped.\nIt has 1 task: 1 running.',
+    );
   });
 
   it('tells how fast it goes and how long it will take, as the one does that runs it', async () => {

@@ -91,10 +91,10 @@ describe('results', () => {
     });
     await ask('start', { wait: true });
     expect((await ask('results', { id: 'a' })).text).toBe(
-      'a (broken) is failed, so it has no result. it broke',
+      'a (broken) has failed, so it has no result: it broke',
     );
     expect((await ask('results', { id: 'b' })).text).toBe(
-      'b (echo) is skipped, so it has no result. because of a',
+      'b (echo) was skipped, so it has no result: because of a',
     );
   });
 

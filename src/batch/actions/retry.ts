@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { VolleyError } from '../../core/errors.ts';
 import { countText } from '../../core/words.ts';
 import { type BatchContext, defineAction, findBatch, findTask } from '../context.ts';
+import { countsText } from '../counts.ts';
 import { BATCH } from '../input/fields.ts';
 import { IDS } from '../input/task-input.ts';
 import { joinRun } from '../join-run.ts';
@@ -28,7 +29,8 @@ export const retryAction = defineAction({
         reopened === 0
           ? 'There is nothing to try again: nothing failed, was cancelled or was skipped.'
           : `${countText(reopened, 'task')} of the batch "${batch}" opened again.`,
-        joined.text,
+        // Whoever runs the batch has nothing to take, then.
+        reopened === 0 && joined.state !== 'idle' ? `It has ${countsText(joined.counts)}.` : joined.text,
       ),
       data: { batch, reopened, counts: joined.counts, state: joined.state },
     };
