@@ -128,7 +128,10 @@ function nextLines(
   const commands: (readonly [command: string, does: string])[] = [];
   const left = counts.open + counts.running;
   if (left > 0)
-    commands.push([`${program} start${batch}`, `goes on with the ${numberText(left)} that are left`]);
+    commands.push([
+      `${program} start${batch}`,
+      left === 1 ? 'goes on with the one that is left' : `goes on with the ${numberText(left)} that are left`,
+    ]);
   const again = counts.failed + counts.skipped + counts.cancelled;
   if (again > 0) commands.push([`${program} retry${batch}`, `opens ${againText(counts)} again`]);
   if (counts.failed > 0) {

@@ -119,6 +119,8 @@ Next
     const text = summaryText(view, OPTIONS);
     expect(text).toContain('◦ default: 3 of 10 completed, 7 not finished, in 100 ms');
     expect(text).toContain('volley start    goes on with the 7 that are left');
+    const one = { ...view, counts: { ...NO_COUNTS, completed: 3, open: 1 } };
+    expect(summaryText(one, OPTIONS)).toContain('volley start    goes on with the one that is left');
   });
 });
 
