@@ -22,10 +22,6 @@ export class DurationModel {
   private estimate = 0;
   private staleAfter = 0;
 
-  get samples(): number {
-    return this.sketch?.count ?? 0;
-  }
-
   /** Takes note of a finished execution; `estimatedMs` is what the caller had expected, 0 for nothing. */
   learn(durationMs: number, estimatedMs = 0): void {
     this.sketch ??= new Sketch(3);

@@ -12,7 +12,7 @@ export class Sketch {
 
   constructor(bits = 5) {
     this.bits = bits;
-    this.buckets = new Uint32Array((32 - bits + 1) << bits);
+    this.buckets = new Uint32Array((32 - bits) << bits);
   }
 
   add(value: number): void {

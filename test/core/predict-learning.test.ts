@@ -54,7 +54,25 @@ describe('the learned duration of a tool', () => {
   it('follows a tool that changes', () => {
     const model = learned([...around(100, 2000), ...around(1000, 1500, 2)]);
     expect(model.estimateMs()).toBeGreaterThan(900);
-    expect(model.samples).toBeLessThanOrEqual(512);
+  });
+
+  it('follows what is seen however often it was asked for before', () => {
+    const model = learned([1000]);
+    expect(model.estimateMs()).toBeGreaterThan(900);
+    for (let round = 0; round < 20; round++) {
+      model.learn(10);
+      model.estimateMs();
+    }
+    expect(model.estimateMs()).toBe(10);
+    for (let round = 0; round < 1000; round++) {
+      model.learn(1000);
+      model.estimateMs();
+    }
+    expect(model.estimateMs()).toBeGreaterThan(900);
+  });
+
+  it('is a whole number of milliseconds', () => {
+    expect(learned([1, 2, 3, 5, 8, 13]).estimateMs()).toBe(5);
   });
 
   it('does not lose its rare values by fading', () => {
@@ -65,6 +83,24 @@ describe('the learned duration of a tool', () => {
     const { mean } = learned(durations).distribution()!;
     expect(mean).toBeGreaterThan(0.85 * recentMean);
     expect(mean).toBeLessThan(1.15 * recentMean);
+  });
+});
+
+describe('the estimates of callers', () => {
+  it('are trusted as a guess until one was checked, whatever ran without an estimate', () => {
+    const model = learned([10, 20, 30_000]);
+    expect(model.ratioToEstimate()).toEqual(new DurationModel().ratioToEstimate());
+  });
+
+  it('are corrected by how far they were off, the more surely the more were checked', () => {
+    const model = new DurationModel();
+    const errors = [1, 4, 20].map((count) => {
+      for (let round = 0; round < count; round++) model.learn(300, 100);
+      expect(model.ratioToEstimate().mean).toBeCloseTo(3);
+      return model.ratioToEstimate().relativeError;
+    });
+    expect(errors[0]!).toBeGreaterThan(errors[1]!);
+    expect(errors[1]!).toBeGreaterThan(errors[2]!);
   });
 });
 

@@ -2,12 +2,24 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Sketch } from '../../src/core/sketch.ts';
 
-const QUANTILES = [0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1];
+const QUANTILES = [0, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1];
 
 /** The value at a quantile of the whole list. */
 function exactQuantile(values: readonly number[], q: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.max(1, Math.ceil(q * sorted.length)) - 1]!;
+}
+
+interface Bucket {
+  readonly low: number;
+  readonly width: number;
+  readonly count: number;
+}
+
+function bucketsOf(sketch: Sketch): Bucket[] {
+  const buckets: Bucket[] = [];
+  sketch.forEachBucket((low, width, count) => buckets.push({ low, width, count }));
+  return buckets;
 }
 
 describe('a sketch', () => {
@@ -26,7 +38,26 @@ describe('a sketch', () => {
         for (const q of QUANTILES) {
           const exact = exactQuantile(list, q);
           expect(Math.abs(sketch.quantile(q) - exact)).toBeLessThanOrEqual(exact * bound);
+          expect(sketch.quantile(q)).toBeLessThanOrEqual(sketch.max);
         }
+      }),
+    );
+  });
+
+  it('gives its buckets from the lowest, each with the values that lie in it', () => {
+    const values = fc.array(fc.oneof(fc.nat(100), fc.nat(2 ** 31 - 1), fc.constant(2 ** 31 - 1)));
+    fc.assert(
+      fc.property(values, (list) => {
+        const sketch = new Sketch(3);
+        for (const value of list) sketch.add(value);
+        const found: number[] = [];
+        for (const { low, width, count } of bucketsOf(sketch)) {
+          const inside = list.filter((value) => value >= low && value <= low + width);
+          expect(inside).toHaveLength(count);
+          expect(width).toBeLessThanOrEqual(Math.max(1, low / 8 + 1));
+          found.push(...inside.sort((a, b) => a - b));
+        }
+        expect(found).toEqual([...list].sort((a, b) => a - b));
       }),
     );
   });
@@ -46,9 +77,10 @@ describe('a sketch', () => {
   it('takes values beyond its range for its ends', () => {
     const sketch = new Sketch();
     sketch.add(-5);
-    expect(sketch.quantile(1)).toBe(0);
-    sketch.add(1e15);
-    expect(sketch.quantile(1)).toBeGreaterThan(2e9);
+    expect(bucketsOf(sketch)).toEqual([{ low: 0, width: 0, count: 1 }]);
+    for (const value of [2 ** 32 + 5, 1e15, Number.POSITIVE_INFINITY]) sketch.add(value);
+    expect(bucketsOf(sketch)).toMatchObject([{ count: 1 }, { count: 3 }]);
+    expect(sketch.quantile(0.5)).toBeGreaterThan(2e9);
   });
 
   it('forgets half at each decay, so that new values soon outweigh old ones', () => {
@@ -58,5 +90,26 @@ describe('a sketch', () => {
     expect(sketch.count).toBeLessThanOrEqual(63);
     for (let index = 0; index < 100; index++) sketch.add(10);
     expect(sketch.quantile(0.5)).toBe(10);
+  });
+
+  it('keeps its mean and its shape at each decay, even of values that it has seen but once', () => {
+    const sketch = new Sketch();
+    for (let value = 0; value < 64; value++) sketch.add(value);
+    expect(sketch.hasFaded).toBe(false);
+    for (const left of [32, 16, 8]) {
+      sketch.decay();
+      expect([sketch.count, sketch.mean(), sketch.hasFaded]).toEqual([left, 31.5, true]);
+      expect(bucketsOf(sketch).reduce((sum, { count }) => sum + count, 0)).toBe(left);
+      for (const q of [0.25, 0.5, 0.75]) expect(Math.abs(sketch.quantile(q) - 64 * q)).toBeLessThan(8);
+    }
+  });
+
+  it('does not let rare values wander upwards, however often it fades', () => {
+    const sketch = new Sketch();
+    for (let round = 0; round < 100; round++) {
+      for (let value = 0; value < 64; value++) sketch.add(value);
+      sketch.decay();
+    }
+    for (const q of [0.25, 0.5, 0.75]) expect(Math.abs(sketch.quantile(q) - 64 * q)).toBeLessThan(2);
   });
 });
