@@ -74,8 +74,11 @@ const BAD: readonly [ErrorCode, string, unknown][] = [
   ['INVALID_VALUE', 'retry.maxRetries', { retry: { maxRetries: -1 } }],
   ['INVALID_VALUE', 'retry.maxRetries', { retry: { maxRetries: 1.5 } }],
   ['INVALID_VALUE', 'retry.maxRetries', { retry: { maxRetries: infinity } }],
+  ['INVALID_VALUE', 'retry.maxRetries', { retry: { maxRetries: 1001 } }],
+  ['INVALID_VALUE', 'retry.maxRetries', { retry: { maxRetries: '3' } }],
   ['INVALID_VALUE', 'retry.delayMs', { retry: { delayMs: infinity } }],
   ['INVALID_VALUE', 'retry.factor', { retry: { factor: 0.5 } }],
+  ['INVALID_VALUE', 'retry.factor', { retry: { factor: 101 } }],
   ['INVALID_VALUE', 'retry.maxDelayMs', { retry: { maxDelayMs: nan } }],
   ['INVALID_VALUE', 'retry.jitter', { retry: { jitter: 1.1 } }],
 ];

@@ -18,6 +18,7 @@ describe('the nearest name', () => {
     ['memery_mb', 'memory_mb', 'a wrong letter'],
     ['ocpu', 'cpu', 'a letter before it'],
     ['cup', 'cpu', 'two letters swapped'],
+    ['pcu', 'cpu', 'the first two letters swapped'],
     ['maxConcurrency', 'max_concurrency', 'camel case'],
     ['MAX-CONCURRENCY', 'max_concurrency', 'capitals and hyphens'],
     ['tool', 'tools', 'the singular'],
@@ -25,8 +26,24 @@ describe('the nearest name', () => {
     expect(nearest(name, keys)).toBe(meant);
   });
 
-  it.each(['timeout_ms', 'gpu_cores', '', 'x', 'zzz'])('suggests nothing for %j', (name) => {
+  it.each(['timeout_ms', 'gpu_cores', '', 'x', 'zzz', 'cxp', 'cux'])('suggests nothing for %j', (name) => {
     expect(nearest(name, keys)).toBeUndefined();
+  });
+
+  it('allows one mistake in three letters of the longer name, and one in short names', () => {
+    expect(nearest('abcdefxyz', ['abcdefghi'])).toBe('abcdefghi');
+    expect(nearest('abcdeuxyz', ['abcdefghi'])).toBeUndefined();
+    expect(nearest('abcdexyz', ['abcdefgh'])).toBeUndefined();
+    expect(nearest('abcdef', ['abcdefghi'])).toBe('abcdefghi');
+    expect(nearest('abcdefghi', ['abcdef'])).toBe('abcdef');
+    expect(nearest('io', ['iq'])).toBe('iq');
+    expect(nearest('cab', ['cpu'])).toBeUndefined();
+    expect(nearest('x', ['xy'])).toBe('xy');
+    expect(nearest('xy', ['x'])).toBe('x');
+  });
+
+  it('is never one that has nothing in common, however short the two are', () => {
+    expect(nearest('x', ['y'])).toBeUndefined();
   });
 
   it('prefers fewer mistakes, then the name that stands first', () => {
@@ -36,7 +53,9 @@ describe('the nearest name', () => {
 
   it('suggests nothing where nothing is known, and does not compare endless names', () => {
     expect(nearest('cpu', [])).toBeUndefined();
-    expect(nearest('c'.repeat(100_000), ['c'.repeat(100_001)])).toBeUndefined();
+    expect(nearest('c'.repeat(128), ['c'.repeat(128)])).toBe('c'.repeat(128));
+    expect(nearest('c'.repeat(129), ['c'.repeat(128)])).toBeUndefined();
+    expect(nearest('c'.repeat(128), ['c'.repeat(129)])).toBeUndefined();
   });
 });
 

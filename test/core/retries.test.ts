@@ -41,6 +41,20 @@ describe('retries', () => {
     expect(describeEnd(execution)).toBe('failed: error');
   });
 
+  it('have the defaults that are promised, each where it is left out', () => {
+    const defaults = { maxRetries: 0, delayMs: 1000, factor: 2, maxDelayMs: 30_000, jitter: 0.5 };
+    for (const given of [{}, { maxRetries: 3 }, { maxRetries: 20 }, { delayMs: 5 }, { jitter: 0 }])
+      expect(retryPolicy(given)).toEqual({ ...defaults, ...given });
+  });
+
+  it('may be as many as a thousand, with pauses of any length', () => {
+    for (const extreme of [
+      { maxRetries: 1000, delayMs: 2 ** 31 - 1, factor: 100, maxDelayMs: 2 ** 31 - 1, jitter: 1 },
+      { maxRetries: 0, delayMs: 0, factor: 1, maxDelayMs: 0, jitter: 0 },
+    ])
+      expect(retryPolicy(extreme)).toEqual(extreme);
+  });
+
   it('wait twice as long each time, up to a limit', () => {
     expect(startsOf(1, 0)).toEqual([0, 1000, 3000, 7000, 15_000]);
     const policy = retryPolicy({ maxRetries: 9, delayMs: 100, factor: 3, maxDelayMs: 500, jitter: 0 });
@@ -60,6 +74,7 @@ describe('retries', () => {
       const delay = retryDelayMs(policy, 1, random);
       expect(delay).toBeGreaterThanOrEqual(750);
       expect(delay).toBeLessThanOrEqual(1000);
+      expect(Number.isInteger(delay)).toBe(true);
     }
   });
 
