@@ -87,6 +87,14 @@ describe('a queued execution', () => {
     });
   });
 
+  it('is told that nothing is free where more is in use than a lowered limit allows', () => {
+    const world = new World({ limits: { memoryMb: 4096 } });
+    world.submit({ resources: { memoryMb: 3000 } });
+    const waiting = world.submit({ resources: { memoryMb: 2000 } });
+    world.limit({ memoryMb: 2048 });
+    expect(explained(world, waiting).text).toBe('needs 2000 MB of memory, 0 of 2048 are free');
+  });
+
   it('is told that its tool runs as often as it may', () => {
     const world = new World({ limits: { tools: { fetch: { maxConcurrency: 2 } } } });
     world.submitAll([{ toolName: 'fetch' }, { toolName: 'fetch' }]);
@@ -114,12 +122,23 @@ describe('a queued execution', () => {
     const world = new World();
     world.submit({ toolName: 'read' });
     world.submit({ toolName: 'backup', conflictsWith: ['migrate'] });
+    world.submit({ toolName: 'unconcerned', conflictsWith: ['deploy'] });
     const migrate = world.submit({ toolName: 'migrate', conflictsWith: ['read', 'idle'] });
     expect(explained(world, migrate)).toMatchObject({
       reason: 'conflict',
       conflictsWith: ['read', 'backup'],
       text: 'conflicts with read and backup, which are running',
     });
+    const deploy = world.submit({ toolName: 'deploy' });
+    expect(explained(world, deploy).text).toBe('conflicts with unconcerned, which is running');
+  });
+
+  it('is told of ten running tools with which it conflicts', () => {
+    const world = new World({ limits: { concurrency: 20 } });
+    const conflictsWith = [...'abcdefghijkl'];
+    world.submitAll(conflictsWith.map((toolName) => ({ toolName })));
+    const explanation = explained(world, world.submit({ conflictsWith }));
+    expect(explanation).toMatchObject({ reason: 'conflict', conflictsWith: conflictsWith.slice(0, 10) });
   });
 
   it('is told who holds a lock for himself', () => {

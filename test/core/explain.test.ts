@@ -76,6 +76,24 @@ describe('a running execution', () => {
     });
   });
 
+  it('tells of no limit any more when it keeps its result, and never of a time that has passed', () => {
+    const world = new World();
+    world.advance(500);
+    const execution = world.submit({ timeoutMs: 300, stallMs: 200, deadlineMs: 400 });
+    const late = explain(world.scheduler, execution, world.now + 350);
+    expect(late.text).toBe(
+      'has been running for 350 ms, timeout in 0 ms, stalled in 0 ms, deadline in 50 ms',
+    );
+    world.keeping(execution);
+    expect(explain(world.scheduler, execution, world.now + 350)).toMatchObject({
+      runningForMs: 350,
+      timeoutInMs: undefined,
+      stallInMs: undefined,
+      deadlineInMs: undefined,
+      text: 'has been running for 350 ms',
+    });
+  });
+
   it('tells that others use its room while it waits for its children', () => {
     const world = new World();
     const parent = world.submit({ timeoutMs: Number.POSITIVE_INFINITY });
@@ -108,17 +126,20 @@ describe('an execution between two attempts', () => {
 
   it('says when it is the last time', () => {
     const world = new World();
-    const execution = world.submit({ retry: { maxRetries: 1, delayMs: 200, jitter: 0 } });
+    world.advance(1000);
+    const execution = world.submit({ retry: { maxRetries: 1, delayMs: 300, jitter: 0 } });
     world.fail(execution);
+    world.advance(100);
     expect(explained(world, execution).text).toBe('tries again for the last time in 200 ms');
   });
 
   it('waits for a stopped attempt to be gone', () => {
     const world = new World();
     const execution = world.submit({ timeoutMs: 100, retry: { maxRetries: 1, delayMs: 0 } });
-    world.advance(100);
+    world.advance(110);
     expect(explained(world, execution)).toMatchObject({
       reason: 'retry-pause',
+      retryInMs: 0,
       isStillStopping: true,
       text: 'tries again for the last time as soon as its stopped attempt is gone',
     });
