@@ -130,6 +130,11 @@ describe('what depends on something that failed', () => {
     ]);
   });
 
+  it('sees no outcomes where it depends on nothing', async () => {
+    const engine = openEngine();
+    expect(await engine.submit({ toolName: 'alone' }, ({ outcomes }) => outcomes.size).wait()).toBe(0);
+  });
+
   it('sees the same outcomes in every attempt', async () => {
     const engine = openEngine();
     const bad = engine.submit({ toolName: 'bad', id: 'bad' }, fails);

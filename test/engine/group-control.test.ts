@@ -98,7 +98,8 @@ describe('a group', () => {
     const group = engine.submitAll(
       [
         { toolName: 'held', id: 'first', run: tool.run },
-        { toolName: 'held', dependsOn: ['first'], run: tool.run },
+        { toolName: 'held', id: 'second', dependsOn: ['first'], run: tool.run },
+        { toolName: 'held', dependsOn: ['second'], run: tool.run },
       ],
       { name: 'crawl' },
     );
@@ -108,8 +109,14 @@ describe('a group', () => {
     expect(await engine.submit({ toolName: 'outside' }, () => 'goes on').wait()).toBe('goes on');
     await quiet();
     expect(tool.calls).toBe(1);
+    group.resume();
+    const second = await tool.started(2);
+    engine.pause('crawl');
+    second.finish();
+    await quiet();
+    expect(tool.calls).toBe(2);
     engine.resume('crawl');
-    await tool.started(2);
+    await tool.started(3);
     tool.finish();
     expect((await group.outcome()).succeeded).toBe(true);
   });

@@ -205,6 +205,31 @@ describe('whoever asks how the executions of a group end', () => {
     expect(told.sort()).toEqual(['completed', 'completed', 'failed', 'failed', 'skipped', 'skipped']);
   });
 
+  it('is told once, and only the last who asks', async () => {
+    const engine = openEngine();
+    const broken = engine.submit({ toolName: 'other' }, fails);
+    await broken.outcome();
+    const told: string[] = [];
+    const group = engine.submitAll([{ toolName: 'step', dependsOn: [broken], run: () => 1 }]);
+    group.onSettled(() => told.push('not the last'));
+    group.onSettled(({ status }) => told.push(status));
+    await engine.drain();
+    expect(told).toEqual(['skipped']);
+  });
+
+  it('is not told of a later group, even where limits are set for the name', async () => {
+    const engine = openEngine({ groups: { g: { maxConcurrency: 2 } } });
+    const told: unknown[] = [];
+    const submit = (id: string) => engine.submitAll([{ id, toolName: 'step', run: () => id }], { name: 'g' });
+    const first = submit('a');
+    first.onSettled(({ id }) => told.push(id));
+    await first.outcome();
+    await engine.drain();
+    await submit('b').outcome();
+    await engine.drain();
+    expect(told).toEqual(['a']);
+  });
+
   it('is told of the others where a callback throws, and of what it submits to a group that has ended', async () => {
     const engine = openEngine();
     const thrown: unknown[] = [];

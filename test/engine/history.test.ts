@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { ResourceManager } from '../../src/core/resources.ts';
 import { Clock } from '../../src/engine/clock.ts';
 import { AllocationHistory } from '../../src/engine/history.ts';
+import { stayBusyFor } from './support/busy.ts';
 import { openEngine } from './support/engine.ts';
 import { HeldTool } from './support/held-tool.ts';
 
@@ -59,6 +60,22 @@ describe('the allocation history', () => {
       expect(from).toBeGreaterThanOrEqual(records[index]!.until);
   });
 
+  it('dates a later attempt by its own start, where one before it had lent its room', async () => {
+    const engine = openEngine({ maxConcurrency: 1 });
+    const retry = { maxRetries: 1, delayMs: 0 };
+    const parent = engine.submit({ toolName: 'parent', id: 'p', retry }, async ({ attempt, submit }) => {
+      if (attempt === 2) return;
+      await submit({ toolName: 'child', id: 'c' }, () => {}).wait();
+      stayBusyFor(5);
+      throw new Error('again');
+    });
+    await parent.wait();
+    const records = engine.allocationHistory();
+    expect(records.map(({ executionId }) => executionId)).toEqual(['p', 'c', 'p', 'p']);
+    for (const [index, { from }] of records.slice(1).entries())
+      expect(from).toBeGreaterThanOrEqual(records[index]!.until);
+  });
+
   it('has nothing of what never held anything', async () => {
     const engine = openEngine();
     engine.submit({ toolName: 'cancelled' }, () => {}).cancel();
@@ -97,10 +114,13 @@ describe('the utilization history', () => {
   it('keeps all of the past in view, ever more coarsely', () => {
     const history = new AllocationHistory(1, new Clock(), new ResourceManager());
     const samples = () => history.utilization().slice(0, -1);
+    history.observe(0);
+    const [first] = samples();
     let now = 0;
     for (const until of [100_000, 1_000_000, 10_000_000]) {
       for (; now < until; now += 50) history.observe(now);
       const times = samples().map(({ at }) => at);
+      expect(times[0]).toBe(first!.at);
       expect(times.length).toBeGreaterThan(200);
       expect(times.length).toBeLessThanOrEqual(512);
       const gaps = times.slice(1).map((at, index) => at - times[index]!);

@@ -37,6 +37,18 @@ it('a function that was told to stop has nothing to keep', async () => {
   await engine.close();
 });
 
+it('an attempt that is over keeps nothing of the one that came after it', async () => {
+  const engine = openEngine();
+  const tool = new HeldTool<void>();
+  const handle = engine.submit({ toolName: 'save', retry: { maxRetries: 1, delayMs: 0 } }, tool.run);
+  const first = await tool.started();
+  first.fail(new Error('once'));
+  await tool.started(2);
+  first.task.keeping();
+  expect(handle.cancel()).toEqual({ cancelled: true, status: 'cancelled' });
+  tool.finish();
+});
+
 it('a function that keeps its result is waited for by a close that cancels, and not tried again', async () => {
   const engine = openEngine();
   const tool = new HeldTool<void>();

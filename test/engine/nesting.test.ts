@@ -1,8 +1,10 @@
+import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { TaskContext } from '../../src/index.ts';
 import { openEngine } from './support/engine.ts';
 import { quiet } from './support/gate.ts';
 import { HeldTool } from './support/held-tool.ts';
+import { readUpdates } from './support/updates.ts';
 
 describe('a function that submits children and waits for them', () => {
   it('completes even where only one may run at a time, three levels deep', async () => {
@@ -91,6 +93,27 @@ describe('a function that submits children and waits for them', () => {
     await handle.wait();
     // The parent was there first: it has precedence over what has not started yet.
     expect(await third.wait()).toBe(true);
+  });
+
+  it('has handles of them that tell and do what any handle does', async () => {
+    const engine = openEngine();
+    const tool = new HeldTool<void>();
+    const parent = engine.submit({ toolName: 'parent' }, async ({ submit }) => {
+      const child = submit({ toolName: 'child', id: 'c' }, tool.run);
+      const reading = readUpdates(child.progress());
+      await tool.started();
+      const before = [child.id, child.toolName, child.status];
+      const printed = inspect(child) === inspect(engine.handle('c'));
+      return [before, printed, child.cancel('enough'), child.status, await reading];
+    });
+    expect(await parent.wait()).toMatchObject([
+      ['c', 'child', 'running'],
+      true,
+      { cancelled: true, status: 'cancelled' },
+      'cancelled',
+      [{ type: 'started' }, { type: 'cancelled', reason: 'enough' }],
+    ]);
+    tool.finish();
   });
 
   it('holds nothing of the engine back for children that it does not wait for', async () => {

@@ -62,6 +62,20 @@ describe('onStop', () => {
     expect([children, engine.statistics().abandoned]).toEqual([1, 1]);
   });
 
+  it('and the signal tell of the stop however often they were asked for', async () => {
+    const engine = openEngine();
+    const tool = new HeldTool<void>();
+    const handle = engine.submit({ toolName: 'held' }, tool.run);
+    const { task } = await tool.started();
+    const signals = [task.signal, task.signal];
+    const calls: unknown[] = [];
+    for (let round = 0; round < 3; round++) task.onStop(() => calls.push(round));
+    handle.cancel();
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true, true]);
+    expect(calls).toEqual([0, 1, 2]);
+    tool.finish();
+  });
+
   it('does not call back for an attempt that ends by itself', async () => {
     const engine = openEngine();
     let calls = 0;

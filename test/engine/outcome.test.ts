@@ -22,6 +22,18 @@ describe('outcome()', () => {
     expect(outcome.waitedMs).toBeGreaterThanOrEqual(0);
   });
 
+  it('counts the wait of what never started up to its end', async () => {
+    const engine = openEngine();
+    const before = performance.now();
+    const handle = engine.submit({ toolName: 'unwanted' }, () => {});
+    stayBusyFor(5);
+    handle.cancel();
+    const { attempts, waitedMs, durationMs } = await handle.outcome();
+    expect([attempts, durationMs]).toEqual([0, 0]);
+    expect(waitedMs).toBeGreaterThanOrEqual(4);
+    expect(waitedMs).toBeLessThanOrEqual(performance.now() - before + 1);
+  });
+
   it('never throws, however the execution ends', async () => {
     const engine = openEngine();
     const failed = engine.submit({ toolName: 'fails' }, () => Promise.reject(new Error('broken')));
@@ -108,6 +120,25 @@ describe('the error of something without a value', () => {
     const error = await rejectionOf(handle.wait());
     expect(codeOf(error)).toBe('EXECUTION_CANCELLED');
     expect(error).toMatchObject({ message: expect.stringContaining('the user left') });
+  });
+
+  it('is EXECUTION_SKIPPED and says what became of the cause, or that there was none', async () => {
+    const engine = openEngine();
+    const failed = engine.submit({ toolName: 'a', id: 'bad' }, () => Promise.reject(new Error('broken')));
+    const cancelled = engine.submit({ toolName: 'b', id: 'gone' }, () => {});
+    const good = engine.submit({ toolName: 'c' }, () => {});
+    const skipped = [failed, cancelled].map((cause) =>
+      engine.submit({ toolName: 'next', dependsOn: [cause] }, () => {}),
+    );
+    const onDependencyFailure = 'on-failure';
+    skipped.push(engine.submit({ toolName: 'next', dependsOn: [good], onDependencyFailure }, () => {}));
+    cancelled.cancel();
+    const errors = await Promise.all(skipped.map((handle) => rejectionOf(handle.wait())));
+    expect(errors.map((error) => (error as Error).message.replace(/^.* was skipped: /, ''))).toEqual([
+      'it depends on bad (a), which failed',
+      'it depends on gone (b), which was cancelled',
+      'it runs only when a dependency fails, and none did',
+    ]);
   });
 
   it('is EXECUTION_SKIPPED and names the root cause, not the neighbour', async () => {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { stayBusyFor } from './support/busy.ts';
 import { openEngine } from './support/engine.ts';
 import { quiet } from './support/gate.ts';
-import { HeldTool } from './support/held-tool.ts';
+import { HeldTool, obedient } from './support/held-tool.ts';
 import { readUpdates, typesOf } from './support/updates.ts';
 
 describe('the progress of one execution', () => {
@@ -97,6 +98,50 @@ describe('the progress of one execution', () => {
     expect(await readUpdates(stream)).toMatchObject([{ type: 'missed', count: 2 }, { type: 'completed' }]);
   });
 
+  it('tells how long it waited and ran, as the outcome does', async () => {
+    const engine = openEngine({ maxConcurrency: 1 });
+    const tool = new HeldTool<void>();
+    engine.submit({ toolName: 'first' }, () => stayBusyFor(5));
+    const handle = engine.submit({ toolName: 'held' }, tool.run);
+    await tool.started();
+    stayBusyFor(5);
+    tool.finish();
+    const { waitedMs, durationMs } = await handle.outcome();
+    const [started, completed] = await readUpdates(handle.progress());
+    if (started?.type !== 'started') throw new Error(`unexpected ${started?.type}`);
+    // What the outcome tells ends with the call of the function, which comes a moment after the start.
+    expect(started.waitedMs).toBeGreaterThan(0);
+    expect(started.waitedMs).toBeLessThanOrEqual(waitedMs);
+    expect(durationMs).toBeGreaterThan(0);
+    expect(completed).toMatchObject({ type: 'completed', durationMs });
+  });
+
+  it('says in few words why an attempt failed or was ended, however many there are', async () => {
+    const engine = openEngine();
+    const long = 'x'.repeat(100_000);
+    const failing = engine.submit({ toolName: 'fails', retry: { maxRetries: 1, delayMs: 0 } }, () =>
+      Promise.reject(new Error(long)),
+    );
+    const error = 'x'.repeat(2000);
+    expect(await readUpdates(failing.progress())).toMatchObject([
+      { type: 'started' },
+      { type: 'retrying', error },
+      { type: 'started' },
+      { type: 'failed', error },
+    ]);
+    const unwanted = engine.submit({ toolName: 'unwanted' }, () => {});
+    unwanted.cancel(long);
+    expect(await readUpdates(unwanted.progress())).toMatchObject([{ type: 'cancelled', reason: error }]);
+  });
+
+  it('says that a limit in time ended an attempt', async () => {
+    const engine = openEngine();
+    const retry = { maxRetries: 1, delayMs: 0 };
+    const handle = engine.submit({ toolName: 'slow', timeoutMs: 5, retry }, obedient);
+    const [, retrying] = await readUpdates(handle.progress());
+    expect(retrying).toMatchObject({ type: 'retrying', reason: 'timeout', error: 'timeout' });
+  });
+
   it('has many readers, also at the same time', async () => {
     const engine = openEngine();
     const tool = new HeldTool<void>();
@@ -129,6 +174,8 @@ describe('the progress of one execution', () => {
     const handle = engine.submit({ toolName: 'quick' }, () => {});
     handle.progress();
     await handle.wait();
+    expect(followersOf(handle)).toBe(0);
+    handle.progress();
     expect(followersOf(handle)).toBe(0);
   });
 });

@@ -89,6 +89,18 @@ describe('the aggregated progress', () => {
     expect(engine.progress.aggregated()).toMatchObject({ completed: 2, failed: 1, progress: 1 });
   });
 
+  it('of a group leaves out what others have reported', async () => {
+    const engine = openEngine();
+    const tool = new HeldTool<void>();
+    const [first, second] = ['a', 'b'].map((name) =>
+      engine.submitAll([{ toolName: 'held', run: tool.run }], { name }),
+    );
+    const { task } = await tool.started();
+    await tool.started(2);
+    task.report(0.5);
+    expect([first!.progress().progress, second!.progress().progress]).toEqual([0.5, 0]);
+  });
+
   it('falls back when an attempt is tried again', async () => {
     const engine = openEngine();
     const tool = new HeldTool<void>();

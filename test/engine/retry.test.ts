@@ -38,6 +38,21 @@ describe('retries', () => {
     expect(updates[3]).toMatchObject({ attempt: 2, reason: 'error', error: 'failure 2', retryInMs: 6 });
   });
 
+  it('of a group are told to the last who asks, of no other group', async () => {
+    const engine = openEngine();
+    const retry = { maxRetries: 2, delayMs: 2, factor: 3, jitter: 0 };
+    const submit = (id: string) => engine.submitAll([{ id, toolName: 'flaky', retry, run: failing(2) }]);
+    const notices: unknown[] = [];
+    const group = submit('a');
+    group.onRetry(() => notices.push('not the last'));
+    group.onRetry((notice) => notices.push(notice));
+    await Promise.all([group.outcome(), submit('b').outcome()]);
+    expect(notices).toEqual([
+      { id: 'a', attempt: 1, reason: 'error', error: new Error('failure 1'), retryInMs: 2 },
+      { id: 'a', attempt: 2, reason: 'error', error: new Error('failure 2'), retryInMs: 6 },
+    ]);
+  });
+
   it('make the same pauses for the same seed', async () => {
     const pauses = async (seed: number) => {
       const engine = openEngine({ seed });

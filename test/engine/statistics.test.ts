@@ -1,5 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import type { Execution } from '../../src/core/execution.ts';
+import { ResourceManager } from '../../src/core/resources.ts';
+import { StatisticsKeeper } from '../../src/engine/statistics.ts';
+import { stayBusyFor } from './support/busy.ts';
 import { openEngine } from './support/engine.ts';
 import { HeldTool } from './support/held-tool.ts';
 
@@ -49,6 +53,33 @@ describe('statistics()', () => {
     expect(duration.p99Ms).toBeLessThanOrEqual(duration.maxMs);
     expect(waiting.count).toBe(4);
     expect(waiting.maxMs).toBeGreaterThanOrEqual(115);
+  });
+
+  it('agrees with the outcome of an execution, which waits but once however often it is tried', async () => {
+    const engine = openEngine({ maxConcurrency: 1 });
+    const first = engine.submit({ toolName: 'first' }, () => Promise.reject(stayBusyFor(5)));
+    const only = engine.submit({ toolName: 'only', dependsOn: [first], onDependencyFailure: 'run' }, () =>
+      stayBusyFor(5),
+    );
+    const { waitedMs, durationMs } = await only.outcome();
+    const { duration, waiting } = engine.statistics();
+    expect(duration).toMatchObject({ count: 1, meanMs: durationMs, maxMs: durationMs });
+    expect(waiting.count).toBe(2);
+    // What the outcome tells ends with the call of the function, which comes a moment after the start.
+    expect(waiting.maxMs).toBeGreaterThan(0);
+    expect(waiting.maxMs).toBeLessThanOrEqual(waitedMs);
+    const retry = { maxRetries: 2, delayMs: 0 };
+    await engine.submit({ toolName: 'flaky', retry }, () => Promise.reject(new Error('again'))).outcome();
+    expect(engine.statistics()).toMatchObject({ retries: 2, duration: { count: 1 }, waiting: { count: 3 } });
+  });
+
+  it('has quantiles that are exact to about 2 %', () => {
+    const keeper = new StatisticsKeeper();
+    for (let ms = 1; ms <= 1000; ms++) keeper.completed({ startedAt: 7, since: 7 + ms } as Execution);
+    const { duration } = keeper.summary([], new ResourceManager().utilization());
+    expect(duration).toMatchObject({ count: 1000, meanMs: 500.5, maxMs: 1000 });
+    const off = [duration.p50Ms / 500, duration.p95Ms / 950, duration.p99Ms / 990];
+    for (const share of off) expect(Math.abs(share - 1)).toBeLessThan(0.02);
   });
 
   it('is empty, not undefined, before anything has run', () => {

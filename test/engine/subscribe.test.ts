@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { openEngine } from './support/engine.ts';
-import { codeOf, thrownBy } from './support/errors.ts';
+import { codeOf, rejectionOf, thrownBy } from './support/errors.ts';
 import { quiet } from './support/gate.ts';
 import { HeldTool } from './support/held-tool.ts';
 import { readUpdates, typesOf, type Update } from './support/updates.ts';
@@ -140,6 +140,15 @@ describe('a subscription', () => {
     await quiet();
     await stream.return();
     expect(await waiting).toEqual({ done: true, value: undefined });
+  });
+
+  it('refuses to be read twice at a time, and answers the first all the same', async () => {
+    const engine = openEngine();
+    const stream = engine.progress.subscribe();
+    const first = stream.next();
+    expect(await rejectionOf(stream.next())).toBeInstanceOf(TypeError);
+    engine.submit({ toolName: 'quick' }, () => {});
+    expect(await first).toMatchObject({ done: false, value: { type: 'started' } });
   });
 
   it('ends when the engine is closed, for those who wait and for those who come later', async () => {
