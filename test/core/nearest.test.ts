@@ -49,6 +49,7 @@ describe('the nearest name', () => {
   it('prefers fewer mistakes, then the name that stands first', () => {
     expect(nearest('car', ['cart', 'car', 'cat'])).toBe('car');
     expect(nearest('cax', ['cat', 'car'])).toBe('cat');
+    expect(nearest('cup', ['cut', 'cpu'])).toBe('cut');
   });
 
   it('suggests nothing where nothing is known, and does not compare endless names', () => {

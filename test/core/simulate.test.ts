@@ -75,6 +75,20 @@ describe('a simulation', () => {
     expect(utilization.concurrency.meanUsed).toBe(1.5);
   });
 
+  it('rounds durations to whole milliseconds, and knows what never succeeds', () => {
+    const retry = { maxRetries: 2, delayMs: 10, jitter: 0, factor: 1 };
+    const endless = work('endless', 1.6, { failures: Number.POSITIVE_INFINITY, retry });
+    expect(simulate([endless], {})).toMatchObject({
+      makespanMs: 26,
+      statuses: ['failed'],
+      schedule: [
+        { attempt: 1, startMs: 0, endMs: 2 },
+        { attempt: 2, startMs: 12, endMs: 14 },
+        { attempt: 3, startMs: 24, endMs: 26 },
+      ],
+    });
+  });
+
   it('ends where there is nothing to do', () => {
     expect(simulate([], {})).toMatchObject({ makespanMs: 0, schedule: [], statuses: [] });
   });

@@ -107,9 +107,10 @@ describe('a sketch', () => {
   it('does not let rare values wander upwards, however often it fades', () => {
     const sketch = new Sketch();
     for (let round = 0; round < 100; round++) {
-      for (let value = 0; value < 64; value++) sketch.add(value);
+      sketch.add(10);
+      sketch.add(60);
       sketch.decay();
     }
-    for (const q of [0.25, 0.5, 0.75]) expect(Math.abs(sketch.quantile(q) - 64 * q)).toBeLessThan(2);
+    expect([0.5, 1].map((q) => sketch.quantile(q))).toEqual([10, 60]);
   });
 });

@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { type Draft, describeEnd, World } from './support/world.ts';
 
+it('limits in time are rounded up to whole milliseconds', () => {
+  const world = new World();
+  const execution = world.submit({ timeoutMs: 0.4, stallMs: 1.2, deadlineMs: 2 ** 31 - 1 });
+  expect(execution.terms).toMatchObject({ timeoutMs: 1, stallMs: 2 });
+  expect(execution.deadlineAt).toBe(2 ** 31 - 1);
+});
+
 describe('limits in time', () => {
   it('give every limit its own reason', () => {
     const reasonOf = (draft: Draft) => {

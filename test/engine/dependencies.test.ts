@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import type { ExecutionHandle } from '../../src/index.ts';
 import { openEngine } from './support/engine.ts';
 import { codeOf, thrownBy } from './support/errors.ts';
 import { HeldTool } from './support/held-tool.ts';
+
+type Dependency = string | ExecutionHandle;
 
 const fails = () => Promise.reject(new Error('broken'));
 
@@ -64,6 +67,23 @@ describe('a dependency', () => {
       return second.wait();
     });
     expect(await parent.wait()).toMatchObject({ status: 'completed', value: 1 });
+  });
+
+  it('of a child may be any that does not wait for its parent, and must be known', async () => {
+    const engine = openEngine();
+    const handle: ExecutionHandle<string> = engine.submit({ toolName: 'parent' }, async ({ submit }) => {
+      const child = (...dependsOn: Dependency[]) => submit({ toolName: 'child', dependsOn }, () => 'done');
+      expect(codeOf(thrownBy(() => child('ghost')))).toBe('UNKNOWN_DEPENDENCY');
+      expect(codeOf(thrownBy(() => child(handle)))).toBe('INVALID_VALUE');
+      // Each of two depends on both before it: the ways through them are more than anyone could go.
+      let pair: Dependency[] = [];
+      for (let level = 0; level < 50; level++) {
+        const dependsOn = pair;
+        pair = [1, 2].map(() => engine.submit({ toolName: 'other', dependsOn }, () => {}));
+      }
+      return child(...pair).wait();
+    });
+    expect(await handle.wait()).toBe('done');
   });
 
   it('is waited for even when all room is free', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ExecutionContext } from '../../src/index.ts';
+import { stayBusyFor } from './support/busy.ts';
 import { openEngine } from './support/engine.ts';
 import { codeOf, thrownBy } from './support/errors.ts';
 import { HeldTool } from './support/held-tool.ts';
@@ -116,6 +117,16 @@ describe('a group handle', () => {
     expect(outcome).toMatchObject({ name: 'mixed', succeeded: false, total: 3 });
     expect(outcome.counts).toMatchObject({ completed: 1, failed: 1, skipped: 1, running: 0 });
     expect(await group.outcome()).toEqual(outcome);
+  });
+
+  it('tells how long it took since its submission', async () => {
+    const engine = openEngine();
+    stayBusyFor(20);
+    const before = performance.now();
+    const group = engine.submitAll([{ toolName: 'step', run: () => stayBusyFor(5) }]);
+    const { durationMs } = await group.outcome();
+    expect(durationMs).toBeGreaterThanOrEqual(4);
+    expect(durationMs).toBeLessThanOrEqual(performance.now() - before + 1);
   });
 
   it('tells how far it has come', async () => {

@@ -61,19 +61,20 @@ describe('the allocation history', () => {
   });
 
   it('dates a later attempt by its own start, where one before it had lent its room', async () => {
-    const engine = openEngine({ maxConcurrency: 1 });
+    const engine = openEngine({ maxConcurrency: 2 });
     const retry = { maxRetries: 1, delayMs: 0 };
     const parent = engine.submit({ toolName: 'parent', id: 'p', retry }, async ({ attempt, submit }) => {
       if (attempt === 2) return;
       await submit({ toolName: 'child', id: 'c' }, () => {}).wait();
+      await engine.submit({ toolName: 'other', id: 'o' }, () => {}).wait();
       stayBusyFor(5);
       throw new Error('again');
     });
     await parent.wait();
     const records = engine.allocationHistory();
-    expect(records.map(({ executionId }) => executionId)).toEqual(['p', 'c', 'p', 'p']);
-    for (const [index, { from }] of records.slice(1).entries())
-      expect(from).toBeGreaterThanOrEqual(records[index]!.until);
+    expect(records.map(({ executionId }) => executionId)).toEqual(['p', 'c', 'o', 'p', 'p']);
+    for (const { from, until } of records) expect(from).toBeLessThanOrEqual(until);
+    expect(records[4]!.from).toBeGreaterThanOrEqual(records[3]!.until);
   });
 
   it('has nothing of what never held anything', async () => {

@@ -95,6 +95,21 @@ describe('children', () => {
     expect(engine.statistics().submitted).toBe(1);
   });
 
+  it('cannot be submitted by an attempt that was told to stop', async () => {
+    const engine = openEngine();
+    const tool = new HeldTool<void>();
+    const retry = { maxRetries: 1, delayMs: 0 };
+    const parent = engine.submit({ toolName: 'parent', timeoutMs: 5, retry }, tool.run);
+    const { task } = await tool.started();
+    const refusal = new Promise<unknown>((resolve) => {
+      task.onStop(() => resolve(thrownBy(() => task.submit({ toolName: 'child' }, () => {}))));
+    });
+    expect(codeOf(await refusal)).toBe('EXECUTION_CANCELLED');
+    expect(engine.statistics().submitted).toBe(1);
+    parent.cancel();
+    tool.finish();
+  });
+
   it('that were rejected leave the parent as it was', async () => {
     const engine = openEngine({ maxConcurrency: 1 });
     const parent = engine.submit({ toolName: 'parent' }, async ({ submit }) => {

@@ -24,6 +24,7 @@ describe('outcome()', () => {
 
   it('counts the wait of what never started up to its end', async () => {
     const engine = openEngine();
+    stayBusyFor(20);
     const before = performance.now();
     const handle = engine.submit({ toolName: 'unwanted' }, () => {});
     stayBusyFor(5);
@@ -32,6 +33,21 @@ describe('outcome()', () => {
     expect([attempts, durationMs]).toEqual([0, 0]);
     expect(waitedMs).toBeGreaterThanOrEqual(4);
     expect(waitedMs).toBeLessThanOrEqual(performance.now() - before + 1);
+  });
+
+  it('counts the wait up to the start of the last attempt, and the duration from there', async () => {
+    const engine = openEngine();
+    stayBusyFor(20);
+    const submitted = performance.now();
+    let called = 0;
+    const handle = engine.submit({ toolName: 'work' }, () => {
+      called = performance.now();
+      stayBusyFor(20);
+    });
+    const { waitedMs, durationMs } = await handle.outcome();
+    expect(waitedMs).toBeLessThanOrEqual(called - submitted + 1);
+    expect(durationMs).toBeGreaterThanOrEqual(19);
+    expect(waitedMs + durationMs).toBeLessThanOrEqual(performance.now() - submitted + 1);
   });
 
   it('never throws, however the execution ends', async () => {

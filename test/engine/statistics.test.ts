@@ -57,6 +57,7 @@ describe('statistics()', () => {
 
   it('agrees with the outcome of an execution, which waits but once however often it is tried', async () => {
     const engine = openEngine({ maxConcurrency: 1 });
+    stayBusyFor(20);
     const first = engine.submit({ toolName: 'first' }, () => Promise.reject(stayBusyFor(5)));
     const only = engine.submit({ toolName: 'only', dependsOn: [first], onDependencyFailure: 'run' }, () =>
       stayBusyFor(5),
