@@ -134,6 +134,19 @@ describe('durations that are drawn', () => {
     }
   });
 
+  it('are longer than what has passed already where there is but a guess, too', () => {
+    const guess = new DurationModel().ratioToEstimate();
+    const random = seededRandom(1);
+    for (const passed of [0.1, 1, 2, 100]) {
+      const longer = Array.from({ length: 100 }, () => guess.drawBeyond(passed, random));
+      expect(Math.min(...longer)).toBeGreaterThan(passed);
+      expect(Math.max(...longer)).toBeLessThan(10 * Math.max(1, passed));
+      expect(new Set(longer).size).toBe(100);
+    }
+    const fresh = Array.from({ length: 1000 }, () => guess.drawBeyond(0, random)).sort((a, b) => a - b);
+    expect(Math.abs(fresh[500]! - 1)).toBeLessThan(0.1);
+  });
+
   it('are less certain on average the fewer were seen', () => {
     const errors = [3, 30, 300].map((count) => learned(around(100, count)).distribution()!.relativeError);
     expect(errors[0]!).toBeGreaterThan(2 * errors[1]!);

@@ -181,6 +181,16 @@ describe('the time left of a group', () => {
     expectNear(left(virtual, virtual.submitAll(steps(20), { name: 'asked' })), 3000);
   });
 
+  it('leaves out what is less urgent, though it came earlier', () => {
+    const virtual = trained({ concurrency: 1 });
+    virtual.submitAll(steps(20, { toolName: 'other', priority: 'low' }));
+    const urgent = virtual.submitAll(steps(5, { priority: 'high' }));
+    const found = left(virtual, urgent);
+    // One of the others runs already.
+    expectNear(found, 600);
+    expect(Object.values(found!).every(Number.isInteger)).toBe(true);
+  });
+
   it('leaves out what comes after it', () => {
     const virtual = trained({ concurrency: 2 });
     const group = virtual.submitAll(steps(20), { name: 'asked' });

@@ -91,6 +91,14 @@ describe('a simulation', () => {
 
   it('ends where there is nothing to do', () => {
     expect(simulate([], {})).toMatchObject({ makespanMs: 0, schedule: [], statuses: [] });
+    for (const works of [[], [work('at once', 0)]])
+      expect(simulate(works, { concurrency: 2 }).utilization.concurrency).toEqual({ meanUsed: 0, limit: 2 });
+  });
+
+  it('gives another schedule for another seed where durations are drawn', () => {
+    const drawing: SimulatedExecution = { toolName: 'draws', durationMs: (random) => 1000 * random() };
+    const makespans = [1, 2, 3].map((seed) => simulate([drawing], {}, { seed }).makespanMs);
+    expect(new Set(makespans).size).toBe(3);
   });
 
   it('refuses what the engine would refuse, and durations that are no durations', () => {
