@@ -158,6 +158,7 @@ export type {
   NewTask,
   TaskEnd,
   TaskOptions,
+  TaskPause,
   TaskRecord,
   TaskStatus,
 } from './store/records.ts';
