@@ -44,9 +44,11 @@ export async function attempt(run: RunParts, seq: string, context: ToolContext):
     if (subtask.status === 'completed') return anothers(record, subtask);
     begin(working, subtask, record);
     const { id, attempt: number, report } = context;
+    const { isLeftBehind } = claim;
+    const onVerified = () => clearTimeout(timer);
     const summary = await delegate(
       run,
-      { agent, feature: claimed, subtask, record, onVerified: () => clearTimeout(timer) },
+      { agent, feature: claimed, subtask, record, isLeftBehind, onVerified },
       { id, attempt: number, report, signal: controller.signal },
     );
     isClaimed = false;

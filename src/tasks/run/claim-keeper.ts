@@ -1,6 +1,6 @@
 import { VolleyError } from '../../core/errors.ts';
 import { ownIdentity } from '../../store/process-identity.ts';
-import type { Feature } from '../feature.ts';
+import type { Feature, Subtask } from '../feature.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
 import { subtaskOf } from '../lookup.ts';
 import { claimSubtask } from '../state/claim.ts';
@@ -11,6 +11,8 @@ const HEARTBEAT_MS = 60_000;
 
 /** Holds a subtask for an agent of this process while an attempt at it goes on. */
 export class ClaimKeeper {
+  /** Whether somebody had begun the subtask who is gone: what they did may be there already. */
+  isLeftBehind = false;
   private timer: NodeJS.Timeout | undefined;
   private beating: Promise<void> = Promise.resolve();
 
@@ -25,7 +27,9 @@ export class ClaimKeeper {
 
   /** Takes the subtask; throws where that is not possible now. */
   async take(): Promise<Feature> {
-    const feature = await this.claim();
+    const feature = await this.claim((before) => {
+      this.isLeftBehind = before.status === 'in_progress' && before.startedAt !== undefined;
+    });
     this.timer = setInterval(() => {
       this.beating = this.beating.then(() => this.beat());
     }, HEARTBEAT_MS);
@@ -39,13 +43,15 @@ export class ClaimKeeper {
     await this.beating;
   }
 
-  private claim(): Promise<Feature> {
+  private claim(look?: (before: Subtask) => void): Promise<Feature> {
     const { folder, feature, seq, agent } = this;
     const request = { seq, agent, leaseMs: LEASE_MS, process: ownIdentity() };
-    return folder.change(feature, (now, moment) =>
+    return folder.change(feature, (now, moment) => {
+      const before = subtaskOf(now, seq);
+      look?.(before);
       // The agent itself may have called it done.
-      subtaskOf(now, seq).status === 'completed' ? undefined : claimSubtask(now, request, moment),
-    );
+      return before.status === 'completed' ? undefined : claimSubtask(now, request, moment);
+    });
   }
 
   private async beat(): Promise<void> {

@@ -22,6 +22,8 @@ export interface Delegation {
   readonly feature: Feature;
   readonly subtask: Subtask;
   readonly record: AttemptRecord;
+  /** Whether somebody had begun it who is gone. */
+  readonly isLeftBehind: boolean;
   /** It was done in time: what follows may have to wait for others. */
   onVerified(): void;
 }
@@ -73,7 +75,7 @@ export async function delegate(run: RunParts, delegation: Delegation, context: T
 /** Whether a crash left nothing to do but to complete it: its work was verified and merged, and is still there. */
 async function wasMerged(run: RunParts, delegation: Delegation, signal: AbortSignal): Promise<boolean> {
   const { record, subtask } = delegation;
-  if (!isLeftBehind(subtask, record)) return false;
+  if (!delegation.isLeftBehind) return false;
   const leftover = await run.workspaces.leftover(subtask);
   if (leftover === undefined) return false;
   const { paths } = leftover;
@@ -122,17 +124,18 @@ function isShared({ folder }: RunParts, workspace: Workspace): boolean {
 /** Believes the evidence, and not the agent: gives what is to be said of what is there, or throws what is missing. */
 async function judge(
   run: RunParts,
-  { record, agent, subtask }: Delegation,
+  delegation: Delegation,
   workspace: Workspace,
   end: AgentEnd,
   context: ToolContext,
 ): Promise<{ summary: string; discrepancy: string | undefined }> {
+  const { record, agent, subtask } = delegation;
   const now = subtaskOf(await run.folder.read(run.feature), subtask.seq);
   const mark = now.status === 'completed' ? { summary: now.completionSummary ?? '' } : now.marked;
   // One that has marked its work may stumble on its way out.
   if (end.failure !== undefined && mark === undefined) throw end.failure;
   context.report('checking the work');
-  record.evidence = await verify(run, subtask, record, workspace, context.signal);
+  record.evidence = await verify(run, delegation, workspace, context.signal);
   const missing = missingIn(record.evidence);
   if (missing.length > 0) {
     const hasMarked = mark !== undefined;
@@ -152,22 +155,16 @@ async function judge(
 
 function verify(
   run: RunParts,
-  subtask: Subtask,
-  record: AttemptRecord,
+  { subtask, record, isLeftBehind }: Delegation,
   workspace: Workspace,
   signal: AbortSignal,
 ): Promise<Evidence[]> {
   const { folder } = workspace;
   if (!isShared(run, workspace)) return look(run, subtask, folder, record.touched, signal);
   // A crash has left work of which only the times of files tell.
-  if (isLeftBehind(subtask, record)) return look(run, subtask, folder, undefined, signal);
+  if (isLeftBehind) return look(run, subtask, folder, undefined, signal);
   const earlier = run.ledger.of(subtask.seq).flatMap(({ touched }) => touched);
   return look(run, subtask, folder, [...run.leftBefore(subtask.seq), ...earlier], signal);
-}
-
-/** Whether somebody had begun it who is gone. */
-function isLeftBehind(subtask: Subtask, { startedAt }: AttemptRecord): boolean {
-  return (subtask.startedAt ?? startedAt) < startedAt - 1000;
 }
 
 /** What cannot be completed is not merged either: meanwhile it was blocked, or somebody else has completed it. */

@@ -126,6 +126,17 @@ describe('a run', { timeout: 180_000 }, () => {
     expect(git(folder, 'worktree', 'list').split('\n')).toHaveLength(1);
   });
 
+  it('believes what was done a moment before a crash, though the next agent finds nothing to change', async () => {
+    const project = new FeatureProject({ '01': { deliverables: ['a'] } });
+    const now = new Date().toISOString();
+    const claim = { agent: 'coder-gone', heartbeat_at: now, lease_until: now };
+    const begun = { ...project.subtask('01'), status: 'in_progress', started_at: now, claim };
+    project.put('.tmp/tasks/auth/subtask_01.json', JSON.stringify(begun));
+    project.put('a', 'made by 01\n');
+    const { run } = await runner(project);
+    expect((await run()).subtasks).toMatchObject([{ seq: '01', status: 'completed', verified: true }]);
+  });
+
   it('goes on where another failed, and believes what that left only as long as nobody changed it', async () => {
     const checks = [{ type: 'file_exists', path: 'ready' }];
     const project = new FeatureProject({
