@@ -26,7 +26,10 @@ export class Monitor {
   /** Whether room was kept for somebody when the scheduler had its last turn: that one may go before its time. */
   private wasReserved = false;
 
-  constructor(private readonly scheduler: Scheduler) {}
+  constructor(
+    private readonly scheduler: Scheduler,
+    private readonly reserveAfterMs: number,
+  ) {}
 
   accepted(execution: Execution, spec: ExecutionSpec): void {
     this.specs.set(execution, spec);
@@ -91,10 +94,14 @@ export class Monitor {
     this.wasReserved = reserved !== undefined;
   }
 
-  /** Of those that need no lock, none that goes before would have fitted in its place. */
+  /**
+   * Of those that need no lock, none that goes before would have fitted in its place; unless it has waited so long that
+   * room may be kept for it, which may be made and used in one go.
+   */
   private expectOrder(execution: Execution, now: number): void {
     const { dispatcher, graph } = this.scheduler;
     if (this.wasReserved || dispatcher.reserved !== undefined) return;
+    if (now - execution.submittedAt >= this.reserveAfterMs) return;
     const { needs, tool, group, conflicts } = execution.demand;
     const add = (count: 1 | -1) => {
       tool.running += count;
