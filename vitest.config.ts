@@ -10,6 +10,7 @@ const common = {
   testTimeout: 180_000,
   hookTimeout: 180_000,
   expect: { poll: { timeout: 60_000, interval: 20 } },
+  setupFiles: 'test/support/fixed-seed.ts',
 } as const;
 
 /**
