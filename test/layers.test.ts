@@ -20,7 +20,6 @@ const LAYERS = [
   'cli',
 ];
 const ENTRY = 'src/index.ts';
-const MAX_LINES = 300;
 
 /** What the core may not mention: clocks, timers, randomness, input and output, and ways around this list. */
 const IMPURE_GLOBALS = new Set(
@@ -29,7 +28,7 @@ const IMPURE_GLOBALS = new Set(
   __dirname __filename`.split(/\s+/),
 );
 
-type Rule = 'core-is-pure' | 'imports-point-down' | 'known-layer' | 'short-files';
+type Rule = 'core-is-pure' | 'imports-point-down' | 'known-layer';
 
 /** Each violation reads `src/core/graph.ts:12 [core-is-pure] …`. */
 function violationsOf(file: string, text: string): string[] {
@@ -44,10 +43,6 @@ function violationsOf(file: string, text: string): string[] {
   if (file !== ENTRY && !LAYERS.includes(layer)) {
     const known = LAYERS.join(', ');
     report(0, 'known-layer', `"${layer}" is no layer; move the file, or give it a place among ${known}`);
-  }
-  const lines = text.replace(/\n$/, '').split('\n').length;
-  if (lines > MAX_LINES) {
-    found.push(`${file}:${MAX_LINES + 1} [short-files] ${lines} lines, at most ${MAX_LINES}; split it`);
   }
   for (const reference of [...source.typeReferenceDirectives, ...source.referencedFiles]) {
     if (layer === 'core') report(reference.pos, 'core-is-pure', `references "${reference.fileName}"`);
@@ -164,7 +159,6 @@ describe('the source tree', () => {
     expectNone('core-is-pure'));
   test('has imports that point down only', () => expectNone('imports-point-down'));
   test('has no file outside the known layers', () => expectNone('known-layer'));
-  test(`has no file longer than ${MAX_LINES} lines`, () => expectNone('short-files'));
 });
 
 describe('the check itself', () => {
@@ -244,13 +238,6 @@ describe('the check itself', () => {
   test('names a folder that is no layer', () => {
     expect(broken('src/misc/a.ts', '')).toEqual(['1 known-layer']);
     expect(broken('src/helpers.ts', '')).toEqual(['1 known-layer']);
-  });
-
-  test('counts lines to the last one, whether or not it ends in a newline', () => {
-    const lines = (count: number) => Array.from({ length: count }, () => '//').join('\n');
-    expect(broken(ENTRY, lines(300))).toEqual([]);
-    expect(broken(ENTRY, `${lines(300)}\n`)).toEqual([]);
-    expect(broken(ENTRY, lines(301))).toEqual(['301 short-files']);
   });
 
   test('says file, line and rule', () => {
