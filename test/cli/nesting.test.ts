@@ -84,7 +84,7 @@ const INPUTS: Readonly<Record<string, readonly [Reading, string]>> = {
     `${DEEPER} 100`,
   ],
   'a JSON Schema': [
-    () => compileJsonSchema(JSON.parse(nested('{"not":', '}').replace('1', '{}')), 'the tool'),
+    () => compileJsonSchema(JSON.parse(nested('{"not":', '}').replace('1', '{}')), 'input', 't'),
     `${DEEPER} 200`,
   ],
 };

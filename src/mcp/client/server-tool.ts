@@ -4,6 +4,7 @@ import { VolleyError } from '../../core/errors.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
 import type { ToolContext } from '../../runners/runner.ts';
 import { defineTool } from '../../tools/define-tool.ts';
+import { type CompiledSchema, compileSchema, describeIssues } from '../../tools/schema.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { CallFailure } from './call-failure.ts';
 import { LONGEST_DESCRIPTION } from './limits.ts';
@@ -28,11 +29,12 @@ export function toolOf(
   settings: McpServerSettings,
   link: ServerLink,
 ): Tool {
-  const { name: ownName, description = '', inputSchema, annotations = {} } = told;
+  const { name: ownName, description = '', inputSchema, outputSchema, annotations = {} } = told;
   const name = toolNameOf(server, ownName);
   const readOnly = annotations.readOnlyHint === true;
   const idempotent = readOnly || annotations.idempotentHint === true;
   const { callTimeoutMs: timeoutMs, maxResultBytes } = settings;
+  const output = compileSchema(outputSchema, 'output', name);
   return defineTool({
     name,
     description: description.slice(0, LONGEST_DESCRIPTION),
@@ -45,7 +47,8 @@ export function toolOf(
     limitedAs: limitNameOf(server),
     resources: needsOfTool(limitNameOf(server), ownName, readOnly, settings),
     ...(timeoutMs !== undefined && { timeoutMs }),
-    run: (input, context) => callTool({ server, name, ownName, maxResultBytes, link }, input, context),
+    run: (input, context) =>
+      callTool({ server, name, ownName, output, maxResultBytes, link }, input, context),
   });
 }
 
@@ -54,6 +57,8 @@ interface CalledTool {
   readonly name: string;
   /** The name that the server gives it. */
   readonly ownName: string;
+  /** What its data must be like. */
+  readonly output: CompiledSchema;
   readonly maxResultBytes: number;
   readonly link: ServerLink;
 }
@@ -72,7 +77,17 @@ async function callTool(tool: CalledTool, input: unknown, context: ToolContext):
     throw failureOf(tool, error);
   }
   if (result.isError === true) throw new ToolFailure(`${name} failed: ${errorTextOf(result)}`);
-  return resultOf(`mcp:${name}`, result, maxResultBytes);
+  const shown = resultOf(`mcp:${name}`, result, maxResultBytes);
+  if (shown.data !== undefined) await checkData(tool, shown.data);
+  return shown;
+}
+
+async function checkData({ name, output }: CalledTool, data: unknown): Promise<void> {
+  const checked = await output.check(data);
+  if (checked.ok) return;
+  const text = `${name} returned something else than it promises: ${describeIssues(checked.issues)}.`;
+  const cause = new VolleyError('INVALID_RESULT', text, { tool: name, issues: checked.issues });
+  throw new ToolFailure(text, { retryable: false, cause });
 }
 
 function tell({ progress, total, message }: Progress, { report }: ToolContext): void {
