@@ -13,7 +13,7 @@ function answerTo({ key, schema, value }: SchemaRequest): SchemaAnswer {
   let validate = known.get(key);
   try {
     // A schema that could not be compiled comes with no later request: it stays what it is.
-    validate ??= compileValidator(schema!, {});
+    validate ??= compileValidator(JSON.parse(schema!), {});
   } catch (error) {
     const { message } = error as Error;
     known.set(key, () => {
@@ -23,7 +23,7 @@ function answerTo({ key, schema, value }: SchemaRequest): SchemaAnswer {
   }
   known.set(key, validate);
   try {
-    return { issues: validate(value) };
+    return { issues: validate(JSON.parse(value)) };
   } catch (error) {
     if (error instanceof InvalidSchema) return { invalid: error.message };
     return { failed: (error as Error).message };
