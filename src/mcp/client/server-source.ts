@@ -15,6 +15,7 @@ import type { McpServerHealth } from './health.ts';
 import { MOST_TOOLS } from './limits.ts';
 import { type Environment, resolveValues } from './references.ts';
 import { ServerLink } from './server-link.ts';
+import { ServerLocks } from './server-locks.ts';
 import { limitNameOf, toolNameOf, toolOf } from './server-tool.ts';
 
 /** How long tools are looked at before others have their turn. */
@@ -25,6 +26,7 @@ const USUAL_VARIABLES = ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR
 /** The tools of one server, as tools of a coordinator. */
 export class ServerSource implements ToolSource {
   private readonly link: ServerLink;
+  private readonly locks: ServerLocks;
   private readonly isListed: (tool: string) => boolean;
   private readonly known = new Map<string, Tool>();
   /** Tools that may not be called, with the reason. */
@@ -38,6 +40,7 @@ export class ServerSource implements ToolSource {
     private readonly settings: McpServerSettings,
     private readonly coordinator: ParallelToolCoordinator,
     private readonly env: Environment,
+    storeFile: string,
   ) {
     const { redactor } = coordinator.desk;
     const { allow, deny, maxConcurrent, ratePerMinute } = settings;
@@ -51,6 +54,7 @@ export class ServerSource implements ToolSource {
       tools: (tools) => this.take(tools),
       redact: (text) => redactor.text(text),
     });
+    this.locks = new ServerLocks(name, storeFile, settings);
     const limitName = limitNameOf(name);
     coordinator.engine.setLimits({
       tools: {
@@ -78,8 +82,9 @@ export class ServerSource implements ToolSource {
     return this.link.health(this.known.size);
   }
 
-  close(): Promise<void> {
-    return this.link.close();
+  async close(): Promise<void> {
+    await this.link.close();
+    this.locks.close();
   }
 
   private async find(toolName: string): Promise<Tool> {
@@ -141,7 +146,7 @@ export class ServerSource implements ToolSource {
   /** The tool, or why it cannot be used. One bad tool is no reason to do without the others. */
   private toolOf(told: ServerTool): Tool | string {
     try {
-      return toolOf(this.name, told, this.settings, this.link);
+      return toolOf(this.name, told, this.settings, this.link, this.locks);
     } catch (error) {
       return reasonText(error).replace(/\.$/, '');
     }

@@ -11,6 +11,7 @@ import { LONGEST_DESCRIPTION } from './limits.ts';
 import { needsOfTool } from './needs.ts';
 import { errorTextOf, type McpResult, resultOf } from './result.ts';
 import type { ServerLink } from './server-link.ts';
+import type { ServerLocks } from './server-locks.ts';
 
 /** The name under which the calls of a server are limited, and its lock. */
 export function limitNameOf(server: string): string {
@@ -28,6 +29,7 @@ export function toolOf(
   told: ServerTool,
   settings: McpServerSettings,
   link: ServerLink,
+  locks: ServerLocks,
 ): Tool {
   const { name: ownName, description = '', inputSchema, outputSchema, annotations = {} } = told;
   const name = toolNameOf(server, ownName);
@@ -35,6 +37,9 @@ export function toolOf(
   const idempotent = readOnly || annotations.idempotentHint === true;
   const { callTimeoutMs: timeoutMs, maxResultBytes } = settings;
   const output = compileSchema(outputSchema, 'output', name);
+  const lockName = limitNameOf(server);
+  const needs = needsOfTool(lockName, ownName, readOnly, settings);
+  const called = { server, name, ownName, output, maxResultBytes, link };
   return defineTool({
     name,
     description: description.slice(0, LONGEST_DESCRIPTION),
@@ -44,11 +49,17 @@ export function toolOf(
     // What a server reads may change by the second.
     dedupe: false,
     unrepeatable: !idempotent,
-    limitedAs: limitNameOf(server),
-    resources: needsOfTool(limitNameOf(server), ownName, readOnly, settings),
+    limitedAs: lockName,
+    resources: needs,
     ...(timeoutMs !== undefined && { timeoutMs }),
-    run: (input, context) =>
-      callTool({ server, name, ownName, output, maxResultBytes, link }, input, context),
+    run: (input, context) => {
+      const held = typeof needs === 'function' ? needs(input) : needs;
+      const wait = {
+        signal: context.signal,
+        onWait: () => context.report(`waits for another process that uses the MCP server ${server}`),
+      };
+      return locks.hold(lockName, held, wait, () => callTool(called, input, context));
+    },
   });
 }
 
