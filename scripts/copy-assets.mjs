@@ -1,7 +1,7 @@
 import { chmodSync, cpSync } from 'node:fs';
 
 // What the compiler leaves behind: files that are no TypeScript but belong to the package.
-const ASSETS = ['runners/process/launcher.pl'];
+const ASSETS = ['runners/process/launcher.pl', 'cli/mcp/client-watch.pl'];
 
 for (const asset of ASSETS) {
   cpSync(new URL(`../src/${asset}`, import.meta.url), new URL(`../dist/${asset}`, import.meta.url));

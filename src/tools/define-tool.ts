@@ -108,9 +108,8 @@ function checked<I, O>(definition: ToolDefinition<I, O>): Tool<I, O> {
   return {
     name,
     description,
-    input: compileSchema(definition.input, `the input of ${name}`),
-    output:
-      definition.output === undefined ? undefined : compileSchema(definition.output, `the output of ${name}`),
+    input: compileSchema(definition.input, 'input', name),
+    output: definition.output === undefined ? undefined : compileSchema(definition.output, 'output', name),
     resources,
     priority,
     conflictsWith: [...conflictsWith],

@@ -1,36 +1,82 @@
-import { createRequire } from 'node:module';
-import type { Ajv as AjvInstance, ErrorObject, Options, ValidateFunction } from 'ajv';
+import type { Ajv as AjvInstance } from 'ajv';
 import { isDeeperThan } from '../core/depth.ts';
 import { VolleyError } from '../core/errors.ts';
-import type { CompiledSchema, JsonSchema, SchemaIssue } from './schema.ts';
-import { pointerTo } from './schema.ts';
+import { reasonText, unwritableText } from '../core/words.ts';
+import type { CheckResult, CompiledSchema, JsonSchema, SchemaIssue, SchemaPart } from './schema.ts';
+import { SchemaThreadError, validateInThread } from './schema-threads.ts';
+import { compileValidator, linearPattern, newAjv, type Validate } from './schema-validator.ts';
 
 /** Both the check and the compiler work by recursion. */
-const DEEPEST = 200;
-const require = createRequire(import.meta.url);
+const MAX_DEPTH = 200;
+/** In characters of JSON. The thread compiles this much in about a second. */
+const MAX_SCHEMA = 262_144;
+/** So much of a schema is checked and compiled in tens of milliseconds. */
+const MAX_INLINE_SCHEMA = 10_000;
+/** The product of both sizes up to which a value is checked here: it takes tens of milliseconds at worst. */
+const MAX_INLINE_WORK = 100_000;
+/** One character in so many counts, where none is looked at by itself. */
+const CHARACTERS_PER_UNIT = 64;
+/** The one format of ajv-formats whose expression takes more than linear time. */
+const SLOW_FORMAT = 'url';
+const REFERENCES = new Set(['$ref', '$dynamicRef', '$recursiveRef']);
 /** One for each draft checks schemas, made when the first of that draft appears: it takes tens of milliseconds. */
-const validators = new Map<string, AjvInstance>();
+const schemaChecks = new Map<string, AjvInstance>();
 
-/** The schema is checked now and compiled when the first value comes: hundreds of tools may be known and few called. */
-export function compileJsonSchema<T>(schema: JsonSchema, owner: string): CompiledSchema<T> {
-  if (isDeeperThan(schema, DEEPEST)) throw invalidSchema(owner, `it is nested deeper than ${DEEPEST} levels`);
-  const draft = moduleOf(String(schema['$schema']));
-  const ajv = validatorFor(draft);
-  if (!isValid(ajv, schema, owner)) throw invalidSchema(owner, ajv.errorsText(ajv.errors));
-  let validate: ValidateFunction | undefined;
+/**
+ * Makes a JSON Schema ready for use; `part` and `tool` say whose it is. It is checked now and
+ * compiled when the first value comes: hundreds of tools may be known and few called.
+ *
+ * Nothing that a schema says can hold up this thread. A small one whose work is known to be linear is used here; any other
+ * is compiled and used in a thread, within a limit in time. So is any for a value that is large.
+ */
+export function compileJsonSchema<T>(schema: JsonSchema, part: SchemaPart, tool: string): CompiledSchema<T> {
+  const owner = `the ${part} of ${tool}`;
+  if (isDeeperThan(schema, MAX_DEPTH))
+    throw invalidSchema(owner, `it is nested deeper than ${MAX_DEPTH} levels`);
+  const length = lengthOf(schema, owner);
+  if (length > MAX_SCHEMA) throw invalidSchema(owner, `it has more than ${MAX_SCHEMA} characters`);
+  if (length <= MAX_INLINE_SCHEMA) checkSchema(schema, owner);
+  const answer = (value: unknown, issues: readonly SchemaIssue[]): CheckResult<T> =>
+    issues.length === 0 ? { ok: true, value: value as T } : { ok: false, issues };
+  let cost: SchemaCost | undefined;
+  let validate: Validate | undefined;
   return {
     jsonSchema: schema,
     check: (value) => {
-      validate ??= compile(draft, schema, owner);
-      const ok = validate(value);
-      return ok ? { ok, value: value as T } : { ok: false, issues: issuesOf(validate.errors ?? []) };
+      cost ??= length <= MAX_INLINE_SCHEMA ? costOf(schema, owner) : { isLinear: false };
+      if (cost.isLinear && isSmall(value, MAX_INLINE_WORK / cost.units, cost.readsText)) {
+        validate ??= compile(schema, owner);
+        return answer(value, validate(value));
+      }
+      return validateInThread(tool, schema, value).then(
+        (issues) => answer(value, issues),
+        (error: unknown) => {
+          throw threadFailure(error, owner, tool, cost!);
+        },
+      );
     },
   };
 }
 
-function isValid(ajv: AjvInstance, schema: JsonSchema, owner: string): unknown {
+function lengthOf(schema: JsonSchema, owner: string): number {
   try {
-    return ajv.validateSchema(schema);
+    return JSON.stringify(schema).length;
+  } catch (error) {
+    throw invalidSchema(owner, unwritableText(error));
+  }
+}
+
+function checkSchema(schema: JsonSchema, owner: string): void {
+  const draft = String(schema['$schema']);
+  let ajv = schemaChecks.get(draft);
+  if (ajv === undefined) {
+    ajv = newAjv(schema);
+    // What `$schema` may say has few values, and many that are none.
+    if (schemaChecks.size < 10) schemaChecks.set(draft, ajv);
+  }
+  let isValid: unknown;
+  try {
+    isValid = ajv.validateSchema(schema);
   } catch (error) {
     // The `$schema` is none that Ajv knows.
     throw invalidSchema(
@@ -38,74 +84,105 @@ function isValid(ajv: AjvInstance, schema: JsonSchema, owner: string): unknown {
       `${(error as Error).message}; "$schema" may be draft-06, draft-07, 2019-09, 2020-12 or left out`,
     );
   }
+  if (isValid !== true) throw invalidSchema(owner, ajv.errorsText(ajv.errors));
 }
 
-/** An Ajv of its own costs no more: a shared one keeps all that it ever compiled, and knows an `$id` only once. */
-function compile(draft: string, schema: JsonSchema, owner: string): ValidateFunction {
+function compile(schema: JsonSchema, owner: string): Validate {
   try {
-    return newAjv(draft, { validateSchema: false }).compile(schema);
+    return compileValidator(schema, { validateSchema: false });
   } catch (error) {
     throw invalidSchema(owner, (error as Error).message);
   }
 }
 
+/** What a schema may cost for each unit of a value. */
+type SchemaCost =
+  | { readonly isLinear: false; readonly slowPattern?: string }
+  | { readonly isLinear: true; readonly units: number; readonly readsText: boolean };
+
+/**
+ * A schema without references is a tree, and each of its nodes looks at each part of a value once at most. References
+ * can lead to one node in very many ways, and `uniqueItems` compares each item with each other.
+ */
+function costOf(schema: JsonSchema, owner: string): SchemaCost {
+  const open: unknown[] = [schema];
+  let units = 0;
+  let readsText = false;
+  const addPattern = (pattern: string): boolean => {
+    const linear = patternOf(pattern, owner);
+    units += linear?.size ?? 0;
+    readsText = true;
+    return linear !== undefined;
+  };
+  while (open.length > 0) {
+    const node = open.pop();
+    units++;
+    if (typeof node !== 'object' || node === null) continue;
+    // Also inside `properties` and `enum`, where a word is no keyword: that costs a thread, and nothing else.
+    for (const [key, value] of Object.entries(node)) {
+      if (REFERENCES.has(key) || (key === 'uniqueItems' && value === true)) return { isLinear: false };
+      if (key === 'format' && value === SLOW_FORMAT) return { isLinear: false };
+      if (key === 'format') readsText = true;
+      const patterns =
+        key === 'pattern' && typeof value === 'string'
+          ? [value]
+          : key === 'patternProperties' && typeof value === 'object' && value !== null
+            ? Object.keys(value)
+            : [];
+      const slowPattern = patterns.find((pattern) => !addPattern(pattern));
+      if (slowPattern !== undefined) return { isLinear: false, slowPattern };
+      open.push(value);
+    }
+  }
+  return { isLinear: true, units, readsText };
+}
+
+function patternOf(pattern: string, owner: string): ReturnType<typeof linearPattern> {
+  try {
+    return linearPattern(pattern);
+  } catch (error) {
+    throw invalidSchema(owner, reasonText(error));
+  }
+}
+
+/** Whether a value has at most so many parts, characters among them; it is looked at no further than that. */
+function isSmall(value: unknown, maxUnits: number, readsText: boolean): boolean {
+  const open: unknown[] = [value];
+  const perUnit = readsText ? 1 : CHARACTERS_PER_UNIT;
+  let units = 0;
+  while (open.length > 0) {
+    const node = open.pop();
+    units += typeof node === 'string' ? 1 + node.length / perUnit : 1;
+    if (units + open.length > maxUnits) return false;
+    if (Array.isArray(node)) {
+      if (node.length > maxUnits) return false;
+      for (const item of node) open.push(item);
+    } else if (typeof node === 'object' && node !== null) {
+      for (const [key, item] of Object.entries(node)) {
+        units += key.length / perUnit;
+        open.push(item);
+      }
+    }
+  }
+  return true;
+}
+
+function threadFailure(error: unknown, owner: string, tool: string, cost: SchemaCost): unknown {
+  if (!(error instanceof SchemaThreadError)) return error;
+  if (error.kind === 'invalid') return invalidSchema(owner, error.message.replace(/\.$/, ''));
+  const { slowPattern } = cost as { slowPattern?: string };
+  const pattern = slowPattern === undefined ? '' : `, which has the pattern ${shown(slowPattern)}`;
+  return new VolleyError(
+    'SCHEMA_TOO_SLOW',
+    `A value could not be checked against the JSON Schema of ${owner}${pattern}: ${error.message}.`,
+    { tool, ...(slowPattern !== undefined && { pattern: slowPattern }) },
+  );
+}
+
+function shown(pattern: string): string {
+  return JSON.stringify(pattern.length > 200 ? `${pattern.slice(0, 200)}…` : pattern);
+}
+
 function invalidSchema(owner: string, problem: string): VolleyError {
   return new VolleyError('INVALID_TOOL', `The JSON Schema of ${owner} is not valid: ${problem}.`);
-}
-
-function validatorFor(draft: string): AjvInstance {
-  let ajv = validators.get(draft);
-  if (ajv === undefined) {
-    ajv = newAjv(draft);
-    validators.set(draft, ajv);
-  }
-  return ajv;
-}
-
-function newAjv(draft: string, options?: Options): AjvInstance {
-  const { default: Ajv } = require(draft) as { default: new (options: Options) => AjvInstance };
-  const { default: addFormats } = require('ajv-formats') as { default: (ajv: AjvInstance) => void };
-  // Schemas come from many places: an unknown keyword or format is passed over, as the specification says.
-  const ajv = new Ajv({ allErrors: true, strict: false, logger: false, verbose: true, ...options });
-  addFormats(ajv);
-  return ajv;
-}
-
-function moduleOf($schema: string): string {
-  if (/draft-0[67]/.test($schema)) return 'ajv';
-  return $schema.includes('2019-09') ? 'ajv/dist/2019' : 'ajv/dist/2020';
-}
-
-function issuesOf(errors: readonly ErrorObject[]): SchemaIssue[] {
-  return errors.map((error) => ({
-    path: error.instancePath + pointerTo(missingOrExtra(error)),
-    rule: ruleOf(error),
-  }));
-}
-
-/** The field that the rule is about, where Ajv names only the object around it. */
-function missingOrExtra({ keyword, params }: ErrorObject): string[] {
-  const { missingProperty, additionalProperty, unevaluatedProperty } = params as Record<string, string>;
-  const field =
-    keyword === 'required' ? missingProperty : (additionalProperty ?? unevaluatedProperty ?? undefined);
-  return field === undefined ? [] : [field];
-}
-
-function ruleOf({ keyword, params, message = `breaks the rule "${keyword}"` }: ErrorObject): string {
-  const { allowedValues, allowedValue, type } = params;
-  switch (keyword) {
-    case 'required':
-      return 'is required';
-    case 'additionalProperties':
-    case 'unevaluatedProperties':
-      return 'is not a known field';
-    case 'enum':
-      return `must be one of ${allowedValues.map((value: unknown) => JSON.stringify(value)).join(', ')}`;
-    case 'const':
-      return `must be ${JSON.stringify(allowedValue)}`;
-    case 'type':
-      return `must be of type ${[type].flat().join(' or ')}`;
-    default:
-      return message;
-  }
 }

@@ -37,9 +37,17 @@ const ANYTHING: CompiledSchema = {
   check: (value) => ({ ok: true, value }),
 };
 
-/** Makes a schema ready for use, or says what is wrong with it. `owner` is for the error: `the input of resize`. */
-export function compileSchema<T>(schema: ToolSchema<T> | undefined, owner: string): CompiledSchema<T> {
+/** Which of the two schemas of a tool one is. */
+export type SchemaPart = 'input' | 'output';
+
+/** Makes a schema of a tool ready for use, or says what is wrong with it. */
+export function compileSchema<T>(
+  schema: ToolSchema<T> | undefined,
+  part: SchemaPart,
+  tool: string,
+): CompiledSchema<T> {
   if (schema === undefined) return ANYTHING as CompiledSchema<T>;
+  const owner = `the ${part} of ${tool}`;
   if (
     (typeof schema !== 'object' && typeof schema !== 'function') ||
     schema === null ||
@@ -49,7 +57,7 @@ export function compileSchema<T>(schema: ToolSchema<T> | undefined, owner: strin
       'INVALID_TOOL',
       `The schema of ${owner} must be a Standard Schema (such as z.object({ … })) or a JSON Schema, but it is ${show(schema)}.`,
     );
-  return isStandard(schema) ? compileStandardSchema(schema, owner) : compileJsonSchema<T>(schema, owner);
+  return isStandard(schema) ? compileStandardSchema(schema, owner) : compileJsonSchema<T>(schema, part, tool);
 }
 
 /** The broken rules in one line: `/path must be a string; /size is required`. */

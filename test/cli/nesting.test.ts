@@ -6,9 +6,9 @@ import { loadConfig } from '../../src/config/load.ts';
 import { VolleyError } from '../../src/core/errors.ts';
 import { parsePatterns, patternsMeet } from '../../src/tasks/overlap/pattern.ts';
 import { patternProblem } from '../../src/tools/builtin/inputs.ts';
-import { parseGlob } from '../../src/tools/builtin/pattern/parse-glob.ts';
-import { parseRegex } from '../../src/tools/builtin/pattern/parse-regex.ts';
 import { compileJsonSchema } from '../../src/tools/json-schema.ts';
+import { linearGlob } from '../../src/tools/pattern/glob.ts';
+import { linearRegex } from '../../src/tools/pattern/regex.ts';
 import { folderWith, say } from './support/program.ts';
 
 const MANY = 100_000;
@@ -84,7 +84,7 @@ const INPUTS: Readonly<Record<string, readonly [Reading, string]>> = {
     `${DEEPER} 100`,
   ],
   'a JSON Schema': [
-    () => compileJsonSchema(JSON.parse(nested('{"not":', '}').replace('1', '{}')), 'the tool'),
+    () => compileJsonSchema(JSON.parse(nested('{"not":', '}').replace('1', '{}')), 'input', 't'),
     `${DEEPER} 200`,
   ],
 };
@@ -117,8 +117,8 @@ it('text that only looks deep is read as it is', () => {
 
 it('patterns of searches have a limit, and long paths are compared without one', () => {
   for (const pattern of [nested('(', ')'), nested('(a|', ')')])
-    expect(patternProblem(() => parseRegex(pattern))).toContain('more than 50 deep');
-  expect(patternProblem(() => parseGlob(nested('{a,', '}')))).toContain('more than 50 deep');
+    expect(patternProblem(() => linearRegex(pattern))).toContain('is not valid');
+  expect(patternProblem(() => linearGlob(nested('{a,', '}')))).toContain('more than 50 deep');
   const pattern = (name: string) => parsePatterns(`${'**/a/'.repeat(400)}${name}`)[0]!;
   expect(patternsMeet(pattern('x'), pattern('x'))).toBe(true);
   expect(

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { compileSchema, describeIssues, type JsonSchema } from '../../src/tools/schema.ts';
 
 const issuesOf = async (schema: JsonSchema, value: unknown) => {
-  const checked = await compileSchema(schema, 'the input of t').check(value);
+  const checked = await compileSchema(schema, 'input', 't').check(value);
   return checked.ok ? [] : checked.issues;
 };
 
@@ -38,7 +38,7 @@ describe('a JSON Schema', () => {
 
   it('takes what is right, and changes nothing of it', async () => {
     const value = { name: 'Mia', kind: 'cat' };
-    const checked = await compileSchema(person, 'x').check(value);
+    const checked = await compileSchema(person, 'input', 'x').check(value);
     expect(checked.ok && checked.value).toBe(value);
   });
 
@@ -76,26 +76,27 @@ describe('a JSON Schema', () => {
   });
 
   it('says when it refers to something that is not there', async () => {
-    const schema = compileSchema({ $ref: '#/$defs/none' }, 'the input of t');
-    expect(() => schema.check(1)).toThrow(/The JSON Schema of the input of t is not valid: can't resolve/);
+    const schema = compileSchema({ $ref: '#/$defs/none' }, 'input', 't');
+    await expect(schema.check(1)).rejects.toThrow(/The JSON Schema of the input of t is not valid: can't resolve/);
   });
 });
 
 describe('a Standard Schema', () => {
   it('is shown as JSON Schema where the library can', () => {
-    const schema = compileSchema(z.object({ path: z.string().describe('where') }), 'x');
+    const schema = compileSchema(z.object({ path: z.string().describe('where') }), 'input', 'x');
     expect(schema.jsonSchema).toMatchObject({
       type: 'object',
       properties: { path: { type: 'string', description: 'where' } },
       required: ['path'],
     });
-    const custom = compileSchema(z.custom<string>(), 'x');
+    const custom = compileSchema(z.custom<string>(), 'input', 'x');
     expect(custom.jsonSchema === undefined || typeof custom.jsonSchema === 'object').toBe(true);
   });
 
   it('may be asynchronous', async () => {
     const schema = compileSchema(
       z.string().refine(async (text) => text !== 'no', 'must not be no'),
+      'input',
       'x',
     );
     expect(await schema.check('yes')).toEqual({ ok: true, value: 'yes' });
@@ -121,7 +122,7 @@ describe('a Standard Schema with promises of its own', () => {
     // biome-ignore lint/suspicious/noThenProperty: it is what this is about
     const validate = () => ({ then: (resolve: (result: object) => void) => resolve(refused) });
     const schema = { '~standard': { version: 1, vendor: 'test', validate } };
-    const checked = await compileSchema(schema as never, 'the input of t').check(1);
+    const checked = await compileSchema(schema as never, 'input', 't').check(1);
     expect(checked).toEqual({ ok: false, issues: [{ path: '', rule: 'is wrong' }] });
   });
 });

@@ -8,6 +8,7 @@ import type { RunSetting } from '../../tasks/run/feature-run.ts';
 import type { CommonOptions } from '../command.ts';
 import { EXIT, type ExitStatus, type Io } from '../io.ts';
 import { ownName } from '../output/own-name.ts';
+import { endWithClient } from './client-watch.ts';
 import { ownOutput } from './own-output.ts';
 
 /** Serves the client that started this process, until it closes our standard input. */
@@ -54,7 +55,9 @@ interface OpenedBackend extends McpBackend {
 }
 
 /** All that takes time to load, with the first call that needs it. */
-async function openBackend({ config: file }: CommonOptions, { cwd, env }: Io): Promise<OpenedBackend> {
+async function openBackend({ config: file }: CommonOptions, { cwd, env, stdin }: Io): Promise<OpenedBackend> {
+  // From here on there is code of others.
+  if (stdin === process.stdin) endWithClient(stdin);
   const [
     { loadConfig },
     { createFullCoordinator, discoveredTools },

@@ -35,6 +35,12 @@ export const TOOL_ERRORS = {
     meaning: 'What a tool returned breaks its own output schema.',
     remedy: 'Mend the tool, or its schema.',
   },
+  SCHEMA_TOO_SLOW: {
+    meaning:
+      'Checking a value against the JSON Schema of a tool took too much time or memory, and was ended; the message names the tool, and the pattern where one is to blame.',
+    remedy:
+      'Send a smaller value, or have the schema simplified: a pattern without look-around and back-references.',
+  },
   UNRESOLVED_REFERENCE: {
     meaning: 'An argument refers to a part of a result that is not there; the message names both.',
     remedy: 'Correct the path; the message lists what the result has at the last place that exists.',

@@ -34,7 +34,7 @@ export type Target =
 /** What hears of a connection. */
 export interface ConnectionListener {
   /** The tools, when they are known and whenever they change. */
-  tools(tools: readonly ServerTool[], serverName: string): void;
+  tools(tools: readonly ServerTool[], serverName: string): Promise<void>;
   /** It is over, and nobody here has ended it. `lastWords` is what the program wrote to its error stream. */
   ended(lastWords: string): void;
 }
@@ -92,7 +92,7 @@ export class Connection {
       client.onclose = () => {
         if (!connection.isClosing) listener.ended(connection.lastWords);
       };
-      listener.tools(tools, client.getServerVersion()?.name ?? '');
+      await listener.tools(tools, client.getServerVersion()?.name ?? '');
       return connection;
     } catch (error) {
       const { lastWords } = connection;
@@ -152,12 +152,16 @@ function optionsFor(
   return {
     capabilities: roots.length > 0 ? { roots: {} } : {},
     versionNegotiation: { mode },
+    // The SDK would use schemas of the server in this thread: results are checked where they are read.
+    jsonSchemaValidator: {
+      getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
+    },
     listChanged: {
       tools: {
         debounceMs: SETTLE_MS,
         // If the new list cannot be had, the old one holds.
         onChanged: (error, tools) => {
-          if (error === null && tools !== null) listener.tools(tools, '');
+          if (error === null && tools !== null) void listener.tools(tools, '');
         },
       },
     },

@@ -25,7 +25,7 @@ export interface LinkParts {
   /** How it is reached, asked before each start. Throws where a reference leads nowhere. */
   target(): Target;
   /** Hears of the tools, whenever they are told of. */
-  tools(tools: readonly ServerTool[]): void;
+  tools(tools: readonly ServerTool[]): Promise<void>;
   /** Takes secrets out of what the server says. */
   redact(text: string): string;
 }
@@ -168,9 +168,9 @@ export class ServerLink {
   }
 
   /** @internal */
-  tools(tools: readonly ServerTool[], serverName: string): void {
+  async tools(tools: readonly ServerTool[], serverName: string): Promise<void> {
     const isItself = serverName === OWN_NAME || tools.some(({ name }) => name === OWN_TOOL);
-    if (!isItself) this.parts.tools(tools);
+    if (!isItself) await this.parts.tools(tools);
     else if (this.connection === undefined) throw new Error(ITSELF);
     else this.giveUp(ITSELF);
   }

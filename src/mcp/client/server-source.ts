@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Tool as ServerTool } from '@modelcontextprotocol/client';
 import picomatch from 'picomatch';
 import type { McpServerSettings } from '../../config/config.ts';
@@ -14,25 +15,32 @@ import type { McpServerHealth } from './health.ts';
 import { MOST_TOOLS } from './limits.ts';
 import { type Environment, resolveValues } from './references.ts';
 import { ServerLink } from './server-link.ts';
+import { ServerLocks } from './server-locks.ts';
 import { limitNameOf, toolNameOf, toolOf } from './server-tool.ts';
 
+/** How long tools are looked at before others have their turn. */
+const SLICE_MS = 10;
 /** What a program gets of the environment without being named. */
 const USUAL_VARIABLES = ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'SystemRoot', 'PATHEXT'];
 
 /** The tools of one server, as tools of a coordinator. */
 export class ServerSource implements ToolSource {
   private readonly link: ServerLink;
+  private readonly locks: ServerLocks;
   private readonly isListed: (tool: string) => boolean;
   private readonly known = new Map<string, Tool>();
   /** Tools that may not be called, with the reason. */
   private readonly refused = new Map<string, string>();
   private hasTold = false;
+  /** Which list of tools is the newest. */
+  private turn = 0;
 
   constructor(
     readonly name: string,
     private readonly settings: McpServerSettings,
     private readonly coordinator: ParallelToolCoordinator,
     private readonly env: Environment,
+    storeFile: string,
   ) {
     const { redactor } = coordinator.desk;
     const { allow, deny, maxConcurrent, ratePerMinute } = settings;
@@ -46,6 +54,7 @@ export class ServerSource implements ToolSource {
       tools: (tools) => this.take(tools),
       redact: (text) => redactor.text(text),
     });
+    this.locks = new ServerLocks(name, storeFile, settings);
     const limitName = limitNameOf(name);
     coordinator.engine.setLimits({
       tools: {
@@ -73,8 +82,9 @@ export class ServerSource implements ToolSource {
     return this.link.health(this.known.size);
   }
 
-  close(): Promise<void> {
-    return this.link.close();
+  async close(): Promise<void> {
+    await this.link.close();
+    this.locks.close();
   }
 
   private async find(toolName: string): Promise<Tool> {
@@ -92,16 +102,33 @@ export class ServerSource implements ToolSource {
     );
   }
 
-  private take(tools: readonly ServerTool[]): void {
+  /** Takes the tools in all at once, after each has been looked at: thousands of schemas take their time. */
+  private async take(tools: readonly ServerTool[]): Promise<void> {
     const { coordinator } = this;
+    const turn = ++this.turn;
+    const found = new Map<string, Tool>();
+    const refused = new Map<string, string>();
+    let sliceEnd = performance.now() + SLICE_MS;
+    for (const told of tools.slice(0, MOST_TOOLS)) {
+      if (performance.now() > sliceEnd) {
+        await nextTurn();
+        // Another list has come meanwhile.
+        if (turn !== this.turn) return;
+        sliceEnd = performance.now() + SLICE_MS;
+      }
+      const name = toolNameOf(this.name, told.name);
+      if (found.has(name)) continue;
+      const result = this.refusal(told) ?? this.toolOf(told);
+      if (typeof result === 'string') refused.set(name, result);
+      else found.set(name, result);
+    }
     for (const name of this.known.keys()) coordinator.unregister(name);
     for (const name of this.refused.keys()) coordinator.explainAbsence(name, undefined);
     this.known.clear();
     this.refused.clear();
-    for (const told of tools.slice(0, MOST_TOOLS)) {
-      const name = toolNameOf(this.name, told.name);
-      const reason = this.refusal(told) ?? this.register(told);
-      if (reason === undefined || this.known.has(name)) continue;
+    for (const tool of found.values()) this.register(tool, refused);
+    for (const [name, reason] of refused) {
+      if (this.known.has(name)) continue;
       this.refused.set(name, reason);
       coordinator.explainAbsence(name, reason);
     }
@@ -116,15 +143,21 @@ export class ServerSource implements ToolSource {
     return `its server marks it as destructive; add ${JSON.stringify(name)} to ${owner}.allow_destructive if it may`;
   }
 
-  /** Why it could not be taken in. One bad tool is no reason to do without the others. */
-  private register(told: ServerTool): string | undefined {
+  /** The tool, or why it cannot be used. One bad tool is no reason to do without the others. */
+  private toolOf(told: ServerTool): Tool | string {
     try {
-      const tool = toolOf(this.name, told, this.settings, this.link);
-      this.coordinator.register(tool);
-      this.known.set(tool.name, tool);
-      return undefined;
+      return toolOf(this.name, told, this.settings, this.link, this.locks);
     } catch (error) {
       return reasonText(error).replace(/\.$/, '');
+    }
+  }
+
+  private register(tool: Tool, refused: Map<string, string>): void {
+    try {
+      this.coordinator.register(tool);
+      this.known.set(tool.name, tool);
+    } catch (error) {
+      refused.set(tool.name, reasonText(error).replace(/\.$/, ''));
     }
   }
 

@@ -4,12 +4,14 @@ import { VolleyError } from '../../core/errors.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
 import type { ToolContext } from '../../runners/runner.ts';
 import { defineTool } from '../../tools/define-tool.ts';
+import { type CompiledSchema, compileSchema, describeIssues } from '../../tools/schema.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { CallFailure } from './call-failure.ts';
 import { LONGEST_DESCRIPTION } from './limits.ts';
 import { needsOfTool } from './needs.ts';
 import { errorTextOf, type McpResult, resultOf } from './result.ts';
 import type { ServerLink } from './server-link.ts';
+import type { ServerLocks } from './server-locks.ts';
 
 /** The name under which the calls of a server are limited, and its lock. */
 export function limitNameOf(server: string): string {
@@ -27,12 +29,17 @@ export function toolOf(
   told: ServerTool,
   settings: McpServerSettings,
   link: ServerLink,
+  locks: ServerLocks,
 ): Tool {
-  const { name: ownName, description = '', inputSchema, annotations = {} } = told;
+  const { name: ownName, description = '', inputSchema, outputSchema, annotations = {} } = told;
   const name = toolNameOf(server, ownName);
   const readOnly = annotations.readOnlyHint === true;
   const idempotent = readOnly || annotations.idempotentHint === true;
   const { callTimeoutMs: timeoutMs, maxResultBytes } = settings;
+  const output = compileSchema(outputSchema, 'output', name);
+  const lockName = limitNameOf(server);
+  const needs = needsOfTool(lockName, ownName, readOnly, settings);
+  const called = { server, name, ownName, output, maxResultBytes, link };
   return defineTool({
     name,
     description: description.slice(0, LONGEST_DESCRIPTION),
@@ -42,10 +49,17 @@ export function toolOf(
     // What a server reads may change by the second.
     dedupe: false,
     unrepeatable: !idempotent,
-    limitedAs: limitNameOf(server),
-    resources: needsOfTool(limitNameOf(server), ownName, readOnly, settings),
+    limitedAs: lockName,
+    resources: needs,
     ...(timeoutMs !== undefined && { timeoutMs }),
-    run: (input, context) => callTool({ server, name, ownName, maxResultBytes, link }, input, context),
+    run: (input, context) => {
+      const held = typeof needs === 'function' ? needs(input) : needs;
+      const wait = {
+        signal: context.signal,
+        onWait: () => context.report(`waits for another process that uses the MCP server ${server}`),
+      };
+      return locks.hold(lockName, held, wait, () => callTool(called, input, context));
+    },
   });
 }
 
@@ -54,6 +68,8 @@ interface CalledTool {
   readonly name: string;
   /** The name that the server gives it. */
   readonly ownName: string;
+  /** What its data must be like. */
+  readonly output: CompiledSchema;
   readonly maxResultBytes: number;
   readonly link: ServerLink;
 }
@@ -72,7 +88,17 @@ async function callTool(tool: CalledTool, input: unknown, context: ToolContext):
     throw failureOf(tool, error);
   }
   if (result.isError === true) throw new ToolFailure(`${name} failed: ${errorTextOf(result)}`);
-  return resultOf(`mcp:${name}`, result, maxResultBytes);
+  const shown = resultOf(`mcp:${name}`, result, maxResultBytes);
+  if (shown.data !== undefined) await checkData(tool, shown.data);
+  return shown;
+}
+
+async function checkData({ name, output }: CalledTool, data: unknown): Promise<void> {
+  const checked = await output.check(data);
+  if (checked.ok) return;
+  const text = `${name} returned something else than it promises: ${describeIssues(checked.issues)}.`;
+  const cause = new VolleyError('INVALID_RESULT', text, { tool: name, issues: checked.issues });
+  throw new ToolFailure(text, { retryable: false, cause });
 }
 
 function tell({ progress, total, message }: Progress, { report }: ToolContext): void {

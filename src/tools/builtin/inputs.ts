@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { globMatcher } from './pattern/matcher.ts';
-import { PatternError } from './pattern/syntax.ts';
+import { linearGlob } from '../pattern/glob.ts';
+import { PatternError } from '../pattern/regex.ts';
 
 /** A path of the caller's; whether it may be used is asked by `Roots`. */
 export const PATH = z.string().min(1).max(4096);
@@ -15,7 +15,7 @@ export const GLOB = z
   .min(1)
   .max(LONGEST_PATTERN)
   .superRefine((glob, check) => {
-    const problem = patternProblem(() => globMatcher(glob));
+    const problem = patternProblem(() => linearGlob(glob));
     if (problem !== undefined) check.addIssue(problem);
   });
 
@@ -32,6 +32,6 @@ export function patternProblem(compile: () => unknown): string | undefined {
 
 /** A glob with a slash is asked of the whole path, one without of the name alone, at any depth. */
 export function pathMatcher(glob: string): (path: string, name: string) => boolean {
-  const matcher = globMatcher(glob);
+  const matcher = linearGlob(glob);
   return glob.includes('/') ? (path) => matcher.test(path) : (_, name) => matcher.test(name);
 }

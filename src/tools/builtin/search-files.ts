@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { defineTool } from '../define-tool.ts';
+import { linearRegex } from '../pattern/regex.ts';
 import type { Tool } from '../tool.ts';
 import type { ToolEnvironment } from './environment.ts';
 import { Folder } from './folder.ts';
 import { GLOB, LONGEST_PATTERN, PATH, pathMatcher, patternProblem } from './inputs.ts';
 import { memoryForMb } from './needs.ts';
-import { regexMatcher } from './pattern/matcher.ts';
 import { fileFailure } from './refusal.ts';
 import { Roots } from './roots.ts';
 import { type TextMatch, TextSearch } from './text-search.ts';
@@ -43,7 +43,7 @@ const INPUT = z
   })
   .superRefine(({ text, is_regex, case_sensitive }, check) => {
     if (text === undefined || !is_regex) return;
-    const problem = patternProblem(() => regexMatcher(text, !case_sensitive));
+    const problem = patternProblem(() => linearRegex(text, !case_sensitive));
     if (problem !== undefined) check.addIssue({ code: 'custom', path: ['text'], message: problem });
   });
 
@@ -146,7 +146,7 @@ async function searchFile(
 
 function lineTest({ is_regex, case_sensitive }: SearchFilesInput, text: string): (line: string) => boolean {
   if (is_regex) {
-    const matcher = regexMatcher(text, !case_sensitive);
+    const matcher = linearRegex(text, !case_sensitive);
     return (line) => matcher.test(line);
   }
   if (case_sensitive) return (line) => line.includes(text);

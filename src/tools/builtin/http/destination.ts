@@ -1,8 +1,9 @@
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
+import { linearGlob } from '../../pattern/glob.ts';
+import type { LinearPattern } from '../../pattern/regex.ts';
 import type { HttpSettings } from '../environment.ts';
-import { globMatcher, type Matcher } from '../pattern/matcher.ts';
 import { codeOf, quoted, refusal } from '../refusal.ts';
 import { specialUseOf } from './addresses.ts';
 import { requestFailed } from './failures.ts';
@@ -25,14 +26,12 @@ export function urlProblem(text: string): string | undefined {
 
 /** Decides where requests may go. */
 export class Destinations {
-  private readonly hosts: readonly Matcher[];
+  private hosts: readonly LinearPattern[] | undefined;
 
   constructor(
     private readonly settings: HttpSettings,
     private readonly resolve: Resolve,
-  ) {
-    this.hosts = settings.allowHosts.map((glob) => globMatcher(glob.toLowerCase()));
-  }
+  ) {}
 
   /**
    * The addresses to which a request to the URL may go. They are what is connected to, so that a name which means
@@ -40,6 +39,7 @@ export class Destinations {
    */
   async addressesFor(url: URL): Promise<readonly LookupAddress[]> {
     const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+    this.hosts ??= this.settings.allowHosts.map((glob) => linearGlob(glob.toLowerCase()));
     if (!this.hosts.some((matcher) => matcher.test(host))) {
       throw notAllowed(`The host ${quoted(host)} is not one of those that may be asked`, { host });
     }

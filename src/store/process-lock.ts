@@ -1,0 +1,172 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { DatabaseSyncInstance } from '@photostructure/sqlite';
+import { isBusy } from './store-error.ts';
+
+/** After so long, those of this process that come later let others go first, if any wait. */
+const TURN_MS = 250;
+const FIRST_PAUSE_MS = 2;
+const MAX_PAUSE_MS = 25;
+
+export type LockMode = 'shared' | 'exclusive';
+
+/** What is done around the wait for another process. */
+export interface LockWait {
+  /** Ends the waiting with its reason. */
+  readonly signal: AbortSignal;
+  /** Another process has it. */
+  onWait(): void;
+}
+
+/**
+ * A lock between processes; who may run next to whom in this one is decided elsewhere, so that all who use it here
+ * hold it together. It is one of the operating system's, on an empty file that SQLite opens: it ends with its process,
+ * however that dies. A second file is held by those who wait, so that whoever has the lock knows of them.
+ */
+export class ProcessLock {
+  private lock: DatabaseSyncInstance | undefined;
+  private waiting: DatabaseSyncInstance | undefined;
+  private mode: LockMode = 'shared';
+  private users = 0;
+  private turnSince = 0;
+  /** The last who asked in this process: they are served in turn. */
+  private last: Promise<unknown> = Promise.resolve();
+  private onFree: (() => void) | undefined;
+
+  constructor(
+    private readonly folder: string,
+    private readonly name: string,
+  ) {}
+
+  /** Gives back what releases it. */
+  acquire(mode: LockMode, wait: LockWait): Promise<() => void> {
+    const turn = this.last.then(() => this.take(mode, wait));
+    this.last = turn.catch(() => {});
+    const { signal } = wait;
+    return new Promise((resolve, reject) => {
+      // Who is not served yet need not wait for those before it to hear of its own end.
+      const stop = () => reject(signal.reason);
+      signal.addEventListener('abort', stop);
+      turn
+        .then((release) => {
+          if (signal.aborted) release();
+          else resolve(release);
+        }, reject)
+        .finally(() => signal.removeEventListener('abort', stop));
+    });
+  }
+
+  /** For those who have it no more. */
+  close(): void {
+    this.lock?.close();
+    this.waiting?.close();
+    this.lock = undefined;
+    this.waiting = undefined;
+  }
+
+  private async take(mode: LockMode, { signal, onWait }: LockWait): Promise<() => void> {
+    signal.throwIfAborted();
+    this.lock ??= await this.open('lock');
+    this.waiting ??= await this.open('waiting');
+    let hasWaited = false;
+    let isQueued = false;
+    try {
+      for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
+        if (this.canJoin(mode)) break;
+        if (this.users > 0) {
+          await this.untilFree(signal);
+          continue;
+        }
+        const goesFirst = isQueued || !this.isAwaited();
+        if (goesFirst && tryBegin(this.lock, mode)) {
+          this.mode = mode;
+          this.turnSince = performance.now();
+          break;
+        }
+        isQueued ||= tryBegin(this.waiting, 'shared');
+        if (!hasWaited) onWait();
+        hasWaited = true;
+        await pause(pauseMs, signal);
+      }
+    } finally {
+      if (isQueued) this.waiting.exec('ROLLBACK');
+    }
+    this.users++;
+    let isReleased = false;
+    return () => {
+      if (isReleased) return;
+      isReleased = true;
+      this.release();
+    };
+  }
+
+  private canJoin(mode: LockMode): boolean {
+    if (this.users === 0 || (mode === 'exclusive' && this.mode === 'shared')) return false;
+    const now = performance.now();
+    if (now - this.turnSince < TURN_MS) return true;
+    if (this.isAwaited()) return false;
+    this.turnSince = now;
+    return true;
+  }
+
+  private release(): void {
+    if (--this.users > 0) return;
+    this.lock!.exec('ROLLBACK');
+    this.onFree?.();
+  }
+
+  private untilFree(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const end = () => {
+        this.onFree = undefined;
+        signal.removeEventListener('abort', end);
+        if (signal.aborted) reject(signal.reason);
+        else resolve();
+      };
+      this.onFree = end;
+      signal.addEventListener('abort', end);
+    });
+  }
+
+  /** Whether another process waits. */
+  private isAwaited(): boolean {
+    if (!tryBegin(this.waiting!, 'exclusive')) return true;
+    this.waiting!.exec('ROLLBACK');
+    return false;
+  }
+
+  /** SQLite is loaded by those who need it only. */
+  private async open(kind: string): Promise<DatabaseSyncInstance> {
+    const { DatabaseSync } = await import('@photostructure/sqlite');
+    await mkdir(this.folder, { recursive: true, mode: 0o700 });
+    return new DatabaseSync(join(this.folder, `${this.name}.${kind}`), { timeout: 0 });
+  }
+}
+
+function tryBegin(connection: DatabaseSyncInstance, mode: LockMode): boolean {
+  try {
+    if (mode === 'exclusive') connection.exec('BEGIN EXCLUSIVE');
+    else connection.exec('BEGIN; SELECT 1 FROM sqlite_schema');
+    return true;
+  } catch (error) {
+    // The read of a shared lock may fail within a transaction that has begun.
+    if (connection.isTransaction) connection.exec('ROLLBACK');
+    if (isBusy(error)) return false;
+    throw error;
+  }
+}
+
+/** Not all at the same moment again. */
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      if (signal.aborted) reject(signal.reason);
+      else resolve();
+    };
+    const timer = setTimeout(end, ms * (0.5 + Math.random()));
+    signal.addEventListener('abort', end);
+    if (signal.aborted) end();
+  });
+}

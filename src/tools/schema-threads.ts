@@ -1,0 +1,200 @@
+import { Worker } from 'node:worker_threads';
+import { scriptEntry } from '../runners/entry.ts';
+import type { JsonSchema, SchemaIssue } from './schema.ts';
+import { sourceNameOf } from './tool-source.ts';
+
+const ENTRY = scriptEntry('./schema-worker', import.meta.url);
+/** How long one value may take, with the compilation of its schema if it is the first. */
+const LIMIT_MS = 2000;
+/** Threads at a time. A source of tools has one at most, so that none can keep the others waiting. */
+const MAX_THREADS = 4;
+/** A thread that has so many is replaced: nobody tells it which are still used. */
+const MAX_SCHEMAS = 200;
+const MAX_MEMORY_MB = 256;
+/** How long a thread without work is kept. */
+const IDLE_MS = 5000;
+
+/** What the thread is asked, as JSON: a clone of many small objects takes this thread ten times as long. */
+export interface SchemaRequest {
+  readonly key: number;
+  /** Comes along the first time. */
+  readonly schema: string | undefined;
+  readonly value: string;
+}
+
+/** What the thread says: that it is ready, then one answer to each request. */
+export type SchemaAnswer =
+  | 'ready'
+  | { readonly issues: readonly SchemaIssue[] }
+  | { readonly invalid: string }
+  | { readonly failed: string };
+
+/** The schema is `invalid`, or the check was `ended` since it took too much. */
+export class SchemaThreadError extends Error {
+  constructor(
+    readonly kind: 'invalid' | 'ended',
+    message: string,
+  ) {
+    super(message);
+    this.name = 'SchemaThreadError';
+  }
+}
+
+interface Job {
+  readonly schema: JsonSchema;
+  readonly value: unknown;
+  resolve(issues: readonly SchemaIssue[]): void;
+  reject(error: unknown): void;
+}
+
+const lanes = new Map<string, Lane>();
+let threads = 0;
+let lastKey = 0;
+
+/** Checks a value elsewhere, so that this thread goes on meanwhile. `tool` tells whose schema it is. */
+export function validateInThread(
+  tool: string,
+  schema: JsonSchema,
+  value: unknown,
+): Promise<readonly SchemaIssue[]> {
+  const source = sourceNameOf(tool);
+  let lane = lanes.get(source);
+  if (lane === undefined) {
+    lane = new Lane(source);
+    lanes.set(source, lane);
+  }
+  return lane.validate(schema, value);
+}
+
+/** The work of one source, one value after the other. */
+class Lane {
+  private readonly jobs: Job[] = [];
+  private worker: Worker | undefined;
+  private isReady = false;
+  private current: Job | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  /** The schemas that the thread has. */
+  private keys = new Map<JsonSchema, number>();
+
+  constructor(private readonly source: string) {}
+
+  get isIdle(): boolean {
+    return this.current === undefined && this.jobs.length === 0;
+  }
+
+  get isWaiting(): boolean {
+    return this.worker === undefined && this.jobs.length > 0;
+  }
+
+  validate(schema: JsonSchema, value: unknown): Promise<readonly SchemaIssue[]> {
+    return new Promise((resolve, reject) => {
+      this.jobs.push({ schema, value, resolve, reject });
+      this.next();
+    });
+  }
+
+  next(): void {
+    if (this.current !== undefined || this.jobs.length === 0) return;
+    if (this.keys.size >= MAX_SCHEMAS) this.stop();
+    if (this.worker === undefined) this.start();
+    else if (this.isReady) this.send(this.worker, this.jobs.shift()!);
+  }
+
+  /** Ends the thread. The schemas go with it. */
+  stop(): void {
+    const { worker } = this;
+    if (worker === undefined) return;
+    clearTimeout(this.timer);
+    worker.removeAllListeners();
+    // What it still says concerns nobody, but must not end the process.
+    worker.on('error', () => {});
+    void worker.terminate();
+    this.worker = undefined;
+    this.isReady = false;
+    this.keys = new Map();
+    threads--;
+    if (this.isIdle) lanes.delete(this.source);
+    for (const lane of lanes.values()) if (lane.isWaiting) lane.next();
+  }
+
+  private start(): void {
+    if (threads >= MAX_THREADS) {
+      for (const lane of lanes.values()) {
+        if (!lane.isIdle) continue;
+        // Its end starts whoever waits.
+        lane.stop();
+        return;
+      }
+      return;
+    }
+    threads++;
+    const worker = new Worker(ENTRY.url, {
+      name: 'volley schemas',
+      stdout: true,
+      stderr: true,
+      resourceLimits: { maxOldGenerationSizeMb: MAX_MEMORY_MB },
+      ...(ENTRY.execArgv.length > 0 && { execArgv: [...ENTRY.execArgv] }),
+    });
+    this.worker = worker;
+    worker.on('message', (answer: SchemaAnswer) => this.received(answer));
+    worker.on('error', (error) => this.fail(new SchemaThreadError('ended', error.message)));
+  }
+
+  private send(worker: Worker, job: Job): void {
+    clearTimeout(this.timer);
+    worker.ref();
+    this.current = job;
+    const known = this.keys.get(job.schema);
+    const key = known ?? ++lastKey;
+    try {
+      const schema = known === undefined ? JSON.stringify(job.schema) : undefined;
+      const value = JSON.stringify(job.value) ?? 'null';
+      worker.postMessage({ key, schema, value } satisfies SchemaRequest);
+    } catch (error) {
+      this.current = undefined;
+      job.reject(error);
+      this.rest();
+      return;
+    }
+    this.keys.set(job.schema, key);
+    const late = () => this.fail(new SchemaThreadError('ended', `it took longer than ${LIMIT_MS} ms`));
+    this.timer = setTimeout(late, LIMIT_MS);
+  }
+
+  private received(answer: SchemaAnswer): void {
+    const job = this.current;
+    this.current = undefined;
+    if (answer === 'ready') this.isReady = true;
+    else if ('issues' in answer) job?.resolve(answer.issues);
+    else if ('invalid' in answer) job?.reject(new SchemaThreadError('invalid', answer.invalid));
+    else job?.reject(new SchemaThreadError('ended', answer.failed));
+    this.rest();
+  }
+
+  /** The thread has nothing to do, unless there is a next value. */
+  private rest(): void {
+    clearTimeout(this.timer);
+    if (this.jobs.length > 0) {
+      this.next();
+      return;
+    }
+    for (const lane of lanes.values()) {
+      if (!lane.isWaiting) continue;
+      this.stop();
+      return;
+    }
+    this.worker?.unref();
+    this.timer = setTimeout(() => this.stop(), IDLE_MS);
+    this.timer.unref();
+  }
+
+  /** The thread is of no use any more: what it did has failed, and the rest goes to another. */
+  private fail(error: SchemaThreadError): void {
+    // One that cannot even begin would be started for ever.
+    const lost = this.current ?? this.jobs.shift();
+    this.current = undefined;
+    lost?.reject(error);
+    this.stop();
+    this.next();
+  }
+}

@@ -1,0 +1,107 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { Client } from '@modelcontextprotocol/client';
+import { describe, expect, test } from 'vitest';
+import { project } from '../e2e/support/project.ts';
+import { dataOf } from '../mcp/server/support/mcp.ts';
+import { connectStdio } from '../mcp/server/support/stdio-client.ts';
+
+const SERVER = fileURLToPath(new URL('./support/hostile-mcp-server.mjs', import.meta.url));
+/** Codes do not stand in the answers of `run_batch`. */
+const TOO_SLOW = 'took longer than';
+const NO_MATCH = `${'a'.repeat(60)}!`;
+const MAX_DELAY_MS = 100;
+/** What the machine does besides delays some attempts; what the program does wrong delays all of them. */
+const ATTEMPTS = 5;
+
+async function connect(env: Record<string, string> = {}): Promise<Client> {
+  const folder = project({
+    'volley.toml': `[mcp.servers.evil]
+command = ${JSON.stringify(process.execPath)}
+args = [${JSON.stringify(SERVER)}]
+parallel = "all"
+env = { ${Object.entries(env).map(([name, value]) => `${name} = ${JSON.stringify(value)}`)} }
+`,
+    'a.txt': 'first',
+  });
+  const { client } = await connectStdio(folder, '2025-11-25');
+  return client;
+}
+
+/** The answer to one call, as text. */
+async function call(client: Client, tool: string, params: unknown = {}): Promise<string> {
+  const tasks = [{ function: `evil.${tool}`, params }];
+  const ran = await client.callTool({ name: 'run_batch', arguments: { tasks } });
+  return JSON.stringify(dataOf(ran)?.results ?? ran.content);
+}
+
+/** Asks the program again and again until the work ends, and tells how long the slowest answer took. */
+async function slowestAnswerDuring(client: Client, work: Promise<unknown>): Promise<number> {
+  let isOver = false;
+  void work.finally(() => {
+    isOver = true;
+  });
+  let slowestMs = 0;
+  while (!isOver) {
+    const begin = performance.now();
+    await client.ping({ timeout: 120_000 });
+    slowestMs = Math.max(slowestMs, performance.now() - begin);
+    await sleep(1);
+  }
+  return slowestMs;
+}
+
+const chain = (levels: number): object => (levels === 0 ? {} : { next: chain(levels - 1) });
+
+describe('an MCP server with hostile schemas', () => {
+  test.each([
+    ['pattern', { value: NO_MATCH }, 'are not valid'],
+    ['pattern_with_look_around', { value: NO_MATCH }, TOO_SLOW],
+    ['pattern_with_back_reference', { value: NO_MATCH }, TOO_SLOW],
+    ['names_of_properties', { [NO_MATCH]: 1 }, TOO_SLOW],
+    ['format', { value: `http://${'::'.repeat(100_000)}\0` }, TOO_SLOW],
+    ['doubling', { value: 'aa' }, TOO_SLOW],
+    ['recursion', { value: chain(60) }, TOO_SLOW],
+    ['unique_items', { value: Array.from({ length: 100_000 }, (_, id) => ({ id })) }, TOO_SLOW],
+    ['output', {}, TOO_SLOW],
+  ])('cannot delay other calls: %s', async (tool, params, answer) => {
+    const client = await connect();
+    expect(await call(client, 'honest', { value: 'abc' })).toContain('completed');
+    const delays: number[] = [];
+    while (delays.length < ATTEMPTS && Math.min(...delays) > MAX_DELAY_MS) {
+      const usual = await slowestAnswerDuring(client, sleep(500));
+      const attack = call(client, tool, params);
+      delays.push((await slowestAnswerDuring(client, attack)) - usual);
+      expect(await attack).toContain(answer);
+    }
+    expect(Math.min(...delays)).toBeLessThanOrEqual(MAX_DELAY_MS);
+    expect(await call(client, 'honest', { value: 'abc' })).toContain('completed');
+  });
+
+  test('is told of by the name of its tool and the pattern that took too long', async () => {
+    const client = await connect();
+    const answer = await call(client, 'pattern_with_look_around', { value: NO_MATCH });
+    expect(answer).toContain('evil.pattern_with_look_around');
+    expect(answer).toContain('^(?=a)(a+)+$');
+  });
+
+  test('has only those of its tools refused that cannot be used, and runs no code', async () => {
+    const client = await connect();
+    for (const tool of ['huge_schema', 'deep_schema', 'wrong_schema', 'no_schema_of_ours'])
+      expect(await call(client, tool)).toContain('may not be called');
+    expect(await call(client, 'endless_reference', { value: 1 })).toContain('is not valid');
+    expect(await call(client, 'broken_promise')).toContain('something else than it promises');
+    for (const tool of ['large_schema', 'injection']) expect(await call(client, tool)).toContain('completed');
+    expect(await call(client, 'honest', { value: '1' })).toContain('are not valid');
+  });
+
+  test('may tell of thousands of tools, and others have their turn meanwhile', async () => {
+    const delays: number[] = [];
+    while (delays.length < ATTEMPTS && Math.min(...delays) > 3 * MAX_DELAY_MS) {
+      const client = await connect({ HOSTILE_TOOLS: '2000' });
+      const usual = await slowestAnswerDuring(client, sleep(500));
+      delays.push((await slowestAnswerDuring(client, call(client, 'honest', { value: 'abc' }))) - usual);
+    }
+    expect(Math.min(...delays)).toBeLessThanOrEqual(3 * MAX_DELAY_MS);
+  });
+});
