@@ -12,6 +12,7 @@ import { openStore } from '../../store/sqlite-store.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import { EXIT, type ExitStatus, type Io } from '../io.ts';
 import { ownName, placeOptions } from '../output/own-name.ts';
+import { onStopSignals } from '../stop-signals.ts';
 
 interface ServeOptions extends CommonOptions {
   readonly port?: number;
@@ -116,7 +117,7 @@ function moreText(storeFile: string, config: string | undefined, io: Io): string
 }
 
 interface StopSignals {
-  /** Calls at every signal, those that have come already included. */
+  /** Calls at every request to stop, those that have come already included. */
   each(listener: () => void): void;
   end(): void;
 }
@@ -124,20 +125,17 @@ interface StopSignals {
 /** Heard from the beginning, so that none is lost. */
 function stopSignals(): StopSignals {
   let count = 0;
-  let listener: () => void = () => undefined;
-  const onSignal = () => {
-    count++;
-    listener();
-  };
-  process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
+  let listener: (() => void) | undefined;
+  const end = onStopSignals(() => {
+    if (listener === undefined) count++;
+    else listener();
+  });
   return {
     each: (given) => {
       listener = given;
       for (; count > 0; count--) given();
     },
-    end: () => {
-      process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
-    },
+    end,
   };
 }
 
