@@ -74,7 +74,7 @@ async function serve(config: VolleyConfig, options: CommonOptions, io: Io): Prom
         log,
         version: packageVersion(),
       });
-      announce(server, config, options, io);
+      await announce(server, config, options, io);
       await untilStopped(stopped, server, log);
     } finally {
       await executor.close({ graceMs: 0 });
@@ -86,12 +86,12 @@ async function serve(config: VolleyConfig, options: CommonOptions, io: Io): Prom
   return EXIT.ok;
 }
 
-function announce(
+async function announce(
   server: VolleyServer,
   { server: { host, tls }, store }: VolleyConfig,
   { json, config }: CommonOptions,
   io: Io,
-): void {
+): Promise<void> {
   const { address, port, recordFile } = server;
   const url = server.pageAddress();
   if (json) {
@@ -104,14 +104,14 @@ function announce(
       ? ''
       : '\nOthers can reach this server, and what they send can be read on the way: set [server.tls].\n';
   io.stdout.write(
-    `Volley is at ${url}\n\nThis address can be opened once, within an hour${moreText(store.file, config, io)}\nPrograms find the address and a token in ${recordFile}.\n${warning}`,
+    `Volley is at ${url}\n\nThis address can be opened once, within an hour${await moreText(store.file, config, io)}\nPrograms find the address and a token in ${recordFile}.\n${warning}`,
   );
 }
 
 /** Of several servers of a store, `volley dashboard` asks the first. */
-function moreText(storeFile: string, config: string | undefined, io: Io): string {
+async function moreText(storeFile: string, config: string | undefined, io: Io): Promise<string> {
   const command = `"${ownName(io)} dashboard${placeOptions({ config })}"`;
-  const [first] = runningServers(storeFile);
+  const [first] = await runningServers(storeFile);
   if (first === undefined || first.pid === process.pid) return `; ${command} prints another.`;
   return `.\nAnother server runs here already, at ${first.address} (process ${first.pid}): ${command} prints addresses of that one.`;
 }
