@@ -50,7 +50,7 @@ export async function runInForeground(
     const now = viewOf(session, batch);
     return { ...now, running: now.running.map(shown) };
   };
-  const display = quiet ? undefined : createDisplay({ stream: stderr, env, view, note });
+  const display = quiet ? undefined : createDisplay({ stream: stderr.raw, env, view, note });
   const stop = (request: StopRequest) => {
     asked = request;
     const hasStopped = () => {

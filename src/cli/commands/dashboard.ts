@@ -14,7 +14,8 @@ export const dashboardCommand = defineCommand<CommonOptions>({
     if (server === undefined)
       throw new VolleyError('SERVER_UNREACHABLE', 'No server runs here: start one with volley serve.');
     const { url } = (await callServer(server, 'POST', '/v1/session/keys')) as { url: string };
-    stdout.write(json ? `${JSON.stringify({ ok: true, url })}\n` : `${url}\n`);
+    if (json) stdout.writeJson({ ok: true, url });
+    else stdout.write(`${url}\n`);
     return EXIT.ok;
   },
 });

@@ -58,7 +58,8 @@ async function serve(config: VolleyConfig, options: CommonOptions, io: Io): Prom
     const log = openLog({
       level: config.server.logLevel,
       format: options.json ? 'json' : 'text',
-      write: (line) => void io.stderr.write(line),
+      // Its lines are printable, and JSON where that was asked for.
+      write: (line) => void io.stderr.raw.write(line),
       redact: (text) => coordinator.desk.redactor.text(text),
     });
     try {
@@ -96,7 +97,7 @@ async function announce(
   const url = server.pageAddress();
   if (json) {
     const { pid } = process;
-    io.stdout.write(`${JSON.stringify({ ok: true, url, address, port, pid, record_file: recordFile })}\n`);
+    io.stdout.writeJson({ ok: true, url, address, port, pid, record_file: recordFile });
     return;
   }
   const warning =
