@@ -1,12 +1,11 @@
-/** Colours and other commands to a terminal, as programs write them: of these, nothing is worth keeping. */
-const COMMAND = new RegExp(`${String.fromCharCode(0x1b)}\\[[ -?]*[@-~]`, 'g');
-/** What would break a line or a terminal. */
-const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}\p{Surrogate}]+/gu;
+import { printableText } from '../core/printable-text.ts';
 
 /** A text of somebody else's on one line, and not longer than so many characters. */
 export function oneLine(text: string, length: number): string {
   const begin = text.length > length ? text.slice(0, length + 1) : text;
-  const plain = begin.replace(COMMAND, '').replace(CONTROL, ' ').trim();
+  const plain = printableText(begin)
+    .replace(/[\n\t]+/g, ' ')
+    .trim();
   return text.length > length ? `${plain.slice(0, length)}…` : plain;
 }
 

@@ -1,6 +1,7 @@
 import type { BatchAnswer } from '../batch/answer.ts';
 import { unknownBatch } from '../batch/context.ts';
 import { VolleyError } from '../core/errors.ts';
+import { printableText } from '../core/printable-text.ts';
 import type { Store } from '../store/store.ts';
 import type { CommonOptions } from './command.ts';
 import { faultText } from './fault-text.ts';
@@ -10,6 +11,12 @@ import { commandWords } from './output/command-words.ts';
 import { optionWords } from './output/option-words.ts';
 import { ownCommands } from './output/own-name.ts';
 import { withOwnStore, withSession } from './session.ts';
+
+/** How an answer is printed. */
+interface AnswerOptions extends CommonOptions {
+  /** What its text is: JSON, or bytes that are wanted as they are. Otherwise it is text for people. */
+  readonly textIs?: 'json' | 'raw' | undefined;
+}
 
 /** Sends a request to the batch executor, of a running server if there is one, and prints its answer. */
 export function ask(request: object, options: CommonOptions, io: Io): Promise<ExitStatus> {
@@ -24,7 +31,7 @@ export function askToAdd(request: object, options: CommonOptions, io: Io): Promi
 type BatchRequest = Readonly<Record<string, unknown>> & { readonly batch?: string | undefined };
 
 /** The same of a batch; where none is named and there is only one, that is meant. */
-export function askOfBatch(request: BatchRequest, options: CommonOptions, io: Io): Promise<ExitStatus> {
+export function askOfBatch(request: BatchRequest, options: AnswerOptions, io: Io): Promise<ExitStatus> {
   return askOf(chosenBatch, request, options, io);
 }
 
@@ -36,7 +43,7 @@ export function askOfNamedBatch(request: BatchRequest, options: CommonOptions, i
 function askOf(
   choose: typeof chosenBatch,
   request: BatchRequest,
-  options: CommonOptions,
+  options: AnswerOptions,
   io: Io,
 ): Promise<ExitStatus> {
   return withSession(options, io, async ({ handle, store }) => {
@@ -62,16 +69,20 @@ export function namedBatch(store: Pick<Store, 'batch' | 'batches'>, named: strin
 
 export function printAnswer(
   answer: BatchAnswer,
-  { json = false, config }: CommonOptions,
+  { json = false, config, textIs }: AnswerOptions,
   io: Io,
 ): ExitStatus {
-  if (json) io.stdout.write(`${JSON.stringify(answer)}\n`);
+  if (json) io.stdout.writeJson(answer);
+  else if (answer.ok && textIs === 'json') io.stdout.writeJsonText(answer.text);
+  else if (answer.ok && textIs === 'raw') io.stdout.raw.write(`${answer.text}\n`);
   else if (answer.ok)
     io.stdout.write(`${commandWords(answer.text, { batch: answer.data['batch'], config }, io)}\n`);
   else {
     const { red } = createColours(wantsColours(io.stderr, io.env));
     const fault = faultText(answer.error?.message ?? answer.text, answer.data);
-    io.stderr.write(`${red('error')} ${ownCommands(optionWords(fault), { config }, io)}\n`);
+    io.stderr.writeStyled(
+      `${red('error')} ${printableText(ownCommands(optionWords(fault), { config }, io))}\n`,
+    );
   }
   return answer.ok ? EXIT.ok : EXIT.usage;
 }

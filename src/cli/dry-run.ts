@@ -33,10 +33,10 @@ export async function dryRun(
     Math.min(atOnce, config.limits.maxConcurrency),
     schedulerLimits(config),
   );
-  if (json) io.stdout.write(`${JSON.stringify({ ok: true, ...planData(plan, runnable) })}\n`);
+  if (json) io.stdout.writeJson({ ok: true, ...planData(plan, runnable) });
   else {
     const colours = createColours(wantsColours(io.stdout, io.env));
-    io.stdout.write(planText(plan, { colours, columns: io.stdout.columns || DEFAULT_COLUMNS }));
+    io.stdout.writeStyled(planText(plan, { colours, columns: io.stdout.columns || DEFAULT_COLUMNS }));
     io.stdout.write(skippedText(runnable, { batch, config: file }, io));
   }
   return EXIT.ok;

@@ -2,6 +2,7 @@ import type { BatchAnswer } from '../batch/answer.ts';
 import { createDisplay } from './display/create-display.ts';
 import type { Io } from './io.ts';
 import type { Session } from './session.ts';
+import { onStopSignals, type StopRequest } from './stop-signals.ts';
 import { ownLabel } from './task-label.ts';
 import { viewOf } from './view-of.ts';
 
@@ -32,34 +33,32 @@ export interface ForegroundEnd {
 }
 
 const REFRESH_MS = 100;
-const STOPPING = 'Stopping when what runs has ended. Ctrl-C again ends it now.';
-/** The last one comes when the terminal is closed. */
-const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const STOPPING = 'Finishing running tasks, then stopping. Press Ctrl-C again to cancel them.';
 
-/** Runs a batch to its end while the user watches. The first Ctrl-C stops it gracefully, the second at once. */
+/** Runs a batch to its end while the user watches, or until a signal asks to stop. */
 export async function runInForeground(
   session: Session,
   { batch, start, verbose, quiet, labelOf = plainLabel }: ForegroundOptions,
   { stderr, env }: Io,
 ): Promise<ForegroundEnd> {
   const { executor, handle } = session;
-  let interrupts = 0;
+  let asked: StopRequest | undefined;
   let isStopping = false;
-  const note = () => (isStopping && interrupts === 1 ? STOPPING : undefined);
+  const note = () => (isStopping && asked === 'gracefully' ? STOPPING : undefined);
   const shown = <T extends LabelledTask>(task: T): T => ({ ...task, ...labelOf(task) });
   const view = () => {
     const now = viewOf(session, batch);
     return { ...now, running: now.running.map(shown) };
   };
-  const display = quiet ? undefined : createDisplay({ stream: stderr, env, view, note });
-  const stop = () => {
-    interrupts++;
+  const display = quiet ? undefined : createDisplay({ stream: stderr.raw, env, view, note });
+  const stop = (request: StopRequest) => {
+    asked = request;
     const hasStopped = () => {
       isStopping = true;
       display?.changed();
     };
     // If it does not get there, the batch goes on, and so does this display.
-    handle({ action: 'stop', batch, graceful: interrupts === 1 }).then(hasStopped, () => undefined);
+    handle({ action: 'stop', batch, graceful: request === 'gracefully' }).then(hasStopped, () => undefined);
   };
   const unlisten = executor.watch({
     failed: (task) => display?.failed(shown(task)),
@@ -68,12 +67,12 @@ export async function runInForeground(
     },
   });
   const timer = setInterval(() => display?.changed(), REFRESH_MS);
-  for (const signal of STOP_SIGNALS) process.on(signal, stop);
+  const ignoreSignals = onStopSignals(stop);
   try {
     const answer = await handle({ action: 'start', batch, wait: true, ...start });
-    return { answer, wasInterrupted: interrupts > 0 };
+    return { answer, wasInterrupted: asked !== undefined };
   } finally {
-    for (const signal of STOP_SIGNALS) process.off(signal, stop);
+    ignoreSignals();
     clearInterval(timer);
     unlisten();
     display?.close();

@@ -3,20 +3,26 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { packageVersion } from '../config/package-version.ts';
 import { VolleyError } from '../core/errors.ts';
 import { COMMANDS } from './commands.ts';
+import { EXIT, Output } from './io.ts';
 import { watchOutput } from './output-end.ts';
 import { runProgram } from './program.ts';
 import { reportError } from './report.ts';
 
 const argv = process.argv.slice(2);
+const output = { stdout: new Output(process.stdout), stderr: new Output(process.stderr) };
+// Node would print an error that nobody caught as it is, with whatever is in its message.
+process.on('uncaughtException', (error: unknown) => {
+  output.stderr.write(`${(error as Error | null)?.stack ?? String(error)}\n`);
+  process.exit(EXIT.failed);
+});
 const { outliveReader } = watchOutput(process);
 const cwd = workingFolder();
 const status =
   cwd instanceof VolleyError
-    ? reportError(cwd, { json: argv.includes('--json') }, process)
+    ? reportError(cwd, { json: argv.includes('--json') }, { ...output, env: process.env })
     : await runProgram(argv, COMMANDS, packageVersion(), {
         stdin: process.stdin,
-        stdout: process.stdout,
-        stderr: process.stderr,
+        ...output,
         env: process.env,
         cwd,
         outliveReader,

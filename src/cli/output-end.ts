@@ -1,4 +1,4 @@
-import { EXIT, type Io } from './io.ts';
+import { EXIT, type Io, Output } from './io.ts';
 import { reportError } from './report.ts';
 
 /** Who reads is gone: a program that has ended, a terminal that was closed. */
@@ -13,9 +13,10 @@ type Process = Pick<NodeJS.Process, 'stdout' | 'stderr' | 'env' | 'exit' | 'exit
  */
 export function watchOutput(own: Process): Pick<Io, 'outliveReader'> {
   let outlives = false;
+  const io = { stdout: new Output(own.stdout), stderr: new Output(own.stderr), env: own.env };
   own.stdout.on('error', (error: NodeJS.ErrnoException) => {
     const isGone = GONE.has(error.code);
-    if (!isGone) reportError(new Error(`Cannot write to standard output: ${error.message}`), {}, own);
+    if (!isGone) reportError(new Error(`Cannot write to standard output: ${error.message}`), {}, io);
     if (!outlives) own.exit(isGone ? EXIT.unread : EXIT.failed);
     // Nobody has missed what nobody reads; of anything else, what was asked for was not all done.
     if (!isGone) own.exitCode ||= EXIT.failed;

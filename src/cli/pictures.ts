@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { exportFailed } from '../batch/export/export-failed.ts';
 import { taskPages } from '../batch/pages.ts';
 import { VolleyError } from '../core/errors.ts';
+import { printableLine } from '../core/printable-text.ts';
 import type { Store } from '../store/store.ts';
 import type { FinishedTask } from './drawing/finished-task.ts';
 import { ganttSvg } from './drawing/gantt.ts';
@@ -84,7 +85,7 @@ export async function drawPictures(
     const text = draw(batch, tasks);
     try {
       await writePicture(resolve(io.cwd, path), text);
-      io.stderr.write(`Wrote ${path}\n`);
+      io.stderr.write(`Wrote ${printableLine(path)}\n`);
     } catch (error) {
       areWritten = false;
       reportError(exportFailed(path, error), {}, io);

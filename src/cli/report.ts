@@ -1,4 +1,5 @@
 import { VolleyError } from '../core/errors.ts';
+import { printableText } from '../core/printable-text.ts';
 import type { CommonOptions } from './command.ts';
 import { faultText } from './fault-text.ts';
 import { EXIT, type ExitStatus, type Io } from './io.ts';
@@ -14,11 +15,11 @@ export function reportError(
 ): ExitStatus {
   const { code, message } = describe(error);
   const { problems } = error instanceof VolleyError ? (error.details as { problems?: unknown }) : {};
-  if (json) io.stdout.write(`${JSON.stringify({ ok: false, error: { code, message, problems } })}\n`);
+  if (json) io.stdout.writeJson({ ok: false, error: { code, message, problems } });
   else {
     const { red } = createColours(wantsColours(io.stderr, io.env));
     const text = optionWords(faultText(message, { problems }));
-    io.stderr.write(`${red('error')} ${ownCommands(text, { config }, io)}\n`);
+    io.stderr.writeStyled(`${red('error')} ${printableText(ownCommands(text, { config }, io))}\n`);
   }
   return EXIT.usage;
 }

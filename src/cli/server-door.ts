@@ -16,7 +16,7 @@ export function serverDoor(
   executor: Pick<BatchExecutor, 'handle'>,
 ): (request: object) => Promise<BatchAnswer> {
   return async (request) => {
-    const server = serverFor(file, store, request);
+    const server = await serverFor(file, store, request);
     if (server === undefined) return executor.handle(request);
     const { callServer } = await import('../server/call-server.ts');
     try {
@@ -40,8 +40,12 @@ function unsure({ address, pid }: ServerRecord): VolleyError {
 }
 
 /** The one that runs the batch; any other where none does. */
-function serverFor(file: string, store: Pick<Store, 'batch'>, request: object): ServerRecord | undefined {
-  const servers = runningServers(file);
+async function serverFor(
+  file: string,
+  store: Pick<Store, 'batch'>,
+  request: object,
+): Promise<ServerRecord | undefined> {
+  const servers = await runningServers(file);
   if (servers.length === 0) return undefined;
   const { batch = 'default' } = request as { batch?: unknown };
   const holder = typeof batch === 'string' ? store.batch(batch)?.holder : undefined;

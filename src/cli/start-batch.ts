@@ -65,7 +65,7 @@ export async function startBatch(
   if (json) printAnswer(answer, options, io);
   else {
     const facts = { hadWork: open + running > 0, since, elapsedMs: performance.now() - beganAt };
-    io.stdout.write(await summarise(session, batch, facts, options, io));
+    io.stdout.writeStyled(await summarise(session, batch, facts, options, io));
   }
   const areWritten = await drawPictures(pictures, session.store, batch, io);
   if (wasInterrupted) return EXIT.interrupted;

@@ -1,6 +1,7 @@
 import { assignedSecrets } from './redaction/assignments.ts';
 import { EnvironmentSecrets } from './redaction/environment-secrets.ts';
 import { type IsSecretName, secretNames } from './redaction/names.ts';
+import { percentDecoded } from './redaction/percent-decoded.ts';
 import { shapedSecrets } from './redaction/shapes.ts';
 import { type Span, without } from './redaction/span.ts';
 
@@ -64,7 +65,19 @@ export class Redactor {
   };
 
   private secretsIn(text: string): Span[] {
-    const spans: Span[] = [...shapedSecrets(text), ...assignedSecrets(text, this.isSecretName)];
+    const spans: Span[] = [
+      ...shapedSecrets(text),
+      ...assignedSecrets(text, this.isSecretName),
+      ...this.variablesIn(text),
+    ];
+    const decoded = percentDecoded(text);
+    if (decoded === undefined) return spans;
+    const found = [...shapedSecrets(decoded.text), ...this.variablesIn(decoded.text)];
+    return [...spans, ...found.map((span) => decoded.source(span))];
+  }
+
+  private variablesIn(text: string): Span[] {
+    const spans: Span[] = [];
     for (const secret of this.environment.all())
       for (let at = text.indexOf(secret); at !== -1; at = text.indexOf(secret, at + secret.length))
         spans.push([at, at + secret.length]);

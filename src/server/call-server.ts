@@ -1,8 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { connect } from 'node:tls';
 import { VolleyError } from '../core/errors.ts';
+import { isSameSecret, proofOf } from './auth/secrets.ts';
 import type { ServerRecord } from './server-record.ts';
 
 /** A server that does not say within so long that it lives hangs. */
@@ -19,8 +21,25 @@ export async function callServer(
   return answerOf(server, method, path, body === undefined ? undefined : JSON.stringify(body));
 }
 
+/** Whether the server of a record answers at its address. Whoever else does is not shown the token. */
+export async function isAnswering(server: ServerRecord): Promise<boolean> {
+  const challenge = randomBytes(32).toString('hex');
+  try {
+    const path = `/healthz?challenge=${challenge}`;
+    const unknown = { ...server, token: undefined };
+    const answer = await answerOf(unknown, 'GET', path, undefined, AbortSignal.timeout(SIGN_OF_LIFE_MS));
+    const { proof } = answer as { readonly proof?: unknown };
+    return isSameSecret(Buffer.from(String(proof)), Buffer.from(proofOf(server.token, challenge)));
+  } catch {
+    return false;
+  }
+}
+
+/** A server to ask; without a token where it is not known who answers. */
+type Asked = Omit<ServerRecord, 'token'> & { readonly token: string | undefined };
+
 async function answerOf(
-  server: ServerRecord,
+  server: Asked,
   method: string,
   path: string,
   sentText?: string,
@@ -44,7 +63,7 @@ async function answerOf(
 }
 
 async function send(
-  server: ServerRecord,
+  server: Asked,
   method: string,
   path: string,
   text: string | undefined,
@@ -61,7 +80,7 @@ async function send(
     ...(signal !== undefined && { signal }),
     headers: {
       host,
-      authorization: `Bearer ${server.token}`,
+      ...(server.token !== undefined && { authorization: `Bearer ${server.token}` }),
       ...(text !== undefined && {
         'content-type': 'application/json',
         'content-length': Buffer.byteLength(text),
@@ -75,7 +94,7 @@ async function send(
 
 /** The certificate must be the one that the server said it has; by which names it goes is no matter. */
 async function secureSocket(
-  { certificate }: ServerRecord,
+  { certificate }: Asked,
   host: string,
   port: number,
   signal: AbortSignal | undefined,
@@ -92,7 +111,7 @@ async function secureSocket(
   throw new Error('another certificate than that of the server');
 }
 
-function parsed(server: ServerRecord, text: string): unknown {
+function parsed(server: Asked, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -100,7 +119,7 @@ function parsed(server: ServerRecord, text: string): unknown {
   }
 }
 
-function unreachable({ address, pid }: ServerRecord, problem: string, facts: object = {}): VolleyError {
+function unreachable({ address, pid }: Asked, problem: string, facts: object = {}): VolleyError {
   return new VolleyError(
     'SERVER_UNREACHABLE',
     `The server at ${address} (process ${pid}) did not do it: ${problem}.`.replace(/\.\.$/, '.'),

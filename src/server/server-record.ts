@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { livesAsSeenBy, ownIdentity, type ProcessIdentity } from '../store/process-identity.ts';
+import { isVisibleTo, livesAsSeenBy, ownIdentity, type ProcessIdentity } from '../store/process-identity.ts';
 import { createPrivateFile, readPrivateJson, writePrivateFile } from './auth/private-file.ts';
 
 /** What a running server leaves beside its store, for commands and programs of the same user. */
@@ -29,7 +29,7 @@ export function leaveRecord(storeFile: string, record: Omit<ServerRecord, 'pid' 
   for (const file of recordFiles(storeFile))
     if (file !== plain && isOver(file)) rmSync(file, { force: true });
   if (createPrivateFile(plain, text)) return plain;
-  if (livingRecord(plain) === undefined) {
+  if (mayLive(readRecord(plain)) === undefined) {
     takeAway(plain);
     if (createPrivateFile(plain, text)) return plain;
   }
@@ -43,7 +43,7 @@ function takeAway(file: string): void {
   try {
     // Of several who try it, one gets the file, and knows what it got.
     renameSync(file, aside);
-    const living = livingRecord(aside);
+    const living = mayLive(readRecord(aside));
     if (living !== undefined) createPrivateFile(file, `${JSON.stringify(living, null, 2)}\n`);
   } catch {
     // Somebody else was faster.
@@ -53,12 +53,20 @@ function takeAway(file: string): void {
 
 /** Takes a record away, if it is still that of this server. */
 export function removeRecord(file: string, token: string): void {
-  if (livingRecord(file)?.token === token) rmSync(file, { force: true });
+  if (readRecord(file)?.token === token) rmSync(file, { force: true });
 }
 
-/** The servers of a store that are alive, as far as can be seen from here. */
-export function runningServers(storeFile: string): ServerRecord[] {
-  return recordFiles(storeFile).flatMap((file) => livingRecord(file) ?? []);
+/** The servers of a store that are alive: their processes are seen to be, or they answer. */
+export async function runningServers(storeFile: string): Promise<ServerRecord[]> {
+  const records = recordFiles(storeFile).flatMap((file) => mayLive(readRecord(file)) ?? []);
+  const areAlive = await Promise.all(records.map(isAlive));
+  return records.filter((_, index) => areAlive[index]);
+}
+
+async function isAlive(record: ServerRecord): Promise<boolean> {
+  if (livesAsSeenBy(ownIdentity(), record.process) === true) return true;
+  const { isAnswering } = await import('./call-server.ts');
+  return isAnswering(record);
 }
 
 /** The ports of all servers of a store that are not certainly over. */
@@ -93,10 +101,13 @@ function recordFiles(storeFile: string): string[] {
     .map((name) => join(folder, name));
 }
 
-function livingRecord(file: string): ServerRecord | undefined {
-  const record = readRecord(file);
-  // Of one that cannot be seen, in another container, nothing is known: it is not asked.
-  return record !== undefined && livesAsSeenBy(ownIdentity(), record.process) === true ? record : undefined;
+/** A record, unless its server has ended, or cannot be seen: one in another container is none to be asked from here. */
+function mayLive(record: ServerRecord | undefined): ServerRecord | undefined {
+  if (record === undefined) return undefined;
+  const self = ownIdentity();
+  return isVisibleTo(self, record.process) && livesAsSeenBy(self, record.process) !== false
+    ? record
+    : undefined;
 }
 
 /** Whether a record is certainly that of a server that has ended. */

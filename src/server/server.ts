@@ -17,7 +17,7 @@ import { createApp } from './app.ts';
 import { Authenticator } from './auth/authenticator.ts';
 import { SessionCookie } from './auth/cookie.ts';
 import { OneTimeKeys } from './auth/one-time-keys.ts';
-import { newSecret } from './auth/secrets.ts';
+import { newSecret, proofOf } from './auth/secrets.ts';
 import { clearSessionFiles, removeSessionFile, sessionFile } from './auth/session-files.ts';
 import { Sessions } from './auth/sessions.ts';
 import { TokenTable } from './auth/token-table.ts';
@@ -151,6 +151,7 @@ export class VolleyServer {
       streams: new ClientStreams(settings.limits.streams),
       webFolder: options.webFolder ?? builtDashboard(),
       address: () => this.address,
+      proofOf: (challenge) => proofOf(this.token, challenge),
       isReady: () => !this.isClosing,
     };
     const app = createApp(parts);

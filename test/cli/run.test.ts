@@ -8,7 +8,7 @@ import { runProgram } from '../../src/cli/program.ts';
 import type { Session } from '../../src/cli/session.ts';
 import { summarise } from '../../src/cli/summarise.ts';
 import { HeldCalls, openRig } from '../batch/support/rig.ts';
-import { folderWith, say } from './support/program.ts';
+import { folderWith, outputTo, say } from './support/program.ts';
 
 const SLOW = { timeout: 180_000 };
 const read = (id: string, path: string) => ({ id, function: 'read_file', params: { path } });
@@ -207,7 +207,7 @@ describe('the summary of a run', () => {
     await rig.ask('wait');
     // A terminal that does not know how wide it is says 0.
     const stdout = Object.assign(new PassThrough(), { columns: 0 });
-    const io = { stdout, env: {} } as unknown as Io;
+    const io = { stdout: outputTo(stdout), env: {} } as unknown as Io;
     const summary = (since: number) =>
       summarise(rig as unknown as Session, 'default', { ...facts, since }, {}, io);
     expect(await summary(facts.since)).toMatch(/^✓ default: the task completed; nothing was left to run\n\n/);
@@ -332,7 +332,12 @@ describe('watch of a batch that another process runs', () => {
     stdout.on('data', (text) => {
       shown += text;
     });
-    const io = { stdout, stderr: new PassThrough(), env: {}, cwd: folder } as unknown as Io;
+    const io = {
+      stdout: outputTo(stdout),
+      stderr: outputTo(new PassThrough()),
+      env: {},
+      cwd: folder,
+    } as unknown as Io;
     const watched = runProgram(['watch', '--json'], COMMANDS, '1.2.3', io);
     const views = () =>
       shown

@@ -90,7 +90,7 @@ describe('a run that nobody watches any more', () => {
     const ended = new Promise<number | null>((resolve) => runner.on('close', resolve));
     await until(() => existsSync(join(folder, 'started-a')));
     runner.kill('SIGHUP');
-    await until(() => said.includes('Stopping when what runs has ended'));
+    await until(() => said.includes('Finishing running tasks, then stopping'));
     writeFileSync(join(folder, 'a'), '');
     expect(await ended).toBe(130);
     const { data } = JSON.parse((await runBuilt(folder, ['status', '--json'])).stdout);

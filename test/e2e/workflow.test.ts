@@ -145,7 +145,7 @@ describe('the command line', () => {
       let said = '';
       child.stderr!.on('data', (text: Buffer) => {
         said += text.toString();
-        if (said.includes('Stopping when what runs has ended')) resolve();
+        if (said.includes('Finishing running tasks, then stopping')) resolve();
       });
     });
     const ended = endOf(child);

@@ -116,7 +116,7 @@ test('a body that is too large is refused before it is read, announced or not', 
 
 test('a client that is told in the middle of sending too much can read why', async () => {
   const served = await serve({ server: { limits: { maxBodyBytes: 10_000 } as never } });
-  const [record] = runningServers(served.file);
+  const [record] = await runningServers(served.file);
   const body = { action: 'add', function: 'echo', params: { value: 'x'.repeat(40_000_000) } };
   await expect(callServer(record!, 'POST', '/v1/actions', body)).rejects.toMatchObject({
     details: { status: 413 },

@@ -94,7 +94,7 @@ test('two servers on one store run different batches, and each says who has the 
   await two.json('POST', '/v1/batches', { batch: 'second', tasks: [task('b')], start: {} });
   await held.started('b');
   expect((await one.json('GET', '/v1/batches/second')).body.state).toBe('elsewhere');
-  expect(runningServers(one.file).map(({ address }) => address)).toEqual([one.address, two.address]);
+  expect((await runningServers(one.file)).map(({ address }) => address)).toEqual([one.address, two.address]);
   held.finish('a');
   held.finish('b');
 });
@@ -108,7 +108,7 @@ test('address and token stand in a file that nobody else can read', async () => 
 
 const RECORD = { address: 'http://127.0.0.1:1', started_at: '', certificate: null };
 
-test('of servers that start at once one has the plain file, and records of dead ones are taken away', () => {
+test('of servers that start at once one has the plain file, and records of dead ones are taken away', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'volley-records-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const store = join(folder, 'volley.db');
@@ -123,7 +123,7 @@ test('of servers that start at once one has the plain file, and records of dead 
   expect(createPrivateFile(plain, 'third')).toBe(false);
   const own = leaveRecord(store, { ...RECORD, token: 'third' });
   expect(own).toBe(`${store}-server-1.json`);
-  expect(runningServers(store).map(({ token }) => token)).toEqual(['second', 'third']);
+  expect((await runningServers(store)).map(({ token }) => token)).toEqual(['second', 'third']);
   expect(readdirSync(folder)).toHaveLength(2);
 });
 
@@ -131,10 +131,10 @@ test('each of many servers of one process can be found, and takes only its own r
   const first = await serve();
   const file = first.file;
   const [second, third] = [await serve({ file }), await serve({ file })];
-  const found = () => new Set(runningServers(file).map(({ address }) => address));
-  expect(found()).toEqual(new Set([first.address, second.address, third.address]));
+  const found = async () => new Set((await runningServers(file)).map(({ address }) => address));
+  expect(await found()).toEqual(new Set([first.address, second.address, third.address]));
   await second.server.close();
-  expect(found()).toEqual(new Set([first.address, third.address]));
+  expect(await found()).toEqual(new Set([first.address, third.address]));
 });
 
 test('a server that cannot leave its record is not started, says why, and keeps no port', async () => {
@@ -161,13 +161,13 @@ test('a server that cannot leave its record is not started, says why, and keeps 
 
 test('a record that somebody else could have written is not believed', async () => {
   const { server, file } = await serve();
-  expect(runningServers(file)).toHaveLength(1);
+  expect(await runningServers(file)).toHaveLength(1);
   chmodSync(server.recordFile, 0o620);
-  expect(runningServers(file)).toEqual([]);
+  expect(await runningServers(file)).toEqual([]);
   chmodSync(server.recordFile, 0o600);
   renameSync(server.recordFile, `${server.recordFile}.real`);
   symlinkSync(`${server.recordFile}.real`, server.recordFile);
-  expect(runningServers(file)).toEqual([]);
+  expect(await runningServers(file)).toEqual([]);
   renameSync(`${server.recordFile}.real`, server.recordFile);
 });
 
@@ -196,7 +196,7 @@ test('with certificate files it speaks HTTPS, and commands know its certificate'
       .end();
   });
   expect(status).toBe(200);
-  const [record] = runningServers(served.file);
+  const [record] = await runningServers(served.file);
   expect(await callServer(record!, 'GET', '/v1/batches')).toMatchObject({ batches: [] });
   const fake = { ...record!, certificate: 'AA:BB' };
   await expect(callServer(fake, 'GET', '/v1/batches')).rejects.toMatchObject({ code: 'SERVER_UNREACHABLE' });

@@ -34,7 +34,7 @@ export const addBatchCommand = defineCommand<AddBatchOptions>({
     const unused = Object.keys(ofRun);
     if (status === EXIT.ok && unused.length > 0) {
       const { yellow } = createColours(wantsColours(io.stderr, io.env));
-      io.stderr.write(
+      io.stderr.writeStyled(
         `${yellow('note')} What the file says of a run is for ${ownName(io)} run; tell ${ownName(io)} start: ${listText(unused)}.\n`,
       );
     }

@@ -1,5 +1,6 @@
 import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
+import { printableLine } from '../../core/printable-text.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import { completionsFor } from '../completion/candidates.ts';
 import { COMPLETION_SCRIPTS } from '../completion/scripts.ts';
@@ -20,12 +21,15 @@ export const completionCommand = defineCommand<CommonOptions>({
   run: async ([shell, ...words], options, io) => {
     if (shell === WORDS) {
       const found = await completionsFor(words, options, io);
-      io.stdout.write(found.map(({ word, about }) => `${word}\t${about}\n`).join(''));
+      io.stdout.write(
+        found.map(({ word, about }) => `${printableLine(word)}\t${printableLine(about)}\n`).join(''),
+      );
       return EXIT.ok;
     }
     const script = COMPLETION_SCRIPTS[shell!];
     if (script === undefined) throw unknownShell(shell!);
-    io.stdout.write(options.json ? `${JSON.stringify({ ok: true, shell, script })}\n` : script);
+    if (options.json) io.stdout.writeJson({ ok: true, shell, script });
+    else io.stdout.write(script);
     return EXIT.ok;
   },
 });

@@ -10,11 +10,12 @@ export const dashboardCommand = defineCommand<CommonOptions>({
   declare: () => undefined,
   run: async (_, { json, config: file }, { cwd, env, stdout }) => {
     const { config } = await loadConfig({ cwd, env, ...(file !== undefined && { file }) });
-    const [server] = runningServers(config.store.file);
+    const [server] = await runningServers(config.store.file);
     if (server === undefined)
       throw new VolleyError('SERVER_UNREACHABLE', 'No server runs here: start one with volley serve.');
     const { url } = (await callServer(server, 'POST', '/v1/session/keys')) as { url: string };
-    stdout.write(json ? `${JSON.stringify({ ok: true, url })}\n` : `${url}\n`);
+    if (json) stdout.writeJson({ ok: true, url });
+    else stdout.write(`${url}\n`);
     return EXIT.ok;
   },
 });

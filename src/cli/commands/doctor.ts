@@ -1,5 +1,6 @@
 import { type LoadOptions, loadConfig } from '../../config/load.ts';
 import { VolleyError } from '../../core/errors.ts';
+import { printableText } from '../../core/printable-text.ts';
 import { diagnose } from '../../runners/process/diagnose-system.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import { EXIT } from '../io.ts';
@@ -20,18 +21,18 @@ export const doctorCommand = defineCommand<CommonOptions>({
         message: error.message,
         problems: error.details['problems'],
       };
-      io.stdout.write(`${JSON.stringify({ ok: error === undefined, ...found, error: fault })}\n`);
+      io.stdout.writeJson({ ok: error === undefined, ...found, error: fault });
       return status;
     }
     const { green, yellow, red, dim } = createColours(wantsColours(io.stdout, io.env));
     const line = (mark: string, name: string, text: string) =>
-      io.stdout.write(`${mark} ${name.padEnd(14)} ${text}\n`);
+      io.stdout.writeStyled(`${mark} ${name.padEnd(14)} ${printableText(text)}\n`);
     line(green('✓'), 'node', process.version);
     if (error !== undefined) line(red('✗'), 'configuration', error.message.replace(/\n(?=.)/g, '\n  '));
     else line(green('✓'), 'configuration', config.file ?? 'no volley.toml here or above: the defaults hold');
     for (const { name, active, detail, remedy } of layers) {
       line(active ? green('✓') : yellow('–'), name, detail);
-      if (remedy !== undefined) io.stdout.write(dim(`${' '.repeat(17)}${remedy}\n`));
+      if (remedy !== undefined) io.stdout.writeStyled(dim(`${' '.repeat(17)}${remedy}\n`));
     }
     return status;
   },

@@ -31,7 +31,7 @@ export const explainCommand = defineCommand<ExplainOptions>({
           : [{ id }];
       const reports = ids.map((task) => executor.report(batch, task.id));
       if (json) {
-        io.stdout.write(`${JSON.stringify({ ok: true, batch, tasks: reports })}\n`);
+        io.stdout.writeJson({ ok: true, batch, tasks: reports });
         return EXIT.ok;
       }
       const texts = reports.map(({ text }) =>

@@ -67,9 +67,8 @@ export const initCommand = defineCommand<CommonOptions>({
       kept.length > 0 && `Left ${kept.join(' and ')} as found.`,
       `Try: ${ownName({ env })} run volley-example.json`,
     ];
-    stdout.write(
-      json ? `${JSON.stringify({ ok: true, written, kept })}\n` : `${said.filter(Boolean).join(' ')}\n`,
-    );
+    if (json) stdout.writeJson({ ok: true, written, kept });
+    else stdout.write(`${said.filter(Boolean).join(' ')}\n`);
     return EXIT.ok;
   },
 });

@@ -11,8 +11,8 @@ export const recoverCommand = defineCommand<CommonOptions>({
   run: (_, { json, ...options }, io) =>
     withSession(options, io, async ({ executor }) => {
       const recovery = await executor.recover();
-      const text = json ? JSON.stringify({ ok: true, ...recovery }) : recoveryText(recovery, options, io);
-      io.stdout.write(`${text}\n`);
+      if (json) io.stdout.writeJson({ ok: true, ...recovery });
+      else io.stdout.write(`${recoveryText(recovery, options, io)}\n`);
       return EXIT.ok;
     }),
 });

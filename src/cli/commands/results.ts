@@ -11,6 +11,7 @@ interface ResultsOptions extends CommonOptions {
   readonly id?: string;
   readonly offset?: number;
   readonly length?: number;
+  readonly raw?: boolean;
 }
 
 export const resultsCommand = defineCommand<ResultsOptions>({
@@ -29,8 +30,9 @@ export const resultsCommand = defineCommand<ResultsOptions>({
       .option('--after <number>', 'go on behind this one', numberOption)
       .option('--id <id>', 'one result')
       .option('--offset <bytes>', 'of that result, from here', numberOption)
-      .option('--length <bytes>', 'of that result, so much', numberOption),
-  run: (_, { batch, format, filterStatus, limit, after, id, offset, length, ...options }, io) =>
+      .option('--length <bytes>', 'of that result, so much', numberOption)
+      .option('--raw', 'print text as it is, control characters included'),
+  run: (_, { batch, format, filterStatus, limit, after, id, offset, length, raw, ...options }, io) =>
     askOfBatch(
       {
         action: 'results',
@@ -42,7 +44,7 @@ export const resultsCommand = defineCommand<ResultsOptions>({
         id,
         range: offset === undefined && length === undefined ? undefined : given({ offset, length }),
       },
-      options,
+      { ...options, textIs: raw ? 'raw' : format === 'json' && id === undefined ? 'json' : undefined },
       io,
     ),
 });

@@ -1,3 +1,4 @@
+import { printableLine } from '../../core/printable-text.ts';
 import { listText } from '../../core/words.ts';
 import { printAnswer } from '../ask.ts';
 import { defineCommand } from '../command.ts';
@@ -8,7 +9,6 @@ import type { ExitStatus, Io } from '../io.ts';
 import { sourceOptions } from '../options.ts';
 import { createColours, wantsColours } from '../output/colours.ts';
 import { type CommandPlace, ownName, placeOptions } from '../output/own-name.ts';
-import { plainText } from '../output/plain-text.ts';
 import { changedIds, collectTasks, newTasks, type RunTasks } from '../run-tasks.ts';
 import { type Session, withOwnStore, withSession } from '../session.ts';
 import { checkSettings, checkStart, type StartOptions, startBatch } from '../start-batch.ts';
@@ -68,8 +68,8 @@ function tellChanged(
   const changed = changedIds(store, place.batch, tasks);
   if (changed.length === 0) return;
   const { yellow } = createColours(wantsColours(stderr, env));
-  const ids = listText(changed.slice(0, MOST_NAMED).map(plainText), changed.length);
-  stderr.write(
+  const ids = listText(changed.slice(0, MOST_NAMED).map(printableLine), changed.length);
+  stderr.writeStyled(
     `${yellow('note')} The batch has other functions or params under the same ids, and keeps them: ${ids}. To use those of the file, ${ownName({ env })} clear${placeOptions(place)} first, or give it another --batch.\n`,
   );
 }

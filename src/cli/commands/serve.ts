@@ -12,6 +12,7 @@ import { openStore } from '../../store/sqlite-store.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import { EXIT, type ExitStatus, type Io } from '../io.ts';
 import { ownName, placeOptions } from '../output/own-name.ts';
+import { onStopSignals } from '../stop-signals.ts';
 
 interface ServeOptions extends CommonOptions {
   readonly port?: number;
@@ -57,7 +58,8 @@ async function serve(config: VolleyConfig, options: CommonOptions, io: Io): Prom
     const log = openLog({
       level: config.server.logLevel,
       format: options.json ? 'json' : 'text',
-      write: (line) => void io.stderr.write(line),
+      // Its lines are printable, and JSON where that was asked for.
+      write: (line) => void io.stderr.raw.write(line),
       redact: (text) => coordinator.desk.redactor.text(text),
     });
     try {
@@ -73,7 +75,7 @@ async function serve(config: VolleyConfig, options: CommonOptions, io: Io): Prom
         log,
         version: packageVersion(),
       });
-      announce(server, config, options, io);
+      await announce(server, config, options, io);
       await untilStopped(stopped, server, log);
     } finally {
       await executor.close({ graceMs: 0 });
@@ -85,17 +87,17 @@ async function serve(config: VolleyConfig, options: CommonOptions, io: Io): Prom
   return EXIT.ok;
 }
 
-function announce(
+async function announce(
   server: VolleyServer,
   { server: { host, tls }, store }: VolleyConfig,
   { json, config }: CommonOptions,
   io: Io,
-): void {
+): Promise<void> {
   const { address, port, recordFile } = server;
   const url = server.pageAddress();
   if (json) {
     const { pid } = process;
-    io.stdout.write(`${JSON.stringify({ ok: true, url, address, port, pid, record_file: recordFile })}\n`);
+    io.stdout.writeJson({ ok: true, url, address, port, pid, record_file: recordFile });
     return;
   }
   const warning =
@@ -103,20 +105,20 @@ function announce(
       ? ''
       : '\nOthers can reach this server, and what they send can be read on the way: set [server.tls].\n';
   io.stdout.write(
-    `Volley is at ${url}\n\nThis address can be opened once, within an hour${moreText(store.file, config, io)}\nPrograms find the address and a token in ${recordFile}.\n${warning}`,
+    `Volley is at ${url}\n\nThis address can be opened once, within an hour${await moreText(store.file, config, io)}\nPrograms find the address and a token in ${recordFile}.\n${warning}`,
   );
 }
 
 /** Of several servers of a store, `volley dashboard` asks the first. */
-function moreText(storeFile: string, config: string | undefined, io: Io): string {
+async function moreText(storeFile: string, config: string | undefined, io: Io): Promise<string> {
   const command = `"${ownName(io)} dashboard${placeOptions({ config })}"`;
-  const [first] = runningServers(storeFile);
+  const [first] = await runningServers(storeFile);
   if (first === undefined || first.pid === process.pid) return `; ${command} prints another.`;
   return `.\nAnother server runs here already, at ${first.address} (process ${first.pid}): ${command} prints addresses of that one.`;
 }
 
 interface StopSignals {
-  /** Calls at every signal, those that have come already included. */
+  /** Calls at every request to stop, those that have come already included. */
   each(listener: () => void): void;
   end(): void;
 }
@@ -124,20 +126,17 @@ interface StopSignals {
 /** Heard from the beginning, so that none is lost. */
 function stopSignals(): StopSignals {
   let count = 0;
-  let listener: () => void = () => undefined;
-  const onSignal = () => {
-    count++;
-    listener();
-  };
-  process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
+  let listener: (() => void) | undefined;
+  const end = onStopSignals(() => {
+    if (listener === undefined) count++;
+    else listener();
+  });
   return {
     each: (given) => {
       listener = given;
       for (; count > 0; count--) given();
     },
-    end: () => {
-      process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
-    },
+    end,
   };
 }
 

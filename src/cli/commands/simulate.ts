@@ -52,9 +52,13 @@ export const simulateCommand = defineCommand<SimulateOptions>({
       if (json) {
         const rows = forecasts.map(forecastData);
         const sources = sourcesOf(runnable, assumedMs).map(sourceData);
-        io.stdout.write(
-          `${JSON.stringify({ ok: true, batch: name, tasks: tasks.length, forecasts: rows, durations: sources })}\n`,
-        );
+        io.stdout.writeJson({
+          ok: true,
+          batch: name,
+          tasks: tasks.length,
+          forecasts: rows,
+          durations: sources,
+        });
         return EXIT.ok;
       }
       const colours = createColours(wantsColours(io.stdout, io.env));
@@ -63,7 +67,7 @@ export const simulateCommand = defineCommand<SimulateOptions>({
       if (numbers.some((number) => number > most))
         notes.push(`More than ${most} at once needs a higher max_concurrency of [limits] in volley.toml.`);
       const title = `${name}: ${countText(tasks.length, 'task')} on paper; nothing was started`;
-      io.stdout.write(simulationText(title, forecasts, notes, colours));
+      io.stdout.writeStyled(simulationText(title, forecasts, notes, colours));
       return EXIT.ok;
     }),
 });

@@ -51,6 +51,7 @@ async function startApart(
     answer === undefined
       ? `The batch "${batch}" runs in process ${pid}. Follow it with: ${ownName(io)} watch${place}`
       : `The batch "${batch}" ran in process ${pid} and has ended. ${ownName(io)} results${place} shows what came out.`;
-  io.stdout.write(`${options.json ? JSON.stringify({ ok: true, pid, batch }) : text}\n`);
+  if (options.json) io.stdout.writeJson({ ok: true, pid, batch });
+  else io.stdout.write(`${text}\n`);
   return EXIT.ok;
 }

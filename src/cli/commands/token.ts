@@ -23,10 +23,12 @@ export const tokenCommand = defineCommand<TokenOptions>({
     const token = newSecret('token');
     const hash = digestText(digestOf(token));
     const key = name.includes('.') ? `"${name}"` : name;
+    if (json) {
+      stdout.writeJson({ ok: true, name, scope, token, hash });
+      return EXIT.ok;
+    }
     stdout.write(
-      json
-        ? `${JSON.stringify({ ok: true, name, scope, token, hash })}\n`
-        : `The token of ${name}, which is shown this once only:\n\n  ${token}\n\nAdd this to volley.toml, and start the server anew:\n\n  [server.tokens.${key}]\n  hash = "${hash}"\n  scope = "${scope}"\n`,
+      `The token of ${name}, which is shown this once only:\n\n  ${token}\n\nAdd this to volley.toml, and start the server anew:\n\n  [server.tokens.${key}]\n  hash = "${hash}"\n  scope = "${scope}"\n`,
     );
     return EXIT.ok;
   },

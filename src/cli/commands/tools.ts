@@ -2,6 +2,7 @@ import type { VolleyConfig } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
+import { printableJson, printableLine } from '../../core/printable-text.ts';
 import { countText, listText } from '../../core/words.ts';
 import { mcpHealth } from '../../mcp/client/attach.ts';
 import type { McpServerHealth } from '../../mcp/client/health.ts';
@@ -10,7 +11,7 @@ import type { ToolDescription } from '../../tools/registry.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import { EXIT, type Io } from '../io.ts';
 import { createColours, wantsColours } from '../output/colours.ts';
-import { plainText } from '../output/plain-text.ts';
+import { padEndToWidth, textWidth } from '../output/width.ts';
 import { wrapHanging } from '../output/wrap.ts';
 
 interface ToolsOptions extends CommonOptions {
@@ -44,15 +45,12 @@ export const toolsCommand = defineCommand<ToolsOptions>({
       throw all.length > 0 ? noneMatches(glob ?? '*', close) : await noneAllowed(loaded.config, env);
     const isListing = !json && glob === undefined && isAllKnown;
     const missed = isListing && idle.length > 0 ? await missedText(loaded.config, env) : undefined;
-    if (json)
-      io.stdout.write(
-        `${JSON.stringify({ ok: true, tools, ...(servers.length > 0 && { mcp_servers: servers }) })}\n`,
-      );
+    if (json) io.stdout.writeJson({ ok: true, tools, ...(servers.length > 0 && { mcp_servers: servers }) });
     else io.stdout.write(toolLines(tools, { isWhole: schema || tools[0]?.name === glob, schema }, io.stdout));
-    if (!json) for (const server of servers) io.stderr.write(`${serverLine(server)}\n`);
+    if (!json) for (const server of servers) io.stderr.write(`${printableLine(serverLine(server))}\n`);
     if (missed !== undefined) {
       const { yellow } = createColours(wantsColours(io.stderr, env));
-      io.stderr.write(`${yellow('note')} N${missed.slice(1)}\n`);
+      io.stderr.writeStyled(`${yellow('note')} N${missed.slice(1)}\n`);
     }
     return tools.length === 0 ? EXIT.failed : EXIT.ok;
   },
@@ -68,16 +66,20 @@ interface ListOptions {
 function toolLines(
   tools: readonly ToolDescription[],
   { isWhole, schema }: ListOptions,
-  { isTTY, columns }: Io['stdout'],
+  { isTTY, columns }: Pick<Io['stdout'], 'isTTY' | 'columns'>,
 ): string {
   const room = isTTY ? columns || DEFAULT_COLUMNS : Number.POSITIVE_INFINITY;
-  const width = Math.max(0, ...tools.map(({ name }) => name.length));
+  const names = tools.map(({ name }) => printableLine(name));
+  const width = Math.max(0, ...names.map(textWidth));
   const isBeside = room - width - 2 >= NARROWEST;
-  const texts = tools.map(({ name, description, inputSchema }) => {
-    const lead = isBeside ? `${name.padEnd(width)}  ` : `${name}\n    `;
-    const about = plainText(isWhole ? description : firstSentence(description));
+  const texts = tools.map(({ description, inputSchema }, index) => {
+    const name = names[index]!;
+    const lead = isBeside ? `${padEndToWidth(name, width)}  ` : `${name}\n    `;
+    const about = printableLine(isWhole ? description : firstSentence(description));
     const text = lead + wrapHanging(about, room, isBeside ? width + 2 : 4);
-    return schema ? `${text}\n${JSON.stringify(inputSchema, null, 2).replace(/^/gm, '    ')}` : text;
+    return schema
+      ? `${text}\n${printableJson(JSON.stringify(inputSchema, null, 2)).replace(/^/gm, '    ')}`
+      : text;
   });
   return texts.map((text) => `${text}\n`).join('');
 }

@@ -33,10 +33,12 @@ export const watchCommand = defineCommand<WatchOptions>({
       const speed = new SpeedElsewhere(executor);
       const look = () => speed.addTo(viewOf({ executor, store }, batch));
       let view = look();
-      const display = json ? undefined : createDisplay({ stream: stderr, env, view: () => labelled(view) });
+      const display = json
+        ? undefined
+        : createDisplay({ stream: stderr.raw, env, view: () => labelled(view) });
       try {
         while (view.state !== 'idle') {
-          if (json) io.stdout.write(line(view));
+          if (json) io.stdout.writeJson(dataOf(view));
           display?.changed();
           await sleep(LOOK_MS);
           view = look();
@@ -46,7 +48,7 @@ export const watchCommand = defineCommand<WatchOptions>({
         await speed.close();
       }
       const answer = await executor.handle({ action: 'status', batch });
-      if (json) io.stdout.write(line(view));
+      if (json) io.stdout.writeJson(dataOf(view));
       else printAnswer(answer, options, io);
       return view.counts.completed === view.total ? EXIT.ok : EXIT.failed;
     }),
@@ -57,6 +59,6 @@ function labelled(view: BatchView): BatchView {
 }
 
 /** In the words of `status --json`. */
-function line(view: BatchView): string {
-  return `${JSON.stringify({ ok: true, ...statusData(view, [], true), progress: view.progress })}\n`;
+function dataOf(view: BatchView): object {
+  return { ok: true, ...statusData(view, [], true), progress: view.progress };
 }

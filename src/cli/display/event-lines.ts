@@ -1,6 +1,6 @@
+import { printableLine } from '../../core/printable-text.ts';
 import { countText, spanText } from '../../core/words.ts';
 import type { Colours } from '../output/colours.ts';
-import { plainText } from '../output/plain-text.ts';
 import { cutToWidth } from '../output/width.ts';
 import type { CompletedTask, FailedTask } from './view.ts';
 
@@ -26,13 +26,13 @@ export function causeText(
   { reason, message }: Pick<FailedTask, 'reason' | 'message'>,
   longest: number,
 ): string {
-  const words = cutToWidth(plainText(message), longest);
+  const words = cutToWidth(printableLine(message), longest);
   if (words === '' || words === reason) return reason;
   return reason === 'error' ? words : `${reason}: ${words}`;
 }
 
 function nameText(task: { readonly name: string; readonly function: string }, colours: Colours): string {
-  const name = cutToWidth(plainText(task.name), LONGEST_NAME);
-  const functionName = cutToWidth(plainText(task.function), LONGEST_NAME);
+  const name = cutToWidth(printableLine(task.name), LONGEST_NAME);
+  const functionName = cutToWidth(printableLine(task.function), LONGEST_NAME);
   return name === functionName ? name : `${name} ${colours.dim(`(${functionName})`)}`;
 }

@@ -1,5 +1,5 @@
 import { commonText } from '../../batch/common-text.ts';
-import { plainText } from '../output/plain-text.ts';
+import { printableLine } from '../../core/printable-text.ts';
 import { causeText } from './event-lines.ts';
 import type { FailedTask } from './view.ts';
 
@@ -26,14 +26,14 @@ export function groupFailures(failures: Iterable<FailedTask>): FailureGroup[] {
   const groups = new Map<string, { cause: string; count: number; examples: string[] }>();
   for (const task of failures) {
     const cause = causeText(task, LONGEST_CAUSE);
-    const wanted = `${task.reason} ${shapeOf(cause, plainText(task.name))}`;
+    const wanted = `${task.reason} ${shapeOf(cause, printableLine(task.name))}`;
     const key = groups.has(wanted) || groups.size < MOST_GROUPS ? wanted : OTHER_CAUSES;
     const known = groups.get(key);
     const group = known ?? { cause: key === OTHER_CAUSES ? OTHER_CAUSES : cause, count: 0, examples: [] };
     if (known === undefined) groups.set(key, group);
     else if (key !== OTHER_CAUSES) group.cause = commonText(group.cause, cause);
     group.count++;
-    if (group.examples.length < MOST_EXAMPLES) group.examples.push(plainText(task.name));
+    if (group.examples.length < MOST_EXAMPLES) group.examples.push(printableLine(task.name));
   }
   return [...groups.values()].sort((a, b) => b.count - a.count);
 }

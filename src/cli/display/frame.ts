@@ -1,7 +1,7 @@
+import { printableLine } from '../../core/printable-text.ts';
 import { spanText } from '../../core/words.ts';
 import type { Colours } from '../output/colours.ts';
 import { numberText, percentText, rangeText, rateText } from '../output/numbers.ts';
-import { plainText } from '../output/plain-text.ts';
 import { textWidth } from '../output/width.ts';
 import { addBar } from './bar.ts';
 import { Line } from './line.ts';
@@ -29,7 +29,7 @@ export function frameLines(view: BatchView, options: FrameOptions): Line[] {
   if (height === 1) return [countsLine(view, width, options.colours, percentText(view.progress))];
   const lines = [barLine(view, width, options.colours), countsLine(view, width, options.colours)];
   if (view.note !== undefined && lines.length < height) {
-    lines.push(new Line(width).add(plainText(view.note), options.colours.yellow));
+    lines.push(new Line(width).add(printableLine(view.note), options.colours.yellow));
   }
   // Half of the screen is left to what scrolls above.
   const room = Math.min(height - lines.length, Math.max(3, Math.floor(options.rows / 2)));
@@ -40,7 +40,7 @@ export function frameLines(view: BatchView, options: FrameOptions): Line[] {
 function barLine({ name, counts, progress }: BatchView, width: number, colours: Colours): Line {
   const line = new Line(width);
   const percent = percentText(progress).padStart(4);
-  const title = plainText(name);
+  const title = printableLine(name);
   if (width >= 30)
     line.column(title, Math.min(textWidth(title), Math.floor(width / 3)), colours.bold).add('  ');
   const { total } = totalsOf(counts);
@@ -117,9 +117,9 @@ function toPlain(task: RunningTask): RunningTask {
   const { name, function: functionName, step } = task;
   return {
     ...task,
-    name: plainText(name),
-    function: plainText(functionName),
-    step: step === undefined ? undefined : plainText(step),
+    name: printableLine(name),
+    function: printableLine(functionName),
+    step: step === undefined ? undefined : printableLine(step),
   };
 }
 

@@ -1,6 +1,6 @@
-import { type Colours, createColours } from '../output/colours.ts';
+import { printableLine } from '../../core/printable-text.ts';
+import { type Colours, createColours, onlyOwnStyles } from '../output/colours.ts';
 import { numberText, percentText, rangeText, rateText } from '../output/numbers.ts';
-import { plainText } from '../output/plain-text.ts';
 import { completedLine, failedLine } from './event-lines.ts';
 import {
   type BatchView,
@@ -66,12 +66,12 @@ export class PlainDisplay implements Display {
   /** What the user has to know now, such as what a second Ctrl-C would do. */
   private tellNote(): void {
     const note = this.options.note?.();
-    if (note !== undefined && note !== this.lastNote) this.write(plainText(note));
+    if (note !== undefined && note !== this.lastNote) this.write(printableLine(note));
     this.lastNote = note;
   }
 
   private write(line: string): void {
-    if (!this.isClosed) this.options.stream.write(`${line}\n`);
+    if (!this.isClosed) this.options.stream.write(`${onlyOwnStyles(line)}\n`);
   }
 }
 
@@ -84,5 +84,5 @@ function progressLine({ name, counts, progress, ratePerSecond, timeLeft }: Batch
   }
   if (ratePerSecond !== undefined && ratePerSecond > 0) parts.push(rateText(ratePerSecond));
   if (timeLeft !== undefined && ended < total) parts.push(`${rangeText(timeLeft)} left`);
-  return `${plainText(name)}: ${parts.join(', ')}`;
+  return `${printableLine(name)}: ${parts.join(', ')}`;
 }

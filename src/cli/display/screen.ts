@@ -1,3 +1,4 @@
+import { onlyOwnStyles } from '../output/colours.ts';
 import type { Line } from './line.ts';
 
 /** What is used of a terminal: `process.stderr` is one. */
@@ -66,10 +67,10 @@ export class Screen {
     const canKeep = above.length === 0 && !hasMoved;
     // Lines that stay may wrap, and a narrower terminal has wrapped the old picture: start afresh.
     if (!canKeep && this.drawn.length > 0) output += ERASE_BELOW;
-    for (const line of above) output += `${line}\n`;
+    for (const line of above) output += `${onlyOwnStyles(line)}\n`;
     for (const [index, line] of picture.entries()) {
       const isKept = canKeep && this.drawn[index]?.text === line.text;
-      output += isKept ? '\n' : `${line.text}${ERASE_LINE_END}\n`;
+      output += isKept ? '\n' : `${onlyOwnStyles(line.text)}${ERASE_LINE_END}\n`;
     }
     if (picture.length < this.drawn.length) output += ERASE_BELOW;
     if (picture.length > 0 && !this.isHidden) {

@@ -1,8 +1,8 @@
+import { printableLine } from '../../core/printable-text.ts';
 import { spanText } from '../../core/words.ts';
 import type { Colours } from '../output/colours.ts';
 import { factorText, numberText } from '../output/numbers.ts';
 import { placeOptions } from '../output/own-name.ts';
-import { plainText } from '../output/plain-text.ts';
 import { cutToWidth, padEndToWidth, padStartToWidth, textWidth } from '../output/width.ts';
 import { wrapHanging } from '../output/wrap.ts';
 import type { FailureGroup } from './failure-groups.ts';
@@ -69,7 +69,7 @@ function headLines(
   }
   const left = counts.open + counts.running;
   if (left > 0) parts.push(colours.yellow(`${numberText(left)} not finished`));
-  const title = cutToWidth(plainText(name), Math.max(8, Math.floor(columns / 2)));
+  const title = cutToWidth(printableLine(name), Math.max(8, Math.floor(columns / 2)));
   const took = hasRun ? `, in ${spanText(elapsedMs)}` : '; nothing was left to run';
   const lines = [wrapHanging(`${mark} ${colours.bold(title)}: ${parts.join(', ')}${took}`, columns, 2)];
   const factor = elapsedMs > 0 ? workMs / elapsedMs : 0;
@@ -86,12 +86,12 @@ function slowestLines({ slowest }: SummaryView, { colours, columns }: SummaryOpt
   if (shown.length < 2) return [];
   const times = shown.map(({ durationMs }) => spanText(durationMs));
   const widest = Math.max(...times.map(textWidth));
-  const names = shown.map(({ name }) => cutToWidth(plainText(name), Math.max(8, columns - widest - 5)));
+  const names = shown.map(({ name }) => cutToWidth(printableLine(name), Math.max(8, columns - widest - 5)));
   const widestName = Math.max(...names.map(textWidth));
   const room = columns - widest - widestName - 9;
   const rows = shown.map(({ function: tool }, index) => {
     const lead = `  ${padStartToWidth(times[index]!, widest)}  `;
-    const functionName = cutToWidth(plainText(tool), room);
+    const functionName = cutToWidth(printableLine(tool), room);
     if (room <= 10 || functionName === names[index]) return lead + names[index]!;
     return `${lead}${padEndToWidth(names[index]!, widestName)}${colours.dim(`  ${functionName}`)}`;
   });
@@ -107,10 +107,10 @@ function failureLines({ failures, counts }: SummaryView, { colours, columns }: S
   const indent = ' '.repeat(widest + 3);
   for (const [index, { cause, count, examples }] of shown.entries()) {
     const lead = padStartToWidth(counted[index]!, widest);
-    const words = cutToWidth(plainText(cause), Math.max(20, columns * 2 - widest - 4));
+    const words = cutToWidth(printableLine(cause), Math.max(20, columns * 2 - widest - 4));
     lines.push(`  ${colours.red(lead)} ${wrapHanging(words, columns, indent.length)}`);
     const more = count - examples.length;
-    const names = examples.map((name) => cutToWidth(plainText(name), 60)).join(', ');
+    const names = examples.map((name) => cutToWidth(printableLine(name), 60)).join(', ');
     const all = `${names}${more > 0 ? ` and ${numberText(more)} more` : ''}`;
     lines.push(colours.dim(indent + wrapHanging(all, columns, indent.length)));
   }
@@ -124,7 +124,7 @@ function nextLines(
   { name, counts, hasRun }: SummaryView,
   { colours, columns, program, config }: SummaryOptions,
 ): string[] {
-  const batch = placeOptions({ batch: plainText(name), config });
+  const batch = placeOptions({ batch: printableLine(name), config });
   const commands: (readonly [command: string, does: string])[] = [];
   const left = counts.open + counts.running;
   if (left > 0)

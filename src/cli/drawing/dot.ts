@@ -1,5 +1,5 @@
+import { printableLine } from '../../core/printable-text.ts';
 import { numberText } from '../output/numbers.ts';
-import { plainText } from '../output/plain-text.ts';
 import { cutMiddleToWidth } from '../output/width.ts';
 import { endedBadly, type FinishedTask } from './finished-task.ts';
 import { dependenciesOf } from './layers.ts';
@@ -45,7 +45,7 @@ export function graphDot(batchName: string, tasks: readonly FinishedTask[]): str
 /** Lines between quotes. A backslash would begin an escape of Graphviz, which also reads HTML entities. */
 function quoted(...lines: string[]): string {
   const safe = lines.map((line) =>
-    cutMiddleToWidth(plainText(line), LONGEST_NAME)
+    cutMiddleToWidth(printableLine(line), LONGEST_NAME)
       .replaceAll('\\', '\\\\')
       .replaceAll('"', '\\"')
       .replaceAll('&', '&amp;'),

@@ -1,5 +1,5 @@
+import { printableLine } from '../../core/printable-text.ts';
 import { numberText } from '../output/numbers.ts';
-import { plainText } from '../output/plain-text.ts';
 import { cutMiddleToWidth } from '../output/width.ts';
 import type { FinishedTask } from './finished-task.ts';
 import { STATUS_ORDER } from './finished-task.ts';
@@ -43,7 +43,7 @@ function labelOf({ tasks }: GraphNode): string {
 
 /** Mermaid writes characters that mean something to it, to Markdown or to HTML as `#` and their number. */
 function escaped(text: string): string {
-  const plain = cutMiddleToWidth(plainText(text), LONGEST_NAME);
+  const plain = cutMiddleToWidth(printableLine(text), LONGEST_NAME);
   return plain.replace(
     /[^\p{L}\p{M}\p{N}\p{Emoji_Presentation} _.,:/+=()…-]/gu,
     (sign) => `#${sign.codePointAt(0)};`,
@@ -52,5 +52,5 @@ function escaped(text: string): string {
 
 /** A comment ends with its line; braces after `%%` would make it a directive. */
 function comment(text: string): string {
-  return plainText(text).replace(/[{}]/g, ' ');
+  return printableLine(text).replace(/[{}]/g, ' ');
 }

@@ -1,9 +1,9 @@
-import { plainText } from '../output/plain-text.ts';
+import { printableLine } from '../../core/printable-text.ts';
 import { cutMiddleToWidth, cutStartToWidth, textWidth } from '../output/width.ts';
 
 /** A text for the content or an attribute of an element: one line, and nothing that XML does not allow. */
 export function xml(text: string): string {
-  return plainText(text)
+  return printableLine(text)
     .replace(/[\ufffe\uffff]/g, '\ufffd')
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
@@ -27,7 +27,7 @@ export function drawnWidth(text: string, fontSize: number): number {
  */
 export function fitName(name: string, room: number, fontSize: number, shortest = 6): string {
   const letters = Math.floor(room / (fontSize * WIDTH_OF_LETTER));
-  const plain = plainText(name);
+  const plain = printableLine(name);
   if (textWidth(plain) <= letters) return plain;
   if (letters < shortest) return '';
   const tail = tailOfPath(plain, letters);

@@ -1,4 +1,4 @@
-import { plainText } from '../output/plain-text.ts';
+import { printableLine } from '../../core/printable-text.ts';
 import { placeAt } from './fault.ts';
 import { findFiles, templateError } from './find-files.ts';
 import { findJsonFault } from './json-fault.ts';
@@ -42,7 +42,7 @@ export async function tasksFromTemplate(template: TaskTemplate, folder: string):
 /** A name is for people: a path may be longer, of which the end tells more, and may hold what breaks lines. */
 function nameText(text: string): string {
   const end = text.length > LONGEST_NAME ? `…${text.slice(1 - LONGEST_NAME)}` : text;
-  return plainText(end) || '…';
+  return printableLine(end) || '…';
 }
 
 /** Params are read as JSON before anything is put in, so that no name of a file can break them. */

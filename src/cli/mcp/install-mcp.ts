@@ -21,7 +21,8 @@ export async function installMcp(
   const plan = await planInstall(client, client.file(scope, io), start);
   const tell = (text: string, data: object) => {
     const answer = { ok: true, client: client.name, file: plan.file, ...data, remark: remark ?? null };
-    io.stdout.write(json ? `${JSON.stringify(answer)}\n` : text);
+    if (json) io.stdout.writeJson(answer);
+    else io.stdout.write(text);
     if (!json && remark !== undefined) io.stderr.write(`${remark}\n`);
   };
   if (print) {
@@ -76,7 +77,7 @@ function showChange({ file, before = '', after }: InstallPlan, { stdout }: Io): 
 
 /** To close the input, with Ctrl-D or with the terminal, is no yes; Ctrl-C is the wish to be gone. */
 async function answerOf({ stdin, stdout }: Io): Promise<'yes' | 'no' | 'closed' | 'interrupted'> {
-  const lines = createInterface({ input: stdin, output: stdout });
+  const lines = createInterface({ input: stdin, output: stdout.raw });
   try {
     return await new Promise((resolve) => {
       lines.once('SIGINT', () => resolve('interrupted')).once('close', () => resolve('closed'));

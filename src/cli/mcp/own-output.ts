@@ -10,7 +10,7 @@ export interface OwnOutput extends Pick<Writable, 'write'> {
  * Keeps standard output for the protocol: what tools and modules print goes to standard error. A client that is gone
  * is no fault here: what runs is stopped and written first.
  */
-export function ownOutput({ stdout, stderr }: Io): OwnOutput {
+export function ownOutput({ stdout: { raw: stdout }, stderr: { raw: stderr } }: Io): OwnOutput {
   const { write } = stdout;
   const listeners = stdout.rawListeners('error') as ((error: Error) => void)[];
   const ignore = () => undefined;

@@ -8,6 +8,7 @@ import type { RunSetting } from '../../tasks/run/feature-run.ts';
 import type { CommonOptions } from '../command.ts';
 import { EXIT, type ExitStatus, type Io } from '../io.ts';
 import { ownName } from '../output/own-name.ts';
+import { onStopSignals } from '../stop-signals.ts';
 import { endWithClient } from './client-watch.ts';
 import { ownOutput } from './own-output.ts';
 
@@ -20,8 +21,10 @@ export async function serveMcp(options: CommonOptions, io: Io): Promise<ExitStat
       `waits for a client on its standard input; "${ownName(io)} mcp install" sets one up, Ctrl-C ends this.`,
     );
   const stopping = new AbortController();
-  const stop = () => stopping.abort();
-  process.once('SIGINT', stop).once('SIGTERM', stop);
+  const ignoreSignals = onStopSignals((request) => {
+    if (request === 'now') process.exit(EXIT.interrupted);
+    stopping.abort();
+  });
   let opened: Promise<OpenedBackend> | undefined;
   const open = () => {
     opened ??= openBackend(options, io).catch((error: unknown) => {
@@ -42,7 +45,7 @@ export async function serveMcp(options: CommonOptions, io: Io): Promise<ExitStat
       log,
     });
   } finally {
-    process.off('SIGINT', stop).off('SIGTERM', stop);
+    ignoreSignals();
     await (await opened?.catch(() => undefined))?.close();
     output.release();
   }

@@ -1,3 +1,5 @@
+import { printableText } from '../../core/printable-text.ts';
+
 const CODES = {
   bold: [1, 22],
   dim: [2, 22],
@@ -13,6 +15,18 @@ export type Colours = Readonly<Record<keyof typeof CODES, (text: string) => stri
 // `util.styleText` is missing on the first versions of Node 20, and costs more than a frame may.
 const COLOURS = coloursWith((text, [on, off]) => (text === '' ? '' : `\x1b[${on}m${text}\x1b[${off}m`));
 const NO_COLOURS = coloursWith((text) => text);
+
+const OWN_STYLE = new RegExp(
+  `(${[...new Set(Object.values(CODES).flat())].map((code) => `\\x1b\\[${code}m`).join('|')})`,
+);
+
+/** A text whose only commands to a terminal are the styles above. */
+export function onlyOwnStyles(text: string): string {
+  return text
+    .split(OWN_STYLE)
+    .map((piece, index) => (index % 2 === 1 ? piece : printableText(piece)))
+    .join('');
+}
 
 /** Functions that colour, or that leave the text as it is. */
 export function createColours(areWanted: boolean): Colours {

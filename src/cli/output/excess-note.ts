@@ -1,8 +1,8 @@
 import type { Command, CommanderError } from 'commander';
+import { printableLine } from '../../core/printable-text.ts';
 import { shellQuote } from '../../core/shell-quote.ts';
 import type { Io } from '../io.ts';
 import { createColours, wantsColours } from './colours.ts';
-import { plainText } from './plain-text.ts';
 
 /** After a word too many: who types the name of a batch or a task bare is told by which option it is given. */
 export function noteExcess(
@@ -14,8 +14,8 @@ export function noteExcess(
   const given = command.args[command.registeredArguments.length];
   const has = (option: string) => command.options.some(({ long }) => long === option);
   if (given === undefined || !has('--batch')) return;
-  const word = plainText(shellQuote(given));
+  const word = printableLine(shellQuote(given));
   const task = has('--id') ? `, a task with --id ${word}` : '';
   const { yellow } = createColours(wantsColours(stderr, env));
-  stderr.write(`${yellow('note')} A batch is named with --batch ${word}${task}.\n`);
+  stderr.writeStyled(`${yellow('note')} A batch is named with --batch ${word}${task}.\n`);
 }

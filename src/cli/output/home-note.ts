@@ -1,6 +1,6 @@
+import { printableLine } from '../../core/printable-text.ts';
 import type { Io } from '../io.ts';
 import { createColours, wantsColours } from './colours.ts';
-import { plainText } from './plain-text.ts';
 
 const UNEXPANDED = /^(?:--?[\w-]+=)?(~(?:\/.*)?)$/s;
 
@@ -9,8 +9,8 @@ export function noteHome(argv: readonly string[], { stderr, env }: Pick<Io, 'std
   const word = argv.map((given) => UNEXPANDED.exec(given)?.[1]).find((path) => path !== undefined);
   if (word === undefined) return;
   const { yellow } = createColours(wantsColours(stderr, env));
-  const meant = `"$HOME${plainText(word.slice(1))}"`;
-  stderr.write(
-    `${yellow('note')} The shell has left the ~ of ${plainText(word)} as it stands, for it is in quotes or behind a "=". Is ${meant} meant?\n`,
+  const meant = `"$HOME${printableLine(word.slice(1))}"`;
+  stderr.writeStyled(
+    `${yellow('note')} The shell has left the ~ of ${printableLine(word)} as it stands, for it is in quotes or behind a "=". Is ${meant} meant?\n`,
   );
 }

@@ -1,7 +1,7 @@
+import { printableLine } from '../../core/printable-text.ts';
 import { countText, listText, spanText } from '../../core/words.ts';
 import type { Colours } from './colours.ts';
 import { factorText, numberText } from './numbers.ts';
-import { plainText } from './plain-text.ts';
 import type { BatchPlan, TaskToPlan } from './plan.ts';
 import { type Column, tableLines } from './table.ts';
 import { cutMiddleToWidth } from './width.ts';
@@ -35,11 +35,11 @@ function labelOf({ id, name, function: tool }: TaskToPlan): string {
 
 function headLines(plan: BatchPlan, { colours, columns }: PlanTextOptions): string[] {
   const { name, tasks, maxConcurrent, expectedMs, workMs, unknown } = plan;
-  const title = colours.bold(cutMiddleToWidth(plainText(name), Math.max(8, Math.floor(columns / 2))));
+  const title = colours.bold(cutMiddleToWidth(printableLine(name), Math.max(8, Math.floor(columns / 2))));
   if (tasks.length === 0) return [`${title}: no task is open, so nothing would run`];
   const count = `${numberText(tasks.length)} ${tasks.length === 1 ? 'task' : 'tasks'}`;
   const lines = [`${title}: ${count}, ${numberText(maxConcurrent)} at once; nothing was started`];
-  const functions = unknown.slice(0, 3).map((one) => plainText(one));
+  const functions = unknown.slice(0, 3).map((one) => printableLine(one));
   if (tasks.every(({ task }) => task.expectedMs === undefined)) {
     lines.push(colours.dim('  Nothing is known yet of how long they take: every task counts as 1 s here.'));
     return lines;
@@ -78,7 +78,7 @@ function pathLines(
   const ends = criticalPath.length <= MOST_ON_PATH ? criticalPath.length : MOST_ON_PATH / 2;
   const names = criticalPath.map(
     ({ task, startMs, endMs }) =>
-      `  ${cutMiddleToWidth(plainText(labelOf(task)), LONGEST_NAME)} ${colours.dim(spanText(endMs - startMs))}`,
+      `  ${cutMiddleToWidth(printableLine(labelOf(task)), LONGEST_NAME)} ${colours.dim(spanText(endMs - startMs))}`,
   );
   const left = criticalPath.length - 2 * ends;
   const lines =

@@ -1,8 +1,8 @@
 import type { Forecast } from '../../batch/forecast/simulation.ts';
+import { printableLine } from '../../core/printable-text.ts';
 import { spanText } from '../../core/words.ts';
 import type { Colours } from './colours.ts';
 import { factorText, numberText, percentText } from './numbers.ts';
-import { plainText } from './plain-text.ts';
 import { type Column, tableLines } from './table.ts';
 
 const COLUMNS: readonly Column[] = [
@@ -29,10 +29,10 @@ export function simulationText(
     percentText(utilisation),
   ]);
   const columns = COLUMNS.map((column) => ({ ...column }));
-  const shown = notes.slice(0, MOST_NOTES).map((note) => colours.dim(`  ${plainText(note)}`));
+  const shown = notes.slice(0, MOST_NOTES).map((note) => colours.dim(`  ${printableLine(note)}`));
   const more = notes.length - shown.length;
   return [
-    colours.bold(plainText(title)),
+    colours.bold(printableLine(title)),
     ...tableLines(columns, rows, { colours }).map((line) => `  ${line}`),
     '',
     ...shown,

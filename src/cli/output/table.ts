@@ -1,5 +1,5 @@
+import { printableLine } from '../../core/printable-text.ts';
 import type { Colours } from './colours.ts';
-import { plainText } from './plain-text.ts';
 import { cutToWidth, padEndToWidth, padStartToWidth, textWidth } from './width.ts';
 
 export interface Column {
@@ -26,7 +26,7 @@ export function tableLines(
   rows: readonly (readonly string[])[],
   { colours, width = Number.POSITIVE_INFINITY }: TableOptions,
 ): string[] {
-  const cells = rows.map((row) => columns.map((_, index) => plainText(row[index] ?? '')));
+  const cells = rows.map((row) => columns.map((_, index) => printableLine(row[index] ?? '')));
   const widths = fitted(
     columns.map(({ title }, index) =>
       cells.reduce((widest, row) => Math.max(widest, textWidth(row[index]!)), textWidth(title)),

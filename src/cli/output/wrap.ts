@@ -1,4 +1,4 @@
-import { plainText } from './plain-text.ts';
+import { printableLine } from '../../core/printable-text.ts';
 import { textWidth } from './width.ts';
 
 /** The text in lines of at most so many columns, broken between words only. Colours take no room. */
@@ -7,7 +7,7 @@ function wrapWords(text: string, columns: number): string[] {
   let line = '';
   let width = 0;
   for (const word of text.split(/ +/)) {
-    const own = textWidth(plainText(word));
+    const own = textWidth(printableLine(word));
     if (line !== '' && width + 1 + own > columns) {
       lines.push(line);
       line = word;

@@ -15,7 +15,19 @@ const OPTION =
 
 /** Words that stand where a value is meant, but are none: types, and what is wrong with the value. */
 const NO_VALUE =
-  /^(?:any|bool|boolean|expired|false|int|invalid|missing|none|null|number|object|required|str|string|true|undefined|unknown)$/i;
+  /^(?:any|bool|boolean|expired|false|int|invalid|missing|none|null|number|object|required|str|string|true|undefined|unknown|\?|(?:basic |bearer )?(?:…|\.{3})|`sha256:`)$/i;
+
+/** Where a sentence goes on after "password:", there is no value: no password is a word of these and another one. */
+const PROSE =
+  /(?:an?|and|are|as|at|be|but|by|can|do|does|each|for|from|give|has|have|here|if|in|is|it|its|may|must|name|need|no|none|not|of|on|one|only|or|pass|put|see|send|set|so|such|take|that|the|their|then|there|these|they|this|those|to|try|use|was|were|what|when|where|which|who|whoever|with|write|you|your)\s+["'(]?[a-z]/iy;
+
+/** The working folder of a shell goes by the name of a password. */
+const FOLDER = /["'`]?(?:~?\/|[A-Za-z]:\\)/y;
+const MAY_BE_FOLDER = /(?:^|_)pwd$/i;
+
+/** Cookies are a list: all of it is secret, up to the end of the line, or of the text in quotes that the header is. */
+const COOKIES = /cookie2?$/i;
+const COOKIE_END = /[\r\n\\]/g;
 
 /** The values of secret fields, whatever the notation. */
 export function assignedSecrets(text: string, isSecretName: IsSecretName): Span[] {
@@ -26,11 +38,27 @@ export function assignedSecrets(text: string, isSecretName: IsSecretName): Span[
       const from = index + head.length;
       // What stands inside a secret value has been taken out with it.
       if (index < done || !isSecretName(name!)) continue;
-      const to = endOfValue(text, from);
+      if (head.includes(': ') && matchesAt(PROSE, text, from)) continue;
+      if (MAY_BE_FOLDER.test(name!) && matchesAt(FOLDER, text, from)) continue;
+      const to = COOKIES.test(name!) ? endOfCookies(text, index, from) : endOfValue(text, from);
       if (to === from || NO_VALUE.test(text.slice(from, Math.min(to, from + 16)))) continue;
       spans.push([from, to]);
       done = to;
     }
   }
   return spans;
+}
+
+function endOfCookies(text: string, name: number, from: number): number {
+  const opening = text[name - 1];
+  if (/["'`]/.test(text[from] ?? '')) return endOfValue(text, from);
+  COOKIE_END.lastIndex = from;
+  const lineEnd = COOKIE_END.exec(text)?.index ?? text.length;
+  const quote = opening !== undefined && /["'`]/.test(opening) ? text.indexOf(opening, from) : -1;
+  return quote === -1 ? lineEnd : Math.min(lineEnd, quote);
+}
+
+function matchesAt(pattern: RegExp, text: string, at: number): boolean {
+  pattern.lastIndex = at;
+  return pattern.test(text);
 }

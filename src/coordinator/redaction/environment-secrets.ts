@@ -10,6 +10,9 @@ const MOST_VALUES = 1000;
 /** The path of a file or folder, as variables such as `SSH_KEY` may hold it. A random value has a digit. */
 const PATH = /^(?:~|\.{1,2}|[A-Za-z]:)?(?:[\\/][A-Za-z._ -]+)+[\\/]?$/;
 
+/** What shells keep under a name that elsewhere is that of a password. */
+const WORKING_FOLDER = 'PWD';
+
 /** The secrets that the environment holds or has held, in all the forms in which they turn up in texts. */
 export class EnvironmentSecrets {
   private readonly judged = new Map<string, boolean>();
@@ -55,7 +58,7 @@ export class EnvironmentSecrets {
   private isSecret(name: string): boolean {
     let secret = this.judged.get(name);
     if (secret === undefined) {
-      secret = this.isSecretName(name);
+      secret = name !== WORKING_FOLDER && this.isSecretName(name);
       this.judged.set(name, secret);
     }
     return secret;

@@ -1,4 +1,5 @@
 import type { Span } from './span.ts';
+import { isRandom, prefixedTokens } from './token-prefixes.ts';
 
 /**
  * Well-known shapes of secrets. Each expression takes in whatever it has looked at, or gives up after a bounded number
@@ -8,6 +9,8 @@ import type { Span } from './span.ts';
 interface Shape {
   readonly pattern: RegExp;
   readonly isSecret?: (found: string) => boolean;
+  /** What the secret stands behind. */
+  readonly after?: string;
 }
 
 const SHAPES: readonly Shape[] = [
@@ -16,18 +19,19 @@ const SHAPES: readonly Shape[] = [
     pattern:
       /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|$)/g,
   },
-  // Words joined by hyphens look the same, but for the digits.
-  { pattern: /\b(?:sk|pk|rk)-[A-Za-z0-9_-]{16,}/g, isSecret: (found) => /\d/.test(found) },
-  { pattern: /\b(?:sk|pk|rk)_(?:live|test)_[A-Za-z0-9]{8,}/g },
-  { pattern: /\bgh[pousr]_[A-Za-z0-9]{20,}/g },
-  { pattern: /\bgithub_pat_[A-Za-z0-9_]{20,}/g },
-  { pattern: /\bglpat-[A-Za-z0-9_-]{16,}/g },
-  { pattern: /\bnpm_[A-Za-z0-9]{20,}/g },
-  { pattern: /\bxox[a-z]-[A-Za-z0-9-]{10,}/g },
-  { pattern: /\bA(?:KIA|SIA)[A-Z0-9]{16}\b/g },
-  { pattern: /\bAIza[A-Za-z0-9_-]{30,}/g },
-  { pattern: /\bya29\.[A-Za-z0-9_-]{20,}/g },
-  { pattern: /\bhf_[A-Za-z0-9]{20,}/g },
+  { pattern: /\bA(?:KIA|SIA|BIA|CCA)[A-Z0-9]{16}\b/g },
+  { pattern: /\bSG\.[\w-]{16,64}\.[\w-]{16,128}/g },
+  { pattern: /\bpat[A-Za-z0-9]{14}\.[a-f0-9]{64}/g },
+  { pattern: /\b[a-f0-9]{32}-us\d{1,2}\b/g },
+  // Telegram: the number of a bot and its token. Azure: the secret of an application.
+  { pattern: /\b\d{8,10}:A[\w-]{34}/g },
+  { pattern: /\b[\w.~-]{3}\dQ~[\w.~-]{31,40}/g },
+  // Whoever knows the address of a webhook may post to it.
+  { pattern: /\bhooks\.slack\.com\/(?:services|workflows|triggers)\/[\w/+-]{20,}/g },
+  { pattern: /\bdiscord(?:app)?\.com\/api\/webhooks\/[\w/-]{20,}/g },
+  { pattern: /\bwebhook\.office\.com\/webhookb2\/[\w@/-]{20,}/g },
+  // Signed addresses of Azure, Amazon and Google.
+  { pattern: /[?&;](?:sig|(?:x-amz-|x-goog-)?signature)=[\w%+/~.-]{16,}={0,2}/gi, after: '=' },
   // A signed token of two parts has lost its third to a cut.
   {
     pattern: /\beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,4}/g,
@@ -51,11 +55,14 @@ const SHAPES: readonly Shape[] = [
 /** The beginning of an address with credentials, `//user:`, but not of one with a port; and all that follows. */
 const ADDRESS = /\/\/[^\s/:@[]{0,256}:(?!\d{1,5}(?:[/?#\s"'`]|$))[^\s"'`<>]*/g;
 
-export function shapedSecrets(text: string): Span[] {
-  const spans: Span[] = [];
-  for (const { pattern, isSecret } of SHAPES)
-    for (const { 0: found, index } of text.matchAll(pattern))
-      if (isSecret?.(found) ?? true) spans.push([index, index + found.length]);
+/** Those that stand in a text as they are. */
+function plainSecrets(text: string): Span[] {
+  const spans: Span[] = prefixedTokens(text);
+  for (const { pattern, isSecret, after } of SHAPES)
+    for (const { 0: found, index } of text.matchAll(pattern)) {
+      const from = after === undefined ? index : index + found.indexOf(after) + after.length;
+      if (isSecret?.(found) ?? true) spans.push([from, index + found.length]);
+    }
   for (const { 0: found, index } of text.matchAll(ADDRESS)) {
     // A password may hold an `@` or a `/` that should have been escaped: the last `@` ends it.
     const end = found.lastIndexOf('@');
@@ -64,8 +71,26 @@ export function shapedSecrets(text: string): Span[] {
   return spans;
 }
 
-function isRandom(word: string): boolean {
-  return /\d|[a-z][A-Z]/.test(word);
+/** Shorter runs of base64 or hexadecimal digits hold no whole token. */
+const RUN = /(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{20,}={0,2}/g;
+const HEX = /^[0-9a-f]+$/i;
+const CAPITAL = /[A-Z]/;
+const READABLE = /[ -~]{12}/;
+
+/** Well-known shapes of secrets, also inside of base64 and hexadecimal digits: then all of those are taken out. */
+export function shapedSecrets(text: string): Span[] {
+  const spans = plainSecrets(text);
+  for (const { 0: run, index } of text.matchAll(RUN))
+    if (decodings(run).some((decoded) => READABLE.test(decoded) && plainSecrets(decoded).length > 0))
+      spans.push([index, index + run.length]);
+  return spans;
+}
+
+/** What a run may stand for, wherever in it the encoded part begins. Base64 of text has capitals, most paths have none. */
+function decodings(run: string): string[] {
+  if (HEX.test(run)) return [0, 1].map((from) => Buffer.from(run.slice(from), 'hex').toString('latin1'));
+  if (!CAPITAL.test(run)) return [];
+  return [0, 1, 2, 3].map((from) => Buffer.from(run.slice(from), 'base64').toString('latin1'));
 }
 
 function isUserAndPassword(base64: string): boolean {

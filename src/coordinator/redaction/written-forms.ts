@@ -7,6 +7,7 @@ const SHORTEST_LINE = 16;
 /** How a value may stand in a text: as it is, line by line, or escaped and encoded as programs do with it. */
 export function writtenForms(value: string): string[] {
   const json = escaped(value);
+  const hex = Buffer.from(value).toString('hex');
   const url = percentEncoded(value, /[A-Za-z0-9_.~-]/);
   const forms = [
     value,
@@ -21,6 +22,8 @@ export function writtenForms(value: string): string[] {
     percentEncoded(value, /[A-Za-z0-9_.~!'()*-]/),
     percentEncoded(value, /[A-Za-z0-9_.~!'()*;/?:@&=+$,#-]/),
     ...base64Forms(value),
+    hex,
+    hex.toUpperCase(),
   ];
   return [...new Set(forms)];
 }

@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
 const PREFIX = 'sha256:';
 
@@ -24,4 +24,9 @@ export function digestFromText(text: string): Buffer {
 /** Takes the same time wherever they differ; only that their lengths do can be told. */
 export function isSameSecret(a: Buffer, b: Buffer): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
+}
+
+/** Shows that one knows a secret to somebody who knows it too, without telling it. */
+export function proofOf(secret: string, challenge: string): string {
+  return createHmac('sha256', secret).update(`volley server ${challenge}`).digest('hex');
 }

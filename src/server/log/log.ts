@@ -1,3 +1,5 @@
+import { printableJson } from '../../core/printable-text.ts';
+
 /** From the most to the least that is told. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
@@ -42,7 +44,8 @@ export function openLog(options: LogOptions = {}): Log {
     );
     const time = new Date().toISOString();
     if (format === 'json') {
-      write(`${JSON.stringify({ ...Object.fromEntries(facts), time, level: lineLevel, event })}\n`);
+      const line = JSON.stringify({ ...Object.fromEntries(facts), time, level: lineLevel, event });
+      write(`${printableJson(line)}\n`);
       return;
     }
     const pairs = facts.map(([name, value]) => ` ${name}=${plain(value)}`).join('');
@@ -68,7 +71,7 @@ function jsonOf(value: unknown): string {
 /** As it is where that is clear; otherwise in quotes, so that nothing can begin a line or a field of its own. */
 function plain(value: unknown): string {
   const text = String(value);
-  return /^[\w.,:/@+*-]+$/.test(text) ? text : JSON.stringify(text);
+  return /^[\w.,:/@+*-]+$/.test(text) ? text : printableJson(JSON.stringify(text));
 }
 
 function writeToStderr(line: string): void {

@@ -6,6 +6,7 @@ import { mcpServerBody } from '../wire/mcp-server.ts';
 import { type Api, answers, open, REFUSALS, secured } from './api.ts';
 
 const HEALTH = z.object({ status: z.enum(['ok', 'stopping']) }).openapi('Health');
+const CHALLENGE = z.string().regex(/^[\da-f]{64}$/);
 
 /** How the server itself is. */
 export function systemRoutes(api: Api, parts: ServerParts): void {
@@ -18,9 +19,16 @@ export function systemRoutes(api: Api, parts: ServerParts): void {
       path: '/healthz',
       tags: ['system'],
       summary: 'Whether the server lives; needs no token and tells nothing else',
-      responses: { 200: answers(HEALTH, 'It does.') },
+      description:
+        'To a challenge it answers with its HMAC-SHA-256, keyed with the token of its record: commands tell by it whether a record is still that of this server.',
+      request: { query: z.object({ challenge: CHALLENGE.optional() }) },
+      responses: { 200: answers(HEALTH.extend({ proof: z.string().optional() }), 'It does.') },
     }),
-    (context) => context.json({ status: 'ok' as const }, 200),
+    (context) => {
+      const { challenge } = context.req.valid('query');
+      const proof = challenge === undefined ? {} : { proof: parts.proofOf(challenge) };
+      return context.json({ status: 'ok' as const, ...proof }, 200);
+    },
   );
 
   api.openapi(

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { VolleyError } from '../../core/errors.ts';
+import { printableText } from '../../core/printable-text.ts';
 import { childEnvironment } from '../child-environment.ts';
 
 export interface GitAnswer {
@@ -83,7 +84,7 @@ export function pathsOf(text: string): string[] {
 
 /** What git says went wrong. */
 export function wordsOf({ exitCode, stdout, stderr }: GitAnswer): string {
-  const text = (stderr.trim() || stdout.trim()).replace(/[^\P{Cc}\n]/gu, ' ');
+  const text = printableText(stderr.trim() || stdout.trim());
   return text === '' ? `it ended with exit status ${exitCode}` : text.slice(-SHOWN_LENGTH);
 }
 

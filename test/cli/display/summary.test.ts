@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { groupFailures } from '../../../src/cli/display/failure-groups.ts';
 import { summaryText } from '../../../src/cli/display/summary.ts';
 import { createColours } from '../../../src/cli/output/colours.ts';
-import { plainText } from '../../../src/cli/output/plain-text.ts';
+import { printableLine } from '../../../src/core/printable-text.ts';
 import { NO_COUNTS } from './support/views.ts';
 
 const OPTIONS = { colours: createColours(false), columns: 120, program: 'volley' };
@@ -83,7 +83,7 @@ Next
     };
     for (const isColoured of [true, false]) {
       const text = summaryText(view, { colours: createColours(isColoured), columns: 40, program: 'volley' });
-      const lines = text.split('\n').map(plainText);
+      const lines = text.split('\n').map(printableLine);
       expect(lines.filter((line) => line.length > 40 && !line.startsWith('volley'))).toEqual([]);
       expect(lines.join(' ').replace(/ +/g, ' ')).toContain(message);
     }

@@ -13,7 +13,7 @@ import { startFor } from '../../../src/cli/mcp/install/start-command.ts';
 import { installMcp } from '../../../src/cli/mcp/install-mcp.ts';
 import { runBuilt } from '../../e2e/support/built-volley.ts';
 import { project } from '../../e2e/support/project.ts';
-import { textOf } from '../support/program.ts';
+import { outputTo, textOf } from '../support/program.ts';
 
 const LIMIT = { timeout: 180_000 };
 const ENTRY = { command: 'npx' };
@@ -210,7 +210,7 @@ describe('volley mcp install', LIMIT, () => {
       const terminal = { isTTY: true, columns: 80 };
       const stdout = Object.assign(new PassThrough(), terminal);
       const stdin = Object.assign(Readable.from([typed]), terminal);
-      const io = { stdin, stdout, env: {}, cwd: folder } as unknown as Io;
+      const io = { stdin, stdout: outputTo(stdout), env: {}, cwd: folder } as unknown as Io;
       expect(await installMcp('cursor', {}, io)).toBe(status);
       expect(textOf(stdout)).toMatch(/Write this\? .*\nNothing was written\.\n$/s);
       expect(readdirSync(folder)).toEqual([]);

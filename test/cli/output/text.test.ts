@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { createColours, wantsColours } from '../../../src/cli/output/colours.ts';
 import { factorText, numberText, percentText, rangeText, rateText } from '../../../src/cli/output/numbers.ts';
-import { plainText } from '../../../src/cli/output/plain-text.ts';
 import { tableLines } from '../../../src/cli/output/table.ts';
 import { cutMiddleToWidth, cutStartToWidth, cutToWidth, textWidth } from '../../../src/cli/output/width.ts';
+import { printableLine } from '../../../src/core/printable-text.ts';
 import { shellQuote } from '../../../src/core/shell-quote.ts';
 
 describe('a text of somebody else', () => {
@@ -21,7 +21,7 @@ describe('a text of somebody else', () => {
     ['without marks that turn the direction', 'a\u202eb\u2066c', 'a\ufffdb\ufffdc'],
     ['without half of a pair', 'a\ud800b😀', 'a\ufffdb😀'],
   ])('is shown %s', (_how, text, shown) => {
-    expect(plainText(text)).toBe(shown);
+    expect(printableLine(text)).toBe(shown);
   });
 
   it('never holds a control character afterwards, whatever it was put together from', () => {
@@ -33,7 +33,7 @@ describe('a text of somebody else', () => {
     };
     for (let round = 0; round < 20_000; round++) {
       const text = Array.from({ length: next(12) }, () => pieces[next(pieces.length)]).join('');
-      expect(plainText(text)).not.toMatch(/\p{Cc}/u);
+      expect(printableLine(text)).not.toMatch(/\p{Cc}/u);
     }
   });
 });

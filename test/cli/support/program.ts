@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { onTestFinished } from 'vitest';
 import { COMMANDS } from '../../../src/cli/commands.ts';
-import type { Io } from '../../../src/cli/io.ts';
+import { type Io, Output } from '../../../src/cli/io.ts';
 import { runProgram } from '../../../src/cli/program.ts';
 
 export interface Said {
@@ -35,7 +35,8 @@ export async function say(
   const terminal = columns === undefined ? {} : { isTTY: true, columns };
   const streams = { stdout: Object.assign(new PassThrough(), terminal), stderr: new PassThrough() };
   const io = {
-    ...streams,
+    stdout: outputTo(streams.stdout),
+    stderr: outputTo(streams.stderr),
     stdin: Readable.from([input]),
     env: { NO_COLOR: '1', ...env },
     cwd: folder,
@@ -44,6 +45,11 @@ export async function say(
   const status = await runProgram(argv, COMMANDS, '1.2.3', io);
   const [stdout, stderr] = [textOf(streams.stdout), textOf(streams.stderr)];
   return { status, stdout, stderr };
+}
+
+/** An output of a command that a test reads. */
+export function outputTo(stream: PassThrough): Output {
+  return new Output(stream as unknown as NodeJS.WriteStream);
 }
 
 /** What was written to it so far. */

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { COMMANDS } from '../../../src/cli/commands.ts';
-import type { Io } from '../../../src/cli/io.ts';
+import { type Io, Output } from '../../../src/cli/io.ts';
 import { runProgram } from '../../../src/cli/program.ts';
 import { withFolderLock } from '../../../src/tasks/files/folder-lock.ts';
 import { project, projectWith, put, readJson } from '../../tasks/support/feature.ts';
@@ -14,12 +14,13 @@ function tasks(cwd: string, ...args: string[]) {
 
 async function tasksAs(env: Io['env'], cwd: string, ...args: string[]) {
   const output = { stdout: '', stderr: '' };
-  const stream = (name: 'stdout' | 'stderr') => ({
-    write: (text: string) => {
+  const stream = (name: 'stdout' | 'stderr') => {
+    const write = (text: string) => {
       output[name] += text;
       return true;
-    },
-  });
+    };
+    return new Output({ write } as unknown as NodeJS.WriteStream);
+  };
   const streams = { stdin: process.stdin, stdout: stream('stdout'), stderr: stream('stderr') };
   const io = { ...streams, env, cwd, outliveReader: () => undefined };
   const status = await runProgram(['tasks', ...args], COMMANDS, '1.0.0', io as unknown as Io);

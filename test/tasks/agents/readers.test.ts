@@ -141,7 +141,7 @@ describe('a reader', () => {
 
   test('bounds what an agent says, and takes the colours of terminals off', () => {
     const reader = commandAdapter(['agent']).reader();
-    expect(reader.line('\u001b[31mred\u001b[0m\u0007')).toEqual([{ type: 'text', text: 'red' }]);
+    expect(reader.line('\u001b[31mred\u001b[0m\u0007')).toEqual([{ type: 'text', text: 'red\ufffd' }]);
     expect(reader.line('   ')).toEqual([]);
     const [event] = reader.line('x'.repeat(1_000_000));
     expect((event as { text: string }).text.length).toBeLessThan(5000);

@@ -36,9 +36,8 @@ export function say(
   text: string,
   status: ExitStatus = EXIT.ok,
 ): ExitStatus {
-  // What stands in the files cannot control the terminal.
-  const shown = ownCommands(text, { config }, io).replace(/[^\P{Cc}\n]/gu, '\ufffd');
-  io.stdout.write(json ? `${JSON.stringify({ ok: status === EXIT.ok, ...data })}\n` : `${shown}\n`);
+  if (json) io.stdout.writeJson({ ok: status === EXIT.ok, ...data });
+  else io.stdout.write(`${ownCommands(text, { config }, io)}\n`);
   return status;
 }
 
