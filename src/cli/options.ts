@@ -1,4 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { VolleyError } from '../core/errors.ts';
+import { parseExactJson } from '../core/json-numbers.ts';
 
 /** Readers of options: they refuse what cannot be right, and the executor checks the rest. */
 
@@ -11,8 +13,9 @@ export function numberOption(text: string): number {
 /** JSON on the command line, which shells like to spoil. */
 export function jsonOption(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExactJson(text);
   } catch (error) {
+    if (error instanceof VolleyError) throw new InvalidArgumentError(error.message);
     throw new InvalidArgumentError(
       `It must be JSON, such as '{"path":"a.txt"}' in single quotes: ${(error as Error).message}.`,
     );
