@@ -18,6 +18,8 @@ export interface ResultRow {
   readonly message: string | null;
   /** Of a skipped one: the id of the task that is to blame. */
   readonly cause: string | null;
+  /** What looks wrong with its arguments and may be meant. */
+  readonly warnings?: readonly string[];
 }
 
 export function rowOf(record: TaskRecord): ResultRow {
@@ -47,6 +49,7 @@ export function rowOf(record: TaskRecord): ResultRow {
     code: code ?? null,
     message: message ?? null,
     cause: cause ?? null,
+    ...(record.options.warnings !== undefined && { warnings: record.options.warnings }),
   };
 }
 

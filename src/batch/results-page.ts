@@ -68,7 +68,11 @@ function readPage(
 function lineOf(record: TaskRecord, length: number): string {
   const ms = durationOf(record);
   const took = ms === undefined ? '' : ` in ${spanText(ms)}`;
-  return `- ${taskText(record)}: ${record.status}${took}${outcomeText(record, length)}`;
+  return `- ${taskText(record)}: ${record.status}${took}${outcomeText(record, length)}${warningText(record)}`;
+}
+
+function warningText({ options: { warnings = [] } }: TaskRecord): string {
+  return warnings.map((warning) => ` (warning: ${oneLine(warning, 300)})`).join('');
 }
 
 function outcomeText(record: TaskRecord, length: number): string {

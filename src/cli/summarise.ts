@@ -39,6 +39,7 @@ export async function summarise(
   const { counts } = viewOf(session, batch);
   const slowest: CompletedTask[] = [];
   const failures: FailedTask[] = [];
+  const warnings: string[] = [];
   let workMs = 0;
   // Another process may have ended it all just before it was this one's turn.
   let hasRun = hadWork && counts.open + counts.running > 0;
@@ -49,6 +50,7 @@ export async function summarise(
       // What was skipped has never started.
       if ((startedAt ?? endedAt) < since) continue;
       hasRun = hadWork;
+      for (const warning of task.options.warnings ?? []) warnings.push(`${ownLabel(task)}: ${warning}`);
       const durationMs = durationOf(task);
       if (durationMs === undefined || !WORKED.includes(task.status)) continue;
       workMs += durationMs;
@@ -57,7 +59,7 @@ export async function summarise(
     }
   }
   return summaryText(
-    { name: batch, counts, hasRun, elapsedMs, workMs, slowest, failures: groupFailures(failures) },
+    { name: batch, counts, hasRun, elapsedMs, workMs, slowest, warnings, failures: groupFailures(failures) },
     {
       colours: createColours(wantsColours(io.stdout, io.env)),
       columns: io.stdout.columns || DEFAULT_COLUMNS,

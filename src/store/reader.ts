@@ -33,6 +33,7 @@ export class Reader {
   private readonly pageOfBatches: StatementSyncInstance;
   private readonly oneBatch: StatementSyncInstance;
   private readonly oneTask: StatementSyncInstance;
+  private readonly newestIds: StatementSyncInstance;
   private readonly byKey: StatementSyncInstance;
   private readonly open: OpenTaskReader;
   private readonly slow: SlowestReader;
@@ -58,6 +59,9 @@ export class Reader {
     this.oneBatch = reader.prepare('SELECT * FROM batches WHERE name = ?');
     this.oneTask = reader.prepare(
       `${TASKS} WHERE s.key = (SELECT key FROM tasks WHERE batch = (SELECT id FROM batches WHERE name = ?) AND id = ?)`,
+    );
+    this.newestIds = reader.prepare(
+      'SELECT id FROM tasks WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT ?',
     );
     this.byKey = reader.prepare(`${TASKS} WHERE s.key = ?`);
     this.open = new OpenTaskReader(reader);
@@ -95,6 +99,16 @@ export class Reader {
   task(batch: string, id: string): TaskRecord | undefined {
     const row = this.oneTask.get(toStored(batch), toStored(id)) as TaskData | undefined;
     return row && taskRecord(row, batch);
+  }
+
+  lastIds(batch: string, limit: number): string[] {
+    checkNumber('limit', limit, { min: 0, integer: true });
+    return this.snapshot(() => {
+      const row = this.oneBatch.get(toStored(batch)) as BatchData | undefined;
+      if (row === undefined) return [];
+      const rows = this.newestIds.all(keyOf(row.id, 0), lastKeyOf(row.id), limit) as { id: StoredText }[];
+      return rows.map(({ id }) => fromStored(id));
+    });
   }
 
   tasks(batch: string, { status, afterSeq = 0, beforeSeq, limit }: TaskQuery): TaskRecord[] {

@@ -34,6 +34,8 @@ export interface TaskOptions {
   readonly dependsOn?: readonly string[];
   readonly onDependencyFailure?: DependencyPolicy;
   readonly resources?: ResourceRequirements;
+  /** What looked wrong with its arguments when it was added, and may be meant. */
+  readonly warnings?: readonly string[];
 }
 
 /** Shared by all that say nothing otherwise, which is nearly all. */

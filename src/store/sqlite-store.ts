@@ -178,6 +178,10 @@ export class SqliteStore implements Store {
     return this.read(() => this.reader.task(batch, id));
   }
 
+  lastIds(batch: string, limit: number): string[] {
+    return this.read(() => this.reader.lastIds(batch, limit));
+  }
+
   tasks(batch: string, query: TaskQuery): TaskRecord[] {
     return this.read(() => this.reader.tasks(batch, query));
   }

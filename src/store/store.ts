@@ -108,6 +108,8 @@ export interface Store {
   batch(name: string): BatchRecord | undefined;
   /** One task by its id. */
   task(batch: string, id: string): TaskRecord | undefined;
+  /** The ids of the tasks that were added last, the newest first. */
+  lastIds(batch: string, limit: number): string[];
   /** Tasks in their order, a page at a time. */
   tasks(batch: string, query: TaskQuery): TaskRecord[];
   /** The tasks of the given statuses that took longest from their start to their end, of some behind a number. */

@@ -48,6 +48,7 @@ export const EXECUTION_DETAIL = EXECUTION.extend({
   timeout_ms: z.number().nullable(),
   max_retries: z.int().nullable(),
   on_dependency_failure: z.string(),
+  warnings: z.array(z.string()).describe('What looks wrong with its arguments and may be meant.'),
   attempt_list: z.array(ATTEMPT).describe('The newest 100.'),
   explanation: z
     .string()
