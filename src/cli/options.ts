@@ -1,6 +1,4 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { VolleyError } from '../core/errors.ts';
-import { parseExactJson } from '../core/json-numbers.ts';
 
 /** Readers of options: they refuse what cannot be right, and the executor checks the rest. */
 
@@ -8,18 +6,6 @@ export function numberOption(text: string): number {
   const value = Number(text);
   if (text.trim() === '' || Number.isNaN(value)) throw new InvalidArgumentError('It must be a number.');
   return value;
-}
-
-/** JSON on the command line, which shells like to spoil. */
-export function jsonOption(text: string): unknown {
-  try {
-    return parseExactJson(text);
-  } catch (error) {
-    if (error instanceof VolleyError) throw new InvalidArgumentError(error.message);
-    throw new InvalidArgumentError(
-      `It must be JSON, such as '{"path":"a.txt"}' in single quotes: ${(error as Error).message}.`,
-    );
-  }
 }
 
 /** Texts with commas between them, but for commas in the braces of a glob: `*.{ts,js}` is one. */

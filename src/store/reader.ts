@@ -13,11 +13,15 @@ import { RUNNING, statusNumber } from './statuses.ts';
 import type { AttemptPage, ResultRange, SlowestPage, TaskQuery } from './store.ts';
 import { asBuffer, fromStored, isContinuation, type StoredText, toStored } from './text.ts';
 
+/** Of the attempts since a task was opened last: those that failed are counted. */
+const EARLIER_MS = `CASE WHEN s.failures > 0 THEN (
+    SELECT sum(b.duration_ms) FROM attempts b WHERE b.key = s.key AND b.attempt >= s.attempts - s.failures) END`;
+
 /** CROSS JOIN: the states lead, in the order of their index; the rest is looked up. */
 const TASKS = `
   SELECT t.key, t.id, t.name, t.function, t.params, t.options, t.added_at, s.status, s.attempts, s.failures,
-    s.started_at,
-    e.ended_at, e.reason, e.message, e.code, e.cause, e.result_bytes, e.preview,
+    s.started_at, s.attempt_at,
+    e.ended_at, e.duration_ms, ${EARLIER_MS} AS earlier_ms, e.reason, e.message, e.code, e.cause, e.result_bytes, e.preview,
     a.retry_at, a.reason AS retry_reason, a.message AS retry_message
   FROM states s CROSS JOIN tasks t ON t.key = s.key LEFT JOIN ends e ON e.key = s.key
   LEFT JOIN attempts a ON a.key = s.key AND a.attempt = CASE s.status WHEN ${RUNNING} THEN s.attempts END`;

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { ENDED } from '../../batch/counts.ts';
 import { taskText } from '../../batch/names.ts';
-import { durationOf } from '../../batch/result-row.ts';
 import { bytesText, linesText, oneLine } from '../../batch/text.ts';
 import { spanText } from '../../core/words.ts';
 import type { TaskRecord, TaskStatus } from '../../store/records.ts';
@@ -79,7 +78,7 @@ function shareOf(sizes: readonly number[], room: number): number {
 
 function show(store: Store, record: TaskRecord, most: number): { row: ResultRow; line: string } {
   const { id, function: name, status, attempts, reason, cause } = record;
-  const ms = durationOf(record);
+  const ms = record.durationMs;
   const message = record.message === undefined ? undefined : oneLine(record.message, LONGEST_MESSAGE);
   const { warnings } = record.options;
   const { fields, text } = resultOf(store, record, most);
