@@ -1,4 +1,5 @@
 import { VolleyError } from '../core/errors.ts';
+import { countText } from '../core/words.ts';
 import type { AddedTasks, NewTask } from '../store/records.ts';
 import type { BatchContext } from './context.ts';
 import type { BatchEvents } from './events.ts';
@@ -6,6 +7,7 @@ import type { TaskInput } from './input/task-input.ts';
 import { TaskCheck } from './task-check.ts';
 
 const MOST_TRIES = 20;
+const MOST_WARNINGS = 5;
 
 /** Checks tasks, all of them or none is added, and lets them join the batch if it runs. They are safe when it returns. */
 export async function addTasks(
@@ -30,6 +32,19 @@ export async function addTasks(
       context.ids.skip(batch, taken);
     }
   }
+}
+
+/** What looks wrong with tasks that were added, of the first few of them: as text, and as a field of the answer. */
+export function warningsOf(tasks: readonly NewTask[]): { text: string[]; data: { warnings?: object[] } } {
+  const warned = tasks.filter(({ options }) => options.warnings !== undefined);
+  if (warned.length === 0) return { text: [], data: {} };
+  const warnings = warned
+    .slice(0, MOST_WARNINGS)
+    .flatMap(({ id, options }) => (options.warnings ?? []).map((message) => ({ id, message })));
+  const more = warned.length - MOST_WARNINGS;
+  const text = warnings.map(({ id, message }) => `Warning: task ${id}: ${message}`);
+  if (more > 0) text.push(`… and ${countText(more, 'task')} more with warnings.`);
+  return { text, data: { warnings } };
 }
 
 function tellAdded(events: BatchEvents, batch: string, { firstSeq, lastSeq, addedAt }: AddedTasks): void {

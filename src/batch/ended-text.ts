@@ -2,7 +2,6 @@ import { spanText } from '../core/words.ts';
 import type { TaskRecord } from '../store/records.ts';
 import type { BatchContext } from './context.ts';
 import { taskText } from './names.ts';
-import { durationOf } from './result-row.ts';
 import { linesText, oneLine } from './text.ts';
 
 const LONGEST_MESSAGE = 1000;
@@ -57,7 +56,7 @@ function rootText({ status }: TaskRecord): string {
 }
 
 function tookText(task: TaskRecord): string {
-  const took = durationOf(task);
+  const took = task.durationMs;
   return took === undefined ? '' : ` in ${spanText(took)}`;
 }
 

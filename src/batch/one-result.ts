@@ -41,6 +41,7 @@ export function oneResult(store: Store, record: TaskRecord, range: ResultRange |
           : `Bytes ${offset} to ${end} of the result of ${taskText(record)}, which has ${bytesText(resultBytes)}:`,
       part === '' ? undefined : part,
       end < resultBytes ? `The next part begins at "offset": ${end}.` : undefined,
+      row.warnings?.map((warning) => `Warning: ${warning}`),
     ),
     data: {
       ...row,

@@ -10,6 +10,7 @@ export interface ResultRow {
   readonly attempts: number;
   readonly started_at: string | null;
   readonly ended_at: string | null;
+  /** How long its attempts took together, without the pauses between them. */
   readonly duration_ms: number | null;
   /** Of a failed one. */
   readonly reason: string | null;
@@ -18,6 +19,8 @@ export interface ResultRow {
   readonly message: string | null;
   /** Of a skipped one: the id of the task that is to blame. */
   readonly cause: string | null;
+  /** What looks wrong with its arguments and may be meant. */
+  readonly warnings?: readonly string[];
 }
 
 export function rowOf(record: TaskRecord): ResultRow {
@@ -42,17 +45,13 @@ export function rowOf(record: TaskRecord): ResultRow {
     attempts,
     started_at: timeOf(startedAt),
     ended_at: timeOf(endedAt),
-    duration_ms: durationOf(record) ?? null,
+    duration_ms: record.durationMs ?? null,
     reason: reason ?? null,
     code: code ?? null,
     message: message ?? null,
     cause: cause ?? null,
+    ...(record.options.warnings !== undefined && { warnings: record.options.warnings }),
   };
-}
-
-/** From the first start to the end, pauses before retries included. */
-export function durationOf({ startedAt, endedAt }: TaskRecord): number | undefined {
-  return startedAt === undefined || endedAt === undefined ? undefined : Math.max(0, endedAt - startedAt);
 }
 
 /** The beginning of a result as JSON text, and whether that is all of it. */

@@ -4,7 +4,7 @@ import type { Store } from '../store/store.ts';
 import type { ActionResult } from './answer.ts';
 import { ENDED } from './counts.ts';
 import { taskText } from './names.ts';
-import { beginOfResult, boundedResult, durationOf, rowOf } from './result-row.ts';
+import { beginOfResult, boundedResult, rowOf } from './result-row.ts';
 import { pageText } from './results-summary.ts';
 import { linesText, oneLine } from './text.ts';
 
@@ -66,9 +66,13 @@ function readPage(
 }
 
 function lineOf(record: TaskRecord, length: number): string {
-  const ms = durationOf(record);
+  const ms = record.durationMs;
   const took = ms === undefined ? '' : ` in ${spanText(ms)}`;
-  return `- ${taskText(record)}: ${record.status}${took}${outcomeText(record, length)}`;
+  return `- ${taskText(record)}: ${record.status}${took}${outcomeText(record, length)}${warningText(record)}`;
+}
+
+function warningText({ options: { warnings = [] } }: TaskRecord): string {
+  return warnings.map((warning) => ` (warning: ${oneLine(warning, 300)})`).join('');
 }
 
 function outcomeText(record: TaskRecord, length: number): string {

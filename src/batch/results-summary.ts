@@ -7,7 +7,7 @@ import { commonText } from './common-text.ts';
 import { countsText, ENDED, type TaskCounts } from './counts.ts';
 import { taskText } from './names.ts';
 import { taskPages } from './pages.ts';
-import { beginOfResult, durationOf } from './result-row.ts';
+import { beginOfResult } from './result-row.ts';
 import { linesText, oneLine } from './text.ts';
 
 const MOST_CAUSES = 8;
@@ -49,7 +49,7 @@ export async function summaryOf(
       causes.length === 0 ? undefined : 'Not completed, by cause:',
       causes.map(({ count, text, examples }) => `- ${count} × ${text} (${examples.join(', ')})`),
       slowest.length === 0 ? undefined : 'Slowest:',
-      slowest.map((record) => `- ${taskText(record)}: ${spanText(durationOf(record)!)}`),
+      slowest.map((record) => `- ${taskText(record)}: ${spanText(record.durationMs ?? 0)}`),
       first.length === 0 ? undefined : 'First results:',
       first.map((record) => `- ${taskText(record)}: ${oneLine(beginOfResult(record, 100).text, 100)}`),
       'More: "format": "detailed" for a list in pages, "id" for one result as a whole.',
@@ -67,7 +67,7 @@ export async function summaryOf(
       slowest: slowest.map((record) => ({
         id: record.id,
         name: record.name,
-        duration_ms: durationOf(record),
+        duration_ms: record.durationMs,
       })),
       first: first.map((record) => ({
         id: record.id,
@@ -88,7 +88,9 @@ async function slowestOf(
   for (let after = 0; ; await nextTurn()) {
     const { tasks, nextSeq } = store.slowest(batch, statuses, after, MOST_SLOWEST);
     // Of those that took as long, the first in the batch stay: sorting keeps the order of equals.
-    slowest = [...slowest, ...tasks].sort((a, b) => durationOf(b)! - durationOf(a)!).slice(0, MOST_SLOWEST);
+    slowest = [...slowest, ...tasks]
+      .sort((a, b) => (b.durationMs ?? 0) - (a.durationMs ?? 0))
+      .slice(0, MOST_SLOWEST);
     if (nextSeq === undefined) return slowest;
     after = nextSeq;
   }

@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CallDesk } from '../coordinator/call-desk.ts';
-import type { PlannedCall, ReadyCall } from '../coordinator/plan.ts';
+import { knownTo, type PlannedCall, type ReadyCall } from '../coordinator/plan.ts';
 import { referencesIn } from '../coordinator/references.ts';
 import { Block } from '../core/block.ts';
 import { VolleyError } from '../core/errors.ts';
 import { GraphNode } from '../core/graph-node.ts';
-import { nearest } from '../core/nearest.ts';
+import { NearestNames } from '../core/nearest.ts';
 import { show } from '../core/numbers.ts';
 import { RowBuilder } from '../core/rows.ts';
 import { topologicalOrder } from '../core/topology.ts';
@@ -24,6 +24,8 @@ const MOST_TOLD = 100;
 const PER_TURN = 200;
 /** How long servers that bring tools may take to tell of them, before their tasks are added unchecked. */
 const LONGEST_DISCOVERY_MS = 2000;
+/** So many of the stored tasks may be meant by a mistyped id. */
+const MOST_SUGGESTED = 1000;
 const NONE: readonly string[] = [];
 
 /** A task that can be added. */
@@ -37,7 +39,8 @@ export class TaskCheck {
   /** Made when it is asked for: most tasks depend on nothing. */
   private own: ReadonlySet<string> | undefined;
   private readonly stored = new Map<string, boolean>();
-  private readonly known: ReadonlySet<string>;
+  private readonly known = { has: (id: string) => this.isKnown(id) };
+  private readonly names = new NearestNames(() => this.someIds());
   private bytes = 0;
 
   constructor(
@@ -45,9 +48,7 @@ export class TaskCheck {
     private readonly store: Store,
     private readonly batch: string,
     private readonly ids: readonly string[],
-  ) {
-    this.known = { has: (id: string) => this.isKnown(id) } as ReadonlySet<string>;
-  }
+  ) {}
 
   /** Checks all of them, with what is found out about each. */
   async check(inputs: readonly TaskInput[]): Promise<CheckedTask[]> {
@@ -98,7 +99,7 @@ export class TaskCheck {
   private checkOne(id: string, input: TaskInput): CheckedTask | Promise<CheckedTask> {
     const { params, depends_on = NONE } = input;
     for (const dependency of depends_on) this.requireKnown(dependency);
-    const references = referencesIn(params, this.known);
+    const { ids: references, warnings } = referencesIn(params, knownTo(id, this.known, this.names));
     const hasDependencies = depends_on.length + references.size > 0;
     const dependsOn = hasDependencies ? [...new Set([...depends_on, ...references])] : NONE;
     const task: NewTask = {
@@ -106,7 +107,11 @@ export class TaskCheck {
       name: input.name ?? input.id ?? input.function,
       function: input.function,
       params: this.textOf(params),
-      options: optionsOf(input, dependsOn),
+      options: optionsOf(
+        input,
+        dependsOn,
+        warnings.map((warning) => this.desk.redactor.text(warning)),
+      ),
     };
     const planned = this.desk.planOne(id, callOf(task, params), dependsOn);
     return isThenable(planned) ? planned.then((later) => accepted(task, later)) : accepted(task, planned);
@@ -136,12 +141,18 @@ export class TaskCheck {
 
   private requireKnown(dependency: string): void {
     if (this.isKnown(dependency)) return;
-    const close = nearest(dependency, this.ids);
+    const close = this.names.find(dependency);
     throw new VolleyError(
       'UNKNOWN_DEPENDENCY',
       `It depends on ${show(dependency)}, but no task of the batch has this id${close === undefined ? '' : `; did you mean ${show(close)}?`}.`,
       { dependency },
     );
+  }
+
+  /** New ones, then the last of those that are stored: for suggestions, which need not be complete. */
+  private *someIds(): Generator<string> {
+    yield* this.ids;
+    yield* this.store.lastIds(this.batch, MOST_SUGGESTED);
   }
 
   private isKnown(id: string): boolean {

@@ -8,17 +8,6 @@ export function numberOption(text: string): number {
   return value;
 }
 
-/** JSON on the command line, which shells like to spoil. */
-export function jsonOption(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new InvalidArgumentError(
-      `It must be JSON, such as '{"path":"a.txt"}' in single quotes: ${(error as Error).message}.`,
-    );
-  }
-}
-
 /** Texts with commas between them, but for commas in the braces of a glob: `*.{ts,js}` is one. */
 export function listOption(text: string, before: readonly string[] = []): string[] {
   return [...before, ...text.split(/,(?![^{]*\})/).filter((item) => item !== '')];

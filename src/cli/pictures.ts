@@ -56,6 +56,13 @@ function cannotWrite(path: string, why: string): VolleyError {
   );
 }
 
+function triesOf(store: Store, batch: string, id: string): NonNullable<FinishedTask['tries']> {
+  return store.attemptsOf(batch, id).map(({ startedAt, endedAt = startedAt, durationMs }) => ({
+    startMs: startedAt,
+    endMs: durationMs === undefined ? endedAt : startedAt + durationMs,
+  }));
+}
+
 /** Tells of each whether it was written, and answers whether all were: the batch has run, whatever becomes of them. */
 export async function drawPictures(
   pictures: ReadonlyMap<string, Picture>,
@@ -66,7 +73,17 @@ export async function drawPictures(
   if (pictures.size === 0) return true;
   const tasks: FinishedTask[] = [];
   for await (const page of taskPages(store, batch)) {
-    for (const { id, name, function: tool, status, startedAt, endedAt, attempts, options } of page) {
+    for (const {
+      id,
+      name,
+      function: tool,
+      status,
+      startedAt,
+      endedAt,
+      durationMs,
+      attempts,
+      options,
+    } of page) {
       const { dependsOn = [] } = options;
       tasks.push({
         id,
@@ -75,6 +92,8 @@ export async function drawPictures(
         status,
         startMs: startedAt,
         endMs: endedAt,
+        durationMs,
+        ...(attempts > 1 && { tries: triesOf(store, batch, id) }),
         attempts,
         dependsOn,
       });

@@ -1,5 +1,4 @@
 import { taskPages } from '../batch/pages.ts';
-import { durationOf } from '../batch/result-row.ts';
 import type { TaskRecord, TaskStatus } from '../store/records.ts';
 import type { CommonOptions } from './command.ts';
 import { groupFailures } from './display/failure-groups.ts';
@@ -32,24 +31,27 @@ interface RunFacts {
 export async function summarise(
   session: Session,
   batch: string,
-  { hadWork, since, elapsedMs }: RunFacts,
+  { hadWork, since: startedAt, elapsedMs }: RunFacts,
   { config }: Pick<CommonOptions, 'config'>,
   io: Io,
 ): Promise<string> {
   const { counts } = viewOf(session, batch);
+  // The clock may have been set back meanwhile.
+  const since = Math.min(startedAt, Date.now() - elapsedMs);
   const slowest: CompletedTask[] = [];
   const failures: FailedTask[] = [];
+  const warnings: string[] = [];
   let workMs = 0;
   // Another process may have ended it all just before it was this one's turn.
   let hasRun = hadWork && counts.open + counts.running > 0;
   for await (const page of taskPages(session.store, batch, ENDED)) {
     for (const task of page) {
       if (task.status === 'failed') failures.push(failureOf(task));
-      const { startedAt, endedAt = 0, function: tool } = task;
+      const { endedAt = 0, durationMs, function: tool } = task;
       // What was skipped has never started.
-      if ((startedAt ?? endedAt) < since) continue;
+      if ((task.startedAt ?? endedAt) < since) continue;
       hasRun = hadWork;
-      const durationMs = durationOf(task);
+      for (const warning of task.options.warnings ?? []) warnings.push(`${ownLabel(task)}: ${warning}`);
       if (durationMs === undefined || !WORKED.includes(task.status)) continue;
       workMs += durationMs;
       if (task.status === 'completed')
@@ -57,7 +59,7 @@ export async function summarise(
     }
   }
   return summaryText(
-    { name: batch, counts, hasRun, elapsedMs, workMs, slowest, failures: groupFailures(failures) },
+    { name: batch, counts, hasRun, elapsedMs, workMs, slowest, warnings, failures: groupFailures(failures) },
     {
       colours: createColours(wantsColours(io.stdout, io.env)),
       columns: io.stdout.columns || DEFAULT_COLUMNS,

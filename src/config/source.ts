@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
-import { parse, TomlError } from 'smol-toml';
+import { TomlError } from 'smol-toml';
 import { isDeeperThan } from '../core/depth.ts';
 import type { TomlTable } from './environment.ts';
+import { parseToml } from './parse-toml.ts';
 import { configError, type Problem, readingProblem } from './problems.ts';
 
 /** A configuration is written by hand; what is larger was named by mistake. */
@@ -28,7 +29,7 @@ export async function readSource(file: string): Promise<string> {
 /** What the text says, or what is wrong with its syntax. */
 export function parseSource(text: string): { data: TomlTable } | { problem: Problem } {
   try {
-    const data = parse(text);
+    const data = parseToml(text);
     return isDeeperThan(data, DEEPEST)
       ? { problem: wholeFile(`tables and lists are nested deeper than ${DEEPEST} levels.`) }
       : { data };

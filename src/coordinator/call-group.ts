@@ -80,7 +80,11 @@ export class CallGroup {
     const outcome = await this.handle.handles[this.places.get(id)!]!.outcome();
     // It has settled with its parent, if not before.
     const child = await this.children.get(id)?.outcome();
-    return shared(toResult(planned, withChild(outcome, child), redactor, this.plain), source);
+    const result = shared(toResult(planned, withChild(outcome, child), redactor, this.plain), source);
+    const warnings = planned.kind === 'ready' ? planned.warnings : [];
+    return warnings.length === 0
+      ? result
+      : { ...result, warnings: warnings.map((warning) => redactor.text(warning)) };
   }
 
   private itemFor(ready: ReadyCall): GroupItem {

@@ -38,6 +38,8 @@ interface CallResultBase {
   readonly durationMs: number;
   /** The id of the identical call whose result this is. */
   readonly sharedWith?: string;
+  /** What looks wrong with its arguments and may be meant, such as a placeholder that is no reference. */
+  readonly warnings?: readonly string[];
 }
 
 /** What can leave the process of an error: redacted, bounded. */

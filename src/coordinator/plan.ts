@@ -1,6 +1,7 @@
 import type { CallDefaults } from '../config/config.ts';
 import type { ResourceRequirements } from '../core/demand.ts';
-import { VolleyError } from '../core/errors.ts';
+import { internalError, VolleyError } from '../core/errors.ts';
+import { NearestNames } from '../core/nearest.ts';
 import { reasonText } from '../core/words.ts';
 import { isThenable } from '../tools/needs.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
@@ -9,7 +10,7 @@ import { askSchema, validInput } from './arguments.ts';
 import type { ToolCall } from './call.ts';
 import { callIds, checkDependsOn, checkedList } from './call-list.ts';
 import { identityOf } from './identity.ts';
-import { referencesIn } from './references.ts';
+import { type KnownIds, referencesIn, resolveReferences } from './references.ts';
 import { type CallSpec, needsOf, specOf } from './spec.ts';
 
 /** How long the schema of a tool may take to answer, before anything runs. The limit of an attempt may be shorter. */
@@ -31,6 +32,8 @@ export interface ReadyCall {
   readonly needs: ResourceRequirements | undefined;
   /** Ids of the calls to whose results the arguments refer. */
   readonly references: ReadonlySet<string>;
+  /** What looks wrong with the arguments and may be meant. */
+  readonly warnings: readonly string[];
   /** Ids of calls, given or referred to; those of identical calls are replaced by the one that runs. */
   readonly dependsOn: readonly string[];
   /** The identical call that runs for this one, too. */
@@ -73,10 +76,12 @@ export async function planCalls(
   const ids = callIds(list);
   const known = new Set([...outside, ...ids]);
   const given = list.map(({ dependsOn }, index) => checkDependsOn(ids[index]!, dependsOn, known));
+  const names = new NearestNames(() => known);
   const planned: PlannedCall[] = new Array(list.length);
   const open: Promise<void>[] = [];
   for (const [index, call] of list.entries()) {
-    const one = planCall({ id: ids[index]!, call, given: given[index]!, known, stop }, parts);
+    const id = ids[index]!;
+    const one = planCall({ id, call, given: given[index]!, known: knownTo(id, known, names), stop }, parts);
     if (isThenable(one)) open.push(keep(one, index));
     else planned[index] = one;
   }
@@ -91,6 +96,17 @@ export async function planCalls(
     : withoutRepetitions(planned);
 }
 
+/** The ids that a call may refer to. It never means itself. */
+export function knownTo(id: string, known: Pick<KnownIds, 'has'>, names: NearestNames): KnownIds {
+  return {
+    has: (other) => known.has(other),
+    nearest: (name) => {
+      const found = names.find(name);
+      return found === id ? undefined : found;
+    },
+  };
+}
+
 /** One call to look at, its dependencies known to be right. */
 export interface CallToPlan {
   readonly id: string;
@@ -98,7 +114,7 @@ export interface CallToPlan {
   /** The dependencies that it names. */
   readonly given: readonly string[];
   /** Ids that its arguments may refer to. */
-  readonly known: ReadonlySet<string>;
+  readonly known: KnownIds;
   readonly stop?: AbortSignal | undefined;
 }
 
@@ -116,7 +132,7 @@ export function planCall(one: CallToPlan, parts: PlanParts): PlannedCall | Promi
     error: refusal(call, error),
   });
   try {
-    const references = referencesIn(call.arguments, known);
+    const { ids: references, hasEscapes, warnings } = referencesIn(call.arguments, known);
     const tool = registry.resolve(call.name);
     if (call.invalid !== undefined) {
       throw new VolleyError(
@@ -136,6 +152,7 @@ export function planCall(one: CallToPlan, parts: PlanParts): PlannedCall | Promi
         spec,
         needs: isOpen && typeof tool.resources === 'function' ? undefined : needsOf(call, tool, input),
         references,
+        warnings,
         dependsOn: isOpen || given.length > 1 ? [...new Set([...given, ...references])] : given,
         sameAs: undefined,
       };
@@ -144,12 +161,18 @@ export function planCall(one: CallToPlan, parts: PlanParts): PlannedCall | Promi
     };
     if (isOpen) return readyWith(call.arguments);
     const limits = () => ({ limitMs: Math.min(spec.timeoutMs, LONGEST_CHECK_MS), stop });
-    const checked = askSchema(tool, call.arguments ?? {}, limits);
+    const plain = hasEscapes ? resolveReferences(call.arguments, references, noResult) : call.arguments;
+    const checked = askSchema(tool, plain ?? {}, limits);
     if (!isThenable(checked)) return readyWith(validInput(tool, checked));
     return checked.then((answer) => readyWith(validInput(tool, answer))).catch(refused);
   } catch (error) {
     return refused(error);
   }
+}
+
+/** Where nothing is referred to, nothing is looked up. */
+function noResult(id: string): never {
+  throw internalError(`The result of ${id} is not needed.`);
 }
 
 /** What is thrown by a schema, or by reading the arguments, is no error of Volley's own. */

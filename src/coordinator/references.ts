@@ -1,35 +1,66 @@
 import { VolleyError } from '../core/errors.ts';
+import { pathText } from '../core/json-numbers.ts';
 import { show } from '../core/numbers.ts';
+import { countText } from '../core/words.ts';
 import { LONGEST_CALL_ID } from './call.ts';
 
 /**
  * References from arguments to results of other calls. `{ "$from": "id", "path": "/items/0" }` stands for that part
- * of the result with its type; `${id.items.0}` inside a text is replaced by it. Only ids of the same list count:
- * any other `${…}` belongs to the text, as it does in a shell command. `$${` is a plain `${`.
+ * of the result with its type; `${id.items[0]}` inside a string is replaced by it. Only ids of the same list count:
+ * any other `${…}` belongs to the string, as it does in a shell command. `$${` is a plain `${`.
  */
 
 /** Gives the result of a call, or throws an error that says why there is none. */
 export type ResultLookup = (id: string) => unknown;
 
+/** The ids that arguments may refer to. */
+export interface KnownIds {
+  has(id: string): boolean;
+  /** The id that was probably meant by one that is not known. Without it nothing is refused for being similar. */
+  nearest?(id: string): string | undefined;
+}
+
+/** What arguments refer to. */
+export interface References {
+  readonly ids: ReadonlySet<string>;
+  /** Whether there is an escape, which must be taken out even where nothing is referred to. */
+  readonly hasEscapes: boolean;
+  /** What looks like a reference and is none: at most one for a call. */
+  readonly warnings: readonly string[];
+}
+
 /** Deeper arguments are refused: nobody means them, and the work is recursive. */
 const MAX_DEPTH = 100;
+const MAX_SHOWN = 3;
+const MAX_SHOWN_LENGTH = 60;
 /** Shared by all that refer to nothing, which is nearly all. */
-const NONE: ReadonlySet<string> = new Set();
-const TEMPLATE = /\$?\$\{([^{}]*)\}/g;
+const NONE: References = { ids: new Set(), hasEscapes: false, warnings: [] };
+/** An identifier and a path: what people write who mean a result. */
+const WITH_PATH = /^([A-Za-z_][\w-]*)(?:\.[A-Za-z_0-9]|\[)/;
+const IDENTIFIER = /^[A-Za-z_][\w-]*$/;
+/** What shells and build tools call their variables. */
+const VARIABLE = /^[A-Z_][A-Z0-9_]*$/;
+const MUSTACHE = /\{\{[^{}]{1,200}\}\}/g;
+/** `[0]`, `[-1]` or `["key"]`. */
+const BRACKETS = /\[(?:(-?\d{1,15})|("(?:[^"\\]|\\.){0,1000}"))\]/y;
+const KEY = /\.([^.[\]{}]+)/y;
 
-/** The ids that arguments refer to. A typed reference to an unknown id is an error. */
-export function referencesIn(value: unknown, known: ReadonlySet<string>): ReadonlySet<string> {
-  let found: Set<string> | undefined;
-  const add = (id: string) => {
-    found ??= new Set();
-    found.add(id);
-  };
-  visit(value, known, add, 0);
-  return found ?? NONE;
+/**
+ * What arguments refer to. A typed reference to an unknown id is an error, and so is `${id.path}` where the path cannot
+ * be read, or where the id is nearly that of another call.
+ */
+export function referencesIn(value: unknown, known: KnownIds): References {
+  const search = new Search(known);
+  search.visit(value, []);
+  return search.found();
 }
 
 /** The arguments with every reference replaced; what holds none is given back as it is. */
-export function resolveReferences(value: unknown, known: ReadonlySet<string>, lookup: ResultLookup): unknown {
+export function resolveReferences(
+  value: unknown,
+  known: Pick<KnownIds, 'has'>,
+  lookup: ResultLookup,
+): unknown {
   if (typeof value === 'string') return fillTemplates(value, known, lookup);
   if (Array.isArray(value)) return value.map((item) => resolveReferences(item, known, lookup));
   if (!isPlainObject(value)) return value;
@@ -40,37 +71,136 @@ export function resolveReferences(value: unknown, known: ReadonlySet<string>, lo
   );
 }
 
-function visit(value: unknown, known: ReadonlySet<string>, found: (id: string) => void, depth: number): void {
-  if (depth > MAX_DEPTH) {
-    throw new VolleyError(
-      'INVALID_ARGUMENTS',
-      `The arguments are nested more than ${MAX_DEPTH} levels deep.`,
-    );
+/** Goes through arguments and gathers what they refer to. */
+class Search {
+  private readonly ids = new Set<string>();
+  private hasEscapes = false;
+  private leftovers = 0;
+  private readonly shown: string[] = [];
+  private meant: string | undefined;
+
+  constructor(private readonly known: KnownIds) {}
+
+  found(): References {
+    if (this.ids.size === 0 && !this.hasEscapes && this.leftovers === 0) return NONE;
+    return { ids: this.ids, hasEscapes: this.hasEscapes, warnings: this.warnings() };
   }
-  if (typeof value === 'string') {
-    if (!value.includes('${')) return;
-    for (const [text, inner] of value.matchAll(TEMPLATE)) {
-      const head = text.startsWith('$$') ? undefined : templateHead(inner!, known);
-      if (head !== undefined) found(head.id);
-    }
-  } else if (Array.isArray(value)) {
-    for (const item of value) visit(item, known, found, depth + 1);
-  } else if (isPlainObject(value)) {
-    const reference = typedReference(value);
-    if (reference === undefined) {
-      for (const item of Object.values(value)) visit(item, known, found, depth + 1);
-      return;
-    }
-    pointerKeys(reference.path);
-    if (!known.has(reference.id)) {
+
+  visit(value: unknown, path: (string | number)[]): void {
+    if (path.length > MAX_DEPTH) {
       throw new VolleyError(
-        'UNKNOWN_DEPENDENCY',
-        `The arguments refer to the result of ${show(reference.id)}, but no call of the list has this id.`,
-        { id: reference.id },
+        'INVALID_ARGUMENTS',
+        `The arguments are nested more than ${MAX_DEPTH} levels deep.`,
       );
     }
-    found(reference.id);
+    if (typeof value === 'string') this.visitText(value, path);
+    else if (Array.isArray(value)) {
+      for (const [index, item] of value.entries()) this.visitInner(item, index, path);
+    } else if (isPlainObject(value)) {
+      const reference = typedReference(value);
+      if (reference === undefined) {
+        for (const [key, item] of Object.entries(value)) this.visitInner(item, key, path);
+      } else this.visitTyped(reference);
+    }
   }
+
+  private visitInner(value: unknown, key: string | number, path: (string | number)[]): void {
+    path.push(key);
+    this.visit(value, path);
+    path.pop();
+  }
+
+  private visitTyped({ id, path }: TypedReference): void {
+    pointerKeys(path);
+    if (!this.known.has(id)) {
+      const meant = this.known.nearest?.(id);
+      throw new VolleyError(
+        'UNKNOWN_DEPENDENCY',
+        `The arguments refer to the result of ${show(id)}, but no call of the list has this id${meant === undefined ? '' : `; did you mean ${show(meant)}?`}.`,
+        { id, nearest: meant },
+      );
+    }
+    this.ids.add(id);
+  }
+
+  private visitText(text: string, path: readonly (string | number)[]): void {
+    for (const part of templates(text)) {
+      if (part.isEscape) this.hasEscapes = true;
+      else this.visitTemplate(text, part, path);
+    }
+    for (const [whole] of text.includes('{{') ? text.matchAll(MUSTACHE) : []) this.leave(whole);
+  }
+
+  private visitTemplate(text: string, part: Template, path: readonly (string | number)[]): void {
+    const { inner } = part;
+    const whole = text.slice(part.start, part.end);
+    const id = headOf(inner, this.known);
+    if (id !== undefined) {
+      const parsed = parsePath(inner, id.length);
+      if ('problemAt' in parsed) throw badPath(whole, id, parsed.problemAt + 2, path);
+      this.ids.add(id);
+      return;
+    }
+    const [, head] = WITH_PATH.exec(inner) ?? [];
+    if (head !== undefined) {
+      const meant = this.known.nearest?.(head);
+      if (meant !== undefined) throw nearMiss(whole, head, meant, path);
+      this.leave(whole);
+    } else if (IDENTIFIER.test(inner) && !VARIABLE.test(inner)) {
+      // A variable of a script or a template, as a rule.
+      const meant = this.known.nearest?.(inner);
+      if (meant !== undefined) this.leave(whole, meant);
+    }
+  }
+
+  private leave(text: string, meant?: string): void {
+    this.leftovers++;
+    this.meant ??= meant;
+    if (this.shown.length < MAX_SHOWN) this.shown.push(cut(text));
+  }
+
+  private warnings(): string[] {
+    if (this.leftovers === 0) return [];
+    const more = this.leftovers > this.shown.length ? ', …' : '';
+    const hint = this.meant === undefined ? '' : ` Did you mean "\${${this.meant}}"?`;
+    return [
+      `${countText(this.leftovers, 'placeholder')} left as written, because no task has that id: ${this.shown.join(', ')}${more}.${hint}`,
+    ];
+  }
+}
+
+function nearMiss(
+  reference: string,
+  id: string,
+  meant: string,
+  path: readonly (string | number)[],
+): VolleyError {
+  return new VolleyError(
+    'UNKNOWN_DEPENDENCY',
+    `${placeText(path)} has ${cut(reference)}, but no task has the id ${show(id)}; did you mean ${show(meant)}? If the text is meant literally, write $${cut(reference)}.`,
+    { id, nearest: meant, reference: cut(reference), path: [...path] },
+  );
+}
+
+function badPath(
+  reference: string,
+  id: string,
+  column: number,
+  path: readonly (string | number)[],
+): VolleyError {
+  return new VolleyError(
+    'INVALID_ARGUMENTS',
+    `${placeText(path)} has ${cut(reference)}, a reference to the result of ${show(id)} that cannot be read from character ${column + 1} on: write a path such as .items[0].name, [-1] or ["a key"], or $${cut(reference)} if the text is meant literally.`,
+    { id, reference: cut(reference), column: column + 1, path: [...path] },
+  );
+}
+
+function placeText(path: readonly (string | number)[]): string {
+  return path.length === 0 ? 'The argument' : `The argument ${pathText(path)}`;
+}
+
+function cut(text: string): string {
+  return text.length > MAX_SHOWN_LENGTH ? `${text.slice(0, MAX_SHOWN_LENGTH)}…` : text;
 }
 
 /** A Map, a Date or an instance of a class holds no references: a copy of its fields would not be the same. */
@@ -108,15 +238,60 @@ function pointerKeys(path: string): string[] {
     .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
-function fillTemplates(text: string, known: ReadonlySet<string>, lookup: ResultLookup): string {
-  if (!text.includes('${')) return text;
-  return text.replace(TEMPLATE, (whole, inner: string) => {
-    if (whole.startsWith('$$')) return whole.slice(1);
-    const head = templateHead(inner, known);
-    if (head === undefined) return whole;
-    const part = pick(lookup(head.id), head.id, head.keys);
-    return typeof part === 'string' ? part : jsonOf(part, head.id, inner);
-  });
+/** A `${…}` of a string, or a `$${`, which is the escape of `${`. */
+interface Template {
+  readonly start: number;
+  readonly end: number;
+  readonly isEscape: boolean;
+  /** What stands between the braces. */
+  readonly inner: string;
+}
+
+/** All templates of a string, in order. A brace inside one makes it something else, unless it is part of a quoted key. */
+function* templates(text: string): Generator<Template> {
+  for (let at = text.indexOf('${'); at >= 0; ) {
+    if (text[at - 1] === '$') {
+      yield { start: at - 1, end: at + 2, isEscape: true, inner: '' };
+      at = text.indexOf('${', at + 2);
+      continue;
+    }
+    const end = endOfTemplate(text, at + 2);
+    if (end !== undefined) yield { start: at, end, isEscape: false, inner: text.slice(at + 2, end - 1) };
+    at = text.indexOf('${', end ?? at + 2);
+  }
+}
+
+/** Behind the closing brace. */
+function endOfTemplate(text: string, start: number): number | undefined {
+  for (let at = start; at < text.length; at++) {
+    const character = text[at];
+    if (character === '}') return at + 1;
+    if (character === '{') return undefined;
+    if (character === '[') {
+      BRACKETS.lastIndex = at;
+      if (BRACKETS.test(text)) at = BRACKETS.lastIndex - 1;
+    }
+  }
+  return undefined;
+}
+
+function fillTemplates(text: string, known: Pick<KnownIds, 'has'>, lookup: ResultLookup): string {
+  let filled = '';
+  let last = 0;
+  for (const { start, end, isEscape, inner } of templates(text)) {
+    const id = isEscape ? undefined : headOf(inner, known);
+    if (id === undefined && !isEscape) continue;
+    filled += text.slice(last, start) + (id === undefined ? '${' : valueOf(inner, id, lookup));
+    last = end;
+  }
+  return last === 0 ? text : filled + text.slice(last);
+}
+
+function valueOf(inner: string, id: string, lookup: ResultLookup): string {
+  const parsed = parsePath(inner, id.length);
+  if ('problemAt' in parsed) throw badPath(`\${${inner}}`, id, parsed.problemAt + 2, []);
+  const part = pick(lookup(id), id, parsed.keys);
+  return typeof part === 'string' ? part : jsonOf(part, id, inner);
 }
 
 function jsonOf(part: unknown, id: string, inner: string): string {
@@ -131,28 +306,69 @@ function jsonOf(part: unknown, id: string, inner: string): string {
   }
 }
 
-/** The longest known id that the text begins with, up to a dot: ids may have dots of their own. */
-function templateHead(inner: string, known: ReadonlySet<string>): { id: string; keys: string[] } | undefined {
-  const most = inner.length <= LONGEST_CALL_ID ? inner.length : inner.lastIndexOf('.', LONGEST_CALL_ID);
-  for (let end = most; end > 0; end = inner.lastIndexOf('.', end - 1)) {
+/** The longest known id that the text begins with, up to a dot or a bracket: ids may have those of their own. */
+function headOf(inner: string, known: Pick<KnownIds, 'has'>): string | undefined {
+  if (inner.length <= LONGEST_CALL_ID && known.has(inner)) return inner;
+  for (let end = Math.min(inner.length - 1, LONGEST_CALL_ID); end > 0; end--) {
+    if (inner[end] !== '.' && inner[end] !== '[') continue;
     const id = inner.slice(0, end);
-    if (known.has(id)) return { id, keys: end === inner.length ? [] : inner.slice(end + 1).split('.') };
+    if (known.has(id)) return id;
   }
   return undefined;
 }
 
-function pick(result: unknown, id: string, keys: readonly string[]): unknown {
+/** The keys behind the id: `.key`, `.0`, `[0]`, `[-1]` and `["key"]`. */
+function parsePath(
+  inner: string,
+  start: number,
+): { readonly keys: (string | number)[] } | { readonly problemAt: number } {
+  const keys: (string | number)[] = [];
+  for (let at = start; at < inner.length; ) {
+    BRACKETS.lastIndex = at;
+    KEY.lastIndex = at;
+    const [whole, index, quoted] = BRACKETS.exec(inner) ?? [];
+    if (whole === undefined) {
+      const [plain, key] = KEY.exec(inner) ?? [];
+      if (plain === undefined) return { problemAt: at };
+      keys.push(key!);
+      at += plain.length;
+      continue;
+    }
+    const key = index === undefined ? unquoted(quoted!) : Number(index);
+    if (key === undefined) return { problemAt: at };
+    keys.push(key);
+    at += whole.length;
+  }
+  return { keys };
+}
+
+function unquoted(text: string): string | undefined {
+  try {
+    return JSON.parse(text) as string;
+  } catch {
+    return undefined;
+  }
+}
+
+function pick(result: unknown, id: string, keys: readonly (string | number)[]): unknown {
   let part = result;
   for (const [index, key] of keys.entries()) {
-    if (typeof part !== 'object' || part === null || !Object.hasOwn(part, key)) {
+    const own = typeof key === 'number' ? ownIndex(part, key) : key;
+    if (own === undefined || typeof part !== 'object' || part === null || !Object.hasOwn(part, own)) {
       throw missing(id, keys, index, part);
     }
-    part = (part as Record<string, unknown>)[key];
+    part = (part as Record<string | number, unknown>)[own];
   }
   return part;
 }
 
-function missing(id: string, keys: readonly string[], index: number, part: unknown): VolleyError {
+/** A number in brackets is a place in a list; a negative one counts from its end. */
+function ownIndex(part: unknown, index: number): number | undefined {
+  if (!Array.isArray(part)) return undefined;
+  return index < 0 || Object.is(index, -0) ? part.length + index : index;
+}
+
+function missing(id: string, keys: readonly (string | number)[], index: number, part: unknown): VolleyError {
   const path = `/${keys.join('/')}`;
   const place = index === 0 ? 'the result' : `"/${keys.slice(0, index).join('/')}"`;
   return new VolleyError(

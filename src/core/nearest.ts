@@ -31,6 +31,24 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
   return best;
 }
 
+/** So many different names are looked for among the same ones. */
+const MOST_LOOKUPS = 100;
+
+/** The nearest of many names, again and again: each name is looked for once, and not more than a few are. */
+export class NearestNames {
+  private readonly found = new Map<string, string | undefined>();
+
+  constructor(private readonly known: () => Iterable<string>) {}
+
+  find(name: string): string | undefined {
+    if (!this.found.has(name)) {
+      if (this.found.size >= MOST_LOOKUPS) return undefined;
+      this.found.set(name, nearest(name, this.known()));
+    }
+    return this.found.get(name);
+  }
+}
+
 function plain(name: string): string {
   return name.toLowerCase().replace(/[\s._-]+/g, '_');
 }

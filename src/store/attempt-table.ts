@@ -2,12 +2,13 @@ import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructur
 import type { FailureReason } from '../core/failure.ts';
 import { seqOf } from './keys.ts';
 import type { AttemptRecord, FailedAttempt } from './records.ts';
+import { spanBetween } from './rows.ts';
 import { CANCELLED, FAILED, RUNNING, STATUSES } from './statuses.ts';
 import { fromStored, fromStoredOrNull, type StoredText, toStored } from './text.ts';
 
 /** So many of the attempts of one task are told, the newest. */
 const MOST_TOLD = 100;
-const COLUMNS = '(key, attempt, started_at, ended_at, status, reason, message, retry_at)';
+const COLUMNS = '(key, attempt, started_at, ended_at, status, reason, message, retry_at, duration_ms)';
 
 /**
  * Attempts after which there was another one, or might be. How the last one went stands with the task itself, so that an
@@ -23,25 +24,27 @@ export class AttemptWrites {
     // An attempt that is there already was followed by a pause in which something else ended the task.
     this.fail = writer.prepare(
       `INSERT OR IGNORE INTO attempts ${COLUMNS}
-       SELECT key, attempts, ?, ?, ${FAILED}, ?, ?, ? FROM states WHERE key = ? AND status = ${RUNNING}`,
+       SELECT key, attempts, ?, ?, ${FAILED}, ?, ?, ?, ? FROM states WHERE key = ? AND status = ${RUNNING}`,
     );
     this.count = writer.prepare('UPDATE states SET failures = failures + 1 WHERE key = ?');
     this.keep = writer.prepare(
       `INSERT OR IGNORE INTO attempts ${COLUMNS}
-       SELECT key, attempts, attempt_at, ended_at, status, reason, message, NULL FROM states JOIN ends USING (key)
+       SELECT key, attempts, attempt_at, ended_at, status, reason, message, NULL, duration_ms FROM states JOIN ends USING (key)
        WHERE key = ? AND attempts > 0 AND status IN (${FAILED}, ${CANCELLED})`,
     );
     this.crash = writer.prepare(
       `INSERT OR IGNORE INTO attempts ${COLUMNS}
-       SELECT key, attempts, attempt_at, NULL, ${FAILED}, 'crashed', NULL, NULL FROM states WHERE key = ? AND attempts > 0`,
+       SELECT key, attempts, attempt_at, NULL, ${FAILED}, 'crashed', NULL, NULL, NULL FROM states WHERE key = ? AND attempts > 0`,
     );
   }
 
   /** The current attempt of a running task failed, and another one follows. */
-  failed(key: number, { startedAt, endedAt, reason, message, retryAt }: FailedAttempt): void {
+  failed(key: number, { startedAt, endedAt, durationMs, reason, message, retryAt }: FailedAttempt): void {
     const times = [Math.trunc(startedAt), Math.trunc(endedAt)] as const;
     const next = retryAt === undefined ? null : Math.trunc(retryAt);
-    if (this.fail.run(...times, reason, toStored(message), next, key).changes === 1) this.count.run(key);
+    const ms = durationMs === undefined ? null : Math.trunc(durationMs);
+    const { changes } = this.fail.run(...times, reason, toStored(message), next, ms, key);
+    if (changes === 1) this.count.run(key);
   }
 
   /** The task is about to be opened again: what is known of its end was the end of an attempt. */
@@ -56,6 +59,7 @@ interface AttemptData {
   readonly attempt: number;
   readonly started_at: number | null;
   readonly ended_at: number | null;
+  readonly duration_ms: number | null;
   readonly status: number;
   readonly reason: FailureReason | null;
   readonly message: StoredText | null;
@@ -69,7 +73,7 @@ export class AttemptReader {
   constructor(reader: DatabaseSyncInstance) {
     this.last = reader.prepare(
       `SELECT s.key, t.id, s.attempts AS attempt, coalesce(s.attempt_at, s.started_at, e.ended_at) AS started_at,
-         e.ended_at, s.status, e.reason, e.message
+         e.ended_at, e.duration_ms, s.status, e.reason, e.message
        FROM states s CROSS JOIN tasks t ON t.key = s.key LEFT JOIN ends e ON e.key = s.key
        WHERE s.key > ? AND s.key <= ? ORDER BY s.key LIMIT ?`,
     );
@@ -111,6 +115,7 @@ function attemptRecord(row: AttemptData): AttemptRecord {
     attempt: row.attempt,
     startedAt: row.started_at ?? row.ended_at ?? 0,
     endedAt: row.ended_at ?? undefined,
+    durationMs: row.duration_ms ?? spanBetween(row.started_at, row.ended_at),
     outcome: row.reason === 'crashed' ? 'crashed' : status,
     reason: row.reason ?? undefined,
     message: fromStoredOrNull(row.message),

@@ -13,6 +13,8 @@ const PREVIEW_LENGTH = 200;
 export const PART_BYTES = 64 * 1024;
 /** So many ends are written by one statement: calling SQLite takes longer than writing a row. */
 const ROWS = 16;
+const ROW = '(?, ?, ?, ?, ?)';
+const COLUMNS = 5;
 /** More are not asked for, so that one go of writing stays short. */
 const ENOUGH = 256;
 
@@ -22,6 +24,7 @@ interface Kept {
   readonly key: number;
   readonly startedAt: number | undefined;
   readonly endedAt: number;
+  readonly durationMs: number | null;
   readonly result: string;
 }
 
@@ -50,9 +53,9 @@ export class Completions {
     this.end = writer.prepare(
       `UPDATE states SET status = ${COMPLETED} WHERE key BETWEEN ? AND ? AND +status = ?`,
     );
-    const insert = 'INSERT INTO ends (key, ended_at, result_bytes, preview) VALUES';
-    this.insertOne = writer.prepare(`${insert} (?, ?, ?, ?)`);
-    this.insertMany = writer.prepare(`${insert} ${new Array<string>(ROWS).fill('(?, ?, ?, ?)').join(', ')}`);
+    const insert = 'INSERT INTO ends (key, ended_at, duration_ms, result_bytes, preview) VALUES';
+    this.insertOne = writer.prepare(`${insert} ${ROW}`);
+    this.insertMany = writer.prepare(`${insert} ${new Array<string>(ROWS).fill(ROW).join(', ')}`);
     this.insertResult = writer.prepare('INSERT INTO results (key, part, body) VALUES (?, ?, ?)');
   }
 
@@ -65,7 +68,7 @@ export class Completions {
     return this.kept.size >= ENOUGH;
   }
 
-  add(batch: string, batchId: number, { seq, result, startedAt, endedAt }: Completion): void {
+  add(batch: string, batchId: number, { seq, result, startedAt, endedAt, durationMs }: Completion): void {
     const key = keyOf(batchId, seq);
     this.settle(key);
     this.kept.set(key, {
@@ -74,6 +77,7 @@ export class Completions {
       key,
       startedAt: startedAt === undefined ? undefined : Math.trunc(startedAt),
       endedAt: Math.trunc(endedAt),
+      durationMs: durationMs === undefined ? null : Math.trunc(durationMs),
       result,
     });
   }
@@ -125,19 +129,19 @@ export class Completions {
   }
 
   private writeEnds(tasks: readonly Kept[]): void {
-    let values: (number | string | Uint8Array)[] = [];
+    let values: (number | string | Uint8Array | null)[] = [];
     let rows = 0;
-    for (const { key, endedAt, result } of tasks) {
+    for (const { key, endedAt, durationMs, result } of tasks) {
       const preview = beginningOf(result, PREVIEW_LENGTH);
       const bytes = preview.length === result.length ? undefined : Buffer.from(result);
-      values.push(key, endedAt, bytes?.length ?? Buffer.byteLength(result), toStored(preview));
+      values.push(key, endedAt, durationMs, bytes?.length ?? Buffer.byteLength(result), toStored(preview));
       if (bytes !== undefined) this.writeParts(key, bytes);
       if (++rows < ROWS) continue;
       this.insertMany.run(...values);
       values = [];
       rows = 0;
     }
-    for (let row = 0; row < rows; row++) this.insertOne.run(...values.slice(row * 4, row * 4 + 4));
+    for (let at = 0; at < values.length; at += COLUMNS) this.insertOne.run(...values.slice(at, at + COLUMNS));
   }
 
   private writeParts(key: number, bytes: Buffer): void {

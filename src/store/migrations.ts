@@ -117,12 +117,19 @@ const FAILURES = 'ALTER TABLE store.states ADD COLUMN failures INTEGER NOT NULL 
 /** When the next attempt is due, so that other processes can tell a pause before it from work. */
 const PAUSES = 'ALTER TABLE store.attempts ADD COLUMN retry_at INTEGER';
 
+/** How long attempts took by a clock that never jumps: the time of day may be set between a start and an end. */
+const DURATIONS = `
+  ALTER TABLE store.ends ADD COLUMN duration_ms INTEGER;
+  ALTER TABLE store.attempts ADD COLUMN duration_ms INTEGER;
+`;
+
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, sql: FIRST },
   { version: 2, sql: REQUESTS },
   { version: 3, sql: ATTEMPTS },
   { version: 4, sql: FAILURES },
   { version: 5, sql: PAUSES },
+  { version: 6, sql: DURATIONS },
 ];
 
 /** Marks a SQLite file as ours ("Voly"), so that somebody else's database is never written to. */

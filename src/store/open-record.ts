@@ -26,6 +26,7 @@ export function openRecord(
     addedAt,
     startedAt: undefined,
     endedAt: undefined,
+    durationMs: undefined,
     reason: undefined,
     message: undefined,
     code: undefined,

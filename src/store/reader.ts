@@ -13,11 +13,15 @@ import { RUNNING, statusNumber } from './statuses.ts';
 import type { AttemptPage, ResultRange, SlowestPage, TaskQuery } from './store.ts';
 import { asBuffer, fromStored, isContinuation, type StoredText, toStored } from './text.ts';
 
+/** Of the attempts since a task was opened last: those that failed are counted. */
+const EARLIER_MS = `CASE WHEN s.failures > 0 THEN (
+    SELECT sum(b.duration_ms) FROM attempts b WHERE b.key = s.key AND b.attempt >= s.attempts - s.failures) END`;
+
 /** CROSS JOIN: the states lead, in the order of their index; the rest is looked up. */
 const TASKS = `
   SELECT t.key, t.id, t.name, t.function, t.params, t.options, t.added_at, s.status, s.attempts, s.failures,
-    s.started_at,
-    e.ended_at, e.reason, e.message, e.code, e.cause, e.result_bytes, e.preview,
+    s.started_at, s.attempt_at,
+    e.ended_at, e.duration_ms, ${EARLIER_MS} AS earlier_ms, e.reason, e.message, e.code, e.cause, e.result_bytes, e.preview,
     a.retry_at, a.reason AS retry_reason, a.message AS retry_message
   FROM states s CROSS JOIN tasks t ON t.key = s.key LEFT JOIN ends e ON e.key = s.key
   LEFT JOIN attempts a ON a.key = s.key AND a.attempt = CASE s.status WHEN ${RUNNING} THEN s.attempts END`;
@@ -33,6 +37,7 @@ export class Reader {
   private readonly pageOfBatches: StatementSyncInstance;
   private readonly oneBatch: StatementSyncInstance;
   private readonly oneTask: StatementSyncInstance;
+  private readonly newestIds: StatementSyncInstance;
   private readonly byKey: StatementSyncInstance;
   private readonly open: OpenTaskReader;
   private readonly slow: SlowestReader;
@@ -58,6 +63,9 @@ export class Reader {
     this.oneBatch = reader.prepare('SELECT * FROM batches WHERE name = ?');
     this.oneTask = reader.prepare(
       `${TASKS} WHERE s.key = (SELECT key FROM tasks WHERE batch = (SELECT id FROM batches WHERE name = ?) AND id = ?)`,
+    );
+    this.newestIds = reader.prepare(
+      'SELECT id FROM tasks WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT ?',
     );
     this.byKey = reader.prepare(`${TASKS} WHERE s.key = ?`);
     this.open = new OpenTaskReader(reader);
@@ -95,6 +103,16 @@ export class Reader {
   task(batch: string, id: string): TaskRecord | undefined {
     const row = this.oneTask.get(toStored(batch), toStored(id)) as TaskData | undefined;
     return row && taskRecord(row, batch);
+  }
+
+  lastIds(batch: string, limit: number): string[] {
+    checkNumber('limit', limit, { min: 0, integer: true });
+    return this.snapshot(() => {
+      const row = this.oneBatch.get(toStored(batch)) as BatchData | undefined;
+      if (row === undefined) return [];
+      const rows = this.newestIds.all(keyOf(row.id, 0), lastKeyOf(row.id), limit) as { id: StoredText }[];
+      return rows.map(({ id }) => fromStored(id));
+    });
   }
 
   tasks(batch: string, { status, afterSeq = 0, beforeSeq, limit }: TaskQuery): TaskRecord[] {

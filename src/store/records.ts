@@ -34,6 +34,8 @@ export interface TaskOptions {
   readonly dependsOn?: readonly string[];
   readonly onDependencyFailure?: DependencyPolicy;
   readonly resources?: ResourceRequirements;
+  /** What looked wrong with its arguments when it was added, and may be meant. */
+  readonly warnings?: readonly string[];
 }
 
 /** Shared by all that say nothing otherwise, which is nearly all. */
@@ -55,6 +57,11 @@ export interface TaskRecord extends NewTask {
   readonly addedAt: number;
   readonly startedAt: number | undefined;
   readonly endedAt: number | undefined;
+  /**
+   * Of one that has ended: how long its attempts took together, since it was opened last. Pauses between them do not
+   * count. Undefined if it never started, or if nobody knows.
+   */
+  readonly durationMs: number | undefined;
   /** Of a failed one. */
   readonly reason: FailureReason | undefined;
   /** Why it failed, or why it was cancelled, in words. */
@@ -97,6 +104,8 @@ export interface Completion {
   readonly endedAt: number;
   /** When its last attempt began, where that was not noted before. */
   readonly startedAt: number | undefined;
+  /** How long its last attempt took, by a clock that never jumps. */
+  readonly durationMs?: number | undefined;
 }
 
 /** An attempt that failed and is followed by another one. */
@@ -105,6 +114,8 @@ export interface FailedAttempt {
   readonly retryAt?: number;
   readonly startedAt: number;
   readonly endedAt: number;
+  /** By a clock that never jumps. */
+  readonly durationMs?: number;
   readonly reason: FailureReason;
   readonly message: string;
 }
@@ -119,6 +130,8 @@ export interface AttemptRecord {
   readonly startedAt: number;
   /** Unknown of one that runs, and of one whose process died. */
   readonly endedAt: number | undefined;
+  /** How long it took; undefined of one that runs, and where nobody knows. */
+  readonly durationMs: number | undefined;
   readonly outcome: 'running' | 'completed' | 'failed' | 'cancelled' | 'crashed';
   readonly reason: FailureReason | undefined;
   readonly message: string | undefined;

@@ -1,4 +1,5 @@
 import type { FailureReason } from '../core/failure.ts';
+import { MAX_SPAN_MS } from '../core/numbers.ts';
 import { seqOf } from './keys.ts';
 import type { BatchRecord, LeaseHolder, TaskOptions, TaskPause, TaskRecord, TaskStatus } from './records.ts';
 import { STATUSES } from './statuses.ts';
@@ -28,7 +29,11 @@ export interface TaskData {
   readonly attempts: number;
   readonly failures: number;
   readonly started_at: number | null;
+  readonly attempt_at: number | null;
   readonly ended_at: number | null;
+  readonly duration_ms: number | null;
+  /** Of the attempts before the last one. */
+  readonly earlier_ms: number | null;
   readonly reason: FailureReason | null;
   readonly message: StoredText | null;
   readonly code: StoredText | null;
@@ -70,6 +75,7 @@ export function taskRecord(row: TaskData, batch: string): TaskRecord {
     addedAt: row.added_at,
     startedAt: row.started_at ?? undefined,
     endedAt: row.ended_at ?? undefined,
+    durationMs: durationOf(row),
     reason: row.reason ?? undefined,
     message: fromStoredOrNull(row.message),
     code: fromStoredOrNull(row.code),
@@ -78,6 +84,22 @@ export function taskRecord(row: TaskData, batch: string): TaskRecord {
     preview: fromStoredOrNull(row.preview),
     ...(row.retry_at !== null && { pause: pauseOf(row, row.retry_at) }),
   };
+}
+
+function durationOf(row: TaskData): number | undefined {
+  if (row.started_at === null || row.ended_at === null) return undefined;
+  const last = row.duration_ms ?? spanBetween(row.attempt_at ?? row.started_at, row.ended_at);
+  return last === undefined && row.earlier_ms === null ? undefined : (last ?? 0) + (row.earlier_ms ?? 0);
+}
+
+/**
+ * How long an attempt took of which only two times of day are known. A span that is negative, or longer than any attempt
+ * may be, says that the clock was set in between.
+ */
+export function spanBetween(start: number | null, end: number | null): number | undefined {
+  if (start === null || end === null) return undefined;
+  const ms = end - start;
+  return ms >= 0 && ms <= MAX_SPAN_MS ? ms : undefined;
 }
 
 function pauseOf({ retry_reason: reason, retry_message: message }: TaskData, until: number): TaskPause {

@@ -13,7 +13,7 @@ export class SlowestReader {
     this.select = reader.prepare(
       `SELECT s.key FROM states s CROSS JOIN ends e ON e.key = s.key
        WHERE s.key > ? AND s.key <= ? AND s.started_at IS NOT NULL AND (? >> s.status) & 1
-       ORDER BY max(0, e.ended_at - s.started_at) DESC, s.key LIMIT ?`,
+       ORDER BY coalesce(e.duration_ms, max(0, e.ended_at - coalesce(s.attempt_at, s.started_at))) DESC, s.key LIMIT ?`,
     );
   }
 

@@ -124,8 +124,15 @@ export class SqliteStore implements Store {
     return this.writeOwn(batch, () => this.taskTable.started(batch, seq, at));
   }
 
-  ended(batch: string, seq: number, end: TaskEnd, at: number, startedAt?: number): Promise<void> {
-    return this.writeOwn(batch, () => this.taskTable.ended(batch, seq, end, at, startedAt));
+  ended(
+    batch: string,
+    seq: number,
+    end: TaskEnd,
+    at: number,
+    startedAt?: number,
+    durationMs?: number,
+  ): Promise<void> {
+    return this.writeOwn(batch, () => this.taskTable.ended(batch, seq, end, at, startedAt, durationMs));
   }
 
   completed(batch: string, tasks: readonly Completion[]): Promise<void> {
@@ -138,9 +145,16 @@ export class SqliteStore implements Store {
     );
   }
 
-  putBack(batch: string, seq: number, message: string, at: number, startedAt?: number): Promise<void> {
+  putBack(
+    batch: string,
+    seq: number,
+    message: string,
+    at: number,
+    startedAt?: number,
+    durationMs?: number,
+  ): Promise<void> {
     return this.writeOwn(batch, () => {
-      this.taskTable.ended(batch, seq, { status: 'cancelled', message }, at, startedAt);
+      this.taskTable.ended(batch, seq, { status: 'cancelled', message }, at, startedAt, durationMs);
       const batchId = this.batchTable.knownId(batch);
       this.changes.reopenOne(batchId, keyOf(batchId, seq), CANCELLED);
     });
@@ -176,6 +190,10 @@ export class SqliteStore implements Store {
 
   task(batch: string, id: string): TaskRecord | undefined {
     return this.read(() => this.reader.task(batch, id));
+  }
+
+  lastIds(batch: string, limit: number): string[] {
+    return this.read(() => this.reader.lastIds(batch, limit));
   }
 
   tasks(batch: string, query: TaskQuery): TaskRecord[] {

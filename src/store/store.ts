@@ -84,13 +84,27 @@ export interface Store {
   attemptFailed(batch: string, seq: number, attempt: FailedAttempt): Promise<void>;
   /**
    * A running or open task has ended. Rejects if it had ended before. `startedAt` notes the start of its last attempt in
-   * the same go, where that was not done before.
+   * the same go, where that was not done before. `durationMs` is how long that attempt took, by a clock that never jumps.
    */
-  ended(batch: string, seq: number, end: TaskEnd, at: number, startedAt?: number): Promise<void>;
+  ended(
+    batch: string,
+    seq: number,
+    end: TaskEnd,
+    at: number,
+    startedAt?: number,
+    durationMs?: number,
+  ): Promise<void>;
   /** The same for many that have completed: all of them or, if one had ended before, none. */
   completed(batch: string, tasks: readonly Completion[]): Promise<void>;
   /** A running task shall be begun anew by a later run: it is open again, and the attempt counts as cancelled. */
-  putBack(batch: string, seq: number, message: string, at: number, startedAt?: number): Promise<void>;
+  putBack(
+    batch: string,
+    seq: number,
+    message: string,
+    at: number,
+    startedAt?: number,
+    durationMs?: number,
+  ): Promise<void>;
   /** Notes that a batch begins a run. */
   batchStarted(batch: string, options: string, at: number): Promise<void>;
   /** Opens again what failed, was cancelled or was skipped (all of it, or the given ids), and says how many. */
@@ -108,6 +122,8 @@ export interface Store {
   batch(name: string): BatchRecord | undefined;
   /** One task by its id. */
   task(batch: string, id: string): TaskRecord | undefined;
+  /** The ids of the tasks that were added last, the newest first. */
+  lastIds(batch: string, limit: number): string[];
   /** Tasks in their order, a page at a time. */
   tasks(batch: string, query: TaskQuery): TaskRecord[];
   /** The tasks of the given statuses that took longest from their start to their end, of some behind a number. */

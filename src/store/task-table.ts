@@ -29,8 +29,8 @@ export class TaskTable {
     );
     this.end = writer.prepare('UPDATE states SET status = ? WHERE key = ? AND status = ?');
     this.insertEnd = writer.prepare(
-      `INSERT INTO ends (key, ended_at, reason, code, cause, result_bytes, preview, message)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO ends (key, ended_at, duration_ms, reason, code, cause, message)
+       VALUES (?, ?, ?, ?, ?, ?, ?)`,
     );
     this.status = writer.prepare('SELECT status FROM states WHERE key = ?');
     this.completions = new Completions(writer, batches, ({ batch, key }) =>
@@ -68,11 +68,18 @@ export class TaskTable {
   }
 
   /** `startedAt`: when the attempt began that ended it, if that was not noted. */
-  ended(batch: string, seq: number, end: TaskEnd, at: number, startedAt: number | undefined): void {
+  ended(
+    batch: string,
+    seq: number,
+    end: TaskEnd,
+    at: number,
+    startedAt: number | undefined,
+    durationMs: number | undefined,
+  ): void {
     const batchId = this.batches.knownId(batch);
     const key = keyOf(batchId, seq);
     if (end.status === 'completed') {
-      this.completions.add(batch, batchId, { seq, result: end.result, endedAt: at, startedAt });
+      this.completions.add(batch, batchId, { seq, result: end.result, endedAt: at, startedAt, durationMs });
       return;
     }
     if (startedAt !== undefined) this.started(batch, seq, startedAt);
@@ -85,7 +92,7 @@ export class TaskTable {
     }
     this.batches.changeCount(batchId, before, -1);
     this.batches.changeCount(batchId, status, 1);
-    this.writeEnd(key, end, Math.trunc(at));
+    this.writeEnd(key, end, Math.trunc(at), durationMs);
   }
 
   completed(batch: string, tasks: readonly Completion[]): void {
@@ -93,18 +100,24 @@ export class TaskTable {
     for (const task of tasks) this.completions.add(batch, batchId, task);
   }
 
-  writeEnd(key: number, end: Exclude<TaskEnd, { status: 'completed' }>, at: number): void {
+  writeEnd(
+    key: number,
+    end: Exclude<TaskEnd, { status: 'completed' }>,
+    at: number,
+    durationMs?: number | undefined,
+  ): void {
+    const ms = durationMs === undefined ? null : Math.trunc(durationMs);
     switch (end.status) {
       case 'failed': {
         const { reason, code, message } = end;
-        this.insertEnd.run(key, at, reason, toStoredOrNull(code), null, null, null, toStored(message));
+        this.insertEnd.run(key, at, ms, reason, toStoredOrNull(code), null, toStored(message));
         return;
       }
       case 'cancelled':
-        this.insertEnd.run(key, at, null, null, null, null, null, toStored(end.message));
+        this.insertEnd.run(key, at, ms, null, null, null, toStored(end.message));
         return;
       case 'skipped':
-        this.insertEnd.run(key, at, null, null, toStoredOrNull(end.cause), null, null, null);
+        this.insertEnd.run(key, at, ms, null, null, toStoredOrNull(end.cause), null);
     }
   }
 

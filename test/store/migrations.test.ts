@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { describe, expect, it } from 'vitest';
 import { closeDatabase, openDatabase } from '../../src/store/database.ts';
+import { keyOf } from '../../src/store/keys.ts';
 import { MIGRATIONS, type Migration } from '../../src/store/migrations.ts';
 import { openStore } from '../../src/store/sqlite-store.ts';
 import { change } from './support/raw.ts';
@@ -58,6 +59,33 @@ describe('the versions of a store', () => {
     expect(store.batches()).toMatchObject([{ name: 'b' }]);
     expect(await other.ask('b', '{}')).toBe(1);
     expect(store.asked('b')).toEqual([{ id: 1, body: '{}' }]);
+  });
+
+  it('leave durations of a file of the fifth version to its times of day, where those can be right', async () => {
+    const file = newFile();
+    closeDatabase(await openDatabase(file, MIGRATIONS.slice(0, 5)));
+    const year = 365 * 24 * 3_600_000;
+    const ends = [
+      [1, 150],
+      [2, 50],
+      [3, 100 + year],
+    ] as const;
+    change(
+      file,
+      `INSERT INTO batches (id, name, created_at, last_seq, completed) VALUES (1, 'b', 1, 3, 3);
+       ${ends
+         .map(
+           ([seq, endedAt]) => `
+       INSERT INTO tasks (key, batch, id, name, function, added_at, params) VALUES (${keyOf(1, seq)}, 1, '${seq}', 'n', 'f', 1, '{}');
+       INSERT INTO states (key, status, attempts, started_at, attempt_at) VALUES (${keyOf(1, seq)}, 2, 1, 100, 100);
+       INSERT INTO ends (key, ended_at, result_bytes, preview) VALUES (${keyOf(1, seq)}, ${endedAt}, 1, '1');`,
+         )
+         .join('')}`,
+    );
+    const store = await opened(file);
+    const durations = store.tasks('b', { limit: 9 }).map(({ durationMs }) => durationMs);
+    expect(durations).toEqual([50, undefined, undefined]);
+    expect(store.attemptsOf('b', '1')).toMatchObject([{ durationMs: 50 }]);
   });
 
   it('are not changed by a step that fails', async () => {

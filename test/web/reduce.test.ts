@@ -65,9 +65,9 @@ describe('an execution on the page', () => {
         kind: 'attempts',
         name: 'b',
         attempts: [
-          { id: 'a', attempt: 1, started_at: 1000, ended_at: 1500, outcome: 'crashed' },
-          { id: 'a', attempt: 2, started_at: 2000, ended_at: null, outcome: 'running' },
-          { id: 'gone', attempt: 1, started_at: 1, ended_at: 2, outcome: 'completed' },
+          { id: 'a', attempt: 1, started_at: 1000, ended_at: 1500, duration_ms: null, outcome: 'crashed' },
+          { id: 'a', attempt: 2, started_at: 2000, ended_at: null, duration_ms: null, outcome: 'running' },
+          { id: 'gone', attempt: 1, started_at: 1, ended_at: 2, duration_ms: null, outcome: 'completed' },
         ],
       },
     ]);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { countText, listText } from '../../core/words.ts';
-import { addTasks } from '../add-tasks.ts';
+import { addTasks, warningsOf } from '../add-tasks.ts';
 import { defineAction } from '../context.ts';
 import { BATCH } from '../input/fields.ts';
 import { TASK } from '../input/task-input.ts';
@@ -19,6 +19,7 @@ export const addBatchAction = defineAction({
   }),
   run: async ({ batch, tasks }, context) => {
     const added = await addTasks(context, batch, tasks);
+    const warnings = warningsOf(added);
     const joined = await joinRun(context, batch);
     const ids = added.slice(0, MOST_IDS).map(({ id }) => id);
     const shown = listText(ids.slice(0, MOST_SHOWN), added.length);
@@ -26,8 +27,9 @@ export const addBatchAction = defineAction({
       text: linesText(
         `Added ${countText(added.length, 'task')} to the batch "${batch}": ${shown}.`,
         joined.text,
+        warnings.text,
       ),
-      data: { batch, added: added.length, ids, counts: joined.counts, state: joined.state },
+      data: { batch, added: added.length, ids, ...warnings.data, counts: joined.counts, state: joined.state },
     };
   },
 });

@@ -1,5 +1,4 @@
 import type { Store } from '../../store/store.ts';
-import { durationOf } from '../result-row.ts';
 
 /** How long the tasks of a function took. */
 export interface LearnedDuration {
@@ -24,7 +23,7 @@ export function learnedDurations(store: Store, functions: ReadonlySet<string>): 
     for (let afterSeq = 0; left > 0; ) {
       const page = store.tasks(name, { status: ['completed'], afterSeq, limit: Math.min(PAGE, left) });
       for (const task of page) {
-        const ms = durationOf(task);
+        const ms = task.durationMs;
         if (ms === undefined || !functions.has(task.function)) continue;
         const known = found.get(task.function);
         if (known === undefined) found.set(task.function, [ms]);

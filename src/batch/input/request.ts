@@ -1,4 +1,5 @@
 import { VolleyError } from '../../core/errors.ts';
+import { parseExactJson } from '../../core/json-numbers.ts';
 import { nearest } from '../../core/nearest.ts';
 import { show } from '../../core/numbers.ts';
 
@@ -69,8 +70,9 @@ function parsedOrNot(text: string): unknown {
 
 function parsed(text: string, what: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExactJson(text);
   } catch (error) {
+    if (error instanceof VolleyError) throw error;
     throw invalid(`${what} is not valid JSON: ${(error as Error).message}`);
   }
 }

@@ -9,7 +9,7 @@ export const TASK_FIELDS = {
   name: TASK_NAME.optional().describe('For people. Default: the id, or the name of the function.'),
   function: z.string().min(1).max(128).describe('The tool that does it.'),
   params: PARAMS.default({}).describe(
-    'The arguments of the tool. { "$from": id, "path": "/a/0" } and "${id.a.0}" stand for a part of the result of another task of the batch.',
+    'The arguments of the tool. { "$from": id, "path": "/a/0" } and "${id.a[0]}" stand for a part of the result of another task of the batch; "$${" is a literal "${".',
   ),
   priority: PRIORITY.optional(),
   max_retries: z.number().int().min(0).max(1000).optional().describe('Attempts after the first.'),
@@ -29,10 +29,14 @@ export type TaskInput = z.output<typeof TASK>;
 
 export const IDS = TASK_IDS.optional().describe('Ids of tasks.');
 
-export function optionsOf(input: TaskInput, dependsOn: readonly string[]): TaskOptions {
+export function optionsOf(
+  input: TaskInput,
+  dependsOn: readonly string[],
+  warnings: readonly string[],
+): TaskOptions {
   const { priority, max_retries, timeout, resources, on_dependency_failure } = input;
   const hasOwn = (priority ?? max_retries ?? timeout ?? resources ?? on_dependency_failure) !== undefined;
-  if (!hasOwn && dependsOn.length === 0) return NO_OPTIONS;
+  if (!hasOwn && dependsOn.length === 0 && warnings.length === 0) return NO_OPTIONS;
   return {
     ...(priority !== undefined && { priority }),
     ...(max_retries !== undefined && { maxRetries: max_retries }),
@@ -40,6 +44,7 @@ export function optionsOf(input: TaskInput, dependsOn: readonly string[]): TaskO
     ...(resources !== undefined && { resources: needsOf(resources) }),
     ...(on_dependency_failure !== undefined && { onDependencyFailure: on_dependency_failure }),
     ...(dependsOn.length > 0 && { dependsOn }),
+    ...(warnings.length > 0 && { warnings }),
   };
 }
 

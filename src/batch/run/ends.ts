@@ -17,11 +17,12 @@ export async function writtenEnd(
   try {
     if (journal.isClosed || (task.isLeft && !task.hasStarted)) return undefined;
     if (task.isLeft) {
-      await journal.putBack(task.seq);
+      await journal.putBack(task.seq, task.attemptMs());
       return 'opened';
     }
     const end = endOfTask();
-    if (end !== undefined) await journal.ended(task.seq, end);
+    const durationMs = task.hasStarted ? task.attemptMs() : undefined;
+    if (end !== undefined) await journal.ended(task.seq, end, durationMs);
     return end;
   } catch {
     // The journal has told already.

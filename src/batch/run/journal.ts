@@ -45,18 +45,24 @@ export class RunJournal {
   }
 
   /** The promise is broken if one of those that complete in the same turn cannot be written. */
-  completed(seq: number, result: string): Promise<void> {
+  completed(seq: number, result: string, durationMs: number): Promise<void> {
     if (this.completions === undefined) {
       const tasks: Completion[] = [];
       this.completions = { tasks, written: this.writeCompleted(tasks) };
     }
-    this.completions.tasks.push({ seq, result, endedAt: Date.now(), startedAt: this.takeStart(seq) });
+    this.completions.tasks.push({
+      seq,
+      result,
+      endedAt: Date.now(),
+      startedAt: this.takeStart(seq),
+      durationMs,
+    });
     return this.completions.written;
   }
 
-  ended(seq: number, end: TaskEnd): Promise<void> {
+  ended(seq: number, end: TaskEnd, durationMs?: number): Promise<void> {
     const startedAt = this.takeStart(seq);
-    return this.write(() => this.store.ended(this.batch, seq, end, Date.now(), startedAt));
+    return this.write(() => this.store.ended(this.batch, seq, end, Date.now(), startedAt, durationMs));
   }
 
   /** An attempt failed, and another one will follow. */
@@ -66,10 +72,10 @@ export class RunJournal {
   }
 
   /** Opens a task again that was begun and shall be begun anew by a later run. */
-  putBack(seq: number): Promise<void> {
+  putBack(seq: number, durationMs: number): Promise<void> {
     const startedAt = this.takeStart(seq);
     const message = 'The batch was stopped.';
-    return this.write(() => this.store.putBack(this.batch, seq, message, Date.now(), startedAt));
+    return this.write(() => this.store.putBack(this.batch, seq, message, Date.now(), startedAt, durationMs));
   }
 
   /** Writes nothing more. */

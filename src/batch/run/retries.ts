@@ -21,9 +21,10 @@ export function noteRetries(group: GroupHandle, run: RetryingRun, redactor: Reda
     if (task === undefined) return;
     const message = error === undefined ? texts(reason) : run.plain(toCallError(error, redactor).message);
     const endedAt = Date.now();
+    const durationMs = task.attemptMs();
     const retryAt = endedAt + Math.round(retryInMs);
     task.pause = { reason, until: retryAt };
-    const attempt = { startedAt: task.attemptStartedAt, endedAt, reason, message, retryAt };
+    const attempt = { startedAt: task.attemptStartedAt, endedAt, durationMs, reason, message, retryAt };
     // If writing fails, the journal ends the run.
     run.journal.attemptFailed(task.seq, attempt).catch(() => {});
     run.monitor.retrying(task, reason, retryInMs);

@@ -33,6 +33,9 @@ export class TaskRun {
   /** How many attempts this run has begun, and the time of day at which the last one did. */
   attempts = 0;
   attemptStartedAt = 0;
+  /** The same moment by a clock that never jumps. */
+  private attemptBeganAt = 0;
+  private attemptEndedAt: number | undefined = undefined;
   /** Why the last attempt failed, and the time of day at which the next one is due; undefined while none is. */
   pause: { readonly reason: FailureReason; readonly until: number } | undefined = undefined;
   /** Whether it stays for a later run. */
@@ -83,6 +86,8 @@ export class TaskRun {
     this.pause = undefined;
     const shown = monitor.began(this, this.attemptsBefore + task.attempt);
     this.attemptStartedAt = shown.startedAt;
+    this.attemptBeganAt = performance.now();
+    this.attemptEndedAt = undefined;
     try {
       if (this.isIdempotent) this.noteStart(task, shown);
       else await this.startWritten(task);
@@ -91,7 +96,7 @@ export class TaskRun {
       if (stops.length > 0) throw stops[0];
       // Its result stands from here on, also for what depends on it: nobody takes it back while it is written.
       task.keeping();
-      await journal.completed(this.seq, text);
+      await journal.completed(this.seq, text, this.attemptMs());
       // Before anything starts that has waited for it.
       monitor.tellEnd(this, 'completed');
     } catch (error) {
@@ -99,9 +104,17 @@ export class TaskRun {
       // That has ended the run, which must not wait for another attempt.
       throw new ToolFailure('Nothing can be written down any more.', { retryable: false, cause: error });
     } finally {
+      // Another attempt may have begun, where this one did not stop when it was told to.
+      if (this.attempts === task.attempt) this.attemptEndedAt = performance.now();
       monitor.attemptOver(this, shown);
       this.parts.attemptOver();
     }
+  }
+
+  /** How long the last attempt took, or has taken until now; none does in a pause. */
+  attemptMs(): number {
+    if (!this.hasStarted || this.pause !== undefined) return 0;
+    return (this.attemptEndedAt ?? performance.now()) - this.attemptBeganAt;
   }
 
   /** The attempt has told how far it is. */

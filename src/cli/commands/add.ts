@@ -1,6 +1,9 @@
+import { InvalidArgumentError } from 'commander';
+import { VolleyError } from '../../core/errors.ts';
+import { parseExactJson } from '../../core/json-numbers.ts';
 import { askToAdd, given } from '../ask.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
-import { jsonOption, listOption, NAMED_BATCH_OPTION, numberOption } from '../options.ts';
+import { listOption, NAMED_BATCH_OPTION, numberOption } from '../options.ts';
 
 interface AddOptions extends CommonOptions {
   readonly name?: string;
@@ -51,3 +54,15 @@ export const addCommand = defineCommand<AddOptions>({
       io,
     ),
 });
+
+/** JSON on the command line, which shells like to spoil. */
+function jsonOption(text: string): unknown {
+  try {
+    return parseExactJson(text);
+  } catch (error) {
+    if (error instanceof VolleyError) throw new InvalidArgumentError(error.message);
+    throw new InvalidArgumentError(
+      `It must be JSON, such as '{"path":"a.txt"}' in single quotes: ${(error as Error).message}.`,
+    );
+  }
+}

@@ -22,6 +22,8 @@ export interface SummaryView {
   readonly slowest: readonly CompletedTask[];
   /** The largest first. */
   readonly failures: readonly FailureGroup[];
+  /** What looks wrong with tasks of the run and may be meant, each with its task. */
+  readonly warnings?: readonly string[];
 }
 
 export interface SummaryOptions {
@@ -35,6 +37,7 @@ export interface SummaryOptions {
 
 const MOST_SLOWEST = 5;
 const MOST_GROUPS = 8;
+const MOST_WARNINGS = 3;
 /** Below this the order of the slowest says nothing. */
 const WORTH_NAMING_MS = 10;
 /** Below this a comparison with working one after the other is noise. */
@@ -46,6 +49,7 @@ export function summaryText(view: SummaryView, options: SummaryOptions): string 
     headLines(view, options),
     slowestLines(view, options),
     failureLines(view, options),
+    warningLines(view, options),
     nextLines(view, options),
   ];
   return `${blocks
@@ -117,6 +121,19 @@ function failureLines({ failures, counts }: SummaryView, { colours, columns }: S
   const others = counts.failed - shown.reduce((sum, { count }) => sum + count, 0);
   if (others > 0) lines.push(colours.dim(`  … and ${numberText(others)} of other causes`));
   return lines;
+}
+
+function warningLines({ warnings = [] }: SummaryView, { colours, columns }: SummaryOptions): string[] {
+  if (warnings.length === 0) return [];
+  const shown = warnings
+    .slice(0, MOST_WARNINGS)
+    .map((warning) => `  ${wrapHanging(cutToWidth(plainText(warning), columns * 3), columns, 4)}`);
+  const more = warnings.length - shown.length;
+  return [
+    colours.yellow('Warnings'),
+    ...shown,
+    ...(more > 0 ? [colours.dim(`  … and ${numberText(more)} more`)] : []),
+  ];
 }
 
 /** The commands that go on from here. */

@@ -10,6 +10,10 @@ export interface FinishedTask {
   readonly startMs: number | undefined;
   /** When it ended; undefined if it did not. */
   readonly endMs: number | undefined;
+  /** How long it worked: without pauses, and by a clock that never jumps. */
+  readonly durationMs?: number | undefined;
+  /** When it worked, if that was more than once. */
+  readonly tries?: readonly { readonly startMs: number; readonly endMs: number }[];
   readonly attempts: number;
   /** Ids of tasks of the same batch. */
   readonly dependsOn: readonly string[];

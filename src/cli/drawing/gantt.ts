@@ -56,10 +56,13 @@ export function ganttSvg(batchName: string, tasks: readonly FinishedTask[]): str
   return svgDocument(WIDTH, height, `${batchName}: what ran when`, content);
 }
 
-function headText(tasks: readonly FinishedTask[], { spans, laneCount, lengthMs }: Timeline): string {
+function headText(
+  tasks: readonly FinishedTask[],
+  { taskCount, spans, laneCount, lengthMs }: Timeline,
+): string {
   if (spans.length === 0) return `None of ${countText(tasks.length, 'task')} was started.`;
   const workMs = spans.reduce((sum, { startMs, endMs }) => sum + endMs - startMs, 0);
-  const head = `${numberText(spans.length)} ${spans.length === 1 ? 'task' : 'tasks'} in ${spanText(lengthMs)}`;
+  const head = `${numberText(taskCount)} ${taskCount === 1 ? 'task' : 'tasks'} in ${spanText(lengthMs)}`;
   const factor = lengthMs > 0 ? workMs / lengthMs : 1;
   if (factor < 1.05) return head;
   return `${head}: ${spanText(workMs)} of work, ${factorText(factor)} times as fast as one after the other; at most ${laneCount} at once`;
@@ -150,14 +153,14 @@ function barText({ spans, startMs, endMs, failed }: Bar): string {
 }
 
 function notesOf(
-  { spans, laneCount }: Timeline,
+  { taskCount, laneCount }: Timeline,
   bars: readonly Bar[],
   shownLanes: number,
   tasks: readonly FinishedTask[],
 ): string[] {
   const notes: string[] = [];
-  const never = tasks.length - spans.length;
-  if (never > 0 && spans.length > 0) {
+  const never = tasks.length - taskCount;
+  if (never > 0 && taskCount > 0) {
     notes.push(
       `${countText(never, 'task')} ${never === 1 ? 'was' : 'were'} never started and cannot be seen here.`,
     );

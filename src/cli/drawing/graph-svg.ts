@@ -123,9 +123,8 @@ function nodeText(tasks: readonly FinishedTask[]): string {
     const names = tasks.slice(0, MOST_NAMES).map(({ name, id }) => name || id);
     return `${first.status}, ${first.function}: ${listText(names, tasks.length)}`;
   }
-  const { id, name, function: functionName, status, startMs, endMs, attempts } = first;
-  const took =
-    startMs === undefined || endMs === undefined ? '' : ` in ${spanText(Math.max(0, endMs - startMs))}`;
+  const { id, name, function: functionName, status, durationMs, attempts } = first;
+  const took = durationMs === undefined ? '' : ` in ${spanText(durationMs)}`;
   const tried = attempts > 1 ? `, ${attempts} attempts` : '';
   return `${name || id} (${functionName}, id ${id}): ${status}${took}${tried}`;
 }

@@ -11,7 +11,7 @@ const PROCESS_ID = 1;
  * and arrows lead from a task to those that waited for it.
  */
 export function traceJson(batchName: string, tasks: readonly FinishedTask[]): string {
-  const { spans, laneCount } = timelineOf(tasks);
+  const { taskCount, spans, laneCount } = timelineOf(tasks);
   const shown = spans.slice(0, MOST_TASKS);
   const events: object[] = [
     metadata('process_name', 0, `volley: ${batchName}`),
@@ -23,7 +23,7 @@ export function traceJson(batchName: string, tasks: readonly FinishedTask[]): st
     batch: batchName,
     tasks: tasks.length,
     tasksLeftOut: spans.length - shown.length,
-    neverStarted: tasks.length - spans.length,
+    neverStarted: tasks.length - taskCount,
     arrowsLeftOut: leftOut,
   };
   // One event on each line: such files are often looked at and compared.

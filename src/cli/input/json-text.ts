@@ -1,3 +1,5 @@
+import { VolleyError } from '../../core/errors.ts';
+import { findInexactNumber, inexactText, pathText } from '../../core/json-numbers.ts';
 import { placeAt, type Source, taskFileError } from './fault.ts';
 import { findJsonFault } from './json-fault.ts';
 import { JsonPlaces } from './json-places.ts';
@@ -7,9 +9,11 @@ export function parseJson(source: Source): Parsed {
   const { text } = source;
   try {
     const data: unknown = JSON.parse(text);
+    checkNumbers(source, text, 1);
     const places = new JsonPlaces(text);
     return { data, placeOf: (path) => places.find(path) };
   } catch (error) {
+    if (error instanceof VolleyError) throw error;
     const { offset, what } = findJsonFault(text);
     const hint = isLines(text) ? ' One task on each line is JSON Lines: name the file .jsonl.' : '';
     throw taskFileError(source, `this is not valid JSON: ${what}.${hint}`, placeAt(text, offset), error);
@@ -45,8 +49,11 @@ export function parseJsonLines(source: Source): Parsed {
 
 function parseLine(source: Source, text: string, line: number): unknown {
   try {
-    return JSON.parse(text);
+    const data: unknown = JSON.parse(text);
+    checkNumbers(source, text, line);
+    return data;
   } catch (error) {
+    if (error instanceof VolleyError) throw error;
     const { offset, what } = findJsonFault(text);
     const place = { line, column: offset + 1, length: 1 };
     const hint =
@@ -55,6 +62,16 @@ function parseLine(source: Source, text: string, line: number): unknown {
         : '';
     throw taskFileError(source, `this line is not valid JSON: ${what}.${hint}`, place, error);
   }
+}
+
+/** Refuses what is no longer the same number once it was read. The text begins on the given line of the source. */
+function checkNumbers(source: Source, text: string, firstLine: number): void {
+  const found = findInexactNumber(text);
+  if (found === undefined) return;
+  const { line, column } = placeAt(text, found.offset);
+  const place = { line: firstLine + line - 1, column, length: found.text.length };
+  const where = found.path.length === 0 ? '' : `${pathText(found.path)}: `;
+  throw taskFileError(source, `${where}${inexactText(found.text)}.`, place);
 }
 
 function isLines(text: string): boolean {

@@ -4,7 +4,7 @@ import { type Source, taskFileError } from './fault.ts';
 import type { TaskFormat } from './formats.ts';
 import { parseJson, parseJsonLines } from './json-text.ts';
 import { type DataPath, DataProblem, toPlainData } from './plain-data.ts';
-import { parseToml } from './toml-text.ts';
+import { parseTomlText } from './toml-text.ts';
 import { parseYaml } from './yaml-text.ts';
 
 /** What a text says. */
@@ -34,7 +34,7 @@ function parseAs(source: Source, format: TaskFormat): Parsed {
     case 'yaml':
       return parseYaml(source);
     case 'toml':
-      return parseToml(source);
+      return parseTomlText(source);
     default:
       return unreachable(format);
   }

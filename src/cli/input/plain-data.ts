@@ -1,4 +1,5 @@
 import { TomlDate } from 'smol-toml';
+import { inexactText, isExactInteger } from '../../core/json-numbers.ts';
 
 export type DataPath = readonly (string | number)[];
 
@@ -20,7 +21,7 @@ const MORE_VALUES = 1_000_000;
 const MOST_CHARACTERS = 64 * 1024 * 1024;
 
 /**
- * Data as JSON could say it: dates become texts, and a number that JSON does not have is a problem. What is nested too
+ * Data as JSON could say it: dates become texts, and a number that JSON does not have or hold is a problem. What is nested too
  * deep, or grows without measure because it repeats itself, is one as well.
  */
 export function toPlainData(data: unknown, textLength: number): unknown {
@@ -43,6 +44,10 @@ class Walker {
       throw new DataProblem(`${value} is not a number that a tool can be given: use a finite one.`, [
         ...path,
       ]);
+    }
+    if (typeof value === 'bigint') {
+      if (isExactInteger(value)) return Number(value);
+      throw new DataProblem(`${inexactText(String(value))}.`, [...path]);
     }
     if (typeof value !== 'object' || value === null) return value;
     if (value instanceof TomlDate) return value.toISOString();

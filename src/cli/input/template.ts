@@ -1,3 +1,5 @@
+import { VolleyError } from '../../core/errors.ts';
+import { parseExactJson } from '../../core/json-numbers.ts';
 import { printableLine } from '../../core/printable-text.ts';
 import { placeAt } from './fault.ts';
 import { findFiles, templateError } from './find-files.ts';
@@ -81,9 +83,10 @@ class ParamsTemplate {
 function parseParams(text: string): object {
   let data: unknown;
   try {
-    data = toPlainData(JSON.parse(text), text.length);
+    data = toPlainData(parseExactJson(text), text.length);
   } catch (error) {
     if (error instanceof DataProblem) throw templateError(`params: ${error.message}`);
+    if (error instanceof VolleyError) throw templateError(`params: ${error.message}`, error.details);
     const { offset, what } = findJsonFault(text);
     const { line, column } = placeAt(text, offset);
     const where = text.includes('\n') ? `line ${line}, column ${column}` : `column ${column}`;

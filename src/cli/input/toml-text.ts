@@ -1,13 +1,14 @@
-import { parse, TomlError } from 'smol-toml';
+import { TomlError } from 'smol-toml';
+import { parseToml } from '../../config/parse-toml.ts';
 import { TomlPlaces } from '../../config/toml-places.ts';
 import { isDeeperThan } from '../../core/depth.ts';
 import { type Source, taskFileError } from './fault.ts';
 import type { Parsed } from './parse.ts';
 import { DEEPEST, TOO_DEEP } from './plain-data.ts';
 
-export function parseToml(source: Source): Parsed {
+export function parseTomlText(source: Source): Parsed {
   try {
-    const data = parse(source.text);
+    const data = parseToml(source.text);
     // Where each key of a name without end stands would take without end, too.
     if (isDeeperThan(data, DEEPEST)) throw taskFileError(source, TOO_DEEP);
     let places: TomlPlaces | undefined;

@@ -17,7 +17,12 @@ export function parseYaml(source: Source): Parsed {
   const tooDeep = tooDeepAt(source.text, DEEPEST);
   if (tooDeep !== undefined) throw taskFileError(source, TOO_DEEP, placeAt(source.text, tooDeep));
   const lines = new LineCounter();
-  const document = parseDocument(source.text, { lineCounter: lines, prettyErrors: false });
+  // An integer that a number cannot hold must be seen as it was written.
+  const document = parseDocument(source.text, {
+    lineCounter: lines,
+    prettyErrors: false,
+    intAsBigInt: true,
+  });
   const [fault] = [...document.errors, ...document.warnings];
   if (fault !== undefined) throw taskFileError(source, faultText(fault), toPlace(lines, fault.pos), fault);
   try {

@@ -1,4 +1,5 @@
 import { VolleyError } from '../../core/errors.ts';
+import { parseExactJson } from '../../core/json-numbers.ts';
 import { show } from '../../core/numbers.ts';
 import type { ToolCall } from '../call.ts';
 
@@ -11,8 +12,9 @@ export function parsedArguments(text: unknown): Pick<ToolCall, 'arguments' | 'in
   if (typeof text !== 'string') return { arguments: text ?? {} };
   if (text.trim() === '') return { arguments: {} };
   try {
-    return { arguments: JSON.parse(text) ?? {} };
+    return { arguments: parseExactJson(text) ?? {} };
   } catch (error) {
+    if (error instanceof VolleyError) return { invalid: error.message };
     return { invalid: `not valid JSON: ${(error as Error).message}` };
   }
 }

@@ -6,6 +6,11 @@ export const BATCH_ERRORS = {
     meaning: 'The store has no batch of this name.',
     remedy: 'Check the name against the list of batches, or add a task to it first.',
   },
+  INEXACT_NUMBER: {
+    meaning:
+      'A JSON text holds an integer whose digits a JSON number cannot keep, or a number that is too large for one.',
+    remedy: 'Write it as a string; the message says where it stands. Nothing was done.',
+  },
   UNKNOWN_TASK: {
     meaning: 'The batch has no task with this id or number; it may have been cleared.',
     remedy: 'Check the id against the list of tasks.',

@@ -6,6 +6,7 @@ import {
   serializeMessage,
   type Transport,
 } from '@modelcontextprotocol/server';
+import { findInexactNumber, inexactNumberError } from '../../core/json-numbers.ts';
 import { reasonText } from '../../core/words.ts';
 import { MOST_MESSAGE_BYTES, MOST_UNREAD_BYTES } from './limits.ts';
 
@@ -115,6 +116,12 @@ export class LineTransport implements Transport {
     } catch {
       const { id } = (value ?? {}) as { id?: unknown };
       this.refuse(ProtocolErrorCode.InvalidRequest, 'The message is not a message of JSON-RPC 2.0', id);
+      return;
+    }
+    const inexact = findInexactNumber(line);
+    if (inexact !== undefined) {
+      const { id } = message as { id?: unknown };
+      this.refuse(ProtocolErrorCode.InvalidParams, inexactNumberError(line, inexact).message, id);
       return;
     }
     if ('method' in message && message.method === LISTEN) this.onListen();

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { ENDED } from '../../batch/counts.ts';
 import { taskText } from '../../batch/names.ts';
-import { durationOf } from '../../batch/result-row.ts';
 import { bytesText, linesText, oneLine } from '../../batch/text.ts';
 import { spanText } from '../../core/words.ts';
 import type { TaskRecord, TaskStatus } from '../../store/records.ts';
@@ -18,6 +17,7 @@ export const RESULT_ROW = z.object({
   reason: z.string().optional().describe('Why it failed, in a word.'),
   message: z.string().optional().describe('Why it failed or was cancelled.'),
   cause: z.string().optional().describe('The task because of which it was skipped.'),
+  warnings: z.array(z.string()).optional().describe('What looks wrong with its arguments and may be meant.'),
   attempts: z.number(),
   duration_ms: z.number().optional(),
 });
@@ -78,8 +78,9 @@ function shareOf(sizes: readonly number[], room: number): number {
 
 function show(store: Store, record: TaskRecord, most: number): { row: ResultRow; line: string } {
   const { id, function: name, status, attempts, reason, cause } = record;
-  const ms = durationOf(record);
+  const ms = record.durationMs;
   const message = record.message === undefined ? undefined : oneLine(record.message, LONGEST_MESSAGE);
+  const { warnings } = record.options;
   const { fields, text } = resultOf(store, record, most);
   const row: ResultRow = {
     id,
@@ -89,6 +90,7 @@ function show(store: Store, record: TaskRecord, most: number): { row: ResultRow;
     ...(reason !== undefined && { reason }),
     ...(message !== undefined && { message }),
     ...(cause !== undefined && { cause }),
+    ...(warnings !== undefined && { warnings: [...warnings] }),
     attempts,
     ...(ms !== undefined && { duration_ms: ms }),
   };
@@ -98,7 +100,11 @@ function show(store: Store, record: TaskRecord, most: number): { row: ResultRow;
       ? [reason, message].filter((part) => part !== undefined).join(': ')
       : `because of ${cause}`;
   const detail = text ?? why;
-  return { row, line: `- ${taskText(record)}: ${status}${took}${detail === '' ? '' : `: ${detail}`}` };
+  const warned = (warnings ?? []).map((warning) => ` (warning: ${oneLine(warning, 300)})`).join('');
+  return {
+    row,
+    line: `- ${taskText(record)}: ${status}${took}${detail === '' ? '' : `: ${detail}`}${warned}`,
+  };
 }
 
 function resultOf(

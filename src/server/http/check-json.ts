@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { VolleyError } from '../../core/errors.ts';
+import { findInexactNumber, inexactNumberError } from '../../core/json-numbers.ts';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -9,7 +10,7 @@ const OPENING = 0x7b;
 const CLOSING = 0x7d;
 const JSON_TYPE = /^application\/([a-z.-]+\+)?json(\s*;.*)?$/i;
 
-/** Throws unless a body is declared as JSON, is UTF-8 and is not nested too deeply: before anything reads it as JSON. */
+/** Throws unless a body is declared as JSON, is UTF-8, is not nested too deeply and has no number that reading would change: before anything reads it as JSON. */
 export function checkJson(body: Buffer, contentType: string | undefined, mostDepth: number): void {
   if (contentType === undefined || !JSON_TYPE.test(contentType)) {
     throw new VolleyError(
@@ -19,6 +20,7 @@ export function checkJson(body: Buffer, contentType: string | undefined, mostDep
   }
   if (!isUtf8(body)) throw invalidJson('it holds bytes that are no UTF-8');
   checkDepth(body, mostDepth);
+  checkNumbers(body.toString());
 }
 
 /** What is wrong with a body that could not be parsed. */
@@ -49,6 +51,18 @@ function checkDepth(body: Buffer, mostDepth: number): void {
       );
     }
   }
+}
+
+function checkNumbers(text: string): void {
+  const found = findInexactNumber(text);
+  if (found === undefined) return;
+  try {
+    JSON.parse(text);
+  } catch {
+    // Whoever parses it says what is wrong.
+    return;
+  }
+  throw inexactNumberError(text, found);
 }
 
 function invalidJson(problem: string): VolleyError {

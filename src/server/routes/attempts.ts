@@ -9,7 +9,13 @@ import { type Api, answers, BATCH_PATH, REFUSALS, secured } from './api.ts';
 const DEFAULT_LIMIT = 1000;
 const MOST = 5000;
 
-const BRIEF_ATTEMPT = ATTEMPT.pick({ attempt: true, started_at: true, ended_at: true, outcome: true })
+const BRIEF_ATTEMPT = ATTEMPT.pick({
+  attempt: true,
+  started_at: true,
+  ended_at: true,
+  duration_ms: true,
+  outcome: true,
+})
   .extend({ id: z.string().describe('Of the execution.') })
   .openapi('BriefAttempt');
 
@@ -38,11 +44,12 @@ export function attemptRoute(api: Api, { store }: ServerParts): void {
       const { limit = DEFAULT_LIMIT, cursor: afterSeq = 0 } = context.req.valid('query');
       findBatch({ store }, batch);
       const { attempts, lastSeq } = store.attempts(batch, { afterSeq, limit });
-      const brief = attempts.map(({ id, attempt, startedAt, endedAt, outcome }) => ({
+      const brief = attempts.map(({ id, attempt, startedAt, endedAt, durationMs, outcome }) => ({
         id,
         attempt,
         started_at: startedAt,
         ended_at: endedAt ?? null,
+        duration_ms: durationMs ?? null,
         outcome,
       }));
       return context.json(

@@ -12,6 +12,7 @@ function attemptBody(record: AttemptRecord): AttemptBody {
     attempt: record.attempt,
     started_at: record.startedAt,
     ended_at: record.endedAt ?? null,
+    duration_ms: record.durationMs ?? null,
     outcome: record.outcome,
     reason: record.reason ?? null,
     message: record.message ?? null,

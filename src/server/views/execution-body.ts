@@ -22,6 +22,7 @@ export function executionBody(record: TaskRecord, executor: BatchExecutor): Exec
     added_at: record.addedAt,
     started_at: record.startedAt ?? running?.startedAt ?? null,
     ended_at: record.endedAt ?? null,
+    duration_ms: record.durationMs ?? null,
     progress: running?.progress ?? null,
     step: running?.step ?? null,
     retry_at: pause?.until ?? null,

@@ -21,6 +21,7 @@ export function executionDetail(parts: ServerParts, batch: string, id: string): 
     on_dependency_failure: options.onDependencyFailure ?? 'skip',
     attempt_list: attemptList(store, record),
     explanation,
+    warnings: [...(options.warnings ?? [])],
     result_bytes: record.resultBytes ?? null,
     result_preview: record.preview ?? null,
   };

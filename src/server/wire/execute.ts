@@ -40,6 +40,10 @@ export const CALL_RESULT = z
     waited_ms: z.number(),
     duration_ms: z.number(),
     shared_with: z.string().optional().describe('The identical call whose result this is.'),
+    warnings: z
+      .array(z.string())
+      .optional()
+      .describe('What looks wrong with its arguments and may be meant.'),
     value: z.unknown().optional().describe('Of a completed one.'),
     reason: z.string().optional().describe('Of a failed or cancelled one.'),
     error: z.object({ name: z.string(), message: z.string(), code: z.string().optional() }).optional(),
@@ -68,7 +72,10 @@ export function toCall(call: z.output<typeof CALL>): ToolCall {
 function callResultBody(result: CallResult): CallResultBody {
   const { id, name, status, attempts, waitedMs, durationMs, sharedWith } = result;
   const base = { id, name, status, attempts, waited_ms: waitedMs, duration_ms: durationMs };
-  const shared = sharedWith === undefined ? {} : { shared_with: sharedWith };
+  const shared = {
+    ...(sharedWith !== undefined && { shared_with: sharedWith }),
+    ...(result.warnings !== undefined && { warnings: [...result.warnings] }),
+  };
   switch (result.status) {
     case 'completed':
       return { ...base, ...shared, value: result.value ?? null };

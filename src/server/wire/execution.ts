@@ -17,6 +17,12 @@ export const EXECUTION = z
     added_at: TIME,
     started_at: TIME.nullable().describe('When its first attempt began.'),
     ended_at: TIME.nullable(),
+    duration_ms: z
+      .number()
+      .nullable()
+      .describe(
+        'Of one that has ended: how long its attempts took together, without the pauses between them.',
+      ),
     progress: z.number().nullable().describe('Of a running one, 0 to 1, if it tells.'),
     step: z.string().nullable(),
     retry_at: TIME.nullable().describe('Of one that pauses before its next attempt.'),
@@ -36,6 +42,7 @@ export const ATTEMPT = z
     attempt: z.int().describe('From 1.'),
     started_at: TIME,
     ended_at: TIME.nullable(),
+    duration_ms: z.number().nullable().describe('By a clock that never jumps.'),
     outcome: z.enum(['running', 'completed', 'failed', 'cancelled', 'crashed']),
     reason: z.string().nullable(),
     message: z.string().nullable(),
@@ -48,6 +55,7 @@ export const EXECUTION_DETAIL = EXECUTION.extend({
   timeout_ms: z.number().nullable(),
   max_retries: z.int().nullable(),
   on_dependency_failure: z.string(),
+  warnings: z.array(z.string()).describe('What looks wrong with its arguments and may be meant.'),
   attempt_list: z.array(ATTEMPT).describe('The newest 100.'),
   explanation: z
     .string()

@@ -17,6 +17,7 @@ export function execution(id: string, seq: number, rest: Partial<Execution> = {}
     added_at: 1000,
     started_at: null,
     ended_at: null,
+    duration_ms: null,
     progress: null,
     step: null,
     reason: null,

@@ -22,5 +22,6 @@ export interface BatchAttempt {
   readonly attempt: number;
   readonly started_at: number;
   readonly ended_at: number | null;
+  readonly duration_ms: number | null;
   readonly outcome: AttemptBody['outcome'];
 }

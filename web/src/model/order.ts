@@ -50,7 +50,9 @@ export function arrange(rows: readonly Row[], filter: Filter, order: Order, now:
 }
 
 /** How long it has run, or ran, pauses between attempts included. */
-export function durationOf({ started_at, ended_at }: Row, now: number): number | undefined {
+export function durationOf({ started_at, ended_at, duration_ms }: Row, now: number): number | undefined {
+  // What is told of a row by an event has no duration of its own until the row is read again.
+  if (ended_at !== null && duration_ms !== null) return duration_ms;
   return started_at === null ? undefined : Math.max(0, (ended_at ?? now) - started_at);
 }
 

@@ -28,7 +28,7 @@ export function batchState({ state, counts, total, started_at }: Batch): BatchSt
  */
 export function runLength({ state, started_at, ended_at }: Batch, now: number): number | undefined {
   const end = state === 'idle' ? ended_at : now;
-  return started_at === null || end === null ? undefined : Math.max(0, end - started_at);
+  return started_at === null || end === null || end < started_at ? undefined : end - started_at;
 }
 
 /** `just now`, `5 min ago`, `3 h ago`, then the day. */

@@ -32,12 +32,20 @@ export function afterEvent(row: Row, event: TaskEvent): Row {
     case 'opened':
       return { ...row, status: 'open', started_at: null, ...NOT_ENDED };
     case 'skipped':
-      return { ...row, status: 'skipped', ended_at: event.at, cause: event.cause ?? null, retry_at: null };
+      return {
+        ...row,
+        status: 'skipped',
+        ended_at: event.at,
+        duration_ms: null,
+        cause: event.cause ?? null,
+        retry_at: null,
+      };
     default:
       return {
         ...row,
         status: event.type,
         ended_at: event.at,
+        duration_ms: null,
         reason: event.reason ?? null,
         progress: null,
         step: null,
@@ -49,6 +57,7 @@ export function afterEvent(row: Row, event: TaskEvent): Row {
 
 const NOT_ENDED = {
   ended_at: null,
+  duration_ms: null,
   progress: null,
   step: null,
   reason: null,
@@ -59,8 +68,13 @@ const NOT_ENDED = {
 } as const;
 
 /** Tries that were read stand in for those that were seen. */
-export function withTry(row: Row, { attempt, started_at, ended_at, outcome }: BatchAttempt): Row {
-  const read: Try = { attempt, startedAt: started_at, endedAt: ended_at, outcome };
+export function withTry(
+  row: Row,
+  { attempt, started_at, ended_at, duration_ms, outcome }: BatchAttempt,
+): Row {
+  // The clock may have been set between the two moments.
+  const endedAt = ended_at === null || duration_ms === null ? ended_at : started_at + duration_ms;
+  const read: Try = { attempt, startedAt: started_at, endedAt, outcome };
   const others = row.tries.filter((one) => one.attempt !== attempt);
   return { ...row, tries: [...others, read].sort((a, b) => a.attempt - b.attempt) };
 }

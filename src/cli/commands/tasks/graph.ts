@@ -55,6 +55,8 @@ function drawn(subtask: Subtask): FinishedTask {
     status: DRAWN_AS[status],
     startMs: startedAt,
     endMs: completedAt,
+    ...(startedAt !== undefined &&
+      completedAt !== undefined && { durationMs: Math.max(0, completedAt - startedAt) }),
     attempts: 1,
     dependsOn,
   };

@@ -28,6 +28,7 @@ export function Attempts({ detail }: { detail: ExecutionDetail }): JSX.Element |
   );
 }
 
-function lengthOf({ started_at, ended_at }: AttemptDetail): string {
-  return durationText(Math.max(0, (ended_at ?? now.value) - started_at), ended_at === null);
+function lengthOf({ started_at, ended_at, duration_ms }: AttemptDetail): string {
+  const lengthMs = duration_ms ?? Math.max(0, (ended_at ?? now.value) - started_at);
+  return durationText(lengthMs, ended_at === null);
 }

@@ -1,0 +1,133 @@
+import { VolleyError } from './errors.ts';
+
+/** A number of a JSON text that would become another one when it is read. */
+export interface InexactNumber {
+  /** In UTF-16 units from the start. */
+  readonly offset: number;
+  readonly text: string;
+  /** Where it stands in the data. */
+  readonly path: readonly (string | number)[];
+}
+
+/** Nothing else can be inexact: a long integer, or an exponent that is large enough to overflow. */
+const CANDIDATE = /\d{16}|\d[eE]\+?\d{3}/g;
+const NUMBER = /-?\d+(\.\d+)?([eE][+-]?\d+)?/y;
+const LONGEST_SHOWN = 40;
+
+/**
+ * The first number of a JSON text that a JavaScript number cannot hold: an integer whose digits would change, or
+ * one that would become infinite. Digits that a fraction loses are the ordinary rounding of floating-point numbers.
+ */
+export function findInexactNumber(json: string): InexactNumber | undefined {
+  // The next string that may hold a candidate begins here.
+  let quote = json.indexOf('"');
+  CANDIDATE.lastIndex = 0;
+  for (let match = CANDIDATE.exec(json); match !== null; match = CANDIDATE.exec(json)) {
+    let end = 0;
+    while (quote >= 0 && quote < match.index) {
+      end = endOfString(json, quote);
+      quote = json.indexOf('"', end);
+    }
+    if (end > match.index) {
+      CANDIDATE.lastIndex = end;
+      continue;
+    }
+    const offset = startOfNumber(json, match.index);
+    NUMBER.lastIndex = offset;
+    const text = NUMBER.exec(json)?.[0] ?? match[0];
+    if (!isExact(text)) {
+      return { offset, text, path: pathAt(json, offset) };
+    }
+    CANDIDATE.lastIndex = Math.max(offset + text.length, match.index + match[0].length);
+  }
+  return undefined;
+}
+
+/** What a JSON text says, unless a number of it would be changed by reading it. */
+export function parseExactJson(json: string): unknown {
+  const data: unknown = JSON.parse(json);
+  const found = findInexactNumber(json);
+  if (found !== undefined) throw inexactNumberError(json, found);
+  return data;
+}
+
+export function inexactNumberError(json: string, { offset, text, path }: InexactNumber): VolleyError {
+  const before = json.slice(0, offset).split('\n');
+  const [line, column] = [before.length, before.at(-1)!.length + 1];
+  const place = `line ${line}, column ${column}${path.length === 0 ? '' : `, ${pathText(path)}`}`;
+  return new VolleyError('INEXACT_NUMBER', `At ${place}: ${inexactText(text)}.`, { line, column, path });
+}
+
+/** Whether a number says the same after it was read. */
+function isExact(text: string): boolean {
+  const value = Number(text);
+  if (!Number.isFinite(value)) return false;
+  return !/^-?\d+$/.test(text) || isExactInteger(BigInt(text));
+}
+
+/** An integer is kept if the number is equal to it, or is written with the same digits. */
+export function isExactInteger(integer: bigint): boolean {
+  const value = Number(integer);
+  return Number.isFinite(value) && (BigInt(value) === integer || String(value) === String(integer));
+}
+
+/** What is wrong with a number that cannot be held. */
+export function inexactText(text: string): string {
+  const shown = text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
+  return `${shown} cannot be held exactly by a JSON number (integers up to ${Number.MAX_SAFE_INTEGER} can): write it as a string`;
+}
+
+/** A path as people write it: `tasks[0].params.id`; empty for the whole text. */
+export function pathText(path: readonly (string | number)[]): string {
+  return path.reduce<string>((text, key) => {
+    if (typeof key === 'number') return `${text}[${key}]`;
+    if (!/^[\w$-]+$/.test(key)) return `${text}[${JSON.stringify(key)}]`;
+    return text === '' ? key : `${text}.${key}`;
+  }, '');
+}
+
+function startOfNumber(json: string, at: number): number {
+  let start = at;
+  while (start > 0 && /[\d.eE+-]/.test(json[start - 1]!)) start--;
+  return start;
+}
+
+/** Behind the closing quote of a string, or of the text if there is none. */
+function endOfString(json: string, start: number): number {
+  for (let end = json.indexOf('"', start + 1); end >= 0; end = json.indexOf('"', end + 1)) {
+    let escapes = 0;
+    while (json[end - 1 - escapes] === '\\') escapes++;
+    if (escapes % 2 === 0) return end + 1;
+  }
+  return json.length;
+}
+
+/** The keys that lead to the value which begins here. */
+function pathAt(json: string, offset: number): (string | number)[] {
+  const path: (string | number)[] = [];
+  let string = '';
+  for (let at = 0; at < offset; at++) {
+    const character = json[at];
+    if (character === '"') {
+      const end = endOfString(json, at);
+      string = json.slice(at, end);
+      at = end - 1;
+    } else if (character === '[') path.push(0);
+    else if (character === '{') path.push('');
+    else if (character === ']' || character === '}') path.pop();
+    else if (character === ':') path[path.length - 1] = keyOf(string);
+    else if (character === ',') {
+      const last = path.at(-1);
+      if (typeof last === 'number') path[path.length - 1] = last + 1;
+    }
+  }
+  return path;
+}
+
+function keyOf(string: string): string {
+  try {
+    return JSON.parse(string) as string;
+  } catch {
+    return string;
+  }
+}
