@@ -1,6 +1,6 @@
 import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
-import { printableLine } from '../../core/printable-text.ts';
+import { printableLine, printableText } from '../../core/printable-text.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import { completionsFor } from '../completion/candidates.ts';
 import { COMPLETION_SCRIPTS } from '../completion/scripts.ts';
@@ -22,7 +22,10 @@ export const completionCommand = defineCommand<CommonOptions>({
     if (shell === WORDS) {
       const found = await completionsFor(words, options, io);
       io.stdout.write(
-        found.map(({ word, about }) => `${printableLine(word)}\t${printableLine(about)}\n`).join(''),
+        found
+          .filter(({ word }) => isOneLine(word))
+          .map(({ word, about }) => `${word}\t${printableLine(about)}\n`)
+          .join(''),
       );
       return EXIT.ok;
     }
@@ -40,4 +43,9 @@ function unknownShell(shell: string): VolleyError {
     'INVALID_VALUE',
     `There is no completion for ${JSON.stringify(shell)}${close === undefined ? '.' : `; did you mean ${close}?`} There are ${SHELLS.join(', ')}.`,
   );
+}
+
+/** A word that would be changed on its way to the shell would name something else. */
+function isOneLine(word: string): boolean {
+  return printableText(word) === word && !/[\n\t]/.test(word);
 }

@@ -21,6 +21,10 @@ const SHAPES: readonly Shape[] = [
   },
   { pattern: /\bA(?:KIA|SIA|BIA|CCA)[A-Z0-9]{16}\b/g },
   { pattern: /\bSG\.[\w-]{16,64}\.[\w-]{16,128}/g },
+  // Their beginnings are common, so all of them must fit.
+  { pattern: /\bnpm_[A-Za-z0-9]{20,}/g },
+  { pattern: /\bsecret_[A-Za-z0-9]{40,}/g },
+  { pattern: /\b(?:key-|dapi|SK)[0-9a-f]{32}/g },
   { pattern: /\bpat[A-Za-z0-9]{14}\.[a-f0-9]{64}/g },
   { pattern: /\b[a-f0-9]{32}-us\d{1,2}\b/g },
   // Telegram: the number of a bot and its token. Azure: the secret of an application.

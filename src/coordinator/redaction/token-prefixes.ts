@@ -7,14 +7,13 @@ const PREFIXES: Readonly<Record<number, string>> = {
   16: `sk- pk- rk- whsec_ volley_token_ volley_key_ volley_session_
     glpat- gldt- glrt- glcbt- glptt- glft- glsoat- glimt- glagent- gloas-
     pscale_tkn_ pscale_pw_ pscale_oauth_ LTAI`,
-  20: `ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ npm_ pypi- rubygems_ dckr_pat_ hf_ gsk_ xai- pplx- r8_ nvapi- tvly- e2b_
+  20: `ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ pypi- rubygems_ dckr_pat_ hf_ gsk_ xai- pplx- r8_ nvapi- tvly- e2b_
     lsv2_pt_ lsv2_sk_ ya29. GOCSPX- dop_v1_ doo_v1_ dor_v1_ shpat_ shpca_ shppa_ shpss_ sq0atp- sq0csp- sq0idp-
     lin_api_ ntn_ figd_ NRAK- NRAA- glsa_ glc_ sntryu_ sntrys_ rnd_ nfp_ sbp_ fo1_ vcp_ HRKU- bkua_ CCIPAT_ CFPAT-
     PMAK- ATATT3 ATCTT3 ATBB hvs. hvb. hvr. xkeysib- shippo_live_ shippo_test_ AGE-SECRET-KEY-1 duffel_live_
     dp.pt. dp.st. dp.ct. dp.sa. dt0c01. dt0s01. ops_eyJ`,
   30: 'AIza sqp_ squ_ sqa_ tfp_ pul- EZAK',
-  32: 'key- dapi SK',
-  40: 'sha256~ secret_',
+  40: 'sha256~',
   60: 'AKCp',
 };
 
