@@ -10,6 +10,7 @@ import { createLauncher } from '../../runners/process/create-launcher.ts';
 import type { Launcher } from '../../runners/process/launcher.ts';
 import type { Store } from '../../store/store.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
+import { CommandRunner } from '../verify/command-runner.ts';
 import { sharedWorkspaces } from '../workspace/shared.ts';
 import type { Workspaces } from '../workspace/workspace.ts';
 import { gitWorktrees } from '../workspace/worktrees.ts';
@@ -117,12 +118,14 @@ async function delegateAll(
     const launcher = createLauncher();
     closing.push(() => launcher.close());
     launcher.prepare();
+    const commands = new CommandRunner(config);
+    closing.push(() => commands.close());
     const coordinator = await setting.coordinator();
     const scratch = await openScratch(join(folder.path, feature));
     closing.push(() => scratch.close());
     workspaces = await openWorkspaces(setting, feature, terms, launcher);
     const parts: RunParts = {
-      ...{ folder, feature, terms, agents, workspaces, launcher, ledger, session, template },
+      ...{ folder, feature, terms, agents, workspaces, launcher, commands, ledger, session, template },
       id: randomBytes(3).toString('hex'),
       settings: config.tasks,
       env: await agentEnvironment(setting.env, scratch.folder),

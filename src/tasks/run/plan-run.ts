@@ -7,6 +7,7 @@ import { buildPrompt } from '../agents/prompt.ts';
 import type { Feature, Subtask } from '../feature.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
 import { deniedAmong } from '../permissions/denied.ts';
+import { requireTrusted } from '../trust.ts';
 import { type ChosenAgent, chooseAgents } from './choose-agents.ts';
 import { type RunRequest, type RunTerms, termsOf } from './request.ts';
 import { requirePrograms } from './require-programs.ts';
@@ -30,6 +31,7 @@ export async function planRun(
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<RunPlan> {
   const feature = await folder.read(request.feature);
+  requireTrusted(folder, feature, env);
   const selection = select(feature, request, folder.moment());
   const agents = chooseAgents(selection.subtasks, request, settings);
   for (const subtask of selection.subtasks) checkDeliverables(feature, subtask, settings.deniedPaths);

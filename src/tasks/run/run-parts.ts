@@ -2,6 +2,7 @@ import type { TaskSettings } from '../../config/config.ts';
 import type { Launcher } from '../../runners/process/launcher.ts';
 import type { Subtask } from '../feature.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
+import type { CommandRunner } from '../verify/command-runner.ts';
 import type { Workspaces } from '../workspace/workspace.ts';
 import type { ChosenAgent } from './choose-agents.ts';
 import type { AttemptRecord, Ledger } from './ledger.ts';
@@ -23,6 +24,8 @@ export interface RunParts {
   readonly agents: ReadonlyMap<string, ChosenAgent>;
   readonly workspaces: Workspaces;
   readonly launcher: Launcher;
+  /** What runs verification commands. */
+  readonly commands: CommandRunner;
   readonly ledger: Ledger;
   /** What is being worked on now, by sequence. */
   readonly working: Map<string, { readonly subtask: Subtask; readonly record: AttemptRecord }>;

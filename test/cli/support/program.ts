@@ -37,7 +37,8 @@ export async function say(
   const io = {
     ...streams,
     stdin: Readable.from([input]),
-    env: { NO_COLOR: '1', ...env },
+    // What tests approve is not approved for the user who runs them.
+    env: { NO_COLOR: '1', XDG_CONFIG_HOME: process.env['XDG_CONFIG_HOME'], ...env },
     cwd: folder,
     outliveReader: () => undefined,
   } as unknown as Io;
