@@ -31,6 +31,8 @@ export const DEFAULTS = {
     deny: [],
     modules: [],
     roots: ['.'],
+    protected: [],
+    writable: [],
     files: { max_bytes: 1_048_576, max_entries: 1000 },
     http_request: {
       enabled: false,

@@ -47,6 +47,8 @@ export function toConfig(settings: Settings, folder: string): VolleyConfig {
       deny: tools.deny,
       modules: tools.modules,
       roots,
+      protected: tools.protected,
+      writable: tools.writable,
     },
     files: { maxBytes: files.max_bytes, maxEntries: files.max_entries },
     http: {

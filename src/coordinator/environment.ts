@@ -1,6 +1,6 @@
 import type { VolleyConfig } from '../config/config.ts';
+import { ProtectedPaths } from '../config/protected-paths.ts';
 import type { ToolEnvironment } from '../tools/builtin/environment.ts';
-import { protectedPathsOf } from './protected-paths.ts';
 import type { RunnerSet } from './runner-set.ts';
 
 /** What the built-in tools may touch, by the word of the configuration. */
@@ -12,7 +12,7 @@ export function environmentOf(
   const { network, ...shell } = config.shell;
   return {
     roots: tools.roots,
-    protectedPaths: protectedPathsOf(config),
+    protection: new ProtectedPaths(config),
     files,
     http,
     shell: {

@@ -62,6 +62,12 @@ export const TOOL_ERRORS = {
     meaning: 'The input of a tool in a thread or a process holds something that cannot be sent there.',
     remedy: 'Pass plain data, or run the tool inline.',
   },
+  PATH_PROTECTED: {
+    meaning:
+      'A tool or a command would write, or has written, what Volley or other programs run; the message names the path and the rule.',
+    remedy:
+      "Write elsewhere, or add the path to `tools.writable` in volley.toml. What is Volley's own cannot be made writable.",
+  },
   OUTPUT_LIMIT: {
     meaning: 'A process wrote more to its output than its limit `outputBytes`, and was ended.',
     remedy: 'Write less, or raise the limit.',

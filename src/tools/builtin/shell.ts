@@ -68,7 +68,7 @@ interface ShellResult {
  */
 export function shellTool(
   environment: ToolEnvironment,
-  roots = new Roots(environment.roots),
+  roots = new Roots(environment.roots, undefined, environment.protection),
 ): Tool<ShellInput, ShellResult> {
   const { shell } = environment;
   const env = commandEnvironment(shell.env);
