@@ -27,6 +27,7 @@ import { readReport, reportWrittenAt, writeReport } from './report-file.ts';
 import type { RunRequest, RunTerms } from './request.ts';
 import { runOptions } from './run-options.ts';
 import type { RunParts } from './run-parts.ts';
+import { Safeguard } from './safeguard.ts';
 import { openScratch } from './scratch.ts';
 import { whileNotRun } from './while-not-run.ts';
 
@@ -123,14 +124,31 @@ async function delegateAll(
     const coordinator = await setting.coordinator();
     const scratch = await openScratch(join(folder.path, feature));
     closing.push(() => scratch.close());
-    workspaces = await openWorkspaces(setting, feature, terms, launcher);
+    const working: RunParts['working'] = new Map();
+    const safeguard = await Safeguard.open(folder, feature, working);
+    closing.push(() => safeguard.close());
+    const deniedPaths = [...config.tasks.deniedPaths, ...safeguard.deniedPaths];
+    workspaces = await openWorkspaces(setting, feature, deniedPaths, terms, launcher);
     const parts: RunParts = {
-      ...{ folder, feature, terms, agents, workspaces, launcher, commands, ledger, session, template },
+      folder: safeguard.folder,
+      ...{
+        safeguard,
+        deniedPaths,
+        working,
+        feature,
+        terms,
+        agents,
+        workspaces,
+        launcher,
+        commands,
+        ledger,
+        session,
+        template,
+      },
       id: randomBytes(3).toString('hex'),
       settings: config.tasks,
       env: await agentEnvironment(setting.env, scratch.folder),
       scratch: scratch.folder,
-      working: new Map(),
       merged: [],
       leftBefore: await leftBefore(folder, feature),
       redact: (text) => coordinator.desk.redactor.text(text),
@@ -154,12 +172,13 @@ async function delegateAll(
 function openWorkspaces(
   { folder, config }: RunSetting,
   feature: string,
+  deniedPaths: readonly string[],
   { worktrees }: RunTerms,
   launcher: Launcher,
 ): Promise<Workspaces> | Workspaces {
   const { project } = folder;
   if (!worktrees) return sharedWorkspaces(project);
-  const { setup, deniedPaths } = config.tasks;
+  const { setup } = config.tasks;
   return gitWorktrees({ project, feature, setup, deniedPaths, launcher: () => launcher });
 }
 

@@ -7,6 +7,7 @@ import type { Workspaces } from '../workspace/workspace.ts';
 import type { ChosenAgent } from './choose-agents.ts';
 import type { AttemptRecord, Ledger } from './ledger.ts';
 import type { RunTerms } from './request.ts';
+import type { Safeguard } from './safeguard.ts';
 
 /** The name under which an agent of a run claims its subtasks. */
 export function claimantOf({ id }: Pick<RunParts, 'id'>, { name }: ChosenAgent): string {
@@ -15,12 +16,16 @@ export function claimantOf({ id }: Pick<RunParts, 'id'>, { name }: ChosenAgent):
 
 /** What the attempts of a run share. */
 export interface RunParts {
+  /** What it reads there is what Volley wrote. */
   readonly folder: TaskFolder;
+  readonly safeguard: Safeguard;
   readonly feature: string;
   /** Tells the agents of this run from those of others. */
   readonly id: string;
   readonly terms: RunTerms;
   readonly settings: TaskSettings;
+  /** Globs of what no agent may touch. */
+  readonly deniedPaths: readonly string[];
   readonly agents: ReadonlyMap<string, ChosenAgent>;
   readonly workspaces: Workspaces;
   readonly launcher: Launcher;
