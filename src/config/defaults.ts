@@ -56,6 +56,7 @@ export const DEFAULTS = {
     cpu_ms: 300_000,
     open_files: 1024,
     processes: 64,
+    disk_mb: 10_240,
     output_bytes: 10_485_760,
     result_bytes: 10_485_760,
   },

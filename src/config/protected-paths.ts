@@ -100,8 +100,6 @@ interface NamedRule {
 interface Place {
   readonly rule: ProtectedRule;
   readonly covers: (path: string) => boolean;
-  /** A file or folder that it covers with everything below, if it is such. */
-  readonly path?: string;
 }
 
 /** Answers for one configuration what may be written and what may be read. All paths are absolute and real. */
@@ -137,10 +135,7 @@ export class ProtectedPaths {
 
   /** Why a path may not be written, or undefined if it may. It need not exist. */
   protects(path: string): ProtectedRule | undefined {
-    const found = [...this.rulesFor(path)];
-    const locked = found.find(({ isOwn }) => isOwn);
-    if (locked !== undefined || found.length === 0) return locked;
-    return this.isLoosened(path) ? undefined : found[0];
+    return this.strictest(path, this.rulesFor(path));
   }
 
   /** Whether a path may not even be read. */
@@ -155,13 +150,41 @@ export class ProtectedPaths {
     if (pathOf(pattern).includes('*')) return false;
     return this.roots.some((root) => {
       const entry = join(root, pathOf(pattern));
-      return lstatSync(entry, { throwIfNoEntry: false })?.isSymbolicLink() === true
-        ? isInside(path, realAsFarAsItExists(entry))
-        : false;
+      if (lstatSync(entry, { throwIfNoEntry: false }) === undefined) return false;
+      const real = realAsFarAsItExists(entry);
+      return real !== entry && isInside(path, real);
     });
   }
 
+  /** The same as `protects`, of an entry of a folder that is looked through; links are not followed. */
+  protectsEntry(path: string): ProtectedRule | undefined {
+    return this.strictest(path, this.rulesAt(path));
+  }
+
+  /** Rows about parts of folders that are otherwise writable, such as `.git/hooks/**` for agents. */
+  rulesInside(name: string): ProtectedRule[] {
+    return this.named.flatMap(({ rule }) => (rule.pattern.startsWith(`${name}/`) ? rule : []));
+  }
+
+  /** Whether it is the store or a file beside it: Volley itself makes and removes those. */
+  isStore(path: string): boolean {
+    return this.places[0]!.covers(path);
+  }
+
+  private strictest(path: string, rules: Iterable<ProtectedRule>): ProtectedRule | undefined {
+    const found = [...rules];
+    const locked = found.find(({ isOwn }) => isOwn);
+    if (locked !== undefined || found.length === 0) return locked;
+    return this.isLoosened(path) ? undefined : found[0];
+  }
+
   private *rulesFor(path: string, read?: ProtectedRule['read']): Generator<ProtectedRule> {
+    yield* this.rulesAt(path, read);
+    for (const { rule } of this.named)
+      if ((read === undefined || rule.read === read) && this.isLinkedFrom(rule, path)) yield rule;
+  }
+
+  private *rulesAt(path: string, read?: ProtectedRule['read']): Generator<ProtectedRule> {
     const root = this.roots.find((root) => isInside(path, root));
     const folded = root === undefined ? undefined : fold(relative(root, path));
     for (const { rule, expression } of this.named)
@@ -169,8 +192,6 @@ export class ProtectedPaths {
         yield rule;
     for (const place of this.places)
       if ((read === undefined || place.rule.read === read) && place.covers(path)) yield place.rule;
-    for (const { rule } of this.named)
-      if ((read === undefined || rule.read === read) && this.isLinkedFrom(rule, path)) yield rule;
   }
 }
 
@@ -194,7 +215,7 @@ function storePlace(file: string): Place {
 function userPlace(): Place {
   const path = realAsFarAsItExists(userFolder());
   const covers = (other: string) => isInside(other, path);
-  return { rule: own(path, 'hidden', 'it holds what the user has approved'), covers, path };
+  return { rule: own(path, 'hidden', 'it holds what the user has approved'), covers };
 }
 
 function modulePlaces(pattern: string, folder: string, roots: readonly string[]): Place[] {
@@ -206,7 +227,6 @@ function modulePlaces(pattern: string, folder: string, roots: readonly string[])
       const real = realAsFarAsItExists(path);
       return isInside(other, real) && matches(slashed(relative(real, other)));
     },
-    path,
   });
   // What modules import mostly stands with them; but where a whole root does, tools must still be able to write.
   const holdsRoot = (path: string) => roots.some((root) => isInside(root, path));
@@ -240,7 +260,7 @@ function upwards(path: string): string[] {
  * One spelling for all that some file system takes for the same name: upper and lower case, other forms of the same
  * letters, letters that are not seen, dots and spaces at the end, and the streams of NTFS.
  */
-function fold(path: string): string {
+export function fold(path: string): string {
   const plain = slashed(path);
   const visible = /^[\x20-\x7e]*$/.test(plain)
     ? plain
@@ -264,7 +284,7 @@ function expressionOf(pattern: string, isTree: boolean): RegExp {
   return new RegExp(`(?:^|/)${names.join('/')}${isTree ? '(?:/|$)' : '$'}`);
 }
 
-function pathOf(pattern: string): string {
+export function pathOf(pattern: string): string {
   return pattern.replace(/\/\*\*$/, '');
 }
 

@@ -73,6 +73,7 @@ export function toConfig(settings: Settings, folder: string): VolleyConfig {
         cpuMs: processes.cpu_ms,
         openFiles: processes.open_files,
         processes: processes.processes,
+        diskMb: processes.disk_mb,
         outputBytes: processes.output_bytes,
         resultBytes: processes.result_bytes,
       },

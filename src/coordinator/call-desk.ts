@@ -1,5 +1,4 @@
 import type { VolleyConfig } from '../config/config.ts';
-import { ProtectedPaths } from '../config/protected-paths.ts';
 import type { ResourceRequirements } from '../core/demand.ts';
 import { VolleyError } from '../core/errors.ts';
 import type { DependencyPolicy } from '../core/terms.ts';
@@ -72,7 +71,7 @@ export class CallDesk {
 
   constructor(private readonly parts: CallDeskParts) {
     this.redactor = parts.redactor;
-    this.roots = new Roots(parts.config.tools.roots, undefined, new ProtectedPaths(parts.config));
+    this.roots = new Roots(parts.config.tools.roots, undefined, parts.runners.protection);
     this.runner = new CallRunner(parts.config, parts.runners, parts.redactor);
     const { registry, config } = parts;
     this.planParts = { registry, defaults: config.defaults, check: (ready) => this.check(ready) };
