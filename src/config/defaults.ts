@@ -103,7 +103,7 @@ export const DEFAULTS = {
     timeout: 3600,
     stall: 600,
     max_retries: 1,
-    denied_paths: ['**/*.env*', '**/*.key', '**/*.secret', 'node_modules/**', '.git/**'],
+    denied_paths: ['**/*.env*', '**/*.key', '**/*.secret', '.git/**'],
     allowed_commands: [],
     allowed_agents: [],
     budget: {},

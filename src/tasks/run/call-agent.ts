@@ -121,7 +121,7 @@ function taskOf(
     mailbox,
     env,
     model: agent.model,
-    deniedPaths: run.deniedPaths,
+    deniedPaths: run.denied.globs,
     allowedCommands: settings.allowedCommands,
     maxTurns: turns === undefined ? undefined : Math.max(1, turns - turnsBefore),
   };

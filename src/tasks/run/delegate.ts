@@ -4,7 +4,6 @@ import { ToolFailure } from '../../engine/tool-failure.ts';
 import type { ToolContext } from '../../runners/runner.ts';
 import type { Feature, Subtask } from '../feature.ts';
 import { subtaskOf } from '../lookup.ts';
-import { deniedAmong } from '../permissions/denied.ts';
 import { pathMatcher } from '../permissions/path-matcher.ts';
 import { completeSubtask, isAnothers, obstaclesTo } from '../state/complete.ts';
 import type { Evidence } from '../verify/evidence.ts';
@@ -104,14 +103,13 @@ async function touchedWrongly(
   await run.safeguard.check();
   record.touched = await workspace.changes();
   record.outside = record.touched.filter((path) => !isPromised(path));
-  const denied = deniedAmong(record.touched, run.deniedPaths);
+  const denied = run.denied.among(record.touched);
   record.denied = [...new Set([...record.tampered, ...denied])];
   if (record.tampered.length > 0) return tampered(record);
   if (denied.length === 0) return undefined;
   const named = listText(record.denied.slice(0, MOST_NAMED), record.denied.length);
-  return new ToolFailure(deniedText(named, isShared(run, workspace), [...record.beside].sort()), {
-    retryable: false,
-  });
+  const text = deniedText(named, isShared(run, workspace), [...record.beside].sort());
+  return new ToolFailure(`${text} To allow it, ${run.denied.remedyFor(denied)}.`, { retryable: false });
 }
 
 function tampered({ tampered, beside }: AttemptRecord): ToolFailure {

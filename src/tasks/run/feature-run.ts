@@ -10,6 +10,7 @@ import { createLauncher } from '../../runners/process/create-launcher.ts';
 import type { Launcher } from '../../runners/process/launcher.ts';
 import type { Store } from '../../store/store.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
+import { DeniedPaths } from '../permissions/denied.ts';
 import { CommandRunner } from '../verify/command-runner.ts';
 import { sharedWorkspaces } from '../workspace/shared.ts';
 import type { Workspaces } from '../workspace/workspace.ts';
@@ -66,9 +67,9 @@ export async function runFeature(
     );
   }
   // What is unknown or unsafe is told without a lock.
-  await planRun(folder, config.tasks, request, env);
+  await planRun(folder, config, request, env);
   return whileNotRun(folder, request.feature, async () => {
-    const plan = await planRun(folder, config.tasks, request, env);
+    const plan = await planRun(folder, config, request, env);
     return runPlan(setting, plan, request, start);
   });
 }
@@ -127,13 +128,13 @@ async function delegateAll(
     const working: RunParts['working'] = new Map();
     const safeguard = await Safeguard.open(folder, feature, working);
     closing.push(() => safeguard.close());
-    const deniedPaths = [...config.tasks.deniedPaths, ...safeguard.deniedPaths];
-    workspaces = await openWorkspaces(setting, feature, deniedPaths, terms, launcher);
+    const denied = new DeniedPaths(config, folder.project, safeguard.deniedPaths);
+    workspaces = await openWorkspaces(setting, feature, denied, terms, launcher);
     const parts: RunParts = {
       folder: safeguard.folder,
       ...{
         safeguard,
-        deniedPaths,
+        denied,
         working,
         feature,
         terms,
@@ -172,14 +173,14 @@ async function delegateAll(
 function openWorkspaces(
   { folder, config }: RunSetting,
   feature: string,
-  deniedPaths: readonly string[],
+  denied: DeniedPaths,
   { worktrees }: RunTerms,
   launcher: Launcher,
 ): Promise<Workspaces> | Workspaces {
   const { project } = folder;
   if (!worktrees) return sharedWorkspaces(project);
   const { setup } = config.tasks;
-  return gitWorktrees({ project, feature, setup, deniedPaths, launcher: () => launcher });
+  return gitWorktrees({ project, feature, setup, denied, launcher: () => launcher });
 }
 
 /** What failed attempts of the last run left in the project, as long as nobody has changed it since. */

@@ -2,6 +2,7 @@ import type { TaskSettings } from '../../config/config.ts';
 import type { Launcher } from '../../runners/process/launcher.ts';
 import type { Subtask } from '../feature.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
+import type { DeniedPaths } from '../permissions/denied.ts';
 import type { CommandRunner } from '../verify/command-runner.ts';
 import type { Workspaces } from '../workspace/workspace.ts';
 import type { ChosenAgent } from './choose-agents.ts';
@@ -24,8 +25,8 @@ export interface RunParts {
   readonly id: string;
   readonly terms: RunTerms;
   readonly settings: TaskSettings;
-  /** Globs of what no agent may touch. */
-  readonly deniedPaths: readonly string[];
+  /** What no agent may touch. */
+  readonly denied: DeniedPaths;
   readonly agents: ReadonlyMap<string, ChosenAgent>;
   readonly workspaces: Workspaces;
   readonly launcher: Launcher;

@@ -1,28 +1,30 @@
-import { dirname, resolve } from 'node:path';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import type { VolleyConfig } from '../../config/config.ts';
+import { PathGuard } from '../../config/path-guard.ts';
+import { ProtectedPaths } from '../../config/protected-paths.ts';
 import { environmentOf } from '../../coordinator/environment.ts';
 import { RunnerSet } from '../../coordinator/runner-set.ts';
 import type { CommandOptions, CommandResult } from '../../runners/process/command.ts';
+import type { SandboxPolicy } from '../../runners/runner.ts';
+import { isInside } from '../../tools/builtin/real-path.ts';
 import { commandEnvironment, runShellCommand } from '../../tools/builtin/shell.ts';
 import { gitFoldersOf } from '../workspace/git-folders.ts';
-
-/** Node and npm, which may be installed in the user's home: most checks need them. */
-const NODE = [dirname(process.execPath), resolve(process.execPath, '../../lib/node_modules')];
 
 /** Where a verification command runs. */
 export interface CommandPlace {
   /** The project, or a worktree of it. */
   readonly folder: string;
-  /** What it may also read: the project that a worktree belongs to. */
   readonly project: string;
 }
 
 /**
  * Runs verification commands the way the `shell` tool runs its own: in the same sandbox, with the same environment and
- * limits. Processes are started with the first command.
+ * limits, and with the same paths protected but `node_modules`. A worktree is all that a command in it can write.
  */
 export class CommandRunner {
   private readonly runners: RunnerSet;
+  private readonly guards = new Map<string, PathGuard>();
 
   constructor(private readonly config: VolleyConfig) {
     this.runners = new RunnerSet(config);
@@ -30,20 +32,48 @@ export class CommandRunner {
 
   run(
     command: string,
-    { folder, project }: CommandPlace,
+    place: CommandPlace,
     options: Pick<CommandOptions, 'signal' | 'onOutput'>,
   ): Promise<CommandResult> {
+    const { folder } = place;
     const { shell } = environmentOf(this.config, this.runners);
-    const { own, common } = gitFoldersOf(folder) ?? {};
-    const git = [own, common].filter((path) => path !== undefined);
-    const read = [...shell.sandbox.read, project, ...git, ...NODE];
-    const settings = { ...shell, sandbox: { ...shell.sandbox, read, write: [folder] } };
+    const settings = { ...shell, sandbox: this.policyFor(place, shell.sandbox) };
     const env = { ...commandEnvironment(shell.env), PWD: folder };
     return runShellCommand(settings, command, { ...options, cwd: folder, env, limits: shell.limits });
   }
 
   close(): Promise<void> {
     return this.runners.close();
+  }
+
+  private policyFor({ folder, project }: CommandPlace, { mode, network }: SandboxPolicy): SandboxPolicy {
+    const { own, common } = gitFoldersOf(folder) ?? {};
+    const git = [own, common].filter((path) => path !== undefined);
+    // A set-up may have linked to something of the project.
+    const visible = folder === project ? [] : entriesBesideVolley(project);
+    const roots = this.rootsBeside(project);
+    return {
+      ...{ mode, network },
+      read: [...roots, ...visible, ...git],
+      write: [folder],
+      guard: this.guardFor(folder, folder === project ? this.config.folder : folder, roots),
+    };
+  }
+
+  private rootsBeside(project: string): string[] {
+    return this.config.tools.roots.filter((root) => !isInside(root, project) && !isInside(project, root));
+  }
+
+  private guardFor(folder: string, scope: string, roots: readonly string[]): PathGuard {
+    let guard = this.guards.get(folder);
+    if (guard === undefined) {
+      const { store, tools } = this.config;
+      const writable = [...tools.writable, '**/node_modules'];
+      const paths = { folder: scope, store, tools: { ...tools, roots: [folder, ...roots], writable } };
+      guard = new PathGuard(new ProtectedPaths(paths));
+      this.guards.set(folder, guard);
+    }
+    return guard;
   }
 }
 
@@ -58,4 +88,11 @@ export async function withCommandRunner<T>(
   } finally {
     await commands.close();
   }
+}
+
+/** The folder of Volley itself is hidden, though worktrees are in it. */
+function entriesBesideVolley(project: string): string[] {
+  return readdirSync(project)
+    .filter((name) => name.toLowerCase() !== '.volley')
+    .map((name) => join(project, name));
 }

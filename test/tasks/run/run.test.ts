@@ -110,7 +110,7 @@ describe('a run', { timeout: 180_000 }, () => {
     const before = await gitWorktrees({
       project: folder,
       feature: 'auth',
-      deniedPaths: [],
+      denied: { among: () => [] },
       launcher: createLauncher,
     });
     const workspace = await before.open(subtasks[0]!, new AbortController().signal);
@@ -173,7 +173,7 @@ describe('a run', { timeout: 180_000 }, () => {
         /"codex".*01 and 02.*no such program in PATH.*Install it.*\[tasks\.agents\.codex\]/,
       ),
     });
-    const plan = (request: RunRequest) => planRun(setting.folder, setting.config.tasks, request, setting.env);
+    const plan = (request: RunRequest) => planRun(setting.folder, setting.config, request, setting.env);
     await expect(plan(asked)).rejects.toMatchObject(missing);
     await expect(plan({ feature: 'auth' })).rejects.toMatchObject({ details: { program: './helper.sh' } });
     // The set-up of a worktree may make it.
