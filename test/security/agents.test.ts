@@ -17,7 +17,7 @@ subtasks:
   - title: First
     parallel: true
     deliverables: [out-01.txt]
-    verification: [{ type: command, command: "grep -q work out-01.txt" }]
+    verification: [{ type: command, command: "grep -q work out-01.txt && ! ls ../../volley.db" }]
   - title: Second
     parallel: true
     deliverables: [out-02.txt]
