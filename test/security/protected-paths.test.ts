@@ -121,11 +121,11 @@ describe('export', () => {
     await agent.attack({ function: 'list_directory', params: {} });
     const client = await connect(agent);
     for (const output_file of paths) {
-      const { content } = await client.callTool({
+      const answer = await client.callTool({
         name: 'batch_executor_tool',
         arguments: { action: 'export', batch: 'attack-1', output_file },
       });
-      expect([output_file, JSON.stringify(content)]).toEqual([
+      expect([output_file, JSON.stringify(answer)]).toEqual([
         output_file,
         expect.stringContaining(codeFor(output_file)),
       ]);

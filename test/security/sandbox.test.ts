@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Attack, HostileAgent } from './support/hostile-agent.ts';
+import { type Attack, HostileAgent, pathWithoutBubblewrap } from './support/hostile-agent.ts';
 
 const SLOW = { timeout: 300_000 };
 const shell = (command: string): Attack => ({ function: 'shell', params: { command } });
@@ -80,6 +80,23 @@ describe('a program in the sandbox', () => {
     expect(statSync(join(agent.folder, 'large')).size).toBeLessThanOrEqual(8 * 2 ** 20);
     expect(many?.status).toBe('failed');
     expect(many?.message).toContain('disk_mb');
+  });
+});
+
+describe('doctor', () => {
+  const attacks = async (agent: HostileAgent) =>
+    JSON.parse((await agent.run('doctor', '--json')).stdout).open_attacks as string[];
+
+  it('says which attacks are open without a sandbox, and that none is with one', SLOW, async () => {
+    expect(await attacks(new HostileAgent())).toEqual([]);
+    const bare = await attacks(new HostileAgent('', { PATH: pathWithoutBubblewrap() }));
+    expect(bare).toHaveLength(4);
+    const off = await attacks(new HostileAgent('[processes]\nsandbox = "off"'));
+    expect(off).toHaveLength(4);
+    expect(off).not.toEqual(bare);
+    const agent = new HostileAgent('[processes]\nsandbox = "off"');
+    const { stdout } = await agent.run('doctor');
+    for (const attack of off) expect(stdout).toContain(attack);
   });
 });
 
