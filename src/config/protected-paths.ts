@@ -163,7 +163,7 @@ export class ProtectedPaths {
 
   /** Rows about parts of folders that are otherwise writable, such as `.git/hooks/**` for agents. */
   rulesInside(name: string): ProtectedRule[] {
-    return this.named.flatMap(({ rule }) => (rule.pattern.startsWith(`${name}/`) ? rule : []));
+    return this.named.flatMap(({ rule }) => (pathOf(rule.pattern).startsWith(`${name}/`) ? rule : []));
   }
 
   /** Whether it is the store or a file beside it: Volley itself makes and removes those. */

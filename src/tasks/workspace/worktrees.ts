@@ -86,7 +86,7 @@ async function makeReady(
   signal: AbortSignal,
 ): Promise<void> {
   // Git makes no folder in which it has no file.
-  await mkdir(folder, { recursive: true });
+  await mkdir(folder, { recursive: true, mode: 0o700 });
   if (setup === undefined) return;
   const env = { VOLLEY_FEATURE: feature, VOLLEY_SUBTASK: seq, VOLLEY_TASKS_PROJECT: project };
   await runSetup(launcher(), { command: setup, folder, env }, signal);
