@@ -22,7 +22,6 @@ const shell: ShellSettings = {
 };
 const tool = shellTool({
   roots: [tmpdir()],
-  protectedPaths: [],
   files: { maxBytes: 0, maxEntries: 0 },
   http: { enabled: false, allowPrivate: false, allowHosts: [], maxBytes: 0, maxRedirects: 0, timeoutMs: 0 },
   shell,

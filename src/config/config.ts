@@ -59,6 +59,10 @@ export interface ToolSettings {
   readonly modules: readonly string[];
   /** Folders in which file tools and processes may work, absolute. */
   readonly roots: readonly string[];
+  /** Globs of what no tool may write, besides what is protected anyway; from {@link VolleyConfig.folder}. */
+  readonly protected: readonly string[];
+  /** Globs of what tools may write although it is protected, unless it is Volley's own. */
+  readonly writable: readonly string[];
 }
 
 /** The pool of threads. */

@@ -15,7 +15,9 @@ export interface Override {
 
 /** What agents are told of the subtask that they work on: no settings, though they look like some. */
 const TOLD_TO_AGENTS = new Set(
-  ['FEATURE', 'SUBTASK', 'AGENT', 'TASKS_PROJECT', 'WORKSPACE'].map((name) => `${VARIABLE_PREFIX}${name}`),
+  ['FEATURE', 'SUBTASK', 'AGENT', 'TASKS_PROJECT', 'WORKSPACE', 'RUN_MAILBOX', 'RUN_TOKEN'].map(
+    (name) => `${VARIABLE_PREFIX}${name}`,
+  ),
 );
 
 /** No list of a setting holds lists. */

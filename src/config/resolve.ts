@@ -47,6 +47,8 @@ export function toConfig(settings: Settings, folder: string): VolleyConfig {
       deny: tools.deny,
       modules: tools.modules,
       roots,
+      protected: tools.protected,
+      writable: tools.writable,
     },
     files: { maxBytes: files.max_bytes, maxEntries: files.max_entries },
     http: {
@@ -71,6 +73,7 @@ export function toConfig(settings: Settings, folder: string): VolleyConfig {
         cpuMs: processes.cpu_ms,
         openFiles: processes.open_files,
         processes: processes.processes,
+        diskMb: processes.disk_mb,
         outputBytes: processes.output_bytes,
         resultBytes: processes.result_bytes,
       },

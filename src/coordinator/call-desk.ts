@@ -12,7 +12,6 @@ import type { ToolCall } from './call.ts';
 import { CallRunner } from './call-runner.ts';
 import { PREPARING } from './outcome-error.ts';
 import { type PlannedCall, type PlanParts, planCall, planCalls, type ReadyCall } from './plan.ts';
-import { protectedPathsOf } from './protected-paths.ts';
 import type { Redactor } from './redactor.ts';
 import type { ResultLookup } from './references.ts';
 import type { RunnerSet } from './runner-set.ts';
@@ -72,7 +71,7 @@ export class CallDesk {
 
   constructor(private readonly parts: CallDeskParts) {
     this.redactor = parts.redactor;
-    this.roots = new Roots(parts.config.tools.roots, undefined, protectedPathsOf(parts.config));
+    this.roots = new Roots(parts.config.tools.roots, undefined, parts.runners.protection);
     this.runner = new CallRunner(parts.config, parts.runners, parts.redactor);
     const { registry, config } = parts;
     this.planParts = { registry, defaults: config.defaults, check: (ready) => this.check(ready) };

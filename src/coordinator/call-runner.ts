@@ -120,6 +120,7 @@ export class CallRunner {
         read: tools.roots,
         write: tool.readOnly ? [] : tools.roots,
         network: needs.network === true,
+        guard: this.runners.guard,
       },
       env: tool.env.length === 0 ? NO_VARIABLES : variables(tool.env),
     };

@@ -1,4 +1,6 @@
 import type { VolleyConfig } from '../config/config.ts';
+import { PathGuard } from '../config/path-guard.ts';
+import { ProtectedPaths } from '../config/protected-paths.ts';
 import { VolleyError } from '../core/errors.ts';
 import { InlineRunner } from '../runners/inline.ts';
 import type { Confinement } from '../runners/process/confinement.ts';
@@ -15,7 +17,15 @@ export class RunnerSet {
   private sharedLauncher: Launcher | undefined;
   private isClosed = false;
 
-  constructor(private readonly config: VolleyConfig) {}
+  /** What tools may not write, and what they may not read. */
+  readonly protection: ProtectedPaths;
+  /** Keeps the same from processes. */
+  readonly guard: PathGuard;
+
+  constructor(private readonly config: VolleyConfig) {
+    this.protection = new ProtectedPaths(config);
+    this.guard = new PathGuard(this.protection);
+  }
 
   get(isolation: Isolation): Runner {
     this.assertOpen();

@@ -32,6 +32,8 @@ export interface RunLimits {
   readonly cpuMs?: number;
   readonly openFiles?: number;
   readonly processes?: number;
+  /** The size of one file, and what all its processes together write to disks, as far as that can be seen. */
+  readonly diskMb?: number;
   /** What it may write to its output and error streams together; more ends it. */
   readonly outputBytes?: number;
   /** The size of the serialised result; a larger one fails the call. */
@@ -47,6 +49,38 @@ export interface SandboxPolicy {
   /** Folders that it may read and write. */
   readonly write: readonly string[];
   readonly network: boolean;
+  /** Keeps what is protected inside those folders. */
+  readonly guard?: SandboxGuard | undefined;
+}
+
+/** Knows what is protected inside the folders of a policy, and looks whether a program has kept to it. */
+export interface SandboxGuard {
+  /** To be called before a program starts. Without a sandbox only a look afterwards can tell what it did. */
+  begin(isSandboxed: boolean): Promise<GuardedRun>;
+}
+
+/** What is protected from one program. */
+export interface GuardedRun {
+  /** What the sandbox puts over the folders of the policy. */
+  readonly covers: readonly Cover[];
+  /** To be called when nothing of the program remains. Returns what was made or changed although it is protected. */
+  end(): Promise<readonly Breach[]>;
+}
+
+/** A path as a sandbox shows it. It exists, and no part of it is a symbolic link. */
+export interface Cover {
+  readonly path: string;
+  /** `pinned` is as it was, but cannot be renamed, nor removed. */
+  readonly as: 'read-only' | 'pinned' | 'empty-folder' | 'empty-file';
+}
+
+/** A protected path that was made or changed while a program ran. */
+export interface Breach {
+  readonly path: string;
+  /** The rule that protects it. */
+  readonly pattern: string;
+  /** Where it was put, if it was new. */
+  readonly movedTo?: string;
 }
 
 /** One call of a tool, as a runner needs it. */

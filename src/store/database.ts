@@ -1,4 +1,4 @@
-import { statSync, writeFileSync } from 'node:fs';
+import { chmodSync, closeSync, openSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
@@ -42,6 +42,7 @@ export async function openDatabase(path: string, migrations = MIGRATIONS): Promi
   const writer = connect();
   const reader = connect();
   try {
+    makePrivateFile(file);
     await whenFree(() => {
       attach(writer, file);
       checkedVersion(writer, file, migrations.at(-1)!.version);
@@ -92,9 +93,39 @@ function restrict({ writer, reader }: Pick<Database, 'writer' | 'reader'>): void
   reader.exec('PRAGMA query_only = 1');
 }
 
-/** One of our own that is new is kept out of git; in others there may be what belongs there. */
+/**
+ * One of our own is the user's alone. One that is new, or that the sandbox made to cover it, is kept out of git; in others
+ * there may be what belongs there.
+ */
 function makeOwnFolder(folder: string): void {
-  if (makeFolder(folder) && basename(folder) === OWN_FOLDER) writeFileSync(join(folder, '.gitignore'), '*\n');
+  if (basename(folder) !== OWN_FOLDER) {
+    makeFolder(folder);
+    return;
+  }
+  makeFolder(folder, 0o700);
+  tighten(folder);
+  if (readdirSync(folder).length === 0) writeFileSync(join(folder, '.gitignore'), '*\n');
+}
+
+/** Results may hold anything: the file is the user's alone. SQLite gives its mode to those that it makes beside it. */
+function makePrivateFile(file: string): void {
+  try {
+    closeSync(openSync(file, 'a', 0o600));
+  } catch {
+    // Why it cannot be opened is found out by opening it.
+  }
+  for (const each of [file, `${file}-wal`, `${file}-shm`]) tighten(each);
+}
+
+/** Takes from others what they may do with a file or folder of this user. */
+function tighten(path: string): void {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined || stats.uid !== process.getuid?.() || (stats.mode & 0o077) === 0) return;
+  try {
+    chmodSync(path, stats.mode & 0o700);
+  } catch {
+    // A file system that is read-only, or knows no modes.
+  }
 }
 
 /** Closes both connections; the last one of all processes takes the -wal and -shm of the file away. */

@@ -1,9 +1,10 @@
-import type { Launcher } from '../runners/process/launcher.ts';
 import type { Feature } from './feature.ts';
 import type { TaskFolder } from './files/task-folder.ts';
 import { subtaskOf } from './lookup.ts';
 import { completeSubtask, obstaclesTo } from './state/complete.ts';
 import { markSubtask } from './state/mark.ts';
+import { requireTrusted } from './trust.ts';
+import type { CommandRunner } from './verify/command-runner.ts';
 import { type Evidence, evidenceText } from './verify/evidence.ts';
 import { verifySubtask } from './verify/verify.ts';
 
@@ -15,6 +16,8 @@ export interface Completion {
   readonly signal?: AbortSignal;
   /** The folder that the work is in; default: the project. */
   readonly workspace?: string;
+  /** Where the approvals of the user are found. */
+  readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 export interface Completed {
@@ -34,9 +37,9 @@ export async function complete(
   folder: TaskFolder,
   name: string,
   completion: Completion,
-  launcher: () => Launcher,
+  commands: Pick<CommandRunner, 'run'>,
 ): Promise<Completed> {
-  const { seq, summary, agent, force = false, signal, workspace = folder.project } = completion;
+  const { seq, summary, agent, force = false, signal, workspace = folder.project, env } = completion;
   // Work in a folder of its own may still be lost, or not fit the project.
   const isMarked = workspace !== folder.project;
   // A second time at most, and then whatever stands in the way: somebody must have looked at the work.
@@ -45,8 +48,9 @@ export async function complete(
     const subtask = subtaskOf(before, seq);
     if (subtask.status === 'completed')
       return { feature: before, evidence: [], changed: false, isMarked: false };
+    requireTrusted(folder, before, env);
     const isHopeless = mayGiveUp && obstaclesTo(before, subtask, agent, folder.moment()).length > 0;
-    const place = { project: workspace, launcher, signal };
+    const place = { folder: workspace, project: folder.project, commands, signal };
     const evidence = isHopeless ? [] : await verifySubtask(subtask, place);
     let changed = false;
     let isUnseen = false;

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { AgentEvent } from '../../src/tasks/agents/adapter.ts';
 import { buildProgram } from '../e2e/support/built-program.ts';
 import { type Conversation, inOrder, type Script, type ToolCall, USAGE } from './model-server/script.ts';
-import { attempt, tasksIn } from './support/attempt.ts';
+import { attempt, mailboxIn } from './support/attempt.ts';
 import { keepStream } from './support/captured.ts';
 import { CHOSEN_AGENTS } from './support/chosen.ts';
 import { installedAgent } from './support/installed.ts';
@@ -36,7 +36,7 @@ describe.each(CHOSEN_AGENTS.map((agent) => [agent.name, agent] as const))('%s fr
     for (const { folder, state, status, events, about } of attempts) {
       expect(status, about).toBe(0);
       expect(textIn(join(folder, 'out.txt')), about).toBe('hello');
-      expect(existsSync(join(tasksIn(workplace), basename(folder))), about).toBe(true);
+      expect(existsSync(join(mailboxIn(workplace), basename(folder))), about).toBe(true);
       // What an agent cannot be told is found out afterwards, by what it touched.
       expect(existsSync(join(folder, 'refused.txt')), about).toBe(!agent.keepsRules);
       expect(existsSync(join(folder, 'a/b.env')), about).toBe(!agent.keepsRules);

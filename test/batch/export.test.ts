@@ -185,7 +185,7 @@ describe('export', () => {
   it('does not replace what Volley itself reads', async () => {
     const rig = await ranBatch();
     const refused = await rig.executor.handle({ action: 'export', output_file: 'volley.toml' });
-    expect(refused).toMatchObject({ ok: false, error: { code: 'PATH_NOT_ALLOWED' } });
+    expect(refused).toMatchObject({ ok: false, error: { code: 'PATH_PROTECTED' } });
     expect(existsSync(join(rig.folder, 'volley.toml'))).toBe(false);
   });
 

@@ -1,18 +1,20 @@
 import { utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { createLauncher } from '../../src/runners/process/create-launcher.ts';
+import { defaultConfig } from '../../src/config/default-config.ts';
 import { complete } from '../../src/tasks/complete.ts';
 import { TaskFolder } from '../../src/tasks/files/task-folder.ts';
+import { CommandRunner } from '../../src/tasks/verify/command-runner.ts';
 import { verifySubtask } from '../../src/tasks/verify/verify.ts';
 import { feature, project, projectWith, put, readJson, texts } from './support/feature.ts';
 
-const launcher = createLauncher();
-afterAll(() => launcher.close());
+const commands = new CommandRunner(defaultConfig());
+afterAll(() => commands.close());
+const env = process.env;
 
 async function verify(root: string, fields: Record<string, unknown>): Promise<string[]> {
   const [subtask] = feature({ '01': fields }).subtasks;
-  const evidence = await verifySubtask(subtask!, { project: root, launcher: () => launcher });
+  const evidence = await verifySubtask(subtask!, { folder: root, project: root, commands });
   return evidence.map(({ ok, subject, text }) => `${ok ? 'yes' : 'no'}: ${subject} ${text}`);
 }
 
@@ -102,7 +104,7 @@ describe('completing', () => {
         return super.change(...args);
       }
     }
-    const told = complete(new Unblocking(root), 'auth', { seq: '01', summary: 'I did it' }, () => launcher);
+    const told = complete(new Unblocking(root), 'auth', { seq: '01', summary: 'I did it', env }, commands);
     await expect(told).rejects.toMatchObject({
       code: 'VERIFICATION_FAILED',
       details: { failures: ['a.ts does not exist'] },
@@ -113,7 +115,7 @@ describe('completing', () => {
   test('believes what is there, not who says so', async () => {
     const root = projectWith({ '01': { deliverables: ['a.ts'], verification: ['grep -q export a.ts'] } });
     const folder = new TaskFolder(root);
-    const tell = () => complete(folder, 'auth', { seq: '01', summary: 'I did it' }, () => launcher);
+    const tell = () => complete(folder, 'auth', { seq: '01', summary: 'I did it', env }, commands);
     await expect(tell()).rejects.toMatchObject({
       code: 'VERIFICATION_FAILED',
       details: { failures: ['a.ts does not exist', expect.stringContaining('`grep')] },

@@ -1,6 +1,8 @@
+import type { VolleyConfig } from '../../config/config.ts';
 import { type LoadOptions, loadConfig } from '../../config/load.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { printableText } from '../../core/printable-text.ts';
+import type { Layer } from '../../runners/process/diagnose.ts';
 import { diagnose } from '../../runners/process/diagnose-system.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import { EXIT } from '../io.ts';
@@ -13,9 +15,10 @@ export const doctorCommand = defineCommand<CommonOptions>({
     const config = await look({ cwd: io.cwd, env: io.env, ...(file !== undefined && { file }) });
     const { layers } = await diagnose();
     const { error } = config;
+    const open = openAttacks(config.sandbox, layers);
     const status = error === undefined ? EXIT.ok : EXIT.usage;
     if (json) {
-      const found = { node: process.version, config: config.file ?? null, layers };
+      const found = { node: process.version, config: config.file ?? null, layers, open_attacks: open };
       const fault = error && {
         code: error.code,
         message: error.message,
@@ -34,18 +37,47 @@ export const doctorCommand = defineCommand<CommonOptions>({
       line(active ? green('✓') : yellow('–'), name, detail);
       if (remedy !== undefined) io.stdout.writeStyled(dim(`${' '.repeat(17)}${remedy}\n`));
     }
+    for (const attack of open) line(red('✗'), 'open attack', attack);
     return status;
   },
 });
 
+const READS =
+  'a command or a tool in a process can read every file of yours, .volley with its tokens included';
+const WRITES = 'it can write every file of yours outside the roots, and nothing looks for that';
+const NETWORK = 'it can use the network, whatever the settings say';
+
+/** What the sandbox would prevent, where there is none. */
+function openAttacks(mode: VolleyConfig['processes']['sandbox'], layers: readonly Layer[]): string[] {
+  if (mode === 'off')
+    return [
+      READS,
+      'it can change protected paths such as .git/hooks, and nothing looks for that',
+      WRITES,
+      NETWORK,
+    ];
+  const isActive = layers.some(({ name, active }) => name === 'namespaces' && active);
+  // Then nothing runs at all.
+  if (isActive || mode === 'required') return [];
+  return [
+    READS,
+    'it can change protected paths such as .git/hooks; the call fails, and what is new is moved away, but only when it has ended',
+    WRITES,
+    NETWORK,
+  ];
+}
+
 /** Which file holds, or what is wrong with it: the rest can be looked at all the same. */
-async function look(
-  options: LoadOptions,
-): Promise<{ readonly file?: string | undefined; readonly error?: VolleyError }> {
+async function look(options: LoadOptions): Promise<{
+  readonly file?: string | undefined;
+  readonly sandbox: VolleyConfig['processes']['sandbox'];
+  readonly error?: VolleyError;
+}> {
   try {
-    return { file: (await loadConfig(options)).file };
+    const { file, config } = await loadConfig(options);
+    return { file, sandbox: config.processes.sandbox };
   } catch (error) {
     if (!(error instanceof VolleyError && error.code === 'INVALID_CONFIG')) throw error;
-    return { file: error.details['file'] as string | undefined, error };
+    return { file: error.details['file'] as string | undefined, sandbox: 'auto', error };
   }
 }

@@ -36,6 +36,12 @@ export const processesSection = table(
       min: 1,
       max: 1_000_000,
     }),
+    disk_mb: wholeNumber({
+      does: 'The largest file that a call may write, and how much all its processes together may write to disk. A call that writes more is ended.',
+      default: defaults.disk_mb,
+      min: 1,
+      max: 1_000_000_000,
+    }),
     output_bytes: wholeNumber({
       does: 'How much a call may write to its output and error streams together. More ends it.',
       default: defaults.output_bytes,

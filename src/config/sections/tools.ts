@@ -119,6 +119,22 @@ export const toolsSection = table('Which tools there are, and what they may touc
     examples: ['.', '../data'],
     min: 1,
   }),
+  protected: textList(
+    {
+      does: "Globs of files and folders that no tool may write, from the file's folder. They are added to what is protected anyway (see docs/tools.md).",
+      default: defaults.protected,
+      examples: ['infra/**', '**/*.pem'],
+    },
+    globRule,
+  ),
+  writable: textList(
+    {
+      does: "Globs of protected files and folders that tools may write all the same, from the file's folder. What Volley itself reads and runs (`volley.toml`, `.volley`, `.tmp/tasks`, the store, your own folder for Volley) stays protected.",
+      default: defaults.writable,
+      examples: ['.github/workflows/**', 'node_modules/**'],
+    },
+    globRule,
+  ),
   files: files.prefault({}),
   http_request: httpRequest.prefault({}),
   shell: shell.prefault({}),

@@ -7,6 +7,16 @@ export const TOOL_ERRORS = {
       'An MCP server could not be started or reached, or ended in the midst of a call; the message says which and why.',
     remedy: 'Read the reason in the message; `volley tools` shows the state of every server.',
   },
+  NOT_TRUSTED: {
+    meaning:
+      "The folder's `volley.toml` asks for something that could run code or reach further, and you have not trusted the folder; the message names the settings that wait.",
+    remedy: 'Look at what it asks for and approve it with `volley trust`; only a person at a terminal can.',
+  },
+  TRUST_UNREADABLE: {
+    meaning:
+      'An approval in your own configuration folder cannot be believed: it is broken, or others could have written it.',
+    remedy: 'Do what the message says about that file, then run `volley trust` again.',
+  },
   INVALID_TOOL: {
     meaning: 'The definition of a tool is not valid; the message names the field.',
     remedy: 'Correct that field.',
@@ -57,6 +67,12 @@ export const TOOL_ERRORS = {
   UNSERIALISABLE_INPUT: {
     meaning: 'The input of a tool in a thread or a process holds something that cannot be sent there.',
     remedy: 'Pass plain data, or run the tool inline.',
+  },
+  PATH_PROTECTED: {
+    meaning:
+      'A tool or a command would write, or has written, what Volley or other programs run; the message names the path and the rule.',
+    remedy:
+      "Write elsewhere, or add the path to `tools.writable` in volley.toml. What is Volley's own cannot be made writable.",
   },
   OUTPUT_LIMIT: {
     meaning: 'A process wrote more to its output than its limit `outputBytes`, and was ended.',

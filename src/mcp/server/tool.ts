@@ -33,7 +33,8 @@ export interface McpTool {
   readonly description: string;
   readonly input: z.ZodType;
   readonly output: z.ZodType;
-  readonly annotations: ToolAnnotations;
+  /** All four of them, said plainly: docs/security.md has the same table. */
+  readonly annotations: Required<Omit<ToolAnnotations, 'title'>>;
   /** Whether its work can go on as a task. */
   readonly asTask?: boolean;
   /** What the caller needs for this call; the arguments are as they came. */

@@ -15,6 +15,13 @@ export function codeFolders(code: PortableCode, workingFolder: string): string[]
   return packageFolders(fileURLToPath(code.url));
 }
 
+/** Node with its package manager, where commands would not find it: below a home, for example. */
+export function nodeFolders(): string[] {
+  const folder = dirname(process.execPath);
+  const modules = join(dirname(folder), 'lib/node_modules');
+  return existsSync(join(modules, 'npm')) ? [folder, modules] : [process.execPath];
+}
+
 /** The package that a file belongs to, and every `node_modules` above it. */
 export function packageFolders(file: string): string[] {
   // Node looks for dependencies from where a file really is, and it may be reached through a link.

@@ -2,6 +2,8 @@ import { constants } from 'node:os';
 import { VolleyError } from '../../core/errors.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
 import type { RunLimits, SandboxPolicy } from '../runner.ts';
+import { breachFailure } from './breach.ts';
+import { nodeFolders } from './code-folders.ts';
 import type { ConfinedEnd } from './confined-process.ts';
 import type { Confinement } from './confinement.ts';
 import type { LaunchedProcess, Launcher, LaunchRequest, OutputStream, ProcessEnd } from './launcher.ts';
@@ -91,7 +93,7 @@ class Command {
       this.reject(signal.reason);
       return;
     }
-    const { memoryMb, openFiles } = limits;
+    const { memoryMb, openFiles, diskMb } = limits;
     const process = launcher.launch(
       {
         argv,
@@ -102,6 +104,7 @@ class Command {
           ...(this.cpuSeconds !== undefined && { cpuSeconds: this.cpuSeconds }),
           ...(openFiles !== undefined && { openFiles }),
           ...(memoryMb !== undefined && { dataBytes: Math.ceil(memoryMb * 2 ** 20) }),
+          ...(diskMb !== undefined && { fileBytes: Math.ceil(diskMb * 2 ** 20) }),
         },
         input: input !== undefined,
         channel: false,
@@ -114,7 +117,7 @@ class Command {
   async startConfined(confinement: Confinement, sandbox: SandboxPolicy): Promise<void> {
     const { argv, cwd, env, input, limits, signal } = this.options;
     signal?.throwIfAborted();
-    const request = { argv, cwd, env, limits, sandbox, code: [] };
+    const request = { argv, cwd, env, limits, sandbox, code: nodeFolders() };
     const process = await confinement.start(
       { ...request, home: 'user', input: input !== undefined, channel: 'sandbox' },
       this,
@@ -159,6 +162,8 @@ class Command {
     if (this.cause !== undefined) this.reject(this.cause.error);
     else if (end.startError !== undefined) this.reject(startFailure(this.options.argv[0], end.startError));
     else if (this.isOutOfCpu(end)) this.reject(cpuFailure(this.options.argv[0], this.cpuSeconds!));
+    else if (end.signal === 'SIGXFSZ')
+      this.reject(limitFailure(this.options.argv[0], 'disk', this.options.limits));
     else {
       this.resolve({
         exitCode: end.exitCode,
@@ -173,6 +178,7 @@ class Command {
 
   private endedConfined(end: ConfinedEnd): void {
     const [program] = this.options.argv;
+    if (end.breaches.length > 0) this.cause = { error: breachFailure(program, end.breaches) };
     if (end.limit !== undefined)
       this.cause ??= { error: limitFailure(program, end.limit, this.options.limits) };
     // An exit status of bubblewrap is that of the command only if it says that there was one.
@@ -214,14 +220,15 @@ function outputFailure(program: string, outputBytes: number): ToolFailure {
 function limitFailure(
   program: string,
   limit: NonNullable<ConfinedEnd['limit']>,
-  { memoryMb, cpuMs, processes }: RunLimits,
+  { memoryMb, cpuMs, processes, diskMb }: RunLimits,
 ): ToolFailure {
   const what = {
     memory: `needed more memory than its limit of ${memoryMb} MB`,
     cpu: `used more CPU time than its limit of ${cpuMs} ms`,
     processes: `started more than its limit of ${processes} processes`,
+    disk: `wrote more to disk than its limit of ${diskMb} MB (\`disk_mb\`)`,
   };
-  const reason = limit === 'processes' ? 'crashed' : limit;
+  const reason = limit === 'memory' || limit === 'cpu' ? limit : 'crashed';
   return new ToolFailure(`${program} ${what[limit]} and was ended.`, { reason, retryable: false });
 }
 

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { RunLimits } from '../runner.ts';
+import type { Breach, RunLimits } from '../runner.ts';
 import type { Cgroup } from './cgroup.ts';
 import type { CgroupFeature } from './cgroup-tree.ts';
 import type { LaunchedProcess, Launcher, LaunchRequest, OutputStream, ProcessEnd } from './launcher.ts';
 import type { UsageWatch } from './memory-watch.ts';
-import { familyOf, isRunning, type ProcessEntry, readProcessTable } from './process-table.ts';
+import { familyOf, isRunning, type ProcessEntry, readProcessTable, writtenBy } from './process-table.ts';
 import { signalName } from './signal-names.ts';
 
 export interface ConfinedListener {
@@ -14,7 +14,9 @@ export interface ConfinedListener {
 
 /** How a program ended, and which limit ended it, if one did. */
 export interface ConfinedEnd extends ProcessEnd {
-  readonly limit: 'memory' | 'cpu' | 'processes' | undefined;
+  readonly limit: 'memory' | 'cpu' | 'processes' | 'disk' | undefined;
+  /** What it made or changed although it is protected. */
+  readonly breaches: readonly Breach[];
   /** Whether the exit status is that of bubblewrap, which passes on that of the program. */
   readonly isSandboxed: boolean;
 }
@@ -29,9 +31,12 @@ export interface ConfinedSetup {
   readonly isSandboxed: boolean;
   readonly request: LaunchRequest;
   readonly listener: ConfinedListener;
-  readonly cleanUp: () => Promise<void>;
+  /** Called when nothing of it remains. */
+  readonly cleanUp: () => Promise<readonly Breach[]>;
 }
 
+/** Asking for it costs more than the rest, and disks are slower than memory. */
+const LOOKS_PER_DISK_LOOK = 5;
 const GONE_LIMIT_MS = 5000;
 const GONE_TICK_MS = 5;
 /** bubblewrap itself, and the first process in its namespace. */
@@ -45,6 +50,7 @@ export class ConfinedProcess {
   private readonly endWatch: () => void;
   private pid: number | undefined;
   private limit: ConfinedEnd['limit'];
+  private looks = 0;
   /** Its processes as last seen, where no cgroup knows them. */
   private family: readonly ProcessEntry[] = [];
 
@@ -55,7 +61,10 @@ export class ConfinedProcess {
       (limits.memoryMb !== undefined && !keeps('memory')) ||
       (limits.cpuMs !== undefined && !keeps('cpu'));
     this.endWatch =
-      needsTable || limits.cpuMs !== undefined || limits.processes !== undefined
+      needsTable ||
+      limits.cpuMs !== undefined ||
+      limits.processes !== undefined ||
+      limits.diskMb !== undefined
         ? watch.add((table) => this.look(table), { needsTable })
         : () => {};
     let resolve: (end: ConfinedEnd) => void;
@@ -96,16 +105,29 @@ export class ConfinedProcess {
     if (this.pid === undefined || this.limit !== undefined) return;
     if (table.length > 0) this.family = familyOf(this.pid, table);
     const { family } = this;
-    const { memoryMb = Infinity, cpuMs = Infinity, processes = Infinity } = limits;
+    const { memoryMb = Infinity, cpuMs = Infinity, processes = Infinity, diskMb = Infinity } = limits;
     const usedCpuMs = keeps('cpu') ? (cgroup?.cpuMs ?? 0) : sum(family, (entry) => entry.cpuMs);
     if (usedCpuMs > cpuMs) this.stopFor('cpu');
     else if (!keeps('memory') && sum(family, (entry) => entry.residentBytes) > memoryMb * 2 ** 20)
       this.stopFor('memory');
+    else if (diskMb !== Infinity && this.isDiskTurn() && this.writtenBytes() > diskMb * 2 ** 20)
+      this.stopFor('disk');
     else if (processes !== Infinity) {
       // The kernel's own limit is on threads, and wide.
       const count = keeps('pids') ? (cgroup?.pids.length ?? 0) : family.length;
       if (count - (isSandboxed ? SANDBOX_PROCESSES : 0) > processes) this.stopFor('processes');
     }
+  }
+
+  private isDiskTurn(): boolean {
+    return this.looks++ % LOOKS_PER_DISK_LOOK === 0;
+  }
+
+  /** What its processes have had written to disks; those that ended count with the one that waited for them. */
+  private writtenBytes(): number {
+    const { cgroup, keeps } = this.setup;
+    const pids = keeps('pids') ? (cgroup?.pids ?? []) : this.family.map(({ pid }) => pid);
+    return pids.reduce((total, pid) => total + writtenBy(pid), 0);
   }
 
   private stopFor(limit: NonNullable<ConfinedEnd['limit']>): void {
@@ -119,8 +141,8 @@ export class ConfinedProcess {
     const limit = this.limit ?? this.limitBehind(end);
     this.killFamily();
     await Promise.all([cgroup?.remove(), this.familyGone()]);
-    await cleanUp();
-    return { ...end, limit, isSandboxed };
+    const breaches = await cleanUp();
+    return { ...end, limit, isSandboxed, breaches };
   }
 
   /** Which limit of the kernel's ended it. */
@@ -129,6 +151,7 @@ export class ConfinedProcess {
     if ((cgroup?.oomKills ?? 0) > 0) return 'memory';
     const { signal } = signalled({ ...end, isSandboxed });
     const usedMs = cgroup?.cpuMs ?? end.cpuMs ?? 0;
+    if (signal === 'SIGXFSZ') return 'disk';
     const isCpu = signal === 'SIGXCPU' || (signal === 'SIGKILL' && usedMs >= (limits.cpuMs ?? Infinity));
     return isCpu ? 'cpu' : undefined;
   }

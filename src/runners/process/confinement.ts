@@ -1,5 +1,8 @@
+import { writeFile } from 'node:fs/promises';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
 import { VolleyError } from '../../core/errors.ts';
-import type { RunLimits, SandboxPolicy } from '../runner.ts';
+import type { GuardedRun, RunLimits, SandboxPolicy } from '../runner.ts';
 import type { Cgroup } from './cgroup.ts';
 import { type ConfinedListener, ConfinedProcess } from './confined-process.ts';
 import { type Diagnosis, findSupport, type LayerName, type Support } from './diagnose.ts';
@@ -49,6 +52,7 @@ const REQUIRED: readonly (readonly LayerName[])[] = [
 export class Confinement {
   private readonly watch = new UsageWatch();
   private finding: Promise<Support> | undefined;
+  private accounts: Promise<string> | undefined;
 
   constructor(private readonly launcher: Launcher) {}
 
@@ -69,12 +73,17 @@ export class Confinement {
     const bubblewrap = sandbox.mode === 'off' ? undefined : support.bubblewrap;
     let folder: string | undefined;
     let cgroup: Cgroup | undefined;
+    let guarded: GuardedRun | undefined;
     try {
+      if (bubblewrap !== undefined) this.accounts ??= makeAccounts();
+      // The user has switched everything off.
+      if (sandbox.mode !== 'off') guarded = await sandbox.guard?.begin(bubblewrap !== undefined);
       // The sandbox has a folder for temporary files that vanishes with it.
       if (bubblewrap === undefined && request.home === 'private') folder = await makeTemporaryFolder();
       cgroup = await support.cgroups?.create(cgroupLimits(limits));
     } catch (cause) {
       await removeFolder(folder);
+      await guarded?.end();
       throw notStarted(request.argv[0], cause);
     }
     const place = folder ?? (bubblewrap && PRIVATE_TMP);
@@ -85,6 +94,8 @@ export class Confinement {
         : ([
             ...sandboxArguments(bubblewrap, {
               policy: sandbox,
+              covers: guarded?.covers ?? [],
+              accounts: await this.accounts,
               code: request.code,
               cwd: request.cwd,
               temporaryBytes: (limits.memoryMb ?? DEFAULT_TEMPORARY_MB) * 2 ** 20,
@@ -106,13 +117,17 @@ export class Confinement {
         limits: {
           ...(limits.cpuMs !== undefined && { cpuSeconds: Math.ceil(limits.cpuMs / 1000) }),
           ...(limits.openFiles !== undefined && { openFiles: limits.openFiles }),
+          ...(limits.diskMb !== undefined && { fileBytes: Math.ceil(limits.diskMb * 2 ** 20) }),
         },
         cgroups: cgroup?.entrances ?? [],
         input: request.input,
         channel: request.channel === 'program' || bubblewrap !== undefined,
       },
       listener,
-      cleanUp: () => removeFolder(folder),
+      cleanUp: async () => {
+        await removeFolder(folder);
+        return (await guarded?.end()) ?? [];
+      },
     });
   }
 
@@ -120,7 +135,38 @@ export class Confinement {
   async close(): Promise<void> {
     const support = await this.finding;
     await support?.cgroups?.close();
+    await removeFolder(await this.accounts?.catch(() => undefined));
   }
+}
+
+function ownAccount(): { readonly username: string; readonly uid: number; readonly gid: number } {
+  try {
+    return userInfo();
+  } catch {
+    // In a container a user may have a number and no name.
+    return { username: 'user', uid: process.getuid!(), gid: process.getgid!() };
+  }
+}
+
+/** The files of `/etc` that tell who is who, with nobody in them but the user. */
+async function makeAccounts(): Promise<string> {
+  const folder = await makeTemporaryFolder();
+  const { username, uid, gid } = ownAccount();
+  const users = new Map([
+    [0, `root:x:0:0:root:${PRIVATE_TMP}:/bin/sh`],
+    [65534, 'nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin'],
+  ]);
+  if (!users.has(uid)) users.set(uid, `${username}:x:${uid}:${gid}::${PRIVATE_TMP}:/bin/sh`);
+  const groups = new Map([
+    [0, 'root:x:0:'],
+    [65534, 'nogroup:x:65534:'],
+  ]);
+  if (!groups.has(gid)) groups.set(gid, `${username}:x:${gid}:`);
+  const lines = (map: ReadonlyMap<number, string>) => `${[...map.values()].join('\n')}\n`;
+  await writeFile(join(folder, 'passwd'), lines(users));
+  await writeFile(join(folder, 'group'), lines(groups));
+  await writeFile(join(folder, 'hosts'), '127.0.0.1 localhost\n::1 localhost\n');
+  return folder;
 }
 
 function cgroupLimits({ memoryMb, processes }: RunLimits) {

@@ -1,4 +1,4 @@
-import type { LaunchRequest } from './launcher.ts';
+import { KEPT_VARIABLES, type LaunchRequest } from './launcher.ts';
 
 /** Length of the payload, id of the launch, type. The head of launcher.pl tells what each type holds. */
 const HEADER_BYTES = 9;
@@ -17,7 +17,7 @@ export function encodeLaunch(id: number, request: LaunchRequest): Buffer {
   const { argv, cwd, env, limits, cgroups } = request;
   const parts = [cwd, (request.input ? 'i' : '') + (request.channel ? 'c' : ''), limitText(limits)];
   parts.push(String(cgroups.length), ...cgroups, String(argv.length), ...argv);
-  for (const name in env) parts.push(`${name}=${env[name]}`);
+  for (const name in env) if (!KEPT_VARIABLES.has(name)) parts.push(`${name}=${env[name]}`);
   let length = 0;
   for (const part of parts) length += 4 + Buffer.byteLength(part);
   const frame = Buffer.allocUnsafe(HEADER_BYTES + length);

@@ -13,7 +13,7 @@ export interface LaunchRequest {
   /** The program and its arguments. A name without a slash is looked up in `PATH` of `env`. */
   readonly argv: readonly [string, ...string[]];
   readonly cwd: string;
-  /** The whole environment: nothing is inherited. */
+  /** The whole environment: nothing is inherited. What {@link KEPT_VARIABLES} names does not reach the program. */
   readonly env: Readonly<Record<string, string>>;
   readonly limits: ProcessLimits;
   /** Files named `cgroup.procs` or `tasks` that the process enters before the program starts. */
@@ -71,3 +71,6 @@ export interface Launcher {
   /** Kills all that runs; afterwards nothing remains and nothing can be launched. */
   close(): Promise<void>;
 }
+
+/** Environment variables that are for this process alone: with the user's approval a program could approve itself. */
+export const KEPT_VARIABLES: ReadonlySet<string> = new Set(['VOLLEY_TRUST']);

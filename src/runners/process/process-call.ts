@@ -3,6 +3,7 @@ import { VolleyError } from '../../core/errors.ts';
 import type { PortableCode } from '../load-code.ts';
 import type { RunLimits, RunnerCall, RunnerTask } from '../runner.ts';
 import { fromWireError, toWireError, type WireError } from '../wire-error.ts';
+import { breachFailure } from './breach.ts';
 import { encodeFrame, FRAME, FrameReader, HEADER_BYTES } from './channel.ts';
 import type { ChildCall } from './child-call.ts';
 import type { ConfinedListener, ConfinedProcess } from './confined-process.ts';
@@ -81,6 +82,7 @@ export class ProcessCall {
       if (this.stopped !== undefined) process.kill();
       else if (signal.aborted) this.abort();
       const end = await process.ended;
+      if (end.breaches.length > 0) throw breachFailure(`the tool "${this.toolName}"`, end.breaches);
       if (this.stopped !== undefined) throw this.stopped.error;
       if (this.answer === undefined) {
         signal.throwIfAborted();

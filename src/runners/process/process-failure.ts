@@ -25,6 +25,12 @@ export function failureOf(end: ConfinedEnd, call: RunnerCall, stderr: string): E
       { reason: 'cpu', retryable: false },
     );
   }
+  if (end.limit === 'disk') {
+    return new ToolFailure(
+      `The tool "${toolName}" wrote more to disk than its limit of ${limits.diskMb} MB (\`disk_mb\`), and was ended.`,
+      { reason: 'crashed', retryable: false },
+    );
+  }
   if (end.limit === 'processes') {
     return new ToolFailure(
       `The tool "${toolName}" started more than its limit of ${limits.processes} processes, and was ended.`,

@@ -18,6 +18,7 @@ const DEFAULT_LIMITS = {
   memoryMb: 1024,
   openFiles: 1024,
   processes: 64,
+  diskMb: 10_240,
   outputBytes: 10 * 2 ** 20,
   resultBytes: 16 * 2 ** 20,
 } as const satisfies RunLimits;

@@ -37,6 +37,15 @@ export function readProcess(pid: number): ProcessEntry | undefined {
   }
 }
 
+/** How many bytes a process, and those that it waited for, have had written to disks; 0 where that is not told. */
+export function writtenBy(pid: number): number {
+  try {
+    return Number(/^write_bytes: (\d+)/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1] ?? 0);
+  } catch {
+    return 0;
+  }
+}
+
 /** The processes that descend from one, and those of its group and session, itself included. */
 export function familyOf(root: number, table: readonly ProcessEntry[]): ProcessEntry[] {
   const members = new Set<number>([root]);

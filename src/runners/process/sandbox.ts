@@ -1,6 +1,6 @@
-import { existsSync, lstatSync, readlinkSync } from 'node:fs';
-import { dirname, sep } from 'node:path';
-import type { SandboxPolicy } from '../runner.ts';
+import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import { dirname, join, sep } from 'node:path';
+import type { Cover, SandboxPolicy } from '../runner.ts';
 
 /** How bubblewrap is called on this machine; found by trying. */
 export interface Bubblewrap {
@@ -18,6 +18,10 @@ export const USER_FLAGS: readonly (readonly string[])[] = [
 
 export interface SandboxRequest {
   readonly policy: Pick<SandboxPolicy, 'read' | 'write' | 'network'>;
+  /** What is protected inside the folders of the policy. */
+  readonly covers?: readonly Cover[];
+  /** A folder with the files `passwd`, `group` and `hosts` that the program finds in `/etc`. */
+  readonly accounts?: string | undefined;
   /** Folders and files that the program itself needs: Node, the tool's module. */
   readonly code: readonly string[];
   readonly cwd: string;
@@ -34,13 +38,9 @@ export const PRIVATE_TMP = '/tmp';
 const SHARED_MEMORY_SHARE = 0.25;
 
 const SYSTEM_FOLDERS = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/nix/store'];
-/** Of `/etc` only what programs need to start, to find names, and to trust certificates. */
+/** Of `/etc` only what programs need to start and to trust certificates. Docs/tools.md lists it. */
 const SETTINGS = ['ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'alternatives', 'nsswitch.conf', 'localtime']
   .concat(
-    'passwd',
-    'group',
-    'hosts',
-    'resolv.conf',
     'ca-certificates',
     // Of these folders no more: private keys lie next to the certificates.
     'ssl/certs',
@@ -52,6 +52,12 @@ const SETTINGS = ['ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'alternatives', '
     'services',
   )
   .map((name) => `/etc/${name}`);
+/** Names of other machines, for programs that may ask them. */
+const NETWORK_SETTINGS = ['/etc/hosts', '/etc/resolv.conf'];
+/** Tells who the user is, and nothing of others. */
+const ACCOUNTS = ['passwd', 'group', 'hosts'];
+/** An empty folder in the place of a hidden one needs no room. */
+const EMPTY_BYTES = '4096';
 
 /**
  * The arguments with which bubblewrap runs a program: it sees the system's folders and its own code read-only, what the
@@ -83,7 +89,7 @@ interface Mount {
 }
 
 /** An outer folder comes before those in it, or it would cover them. */
-function mounts({ policy, code, temporaryBytes }: SandboxRequest): Mount[] {
+function mounts({ policy, covers = [], code, accounts, temporaryBytes }: SandboxRequest): Mount[] {
   const found = new Map<string, Mount>();
   const add = (mount: Mount) => found.set(mount.path, mount);
   for (const mount of privateMounts(temporaryBytes)) add(mount);
@@ -93,9 +99,55 @@ function mounts({ policy, code, temporaryBytes }: SandboxRequest): Mount[] {
   const addUnlessShown = (mount: Mount) => {
     if (nearest(mount.path, found)?.isOfHost !== true) add(mount);
   };
+  for (const mount of coverMounts(policy, covers)) add(mount);
   systemMounts().forEach(addUnlessShown);
+  const readOnly = (source: string, path = source): Mount => ({
+    path,
+    flags: ['--ro-bind-try', source, path],
+    isOfHost: true,
+  });
+  const named = policy.network ? NETWORK_SETTINGS : [];
+  for (const path of named) addUnlessShown(readOnly(path));
+  for (const name of accounts === undefined ? [] : ACCOUNTS)
+    if (!named.includes(`/etc/${name}`)) addUnlessShown(readOnly(join(accounts!, name), `/etc/${name}`));
   for (const path of code) addUnlessShown({ path, flags: ['--ro-bind-try', path, path], isOfHost: true });
   return [...found.values()].sort((a, b) => depthOf(a.path) - depthOf(b.path));
+}
+
+/** What is put over the folders of a policy; a folder may be named by another way than the one to what is in it. */
+function coverMounts({ read, write }: SandboxRequest['policy'], covers: readonly Cover[]): Mount[] {
+  if (covers.length === 0) return [];
+  const writable = new Set(write);
+  const shown = [...new Set([...read, ...write])].map((path) => ({ path, real: realPath(path) }));
+  return covers.flatMap(({ path: source, as }) =>
+    shown.flatMap(({ path: folder, real }) => {
+      if (source !== real && !source.startsWith(real === '/' ? real : `${real}/`)) return [];
+      if (as === 'pinned' && (source === real || !writable.has(folder))) return [];
+      const path = join(folder, source.slice(real.length));
+      return { path, flags: coverFlags(as, source, path), isOfHost: true };
+    }),
+  );
+}
+
+function coverFlags(as: Cover['as'], source: string, path: string): string[] {
+  switch (as) {
+    case 'pinned':
+      return ['--bind-try', source, path];
+    case 'read-only':
+      return ['--ro-bind-try', source, path];
+    case 'empty-folder':
+      return ['--perms', '0555', '--size', EMPTY_BYTES, '--tmpfs', path, '--remount-ro', path];
+    case 'empty-file':
+      return ['--ro-bind', '/dev/null', path];
+  }
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    return path;
+  }
 }
 
 /** What a program finds at a path: the mount of the innermost folder around it. */

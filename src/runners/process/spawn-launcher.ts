@@ -3,7 +3,13 @@ import { closeSync, openSync } from 'node:fs';
 import { VolleyError } from '../../core/errors.ts';
 import { Guard } from './guard.ts';
 import { inheritedDescriptors } from './inherited-descriptors.ts';
-import type { LaunchedProcess, Launcher, LaunchListener, LaunchRequest } from './launcher.ts';
+import {
+  KEPT_VARIABLES,
+  type LaunchedProcess,
+  type Launcher,
+  type LaunchListener,
+  type LaunchRequest,
+} from './launcher.ts';
 import { requestProblem, startProblem, withShellLimits } from './shell-limits.ts';
 import { SpawnLaunch } from './spawn-launch.ts';
 
@@ -60,7 +66,7 @@ export class SpawnLauncher implements Launcher {
     const stdio: Stdio = [input ? 'pipe' : 'ignore', 'pipe', 'pipe', ...(channel ? ['pipe' as const] : [])];
     const nothing = coverInherited(stdio);
     try {
-      return spawn(argv[0], argv.slice(1), { cwd, env: { ...env }, detached: true, stdio });
+      return spawn(argv[0], argv.slice(1), { cwd, env: passedOn(env), detached: true, stdio });
     } finally {
       if (nothing !== undefined) closeSync(nothing);
     }
@@ -71,6 +77,10 @@ export class SpawnLauncher implements Launcher {
     this.launches.delete(launch);
     if (this.launches.size === 0) this.allEnded?.();
   }
+}
+
+function passedOn(env: LaunchRequest['env']): Record<string, string> {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !KEPT_VARIABLES.has(name)));
 }
 
 /**

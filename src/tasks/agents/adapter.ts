@@ -21,6 +21,8 @@ export interface AgentTask {
   readonly cwd: string;
   /** A folder that is its own, outside `cwd`, removed afterwards: for agents that break when several share their state. */
   readonly stateFolder: string;
+  /** A folder outside `cwd` that it must be able to write: there it tells its run that it is done. */
+  readonly mailbox: string;
   /** The environment that it starts with: where its own configuration and login are found. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly model: string | undefined;

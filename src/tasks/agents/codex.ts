@@ -1,6 +1,4 @@
-import { join, relative } from 'node:path';
-import { PROJECT_VARIABLE } from '../files/task-place.ts';
-import type { AgentAdapter, AgentTask } from './adapter.ts';
+import type { AgentAdapter } from './adapter.ts';
 import { codexReader } from './codex-reader.ts';
 
 /**
@@ -22,7 +20,8 @@ export const codexAdapter: AgentAdapter = {
       'workspace-write',
       '--cd',
       task.cwd,
-      ...tasksFolder(task),
+      '--add-dir',
+      task.mailbox,
       // A login shell would set `PATH` anew, and `volley` could not be found.
       '--config',
       'allow_login_shell=false',
@@ -34,9 +33,3 @@ export const codexAdapter: AgentAdapter = {
   }),
   reader: codexReader,
 };
-
-/** In a workspace of its own an agent could not say that it is done, for that is written in the project. */
-function tasksFolder({ cwd, env }: AgentTask): readonly string[] {
-  const project = env[PROJECT_VARIABLE];
-  return !project || relative(project, cwd) === '' ? [] : ['--add-dir', join(project, '.tmp/tasks')];
-}

@@ -1,14 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { withLauncher } from '../../runners/process/with-launcher.ts';
 import { complete } from '../complete.ts';
 import { progressOf, titleOf } from '../feature.ts';
-import { AGENT_VARIABLE, type TaskPlace } from '../files/task-place.ts';
+import type { TaskPlace } from '../files/task-place.ts';
+import { askRun, isAgentOfRun } from '../mailbox/ask-run.ts';
 import { batchNameOf } from '../run/batch-name.ts';
 import { type RunSetting, runFeature } from '../run/feature-run.ts';
 import type { RunReport } from '../run/report.ts';
 import { readReport } from '../run/report-file.ts';
-import { completedAnswer } from '../text/completed-text.ts';
+import { type CompletedAnswer, completedAnswer } from '../text/completed-text.ts';
 import { statusText } from '../text/status-text.ts';
+import { withCommandRunner } from '../verify/command-runner.ts';
 import { featureView } from '../view.ts';
 import type { RunInput } from './run-input.ts';
 import { runRequestOf } from './run-request.ts';
@@ -109,12 +110,21 @@ export class FeatureDesk {
   }
 
   /** Completes a subtask if its work is there. */
-  async complete(name: string, { seq, summary, agent }: CompletionRequest, signal?: AbortSignal) {
+  async complete(
+    name: string,
+    { seq, summary, agent }: CompletionRequest,
+    signal?: AbortSignal,
+  ): Promise<CompletedAnswer> {
     const { folder, workspace } = this.place;
-    // An agent of a run speaks for itself only.
-    const who = this.setting.env[AGENT_VARIABLE] ?? agent;
-    const completion = { seq, summary, agent: who, workspace, ...(signal !== undefined && { signal }) };
-    const completed = await withLauncher((launcher) => complete(folder, name, completion, launcher));
+    const { env, config } = this.setting;
+    if (isAgentOfRun(env)) {
+      const request = { action: 'complete', feature: name, seq, summary, force: false } as const;
+      return askRun<CompletedAnswer['data']>(env, request, signal);
+    }
+    const completion = { seq, summary, agent, workspace, env, ...(signal !== undefined && { signal }) };
+    const completed = await withCommandRunner(config, (commands) =>
+      complete(folder, name, completion, commands),
+    );
     return completedAnswer(completed, seq, folder.moment());
   }
 

@@ -1,6 +1,6 @@
 import { type Dirent, existsSync, statSync } from 'node:fs';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, posix } from 'node:path';
 import { VolleyError } from '../../core/errors.ts';
 import { livesAsSeenBy, ownIdentity } from '../../store/process-identity.ts';
 import { codeOf, fileFailure } from '../../tools/builtin/refusal.ts';
@@ -15,10 +15,18 @@ import { withFolderLock } from './folder-lock.ts';
 import { editJson } from './json-edit.ts';
 import { TASK_FILE } from './parse-task.ts';
 import { type FeatureTexts, parseFeature, readTexts } from './read-feature.ts';
+import { differingFiles, TaskCopies, textsOrNone } from './task-copies.ts';
 
 const PLACE = join('.tmp', 'tasks');
 /** Where finished features are put; no feature has this name. */
 const ARCHIVE = 'completed';
+
+/** What a run knows of its project's features, to tell what its agents wrote there by themselves. */
+export interface TaskGuard {
+  readonly copies: TaskCopies;
+  /** These files were not written by Volley, and have been put back. */
+  onTampered(paths: readonly string[]): void;
+}
 
 /** The features of a project, in its `.tmp/tasks`. Everything that changes a file goes through here. */
 export class TaskFolder {
@@ -30,6 +38,7 @@ export class TaskFolder {
     /** The folder that deliverables and other paths count from. */
     readonly project: string,
     private readonly now: () => number = Date.now,
+    private readonly guard?: TaskGuard,
   ) {
     this.path = join(project, PLACE);
   }
@@ -68,6 +77,28 @@ export class TaskFolder {
     return parseFeature(name, await this.texts(name));
   }
 
+  /** The same folder for a run of a feature: whatever else than Volley writes there meanwhile is put back. */
+  async guarded(feature: string, onTampered: TaskGuard['onTampered']): Promise<TaskFolder> {
+    const copies = await TaskCopies.make(this.project, feature);
+    await this.locked(feature, async () => {
+      for (const name of await this.names()) {
+        for (const [file, text] of await readTexts(join(this.path, name)))
+          if (typeof text === 'string') await copies.write(name, file, text);
+      }
+    });
+    return new TaskFolder(this.project, this.now, { copies, onTampered });
+  }
+
+  /** Puts back whatever was written to the features of a guarded folder by others than Volley. */
+  async putBack(): Promise<void> {
+    for (const name of this.guard?.copies.names() ?? []) await this.untampered(name);
+  }
+
+  /** Ends what {@link guarded} began. */
+  async endGuard(): Promise<void> {
+    await this.guard?.copies.close();
+  }
+
   /**
    * Reads a feature, asks what shall be changed, and writes that, while nobody else can. The counters in `task.json`
    * follow. Gives the feature as it is then.
@@ -77,7 +108,7 @@ export class TaskFolder {
     decide: (feature: Feature, moment: Moment) => Change | undefined,
   ): Promise<Feature> {
     return this.locked(name, async () => {
-      const texts = new Map(await this.texts(name));
+      const texts = new Map(await this.texts(name, true));
       const moment = this.moment();
       const change = decide(parseFeature(name, texts), moment);
       if (change !== undefined) await this.edit(name, texts, change);
@@ -96,7 +127,7 @@ export class TaskFolder {
       if (name === ARCHIVE || existsSync(join(this.path, name))) throw taken(name, join(this.path, name));
       const draft = `.new-${name}`;
       await rm(join(this.path, draft), { recursive: true, force: true });
-      for (const [file, text] of files) await this.write(draft, file, text);
+      for (const [file, text] of files) await this.write(draft, file, text, name);
       await rename(join(this.path, draft), join(this.path, name));
       return parseFeature(name, files);
     });
@@ -109,18 +140,20 @@ export class TaskFolder {
   ): Promise<string> {
     return this.locked(name, async () => {
       const target = join(this.path, ARCHIVE, name);
-      const texts = new Map(await this.texts(name));
+      const texts = new Map(await this.texts(name, true));
       const feature = parseFeature(name, texts);
       const fields = decide(feature, this.moment());
       if (existsSync(target)) throw taken(name, target);
       if (feature.task !== undefined) await this.edit(name, texts, { file: TASK_FILE, fields });
       await mkdir(dirname(target), { recursive: true });
+      for (const copies of TaskCopies.of(this.project)) await copies.remove(name);
       await rename(join(this.path, name), target);
       return target;
     });
   }
 
-  private async texts(name: string): Promise<FeatureTexts> {
+  private async texts(name: string, isLocked = false): Promise<FeatureTexts> {
+    if (this.guard?.copies.names().includes(name)) return this.untampered(name, isLocked);
     const names = await this.names();
     if (!names.includes(name)) throw unknownFeature(name, names);
     return readTexts(join(this.path, name)).catch((error) => {
@@ -134,10 +167,37 @@ export class TaskFolder {
     });
   }
 
+  /** What Volley wrote last. While the files are locked, what differs from that was written by somebody else. */
+  private async untampered(name: string, isLocked = false): Promise<FeatureTexts> {
+    const { copies, onTampered } = this.guard!;
+    const found = await textsOrNone(join(this.path, name));
+    const copied = await copies.texts(name);
+    const files = differingFiles(copied, found);
+    if (files.length === 0) return found;
+    if (!isLocked) return this.inTurn(() => this.untampered(name, true));
+    for (const file of files) {
+      const path = join(this.path, name, file);
+      // Kept, for it may have been a person who wrote it.
+      await rename(path, `${path}.rejected`).catch(() => undefined);
+      const text = copied.get(file);
+      if (typeof text === 'string') await this.replace(join(name, file), text);
+    }
+    onTampered(files.map((file) => posix.join('.tmp/tasks', name, file)));
+    return textsOrNone(join(this.path, name));
+  }
+
   private async locked<T>(name: string, work: () => Promise<T>): Promise<T> {
     const names = await this.names();
     if (!names.includes(name)) throw unknownFeature(name, names);
-    const done = this.turn.then(() => withFolderLock(this.path, work));
+    return this.inTurn(work);
+  }
+
+  private inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.turn.then(async () => {
+      // An agent may have removed all of it.
+      if (this.guard !== undefined) await mkdir(this.path, { recursive: true });
+      return withFolderLock(this.path, work);
+    });
     this.turn = done.catch(() => undefined);
     return done;
   }
@@ -152,8 +212,12 @@ export class TaskFolder {
     texts.set(file, text);
   }
 
-  private async write(name: string, file: string, text: string): Promise<void> {
-    const path = join(name, file);
+  private async write(name: string, file: string, text: string, feature = name): Promise<void> {
+    for (const copies of TaskCopies.of(this.project)) await copies.write(feature, file, text);
+    await this.replace(join(name, file), text);
+  }
+
+  private async replace(path: string, text: string): Promise<void> {
     const options = { createDirectories: true, signal: new AbortController().signal };
     try {
       await replaceFile(new Roots([this.path]), path, options, async (handle) => handle.writeFile(text));

@@ -6,6 +6,7 @@ import type { Subtask } from '../feature.ts';
 import { subtaskOf } from '../lookup.ts';
 import { isAnothers } from '../state/complete.ts';
 import { reopenSubtask } from '../state/reopen.ts';
+import { requireTrusted } from '../trust.ts';
 import { ClaimKeeper } from './claim-keeper.ts';
 import { delegate } from './delegate.ts';
 import { type AttemptRecord, COMPLETED_ELSEWHERE } from './ledger.ts';
@@ -42,6 +43,8 @@ export async function attempt(run: RunParts, seq: string, context: ToolContext):
     isClaimed = true;
     const subtask = subtaskOf(claimed, seq);
     if (subtask.status === 'completed') return anothers(record, subtask);
+    // Its commands may have been changed since the run began.
+    requireTrusted(folder, claimed, run.env);
     begin(working, subtask, record);
     const { id, attempt: number, report } = context;
     const { isLeftBehind } = claim;

@@ -6,8 +6,10 @@ import type { ToolContext } from '../../runners/runner.ts';
 import type { AgentCommand, AgentEvent, AgentTask } from '../agents/adapter.ts';
 import { buildPrompt } from '../agents/prompt.ts';
 import { AGENT_VARIABLE, PROJECT_VARIABLE, WORKSPACE_VARIABLE } from '../files/task-place.ts';
+import { Mailbox } from '../mailbox/mailbox.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { type AgentExit, type AgentLog, runAgent } from './agent-process.ts';
+import { agentRequest } from './agent-request.ts';
 import type { ChosenAgent } from './choose-agents.ts';
 import type { Delegation } from './delegate.ts';
 import { claimantOf, type RunParts } from './run-parts.ts';
@@ -33,11 +35,20 @@ export async function callAgent(
   const { agent, subtask, record } = delegation;
   const { terms } = run;
   const stateFolder = await mkdtemp(join(run.scratch, 'agent-'));
+  const leaving = new AbortController();
+  const asked = AbortSignal.any([signal, leaving.signal]);
+  const mailbox = await Mailbox.open(run.scratch, (request) =>
+    agentRequest(run, delegation, workspace, request, asked),
+  );
   const log: AgentLog = { usage: {}, lastText: undefined, result: undefined };
   const usedBefore = sumUsage(run.ledger.of(subtask.seq).map(({ usage }) => usage));
   try {
-    const env = environmentOf(run, delegation, workspace);
-    const task = taskOf(run, delegation, workspace, { stateFolder, env, turnsBefore: usedBefore.turns ?? 0 });
+    const env = { ...environmentOf(run, delegation, workspace), ...mailbox.env };
+    const task = taskOf(run, delegation, workspace, {
+      ...{ stateFolder, env },
+      mailbox: mailbox.folder,
+      turnsBefore: usedBefore.turns ?? 0,
+    });
     const command = withProgram(await agent.adapter.command(task), agent);
     report(`${agent.name} starts`);
     const exit = await runAgent(
@@ -60,6 +71,9 @@ export async function callAgent(
     );
     return endOf(run, agent, exit, log);
   } finally {
+    // Whatever its agent has asked for since is asked by nobody.
+    leaving.abort();
+    await mailbox.close();
     record.usage = log.usage;
     record.word = run.redact(log.result?.text ?? log.lastText ?? '') || undefined;
     await rm(stateFolder, { recursive: true, force: true }).catch(() => undefined);
@@ -89,8 +103,9 @@ function taskOf(
   {
     stateFolder,
     env,
+    mailbox,
     turnsBefore,
-  }: { stateFolder: string; env: Record<string, string>; turnsBefore: number },
+  }: { stateFolder: string; env: Record<string, string>; mailbox: string; turnsBefore: number },
 ): AgentTask {
   const { session, template, terms, settings, ledger, working } = run;
   const mates = [...working.values()].map((one) => one.subtask);
@@ -103,9 +118,10 @@ function taskOf(
     prompt: buildPrompt(subtask, feature, { session, batchMates, template, earlier }),
     cwd: folder,
     stateFolder,
+    mailbox,
     env,
     model: agent.model,
-    deniedPaths: settings.deniedPaths,
+    deniedPaths: run.denied.globs,
     allowedCommands: settings.allowedCommands,
     maxTurns: turns === undefined ? undefined : Math.max(1, turns - turnsBefore),
   };

@@ -4,7 +4,6 @@ import { ToolFailure } from '../../engine/tool-failure.ts';
 import type { ToolContext } from '../../runners/runner.ts';
 import type { Feature, Subtask } from '../feature.ts';
 import { subtaskOf } from '../lookup.ts';
-import { deniedAmong } from '../permissions/denied.ts';
 import { pathMatcher } from '../permissions/path-matcher.ts';
 import { completeSubtask, isAnothers, obstaclesTo } from '../state/complete.ts';
 import type { Evidence } from '../verify/evidence.ts';
@@ -100,14 +99,28 @@ async function touchedWrongly(
   workspace: Workspace,
 ): Promise<ToolFailure | undefined> {
   const isPromised = pathMatcher(subtask.deliverables);
+  // First, for git would run what it wrote there.
+  await run.safeguard.check();
   record.touched = await workspace.changes();
   record.outside = record.touched.filter((path) => !isPromised(path));
-  record.denied = deniedAmong(record.touched, run.settings.deniedPaths);
-  if (record.denied.length === 0) return undefined;
+  const denied = run.denied.among(record.touched);
+  record.denied = [...new Set([...record.tampered, ...denied])];
+  if (record.tampered.length > 0) return tampered(record);
+  if (denied.length === 0) return undefined;
   const named = listText(record.denied.slice(0, MOST_NAMED), record.denied.length);
-  return new ToolFailure(deniedText(named, isShared(run, workspace), [...record.beside].sort()), {
-    retryable: false,
-  });
+  const text = deniedText(named, isShared(run, workspace), [...record.beside].sort());
+  return new ToolFailure(`${text} To allow it, ${run.denied.remedyFor(denied)}.`, { retryable: false });
+}
+
+function tampered({ tampered, beside }: AttemptRecord): ToolFailure {
+  const paths = [...new Set(tampered)];
+  const named = listText(paths.slice(0, MOST_NAMED), paths.length);
+  const who =
+    beside.size === 0
+      ? 'The agent'
+      : `The agent, or one that worked beside it (${listText([...beside].sort())}),`;
+  const message = `${who} changed what is Volley's or git's own: ${named}. That was put back, and the attempt does not count.`;
+  return new ToolFailure(message, { retryable: false });
 }
 
 function deniedText(named: string, isInProject: boolean, beside: readonly string[]): string {
@@ -168,7 +181,10 @@ function verify(
 }
 
 /** What cannot be completed is not merged either: meanwhile it was blocked, or somebody else has completed it. */
-async function requireWanted(run: RunParts, { agent, subtask }: Delegation): Promise<void> {
+async function requireWanted(run: RunParts, { agent, subtask, record }: Delegation): Promise<void> {
+  // What the agent wrote has run since, in the checks.
+  await run.safeguard.check();
+  if (record.tampered.length > 0) throw tampered(record);
   const { folder } = run;
   const name = claimantOf(run, agent);
   const feature = await folder.read(run.feature);

@@ -10,6 +10,8 @@ import { createLauncher } from '../../runners/process/create-launcher.ts';
 import type { Launcher } from '../../runners/process/launcher.ts';
 import type { Store } from '../../store/store.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
+import { DeniedPaths } from '../permissions/denied.ts';
+import { CommandRunner } from '../verify/command-runner.ts';
 import { sharedWorkspaces } from '../workspace/shared.ts';
 import type { Workspaces } from '../workspace/workspace.ts';
 import { gitWorktrees } from '../workspace/worktrees.ts';
@@ -26,6 +28,7 @@ import { readReport, reportWrittenAt, writeReport } from './report-file.ts';
 import type { RunRequest, RunTerms } from './request.ts';
 import { runOptions } from './run-options.ts';
 import type { RunParts } from './run-parts.ts';
+import { Safeguard } from './safeguard.ts';
 import { openScratch } from './scratch.ts';
 import { whileNotRun } from './while-not-run.ts';
 
@@ -64,9 +67,9 @@ export async function runFeature(
     );
   }
   // What is unknown or unsafe is told without a lock.
-  await planRun(folder, config.tasks, request, env);
+  await planRun(folder, config, request, env);
   return whileNotRun(folder, request.feature, async () => {
-    const plan = await planRun(folder, config.tasks, request, env);
+    const plan = await planRun(folder, config, request, env);
     return runPlan(setting, plan, request, start);
   });
 }
@@ -117,17 +120,36 @@ async function delegateAll(
     const launcher = createLauncher();
     closing.push(() => launcher.close());
     launcher.prepare();
+    const commands = new CommandRunner(config);
+    closing.push(() => commands.close());
     const coordinator = await setting.coordinator();
     const scratch = await openScratch(join(folder.path, feature));
     closing.push(() => scratch.close());
-    workspaces = await openWorkspaces(setting, feature, terms, launcher);
+    const working: RunParts['working'] = new Map();
+    const safeguard = await Safeguard.open(folder, feature, working);
+    closing.push(() => safeguard.close());
+    const denied = new DeniedPaths(config, folder.project, safeguard.deniedPaths);
+    workspaces = await openWorkspaces(setting, feature, denied, terms, launcher);
     const parts: RunParts = {
-      ...{ folder, feature, terms, agents, workspaces, launcher, ledger, session, template },
+      folder: safeguard.folder,
+      ...{
+        safeguard,
+        denied,
+        working,
+        feature,
+        terms,
+        agents,
+        workspaces,
+        launcher,
+        commands,
+        ledger,
+        session,
+        template,
+      },
       id: randomBytes(3).toString('hex'),
       settings: config.tasks,
       env: await agentEnvironment(setting.env, scratch.folder),
       scratch: scratch.folder,
-      working: new Map(),
       merged: [],
       leftBefore: await leftBefore(folder, feature),
       redact: (text) => coordinator.desk.redactor.text(text),
@@ -151,13 +173,14 @@ async function delegateAll(
 function openWorkspaces(
   { folder, config }: RunSetting,
   feature: string,
+  denied: DeniedPaths,
   { worktrees }: RunTerms,
   launcher: Launcher,
 ): Promise<Workspaces> | Workspaces {
   const { project } = folder;
   if (!worktrees) return sharedWorkspaces(project);
-  const { setup, deniedPaths } = config.tasks;
-  return gitWorktrees({ project, feature, setup, deniedPaths, launcher: () => launcher });
+  const { setup } = config.tasks;
+  return gitWorktrees({ project, feature, setup, denied, launcher: () => launcher });
 }
 
 /** What failed attempts of the last run left in the project, as long as nobody has changed it since. */

@@ -18,6 +18,8 @@ export interface AttemptRecord {
   /** Those of them that are no deliverables. */
   outside: readonly string[];
   denied: readonly string[];
+  /** What it or another that worked at the same time changed of what Volley or git runs; it was put back. */
+  readonly tampered: string[];
   /** Subtasks that others worked on in the same folder meanwhile. */
   readonly beside: Set<string>;
   conflicts: readonly string[];
@@ -46,6 +48,7 @@ export class Ledger {
       touched: [],
       outside: [],
       denied: [],
+      tampered: [],
       beside: new Set(),
       conflicts: [],
       kept: undefined,

@@ -8,12 +8,13 @@ import type { RunParts } from './run-parts.ts';
 export async function look(
   run: RunParts,
   subtask: Subtask,
-  project: string,
+  folder: string,
   changed: readonly string[] | undefined,
   signal: AbortSignal,
 ): Promise<Evidence[]> {
   const isChanged = (one: string) => changed!.some(pathMatcher([one]));
-  const place = { project, launcher: () => run.launcher, signal, ...(changed && { isChanged }) };
+  const { commands, folder: tasks } = run;
+  const place = { folder, project: tasks.project, commands, signal, ...(changed && { isChanged }) };
   const evidence = await verifySubtask(subtask, place);
   // What commands write is kept with it.
   return evidence.map((one) => ({ ...one, text: run.redact(one.text) }));

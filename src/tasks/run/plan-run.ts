@@ -1,12 +1,13 @@
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { TaskSettings } from '../../config/config.ts';
+import type { VolleyConfig } from '../../config/config.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { fileFailure } from '../../tools/builtin/refusal.ts';
 import { buildPrompt } from '../agents/prompt.ts';
 import type { Feature, Subtask } from '../feature.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
-import { deniedAmong } from '../permissions/denied.ts';
+import { DeniedPaths } from '../permissions/denied.ts';
+import { requireTrusted } from '../trust.ts';
 import { type ChosenAgent, chooseAgents } from './choose-agents.ts';
 import { type RunRequest, type RunTerms, termsOf } from './request.ts';
 import { requirePrograms } from './require-programs.ts';
@@ -25,14 +26,17 @@ export interface RunPlan {
 /** Reads a feature and checks all that can be known before anything starts. It changes nothing. */
 export async function planRun(
   folder: TaskFolder,
-  settings: TaskSettings,
+  config: VolleyConfig,
   request: RunRequest,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<RunPlan> {
+  const { tasks: settings } = config;
   const feature = await folder.read(request.feature);
+  requireTrusted(folder, feature, env);
   const selection = select(feature, request, folder.moment());
   const agents = chooseAgents(selection.subtasks, request, settings);
-  for (const subtask of selection.subtasks) checkDeliverables(feature, subtask, settings.deniedPaths);
+  const denied = new DeniedPaths(config, folder.project);
+  for (const subtask of selection.subtasks) checkDeliverables(feature, subtask, denied);
   const template = settings.promptFile === undefined ? undefined : await readText(settings.promptFile);
   // A template that means nothing is found now, not by the first agent.
   const [first] = selection.subtasks;
@@ -48,14 +52,14 @@ export async function planRun(
 function checkDeliverables(
   { name }: Feature,
   { seq, file, deliverables }: Subtask,
-  denied: readonly string[],
+  denied: DeniedPaths,
 ): void {
   const plain = deliverables.map((one) => one.replace(/\/$/, ''));
-  const [refused] = deniedAmong(plain, denied);
+  const [refused] = denied.among(plain);
   if (refused === undefined) return;
   throw new VolleyError(
     'INVALID_FEATURE',
-    `Subtask ${seq} shall deliver ${refused}, which no agent may touch. Take it out of ${name}/${file}, or out of denied_paths in [tasks] of volley.toml.`,
+    `Subtask ${seq} shall deliver ${refused}, which no agent may touch. Take it out of ${name}/${file}, or ${denied.remedyFor([refused])}.`,
     { feature: name, seq, path: refused },
   );
 }

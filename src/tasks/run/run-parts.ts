@@ -2,10 +2,13 @@ import type { TaskSettings } from '../../config/config.ts';
 import type { Launcher } from '../../runners/process/launcher.ts';
 import type { Subtask } from '../feature.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
+import type { DeniedPaths } from '../permissions/denied.ts';
+import type { CommandRunner } from '../verify/command-runner.ts';
 import type { Workspaces } from '../workspace/workspace.ts';
 import type { ChosenAgent } from './choose-agents.ts';
 import type { AttemptRecord, Ledger } from './ledger.ts';
 import type { RunTerms } from './request.ts';
+import type { Safeguard } from './safeguard.ts';
 
 /** The name under which an agent of a run claims its subtasks. */
 export function claimantOf({ id }: Pick<RunParts, 'id'>, { name }: ChosenAgent): string {
@@ -14,15 +17,21 @@ export function claimantOf({ id }: Pick<RunParts, 'id'>, { name }: ChosenAgent):
 
 /** What the attempts of a run share. */
 export interface RunParts {
+  /** What it reads there is what Volley wrote. */
   readonly folder: TaskFolder;
+  readonly safeguard: Safeguard;
   readonly feature: string;
   /** Tells the agents of this run from those of others. */
   readonly id: string;
   readonly terms: RunTerms;
   readonly settings: TaskSettings;
+  /** What no agent may touch. */
+  readonly denied: DeniedPaths;
   readonly agents: ReadonlyMap<string, ChosenAgent>;
   readonly workspaces: Workspaces;
   readonly launcher: Launcher;
+  /** What runs verification commands. */
+  readonly commands: CommandRunner;
   readonly ledger: Ledger;
   /** What is being worked on now, by sequence. */
   readonly working: Map<string, { readonly subtask: Subtask; readonly record: AttemptRecord }>;

@@ -6,6 +6,8 @@ import { readySubtasks } from '../state/readiness.ts';
 import { subtaskView } from '../view.ts';
 import { subtaskLine } from './lines.ts';
 
+export type CompletedAnswer = ReturnType<typeof completedAnswer>;
+
 /** What is said when a subtask was completed: for people and models, and for programs. */
 export function completedAnswer(completed: Completed, seq: string, moment: Moment) {
   const { feature, evidence, changed, isMarked } = completed;

@@ -1,25 +1,20 @@
 import { reasonText, spanText } from '../../core/words.ts';
-import { runCommand } from '../../runners/process/command.ts';
-import type { Launcher } from '../../runners/process/launcher.ts';
-import { childEnvironment } from '../child-environment.ts';
 import type { Check } from '../feature.ts';
+import type { CommandPlace, CommandRunner } from './command-runner.ts';
 import type { Evidence } from './evidence.ts';
 import { outputEnd } from './output-end.ts';
 
-const OUTPUT_BYTES = 16 * 1024 * 1024;
 const SHOWN_LENGTH = 500;
 
 type CommandCheck = Extract<Check, { type: 'command' }>;
 
-export interface CommandPlace {
-  readonly project: string;
-  /** Asked for only where a command is to be run. */
-  launcher(): Launcher;
+export interface CheckPlace extends CommandPlace {
+  readonly commands: Pick<CommandRunner, 'run'>;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Runs a command in the shell and looks at its exit status and at what it writes. */
-export async function checkCommand(check: CommandCheck, place: CommandPlace): Promise<Evidence> {
+/** Runs a command and looks at its exit status and at what it writes. Its feature is trusted. */
+export async function checkCommand(check: CommandCheck, place: CheckPlace): Promise<Evidence> {
   const subject = `\`${check.command}\``;
   const controller = new AbortController();
   const stop = () => controller.abort(place.signal?.reason);
@@ -29,11 +24,7 @@ export async function checkCommand(check: CommandCheck, place: CommandPlace): Pr
   if (place.signal?.aborted) stop();
   const output: Buffer[] = [];
   try {
-    const { exitCode, signal, stdout, stderr } = await runCommand(place.launcher(), {
-      argv: ['/bin/sh', '-c', check.command],
-      cwd: place.project,
-      env: childEnvironment(),
-      limits: { outputBytes: OUTPUT_BYTES },
+    const { exitCode, signal, stdout, stderr } = await place.commands.run(check.command, place, {
       signal: controller.signal,
       onOutput: (_, chunk) => void output.push(chunk),
     });

@@ -48,7 +48,7 @@ export function hashOfLink(path: string): string | undefined {
   }
 }
 
-export function hashOf(content: Buffer | string): string {
+function hashOf(content: Buffer | string): string {
   return createHash('sha256').update(content).digest('base64');
 }
 

@@ -1,12 +1,9 @@
 import { type Dirent, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { hashOf } from './file-state.ts';
 import type { GitFolders } from './git-folders.ts';
 
-/** What of `.git` is not an agent's to change, at one moment. */
+/** What the branches and tags of a repository point to, at one moment. */
 export interface GitState {
-  /** By path within `.git`: what git runs, and what tells it what to run. */
-  readonly files: ReadonlyMap<string, string>;
   /** By full name: branches and tags, and where they point. */
   readonly refs: ReadonlyMap<string, string>;
   /** The branch of this working tree. */
@@ -17,11 +14,6 @@ const REFS = ['refs/heads', 'refs/tags'];
 const MOST_ENTRIES = 20_000;
 
 export function gitStateOf({ own, common }: GitFolders): GitState {
-  const files = new Map<string, string>();
-  for (const path of ['config', 'info/attributes', ...pathsBelow(common, 'hooks')]) {
-    const text = textOf(join(common, path));
-    if (text !== undefined) files.set(path, hashOf(path === 'config' ? withoutHabits(text) : text));
-  }
   const refs = new Map<string, string>();
   for (const line of textOf(join(common, 'packed-refs'))?.split('\n') ?? []) {
     const [hash, name] = line.split(' ');
@@ -32,7 +24,7 @@ export function gitStateOf({ own, common }: GitFolders): GitState {
     if (text !== undefined) refs.set(name, text.trim());
   }
   const branch = /^ref: (.+)$/m.exec(textOf(join(own, 'HEAD')) ?? '')?.[1];
-  return { files, refs, branch };
+  return { refs, branch };
 }
 
 /** A branch or tag that points elsewhere now, or nowhere. */
@@ -40,12 +32,6 @@ export interface MovedRef {
   readonly name: string;
   readonly from: string;
   readonly to: string | undefined;
-}
-
-/** What git runs, and what tells it what to run, where it was changed. */
-export function changedFiles(before: GitState, after: GitState): string[] {
-  const paths = new Set([...before.files.keys(), ...after.files.keys()]);
-  return [...paths].filter((path) => before.files.get(path) !== after.files.get(path));
 }
 
 /** What was moved besides the branch that is checked out. New ones may be made by anybody. */
@@ -56,17 +42,6 @@ export function movedRefs(before: GitState, after: GitState): MovedRef[] {
     if (to !== from && name !== before.branch && name !== after.branch) moved.push({ name, from, to });
   }
   return moved;
-}
-
-/** Which branch follows which, and who commits, is written by ordinary use. */
-function withoutHabits(config: string): string {
-  let isHabit = false;
-  const kept = config.split('\n').filter((line) => {
-    const section = /^\s*\[\s*([\w.-]+)/.exec(line)?.[1];
-    if (section !== undefined) isHabit = ['branch', 'user'].includes(section.toLowerCase());
-    return !isHabit && line.trim() !== '';
-  });
-  return kept.join('\n');
 }
 
 function pathsBelow(root: string, folder: string): string[] {

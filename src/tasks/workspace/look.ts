@@ -1,6 +1,6 @@
 import { Git } from './git.ts';
 import { type GitFolders, gitFoldersOf } from './git-folders.ts';
-import { changedFiles, type GitState, gitStateOf, type MovedRef, movedRefs } from './git-state.ts';
+import { type GitState, gitStateOf, type MovedRef, movedRefs } from './git-state.ts';
 import { changesBetween, type Snapshot, takeSnapshot } from './snapshot.ts';
 
 /** All that counts of a tree at one moment. */
@@ -38,7 +38,7 @@ export class Lookout {
   async changes(before: Sight, after: Sight): Promise<string[]> {
     const changed = changesBetween(before.snapshot, after.snapshot);
     if (before.git === undefined || after.git === undefined) return changed;
-    const ofGit = changedFiles(before.git, after.git);
+    const ofGit: string[] = [];
     for (const moved of movedRefs(before.git, after.git)) {
       if (!this.isOwnRef(moved.name) && !(await this.isForward(moved))) ofGit.push(moved.name);
     }

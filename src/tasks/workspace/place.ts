@@ -29,7 +29,7 @@ export async function makePlace(
   feature: string,
   seq: string,
 ): Promise<Place> {
-  await mkdir(folder, { recursive: true });
+  await mkdir(folder, { recursive: true, mode: 0o700 });
   // Whatever the project has git ignore, this is.
   await writeFile(join(folder, '.gitignore'), '*\n');
   for (const name of worktreeNames(feature, seq)) {

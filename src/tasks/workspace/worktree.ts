@@ -1,9 +1,9 @@
-import { existsSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { listText } from '../../core/words.ts';
 import type { Subtask } from '../feature.ts';
-import { deniedAmong } from '../permissions/denied.ts';
+import type { DeniedPaths } from '../permissions/denied.ts';
 import { pathMatcher } from '../permissions/path-matcher.ts';
 import { commitWork, ignoredAmong, submodulesOf, type Work } from './commit.ts';
 import type { Git } from './git.ts';
@@ -22,7 +22,7 @@ const MESSAGE_LENGTH = 10_000;
 /** What decides whether work may be brought into the project. */
 interface DeliveryTerms {
   readonly subtask: Subtask;
-  readonly deniedPaths: readonly string[];
+  readonly denied: Pick<DeniedPaths, 'among'>;
   readonly intake: Intake;
   /** Makes a new folder ready for the checks of the subtask. */
   prepare(folder: string, signal: AbortSignal): Promise<void>;
@@ -68,9 +68,10 @@ export class Worktree implements Workspace {
   }
 
   async changes(): Promise<readonly string[]> {
+    const link = this.mendLink() ? [] : ['.git'];
     const changed = await this.lookout.changes(this.start, await this.lookout.look());
     const committed = await this.committed();
-    return [...new Set([...changed, ...committed].map((path) => this.fromProject(path)))].sort();
+    return [...new Set([...link, ...changed, ...committed].map((path) => this.fromProject(path)))].sort();
   }
 
   async deliver(text: string, guard?: DeliveryGuard): Promise<Delivery> {
@@ -96,6 +97,17 @@ export class Worktree implements Workspace {
       return undefined;
     });
     return this.closed;
+  }
+
+  /** Whether the file that leads to the repository is as it was. Another would have git read other settings. */
+  private mendLink(): boolean {
+    const path = join(this.place.root, '.git');
+    const text = `gitdir: ${this.place.gitFolder}\n`;
+    const isFile = lstatSync(path, { throwIfNoEntry: false })?.isFile() === true;
+    if (isFile && readFileSync(path, 'utf8') === text) return true;
+    rmSync(path, { recursive: true, force: true });
+    writeFileSync(path, text);
+    return false;
   }
 
   /** What the agent committed by itself; even if it took it back later, it would be merged. */
@@ -130,17 +142,14 @@ export class Worktree implements Workspace {
     const isSubmodule = (path: string) => submodules.some((one) => path.startsWith(`${one}/`));
     const foreign = [...present, ...gone].filter(isSubmodule);
     if (foreign.length > 0) return `${listText(foreign.slice(0, 3), foreign.length)} is of a submodule`;
-    const { subtask, deniedPaths } = this.terms;
+    const { subtask } = this.terms;
     const isDeliverable = pathMatcher(subtask.deliverables);
     const ignored = new Set(await ignoredAmong(this.git, present));
     const lost = [...ignored].map((path) => this.fromProject(path)).filter(isDeliverable);
     if (lost.length > 0) return `git ignores ${listText(lost.slice(0, 3), lost.length)}`;
     // What its agent touched was looked at before the checks, and these run what it wrote.
     const merged = [...present, ...gone].filter((path) => !ignored.has(path));
-    const denied = deniedAmong(
-      merged.map((path) => this.fromProject(path)),
-      deniedPaths,
-    );
+    const denied = this.terms.denied.among(merged.map((path) => this.fromProject(path)));
     if (denied.length > 0)
       return `${listText(denied.slice(0, 3), denied.length)} was touched while the work was checked, which may not be`;
     return undefined;

@@ -4,6 +4,7 @@ import { VolleyError } from '../../core/errors.ts';
 import { listText } from '../../core/words.ts';
 import type { Launcher } from '../../runners/process/launcher.ts';
 import type { Subtask } from '../feature.ts';
+import type { DeniedPaths } from '../permissions/denied.ts';
 import { problemOf } from '../validate/deliverables.ts';
 import { ignoredAmong } from './commit.ts';
 import { Intake } from './intake.ts';
@@ -23,7 +24,7 @@ export interface WorktreeOptions {
   /** A shell command that makes a new worktree ready, run in it. */
   readonly setup?: string | undefined;
   /** What may not be merged, whoever has changed it. */
-  readonly deniedPaths: readonly string[];
+  readonly denied: Pick<DeniedPaths, 'among'>;
   /** Asked for only where there is a set-up. */
   launcher(): Launcher;
 }
@@ -57,7 +58,7 @@ async function open(
   subtask: Subtask,
   signal: AbortSignal,
 ): Promise<Workspace> {
-  const { project, feature, deniedPaths } = options;
+  const { project, feature, denied } = options;
   const prepare = (folder: string, signal: AbortSignal) => makeReady(options, subtask, folder, signal);
   const place = await repository.alone(async () => {
     signal.throwIfAborted();
@@ -67,7 +68,7 @@ async function open(
     const folder = resolve(place.root, repository.prefix);
     await requireDeliverable(repository, place, subtask);
     await prepare(folder, signal);
-    const terms = { subtask, deniedPaths, intake, prepare };
+    const terms = { subtask, denied, intake, prepare };
     const worktree = await Worktree.start(repository, place, folder, terms);
     signal.throwIfAborted();
     await markInUse(place);
@@ -85,7 +86,7 @@ async function makeReady(
   signal: AbortSignal,
 ): Promise<void> {
   // Git makes no folder in which it has no file.
-  await mkdir(folder, { recursive: true });
+  await mkdir(folder, { recursive: true, mode: 0o700 });
   if (setup === undefined) return;
   const env = { VOLLEY_FEATURE: feature, VOLLEY_SUBTASK: seq, VOLLEY_TASKS_PROJECT: project };
   await runSetup(launcher(), { command: setup, folder, env }, signal);

@@ -39,8 +39,8 @@ const BYTE_ORDER_MARK = '\ufeff';
 
 /** Counts lines, functions, complexity and imports of a source file. */
 export function codeAnalyzerTool(
-  environment: Pick<ToolEnvironment, 'roots' | 'files' | 'protectedPaths'>,
-  roots = new Roots(environment.roots, undefined, environment.protectedPaths),
+  environment: Pick<ToolEnvironment, 'roots' | 'files' | 'protection'>,
+  roots = new Roots(environment.roots, undefined, environment.protection),
 ): Tool<AnalyzerInput, AnalyzerResult> {
   const { maxBytes, maxEntries } = environment.files;
   return defineTool<AnalyzerInput, AnalyzerResult>({

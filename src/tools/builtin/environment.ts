@@ -6,20 +6,21 @@ import type { RunLimits, SandboxPolicy } from '../../runners/runner.ts';
 export interface ToolEnvironment {
   /** Folders in which file tools may work, absolute. A relative path counts from the first. */
   readonly roots: readonly string[];
-  /** What no file tool writes to although it is inside the roots: what the host itself reads and runs. */
-  readonly protectedPaths: readonly ProtectedPath[];
+  /** What inside the roots no tool may write, or not even read. */
+  readonly protection?: PathProtection | undefined;
   readonly files: FileSettings;
   readonly http: HttpSettings;
   readonly shell: ShellSettings;
 }
 
-export interface ProtectedPath {
-  /** A file, or a folder with everything below it; absolute. It need not exist. */
-  readonly path: string;
-  /** Of a folder only what matches, from the folder. */
-  readonly glob?: string;
-  /** Whether no file tool reads it either. */
-  readonly isSecret?: boolean;
+/** Answers what is protected. Paths are absolute and real; they need not exist. */
+export interface PathProtection {
+  /** Why a path may not be written, or undefined if it may. */
+  protects(
+    path: string,
+  ): { readonly pattern: string; readonly why: string; readonly isOwn: boolean } | undefined;
+  /** Whether a path may not even be read. */
+  hides(path: string): boolean;
 }
 
 /** Limits of the file tools. */

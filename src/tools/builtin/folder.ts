@@ -67,6 +67,11 @@ export class Folder {
     return join(await this.roots.placeOf(this.handle, this.realPath, this.named), name);
   }
 
+  /** Whether tools shall see nothing of one of its entries. */
+  hides(name: string): boolean {
+    return this.roots.hides(join(this.realPath, name));
+  }
+
   /** A path for the system to one of its entries. */
   pathTo(name: string): string {
     return join(this.roots.pathOf(this.handle, this.realPath), name);

@@ -45,7 +45,7 @@ interface ListDirectoryResult {
 /** Lists what a folder holds. It takes no lock: files are replaced at once, so there is never half a one to see. */
 export function listDirectoryTool(
   environment: ToolEnvironment,
-  roots = new Roots(environment.roots),
+  roots = new Roots(environment.roots, undefined, environment.protection),
 ): Tool<ListDirectoryInput, ListDirectoryResult> {
   const { maxEntries } = environment.files;
   return defineTool<ListDirectoryInput, ListDirectoryResult>({

@@ -51,7 +51,7 @@ interface ReadFileResult {
 /** Reads a file or a part of it. */
 export function readFileTool(
   environment: ToolEnvironment,
-  roots = new Roots(environment.roots, undefined, environment.protectedPaths),
+  roots = new Roots(environment.roots, undefined, environment.protection),
 ): Tool<ReadFileInput, ReadFileResult> {
   const { maxBytes } = environment.files;
   return defineTool<ReadFileInput, ReadFileResult>({

@@ -2,8 +2,7 @@ import { type BigIntStats, existsSync, lstatSync, realpathSync } from 'node:fs';
 import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { VolleyError } from '../../core/errors.ts';
-import type { ProtectedPath } from './environment.ts';
-import { isProtected } from './protected-path.ts';
+import type { PathProtection } from './environment.ts';
 import { isInside, realAsFarAsItExists } from './real-path.ts';
 import { codeOf, permanentFailure, quoted, refusal } from './refusal.ts';
 
@@ -35,18 +34,16 @@ export class Roots {
   /** As they are written, and as they really are. */
   private readonly names: readonly string[];
   private readonly found: readonly Root[];
-  private readonly secretPaths: readonly ProtectedPath[];
   /** From here relative paths count. */
   private readonly base: string | undefined;
 
   constructor(
     paths: readonly string[],
     readonly verification: Verification = BEST_VERIFICATION,
-    private readonly protectedPaths: readonly ProtectedPath[] = [],
+    private readonly protection?: PathProtection,
   ) {
     const absolute = paths.map((path) => resolve(path));
     const roots = absolute.map(findRoot);
-    this.secretPaths = protectedPaths.filter(({ isSecret }) => isSecret === true);
     this.found = roots.filter((root) => root !== undefined);
     this.names = [...absolute, ...this.found.map(({ real }) => real)];
     this.base = roots[0]?.real ?? absolute[0];
@@ -97,8 +94,13 @@ export class Roots {
 
   /** Refuses what tools may not write to. `real` is the path of a file inside the roots that need not exist. */
   checkWritable(real: string, named: string): void {
-    if (isProtected(real, this.protectedPaths))
-      throw notAllowed(named, 'Volley itself reads or runs what stands there, so no tool writes to it');
+    const found = this.protection?.protects(real);
+    if (found !== undefined) throw protectedPath(named, found);
+  }
+
+  /** Whether tools shall see nothing of a real path. */
+  hides(real: string): boolean {
+    return this.protection?.hides(real) === true;
   }
 
   /** Where an open file really is; `path` is the one by which it was opened. */
@@ -119,9 +121,8 @@ export class Roots {
       throw notAllowed(named, 'its root was replaced by another folder since the start');
     if (SYSTEM_FOLDERS.some((folder) => isInside(real, folder)))
       throw notAllowed(named, 'it belongs to the system');
-    // All of ours end so; looking closer costs more than the rest.
-    if (real.endsWith('.json') && isProtected(real, this.secretPaths))
-      throw notAllowed(named, 'it holds a token of the server');
+    if (this.hides(real))
+      throw notAllowed(named, 'Volley keeps its own files there, and hides them from tools');
   }
 }
 
@@ -141,6 +142,21 @@ async function isStillThere({ real, stats }: Root): Promise<boolean> {
 
 export function notAllowed(path: string, problem: string): VolleyError {
   return refusal('PATH_NOT_ALLOWED', `The path ${quoted(path)} may not be used: ${problem}.`, { path });
+}
+
+/** Says which row of the table protects a path, and which setting makes it writable. */
+function protectedPath(
+  path: string,
+  { pattern, why, isOwn }: NonNullable<ReturnType<PathProtection['protects']>>,
+): VolleyError {
+  const remedy = isOwn
+    ? 'No setting changes that'
+    : 'To allow it, add the path to `tools.writable` in volley.toml';
+  return refusal(
+    'PATH_PROTECTED',
+    `The path ${quoted(path)} may not be written: ${why} (${pattern}). ${remedy}.`,
+    { path, pattern, ...(!isOwn && { setting: 'tools.writable' }) },
+  );
 }
 
 function problemOf(path: string): string | undefined {

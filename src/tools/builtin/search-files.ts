@@ -65,7 +65,7 @@ interface SearchFilesResult {
 /** Finds files by name and lines by text. Like a listing it takes no lock. */
 export function searchFilesTool(
   environment: ToolEnvironment,
-  roots = new Roots(environment.roots, undefined, environment.protectedPaths),
+  roots = new Roots(environment.roots, undefined, environment.protection),
 ): Tool<SearchFilesInput, SearchFilesResult> {
   const { maxEntries, maxBytes } = environment.files;
   return defineTool<SearchFilesInput, SearchFilesResult>({

@@ -68,7 +68,7 @@ interface ShellResult {
  */
 export function shellTool(
   environment: ToolEnvironment,
-  roots = new Roots(environment.roots),
+  roots = new Roots(environment.roots, undefined, environment.protection),
 ): Tool<ShellInput, ShellResult> {
   const { shell } = environment;
   const env = commandEnvironment(shell.env);
@@ -111,7 +111,7 @@ async function run(settings: ShellSettings, place: Place, input: ShellInput, con
       if (step !== '') report(step);
     },
   };
-  if (timeout_ms === undefined) return runIn(settings, input.command, { ...command, signal });
+  if (timeout_ms === undefined) return runShellCommand(settings, input.command, { ...command, signal });
 
   const controller = new AbortController();
   const stop = () => controller.abort(signal.reason);
@@ -123,7 +123,7 @@ async function run(settings: ShellSettings, place: Place, input: ShellInput, con
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
   try {
-    return await runIn(settings, input.command, { ...command, signal: controller.signal });
+    return await runShellCommand(settings, input.command, { ...command, signal: controller.signal });
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', stop);
@@ -131,7 +131,7 @@ async function run(settings: ShellSettings, place: Place, input: ShellInput, con
 }
 
 /** Runs a command in the sandbox, in the shell, or without either where it makes no difference. */
-async function runIn(
+export async function runShellCommand(
   { launcher, confinement, sandbox, shell }: ShellSettings,
   text: string,
   options: Omit<CommandOptions, 'argv'>,
@@ -151,7 +151,7 @@ async function runIn(
 }
 
 /** What a command sees of the environment: enough to work in, and nothing that nobody meant for it. */
-function commandEnvironment(names: readonly string[]): Record<string, string> {
+export function commandEnvironment(names: readonly string[]): Record<string, string> {
   // Nobody looks at it in a terminal.
   const env: Record<string, string> = { PATH: '/usr/local/bin:/usr/bin:/bin', TERM: 'dumb' };
   for (const [name, value] of Object.entries(process.env)) {

@@ -41,7 +41,7 @@ export class Walk {
     const { entries, isCut } = await folder.entries(this.signal);
     if (isCut) this.isCut = true;
     for (const { name, type } of entries) {
-      if (type === 'file' && isTemporaryName(name)) continue;
+      if ((type === 'file' && isTemporaryName(name)) || folder.hides(name)) continue;
       this.signal.throwIfAborted();
       if (++this.visited > MOST_VISITED) {
         this.isCut = true;

@@ -40,7 +40,7 @@ interface WriteFileResult {
 /** Writes a file as a whole: whoever reads it sees the old content or the new, never a part. */
 export function writeFileTool(
   environment: ToolEnvironment,
-  roots = new Roots(environment.roots, undefined, environment.protectedPaths),
+  roots = new Roots(environment.roots, undefined, environment.protection),
 ): Tool<WriteFileInput, WriteFileResult> {
   const { maxBytes } = environment.files;
   return defineTool<WriteFileInput, WriteFileResult>({

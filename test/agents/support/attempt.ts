@@ -18,8 +18,8 @@ export interface Attempt {
 }
 
 /** Where it is noted that an agent said that it was done. */
-export function tasksIn({ home }: Workplace): string {
-  return join(home, 'project/.tmp/tasks');
+export function mailboxIn({ home }: Workplace): string {
+  return join(home, 'mailbox');
 }
 
 /** Starts an agent by its adapter, in a folder of this name. */
@@ -34,6 +34,7 @@ export async function attempt(agent: RealAgent, workplace: Workplace, name: stri
     prompt: `Work in ${folder} only.`,
     cwd: folder,
     stateFolder: state,
+    mailbox: mailboxIn(workplace),
     env,
     model: undefined,
     deniedPaths: ['**/*.env*', 'node_modules/**'],
@@ -53,12 +54,13 @@ export async function attempt(agent: RealAgent, workplace: Workplace, name: stri
 /** The environment that a run gives its agents: a `volley` of its own, and a project elsewhere that it works for. */
 function runEnvironment(workplace: Workplace): Readonly<Record<string, string>> {
   const bin = join(workplace.home, 'bin');
-  for (const folder of [bin, tasksIn(workplace)]) mkdirSync(folder, { recursive: true });
-  const notes = '#!/bin/sh\n[ "$1 $2" = "tasks complete" ] && touch "$VOLLEY_TASKS_PROJECT/.tmp/tasks/$4"\n';
+  for (const folder of [bin, mailboxIn(workplace)]) mkdirSync(folder, { recursive: true });
+  const notes = '#!/bin/sh\n[ "$1 $2" = "tasks complete" ] && touch "$VOLLEY_RUN_MAILBOX/$4"\n';
   writeFileSync(join(bin, 'volley'), notes, { mode: 0o755 });
   return {
     ...workplace.env,
     PATH: [bin, workplace.env['PATH']].join(delimiter),
     VOLLEY_TASKS_PROJECT: join(workplace.home, 'project'),
+    VOLLEY_RUN_MAILBOX: mailboxIn(workplace),
   };
 }

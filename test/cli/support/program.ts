@@ -38,7 +38,8 @@ export async function say(
     stdout: outputTo(streams.stdout),
     stderr: outputTo(streams.stderr),
     stdin: Readable.from([input]),
-    env: { NO_COLOR: '1', ...env },
+    // What tests approve is not approved for the user who runs them.
+    env: { NO_COLOR: '1', XDG_CONFIG_HOME: process.env['XDG_CONFIG_HOME'], ...env },
     cwd: folder,
     outliveReader: () => undefined,
   } as unknown as Io;

@@ -122,7 +122,7 @@ describe('volley tasks', () => {
     const another = { VOLLEY_AGENT: 'b' };
     expect(await tasksAs(another, root, 'complete', 'auth', '01', 'Done', '--agent', 'a')).toMatchObject({
       status: 2,
-      stderr: expect.stringContaining('a has claimed it until'),
+      stderr: expect.stringContaining('this is not its agent'),
     });
 
     expect(await tasks(root, 'complete', 'auth', '02', 'All tested')).toMatchObject({

@@ -35,6 +35,7 @@ function command(
     prompt: 'Do it.',
     cwd: at.cwd,
     stateFolder: at.state,
+    mailbox: '/mailbox',
     env: { HOME: at.home },
     model: undefined,
     deniedPaths: [],
@@ -64,7 +65,15 @@ test.for(NAMED)(
 
 test('`command` starts what it is told, with the prompt as its input', async () => {
   const at = place();
-  const task = { prompt: 'Do it.', cwd: at.cwd, stateFolder: at.state, env: {}, model: 'm', deniedPaths: [] };
+  const task = {
+    prompt: 'Do it.',
+    cwd: at.cwd,
+    stateFolder: at.state,
+    mailbox: '/mailbox',
+    env: {},
+    model: 'm',
+    deniedPaths: [],
+  };
   const adapter = commandAdapter(['my-agent', '--fast']);
   expect(await adapter.command({ ...task, allowedCommands: undefined, maxTurns: 3 })).toEqual({
     argv: ['my-agent', '--fast'],
@@ -156,12 +165,9 @@ test('in a folder below a repository the paths of opencode count from there', as
   });
 });
 
-test('codex may write the tasks of the project that it works for, also from a workspace of its own', async () => {
+test('codex may write its workspace and its mailbox, and not the tasks of the project that it works for', async () => {
   const at = place();
-  const added = async (project: string) => {
-    const { argv } = await command('codex', at, { env: { HOME: at.home, VOLLEY_TASKS_PROJECT: project } });
-    return argv.includes('--add-dir') ? argv[argv.indexOf('--add-dir') + 1] : undefined;
-  };
-  expect(await added(at.cwd)).toBeUndefined();
-  expect(await added(at.home)).toBe(join(at.home, '.tmp/tasks'));
+  const { argv } = await command('codex', at, { env: { HOME: at.home, VOLLEY_TASKS_PROJECT: at.home } });
+  const added = argv.flatMap((word, index) => (word === '--add-dir' ? [argv[index + 1]] : []));
+  expect(added).toEqual(['/mailbox']);
 });

@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import { parseFeature } from '../../../src/tasks/files/read-feature.ts';
+import { trust } from '../support/feature.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -33,11 +35,14 @@ export class FeatureProject {
     this.put('volley.toml', `[tasks]\nagent = "coder"\nmax_retries = 0\n${settings}\n${this.agent('coder')}`);
     this.put('.volley/agents.jsonl', '');
     const task = { id: name, name: 'Sign in', status: 'active' };
+    const texts = new Map<string, string>();
     this.put(`.tmp/tasks/${name}/task.json`, JSON.stringify(task));
     for (const [seq, fields] of Object.entries(subtasks)) {
       const all = { id: `${name}-${seq}`, seq, title: `Do ${seq}`, status: 'pending', parallel: true };
-      this.put(`.tmp/tasks/${name}/subtask_${seq}.json`, JSON.stringify({ ...all, ...fields }));
+      texts.set(`subtask_${seq}.json`, JSON.stringify({ ...all, ...fields }));
     }
+    for (const [file, text] of texts) this.put(`.tmp/tasks/${name}/${file}`, text);
+    trust(this.folder, parseFeature(name, texts));
   }
 
   /** A table of the configuration that makes the script an agent. */

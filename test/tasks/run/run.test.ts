@@ -9,6 +9,7 @@ import { planRun } from '../../../src/tasks/run/plan-run.ts';
 import { reportText } from '../../../src/tasks/run/report-text.ts';
 import type { RunRequest } from '../../../src/tasks/run/request.ts';
 import { blockSubtask } from '../../../src/tasks/state/block.ts';
+import { CommandRunner } from '../../../src/tasks/verify/command-runner.ts';
 import { gitWorktrees } from '../../../src/tasks/workspace/worktrees.ts';
 import { eventually, isAlive } from '../../runners/process/support/launch.ts';
 import { git } from '../workspace/support.ts';
@@ -109,7 +110,7 @@ describe('a run', { timeout: 180_000 }, () => {
     const before = await gitWorktrees({
       project: folder,
       feature: 'auth',
-      deniedPaths: [],
+      denied: { among: () => [] },
       launcher: createLauncher,
     });
     const workspace = await before.open(subtasks[0]!, new AbortController().signal);
@@ -172,7 +173,7 @@ describe('a run', { timeout: 180_000 }, () => {
         /"codex".*01 and 02.*no such program in PATH.*Install it.*\[tasks\.agents\.codex\]/,
       ),
     });
-    const plan = (request: RunRequest) => planRun(setting.folder, setting.config.tasks, request, setting.env);
+    const plan = (request: RunRequest) => planRun(setting.folder, setting.config, request, setting.env);
     await expect(plan(asked)).rejects.toMatchObject(missing);
     await expect(plan({ feature: 'auth' })).rejects.toMatchObject({ details: { program: './helper.sh' } });
     // The set-up of a worktree may make it.
@@ -248,7 +249,12 @@ describe('a run', { timeout: 180_000 }, () => {
     const running = run();
     await expect.poll(() => project.notes('start').length, { timeout: 60_000 }).toBe(3);
     const by = (seq: string, force: boolean) =>
-      complete(setting.folder, 'auth', { seq, summary: 'By hand', force }, createLauncher);
+      complete(
+        setting.folder,
+        'auth',
+        { seq, summary: 'By hand', force, env: process.env },
+        new CommandRunner(setting.config),
+      );
     await expect(by('01', false)).rejects.toMatchObject({
       code: 'SUBTASK_REFUSED',
       message: expect.stringMatching(/coder-\w+ works on it in a run/),

@@ -85,7 +85,7 @@ describe('work that is right by itself', { timeout: 180_000 }, () => {
 
   it('is merged as it was checked, after a set-up of its own, where it fits', async () => {
     const log = '"$VOLLEY_TASKS_PROJECT/.volley/set-up"';
-    const setup = `setup = ${JSON.stringify(`ls src >> ${log} 2>&1; echo "$VOLLEY_SUBTASK $PWD" >> ${log}; ln -s x made`)}`;
+    const setup = `setup = ${JSON.stringify(`ls src >> ${log} 2>&1; echo "$VOLLEY_SUBTASK $PWD" >> ${log}; ln -s x made`)}\n[processes]\nsandbox = "off"`;
     const both = { type: 'command', command: 'test -L made && git rev-parse HEAD >> ../../seen' };
     const project = two({ second: [both] }, setup);
     const { folder } = project;

@@ -4,7 +4,9 @@ import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Feature } from '../../../src/tasks/feature.ts';
 import { parseFeature } from '../../../src/tasks/files/read-feature.ts';
+import { TaskFolder } from '../../../src/tasks/files/task-folder.ts';
 import type { Moment } from '../../../src/tasks/state/moment.ts';
+import { trustFeature } from '../../../src/tasks/trust.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -39,7 +41,14 @@ export function project(files: Readonly<Record<string, string>> = {}): string {
 /** The same with the feature `auth` in it. */
 export function projectWith(subtasks: Readonly<Record<string, Fields>>, task: Fields = {}): string {
   const files = [...texts(subtasks, task)].map(([name, text]) => [`.tmp/tasks/auth/${name}`, text]);
-  return project(Object.fromEntries(files));
+  const folder = project(Object.fromEntries(files));
+  trust(folder, feature(subtasks, task));
+  return folder;
+}
+
+/** Approves the verification commands of a feature, as the user would. */
+export function trust(folder: string, made: Feature): void {
+  trustFeature(new TaskFolder(folder), made, process.env);
 }
 
 export function put(folder: string, name: string, text: string): void {

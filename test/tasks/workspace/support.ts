@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 import { createLauncher } from '../../../src/runners/process/create-launcher.ts';
 import type { Subtask } from '../../../src/tasks/feature.ts';
+import { deniedAmong } from '../../../src/tasks/permissions/denied.ts';
 import type { Workspace } from '../../../src/tasks/workspace/workspace.ts';
 import { gitWorktrees } from '../../../src/tasks/workspace/worktrees.ts';
 import { feature, project } from '../support/feature.ts';
@@ -87,7 +88,12 @@ export const never = new AbortController().signal;
 export async function worktrees(folder: string, setup?: string) {
   const launcher = createLauncher();
   const places = await gitWorktrees({
-    ...{ project: folder, feature: 'auth', setup, deniedPaths: ['.env*'] },
+    ...{
+      project: folder,
+      feature: 'auth',
+      setup,
+      denied: { among: (paths: readonly string[]) => deniedAmong(paths, ['.env*']) },
+    },
     launcher: () => launcher,
   });
   return {

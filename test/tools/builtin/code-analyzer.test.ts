@@ -19,7 +19,6 @@ beforeAll(async () => {
   tool = codeAnalyzerTool({
     roots: [join(folder, 'root')],
     files: { maxBytes: 500_000, maxEntries: 20 },
-    protectedPaths: [],
   });
 });
 

@@ -16,7 +16,9 @@ import { environmentOf } from '../../../src/coordinator/environment.ts';
 import { RunnerSet } from '../../../src/coordinator/runner-set.ts';
 import { Roots } from '../../../src/tools/builtin/roots.ts';
 import { writeFileTool } from '../../../src/tools/builtin/write-file.ts';
-import { call, environment, folder, REFUSED_PATH } from './support/file-tools.ts';
+import { call, environment, folder } from './support/file-tools.ts';
+
+const PROTECTED = { code: 'PATH_PROTECTED', retryable: false };
 
 interface Changes {
   readonly modules?: readonly string[];
@@ -48,13 +50,15 @@ describe('write_file does not write to what Volley itself reads and runs', () =>
     ['the log of a store', 'data/my batches.db-wal', { store: 'data/my batches.db' }],
     ['a module', 'a.mjs', { modules: ['a.mjs'] }],
     ['a module whose name looks like a glob', 'tools/[a].mjs', { modules: ['tools/[a].mjs'] }],
+    ['what stands next to a module', 'src/b.mjs', { modules: ['src/a.mjs'] }],
+    ['the configuration of another folder', 'sub/volley.toml', {}],
     ['a module to come', 'tools/new.mjs', { modules: ['./tools/*.mjs'] }],
     ['what modules import', 'tools/lib/a.json', { modules: ['./tools/*.mjs'] }],
     ['a module at the top', 'new.mjs', { modules: ['*.mjs'] }],
     ['a module at any depth', 'a/b/new.mjs', { modules: ['**/*.mjs'] }],
   ])('%s: %s', async (_, path, changes: Changes) => {
     const home = folder();
-    await expect(writer(home, changes)(path)).rejects.toMatchObject(REFUSED_PATH);
+    await expect(writer(home, changes)(path)).rejects.toMatchObject(PROTECTED);
     for (const name of [path, '.volley', 'tools', 'data']) expect(existsSync(join(home, name))).toBe(false);
   });
 
@@ -66,7 +70,7 @@ describe('write_file does not write to what Volley itself reads and runs', () =>
     symlinkSync('tools', join(home, 'link'));
     const write = writer(home, { modules: ['tools/*.mjs'] });
     for (const path of ['link/a.mjs', 'link/new/a.mjs', 'volley.toml', 'real/volley.toml'])
-      await expect(write(path)).rejects.toMatchObject(REFUSED_PATH);
+      await expect(write(path)).rejects.toMatchObject(PROTECTED);
     expect(readFileSync(join(home, 'real', 'volley.toml'), 'utf8')).toBe('old');
   });
 
@@ -82,16 +86,22 @@ describe('write_file does not write to what Volley itself reads and runs', () =>
         return super.open(path, flags, named);
       }
     }
-    const roots = new Swapping([home], undefined, [{ path: join(home, 'tools') }]);
+    const roots = new Swapping([home], undefined, {
+      protects: (path) =>
+        path.startsWith(join(home, 'tools'))
+          ? { pattern: 'tools', why: 'it is a test', isOwn: true }
+          : undefined,
+      hides: () => false,
+    });
     const tool = writeFileTool(environment([home]), roots);
-    await expect(call(tool, { path: 'way/sub/a.mjs', content: 'x' })).rejects.toMatchObject(REFUSED_PATH);
+    await expect(call(tool, { path: 'way/sub/a.mjs', content: 'x' })).rejects.toMatchObject(PROTECTED);
     expect(readdirSync(join(home, 'tools', 'sub'))).toEqual([]);
   });
 
   it('but to everything else, also next to it', async () => {
     const home = folder();
     const write = writer(home, { modules: ['*.mjs', 'src/a.mjs'], store: 'data/b.db' });
-    for (const path of ['a.txt', 'sub/a.mjs', 'sub/volley.toml', 'src/b.mjs', 'data/a.csv', '.volleyball'])
+    for (const path of ['a.txt', 'sub/a.mjs', 'sub/volley.md', 'data/a.csv', 'data/b.dbs', '.volleyball'])
       expect(await write(path)).toMatchObject({ created: true });
   });
 
@@ -99,7 +109,7 @@ describe('write_file does not write to what Volley itself reads and runs', () =>
     const home = folder();
     mkdirSync(join(home, 'tools'));
     const write = writer(home, { modules: ['tools/*.mjs'], roots: [join(home, 'tools')] });
-    await expect(write('a.mjs')).rejects.toMatchObject(REFUSED_PATH);
+    await expect(write('a.mjs')).rejects.toMatchObject(PROTECTED);
     expect(await write('a.txt')).toMatchObject({ created: true });
   });
 });

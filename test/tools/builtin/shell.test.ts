@@ -30,7 +30,6 @@ afterAll(async () => {
 function environment(settings: Partial<ShellSettings> = {}): ToolEnvironment {
   return {
     roots: [root],
-    protectedPaths: [],
     files: { maxBytes: 1e6, maxEntries: 1000 },
     http: {
       enabled: false,

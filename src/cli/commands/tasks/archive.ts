@@ -1,4 +1,5 @@
 import { relative } from 'node:path';
+import { refuseForAgents } from '../../../tasks/mailbox/ask-run.ts';
 import { whileNotRun } from '../../../tasks/run/while-not-run.ts';
 import { archiveFields } from '../../../tasks/state/archive.ts';
 import { type CommonOptions, defineCommand } from '../../command.ts';
@@ -13,6 +14,7 @@ export const archiveCommand = defineCommand<ArchiveOptions>({
   declare: (program) =>
     program.argument(...FEATURE_ARGUMENT).option('--force', 'even if some of its subtasks are open'),
   run: async ([name], options, io) => {
+    refuseForAgents(io.env, 'archive features');
     const folder = openFolder(io);
     const { force = false } = options;
     await folder.read(name!);

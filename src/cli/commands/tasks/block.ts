@@ -1,4 +1,5 @@
 import { subtaskOf } from '../../../tasks/lookup.ts';
+import { askRun, isAgentOfRun } from '../../../tasks/mailbox/ask-run.ts';
 import { blockSubtask } from '../../../tasks/state/block.ts';
 import { subtaskView } from '../../../tasks/view.ts';
 import { defineCommand } from '../../command.ts';
@@ -12,8 +13,12 @@ export const blockCommand = defineCommand({
       .argument(...SEQ_ARGUMENT)
       .argument('<reason>', 'why'),
   run: async ([name, seq, reason], options, io) => {
-    const folder = openFolder(io);
     const request = { seq: seq!, reason: reason! };
+    if (isAgentOfRun(io.env)) {
+      const { data, text } = await askRun(io.env, { action: 'block', feature: name!, ...request });
+      return say(io, options, data, text);
+    }
+    const folder = openFolder(io);
     const feature = await folder.change(name!, (now) => blockSubtask(now, request));
     const subtask = subtaskOf(feature, seq!);
     const data = { feature: feature.name, subtask: subtaskView(subtask, folder.moment()) };

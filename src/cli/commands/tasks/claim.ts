@@ -1,6 +1,7 @@
 import { VolleyError } from '../../../core/errors.ts';
 import { spanText } from '../../../core/words.ts';
 import { subtaskOf } from '../../../tasks/lookup.ts';
+import { refuseForAgents } from '../../../tasks/mailbox/ask-run.ts';
 import { claimSubtask } from '../../../tasks/state/claim.ts';
 import { subtaskView } from '../../../tasks/view.ts';
 import { type CommonOptions, defineCommand } from '../../command.ts';
@@ -36,6 +37,7 @@ export const claimCommand = defineCommand<ClaimOptions>({
     if (!(lease > 0 && lease <= LONGEST_LEASE_SECONDS)) {
       throw new VolleyError('INVALID_VALUE', `--lease must be from 1 to ${LONGEST_LEASE_SECONDS} seconds.`);
     }
+    refuseForAgents(io.env, 'claim subtasks');
     const folder = openFolder(io);
     const request = { seq: seq!, agent, leaseMs: lease * 1000 };
     const feature = await folder.change(name!, (now, moment) => claimSubtask(now, request, moment));

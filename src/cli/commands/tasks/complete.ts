@@ -1,12 +1,13 @@
 import { VolleyError } from '../../../core/errors.ts';
-import { withLauncher } from '../../../runners/process/with-launcher.ts';
 import { complete } from '../../../tasks/complete.ts';
-import { AGENT_VARIABLE, taskPlaceOf } from '../../../tasks/files/task-place.ts';
+import { taskPlaceOf } from '../../../tasks/files/task-place.ts';
+import { askRun, isAgentOfRun } from '../../../tasks/mailbox/ask-run.ts';
 import { completedAnswer } from '../../../tasks/text/completed-text.ts';
+import { withCommandRunner } from '../../../tasks/verify/command-runner.ts';
 import { type CommonOptions, defineCommand } from '../../command.ts';
 import { EXIT } from '../../io.ts';
 import { reportError } from '../../report.ts';
-import { FEATURE_ARGUMENT, SEQ_ARGUMENT, say } from './support.ts';
+import { configOf, FEATURE_ARGUMENT, SEQ_ARGUMENT, say } from './support.ts';
 
 interface CompleteOptions extends CommonOptions {
   readonly agent?: string;
@@ -24,12 +25,18 @@ export const completeCommand = defineCommand<CompleteOptions>({
       .option('--force', 'in spite of what is missing; the file says so'),
   run: async ([name, seq, summary], options, io) => {
     const { force = false } = options;
-    // An agent of a run speaks for itself only.
-    const agent = io.env[AGENT_VARIABLE] ?? options.agent;
     const { folder, workspace } = taskPlaceOf(io.cwd, io.env);
     try {
-      const request = { seq: seq!, summary: summary!, agent, force, workspace };
-      const completed = await withLauncher((launcher) => complete(folder, name!, request, launcher));
+      if (isAgentOfRun(io.env)) {
+        const request = { feature: name!, seq: seq!, summary: summary!, force };
+        const { data, text } = await askRun(io.env, { action: 'complete', ...request });
+        return say(io, options, data, text);
+      }
+      const request = { seq: seq!, summary: summary!, agent: options.agent, force, workspace, env: io.env };
+      const config = await configOf(folder, options, io);
+      const completed = await withCommandRunner(config, (commands) =>
+        complete(folder, name!, request, commands),
+      );
       const { data, text } = completedAnswer(completed, seq!, folder.moment());
       return say(io, options, data, text);
     } catch (error) {

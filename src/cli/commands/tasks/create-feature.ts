@@ -1,6 +1,10 @@
-import { countText } from '../../../core/words.ts';
+import { countText, reasonText } from '../../../core/words.ts';
 import { draftTexts, type FeatureDraft } from '../../../tasks/describe/draft.ts';
+import type { Feature } from '../../../tasks/feature.ts';
+import type { TaskFolder } from '../../../tasks/files/task-folder.ts';
+import { isAgentOfRun } from '../../../tasks/mailbox/ask-run.ts';
 import { problemText } from '../../../tasks/problem.ts';
+import { trustFeature, verificationCommands } from '../../../tasks/trust.ts';
 import type { CommonOptions } from '../../command.ts';
 import type { ExitStatus, Io } from '../../io.ts';
 import { openFolder, say } from './support.ts';
@@ -19,7 +23,21 @@ export async function createFeature(
   const text = [
     `Wrote ${name} with ${countText(made.subtasks.length, 'subtask')} to ${folder.path}.`,
     ...warnings.map((problem) => `  ! ${problemText(problem)}`),
+    ...trust(folder, made, io),
     `See volley tasks plan ${name}.`,
   ].join('\n');
   return say(io, options, { feature: name, subtasks: made.subtasks.map(({ seq }) => seq), warnings }, text);
+}
+
+/** What the user describes is approved with that; what an agent of a run describes is not. Says what is left to do. */
+function trust(folder: TaskFolder, feature: Feature, { env }: Io): string[] {
+  if (verificationCommands(feature).length === 0) return [];
+  const todo = 'its verification commands wait for your approval: volley trust.';
+  if (isAgentOfRun(env)) return [`  ! An agent wrote it, so ${todo}`];
+  try {
+    trustFeature(folder, feature, env);
+    return [];
+  } catch (error) {
+    return [`  ! The approval could not be kept (${reasonText(error)}), so ${todo}`];
+  }
 }

@@ -1,4 +1,5 @@
 import { subtaskOf } from '../../../tasks/lookup.ts';
+import { refuseForAgents } from '../../../tasks/mailbox/ask-run.ts';
 import { releaseSubtask } from '../../../tasks/state/release.ts';
 import { subtaskView } from '../../../tasks/view.ts';
 import { type CommonOptions, defineCommand } from '../../command.ts';
@@ -16,6 +17,7 @@ export const releaseCommand = defineCommand<ReleaseOptions>({
       .argument(...SEQ_ARGUMENT)
       .option('--agent <name>', 'only if this agent has it'),
   run: async ([name, seq], options, io) => {
+    refuseForAgents(io.env, 'release subtasks');
     const folder = openFolder(io);
     const request = { seq: seq!, agent: options.agent };
     const feature = await folder.change(name!, (now) => releaseSubtask(now, request));

@@ -1,5 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import type { VolleyConfig } from '../../../config/config.ts';
+import { loadConfig } from '../../../config/load.ts';
 import { VolleyError } from '../../../core/errors.ts';
 import type { Feature } from '../../../tasks/feature.ts';
 import type { TaskFolder } from '../../../tasks/files/task-folder.ts';
@@ -20,6 +22,15 @@ export const SEQ_ARGUMENT = ['<seq>', 'the number of the subtask'] as const;
 
 export function openFolder({ cwd, env }: Io): TaskFolder {
   return taskPlaceOf(cwd, env).folder;
+}
+
+/** The configuration of the project that the tasks are in. */
+export async function configOf(
+  { project }: TaskFolder,
+  { config: file }: CommonOptions,
+  { env }: Io,
+): Promise<VolleyConfig> {
+  return (await loadConfig({ cwd: project, env, ...(file !== undefined && { file }) })).config;
 }
 
 /** The named feature, or all of them. */

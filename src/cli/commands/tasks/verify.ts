@@ -1,13 +1,14 @@
-import { withLauncher } from '../../../runners/process/with-launcher.ts';
 import type { Feature } from '../../../tasks/feature.ts';
 import { taskPlaceOf } from '../../../tasks/files/task-place.ts';
 import { subtaskOf } from '../../../tasks/lookup.ts';
 import { plainLine } from '../../../tasks/text/lines.ts';
+import { requireTrusted } from '../../../tasks/trust.ts';
+import { withCommandRunner } from '../../../tasks/verify/command-runner.ts';
 import { type Evidence, evidenceText } from '../../../tasks/verify/evidence.ts';
 import { verifySubtask } from '../../../tasks/verify/verify.ts';
 import { defineCommand } from '../../command.ts';
 import { EXIT } from '../../io.ts';
-import { FEATURE_ARGUMENT, say } from './support.ts';
+import { configOf, FEATURE_ARGUMENT, say } from './support.ts';
 
 export const verifyCommand = defineCommand({
   examples: ['volley tasks verify auth-system 01', 'volley tasks verify auth-system'],
@@ -19,9 +20,11 @@ export const verifyCommand = defineCommand({
     const { folder, workspace } = taskPlaceOf(io.cwd, io.env);
     const feature = await folder.read(name!);
     const found: { seq: string; line: string; evidence: readonly Evidence[] }[] = [];
-    await withLauncher(async (launcher) => {
+    requireTrusted(folder, feature, io.env);
+    const place = { folder: workspace, project: folder.project };
+    await withCommandRunner(await configOf(folder, options, io), async (commands) => {
       for (const subtask of seq === undefined ? begun(feature) : [subtaskOf(feature, seq)]) {
-        const evidence = await verifySubtask(subtask, { project: workspace, launcher });
+        const evidence = await verifySubtask(subtask, { ...place, commands });
         found.push({ seq: subtask.seq, line: plainLine(subtask), evidence });
       }
     });

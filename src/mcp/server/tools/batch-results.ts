@@ -40,7 +40,7 @@ Use it after a batch has ended, or for those that have ended so far; {"status": 
 Example: {"batch": "run-1f3a9c", "id": "readme"}`,
   input: INPUT,
   output: OUTPUT,
-  annotations: { readOnlyHint: true, openWorldHint: false },
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   scopeOf: () => 'read',
   run: async (given, call) => {
     const input = checkInput(INPUT, 'batch_results', given ?? {});

@@ -30,7 +30,7 @@ Do not use it to read results: that is batch_results.
 Example: {"batch": "run-1f3a9c", "wait": 50}`,
   input: INPUT,
   output: OUTPUT,
-  annotations: { readOnlyHint: true, openWorldHint: false },
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   scopeOf: () => 'read',
   run: async (given, call) => {
     const { batch, detailed, wait } = checkInput(INPUT, 'batch_status', given ?? {});

@@ -52,7 +52,8 @@ Use "search" to find some, then "names" for what they take: only then the schema
 Examples: {"search": "read file"}, then {"names": ["read_file"]}`,
   input: INPUT,
   output: OUTPUT,
-  annotations: { readOnlyHint: true, openWorldHint: false },
+  // It starts the servers of the configuration to ask them.
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   scopeOf: () => 'read',
   run: async (given, { backend }) => {
     const { search, names, limit, offset } = checkInput(INPUT, 'list_batch_functions', given ?? {});

@@ -27,7 +27,8 @@ export const tasksCompleteTool: McpTool = {
 Example: {"feature": "auth-system", "seq": "01", "summary": "Set up the project."}`,
   input: INPUT,
   output: OUTPUT,
-  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  // It runs the commands that verify the subtask.
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   scopeOf: () => 'run',
   run: async (given, { backend, signal }) => {
     const { feature, ...completion } = checkInput(INPUT, 'tasks_complete', given);

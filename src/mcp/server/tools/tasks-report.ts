@@ -22,7 +22,7 @@ Use it after tasks_run answered "running": with "wait" it answers as soon as the
 Example: {"feature": "auth-system", "wait": 50}`,
   input: INPUT,
   output: RUN_OUTPUT,
-  annotations: { readOnlyHint: true, openWorldHint: false },
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   scopeOf: () => 'read',
   run: async (given, call) => {
     const { feature, wait } = checkInput(INPUT, 'tasks_report', given);

@@ -23,7 +23,7 @@ export const tasksStatusTool: McpTool = {
 Example: {"feature": "auth-system"}`,
   input: INPUT,
   output: OUTPUT,
-  annotations: { readOnlyHint: true, openWorldHint: false },
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   scopeOf: () => 'read',
   run: async (given, { backend }) => {
     const { feature } = checkInput(INPUT, 'tasks_status', given ?? {});

@@ -24,7 +24,6 @@ export function environment(
 ): ToolEnvironment {
   return {
     roots,
-    protectedPaths: [],
     files: { maxBytes: 1_000_000, maxEntries: 1000, ...settings.files },
     http: {
       enabled: true,

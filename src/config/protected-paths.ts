@@ -1,0 +1,297 @@
+import { lstatSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import picomatch from 'picomatch';
+import { isInside, realAsFarAsItExists } from '../tools/builtin/real-path.ts';
+import type { VolleyConfig } from './config.ts';
+import { userFolder } from './user-folder.ts';
+
+/** One row of the table of what is protected from writing. */
+export interface ProtectedRule {
+  /**
+   * A path in any folder below a root, with everything below it; `/**` says that it is a folder. `*` stands for any part
+   * of a name.
+   */
+  readonly pattern: string;
+  /** Ends the sentence "it is protected, because …". */
+  readonly why: string;
+  /** Whether tools may read it. */
+  readonly read: 'hidden' | 'allowed';
+  /**
+   * Whether delegated coding agents may write it, for they commit and install packages. `inside` they may write in the
+   * folder, unless another row says otherwise, but not replace it by another folder or a file.
+   */
+  readonly agents: 'protected' | 'inside' | 'writable';
+  /** Whether it is Volley's own, which `tools.writable` cannot make writable. */
+  readonly isOwn: boolean;
+}
+
+/** Who wants to write. */
+export type Audience = 'tools' | 'agents';
+
+const VOLLEY = 'Volley reads and runs what stands there';
+const GIT = 'git runs what stands there';
+const PACKAGES = 'package managers run what it names';
+const AGENTS = 'coding agents run what it names';
+const EDITORS = 'editors run what it names';
+const CI = 'the CI service runs what it names';
+const SHELLS = 'shells run what stands there';
+
+/** What is protected below every root. What a project's own commands run (`package.json`, a Makefile) is not. */
+export const PROTECTED_RULES: readonly ProtectedRule[] = [
+  own('volley.toml', 'allowed', VOLLEY),
+  own('.volley/**', 'hidden', 'Volley keeps its store and the tokens of its server there'),
+  own('.tmp/tasks/**', 'allowed', 'Volley runs the commands that its tasks name'),
+  // In worktrees and submodules it is a file that says where the repository is.
+  rule('.git/**', GIT, 'inside'),
+  rule('.git/hooks/**', GIT),
+  rule('.git/config', GIT),
+  rule('.git/config.worktree', GIT),
+  rule('.git/commondir', GIT),
+  rule('.git/info/attributes', GIT),
+  rule('.git/modules/**', GIT),
+  rule('.git/worktrees/*/commondir', GIT),
+  rule('.git/worktrees/*/gitdir', GIT),
+  rule('.git/worktrees/*/config.worktree', GIT),
+  rule('.githooks/**', GIT),
+  rule('.husky/**', GIT),
+  rule('node_modules/**', 'programs run what stands there', 'writable'),
+  rule('.npmrc', PACKAGES),
+  rule('.yarnrc*', PACKAGES),
+  rule('.mcp.json', AGENTS),
+  rule('.claude/**', AGENTS),
+  rule('.codex/**', AGENTS),
+  rule('.gemini/**', AGENTS),
+  rule('.qwen/**', AGENTS),
+  rule('.opencode/**', AGENTS),
+  rule('opencode.json*', AGENTS),
+  rule('.cursor/**', AGENTS),
+  rule('.vscode/**', EDITORS),
+  rule('.idea/**', EDITORS),
+  rule('.zed/**', EDITORS),
+  rule('.devcontainer/**', EDITORS),
+  rule('.github/workflows/**', CI),
+  rule('.gitlab-ci.yml', CI),
+  rule('.circleci/**', CI),
+  rule('.envrc', SHELLS),
+];
+
+function own(pattern: string, read: ProtectedRule['read'], why: string): ProtectedRule {
+  return { pattern, why, read, agents: 'protected', isOwn: true };
+}
+
+function rule(pattern: string, why: string, agents: ProtectedRule['agents'] = 'protected'): ProtectedRule {
+  return { pattern, why, read: 'allowed', agents, isOwn: false };
+}
+
+/** What of the configuration decides what is protected. */
+export interface ProtectionScope {
+  readonly folder: VolleyConfig['folder'];
+  readonly store: VolleyConfig['store'];
+  readonly tools: Pick<VolleyConfig['tools'], 'roots' | 'modules' | 'protected' | 'writable'>;
+}
+
+interface NamedRule {
+  readonly rule: ProtectedRule;
+  /** Matches the folded path from a root. */
+  readonly expression: RegExp;
+}
+
+/** Something that is protected wherever it is. */
+interface Place {
+  readonly rule: ProtectedRule;
+  readonly covers: (path: string) => boolean;
+}
+
+/** Answers for one configuration what may be written and what may be read. All paths are absolute and real. */
+export class ProtectedPaths {
+  /** As they really are, the outermost first. */
+  readonly roots: readonly string[];
+  private readonly named: readonly NamedRule[];
+  private readonly places: readonly Place[];
+  private readonly isLoosened: (path: string) => boolean;
+
+  constructor(
+    readonly scope: ProtectionScope,
+    readonly audience: Audience = 'tools',
+  ) {
+    const { folder, store, tools } = scope;
+    this.roots = [...new Set(tools.roots.map(realAsFarAsItExists))].sort((a, b) => a.length - b.length);
+    const isTools = audience === 'tools';
+    this.named = PROTECTED_RULES.filter(({ agents }) => isTools || agents !== 'writable').map((rule) => ({
+      rule,
+      expression: expressionOf(rule.pattern, isTools || rule.agents === 'protected'),
+    }));
+    this.places = [
+      storePlace(store.file),
+      userPlace(),
+      ...tools.modules.flatMap((pattern) => modulePlaces(pattern, folder, tools.roots)),
+      ...tools.protected.map((glob) => ({
+        rule: rule(glob, '`tools.protected` names it'),
+        covers: matcherOf([glob], folder),
+      })),
+    ];
+    this.isLoosened = matcherOf(tools.writable, folder);
+  }
+
+  /** Why a path may not be written, or undefined if it may. It need not exist. */
+  protects(path: string): ProtectedRule | undefined {
+    return this.strictest(path, this.rulesFor(path));
+  }
+
+  /** Whether a path may not even be read. */
+  hides(path: string): boolean {
+    // Nearly every path that is read has none of these names, and then nothing more is looked at.
+    for (const rule of this.rulesFor(path, 'hidden')) if (rule.read === 'hidden') return true;
+    return false;
+  }
+
+  /** Whether a path is where a link leads that stands under a protected name at the top of a root. */
+  private isLinkedFrom({ pattern }: ProtectedRule, path: string): boolean {
+    if (pathOf(pattern).includes('*')) return false;
+    return this.roots.some((root) => {
+      const entry = join(root, pathOf(pattern));
+      if (lstatSync(entry, { throwIfNoEntry: false }) === undefined) return false;
+      const real = realAsFarAsItExists(entry);
+      return real !== entry && isInside(path, real);
+    });
+  }
+
+  /** The same as `protects`, of an entry of a folder that is looked through; links are not followed. */
+  protectsEntry(path: string): ProtectedRule | undefined {
+    return this.strictest(path, this.rulesAt(path));
+  }
+
+  /** Rows about parts of folders that are otherwise writable, such as `.git/hooks/**` for agents. */
+  rulesInside(name: string): ProtectedRule[] {
+    return this.named.flatMap(({ rule }) => (pathOf(rule.pattern).startsWith(`${name}/`) ? rule : []));
+  }
+
+  /** Whether it is the store or a file beside it: Volley itself makes and removes those. */
+  isStore(path: string): boolean {
+    return this.places[0]!.covers(path);
+  }
+
+  private strictest(path: string, rules: Iterable<ProtectedRule>): ProtectedRule | undefined {
+    const found = [...rules];
+    const locked = found.find(({ isOwn }) => isOwn);
+    if (locked !== undefined || found.length === 0) return locked;
+    return this.isLoosened(path) ? undefined : found[0];
+  }
+
+  private *rulesFor(path: string, read?: ProtectedRule['read']): Generator<ProtectedRule> {
+    yield* this.rulesAt(path, read);
+    for (const { rule } of this.named)
+      if ((read === undefined || rule.read === read) && this.isLinkedFrom(rule, path)) yield rule;
+  }
+
+  private *rulesAt(path: string, read?: ProtectedRule['read']): Generator<ProtectedRule> {
+    const root = this.roots.find((root) => isInside(path, root));
+    const folded = root === undefined ? undefined : fold(relative(root, path));
+    for (const { rule, expression } of this.named)
+      if (folded !== undefined && (read === undefined || rule.read === read) && expression.test(folded))
+        yield rule;
+    for (const place of this.places)
+      if ((read === undefined || place.rule.read === read) && place.covers(path)) yield place.rule;
+  }
+}
+
+/** The store, what SQLite keeps beside it, and the records and sessions of servers. */
+function storePlace(file: string): Place {
+  const name = fold(basename(file));
+  const isOfStore = (other: string) =>
+    other.startsWith(name) && (other.length === name.length || /[-.]/.test(other[name.length]!));
+  return {
+    rule: own(file, 'hidden', 'it is the store, or holds the tokens of a server'),
+    covers: (path) => {
+      // Looking where a folder really is costs more than all the rest.
+      const names = fold(path).split('/');
+      if (!names.some(isOfStore)) return false;
+      const folder = fold(realAsFarAsItExists(dirname(file))).split('/');
+      return folder.every((each, index) => each === names[index]) && isOfStore(names[folder.length] ?? '');
+    },
+  };
+}
+
+function userPlace(): Place {
+  const path = realAsFarAsItExists(userFolder());
+  const covers = (other: string) => isInside(other, path);
+  return { rule: own(path, 'hidden', 'it holds what the user has approved'), covers };
+}
+
+function modulePlaces(pattern: string, folder: string, roots: readonly string[]): Place[] {
+  const { base, glob, isGlob } = picomatch.scan(pattern);
+  const place = (path: string, matches: (path: string) => boolean = () => true): Place => ({
+    rule: rule(pattern, VOLLEY),
+    covers: (other) => {
+      // Asked each time: it may have come to exist only now, or be a link.
+      const real = realAsFarAsItExists(path);
+      return isInside(other, real) && matches(slashed(relative(real, other)));
+    },
+  });
+  // What modules import mostly stands with them; but where a whole root does, tools must still be able to write.
+  const holdsRoot = (path: string) => roots.some((root) => isInside(root, path));
+  // As where modules are looked for: a file may have that very name, whatever a glob would make of it.
+  const exact = resolve(folder, pattern);
+  if (!isGlob) return [place(holdsRoot(dirname(exact)) ? exact : dirname(exact))];
+  const path = resolve(folder, base);
+  return [place(exact), holdsRoot(path) ? place(path, picomatch(glob, { nocase: true })) : place(path)];
+}
+
+/** Whether a glob names a path or a folder around it. Relative globs count from `folder`. */
+function matcherOf(globs: readonly string[], folder: string): (path: string) => boolean {
+  if (globs.length === 0) return () => false;
+  const real = realAsFarAsItExists(folder);
+  const matchers = globs.map((glob) => {
+    const plain = slashed(glob).replace(/^(\.\/+)+|\/+$/g, '');
+    const matches = picomatch(plain, { dot: true, nocase: true });
+    const isNamed = (path: string) => fold(path) === fold(plain) || matches(path);
+    return (path: string) => upwards(slashed(isAbsolute(glob) ? path : relative(real, path))).some(isNamed);
+  });
+  return (path) => matchers.some((matches) => matches(path));
+}
+
+/** A path and the folders around it, as far as the path names them. */
+function upwards(path: string): string[] {
+  const names = path.split('/');
+  return names.map((_, index) => names.slice(0, names.length - index).join('/'));
+}
+
+/**
+ * One spelling for all that some file system takes for the same name: upper and lower case, other forms of the same
+ * letters, letters that are not seen, dots and spaces at the end, and the streams of NTFS.
+ */
+export function fold(path: string): string {
+  const plain = slashed(path);
+  const visible = /^[\x20-\x7e]*$/.test(plain)
+    ? plain
+    : plain.normalize('NFKC').replace(/\p{Default_Ignorable_Code_Point}/gu, '');
+  return visible.toLowerCase().replace(/(?::[^/]*|[. ]+)+(?=\/|$)/g, '');
+}
+
+function slashed(path: string): string {
+  return sep === '/' ? path : path.replaceAll(sep, '/');
+}
+
+/** Matches a folded path from a root; with `isTree` also what is below it. */
+function expressionOf(pattern: string, isTree: boolean): RegExp {
+  const names = pathOf(pattern)
+    .split('/')
+    .map((name) => {
+      const short = shortName(name);
+      const long = name.replace(/[.+]/g, '\\$&').replaceAll('*', '[^/]*');
+      return short === undefined ? long : `(?:${long}|${short})`;
+    });
+  return new RegExp(`(?:^|/)${names.join('/')}${isTree ? '(?:/|$)' : '$'}`);
+}
+
+export function pathOf(pattern: string): string {
+  return pattern.replace(/\/\*\*$/, '');
+}
+
+/** The name that Windows gives to a file besides its own, such as `GIT~1` to `.git`. */
+function shortName(name: string): string | undefined {
+  const [, base = '', ending = ''] = /^\.*(.*?)(?:\.([^.]*))?$/.exec(name)!;
+  if (name === `${base}${ending && `.${ending}`}` && base.length <= 8 && ending.length <= 3) return undefined;
+  const start = base.replace(/[.*]/g, '').slice(0, 6);
+  return `${start}~\\d+${ending && `\\.${ending.replace(/\*/g, '').slice(0, 3)}`}`;
+}

@@ -1,0 +1,183 @@
+import { createHash, randomBytes } from 'node:crypto';
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { VolleyError } from '../core/errors.ts';
+import { userFolder } from './user-folder.ts';
+
+/** What a user has approved of a folder: the files that it could run, as they were. */
+export interface Approval {
+  /** The real path of the folder. */
+  readonly workspace: string;
+  /** Of all files together, with their names. */
+  readonly hash: string;
+  /** The hash of each file by its name in the folder, to tell which one changed. */
+  readonly files: Readonly<Record<string, string>>;
+  readonly approvedAt: string;
+}
+
+interface FeatureApproval {
+  readonly workspace: string;
+  readonly feature: string;
+  readonly hash: string;
+  readonly approvedAt: string;
+}
+
+/** Approvals are small; what is larger is not ours. */
+const MAX_BYTES = 4_194_304;
+
+/**
+ * The approvals of a user, in the user's own folder. Each is a file of its own that is replaced as a whole, so any
+ * number of processes can approve at once and none needs a lock. What others could have written is not believed.
+ */
+export class TrustStore {
+  private readonly home: string;
+  private readonly folder: string;
+
+  constructor(env?: Readonly<Record<string, string | undefined>>) {
+    this.home = userFolder(env);
+    this.folder = join(this.home, 'trust');
+  }
+
+  /** What was approved of a folder, if anything was. */
+  approval(workspace: string): Approval | undefined {
+    return this.read(fileName(realPath(workspace))) as Approval | undefined;
+  }
+
+  approve(workspace: string, { hash, files }: Pick<Approval, 'hash' | 'files'>): void {
+    const path = realPath(workspace);
+    this.write(fileName(path), { workspace: path, hash, files, approvedAt: new Date().toISOString() });
+  }
+
+  /** The hash that was approved for a feature of a folder. What it covers is the business of who approves. */
+  featureHash(workspace: string, feature: string): string | undefined {
+    return this.read(fileName(realPath(workspace), feature))?.hash;
+  }
+
+  approveFeature(workspace: string, feature: string, hash: string): void {
+    const path = realPath(workspace);
+    this.write(fileName(path, feature), {
+      workspace: path,
+      feature,
+      hash,
+      approvedAt: new Date().toISOString(),
+    });
+  }
+
+  /** Takes back everything that was approved of a folder, also of one that is gone. Returns whether anything was. */
+  revoke(workspace: string): boolean {
+    const path = realPath(workspace);
+    // By their names too, so that a broken approval goes as well.
+    const own = this.records().filter(
+      ({ file, record }) => file === fileName(path) || record?.workspace === path,
+    );
+    for (const { file } of own) rmSync(join(this.folder, file), { force: true });
+    return own.length > 0;
+  }
+
+  /** All folders of which something was approved, by path. */
+  list(): Approval[] {
+    return this.records()
+      .map(({ record }) => record)
+      .filter((record): record is Approval => record !== undefined && 'files' in record)
+      .sort((a, b) => (a.workspace < b.workspace ? -1 : 1));
+  }
+
+  private records(): { file: string; record: Approval | FeatureApproval | undefined }[] {
+    return namesIn(this.folder).map((file) => {
+      try {
+        return { file, record: this.read(file) };
+      } catch {
+        // It is in nobody's way, and whoever needs it is told.
+        return { file, record: undefined };
+      }
+    });
+  }
+
+  private read(name: string): Approval | FeatureApproval | undefined {
+    const file = join(this.folder, name);
+    const stats = statSync(file, { throwIfNoEntry: false });
+    if (stats === undefined) return undefined;
+    for (const path of [this.home, this.folder, file]) requireOwn(path);
+    if (!stats.isFile() || stats.size > MAX_BYTES) throw broken(file);
+    let record: unknown;
+    try {
+      record = JSON.parse(readFileSync(file, 'utf8'));
+    } catch (error) {
+      throw broken(file, error);
+    }
+    if (!isRecord(record) || fileName(record.workspace, (record as FeatureApproval).feature) !== name)
+      throw broken(file);
+    return record;
+  }
+
+  private write(name: string, record: Approval | FeatureApproval): void {
+    mkdirSync(this.folder, { recursive: true, mode: 0o700 });
+    for (const path of [this.home, this.folder]) requireOwn(path);
+    const draft = join(this.folder, `${randomBytes(8).toString('hex')}.draft`);
+    try {
+      writeFileSync(draft, `${JSON.stringify(record, undefined, 2)}\n`, { flag: 'wx', mode: 0o600 });
+      renameSync(draft, join(this.folder, name));
+    } catch (error) {
+      rmSync(draft, { force: true });
+      throw error;
+    }
+  }
+}
+
+/** One name for each approval, whatever characters its path has. */
+function fileName(path: string, feature?: string): string {
+  const id = createHash('sha256')
+    .update(JSON.stringify([path, feature]))
+    .digest('hex');
+  return `${id.slice(0, 32)}.json`;
+}
+
+function realPath(folder: string): string {
+  try {
+    return realpathSync.native(folder);
+  } catch {
+    return folder;
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).filter((name) => name.endsWith('.json'));
+  } catch {
+    return [];
+  }
+}
+
+function isRecord(value: unknown): value is Approval | FeatureApproval {
+  if (typeof value !== 'object' || value === null) return false;
+  const { workspace, hash, approvedAt, feature, files } = value as Record<string, unknown>;
+  const isOfOneKind =
+    feature === undefined ? typeof files === 'object' && files !== null : typeof feature === 'string';
+  return [workspace, hash, approvedAt].every((text) => typeof text === 'string') && isOfOneKind;
+}
+
+function requireOwn(path: string): void {
+  const user = process.getuid?.();
+  // This system has no such owners.
+  if (user === undefined) return;
+  const { uid, mode } = statSync(path);
+  if (uid === user && (mode & 0o022) === 0) return;
+  const what =
+    uid === user ? 'others may write to it' : `it belongs to another user (${uid}; you are ${user})`;
+  const fix = uid === user ? `Run: chmod go-w ${path}` : 'Remove it, then approve again with: volley trust';
+  throw new VolleyError('TRUST_UNREADABLE', `${path} is not believed: ${what}. ${fix}`, { file: path });
+}
+
+function broken(file: string, cause?: unknown): VolleyError {
+  const message = `${file} is no approval that Volley wrote. Delete it, then approve again with: volley trust`;
+  return new VolleyError('TRUST_UNREADABLE', message, { file }, { cause });
+}

@@ -1,0 +1,15 @@
+import { VolleyError } from '../../core/errors.ts';
+import type { Breach } from '../runner.ts';
+
+/** Why a call fails whose program made or changed what is protected. Another attempt would do the same. */
+export function breachFailure(program: string, breaches: readonly Breach[]): VolleyError {
+  const what = breaches.map(({ path, pattern, movedTo }) => {
+    const where =
+      movedTo === undefined ? 'it was changed, and is left as it is' : `it was moved to ${movedTo}`;
+    return `${path} (${pattern}; ${where})`;
+  });
+  const message = `While ${program} ran, protected paths were made or changed: ${what.join(', ')}. To allow that, add them to \`tools.writable\` in volley.toml, unless they are Volley's own.`;
+  return Object.assign(new VolleyError('PATH_PROTECTED', message, { program, breaches }), {
+    retryable: false,
+  });
+}

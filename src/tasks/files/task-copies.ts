@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, realpathSync } from 'node:fs';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { userFolder } from '../../config/user-folder.ts';
+import { codeOf } from '../../tools/builtin/refusal.ts';
+import { type FeatureTexts, readTexts } from './read-feature.ts';
+
+/**
+ * Copies of the files of a project's features, kept while one of them is run, in the user's own folder. Whatever Volley
+ * writes to the files it writes to the copies first. What differs afterwards was written by somebody else.
+ */
+export class TaskCopies {
+  private constructor(private readonly folder: string) {}
+
+  /** Those of the runs of a project that are going on. */
+  static of(project: string): TaskCopies[] {
+    const folder = copiesFolder(project);
+    return namesIn(folder).map((name) => new TaskCopies(join(folder, name)));
+  }
+
+  /** Makes those of the run of a feature. There is one such run at a time, so what is there was left by a crash. */
+  static async make(project: string, feature: string): Promise<TaskCopies> {
+    const folder = join(copiesFolder(project), feature);
+    await rm(folder, { recursive: true, force: true });
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    return new TaskCopies(folder);
+  }
+
+  /** The features that are copied. */
+  names(): string[] {
+    return namesIn(this.folder);
+  }
+
+  texts(feature: string): Promise<FeatureTexts> {
+    return textsOrNone(join(this.folder, feature));
+  }
+
+  async write(feature: string, file: string, text: string): Promise<void> {
+    await mkdir(join(this.folder, feature), { recursive: true });
+    await writeFile(join(this.folder, feature, file), text);
+  }
+
+  async remove(feature: string): Promise<void> {
+    await rm(join(this.folder, feature), { recursive: true, force: true });
+  }
+
+  /** The run is over. */
+  async close(): Promise<void> {
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** The files that are not what the copies say: changed, made or removed. */
+export function differingFiles(copied: FeatureTexts, found: FeatureTexts): string[] {
+  const textOf = (texts: FeatureTexts, file: string) => {
+    const text = texts.get(file);
+    return typeof text === 'string' ? text : undefined;
+  };
+  const files = new Set([...copied.keys(), ...found.keys()]);
+  return [...files].filter((file) => textOf(copied, file) !== textOf(found, file)).sort();
+}
+
+export async function textsOrNone(folder: string): Promise<FeatureTexts> {
+  try {
+    return await readTexts(folder);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return new Map();
+    throw error;
+  }
+}
+
+function copiesFolder(project: string): string {
+  const path = createHash('sha256').update(realpathSync(project)).digest('hex').slice(0, 32);
+  return join(userFolder(), 'runs', path);
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}

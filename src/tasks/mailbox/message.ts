@@ -1,0 +1,39 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+/** Where an agent of a run leaves what it asks of that run, and what shows that it is that agent. */
+export const MAILBOX_VARIABLE = 'VOLLEY_RUN_MAILBOX';
+export const TOKEN_VARIABLE = 'VOLLEY_RUN_TOKEN';
+
+/** What an agent may ask of its run. */
+export type AgentRequest = { readonly feature: string; readonly seq: string } & (
+  | { readonly action: 'complete'; readonly summary: string; readonly force: boolean }
+  | { readonly action: 'block'; readonly reason: string }
+);
+
+export type RunAnswer =
+  | { readonly ok: true; readonly data: Readonly<Record<string, unknown>>; readonly text: string }
+  | { readonly ok: false; readonly code: string; readonly message: string; readonly details: object };
+
+/** A request as it stands in a file. The token itself is in no file. */
+export interface SignedRequest {
+  readonly body: string;
+  readonly signature: string;
+}
+
+export function sign(token: string, id: string, request: AgentRequest): SignedRequest {
+  const body = JSON.stringify(request);
+  return { body, signature: signatureOf(token, id, body) };
+}
+
+/** The request, if whoever wrote it knew the token. */
+export function verified(token: string, id: string, text: string): AgentRequest | undefined {
+  const { body, signature } = JSON.parse(text) as Partial<Record<keyof SignedRequest, unknown>>;
+  if (typeof body !== 'string' || typeof signature !== 'string') return undefined;
+  const [given, expected] = [signature, signatureOf(token, id, body)].map((one) => Buffer.from(one));
+  const isRight = given!.length === expected!.length && timingSafeEqual(given!, expected!);
+  return isRight ? (JSON.parse(body) as AgentRequest) : undefined;
+}
+
+function signatureOf(token: string, id: string, body: string): string {
+  return createHmac('sha256', token).update(`${id}\n${body}`).digest('hex');
+}

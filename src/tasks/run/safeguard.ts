@@ -1,0 +1,42 @@
+import type { TaskFolder } from '../files/task-folder.ts';
+import { GitGuard } from '../workspace/git-guard.ts';
+import type { RunParts } from './run-parts.ts';
+
+/**
+ * What no agent of a run may change, whatever sandbox it has: the files of tasks, and what git runs. Whose change it
+ * was cannot be told, so it counts against all that were at work when it was found.
+ */
+export class Safeguard {
+  private constructor(
+    /** For the run itself: what it reads there is what Volley wrote. */
+    readonly folder: TaskFolder,
+    private readonly git: GitGuard | undefined,
+    private readonly blame: (paths: readonly string[]) => void,
+  ) {}
+
+  static async open(folder: TaskFolder, feature: string, working: RunParts['working']): Promise<Safeguard> {
+    const blame = (paths: readonly string[]) => {
+      for (const { record } of working.values()) record.tampered.push(...paths);
+    };
+    const git = await GitGuard.of(folder.project);
+    return new Safeguard(await folder.guarded(feature, blame), git, blame);
+  }
+
+  /** What agents may not touch in this repository besides. */
+  get deniedPaths(): string[] {
+    const hooks = this.git?.hooksInProject;
+    return hooks === undefined ? [] : [`${hooks}/**`];
+  }
+
+  /** Puts back what was changed. */
+  async check(): Promise<void> {
+    const changed = this.git?.putBack() ?? [];
+    if (changed.length > 0) this.blame(changed);
+    await this.folder.putBack();
+  }
+
+  async close(): Promise<void> {
+    await this.check().catch(() => undefined);
+    await this.folder.endGuard();
+  }
+}

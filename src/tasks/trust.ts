@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto';
+import { TrustStore } from '../config/trust-store.ts';
+import { VolleyError } from '../core/errors.ts';
+import { shellQuote } from '../core/shell-quote.ts';
+import type { Check, Feature } from './feature.ts';
+import type { TaskFolder } from './files/task-folder.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+type CommandCheck = Extract<Check, { type: 'command' }>;
+
+/** A command that verifies a subtask. */
+export interface VerificationCommand extends CommandCheck {
+  readonly seq: string;
+}
+
+export function verificationCommands({ subtasks }: Feature): VerificationCommand[] {
+  return subtasks.flatMap(({ seq, verification }) =>
+    verification.flatMap((check) => (check.type === 'command' ? [{ seq, ...check }] : [])),
+  );
+}
+
+/** Features whose commands nobody has approved as they are now. */
+export async function untrustedFeatures(folder: TaskFolder, env: Environment): Promise<Feature[]> {
+  const features = await Promise.all((await folder.names()).map((name) => folder.read(name)));
+  return features.filter((feature) => !isTrusted(folder, feature, env));
+}
+
+/** Remembers that the user has approved the verification commands of a feature as they are. */
+export function trustFeature({ project }: TaskFolder, feature: Feature, env: Environment): void {
+  const hash = commandsHash(feature);
+  if (hash !== undefined) new TrustStore(env).approveFeature(project, feature.name, hash);
+}
+
+/** Refuses a feature whose commands the user has not approved. Nothing of it may run. */
+export function requireTrusted(folder: TaskFolder, feature: Feature, env: Environment): void {
+  if (isTrusted(folder, feature, env)) return;
+  const { name } = feature;
+  const commands = verificationCommands(feature).map(({ seq, command }) => ({ seq, command }));
+  throw new VolleyError(
+    'NOT_TRUSTED',
+    `The verification commands of ${name} have not been approved as they are now, so nothing was run. Look at them and approve them: cd ${shellQuote(folder.project)} && volley trust`,
+    { feature: name, commands },
+  );
+}
+
+function isTrusted({ project }: TaskFolder, feature: Feature, env: Environment): boolean {
+  const hash = commandsHash(feature);
+  return hash === undefined || new TrustStore(env).featureHash(project, feature.name) === hash;
+}
+
+/** Covers what would be run and what is expected of it, and nothing that changes while a feature goes on. */
+function commandsHash(feature: Feature): string | undefined {
+  const commands = verificationCommands(feature);
+  if (commands.length === 0) return undefined;
+  const parts = commands.map(({ seq, command, expectExit, expectText, timeoutMs }) => [
+    ...[seq, command, expectExit, expectText ?? null, timeoutMs],
+  ]);
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+}

@@ -1,0 +1,277 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { buildProgram } from '../e2e/support/built-program.ts';
+import { endOf, startBuilt } from '../e2e/support/built-volley.ts';
+import {
+  type Attack,
+  HostileAgent,
+  PROTECTED_FILES,
+  pathWithoutBubblewrap,
+  writing,
+} from './support/hostile-agent.ts';
+
+const { main, moduleUrl } = await buildProgram();
+const SLOW = { timeout: 300_000 };
+const PLACES = ['', 'sub/'] as const;
+/** What is hidden is refused before anybody asks whether it may be written. */
+const codeFor = (path: string) => (path.includes('.volley/') ? 'PATH_NOT_ALLOWED' : 'PATH_PROTECTED');
+/** Those that every workspace has. */
+const PRESENT = ['volley.toml', '.volley/attack.txt'];
+
+const WAYS: readonly (readonly [string, (path: string, agent: HostileAgent) => Attack])[] = [
+  ['a command', (path) => writing(path)],
+  [
+    'a tool in a process',
+    (path, { folder }) => ({ function: 'puppet', params: { path: join(folder, path) } }),
+  ],
+  [
+    'write_file',
+    (path) => ({ function: 'write_file', params: { path, content: 'hostile', create_directories: true } }),
+  ],
+];
+
+describe.each(WAYS)('%s', (_, attackOn) => {
+  it.each(PLACES)('changes nothing that is protected and exists, in "%s"', SLOW, async (place) => {
+    const agent = new HostileAgent();
+    const paths = PROTECTED_FILES.map((path) => place + path).filter((path) => path !== 'volley.toml');
+    for (const path of paths) agent.write(path, 'original');
+    // Neither what is there, nor a file next to it.
+    const added = paths
+      .filter((path) => path.endsWith('attack.txt'))
+      .map((path) => path.replace('attack', 'new'));
+    const results = await agent.attack(...[...paths, ...added].map((path) => attackOn(path, agent)));
+    expect(paths.map((path) => [path, agent.read(path)])).toEqual(paths.map((path) => [path, 'original']));
+    expect(added.filter((path) => agent.read(path) !== undefined)).toEqual([]);
+    const done = results.filter(
+      ({ status, result }) => status === 'completed' && !/^E[A-Z]+$/.test(String(result)),
+    );
+    expect(done).toEqual([]);
+  });
+
+  it.each(PLACES)('makes nothing that is protected and does not exist, in "%s"', SLOW, async (place) => {
+    const agent = new HostileAgent();
+    const paths = PROTECTED_FILES.map((path) => place + path).filter((path) => !PRESENT.includes(path));
+    const results = await agent.attack(...paths.map((path) => attackOn(path, agent)));
+    expect(paths.filter((path) => existsSync(join(agent.folder, path)))).toEqual([]);
+    expect(results.map(({ code }, index) => [paths[index], code])).toEqual(
+      paths.map((path) => [path, 'PATH_PROTECTED']),
+    );
+  });
+
+  it('still writes what is not protected', SLOW, async () => {
+    const agent = new HostileAgent();
+    const paths = ['a.txt', 'src/deep/b.txt', '.github/c.txt', 'package.json'];
+    const results = await agent.attack(...paths.map((path) => attackOn(path, agent)));
+    expect(results.map(({ status }) => status)).toEqual(paths.map(() => 'completed'));
+    expect(paths.map((path) => agent.read(path)?.trim())).toEqual(paths.map(() => 'hostile'));
+  });
+
+  it('writes what the user has made writable, but nothing of Volley itself', SLOW, async () => {
+    const agent = new HostileAgent(
+      'writable = [".vscode/**", ".git/objects", "node_modules", "volley.toml", ".volley/**"]\nprotected = ["kept/**"]',
+    );
+    for (const path of ['.vscode/a.txt', '.git/objects/a.txt', '.git/config', 'kept/a.txt'])
+      agent.write(path, 'original');
+    const [vscode, objects, modules, config, kept, toml, own] = await agent.attack(
+      ...[
+        '.vscode/a.txt',
+        '.git/objects/b.txt',
+        'node_modules/a.txt',
+        '.git/config',
+        'kept/a.txt',
+        'volley.toml',
+        '.volley/a.txt',
+      ].map((path) => attackOn(path, agent)),
+    );
+    expect([vscode, objects, modules].map((each) => each?.status)).toEqual(Array(3).fill('completed'));
+    for (const each of [config, kept, toml, own])
+      expect(each?.status === 'failed' || /^E/.test(String(each?.result))).toBe(true);
+    expect(agent.read('.vscode/a.txt')?.trim()).toBe('hostile');
+    expect(agent.read('.git/objects/b.txt')?.trim()).toBe('hostile');
+    expect(agent.read('node_modules/a.txt')?.trim()).toBe('hostile');
+    expect([agent.read('.git/config'), agent.read('kept/a.txt')]).toEqual(['original', 'original']);
+    expect(agent.read('volley.toml')).toContain('[tools]');
+    expect(agent.read('.volley/a.txt')).toBeUndefined();
+  });
+});
+
+async function connect({ folder, environment }: HostileAgent): Promise<Client> {
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [main, 'mcp'],
+    cwd: folder,
+    env: { ...(process.env as Record<string, string>), ...environment },
+    stderr: 'ignore',
+  });
+  const client = new Client({ name: 'hostile', version: '1.0.0' });
+  onTestFinished(() => client.close());
+  await client.connect(transport, { timeout: 120_000 });
+  return client;
+}
+
+describe('export', () => {
+  it.each(PLACES)('writes to nothing that is protected, in "%s"', SLOW, async (place) => {
+    const agent = new HostileAgent();
+    const paths = PROTECTED_FILES.map((path) => place + path).filter((path) => path !== 'volley.toml');
+    for (const path of paths) agent.write(path, 'original');
+    await agent.attack({ function: 'list_directory', params: {} });
+    const client = await connect(agent);
+    for (const output_file of paths) {
+      const answer = await client.callTool({
+        name: 'batch_executor_tool',
+        arguments: { action: 'export', batch: 'attack-1', output_file },
+      });
+      expect([output_file, JSON.stringify(answer)]).toEqual([
+        output_file,
+        expect.stringContaining(codeFor(output_file)),
+      ]);
+    }
+    expect(paths.filter((path) => agent.read(path) !== 'original')).toEqual([]);
+  });
+});
+
+describe('a command in the sandbox', () => {
+  const shell = (command: string): Attack => ({ function: 'shell', params: { command } });
+
+  it(
+    'gets neither at the module, the configuration and the hooks, nor at the token of the server',
+    SLOW,
+    async () => {
+      const agent = new HostileAgent('shell.network = true');
+      agent.write('.git/hooks/pre-commit', 'original');
+      const server = startBuilt(agent.folder, ['serve', '--port', '0'], { env: agent.environment });
+      const ended = endOf(server);
+      onTestFinished(async () => {
+        server.kill();
+        await ended;
+      });
+      await expect.poll(() => agent.read('.volley/volley.db-server.json'), SLOW).toContain('token');
+      const module = agent.read('tools/puppet.mjs');
+      const [, , , ...reading] = await agent.attack(
+        shell(
+          `echo "import { writeFileSync } from 'node:fs'; writeFileSync('pwned', '')" > tools/puppet.mjs`,
+        ),
+        shell('echo hostile > .git/hooks/pre-commit'),
+        shell('printf "[tools]\\nmodules = [\\"evil.mjs\\"]\\n" > volley.toml'),
+        shell('cat .volley/volley.db-server.json'),
+        shell('mv .volley moved && cat moved/volley.db-server.json'),
+        shell('ls -A .volley'),
+        { function: 'puppet', params: { read: join(agent.folder, '.volley/volley.db-server.json') } },
+        { function: 'read_file', params: { path: '.volley/volley.db-server.json' } },
+        { function: 'search_files', params: { pattern: '**', include_all: true } },
+        { function: 'list_directory', params: { path: '.' } },
+      );
+      expect(agent.read('tools/puppet.mjs')).toBe(module);
+      expect(agent.read('.git/hooks/pre-commit')).toBe('original');
+      expect(agent.read('volley.toml')).not.toContain('evil');
+      expect((await agent.run('tools')).status).toBe(0);
+      expect(agent.read('pwned')).toBeUndefined();
+      expect(reading.slice(0, 2).map(({ code }) => code)).toEqual(['COMMAND_FAILED', 'COMMAND_FAILED']);
+      expect(reading[2]).toMatchObject({ result: { stdout: '' } });
+      expect(reading[3]).toMatchObject({ result: 'ENOENT' });
+      expect(reading[4]).toMatchObject({ code: 'PATH_NOT_ALLOWED' });
+      expect(reading[5]?.status).toBe('completed');
+      expect(JSON.stringify(reading)).not.toContain('volley_token_');
+      expect(JSON.stringify([reading[5]?.result, reading[6]?.result])).not.toContain('.volley"');
+      expect(JSON.stringify(reading[5]?.result)).not.toContain('.volley/');
+    },
+  );
+
+  it('can neither rename the folder around a protected path, nor lead to it by a link', SLOW, async () => {
+    const agent = new HostileAgent();
+    agent.write('a/b/.git/config', 'original');
+    agent.write('elsewhere/settings.json', 'original');
+    symlinkSync('elsewhere', join(agent.folder, '.vscode'));
+    const results = await agent.attack(
+      shell('mv a moved'),
+      shell('mv a/b a/moved'),
+      shell('rm -rf a/b/.git'),
+      shell('ln a/b/.git/config config && echo hostile > config'),
+      shell('ln -s a/b/.git link && echo hostile > link/config'),
+      shell('echo hostile > elsewhere/settings.json'),
+      shell('rm .vscode && mkdir .vscode && echo hostile > .vscode/settings.json'),
+      shell('rm .vscode'),
+      { function: 'write_file', params: { path: 'elsewhere/settings.json', content: 'hostile' } },
+    );
+    expect(results.map(({ status }) => status)).toEqual(results.map(() => 'failed'));
+    expect(agent.read('a/b/.git/config')).toBe('original');
+    expect(agent.read('.vscode/settings.json')).toBe('original');
+  });
+
+  it('is told what it made, and where that was moved; nothing else is left behind', SLOW, async () => {
+    const agent = new HostileAgent();
+    const before = readdirSync(agent.folder);
+    const [result] = await agent.attack(writing('.husky/pre-commit'));
+    expect(result).toMatchObject({ code: 'PATH_PROTECTED' });
+    expect(result?.message).toContain('tools.writable');
+    const [moved, ...others] = readdirSync(join(agent.folder, '.volley/quarantine'));
+    expect(others).toEqual([]);
+    expect(result?.message).toContain(join(agent.folder, '.volley/quarantine', moved!));
+    expect(readdirSync(agent.folder)).toEqual(
+      [...before, '.volley', 'attack-1.json', 'attack-1-results.json'].sort(),
+    );
+  });
+
+  it('leaves the folder of a program without a store as it was', SLOW, async () => {
+    const agent = new HostileAgent();
+    const before = readdirSync(agent.folder);
+    writeFileSync(
+      join(agent.home, 'program.mjs'),
+      `import { createCoordinator } from '${moduleUrl('coordinator/create-coordinator.js')}';
+       import { loadConfig } from '${moduleUrl('config/load.js')}';
+       const coordinator = await createCoordinator((await loadConfig()).config);
+       const [made] = await coordinator.executeParallel([
+         { name: 'shell', arguments: { command: 'ls -A .volley' } },
+       ]);
+       console.log(made.status);
+       await coordinator.close();`,
+    );
+    const node = spawnSync(process.execPath, [join(agent.home, 'program.mjs')], {
+      cwd: agent.folder,
+      env: { ...process.env, ...agent.environment },
+      encoding: 'utf8',
+    });
+    expect(node.stdout.trim()).toBe('completed');
+    expect(readdirSync(agent.folder)).toEqual(before);
+  });
+});
+
+describe('without bubblewrap', () => {
+  it('what a command changes is found afterwards', SLOW, async () => {
+    const agent = new HostileAgent('', { PATH: pathWithoutBubblewrap() });
+    for (const path of ['.git/hooks/pre-commit', '.git/index', '.vscode/tasks.json', 'sub/.mcp.json'])
+      agent.write(path, 'original');
+    const attacked = [
+      '.git/hooks/pre-commit',
+      '.git/hooks/new',
+      '.vscode/tasks.json',
+      'sub/.mcp.json',
+      '.husky/new',
+      'new/volley.toml',
+      'tools/new.txt',
+      'volley.toml',
+    ];
+    const [, ...results] = await agent.attack(
+      writing('a.txt'),
+      ...attacked.map((path) => ({
+        function: 'shell',
+        params: { command: `mkdir -p new .husky && echo '# hostile' >> ${path}` },
+      })),
+    );
+    expect(results.map(({ code }, index) => [attacked[index], code])).toEqual(
+      attacked.map((path) => [path, 'PATH_PROTECTED']),
+    );
+    expect([agent.read('.husky/new'), agent.read('new/volley.toml')]).toEqual([undefined, undefined]);
+  });
+
+  it('what others do to the repository meanwhile fails no command', SLOW, async () => {
+    const agent = new HostileAgent('', { PATH: pathWithoutBubblewrap() });
+    agent.write('.git/index', 'original');
+    const [result] = await agent.attack({ function: 'shell', params: { command: 'echo new > .git/index' } });
+    expect(result?.status).toBe('completed');
+  });
+});

@@ -1,0 +1,125 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { PROTECTED_RULES } from '../../../src/config/protected-paths.ts';
+import { DEFINE, runBuilt } from '../../e2e/support/built-volley.ts';
+
+/** What an agent asks Volley to call. */
+export interface Attack {
+  readonly function: string;
+  readonly params: Readonly<Record<string, unknown>>;
+}
+
+/** What became of it. */
+export interface AttackResult {
+  readonly status: string;
+  readonly code: string | null;
+  readonly message: string | null;
+  readonly result?: unknown;
+}
+
+/** A tool in a process of its own that does what it is told, and says how that ended. */
+const PUPPET = `
+${DEFINE}
+export const puppet = defineTool({
+  name: 'puppet',
+  isolation: 'process',
+  run: async ({ path, read }) => {
+    const { mkdirSync, readFileSync, writeFileSync } = await import('node:fs');
+    const { dirname } = await import('node:path');
+    try {
+      if (read) return readFileSync(read, 'utf8');
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, 'hostile');
+      return 'written';
+    } catch (error) {
+      return error.code;
+    }
+  },
+});
+`;
+
+/** For each row of the table a file that it protects. */
+export const PROTECTED_FILES: readonly string[] = PROTECTED_RULES.map(({ pattern }) =>
+  pattern.replace(/\*\*$/, 'attack.txt').replaceAll('*', 'x'),
+);
+
+/** An agent that may call tools in a folder of a user, and means no good. */
+export class HostileAgent {
+  readonly folder = newFolder('volley-attacked-');
+  readonly home = newFolder('volley-home-');
+  private count = 0;
+
+  /** `settings` are further lines of its volley.toml, which begins in the table `tools`. */
+  constructor(
+    settings = '',
+    readonly env: Readonly<Record<string, string>> = {},
+  ) {
+    this.write('tools/puppet.mjs', PUPPET);
+    this.write('volley.toml', `[tools]\nmodules = ["./tools/*.mjs"]\nshell.enabled = true\n${settings}\n`);
+  }
+
+  write(path: string, text: string): void {
+    mkdirSync(dirname(join(this.folder, path)), { recursive: true });
+    writeFileSync(join(this.folder, path), text);
+  }
+
+  read(path: string): string | undefined {
+    const file = join(this.folder, path);
+    return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
+  }
+
+  run(...args: readonly string[]) {
+    return runBuilt(this.folder, args, { env: { ...this.environment, ...this.env } });
+  }
+
+  get environment(): Readonly<Record<string, string>> {
+    return { HOME: this.home, XDG_CONFIG_HOME: join(this.home, '.config') };
+  }
+
+  /** Makes the calls one after the other, and gives what became of each. */
+  async attack(...attacks: readonly Attack[]): Promise<AttackResult[]> {
+    const batch = `attack-${++this.count}`;
+    const tasks = attacks.map((each, index) => ({ id: `a${index}`, ...each }));
+    this.write(`${batch}.json`, JSON.stringify({ max_concurrent: 1, tasks }));
+    const ran = await this.run('run', `${batch}.json`, '--batch', batch);
+    const exported = await this.run('export', '--batch', batch, '--output-file', `${batch}-results.json`);
+    if (exported.status !== 0) throw new Error(`${ran.stderr}${exported.stderr}`);
+    const { tasks: results } = JSON.parse(this.read(`${batch}-results.json`)!) as {
+      tasks: (AttackResult & { id: string })[];
+    };
+    return tasks.map(({ id }) => results.find((each) => each.id === id)!);
+  }
+}
+
+/** A command that writes to a path, making the folders on the way. */
+export function writing(path: string): Attack {
+  const command = `mkdir -p '${dirname(path)}' && echo hostile > '${path}'`;
+  return { function: 'shell', params: { command } };
+}
+
+/** The `PATH` of a machine without bubblewrap. */
+export function pathWithoutBubblewrap(): string {
+  const folder = newFolder('volley-programs-');
+  for (const name of ['sh', 'perl', 'mkdir', 'cat', 'rm', 'ls']) {
+    const program = ['/usr/bin', '/bin'].map((each) => join(each, name)).find((each) => existsSync(each));
+    if (program !== undefined)
+      writeFileSync(join(folder, name), `#!/bin/sh\nexec ${program} "$@"\n`, { mode: 0o755 });
+  }
+  return folder;
+}
+
+function newFolder(prefix: string): string {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), prefix)));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+  return folder;
+}
