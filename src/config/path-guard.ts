@@ -18,7 +18,7 @@ import { isInside, realAsFarAsItExists } from '../tools/builtin/real-path.ts';
 import { fold, type ProtectedPaths, type ProtectedRule, pathOf } from './protected-paths.ts';
 
 /** How many folders below the roots are looked through, the nearest first. */
-const MAX_FOLDERS = 5000;
+const MAX_FOLDERS = 10_000;
 /** How many protected paths a sandbox covers, the nearest first: each mount takes the longer the more there are. */
 const MAX_COVERED = 200;
 /** How many entries of a protected folder are compared where there is no sandbox. */
@@ -72,6 +72,8 @@ interface Run {
 export class PathGuard implements SandboxGuard {
   private readonly folder: string;
   private listings = new Map<string, Listing>();
+  /** What was found before: folders that a program makes must not push it beyond the limit. */
+  private known: FoundPaths = new Map();
   private readonly running = new Set<Run>();
   private waiting: Promise<FoundPaths> | undefined;
   private last: Promise<unknown> = Promise.resolve();
@@ -136,7 +138,10 @@ export class PathGuard implements SandboxGuard {
       await yieldToOthers();
       sliceEnd = performance.now() + SLICE_MS;
     }
+    for (const each of this.known.values())
+      if (!found.has(each.path) && statsOf(each.path) !== undefined) add(each);
     this.listings = listings;
+    this.known = found;
     return found;
   }
 
@@ -226,6 +231,7 @@ export class PathGuard implements SandboxGuard {
       // A link cannot be covered.
       for (const { path, rule, link } of run.before?.values() ?? []) {
         if (link === undefined || now.has(path) || statsOf(path) !== undefined) continue;
+        if (this.firstLink(dirname(path)) !== undefined) continue;
         symlinkSync(link, path);
         run.breaches.set(path, { path, pattern: rule.pattern });
       }
@@ -238,20 +244,31 @@ export class PathGuard implements SandboxGuard {
 
   private moveAway({ path, rule }: Found, before: Found | undefined): Breach {
     const { pattern } = rule;
-    const name = `${basename(path)}-${randomBytes(4).toString('hex')}`;
+    // A link goes itself: where it leads may be anywhere.
+    const intruder = this.firstLink(path) ?? path;
+    const name = `${basename(intruder)}-${randomBytes(4).toString('hex')}`;
     const quarantine = join(this.ownFolder, 'quarantine');
     // On another file system it stays where it is, under a name that means nothing to anybody.
-    for (const movedTo of [join(quarantine, name), join(dirname(path), `quarantine-${name}`)]) {
+    for (const movedTo of [join(quarantine, name), join(dirname(intruder), `quarantine-${name}`)]) {
       try {
         mkdirSync(dirname(movedTo), { recursive: true, mode: 0o700 });
-        renameSync(path, movedTo);
+        renameSync(intruder, movedTo);
       } catch {
         continue;
       }
-      if (before?.link !== undefined) symlinkSync(before.link, path);
+      if (before?.link !== undefined && this.firstLink(path) === undefined) symlinkSync(before.link, path);
       return { path, pattern, movedTo };
     }
     return { path, pattern };
+  }
+
+  /** The outermost symbolic link on the way from a root to a path, the path itself included. */
+  private firstLink(path: string): string | undefined {
+    const root = this.paths.roots.find((each) => isInside(path, each)) ?? dirname(path);
+    let found: string | undefined;
+    for (let each = path; each !== root; each = dirname(each))
+      if (statsOf(each)?.isSymbolicLink() === true) found = each;
+    return found;
   }
 
   /** How what exists can be told from something else of that name later. */

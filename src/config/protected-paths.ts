@@ -107,6 +107,7 @@ export class ProtectedPaths {
   /** As they really are, the outermost first. */
   readonly roots: readonly string[];
   private readonly named: readonly NamedRule[];
+  private readonly anyName: RegExp;
   private readonly places: readonly Place[];
   private readonly isLoosened: (path: string) => boolean;
 
@@ -121,6 +122,7 @@ export class ProtectedPaths {
       rule,
       expression: expressionOf(rule.pattern, isTools || rule.agents === 'protected'),
     }));
+    this.anyName = new RegExp(this.named.map(({ expression }) => expression.source).join('|'));
     this.places = [
       storePlace(store.file),
       userPlace(),
@@ -187,9 +189,9 @@ export class ProtectedPaths {
   private *rulesAt(path: string, read?: ProtectedRule['read']): Generator<ProtectedRule> {
     const root = this.roots.find((root) => isInside(path, root));
     const folded = root === undefined ? undefined : fold(relative(root, path));
-    for (const { rule, expression } of this.named)
-      if (folded !== undefined && (read === undefined || rule.read === read) && expression.test(folded))
-        yield rule;
+    // Most paths have none of the names.
+    for (const { rule, expression } of folded !== undefined && this.anyName.test(folded) ? this.named : [])
+      if ((read === undefined || rule.read === read) && expression.test(folded!)) yield rule;
     for (const place of this.places)
       if ((read === undefined || place.rule.read === read) && place.covers(path)) yield place.rule;
   }

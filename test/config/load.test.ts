@@ -132,6 +132,8 @@ describe('what is loaded', () => {
         deny: ['b?'],
         modules: ['./t/*.mjs'],
         roots: [join(folder, 'data'), folder],
+        protected: ['c/**'],
+        writable: ['.vscode/**'],
       },
       files: { maxBytes: 1, maxEntries: 2 },
       http: {
@@ -151,6 +153,7 @@ describe('what is loaded', () => {
           cpuMs: 1,
           openFiles: 17,
           processes: 2,
+          diskMb: 18,
           outputBytes: 3,
           resultBytes: 4,
         },
@@ -309,6 +312,8 @@ priority = "background"
 timeout_ms = 10
 retry = { max_retries = 1, delay_ms = 2, factor = 3, max_delay_ms = 4, jitter = 0 }
 [tools]
+protected = ['c/**']
+writable = ['.vscode/**']
 allow = ["a*"]
 deny = ["b?"]
 modules = ["./t/*.mjs"]
@@ -335,6 +340,7 @@ memory_mb = 16
 cpu_ms = 1
 open_files = 17
 processes = 2
+disk_mb = 18
 output_bytes = 3
 result_bytes = 4
 [secrets]

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -200,6 +200,21 @@ describe('a command in the sandbox', () => {
     expect(results.map(({ status }) => status)).toEqual(results.map(() => 'failed'));
     expect(agent.read('a/b/.git/config')).toBe('original');
     expect(agent.read('.vscode/settings.json')).toBe('original');
+  });
+
+  it('cannot have Volley move files of others by a link to them', SLOW, async () => {
+    const agent = new HostileAgent();
+    mkdirSync(join(agent.home, 'workflows'));
+    const [named, around] = await agent.attack(
+      shell(`ln -s ${agent.home} .vscode`),
+      shell(`mkdir -p sub && ln -s ${agent.home} sub/.github`),
+    );
+    expect([named?.code, around?.code]).toEqual(['PATH_PROTECTED', 'PATH_PROTECTED']);
+    expect(existsSync(join(agent.home, 'workflows'))).toBe(true);
+    expect([
+      existsSync(join(agent.folder, '.vscode')),
+      existsSync(join(agent.folder, 'sub/.github')),
+    ]).toEqual([false, false]);
   });
 
   it('is told what it made, and where that was moved; nothing else is left behind', SLOW, async () => {
