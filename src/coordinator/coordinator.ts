@@ -202,7 +202,9 @@ export class ParallelToolCoordinator implements AsyncDisposable {
     });
     this.assertOpen();
     const { leftMs } = planning;
-    const group = new CallGroup(this.engine, this.desk, planned, `calls-${++this.lists}`, {
+    const name = `calls-${++this.lists}`;
+    options.onGroup?.(name);
+    const group = new CallGroup(this.engine, this.desk, planned, name, {
       ...(failFast !== undefined && { failFast }),
       ...(maxConcurrency !== undefined && { maxConcurrency }),
       ...(leftMs !== undefined && { timeoutMs: leftMs }),

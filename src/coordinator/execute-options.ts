@@ -12,6 +12,8 @@ export interface ExecuteOptions {
   readonly maxConcurrency?: number;
   /** How long the whole list may take. */
   readonly timeoutMs?: number;
+  /** Hears the name of the engine's group that the calls belong to, right before they are submitted. */
+  readonly onGroup?: (group: string) => void;
 }
 
 const OPTIONS: ReadonlySet<string> = new Set<keyof ExecuteOptions>([
@@ -19,6 +21,7 @@ const OPTIONS: ReadonlySet<string> = new Set<keyof ExecuteOptions>([
   'failFast',
   'maxConcurrency',
   'timeoutMs',
+  'onGroup',
 ]);
 
 /** Throws what is wrong with the options, before anything has begun that would have to be undone. */

@@ -11,6 +11,7 @@ import type { ClientStreams } from './http/client-streams.ts';
 import type { IdempotencyTable } from './http/idempotency.ts';
 import type { RequestLog } from './http/request-log.ts';
 import type { ServerMetrics } from './metrics/server-metrics.ts';
+import type { Tracing } from './tracing/tracing.ts';
 import type { BatchTexts } from './views/batch-texts.ts';
 
 /** What the routes work with. */
@@ -23,6 +24,7 @@ export interface ServerParts {
   readonly live: LiveEvents;
   readonly mcp: McpHttp;
   readonly metrics: ServerMetrics;
+  readonly tracing: Tracing;
   readonly keys: OneTimeKeys;
   readonly sessions: Sessions;
   readonly cookie: SessionCookie;

@@ -36,7 +36,7 @@ import type { Log } from './log/log.ts';
 import { VolleyMetrics } from './metrics/volley-metrics.ts';
 import type { ServerParts } from './parts.ts';
 import { leaveRecord, portsInUse, removeRecord } from './server-record.ts';
-import { startTracing } from './tracing/tracing.ts';
+import { startTracing, type Tracing } from './tracing/tracing.ts';
 import { BatchTexts } from './views/batch-texts.ts';
 
 /** What a server works with. The executor is closed with the server, all else stays open. */
@@ -84,7 +84,7 @@ export class VolleyServer {
   private readonly metrics: VolleyMetrics;
   private readonly features: FeatureDesk;
   private readonly mcp: McpHttp;
-  private readonly stopTracing: () => void;
+  private readonly tracing: Tracing;
   /** Where a later server has another port, so that no browser comes back with its cookie. */
   private readonly forgetSessions: () => void = () => {};
   private isClosing = false;
@@ -108,7 +108,7 @@ export class VolleyServer {
     this.texts = new BatchTexts(executor, store);
     this.live = new LiveBatches({ ...events, executor, store });
     this.metrics = new VolleyMetrics({ engine: coordinator.engine, store, events: this.live });
-    this.stopTracing = startTracing(coordinator.engine, executor);
+    this.tracing = startTracing(coordinator.engine, executor);
     this.features = new FeatureDesk(taskPlaceOf(config.folder, {}), {
       ...{ config, executor, store, env: process.env },
       coordinator: async () => coordinator,
@@ -143,6 +143,7 @@ export class VolleyServer {
       live: this.live,
       mcp: this.mcp,
       metrics: this.metrics,
+      tracing: this.tracing,
       keys: this.keys,
       sessions,
       cookie,
@@ -155,6 +156,11 @@ export class VolleyServer {
       isReady: () => !this.isClosing,
     };
     const app = createApp(parts);
+    const listener = getRequestListener((request, env) => app.fetch(request, env as HttpBindings), {
+      errorHandler: badRequest,
+      // The process may be somebody else's, who knows nothing of Hono.
+      overrideGlobalObjects: false,
+    });
     this.gate = new Gate({
       hosts: new HostRule(settings.host, settings.allowedHosts),
       origins: new OriginRule(isSecure ? 'https' : 'http', settings.allowedOrigins),
@@ -164,11 +170,8 @@ export class VolleyServer {
       reads: new BatchReads(this.texts),
       maxBodyBytes: settings.limits.maxBodyBytes,
       maxDepth: settings.limits.maxDepth,
-      next: getRequestListener((request, env) => app.fetch(request, env as HttpBindings), {
-        errorHandler: badRequest,
-        // The process may be somebody else's, who knows nothing of Hono.
-        overrideGlobalObjects: false,
-      }),
+      next: (incoming, outgoing) =>
+        this.tracing.within(incoming.headers['traceparent'], () => void listener(incoming, outgoing)),
     });
     server.on('request', this.gate.listener);
     clearSessionFiles(file, portsInUse(file), Date.now());
@@ -216,7 +219,7 @@ export class VolleyServer {
     clearTimeout(timer);
     this.forgetSessions();
     this.metrics.close();
-    this.stopTracing();
+    this.tracing.stop();
     this.texts.close();
   }
 }

@@ -1,10 +1,20 @@
-import { chmodSync, closeSync, openSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  openSync,
+  readdirSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import { makeFolder } from './make-folder.ts';
 import { checkedVersion, MIGRATIONS, migrate } from './migrations.ts';
-import { isBusy, storeError, unavailable } from './store-error.ts';
+import { isBusy, needsWriting, storeError, unavailable } from './store-error.ts';
 
 /** How long others may keep the file locked before that is an error. */
 const BUSY_MS = 30_000;
@@ -54,7 +64,45 @@ export async function openDatabase(path: string, migrations = MIGRATIONS): Promi
     return { file, writer, reader };
   } catch (error) {
     closeDatabase({ file, writer, reader });
+    if (needsWriting(error) && !isWritable(file)) return openReadOnly(file, migrations);
     throw storeError(error, file);
+  }
+}
+
+/**
+ * Opens a file that may not be written, for looking: whatever writes to it is refused. SQLite reads the log beside it if
+ * there is one and its shared memory is there, too. Without a log nobody writes to the file, so it needs neither.
+ */
+function openReadOnly(file: string, migrations: typeof MIGRATIONS): Database {
+  const { version: newest } = migrations.at(-1)!;
+  const hasLog = (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
+  const place = hasLog ? file : `${pathToFileURL(file).href}?immutable=1`;
+  const database = { file, writer: connect(), reader: connect() };
+  try {
+    for (const connection of [database.writer, database.reader]) attach(connection, place);
+    if (checkedVersion(database.reader, file, newest) < newest) {
+      throw unavailable(file, 'it is of an older version and has to be updated, but it may not be written');
+    }
+    restrict(database);
+    return database;
+  } catch (error) {
+    closeDatabase(database);
+    if (!hasLog || !needsWriting(error)) throw storeError(error, file);
+    throw unavailable(
+      file,
+      `its log ${file}-wal cannot be read in a folder that may not be written. Copy the folder, and look at the copy`,
+      error,
+    );
+  }
+}
+
+function isWritable(file: string): boolean {
+  try {
+    accessSync(file, constants.W_OK);
+    accessSync(dirname(file), constants.W_OK);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT';
   }
 }
 

@@ -23,6 +23,12 @@ export function isBusy(error: unknown): boolean {
   return sqliteCode(error) === BUSY;
 }
 
+/** Whether something failed because the file, or one beside it, cannot be written. */
+export function needsWriting(error: unknown): boolean {
+  const code = sqliteCode(error);
+  return code === READONLY || code === CANTOPEN;
+}
+
 /** Whether a row with the same key exists. */
 export function isConstraint(error: unknown): boolean {
   return sqliteCode(error) === CONSTRAINT;

@@ -127,7 +127,7 @@ function warningLines({ warnings = [] }: SummaryView, { colours, columns }: Summ
   if (warnings.length === 0) return [];
   const shown = warnings
     .slice(0, MOST_WARNINGS)
-    .map((warning) => `  ${wrapHanging(cutToWidth(plainText(warning), columns * 3), columns, 4)}`);
+    .map((warning) => `  ${wrapHanging(cutToWidth(printableLine(warning), columns * 3), columns, 4)}`);
   const more = warnings.length - shown.length;
   return [
     colours.yellow('Warnings'),

@@ -23,6 +23,10 @@ export const SERVER_ERRORS = {
     meaning: 'The server was called by a host name that is not its own.',
     remedy: 'Call it by its address or localhost, or add the name to `server.allowed_hosts`.',
   },
+  DUPLICATE_HOST: {
+    meaning: 'A request has more than one Host header, so that nobody can tell which name it called.',
+    remedy: 'Send one Host header.',
+  },
   ORIGIN_NOT_ALLOWED: {
     meaning: 'A page of another origin called the server.',
     remedy: 'Add its origin to `server.allowed_origins` if it may, and let it send a token.',

@@ -80,7 +80,7 @@ export class Gate {
     const { hosts, origins, authenticator, limits } = this.parts;
     let principal: Principal | undefined;
     try {
-      hosts.check(incoming.headers.host);
+      hosts.check(hostOf(incoming));
       origins.check(incoming, outgoing);
       principal = authenticator.identify(incoming.headers, now);
       if (principal !== undefined) origins.checkCookieRequest(incoming, principal);
@@ -129,4 +129,12 @@ export class Gate {
     if (!outgoing.headersSent) setSecurityHeaders(outgoing);
     sendProblem(outgoing, problem, retryAfter);
   }
+}
+
+/** Node keeps the first of several: whoever stands before this server may have looked at another one. */
+function hostOf({ headers, rawHeaders }: IncomingMessage): string | undefined {
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]!.toLowerCase() === 'host') count++;
+  if (count > 1) throw new VolleyError('DUPLICATE_HOST', `The request has ${count} Host headers: send one.`);
+  return headers.host;
 }

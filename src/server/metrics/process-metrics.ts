@@ -30,10 +30,10 @@ export class ProcessMetrics {
     new Gauge({
       name: 'volley_event_loop_delay_seconds',
       help: 'How late the event loop is, over the last minute at most.',
-      labelNames: ['quantile'],
+      labelNames: ['percentile'],
       registers: [registry],
       collect() {
-        for (const share of [50, 99, 100]) this.set({ quantile: String(share / 100) }, delayOf(share));
+        for (const share of [50, 99, 100]) this.set({ percentile: String(share) }, delayOf(share));
       },
     });
     addMemoryAndCpu(registry);

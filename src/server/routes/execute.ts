@@ -40,6 +40,7 @@ export function executeRoute(api: Api, parts: ServerParts): void {
       const gone = goneSignal(context);
       const options = {
         signal: gone,
+        onGroup: (group: string) => parts.tracing.adopt(group),
         ...(fail_fast !== undefined && { failFast: fail_fast }),
         ...(max_concurrent !== undefined && { maxConcurrency: max_concurrent }),
         ...(timeout_ms !== undefined && { timeoutMs: timeout_ms }),

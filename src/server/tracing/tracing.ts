@@ -1,6 +1,8 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import {
   type Context,
   context,
+  isSpanContextValid,
   ROOT_CONTEXT,
   type Span,
   SpanStatusCode,
@@ -9,6 +11,7 @@ import {
 } from '@opentelemetry/api';
 import type { BatchExecutor } from '../../batch/batch-executor.ts';
 import type { BatchEvent } from '../../batch/events.ts';
+import { countText } from '../../core/words.ts';
 import type { ParallelExecutionEngine } from '../../engine/engine.ts';
 import type { MissedUpdates, ProgressUpdate } from '../../engine/updates.ts';
 
@@ -20,16 +23,33 @@ interface OpenExecution {
 /** More executions than that are not followed at once. */
 const MOST_OPEN = 10_000;
 const MOST_BATCHES = 1000;
+const MOST_GROUPS = 10_000;
+const TRACEPARENT = /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(-.*)?$/;
 /** The group of the engine in which a run of a batch is: its name and a number. */
 const RUN_OF_BATCH = /^(.+)#\d+$/s;
 
-/**
- * Spans for batches, executions and attempts, if the program has set up OpenTelemetry: without that nothing is followed.
- * The answer ends it.
- */
-export function startTracing(engine: ParallelExecutionEngine, executor: BatchExecutor): () => void {
+/** How the spans of a server belong to those of its clients. */
+export interface Tracing {
+  /** Handles a request: the batches and calls that it starts are within the span that its `traceparent` names. */
+  within(traceparent: string | readonly string[] | undefined, handle: () => void): void;
+  /** The executions of a group of the engine were started by the current request. */
+  adopt(group: string): void;
+  stop(): void;
+}
+
+const NO_TRACING: Tracing = {
+  within: (_, handle) => handle(),
+  adopt: () => undefined,
+  stop: () => undefined,
+};
+
+/** The span of the client of the current request. */
+const client = new AsyncLocalStorage<Context>();
+
+/** Spans for batches, executions and attempts, if the program has set up OpenTelemetry: else nothing is followed. */
+export function startTracing(engine: ParallelExecutionEngine, executor: BatchExecutor): Tracing {
   const tracer = trace.getTracer('volley');
-  if (!isRecorded(tracer)) return () => undefined;
+  if (!isRecorded(tracer)) return NO_TRACING;
   const spans = new ExecutionSpans(tracer);
   const unfollow = executor.follow((event) => spans.takeBatch(event));
   const updates = engine.progress.subscribe();
@@ -37,11 +57,29 @@ export function startTracing(engine: ParallelExecutionEngine, executor: BatchExe
     for await (const update of updates) spans.take(update);
   };
   void follow();
-  return () => {
-    unfollow();
-    void updates.return();
-    spans.endAll();
+  return {
+    within: (traceparent, handle) => {
+      const parent = remoteSpan(traceparent);
+      if (parent === undefined) handle();
+      else client.run(parent, handle);
+    },
+    adopt: (group) => spans.adopt(group, client.getStore()),
+    stop: () => {
+      unfollow();
+      void updates.return();
+      spans.endAll();
+    },
   };
+}
+
+/** The span that a `traceparent` of W3C Trace Context names. One that is not valid names none. */
+function remoteSpan(traceparent: string | readonly string[] | undefined): Context | undefined {
+  if (typeof traceparent !== 'string') return undefined;
+  const [, version, traceId, spanId, flags, more] = TRACEPARENT.exec(traceparent) ?? [];
+  if (traceId === undefined || spanId === undefined || version === 'ff') return undefined;
+  if (version === '00' && more !== undefined) return undefined;
+  const span = { traceId, spanId, traceFlags: Number.parseInt(flags!, 16) & 1, isRemote: true };
+  return isSpanContextValid(span) ? trace.setSpanContext(ROOT_CONTEXT, span) : undefined;
 }
 
 function isRecorded(tracer: Tracer): boolean {
@@ -54,20 +92,42 @@ function isRecorded(tracer: Tracer): boolean {
 class ExecutionSpans {
   private readonly executions = new Map<string, OpenExecution>();
   /** By name: the last run of each, also after its end, for what is told late. */
-  private readonly batches = new Map<string, { readonly span: Span; readonly within: Context }>();
+  private readonly batches = new Map<
+    string,
+    { readonly span: Span; readonly within: Context; failed: number }
+  >();
+  /** The spans of clients, by the group of the engine that runs their calls. */
+  private readonly clients = new Map<string, Context>();
 
   constructor(private readonly tracer: Tracer) {}
+
+  adopt(group: string, parent: Context | undefined): void {
+    if (parent === undefined) return;
+    this.clients.set(group, parent);
+    // Groups are never used again, and those that came first have ended first, as a rule.
+    const [oldest] = this.clients.keys();
+    if (this.clients.size > MOST_GROUPS) this.clients.delete(oldest!);
+  }
 
   takeBatch(event: BatchEvent): void {
     const { batch, at } = event;
     if (event.type === 'batch-started') {
       if (this.batches.size >= MOST_BATCHES) this.batches.clear();
       const attributes = { 'volley.batch': batch };
-      const span = this.tracer.startSpan('volley.batch', { startTime: at, attributes }, context.active());
-      this.batches.set(batch, { span, within: trace.setSpan(ROOT_CONTEXT, span) });
-    } else if (event.type === 'batch-ended') {
-      this.batches.get(batch)?.span.end(at);
+      const parent = client.getStore() ?? context.active();
+      const span = this.tracer.startSpan('volley.batch', { startTime: at, attributes }, parent);
+      this.batches.set(batch, { span, within: trace.setSpan(ROOT_CONTEXT, span), failed: 0 });
+      return;
     }
+    const run = this.batches.get(batch);
+    if (run === undefined) return;
+    if (event.type === 'failed') run.failed++;
+    if (event.type !== 'batch-ended') return;
+    if (run.failed > 0) {
+      run.span.setAttribute('volley.failed', run.failed);
+      run.span.setStatus({ code: SpanStatusCode.ERROR, message: `${countText(run.failed, 'task')} failed` });
+    }
+    run.span.end(at);
   }
 
   take(update: ProgressUpdate | MissedUpdates): void {
@@ -117,17 +177,17 @@ class ExecutionSpans {
   private open({ executionId, toolName, group, at, waitedMs }: Extract<ProgressUpdate, { type: 'started' }>) {
     if (this.executions.size >= MOST_OPEN) return undefined;
     const batch = group === undefined ? undefined : RUN_OF_BATCH.exec(group)?.[1];
-    const within = batch === undefined ? undefined : this.batches.get(batch)?.within;
+    const within = batch === undefined ? group && this.clients.get(group) : this.batches.get(batch)?.within;
     const attributes = {
       'volley.execution': executionId,
       'volley.tool': toolName,
       'volley.waited_ms': waitedMs,
-      ...(batch !== undefined && within !== undefined && { 'volley.batch': batch }),
+      ...(batch !== undefined && within && { 'volley.batch': batch }),
     };
     const span = this.tracer.startSpan(
       'volley.execution',
       { startTime: at - waitedMs, attributes },
-      within ?? ROOT_CONTEXT,
+      within || ROOT_CONTEXT,
     );
     const open: OpenExecution = { span, attempt: undefined };
     this.executions.set(executionId, open);

@@ -91,7 +91,7 @@ test('nothing is followed where nobody has set up tracing', async () => {
     followed++;
     return follow(listener);
   };
-  startTracing(rig.coordinator.engine, executor)();
+  startTracing(rig.coordinator.engine, executor).stop();
   expect(followed).toBe(0);
 });
 
@@ -107,7 +107,7 @@ test('a batch, its executions and their attempts are spans within each other', a
     },
   }) as Tool;
   const rig = await openRig([flaky]);
-  const stop = startTracing(rig.coordinator.engine, rig.executor);
+  const { stop } = startTracing(rig.coordinator.engine, rig.executor);
   onTestFinished(stop);
   await rig.ask('add', {
     id: 'a',
@@ -136,7 +136,7 @@ test('a batch, its executions and their attempts are spans within each other', a
     .poll(told)
     .toEqual(
       [
-        'volley.batch my#1 fine in undefined ended',
+        'volley.batch my#1 1 task failed in undefined ended',
         'volley.execution flaky fine in volley.batch ended',
         'volley.attempt 1 error in volley.execution ended',
         'volley.attempt 2 fine in volley.execution ended',
@@ -152,7 +152,7 @@ test('a batch, its executions and their attempts are spans within each other', a
 test('what is open when tracing stops is ended', async () => {
   const spans = keepSpans();
   const rig = await openRig();
-  const stop = startTracing(rig.coordinator.engine, rig.executor);
+  const { stop } = startTracing(rig.coordinator.engine, rig.executor);
   const handle = rig.coordinator.engine.submit({ toolName: 'long' }, ({ signal }) => {
     return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
   });
