@@ -1,18 +1,35 @@
 import type { ResourceRequirements } from '../core/demand.ts';
+import { VolleyError } from '../core/errors.ts';
+import { show } from '../core/numbers.ts';
 import type { Priority } from '../core/priority.ts';
+import { reasonText } from '../core/words.ts';
 import type { ToolContext } from '../runners/runner.ts';
 import { defineTool } from './define-tool.ts';
 import type { ToolSchema } from './schema.ts';
-import type { Tool } from './tool.ts';
+import type { Tool, ToolProperties } from './tool.ts';
+
+/** What means the same as in a definition. */
+type SameField =
+  | 'conflictsWith'
+  | 'idempotent'
+  | 'readOnly'
+  | 'dedupe'
+  | 'timeoutMs'
+  | 'stallMs'
+  | 'retry'
+  | 'unrepeatable'
+  | 'limits'
+  | 'limitedAs';
 
 /**
  * A tool as a class, for people who have such classes. Only `name` and `execute` are required; what is left out has
  * the defaults of every tool: cpu 0.1, 100 MB, low I/O, no network, priority `normal`, parallel with everything.
  */
-export interface ParallelAgentTool<I = unknown, O = unknown> {
-  readonly name: string;
-  readonly description?: string;
+export interface ParallelAgentTool<I = unknown, O = unknown>
+  extends Pick<ToolProperties<I>, 'name' | 'description' | SameField> {
   readonly inputSchema?: ToolSchema<I>;
+  /** What it promises to return; a result that differs fails the call. */
+  readonly outputSchema?: ToolSchema<O>;
   /** Does the work. */
   execute(input: I, context: ToolContext): O | PromiseLike<O>;
   /** What a call needs while it runs. */
@@ -21,9 +38,27 @@ export interface ParallelAgentTool<I = unknown, O = unknown> {
   priority?(): Priority;
   /** Whether a call may run while a call of the other tool does. Asked once for each other tool. */
   canRunParallelWith?(other: string): boolean;
-  /** Hears of the progress that `execute` reports through its context. */
-  reportProgress?(progress: number, message?: string): void;
+  /**
+   * Hears of the progress that `execute` reports through its context. If it fails, the call goes on: the first failure of a
+   * tool is a warning of the process (`process.on('warning')`), the others are passed over.
+   */
+  reportProgress?(progress: number, message?: string): void | PromiseLike<void>;
 }
+
+const SAME_FIELDS: readonly SameField[] = [
+  'conflictsWith',
+  'idempotent',
+  'readOnly',
+  'dedupe',
+  'timeoutMs',
+  'stallMs',
+  'retry',
+  'unrepeatable',
+  'limits',
+  'limitedAs',
+];
+/** Tools of whose progress was warned. */
+const warned = new WeakSet<ParallelAgentTool>();
 
 export function isAgentTool(value: unknown): value is ParallelAgentTool {
   return (
@@ -33,17 +68,42 @@ export function isAgentTool(value: unknown): value is ParallelAgentTool {
 
 /** The same tool as a definition. Conflicts are not part of it: they depend on which other tools there are. */
 export function fromAgentTool(source: ParallelAgentTool): Tool {
-  const { name, description, inputSchema } = source;
+  const { name, description, inputSchema, outputSchema } = source;
+  refuseIsolation(source);
   const resources = source.resourceRequirements?.();
   const priority = source.priority?.();
   return defineTool({
     name,
     ...(description !== undefined && { description }),
     ...(inputSchema !== undefined && { input: inputSchema }),
+    ...(outputSchema !== undefined && { output: outputSchema }),
+    // By name: a class may have getters, which a copy would not see.
+    ...Object.fromEntries(
+      SAME_FIELDS.filter((field) => source[field] !== undefined).map((field) => [field, source[field]]),
+    ),
     ...(resources !== undefined && { resources }),
     ...(priority !== undefined && { priority }),
     run: (input, context) => source.execute(input, listening(source, context)),
   });
+}
+
+/** An instance cannot be sent to another thread or process: only text and modules can. */
+function refuseIsolation(source: ParallelAgentTool): void {
+  const {
+    name,
+    isolation = 'inline',
+    env,
+  } = source as ParallelAgentTool & { isolation?: unknown; env?: unknown };
+  if (isolation === 'inline' && env === undefined) return;
+  const problem =
+    isolation === 'inline'
+      ? 'env is for tools that run in a process, and an instance of a class runs in this one'
+      : `isolation is ${show(isolation)}, but an instance of a class runs in this thread`;
+  throw new VolleyError(
+    'INVALID_TOOL',
+    `Tool ${name}: ${problem}. Use defineTool({ isolation: 'process', module: new URL('./tool.mjs', import.meta.url) }) instead.`,
+    { tool: name },
+  );
 }
 
 function listening(source: ParallelAgentTool, context: ToolContext): ToolContext {
@@ -59,7 +119,17 @@ function listening(source: ParallelAgentTool, context: ToolContext): ToolContext
     report: (first: number | string, step?: string) => {
       if (typeof first === 'string') return context.report(first);
       context.report(first, step);
-      source.reportProgress!(first, step);
+      void tellProgress(source, first, step);
     },
   };
+}
+
+async function tellProgress(source: ParallelAgentTool, progress: number, message?: string): Promise<void> {
+  try {
+    await source.reportProgress!(progress, message);
+  } catch (error) {
+    if (warned.has(source)) return;
+    warned.add(source);
+    process.emitWarning(`reportProgress() of the tool ${source.name} failed: ${reasonText(error)}`);
+  }
 }

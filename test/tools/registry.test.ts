@@ -165,3 +165,12 @@ describe('a tool that took the name of another', () => {
     expect(failure(() => new ToolRegistry().register(given))).toMatch(/^INVALID_TOOL: .*a promise/);
   });
 });
+
+describe('a glob of names', () => {
+  it('with stars enough to be matched in very many ways is refused', () => {
+    const registry = new ToolRegistry();
+    registry.register(tool('a'.repeat(128)));
+    expect(failure(() => registry.list(`${'*a'.repeat(20)}*b`))).toContain('INVALID_VALUE');
+    expect(registry.list('{*x*,*y*z*,*a*}')).toHaveLength(1);
+  });
+});
