@@ -59,7 +59,7 @@ export function dryRunFeature(
   io: Io,
 ): Promise<ExitStatus> {
   return withSession(options, io, async ({ config }) => {
-    const plan = await planRun(folder, config.tasks, request, io.env);
+    const plan = await planRun(folder, config, request, io.env);
     const waves = wavesOf(plan.selection.subtasks).map((wave) => wave.map(({ seq }) => seq));
     const data = {
       feature: plan.feature.name,

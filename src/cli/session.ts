@@ -7,6 +7,7 @@ import { lookIntoStore, openStoreLate } from '../store/look-into-store.ts';
 import type { SqliteStore } from '../store/sqlite-store.ts';
 import type { CommonOptions } from './command.ts';
 import type { Io } from './io.ts';
+import { noteTrust } from './output/trust-note.ts';
 import { serverDoor } from './server-door.ts';
 
 /** Everything that a command about batches works with. */
@@ -42,7 +43,7 @@ async function inSession<T>(
   const { file } = config.store;
   return withExecutor(
     await openAt(file),
-    () => open(config, io.env),
+    () => open(config, options, io),
     (parts) => work({ ...parts, config, handle: serverDoor(file, parts.store, parts.executor) }),
   );
 }
@@ -57,7 +58,7 @@ export async function withStore<T>(
   const file = await loadStoreFile(place);
   return withExecutor(
     await lookIntoStore(file),
-    async () => open((await loadConfig(place)).config, io.env),
+    async () => open((await loadConfig(place)).config, options, io),
     work,
   );
 }
@@ -89,9 +90,10 @@ async function withExecutor<T>(
   }
 }
 
-async function open(config: VolleyConfig, env: Io['env']): Promise<ParallelToolCoordinator> {
+async function open(config: VolleyConfig, options: CommonOptions, io: Io): Promise<ParallelToolCoordinator> {
+  noteTrust(config, options, io);
   const { createFullCoordinator } = await import('../mcp/open-coordinator.ts');
-  return createFullCoordinator(config, env);
+  return createFullCoordinator(config, io.env);
 }
 
 async function closeIfOpen(opened: Promise<ParallelToolCoordinator> | undefined): Promise<void> {

@@ -64,9 +64,9 @@ export async function runFeature(
     );
   }
   // What is unknown or unsafe is told without a lock.
-  await planRun(folder, config.tasks, request, env);
+  await planRun(folder, config, request, env);
   return whileNotRun(folder, request.feature, async () => {
-    const plan = await planRun(folder, config.tasks, request, env);
+    const plan = await planRun(folder, config, request, env);
     return runPlan(setting, plan, request, start);
   });
 }
@@ -125,6 +125,7 @@ async function delegateAll(
       ...{ folder, feature, terms, agents, workspaces, launcher, ledger, session, template },
       id: randomBytes(3).toString('hex'),
       settings: config.tasks,
+      trust: config.trust,
       env: await agentEnvironment(setting.env, scratch.folder),
       scratch: scratch.folder,
       working: new Map(),

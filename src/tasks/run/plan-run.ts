@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { TaskSettings } from '../../config/config.ts';
+import type { VolleyConfig } from '../../config/config.ts';
+import { notTrusted } from '../../config/trust.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { fileFailure } from '../../tools/builtin/refusal.ts';
 import { buildPrompt } from '../agents/prompt.ts';
@@ -25,10 +26,13 @@ export interface RunPlan {
 /** Reads a feature and checks all that can be known before anything starts. It changes nothing. */
 export async function planRun(
   folder: TaskFolder,
-  settings: TaskSettings,
+  { tasks: settings, trust }: Pick<VolleyConfig, 'tasks' | 'trust'>,
   request: RunRequest,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<RunPlan> {
+  // Without them it would be another run than the one that was asked for.
+  const waiting = trust.waiting.filter((setting) => setting.startsWith('tasks.'));
+  if (waiting.length > 0) throw notTrusted('Nothing was started:', trust, waiting);
   const feature = await folder.read(request.feature);
   const selection = select(feature, request, folder.moment());
   const agents = chooseAgents(selection.subtasks, request, settings);

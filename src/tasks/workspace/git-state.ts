@@ -1,7 +1,7 @@
 import { type Dirent, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { GitFolders } from '../../config/git-folders.ts';
 import { hashOf } from './file-state.ts';
-import type { GitFolders } from './git-folders.ts';
 
 /** What of `.git` is not an agent's to change, at one moment. */
 export interface GitState {

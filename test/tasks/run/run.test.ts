@@ -172,7 +172,7 @@ describe('a run', { timeout: 180_000 }, () => {
         /"codex".*01 and 02.*no such program in PATH.*Install it.*\[tasks\.agents\.codex\]/,
       ),
     });
-    const plan = (request: RunRequest) => planRun(setting.folder, setting.config.tasks, request, setting.env);
+    const plan = (request: RunRequest) => planRun(setting.folder, setting.config, request, setting.env);
     await expect(plan(asked)).rejects.toMatchObject(missing);
     await expect(plan({ feature: 'auth' })).rejects.toMatchObject({ details: { program: './helper.sh' } });
     // The set-up of a worktree may make it.
