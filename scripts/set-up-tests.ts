@@ -1,4 +1,7 @@
 import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { buildDashboard } from './build-dashboard.ts';
 
 /** Programs that tests cannot do without, and Debian's packages of them. */
@@ -7,6 +10,13 @@ const NEEDED = [
   { program: 'curl', packageName: 'curl', what: 'the tests of live events' },
   { program: 'chromium', packageName: 'chromium', what: 'the tests of the dashboard' },
 ] as const;
+
+/** The user's configuration, for all tests: what they approve shall not be approved for whoever runs them. */
+const home = mkdtempSync(join(tmpdir(), 'volley-test-home-'));
+
+export function teardown(): void {
+  rmSync(home, { recursive: true, force: true });
+}
 
 /**
  * A sandbox or a page that is not there is not tested. Where Debian's packages can be had and we may install them, what is
@@ -17,6 +27,7 @@ export async function setup(): Promise<void> {
   for (const name of ['npm_command', 'npm_lifecycle_event']) delete process.env[name];
   // Nor shall a hook of git that runs the tests tie them to its repository.
   for (const name of ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_PREFIX']) delete process.env[name];
+  process.env['XDG_CONFIG_HOME'] = home;
   await buildDashboard();
   if (process.platform !== 'linux') return;
   for (const { program, packageName, what } of NEEDED) {

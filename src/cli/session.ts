@@ -7,7 +7,6 @@ import { lookIntoStore, openStoreLate } from '../store/look-into-store.ts';
 import type { SqliteStore } from '../store/sqlite-store.ts';
 import type { CommonOptions } from './command.ts';
 import type { Io } from './io.ts';
-import { noteTrust } from './output/trust-note.ts';
 import { serverDoor } from './server-door.ts';
 
 /** Everything that a command about batches works with. */
@@ -91,8 +90,11 @@ async function withExecutor<T>(
 }
 
 async function open(config: VolleyConfig, options: CommonOptions, io: Io): Promise<ParallelToolCoordinator> {
+  const [{ noteTrust }, { createFullCoordinator }] = await Promise.all([
+    import('./output/trust-note.ts'),
+    import('../mcp/open-coordinator.ts'),
+  ]);
   noteTrust(config, options, io);
-  const { createFullCoordinator } = await import('../mcp/open-coordinator.ts');
   return createFullCoordinator(config, io.env);
 }
 

@@ -1,6 +1,6 @@
-import { resolve } from 'node:path';
+import { realpathSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { isInside, realAsFarAsItExists } from '../tools/builtin/real-path.ts';
 import { DEFAULTS } from './defaults.ts';
 import type { Override, TomlTable } from './environment.ts';
 import type { Settings } from './schema.ts';
@@ -88,8 +88,17 @@ export function withoutWaiting(settings: Settings, waiting: readonly WaitingSett
 /** Whether a path of the file leads into its folder, wherever links lead. */
 export function leadsInside(path: unknown, folder: string): boolean {
   if (typeof path !== 'string') return false;
-  const absolute = resolve(folder, path);
-  return isInside(absolute, folder) && isInside(realAsFarAsItExists(absolute), realAsFarAsItExists(folder));
+  const way = relative(realPath(folder), realPath(resolve(folder, path)));
+  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}
+
+/** Where a path leads, with those of its last names that do not exist as they are. */
+function realPath(path: string): string {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    return path === dirname(path) ? path : join(realPath(dirname(path)), basename(path));
+  }
 }
 
 function isHarmless(path: Path, value: unknown, folder: string): boolean {

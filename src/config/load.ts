@@ -3,7 +3,6 @@ import { dirname, join, resolve } from 'node:path';
 import type { AssembledSettings } from './assemble.ts';
 import type { VolleyConfig } from './config.ts';
 import { DEFAULTS } from './defaults.ts';
-import { leadsInside, waitingSettings } from './gate.ts';
 import { configError } from './problems.ts';
 import { toConfig } from './resolve.ts';
 import type { Settings } from './schema.ts';
@@ -93,6 +92,7 @@ function withoutFile(settings: Settings, folder: string): LoadedConfig {
 export async function inspectConfig(options: LoadOptions = {}): Promise<TrustQuestion | undefined> {
   const { file, folder, env } = placeOf(options);
   if (file === undefined) return undefined;
+  const { waitingSettings } = await import('./gate.ts');
   const { said, bytes } = await assemble(file, folder, env);
   return { file, folder, env, said, bytes, waiting: waitingSettings(said, folder) };
 }
@@ -106,9 +106,14 @@ export async function loadStoreFile(options: LoadOptions = {}): Promise<string> 
   if (file !== undefined && !mentionsVolley(env)) {
     const { storeOfFile } = await import('./store-of-file.ts');
     const found = await storeOfFile(file);
-    if (found !== undefined && leadsInside(found, folder)) return resolve(folder, found);
+    if (found !== undefined && (await isStoreOfFolder(found, folder))) return resolve(folder, found);
   }
   return (await loadConfig(options)).config.store.file;
+}
+
+/** Another place has to be approved. */
+async function isStoreOfFolder(path: string, folder: string): Promise<boolean> {
+  return path === DEFAULTS.store.file || (await import('./gate.ts')).leadsInside(path, folder);
 }
 
 function placeOf({ cwd = process.cwd(), env = process.env, file: named }: LoadOptions) {

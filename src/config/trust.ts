@@ -1,17 +1,17 @@
+import { createHash } from 'node:crypto';
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { VolleyError } from '../core/errors.ts';
 import { show } from '../core/numbers.ts';
 import { shellQuote } from '../core/shell-quote.ts';
 import { listText } from '../core/words.ts';
-import { sourceNameOf } from '../tools/tool-source.ts';
 import type { AssembledSettings } from './assemble.ts';
 import type { TomlTable } from './environment.ts';
 import { type WaitingSetting, waitingSettings, withoutWaiting } from './gate.ts';
 import { type GitFolders, gitFoldersOf } from './git-folders.ts';
 import type { Settings } from './schema.ts';
 import { TrustStore } from './trust-store.ts';
-import { fileHash, type TrustedFiles, trustedFiles } from './trusted-files.ts';
+import type { TrustedFiles } from './trusted-files.ts';
 import { TRUST_VARIABLE } from './user-folder.ts';
 
 /** Whether the user trusts a folder, and what waits until then. */
@@ -96,7 +96,7 @@ export function trustKey(file: string): string {
 }
 
 /** The files that would be approved. What the environment says makes no difference, so that the hash is the same elsewhere. */
-export function filesInQuestion({
+export async function filesInQuestion({
   file,
   bytes,
   folder,
@@ -106,6 +106,8 @@ export function filesInQuestion({
   const patterns = Array.isArray(modules) ? modules.filter((pattern) => typeof pattern === 'string') : [];
   // Certificates are renewed, and run nothing.
   const named = waitingSettings(said, folder).filter(({ path }) => path[0] !== 'server');
+  // Those who only look at something have no use for it.
+  const { trustedFiles } = await import('./trusted-files.ts');
   return trustedFiles(
     { file, bytes },
     folder,
@@ -153,7 +155,7 @@ export function untrustedTool(
   name: string,
   isUnlikeOthers: boolean,
 ): VolleyError | undefined {
-  const bringing = [`mcp.servers.${sourceNameOf(name)}`, `tools.${name}.enabled`];
+  const bringing = [`mcp.servers.${String(name).split('.', 1)[0]}`, `tools.${name}.enabled`];
   // What is nearly the name of a tool that is there is a slip of the pen.
   if (isUnlikeOthers) bringing.push('tools.modules');
   const settings = trust.waiting.filter((setting) => bringing.includes(setting));
@@ -176,7 +178,7 @@ export function requireUnchanged(trust: WorkspaceTrust): void {
   for (const [path, hash] of trust.files) {
     const now = signatureOf(path);
     if (now !== undefined && known.get(path) === now) continue;
-    if (now === undefined || fileHash(path) !== hash) {
+    if (now === undefined || hashOf(path) !== hash) {
       throw new VolleyError(
         'NOT_TRUSTED',
         `${path} changed after it was approved, so nothing of this folder's code runs. Only a person can approve it, by typing: ${trust.command}`,
@@ -190,6 +192,14 @@ export function requireUnchanged(trust: WorkspaceTrust): void {
 function signatureOf(path: string): string | undefined {
   const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
   return stats && [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join();
+}
+
+function hashOf(path: string): string | undefined {
+  try {
+    return createHash('sha256').update(readFileSync(path)).digest('hex');
+  } catch {
+    return undefined;
+  }
 }
 
 function trustCommand(file: string): string {

@@ -106,15 +106,6 @@ class Collection {
   }
 }
 
-/** The hash of a file that was read before, or undefined where it is gone. */
-export function fileHash(path: string): string | undefined {
-  try {
-    return sha256(readFileSync(path));
-  } catch {
-    return undefined;
-  }
-}
-
 /** What a script imports by a relative path that stands in it: `import`, `export … from`, `import('…')`, `require('…')`. */
 async function relativeImports(path: string, text: string): Promise<string[]> {
   if (!MAY_IMPORT.test(text)) return [];
