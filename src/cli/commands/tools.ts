@@ -1,5 +1,6 @@
 import type { VolleyConfig } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
+import { trustText, untrustedTool } from '../../config/trust.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
 import { countText, listText } from '../../core/words.ts';
@@ -11,6 +12,7 @@ import { type CommonOptions, defineCommand } from '../command.ts';
 import { EXIT, type Io } from '../io.ts';
 import { createColours, wantsColours } from '../output/colours.ts';
 import { plainText } from '../output/plain-text.ts';
+import { noteTrust } from '../output/trust-note.ts';
 import { wrapHanging } from '../output/wrap.ts';
 
 interface ToolsOptions extends CommonOptions {
@@ -30,6 +32,7 @@ export const toolsCommand = defineCommand<ToolsOptions>({
   run: async ([glob], { json, schema = false, config }, io) => {
     const { cwd, env } = io;
     const loaded = await loadConfig({ cwd, env, ...(config !== undefined && { file: config }) });
+    noteTrust(loaded.config, { json, config }, io);
     const coordinator = await createFullCoordinator(loaded.config, env);
     await coordinator.discover(glob);
     const servers = mcpHealth(coordinator).filter(({ status }) => status !== 'idle');
@@ -41,12 +44,15 @@ export const toolsCommand = defineCommand<ToolsOptions>({
     // What a server that failed has is unknown: nobody is to blame for not matching that.
     const isAllKnown = servers.every(({ status }) => status === 'ready');
     if (tools.length === 0 && isAllKnown)
-      throw all.length > 0 ? noneMatches(glob ?? '*', close) : await noneAllowed(loaded.config, env);
+      throw (
+        untrusted(loaded.config, glob, close) ??
+        (all.length > 0 ? noneMatches(glob ?? '*', close) : await noneAllowed(loaded.config, env))
+      );
     const isListing = !json && glob === undefined && isAllKnown;
     const missed = isListing && idle.length > 0 ? await missedText(loaded.config, env) : undefined;
     if (json)
       io.stdout.write(
-        `${JSON.stringify({ ok: true, tools, ...(servers.length > 0 && { mcp_servers: servers }) })}\n`,
+        `${JSON.stringify({ ok: true, tools, ...(servers.length > 0 && { mcp_servers: servers }), ...waitingOf(loaded.config) })}\n`,
       );
     else io.stdout.write(toolLines(tools, { isWhole: schema || tools[0]?.name === glob, schema }, io.stdout));
     if (!json) for (const server of servers) io.stderr.write(`${serverLine(server)}\n`);
@@ -57,6 +63,10 @@ export const toolsCommand = defineCommand<ToolsOptions>({
     return tools.length === 0 ? EXIT.failed : EXIT.ok;
   },
 });
+
+function waitingOf({ trust }: VolleyConfig): object {
+  return trust.waiting.length === 0 ? {} : { waiting_for_trust: trustText(trust) };
+}
 
 interface ListOptions {
   /** Whether to show all of each description. */
@@ -89,6 +99,11 @@ function firstSentence(text: string): string {
 
 function namesOf(tools: readonly ToolDescription[]): string[] {
   return tools.map(({ name }) => name);
+}
+
+/** It may be one of a module that is not loaded. */
+function untrusted({ trust }: VolleyConfig, glob: string | undefined, close: string | undefined) {
+  return glob === undefined ? undefined : untrustedTool(trust, glob, close === undefined);
 }
 
 function noneMatches(glob: string, close: string | undefined): VolleyError {

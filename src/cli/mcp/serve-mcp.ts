@@ -23,7 +23,7 @@ export async function serveMcp(options: CommonOptions, io: Io): Promise<ExitStat
   process.once('SIGINT', stop).once('SIGTERM', stop);
   let opened: Promise<OpenedBackend> | undefined;
   const open = () => {
-    opened ??= openBackend(options, io).catch((error: unknown) => {
+    opened ??= openBackend(options, io, log).catch((error: unknown) => {
       // The next call tries again: a person may have mended the configuration.
       opened = undefined;
       log(reasonText(error));
@@ -54,21 +54,28 @@ interface OpenedBackend extends McpBackend {
 }
 
 /** All that takes time to load, with the first call that needs it. */
-async function openBackend({ config: file }: CommonOptions, { cwd, env }: Io): Promise<OpenedBackend> {
+async function openBackend(
+  { config: file }: CommonOptions,
+  { cwd, env }: Io,
+  log: (text: string) => void,
+): Promise<OpenedBackend> {
   const [
     { loadConfig },
     { createFullCoordinator, discoveredTools },
     { openStore },
     { BatchExecutor },
     { BatchNews },
+    { trustText },
   ] = await Promise.all([
     import('../../config/load.ts'),
     import('../../mcp/open-coordinator.ts'),
     import('../../store/sqlite-store.ts'),
     import('../../batch/batch-executor.ts'),
     import('../../mcp/server/batch-news.ts'),
+    import('../../config/trust.ts'),
   ]);
   const { config } = await loadConfig({ cwd, env, ...(file !== undefined && { file }) });
+  if (config.trust.waiting.length > 0) log(trustText(config.trust));
   const coordinator = await createFullCoordinator(config, env);
   try {
     const store = await openStore(config.store.file);

@@ -12,11 +12,11 @@ const attached = new WeakMap<ParallelToolCoordinator, readonly ServerSource[]>()
  */
 export function attachMcpServers(
   coordinator: ParallelToolCoordinator,
-  { mcp }: VolleyConfig,
+  { mcp, trust }: VolleyConfig,
   env: Environment = process.env,
 ): void {
   const sources = Object.entries(mcp.servers).map(
-    ([name, settings]) => new ServerSource(name, settings, coordinator, env),
+    ([name, settings]) => new ServerSource(name, settings, coordinator, env, trust),
   );
   for (const source of sources) coordinator.addSource(source);
   attached.set(coordinator, sources);

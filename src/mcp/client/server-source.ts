@@ -1,6 +1,7 @@
 import type { Tool as ServerTool } from '@modelcontextprotocol/client';
 import picomatch from 'picomatch';
 import type { McpServerSettings } from '../../config/config.ts';
+import { requireUnchanged, type WorkspaceTrust } from '../../config/trust.ts';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import { PREPARING } from '../../coordinator/outcome-error.ts';
 import { VolleyError } from '../../core/errors.ts';
@@ -33,6 +34,7 @@ export class ServerSource implements ToolSource {
     private readonly settings: McpServerSettings,
     private readonly coordinator: ParallelToolCoordinator,
     private readonly env: Environment,
+    private readonly trust: WorkspaceTrust,
   ) {
     const { redactor } = coordinator.desk;
     const { allow, deny, maxConcurrent, ratePerMinute } = settings;
@@ -129,6 +131,7 @@ export class ServerSource implements ToolSource {
   }
 
   private target(): Target {
+    requireUnchanged(this.trust);
     const { connection } = this.settings;
     const { redactor } = this.coordinator.desk;
     const [table, field] =
