@@ -11,21 +11,25 @@ const NEEDED = [
   { program: 'chromium', packageName: 'chromium', what: 'the tests of the dashboard' },
 ] as const;
 
+/** The user's configuration, for all tests: what they approve shall not be approved for whoever runs them. */
+const home = mkdtempSync(join(tmpdir(), 'volley-test-home-'));
+
+export function teardown(): void {
+  rmSync(home, { recursive: true, force: true });
+}
+
 /**
  * A sandbox or a page that is not there is not tested. Where Debian's packages can be had and we may install them, what is
  * missing is installed. The dashboard is built where its sources have changed.
  */
-export async function setup(): Promise<() => void> {
-  // What tests approve is not approved for the user who runs them.
-  const home = mkdtempSync(join(tmpdir(), 'volley-test-user-'));
-  process.env['XDG_CONFIG_HOME'] = home;
-  const tearDown = () => rmSync(home, { recursive: true, force: true });
+export async function setup(): Promise<void> {
   // Programs that tests start shall talk as from a shell, whoever has started the tests.
   for (const name of ['npm_command', 'npm_lifecycle_event']) delete process.env[name];
   // Nor shall a hook of git that runs the tests tie them to its repository.
   for (const name of ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_PREFIX']) delete process.env[name];
+  process.env['XDG_CONFIG_HOME'] = home;
   await buildDashboard();
-  if (process.platform !== 'linux') return tearDown;
+  if (process.platform !== 'linux') return;
   for (const { program, packageName, what } of NEEDED) {
     if (succeeds(program, '--version')) continue;
     if (canInstall() && (install(packageName) || (succeeds('apt-get', 'update') && install(packageName))))
@@ -34,7 +38,6 @@ export async function setup(): Promise<() => void> {
       `${what} need ${program}. Install it: \`apt-get install ${packageName}\` (Debian, Ubuntu), \`dnf install ${packageName}\` (Fedora), \`apk add ${packageName}\` (Alpine).`,
     );
   }
-  return tearDown;
 }
 
 function canInstall(): boolean {

@@ -33,6 +33,7 @@ export type {
 } from './config/config.ts';
 export { defaultConfig } from './config/default-config.ts';
 export { findConfig, type LoadedConfig, type LoadOptions, loadConfig } from './config/load.ts';
+export type { WorkspaceTrust } from './config/trust.ts';
 export { type ConfigWatch, watchConfig } from './config/watch.ts';
 export type { CallError, CallResult, ToolCall } from './coordinator/call.ts';
 export {

@@ -150,6 +150,11 @@ export const COMMANDS: readonly CommandEntry[] = [
       load: async () => (await import('./commands/init.ts')).initCommand,
     },
     {
+      name: 'trust',
+      summary: "approve what this folder's volley.toml could run; until then it is off",
+      load: async () => (await import('./commands/trust.ts')).trustCommand,
+    },
+    {
       name: 'tools',
       summary: 'what can be called',
       onlyShows: true,

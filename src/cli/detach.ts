@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BatchAnswer } from '../batch/answer.ts';
 import type { Store } from '../store/store.ts';
+import type { Io } from './io.ts';
 
 export interface Detached {
   /** The process that runs the batch. */
@@ -24,7 +25,7 @@ export async function startDetached(
   store: Pick<Store, 'batch'>,
   batch: string,
   words: readonly string[],
-  cwd: string,
+  { cwd, env }: Pick<Io, 'cwd' | 'env'>,
 ): Promise<Detached> {
   const folder = mkdtempSync(join(tmpdir(), 'volley-'));
   try {
@@ -33,6 +34,8 @@ export async function startDetached(
     const before = store.batch(batch)?.holder?.since;
     const child = spawn(process.execPath, [...process.execArgv, process.argv[1]!, ...words], {
       cwd,
+      // With what main took out of the environment of other children: this one is Volley itself.
+      env,
       detached: true,
       stdio: ['ignore', output, 'ignore'],
     });

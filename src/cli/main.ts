@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { packageVersion } from '../config/package-version.ts';
+import { TRUST_VARIABLE } from '../config/user-folder.ts';
 import { VolleyError } from '../core/errors.ts';
 import { COMMANDS } from './commands.ts';
 import { EXIT, Output } from './io.ts';
@@ -16,6 +17,7 @@ process.on('uncaughtException', (error: unknown) => {
   process.exit(EXIT.failed);
 });
 const { outliveReader } = watchOutput(process);
+const env = ownEnvironment();
 const cwd = workingFolder();
 const status =
   cwd instanceof VolleyError
@@ -23,7 +25,7 @@ const status =
     : await runProgram(argv, COMMANDS, packageVersion(), {
         stdin: process.stdin,
         ...output,
-        env: process.env,
+        env,
         cwd,
         outliveReader,
       });
@@ -36,6 +38,14 @@ await nextTurn();
 process.exitCode = status || process.exitCode || 0;
 // A tool that did not stop when it was told to leaves timers and the like, which would keep a program that is done.
 process.exit();
+
+/** The environment with what is for Volley alone: nothing that it starts inherits that. */
+function ownEnvironment(): NodeJS.ProcessEnv {
+  const { [TRUST_VARIABLE]: hash } = process.env;
+  if (hash === undefined) return process.env;
+  delete process.env[TRUST_VARIABLE];
+  return { ...process.env, [TRUST_VARIABLE]: hash };
+}
 
 /** Another program may have removed it while a shell was in it. */
 function workingFolder(): string | VolleyError {

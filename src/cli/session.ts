@@ -42,7 +42,7 @@ async function inSession<T>(
   const { file } = config.store;
   return withExecutor(
     await openAt(file),
-    () => open(config, io.env),
+    () => open(config, options, io),
     (parts) => work({ ...parts, config, handle: serverDoor(file, parts.store, parts.executor) }),
   );
 }
@@ -57,7 +57,7 @@ export async function withStore<T>(
   const file = await loadStoreFile(place);
   return withExecutor(
     await lookIntoStore(file),
-    async () => open((await loadConfig(place)).config, io.env),
+    async () => open((await loadConfig(place)).config, options, io),
     work,
   );
 }
@@ -89,9 +89,13 @@ async function withExecutor<T>(
   }
 }
 
-async function open(config: VolleyConfig, env: Io['env']): Promise<ParallelToolCoordinator> {
-  const { createFullCoordinator } = await import('../mcp/open-coordinator.ts');
-  return createFullCoordinator(config, env);
+async function open(config: VolleyConfig, options: CommonOptions, io: Io): Promise<ParallelToolCoordinator> {
+  const [{ noteTrust }, { createFullCoordinator }] = await Promise.all([
+    import('./output/trust-note.ts'),
+    import('../mcp/open-coordinator.ts'),
+  ]);
+  noteTrust(config, options, io);
+  return createFullCoordinator(config, io.env);
 }
 
 async function closeIfOpen(opened: Promise<ParallelToolCoordinator> | undefined): Promise<void> {

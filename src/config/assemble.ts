@@ -13,6 +13,17 @@ import { parseSource, readSource } from './source.ts';
 import type { TomlPlaces } from './toml-places.ts';
 import { pathText } from './toml-text.ts';
 
+/** Settings, and who said what of them. */
+export interface AssembledSettings {
+  readonly settings: Settings;
+  /** What the file says. */
+  readonly said: TomlTable;
+  /** What the environment says instead. */
+  readonly overrides: readonly Override[];
+  /** What the file held when it was read. */
+  readonly bytes: Buffer;
+}
+
 /**
  * The settings of file and environment together. Everything that is wrong with either is in one error. This module
  * loads the parser and the schema library, so it is itself loaded only for those who configure something.
@@ -21,11 +32,12 @@ export async function assembleSettings(
   file: string | undefined,
   folder: string,
   env: Environment,
-): Promise<Settings> {
-  const text = file === undefined ? '' : await readSource(file);
+): Promise<AssembledSettings> {
+  const { bytes, text } = file === undefined ? NO_SOURCE : await readSource(file);
   const parsed = parseSource(text);
   const data: TomlTable = 'data' in parsed ? parsed.data : Object.create(null);
   const { overrides, problems: unknownVariables } = readOverrides(env, data);
+  const said = structuredClone(data);
   applyOverrides(data, overrides);
   const checked = checkSettings(data);
   const findings = [
@@ -37,8 +49,10 @@ export async function assembleSettings(
     const locate = await locator(text, overrides, syntax.length === 0);
     throw configError([...syntax, ...findings.map(locate), ...unknownVariables], file, text);
   }
-  return (checked as { settings: Settings }).settings;
+  return { settings: (checked as { settings: Settings }).settings, said, overrides, bytes };
 }
+
+const NO_SOURCE = { bytes: Buffer.alloc(0), text: '' };
 
 /** Finds out who said what is wrong: a variable, or a place of the file. */
 async function locator(

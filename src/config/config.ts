@@ -4,11 +4,14 @@ import type { ResourceLimits } from '../core/resources.ts';
 import type { RetryOptions } from '../core/retry.ts';
 import type { RunLimits } from '../runners/runner.ts';
 import type { FileSettings, HttpSettings, ShellSettings } from '../tools/builtin/environment.ts';
+import type { WorkspaceTrust } from './trust.ts';
 
 /** Everything that `volley.toml` can say, checked, with defaults filled in and paths made absolute. */
 export interface VolleyConfig {
   /** The folder from which relative paths count, absolute: the file's own, or the working directory without a file. */
   readonly folder: string;
+  /** Whether the user trusts the folder, and what does not hold until then. */
+  readonly trust: WorkspaceTrust;
   readonly engine: EngineSettings;
   /** Can be changed while everything runs. */
   readonly limits: LimitSettings;

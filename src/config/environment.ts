@@ -3,6 +3,7 @@ import { nearest } from '../core/nearest.ts';
 import { listText } from '../core/words.ts';
 import { type Key, type SchemaNode, schemaOutline, tablesOf, VARIABLE_PREFIX } from './outline.ts';
 import type { Problem } from './problems.ts';
+import { TRUST_VARIABLE } from './user-folder.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -13,12 +14,13 @@ export interface Override {
   readonly value: unknown;
 }
 
-/** What agents are told of the subtask that they work on: no settings, though they look like some. */
-const TOLD_TO_AGENTS = new Set(
-  ['FEATURE', 'SUBTASK', 'AGENT', 'TASKS_PROJECT', 'WORKSPACE', 'RUN_MAILBOX', 'RUN_TOKEN'].map(
+/** No settings, though they look like some: what agents are told of the subtask that they work on, and an approval. */
+const NO_SETTINGS = new Set([
+  ...['FEATURE', 'SUBTASK', 'AGENT', 'TASKS_PROJECT', 'WORKSPACE', 'RUN_MAILBOX', 'RUN_TOKEN'].map(
     (name) => `${VARIABLE_PREFIX}${name}`,
   ),
-);
+  TRUST_VARIABLE,
+]);
 
 /** No list of a setting holds lists. */
 const DEEPEST = 10;
@@ -35,7 +37,7 @@ export function readOverrides(
   data: TomlTable,
 ): { readonly overrides: readonly Override[]; readonly problems: readonly Problem[] } {
   const variables = Object.entries(env).filter(
-    ([name, text]) => name.startsWith(VARIABLE_PREFIX) && text && !TOLD_TO_AGENTS.has(name),
+    ([name, text]) => name.startsWith(VARIABLE_PREFIX) && text && !NO_SETTINGS.has(name),
   );
   // The outline takes longer to make than all the rest.
   if (variables.length === 0) return { overrides: [], problems: [] };

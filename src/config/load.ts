@@ -1,10 +1,13 @@
 import { lstatSync, type Stats, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import type { AssembledSettings } from './assemble.ts';
 import type { VolleyConfig } from './config.ts';
 import { DEFAULTS } from './defaults.ts';
 import { configError } from './problems.ts';
 import { toConfig } from './resolve.ts';
 import type { Settings } from './schema.ts';
+import type { TrustQuestion } from './trust.ts';
+import { TRUST_VARIABLE } from './user-folder.ts';
 
 const FILE_NAME = 'volley.toml';
 
@@ -16,6 +19,11 @@ export interface LoadOptions {
   readonly file?: string;
   /** The environment with its `VOLLEY_…` variables. Default: that of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /**
+   * Whether you vouch for the file and for what it names: then all of it holds. Otherwise what could run code or reach
+   * further holds only where the user has approved the folder with `volley trust`.
+   */
+  readonly trusted?: boolean;
 }
 
 /** A configuration, and where it comes from. */
@@ -68,8 +76,25 @@ function distrust(stats: Stats): string | undefined {
  */
 export async function loadConfig(options: LoadOptions = {}): Promise<LoadedConfig> {
   const { file, folder, env } = placeOf(options);
-  const settings = file === undefined && !mentionsVolley(env) ? DEFAULTS : await assemble(file, folder, env);
-  return { config: toConfig(settings, folder), settings, file };
+  if (file === undefined && !mentionsVolley(env)) return withoutFile(DEFAULTS, folder);
+  const assembled = await assemble(file, folder, env);
+  if (file === undefined) return withoutFile(assembled.settings, folder);
+  const { gate } = await import('./trust.ts');
+  const { settings, trust } = await gate({ ...assembled, file, folder, env }, options.trusted === true);
+  return { config: toConfig(settings, folder, trust), settings, file };
+}
+
+function withoutFile(settings: Settings, folder: string): LoadedConfig {
+  return { config: toConfig(settings, folder), settings, file: undefined };
+}
+
+/** What a person is asked to trust: the file that would hold here, and what in it waits. Undefined without a file. */
+export async function inspectConfig(options: LoadOptions = {}): Promise<TrustQuestion | undefined> {
+  const { file, folder, env } = placeOf(options);
+  if (file === undefined) return undefined;
+  const { waitingSettings } = await import('./gate.ts');
+  const { said, bytes } = await assemble(file, folder, env);
+  return { file, folder, env, said, bytes, waiting: waitingSettings(said, folder) };
 }
 
 /**
@@ -81,9 +106,14 @@ export async function loadStoreFile(options: LoadOptions = {}): Promise<string> 
   if (file !== undefined && !mentionsVolley(env)) {
     const { storeOfFile } = await import('./store-of-file.ts');
     const found = await storeOfFile(file);
-    if (found !== undefined) return resolve(folder, found);
+    if (found !== undefined && (await isStoreOfFolder(found, folder))) return resolve(folder, found);
   }
   return (await loadConfig(options)).config.store.file;
+}
+
+/** Another place has to be approved. */
+async function isStoreOfFolder(path: string, folder: string): Promise<boolean> {
+  return path === DEFAULTS.store.file || (await import('./gate.ts')).leadsInside(path, folder);
 }
 
 function placeOf({ cwd = process.cwd(), env = process.env, file: named }: LoadOptions) {
@@ -91,16 +121,20 @@ function placeOf({ cwd = process.cwd(), env = process.env, file: named }: LoadOp
   return { file, folder: file === undefined ? cwd : dirname(file), env };
 }
 
-async function assemble(file: string | undefined, folder: string, env: NonNullable<LoadOptions['env']>) {
+async function assemble(
+  file: string | undefined,
+  folder: string,
+  env: NonNullable<LoadOptions['env']>,
+): Promise<AssembledSettings> {
   if (file !== undefined && !mentionsVolley(env)) {
     const { settingsOfValidFile } = await import('./valid-file.ts');
-    const settings = await settingsOfValidFile(file, folder);
-    if (settings !== undefined) return settings;
+    const assembled = await settingsOfValidFile(file, folder);
+    if (assembled !== undefined) return assembled;
   }
   const { assembleSettings } = await import('./assemble.ts');
   return assembleSettings(file, folder, env);
 }
 
 function mentionsVolley(env: NonNullable<LoadOptions['env']>): boolean {
-  return Object.keys(env).some((name) => name.startsWith('VOLLEY_'));
+  return Object.keys(env).some((name) => name.startsWith('VOLLEY_') && name !== TRUST_VARIABLE);
 }

@@ -4,15 +4,31 @@ import type { ServerSettings, VolleyConfig } from './config.ts';
 import { toMcp } from './resolve-mcp.ts';
 import { toTasks } from './resolve-tasks.ts';
 import type { Settings } from './schema.ts';
+import type { WorkspaceTrust } from './trust.ts';
+
+/** Where no file says anything. */
+const NOT_NEEDED: WorkspaceTrust = {
+  status: 'not-needed',
+  command: 'volley trust',
+  waiting: [],
+  changed: [],
+  problem: undefined,
+  files: new Map(),
+};
 
 /** From the words of the file to those of the rest of Volley. */
-export function toConfig(settings: Settings, folder: string): VolleyConfig {
+export function toConfig(
+  settings: Settings,
+  folder: string,
+  trust: WorkspaceTrust = NOT_NEEDED,
+): VolleyConfig {
   const { engine, limits, defaults, tools, processes, secrets } = settings;
   const { files, http_request: http, shell } = tools;
   const [program, ...programArguments] = shell.program;
   const roots = [...new Set(tools.roots.map((root) => resolve(folder, root)))];
   return {
     folder: resolve(folder),
+    trust,
     engine: {
       ageingMs: engine.ageing_ms,
       reserveAfterMs: engine.reserve_after_ms,

@@ -10,8 +10,13 @@ const MAX_BYTES = 1_048_576;
 /** No setting lies nearly as deep. */
 const DEEPEST = 100;
 
-/** The text of the file, without a byte order mark. */
-export async function readSource(file: string): Promise<string> {
+/** What a file holds, and the text of it, without a byte order mark. */
+export interface Source {
+  readonly bytes: Buffer;
+  readonly text: string;
+}
+
+export async function readSource(file: string): Promise<Source> {
   let bytes: Buffer;
   try {
     bytes = await readFile(file);
@@ -20,7 +25,7 @@ export async function readSource(file: string): Promise<string> {
   }
   if (bytes.length > MAX_BYTES) throw configError([wholeFile('the file is larger than 1 MB.')], file, '');
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return { bytes, text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) };
   } catch (error) {
     throw configError([wholeFile('the file is not valid UTF-8: save it in that encoding.')], file, '', error);
   }

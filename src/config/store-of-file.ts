@@ -10,7 +10,7 @@ const SURELY_SHORT = 256;
  * have to do with it, such as an unknown section that could be a misspelt one.
  */
 export async function storeOfFile(file: string): Promise<string | undefined> {
-  const parsed = parseSource(await readSource(file));
+  const parsed = parseSource((await readSource(file)).text);
   if (!('data' in parsed)) return undefined;
   const { data } = parsed;
   if (Object.keys(data).some((name) => !Object.hasOwn(SECTIONS, name))) return undefined;

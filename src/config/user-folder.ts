@@ -1,6 +1,9 @@
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 
+/** The variable with a hash that is trusted without an approval: for CI. No child of Volley gets it. */
+export const TRUST_VARIABLE = 'VOLLEY_TRUST';
+
 /** The user's own folder for Volley: approvals are kept here, out of reach of any workspace. */
 export function userFolder(env: Readonly<Record<string, string | undefined>> = process.env): string {
   if (process.platform === 'win32' && env['APPDATA']) return join(env['APPDATA'], 'volley');

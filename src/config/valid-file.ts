@@ -1,3 +1,4 @@
+import type { AssembledSettings } from './assemble.ts';
 import { DEFAULTS } from './defaults.ts';
 import { rootFindings } from './roots.ts';
 import type { Settings } from './schema.ts';
@@ -8,8 +9,12 @@ import { parseSource, readSource } from './source.ts';
  * The settings of a file with which nothing is wrong, looked at section by section: only those that it has are loaded,
  * and commands that only look at something start sooner. Undefined where something is wrong and has to be told.
  */
-export async function settingsOfValidFile(file: string, folder: string): Promise<Settings | undefined> {
-  const parsed = parseSource(await readSource(file));
+export async function settingsOfValidFile(
+  file: string,
+  folder: string,
+): Promise<AssembledSettings | undefined> {
+  const { bytes, text } = await readSource(file);
+  const parsed = parseSource(text);
   if (!('data' in parsed) || (await rootFindings(parsed.data, folder)).length > 0) return undefined;
   const settings: Record<string, unknown> = { ...DEFAULTS };
   for (const [name, table] of Object.entries(parsed.data)) {
@@ -20,5 +25,5 @@ export async function settingsOfValidFile(file: string, folder: string): Promise
     if (!checked.success) return undefined;
     settings[name] = checked.data;
   }
-  return settings as unknown as Settings;
+  return { settings: settings as unknown as Settings, said: parsed.data, overrides: [], bytes };
 }

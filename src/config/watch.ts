@@ -25,7 +25,7 @@ export function watchConfig(
   current: LoadedConfig,
   onChange: (loaded: LoadedConfig, change: ConfigChange) => void,
   onError: (error: unknown) => void,
-  options: Pick<LoadOptions, 'env'> = {},
+  options: Pick<LoadOptions, 'env' | 'trusted'> = {},
 ): ConfigWatch {
   const { file } = current;
   if (file === undefined) return { close: () => undefined };

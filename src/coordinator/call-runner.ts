@@ -1,4 +1,6 @@
 import type { VolleyConfig } from '../config/config.ts';
+import { requireUnchanged } from '../config/trust.ts';
+import { TRUST_VARIABLE } from '../config/user-folder.ts';
 import type { ResourceRequirements } from '../core/demand.ts';
 import { VolleyError } from '../core/errors.ts';
 import type { ExecutionHandle } from '../engine/handle.ts';
@@ -97,6 +99,8 @@ export class CallRunner {
     task: RunnerTask,
   ): Promise<unknown> {
     this.redactor.refreshForCall();
+    // Its thread or process may load the module now.
+    if (tool.code.kind === 'module') requireUnchanged(this.config.trust);
     const running = this.runners.get(tool.isolation).run(this.requestFor(tool, input, needs), task);
     return tool.output === undefined ? running : running.then((value) => checkResult(tool, value));
   }
@@ -141,7 +145,10 @@ export class CallRunner {
 
 function variables(names: readonly string[]): Record<string, string> {
   return Object.fromEntries(
-    names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]!]])),
+    names.flatMap((name) => {
+      const value = name === TRUST_VARIABLE ? undefined : process.env[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
   );
 }
 

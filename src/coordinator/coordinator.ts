@@ -2,6 +2,7 @@ import picomatch from 'picomatch';
 import { limitsChange } from '../config/change.ts';
 import type { VolleyConfig } from '../config/config.ts';
 import { defaultConfig } from '../config/default-config.ts';
+import { untrustedTool, type WorkspaceTrust } from '../config/trust.ts';
 import { checkKnown } from '../core/check-known.ts';
 import { VolleyError } from '../core/errors.ts';
 import { checkGlob } from '../core/glob.ts';
@@ -62,7 +63,9 @@ export class ParallelToolCoordinator implements AsyncDisposable {
     const { config = defaultConfig() } = options;
     this.config = config;
     this.engine = new ParallelExecutionEngine({ ...config.engine, ...engineLimits(config) });
-    this.registry = new ToolRegistry(config.tools);
+    this.registry = new ToolRegistry(config.tools, (name, isUnlikeOthers) =>
+      untrustedTool(config.trust, name, isUnlikeOthers),
+    );
     this.runners = new RunnerSet(config);
     const { engine, registry, runners } = this;
     const redactor = new Redactor({ ...config.secrets, env: process.env });
@@ -75,6 +78,15 @@ export class ParallelToolCoordinator implements AsyncDisposable {
   /** Adds tools: what `defineTool` returns, or objects of the form of `ParallelAgentTool`. */
   register(...tools: readonly (Tool | ParallelAgentTool)[]): void {
     this.registry.register(...tools);
+  }
+
+  /**
+   * Whether the folder of its configuration is trusted.
+   *
+   * @internal
+   */
+  get trust(): WorkspaceTrust {
+    return this.config.trust;
   }
 
   /**

@@ -1,5 +1,6 @@
 import type { VolleyConfig } from '../config/config.ts';
 import { type LoadOptions, loadConfig } from '../config/load.ts';
+import { trustText } from '../config/trust.ts';
 import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
 import { createCoordinator } from '../coordinator/create-coordinator.ts';
 import type { ToolDescription } from '../tools/registry.ts';
@@ -37,6 +38,8 @@ export interface DiscoveredTools {
   readonly tools: readonly ToolDescription[];
   /** The servers that were asked and have not told of their tools. */
   readonly missing: readonly McpServerHealth[];
+  /** Which settings that could bring more of them wait for trust. */
+  readonly waiting: string | undefined;
 }
 
 /**
@@ -51,5 +54,11 @@ export async function discoveredTools(
   else await coordinator.desk.discover(names, LONGEST_DISCOVERY_MS);
   const { mcpHealth } = await import('./client/attach.ts');
   const missing = mcpHealth(coordinator).filter(({ status }) => status !== 'ready' && status !== 'idle');
-  return { tools: coordinator.tools(), missing };
+  const { trust } = coordinator;
+  const waiting = trust.waiting.filter((setting) => /^(tools|mcp)\./.test(setting));
+  return {
+    tools: coordinator.tools(),
+    missing,
+    waiting: waiting.length === 0 ? undefined : trustText(trust, waiting),
+  };
 }

@@ -1,3 +1,5 @@
+import { TRUST_VARIABLE } from '../config/user-folder.ts';
+
 /**
  * What ties git to one repository, as `git rev-parse --local-env-vars` has it; what is set besides where git receives a
  * push; and how the git that was called shall read paths, which many editors have it take by the letter. Settings are left
@@ -34,7 +36,8 @@ export function childEnvironment(
   given: Readonly<Record<string, string | undefined>> = process.env,
 ): Record<string, string> {
   const entries = Object.entries(given).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined && !OF_ANOTHER_GIT.has(entry[0]),
+    (entry): entry is [string, string] =>
+      entry[1] !== undefined && !OF_ANOTHER_GIT.has(entry[0]) && entry[0] !== TRUST_VARIABLE,
   );
   return Object.fromEntries(entries);
 }

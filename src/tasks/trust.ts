@@ -19,21 +19,15 @@ export function verificationCommands({ subtasks }: Feature): VerificationCommand
   );
 }
 
-/** Features whose commands nobody has approved as they are now. */
-export async function untrustedFeatures(folder: TaskFolder, env: Environment): Promise<Feature[]> {
-  const features = await Promise.all((await folder.names()).map((name) => folder.read(name)));
-  return features.filter((feature) => !isTrusted(folder, feature, env));
-}
-
 /** Remembers that the user has approved the verification commands of a feature as they are. */
-export function trustFeature({ project }: TaskFolder, feature: Feature, env: Environment): void {
+export function trustFeature({ project }: TaskFolder, feature: Feature, store: TrustStore): void {
   const hash = commandsHash(feature);
-  if (hash !== undefined) new TrustStore(env).approveFeature(project, feature.name, hash);
+  if (hash !== undefined) store.approveFeature(project, feature.name, hash);
 }
 
 /** Refuses a feature whose commands the user has not approved. Nothing of it may run. */
 export function requireTrusted(folder: TaskFolder, feature: Feature, env: Environment): void {
-  if (isTrusted(folder, feature, env)) return;
+  if (isTrusted(folder, feature, new TrustStore(env))) return;
   const { name } = feature;
   const commands = verificationCommands(feature).map(({ seq, command }) => ({ seq, command }));
   throw new VolleyError(
@@ -43,9 +37,10 @@ export function requireTrusted(folder: TaskFolder, feature: Feature, env: Enviro
   );
 }
 
-function isTrusted({ project }: TaskFolder, feature: Feature, env: Environment): boolean {
+/** Whether the user has approved the verification commands of a feature as they are, if it has any. */
+export function isTrusted({ project }: TaskFolder, feature: Feature, store: TrustStore): boolean {
   const hash = commandsHash(feature);
-  return hash === undefined || new TrustStore(env).featureHash(project, feature.name) === hash;
+  return hash === undefined || store.featureHash(project, feature.name) === hash;
 }
 
 /** Covers what would be run and what is expected of it, and nothing that changes while a feature goes on. */

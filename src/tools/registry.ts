@@ -46,7 +46,12 @@ export class ToolRegistry {
   private readonly sources = new WeakMap<Tool, ParallelAgentTool>();
   private readonly isAllowed: (name: string) => boolean;
 
-  constructor({ allow = ['*'], deny = [] }: ToolAccess = {}) {
+  /** `waiting` knows of tools that would be here, were the folder trusted. */
+  constructor(
+    { allow = ['*'], deny = [] }: ToolAccess = {},
+    private readonly waiting: (name: string, isUnlikeOthers: boolean) => VolleyError | undefined = () =>
+      undefined,
+  ) {
     const [allowed, denied] = [matcher('allow', allow), matcher('deny', deny)];
     this.isAllowed = (name) => allowed(name) && !denied(name);
   }
@@ -166,12 +171,14 @@ export class ToolRegistry {
   }
 
   private unknown(name: string): VolleyError {
+    const callable = [...this.entries.keys()].filter((one) => this.isListed(one));
+    const close = nearest(name, callable);
+    const waiting = this.waiting(name, close === undefined);
+    if (waiting !== undefined) return waiting;
     const reason = this.absent.get(name);
     if (reason !== undefined) {
       return new VolleyError('TOOL_NOT_ALLOWED', `The tool ${name} may not be called: ${reason}.`, { name });
     }
-    const callable = [...this.entries.keys()].filter((one) => this.isListed(one));
-    const close = nearest(name, callable);
     const hint =
       close !== undefined
         ? `did you mean ${close}?`

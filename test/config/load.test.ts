@@ -109,8 +109,10 @@ describe('a file that somebody else may have put there', () => {
 describe('what is loaded', () => {
   it('is everything that the file says, in the words of the rest of Volley', async () => {
     const folder = folderWith({ 'data/x.txt': '', 'volley.toml': EVERYTHING });
-    const { config } = await loadConfig({ cwd: folder, env: {} });
-    expect(config).toEqual({
+    const { config } = await loadConfig({ cwd: folder, env: {}, trusted: true });
+    const { trust, ...rest } = config;
+    expect(trust).toMatchObject({ status: 'trusted', waiting: [] });
+    expect(rest).toEqual({
       folder,
       engine: { ageingMs: 1, reserveAfterMs: 2, graceMs: 3, retainSettled: 4, eventLogSize: 16 },
       limits: {
@@ -240,10 +242,11 @@ describe('what is loaded', () => {
 
   it('keeps the defaults of what a section does not mention', async () => {
     const folder = folderWith({ 'volley.toml': '[limits]\ncpu = 1\n[tools.shell]\nenabled = true' });
-    const { config } = await loadConfig({ cwd: folder, env: {} });
+    const { config } = await loadConfig({ cwd: folder, env: {}, trusted: true });
     const defaults = defaultConfig(folder);
     expect(config).toEqual({
       ...defaults,
+      trust: config.trust,
       limits: { ...defaults.limits, resources: { ...defaults.limits.resources, cpu: 1 } },
       shell: { ...defaults.shell, enabled: true },
     });

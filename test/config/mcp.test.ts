@@ -34,6 +34,7 @@ test('a key of a server can be set by a variable', async () => {
   const { config } = await loadConfig({
     cwd: folder,
     env: { VOLLEY_MCP_SERVERS_MY_FILES_MAX_CONCURRENT: '3' },
+    trusted: true,
   });
   expect(config.mcp.servers['my-files']).toMatchObject({ maxConcurrent: 3 });
 });

@@ -1,6 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { trustFolder } from '../support/trust.ts';
 import { runBuilt, startBuilt } from './support/built-volley.ts';
 import { project } from './support/project.ts';
 
@@ -68,6 +69,7 @@ describe('start --detach', () => {
 describe('a run that nobody watches any more', () => {
   it('goes on to its end when its output is closed', SLOW, async () => {
     const folder = project(files);
+    await trustFolder(folder);
     const runner = startBuilt(folder, ['run', 'work.json', '--verbose', '--max-concurrent', '1']);
     runner.stderr!.destroy();
     runner.stdout!.resume();
@@ -81,6 +83,7 @@ describe('a run that nobody watches any more', () => {
 
   it('stops gracefully when its terminal is closed', SLOW, async () => {
     const folder = project(files);
+    await trustFolder(folder);
     const runner = startBuilt(folder, ['run', 'work.json', '--max-concurrent', '1']);
     runner.stdout!.resume();
     let said = '';

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { trustFolder } from '../support/trust.ts';
 import { runBuilt, startBuilt } from './support/built-volley.ts';
 import { project } from './support/project.ts';
 
@@ -42,6 +43,7 @@ describe('a batch that runs in another process', () => {
     const started = (key: string) =>
       existsSync(join(folder, 'log.txt')) &&
       readFileSync(join(folder, 'log.txt'), 'utf8').includes(`start ${key}\n`);
+    await trustFolder(folder);
     const runner = startBuilt(folder, ['run', 'work.json']);
     const ended = new Promise<number | null>((resolve) => runner.on('close', resolve));
     runner.stdout!.resume();

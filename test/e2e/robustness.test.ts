@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { MIGRATIONS } from '../../src/store/migrations.ts';
 import { change } from '../store/support/raw.ts';
+import { trustFolder } from '../support/trust.ts';
 import { DEFINE, type Ended, endOf, runBuilt, startBuilt } from './support/built-volley.ts';
 import { project } from './support/project.ts';
 
@@ -154,6 +155,7 @@ describe('a tool that does not stop when its time is up', () => {
 describe('a store that is deleted while a batch runs', () => {
   it('ends the run, which says so; the same command begins anew', SLOW, async () => {
     const folder = project({ ...files, 'work.json': heldTasks(12) });
+    await trustFolder(folder);
     const running = endOf(startBuilt(folder, ['run', 'work.json']));
     await untilStarts(folder, 5);
     rmSync(join(folder, '.volley'), { recursive: true });
@@ -266,6 +268,7 @@ describe('a clock that jumps', () => {
       'work.json': JSON.stringify({ timeout: 600, tasks: list }),
     });
     const env = { NODE_OPTIONS: `--import ${new URL(`file://${join(folder, 'clock.mjs')}`).href}` };
+    await trustFolder(folder);
     const running = endOf(startBuilt(folder, ['run', 'work.json'], { env }));
     await expect.poll(() => startsIn(folder), { timeout: 60_000 }).toContain('start after');
     const [second, recovery] = await Promise.all([
@@ -285,6 +288,7 @@ describe('a clock that jumps', () => {
 
   it('between a crash and the next start does not keep the batch from going on', SLOW, async () => {
     const folder = project({ ...files, 'clock.mjs': CLOCK, 'work.json': heldTasks(8) });
+    await trustFolder(folder);
     const first = startBuilt(folder, ['run', 'work.json']);
     const killed = endOf(first);
     await untilStarts(folder, 5);

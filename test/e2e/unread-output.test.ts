@@ -1,6 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { trustFolder } from '../support/trust.ts';
 import { type Ended, endOf, runBuilt, startBuilt } from './support/built-volley.ts';
 import { project } from './support/project.ts';
 
@@ -23,6 +24,7 @@ interface Batch {
 
 /** Nobody reads its standard output, from the beginning. */
 async function unread(folder: string, ...args: string[]): Promise<Ended> {
+  await trustFolder(folder);
   const child = startBuilt(folder, args);
   child.stdout!.destroy();
   return endOf(child);
@@ -51,6 +53,7 @@ describe('a reader that goes away', () => {
 
   it('ends a watch while what is watched goes on', SLOW, async () => {
     const folder = project(files);
+    await trustFolder(folder);
     const running = endOf(startBuilt(folder, ['run', 'held.json']));
     await expect.poll(() => existsSync(join(folder, 'held')), { timeout: 60_000 }).toBe(true);
     expect(await unread(folder, 'watch', '--json')).toEqual({ status: 141, stdout: '', stderr: '' });

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { trustFolder } from '../support/trust.ts';
 import { endOf, runBuilt, startBuilt } from './support/built-volley.ts';
 import { project } from './support/project.ts';
 
@@ -91,6 +92,7 @@ describe('the command line', () => {
       params: { text: `t${index}`, ...(index >= 10 && { until: 'go' }) },
     }));
     const folder = project({ ...files, 'work.json': JSON.stringify({ max_concurrent: 4, tasks }) });
+    await trustFolder(folder);
     const first = startBuilt(folder, ['run', 'work.json']);
     const killed = endOf(first);
     await untilLines(folder, 'start t', 12);
@@ -122,6 +124,7 @@ describe('the command line', () => {
         '--params',
         '{"text":"pay","ms":600000}',
       ]);
+      await trustFolder(folder);
       const first = startBuilt(folder, ['start']);
       const killed = endOf(first);
       await untilLines(folder, 'start pay', 1);
@@ -140,6 +143,7 @@ describe('the command line', () => {
       params: { text: `t${index}`, until: 'go' },
     }));
     const folder = project({ ...files, 'work.json': JSON.stringify(tasks) });
+    await trustFolder(folder);
     const child = startBuilt(folder, ['run', 'work.json', '--max-concurrent', '2']);
     const heard = new Promise<void>((resolve) => {
       let said = '';

@@ -7,6 +7,7 @@ import { type Client, StreamableHTTPClientTransport } from '@modelcontextprotoco
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startBuilt } from '../e2e/support/built-volley.ts';
 import { project } from '../e2e/support/project.ts';
+import { trustFolder } from '../support/trust.ts';
 import { fiftyCalls } from './client/support/fifty-calls.ts';
 import { isAlive } from './client/support/open.ts';
 import { clientOf, dataOf, until } from './server/support/mcp.ts';
@@ -44,6 +45,7 @@ const OPEN: Readonly<Record<string, (folder: string) => Promise<Opened>>> = {
     return { client, pid: transport.pid! };
   },
   'streamable HTTP': async (folder) => {
+    await trustFolder(folder);
     const child = startBuilt(folder, ['serve', '--port', '0', '--json']);
     onTestFinished(async () => {
       if (child.exitCode !== null || child.signalCode !== null) return;

@@ -41,6 +41,7 @@ async function hostileRun(attack: string, worktrees: boolean) {
   git(folder, 'init', '-q');
   git(folder, 'add', '-A');
   git(folder, 'commit', '-q', '-m', 'first');
+  expect(await runBuilt(folder, ['trust', '--yes'], { env: victim.env })).toMatchObject({ status: 0 });
   const made = await runBuilt(folder, ['tasks', 'new', 'feature.yaml'], { env: victim.env });
   expect(made.status, made.stderr).toBe(0);
   const tasks = join(folder, '.tmp/tasks/work');

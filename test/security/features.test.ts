@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runBuilt } from '../e2e/support/built-volley.ts';
 import { project } from '../e2e/support/project.ts';
@@ -36,7 +38,7 @@ describe('with the default configuration', { timeout: 180_000 }, () => {
     expect(completed).toMatchObject({ isError: true, text: expect.stringContaining('volley trust') });
     const http = await httpClient(folder, victim);
     expect(await http.post('/v1/features/x/subtasks/01/complete', { summary: 'done' })).toMatchObject({
-      status: 403,
+      status: 422,
       body: { code: 'NOT_TRUSTED' },
     });
     expect(await http.post('/v1/features/x/run', {})).toMatchObject({ body: { code: 'NOT_TRUSTED' } });
@@ -50,5 +52,16 @@ describe('with the default configuration', { timeout: 180_000 }, () => {
       expect([status, JSON.parse(stdout)]).toMatchObject([2, { error: { code: 'NOT_TRUSTED' } }]);
     }
     expect(victim.isHit).toBe(false);
+  });
+
+  it('a feature that came with the repository works after volley trust, which shows its commands', async () => {
+    const victim = new Victim();
+    const folder = project(featureFiles('x', 'echo checked > checked.txt'));
+    const { status, stdout } = await runBuilt(folder, ['trust', '--yes'], { env: victim.env });
+    expect([status, stdout]).toEqual([0, expect.stringContaining('x 01: echo checked > checked.txt')]);
+    const mcp = await mcpClient(folder, victim);
+    const completed = await mcp.call('tasks_complete', { feature: 'x', seq: '01', summary: 'done' });
+    expect(completed).toMatchObject({ isError: false });
+    expect(readFileSync(join(folder, 'checked.txt'), 'utf8')).toBe('checked\n');
   });
 });

@@ -11,6 +11,7 @@ import { leaveRecord } from '../../src/server/server-record.ts';
 import { openRig } from '../batch/support/rig.ts';
 import { folderWith, say } from '../cli/support/program.ts';
 import { startBuilt } from '../e2e/support/built-volley.ts';
+import { trustFolder } from '../support/trust.ts';
 
 interface Running {
   readonly folder: string;
@@ -29,6 +30,7 @@ function folderFile(cwd: string, name: string): void {
 
 /** `volley serve` as a process of its own. */
 async function start(folder: string, ...args: readonly string[]): Promise<Running> {
+  await trustFolder(folder);
   const child = startBuilt(folder, ['serve', '--json', '--port', '0', ...args]);
   onTestFinished(() => void child.kill('SIGKILL'));
   const log: string[] = [];

@@ -1,5 +1,6 @@
 import type { VolleyConfig } from '../../config/config.ts';
-import { type LoadOptions, loadConfig } from '../../config/load.ts';
+import { type LoadedConfig, type LoadOptions, loadConfig } from '../../config/load.ts';
+import { trustText } from '../../config/trust.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { printableText } from '../../core/printable-text.ts';
 import type { Layer } from '../../runners/process/diagnose.ts';
@@ -7,18 +8,27 @@ import { diagnose } from '../../runners/process/diagnose-system.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import { EXIT } from '../io.ts';
 import { createColours, wantsColours } from '../output/colours.ts';
+import { ownCommands } from '../output/own-name.ts';
+import { plainText } from '../output/plain-text.ts';
 
 export const doctorCommand = defineCommand<CommonOptions>({
   examples: ['volley doctor', 'volley doctor --json'],
   declare: () => undefined,
   run: async (_, { json, config: file }, io) => {
-    const config = await look({ cwd: io.cwd, env: io.env, ...(file !== undefined && { file }) });
+    const loaded = await look({ cwd: io.cwd, env: io.env, ...(file !== undefined && { file }) });
     const { layers } = await diagnose();
-    const { error } = config;
-    const open = openAttacks(config.sandbox, layers);
+    const { error } = loaded;
+    const { status: trusted, waiting } = loaded.config?.trust ?? { status: 'untrusted', waiting: [] };
+    const open = openAttacks(loaded.config?.processes.sandbox ?? 'auto', layers);
     const status = error === undefined ? EXIT.ok : EXIT.usage;
     if (json) {
-      const found = { node: process.version, config: config.file ?? null, layers, open_attacks: open };
+      const found = {
+        node: process.version,
+        config: loaded.file ?? null,
+        trust: { status: trusted, waiting },
+        layers,
+        open_attacks: open,
+      };
       const fault = error && {
         code: error.code,
         message: error.message,
@@ -32,7 +42,14 @@ export const doctorCommand = defineCommand<CommonOptions>({
       io.stdout.writeStyled(`${mark} ${name.padEnd(14)} ${printableText(text)}\n`);
     line(green('✓'), 'node', process.version);
     if (error !== undefined) line(red('✗'), 'configuration', error.message.replace(/\n(?=.)/g, '\n  '));
-    else line(green('✓'), 'configuration', config.file ?? 'no volley.toml here or above: the defaults hold');
+    else line(green('✓'), 'configuration', loaded.file ?? 'no volley.toml here or above: the defaults hold');
+    if (loaded.config !== undefined && waiting.length > 0)
+      line(
+        yellow('–'),
+        'trust',
+        plainText(ownCommands(trustText(loaded.config.trust), { config: file }, io)),
+      );
+    else if (trusted === 'trusted') line(green('✓'), 'trust', 'you have approved what volley.toml could run');
     for (const { name, active, detail, remedy } of layers) {
       line(active ? green('✓') : yellow('–'), name, detail);
       if (remedy !== undefined) io.stdout.writeStyled(dim(`${' '.repeat(17)}${remedy}\n`));
@@ -68,16 +85,13 @@ function openAttacks(mode: VolleyConfig['processes']['sandbox'], layers: readonl
 }
 
 /** Which file holds, or what is wrong with it: the rest can be looked at all the same. */
-async function look(options: LoadOptions): Promise<{
-  readonly file?: string | undefined;
-  readonly sandbox: VolleyConfig['processes']['sandbox'];
-  readonly error?: VolleyError;
-}> {
+async function look(
+  options: LoadOptions,
+): Promise<Partial<Pick<LoadedConfig, 'file' | 'config'>> & { readonly error?: VolleyError }> {
   try {
-    const { file, config } = await loadConfig(options);
-    return { file, sandbox: config.processes.sandbox };
+    return await loadConfig(options);
   } catch (error) {
     if (!(error instanceof VolleyError && error.code === 'INVALID_CONFIG')) throw error;
-    return { file: error.details['file'] as string | undefined, sandbox: 'auto', error };
+    return { file: error.details['file'] as string | undefined, error };
   }
 }

@@ -12,6 +12,7 @@ import { openStore } from '../../store/sqlite-store.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import { EXIT, type ExitStatus, type Io } from '../io.ts';
 import { ownName, placeOptions } from '../output/own-name.ts';
+import { noteTrust } from '../output/trust-note.ts';
 import { onStopSignals } from '../stop-signals.ts';
 
 interface ServeOptions extends CommonOptions {
@@ -35,6 +36,7 @@ export const serveCommand = defineCommand<ServeOptions>({
       ...(host !== undefined && { host }),
       ...(logLevel !== undefined && { logLevel }),
     };
+    noteTrust(loaded, { json, ...(file !== undefined && { config: file }) }, io);
     const config = { ...loaded, server: { ...loaded.server, ...given } };
     return serve(config, { json, ...(file !== undefined && { config: file }) }, io);
   },

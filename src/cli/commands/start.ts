@@ -44,7 +44,7 @@ async function startApart(
   findBatch({ store }, batch);
   checkStart(batch, options, io);
   const words = process.argv.slice(2).filter((word) => word !== '--detach');
-  const { pid, answer } = await startDetached(store, batch, [...words, '--batch', batch, '--json'], io.cwd);
+  const { pid, answer } = await startDetached(store, batch, [...words, '--batch', batch, '--json'], io);
   if (answer?.ok === false) return printAnswer(answer, options, io);
   const place = placeOptions({ batch, config: options.config });
   const text =

@@ -1,5 +1,6 @@
 import type { VolleyConfig } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
+import { trustText, untrustedTool } from '../../config/trust.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
 import { printableJson, printableLine } from '../../core/printable-text.ts';
@@ -11,6 +12,7 @@ import type { ToolDescription } from '../../tools/registry.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import { EXIT, type Io } from '../io.ts';
 import { createColours, wantsColours } from '../output/colours.ts';
+import { noteTrust } from '../output/trust-note.ts';
 import { padEndToWidth, textWidth } from '../output/width.ts';
 import { wrapHanging } from '../output/wrap.ts';
 
@@ -31,6 +33,7 @@ export const toolsCommand = defineCommand<ToolsOptions>({
   run: async ([glob], { json, schema = false, config }, io) => {
     const { cwd, env } = io;
     const loaded = await loadConfig({ cwd, env, ...(config !== undefined && { file: config }) });
+    noteTrust(loaded.config, { json, config }, io);
     const coordinator = await createFullCoordinator(loaded.config, env);
     await coordinator.discover(glob);
     const servers = mcpHealth(coordinator).filter(({ status }) => status !== 'idle');
@@ -42,10 +45,19 @@ export const toolsCommand = defineCommand<ToolsOptions>({
     // What a server that failed has is unknown: nobody is to blame for not matching that.
     const isAllKnown = servers.every(({ status }) => status === 'ready');
     if (tools.length === 0 && isAllKnown)
-      throw all.length > 0 ? noneMatches(glob ?? '*', close) : await noneAllowed(loaded.config, env);
+      throw (
+        untrusted(loaded.config, glob, close) ??
+        (all.length > 0 ? noneMatches(glob ?? '*', close) : await noneAllowed(loaded.config, env))
+      );
     const isListing = !json && glob === undefined && isAllKnown;
     const missed = isListing && idle.length > 0 ? await missedText(loaded.config, env) : undefined;
-    if (json) io.stdout.writeJson({ ok: true, tools, ...(servers.length > 0 && { mcp_servers: servers }) });
+    if (json)
+      io.stdout.writeJson({
+        ok: true,
+        tools,
+        ...(servers.length > 0 && { mcp_servers: servers }),
+        ...waitingOf(loaded.config),
+      });
     else io.stdout.write(toolLines(tools, { isWhole: schema || tools[0]?.name === glob, schema }, io.stdout));
     if (!json) for (const server of servers) io.stderr.write(`${printableLine(serverLine(server))}\n`);
     if (missed !== undefined) {
@@ -55,6 +67,10 @@ export const toolsCommand = defineCommand<ToolsOptions>({
     return tools.length === 0 ? EXIT.failed : EXIT.ok;
   },
 });
+
+function waitingOf({ trust }: VolleyConfig): object {
+  return trust.waiting.length === 0 ? {} : { waiting_for_trust: trustText(trust) };
+}
 
 interface ListOptions {
   /** Whether to show all of each description. */
@@ -91,6 +107,11 @@ function firstSentence(text: string): string {
 
 function namesOf(tools: readonly ToolDescription[]): string[] {
   return tools.map(({ name }) => name);
+}
+
+/** It may be one of a module that is not loaded. */
+function untrusted({ trust }: VolleyConfig, glob: string | undefined, close: string | undefined) {
+  return glob === undefined ? undefined : untrustedTool(trust, glob, close === undefined);
 }
 
 function noneMatches(glob: string, close: string | undefined): VolleyError {

@@ -25,7 +25,14 @@ interface Fault extends Placed {
 
 /** What is said of the only task of a list without naming it. */
 const OF_A_TASK = new Set([
-  ...['UNKNOWN_TOOL', 'TOOL_NOT_ALLOWED', 'INVALID_ARGUMENTS', 'INVALID_CALL', 'UNSERIALISABLE_INPUT'],
+  ...[
+    'UNKNOWN_TOOL',
+    'TOOL_NOT_ALLOWED',
+    'NOT_TRUSTED',
+    'INVALID_ARGUMENTS',
+    'INVALID_CALL',
+    'UNSERIALISABLE_INPUT',
+  ],
   ...['UNKNOWN_DEPENDENCY', 'IMPOSSIBLE_DEMAND'],
 ]);
 

@@ -1,7 +1,7 @@
-import { createInterface } from 'node:readline';
 import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
 import type { McpOptions } from '../commands/mcp.ts';
+import { confirm } from '../confirm.ts';
 import { EXIT, type ExitStatus, type Io } from '../io.ts';
 import { changeText } from './install/change-text.ts';
 import { type InstallScope, MCP_CLIENTS, type McpClient } from './install/clients.ts';
@@ -36,7 +36,7 @@ export async function installMcp(
   if (!json) showChange(plan, io);
   if (!yes && (json || !io.stdin.isTTY))
     throw new VolleyError('INVALID_VALUE', 'Nothing was written: there is nobody to ask, so give --yes.');
-  const answer = yes ? 'yes' : await answerOf(io);
+  const answer = yes ? 'yes' : await confirm('Write this?', io);
   if (answer !== 'yes') {
     // Only who has answered is on a new line.
     io.stdout.write(`${answer === 'no' ? '' : '\n'}Nothing was written.\n`);
@@ -73,17 +73,4 @@ function scopeOf(given: string | undefined): InstallScope | undefined {
 
 function showChange({ file, before = '', after }: InstallPlan, { stdout }: Io): void {
   stdout.write(`${file}\n${changeText(before, after)}\n`);
-}
-
-/** To close the input, with Ctrl-D or with the terminal, is no yes; Ctrl-C is the wish to be gone. */
-async function answerOf({ stdin, stdout }: Io): Promise<'yes' | 'no' | 'closed' | 'interrupted'> {
-  const lines = createInterface({ input: stdin, output: stdout.raw });
-  try {
-    return await new Promise((resolve) => {
-      lines.once('SIGINT', () => resolve('interrupted')).once('close', () => resolve('closed'));
-      lines.question('Write this? [y/N] ', (said) => resolve(/^y(es)?$/i.test(said.trim()) ? 'yes' : 'no'));
-    });
-  } finally {
-    lines.close();
-  }
 }

@@ -27,7 +27,7 @@ export async function serveMcp(options: CommonOptions, io: Io): Promise<ExitStat
   });
   let opened: Promise<OpenedBackend> | undefined;
   const open = () => {
-    opened ??= openBackend(options, io).catch((error: unknown) => {
+    opened ??= openBackend(options, io, log).catch((error: unknown) => {
       // The next call tries again: a person may have mended the configuration.
       opened = undefined;
       log(reasonText(error));
@@ -58,7 +58,11 @@ interface OpenedBackend extends McpBackend {
 }
 
 /** All that takes time to load, with the first call that needs it. */
-async function openBackend({ config: file }: CommonOptions, { cwd, env, stdin }: Io): Promise<OpenedBackend> {
+async function openBackend(
+  { config: file }: CommonOptions,
+  { cwd, env, stdin }: Io,
+  log: (text: string) => void,
+): Promise<OpenedBackend> {
   // From here on there is code of others.
   if (stdin === process.stdin) endWithClient(stdin);
   const [
@@ -67,14 +71,17 @@ async function openBackend({ config: file }: CommonOptions, { cwd, env, stdin }:
     { openStore },
     { BatchExecutor },
     { BatchNews },
+    { trustText },
   ] = await Promise.all([
     import('../../config/load.ts'),
     import('../../mcp/open-coordinator.ts'),
     import('../../store/sqlite-store.ts'),
     import('../../batch/batch-executor.ts'),
     import('../../mcp/server/batch-news.ts'),
+    import('../../config/trust.ts'),
   ]);
   const { config } = await loadConfig({ cwd, env, ...(file !== undefined && { file }) });
+  if (config.trust.waiting.length > 0) log(trustText(config.trust));
   const coordinator = await createFullCoordinator(config, env);
   try {
     const store = await openStore(config.store.file);

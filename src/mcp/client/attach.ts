@@ -12,11 +12,11 @@ const attached = new WeakMap<ParallelToolCoordinator, readonly ServerSource[]>()
  */
 export function attachMcpServers(
   coordinator: ParallelToolCoordinator,
-  { mcp, store }: VolleyConfig,
+  config: VolleyConfig,
   env: Environment = process.env,
 ): void {
-  const sources = Object.entries(mcp.servers).map(
-    ([name, settings]) => new ServerSource(name, settings, coordinator, env, store.file),
+  const sources = Object.entries(config.mcp.servers).map(
+    ([name, settings]) => new ServerSource(name, settings, coordinator, env, config),
   );
   for (const source of sources) coordinator.addSource(source);
   attached.set(coordinator, sources);

@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Tool as ServerTool } from '@modelcontextprotocol/client';
 import picomatch from 'picomatch';
-import type { McpServerSettings } from '../../config/config.ts';
+import type { McpServerSettings, VolleyConfig } from '../../config/config.ts';
+import { requireUnchanged } from '../../config/trust.ts';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import { PREPARING } from '../../coordinator/outcome-error.ts';
 import { VolleyError } from '../../core/errors.ts';
@@ -40,7 +41,7 @@ export class ServerSource implements ToolSource {
     private readonly settings: McpServerSettings,
     private readonly coordinator: ParallelToolCoordinator,
     private readonly env: Environment,
-    storeFile: string,
+    private readonly config: Pick<VolleyConfig, 'store' | 'trust'>,
   ) {
     const { redactor } = coordinator.desk;
     const { allow, deny, maxConcurrent, ratePerMinute } = settings;
@@ -54,7 +55,7 @@ export class ServerSource implements ToolSource {
       tools: (tools) => this.take(tools),
       redact: (text) => redactor.text(text),
     });
-    this.locks = new ServerLocks(name, storeFile, settings);
+    this.locks = new ServerLocks(name, config.store.file, settings);
     const limitName = limitNameOf(name);
     coordinator.engine.setLimits({
       tools: {
@@ -162,6 +163,7 @@ export class ServerSource implements ToolSource {
   }
 
   private target(): Target {
+    requireUnchanged(this.config.trust);
     const { connection } = this.settings;
     const { redactor } = this.coordinator.desk;
     const [table, field] =

@@ -47,6 +47,10 @@ export function toolRoutes(api: Api, { coordinator }: ServerParts): void {
             missing_servers: z
               .array(MCP_SERVER)
               .describe('MCP servers that were asked and have not told of their tools.'),
+            waiting_for_trust: z
+              .string()
+              .optional()
+              .describe('Which settings of the folder wait until a person has approved them, and how.'),
           }),
           'The tools.',
         ),
@@ -55,11 +59,15 @@ export function toolRoutes(api: Api, { coordinator }: ServerParts): void {
     }),
     async (context) => {
       const part = context.req.valid('query').search?.toLowerCase() ?? '';
-      const { tools, missing } = await discoveredTools(coordinator);
+      const { tools, missing, waiting } = await discoveredTools(coordinator);
       const found = tools.filter(({ name, description }) =>
         `${name}\n${description}`.toLowerCase().includes(part),
       );
-      return context.json({ tools: found.map(bodyOf), missing_servers: missing.map(mcpServerBody) }, 200);
+      const waitingPart = waiting === undefined ? {} : { waiting_for_trust: waiting };
+      return context.json(
+        { tools: found.map(bodyOf), missing_servers: missing.map(mcpServerBody), ...waitingPart },
+        200,
+      );
     },
   );
 

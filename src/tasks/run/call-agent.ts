@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { oneLine } from '../../batch/text.ts';
+import { requireUnchanged } from '../../config/trust.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
 import type { ToolContext } from '../../runners/runner.ts';
 import type { AgentCommand, AgentEvent, AgentTask } from '../agents/adapter.ts';
@@ -34,6 +35,8 @@ export async function callAgent(
 ): Promise<AgentEnd> {
   const { agent, subtask, record } = delegation;
   const { terms } = run;
+  // Another agent may have changed what this one is started with.
+  requireUnchanged(run.trust);
   const stateFolder = await mkdtemp(join(run.scratch, 'agent-'));
   const leaving = new AbortController();
   const asked = AbortSignal.any([signal, leaving.signal]);

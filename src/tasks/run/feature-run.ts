@@ -148,6 +148,7 @@ async function delegateAll(
       },
       id: randomBytes(3).toString('hex'),
       settings: config.tasks,
+      trust: config.trust,
       env: await agentEnvironment(setting.env, scratch.folder),
       scratch: scratch.folder,
       merged: [],

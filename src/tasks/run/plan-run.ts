@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { VolleyConfig } from '../../config/config.ts';
+import { notTrusted } from '../../config/trust.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { fileFailure } from '../../tools/builtin/refusal.ts';
 import { buildPrompt } from '../agents/prompt.ts';
@@ -30,7 +31,10 @@ export async function planRun(
   request: RunRequest,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<RunPlan> {
-  const { tasks: settings } = config;
+  const { tasks: settings, trust } = config;
+  // Without them it would be another run than the one that was asked for.
+  const waiting = trust.waiting.filter((setting) => setting.startsWith('tasks.'));
+  if (waiting.length > 0) throw notTrusted('Nothing was started:', trust, waiting);
   const feature = await folder.read(request.feature);
   requireTrusted(folder, feature, env);
   const selection = select(feature, request, folder.moment());

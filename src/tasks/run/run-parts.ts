@@ -1,4 +1,5 @@
 import type { TaskSettings } from '../../config/config.ts';
+import type { WorkspaceTrust } from '../../config/trust.ts';
 import type { Launcher } from '../../runners/process/launcher.ts';
 import type { Subtask } from '../feature.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
@@ -27,6 +28,8 @@ export interface RunParts {
   readonly settings: TaskSettings;
   /** What no agent may touch. */
   readonly denied: DeniedPaths;
+  /** Of the folder whose configuration names the agents. */
+  readonly trust: WorkspaceTrust;
   readonly agents: ReadonlyMap<string, ChosenAgent>;
   readonly workspaces: Workspaces;
   readonly launcher: Launcher;

@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { VolleyConfig } from '../../config/config.ts';
+import { gitFoldersOf } from '../../config/git-folders.ts';
 import { PathGuard } from '../../config/path-guard.ts';
 import { ProtectedPaths } from '../../config/protected-paths.ts';
 import { environmentOf } from '../../coordinator/environment.ts';
@@ -9,7 +10,6 @@ import type { CommandOptions, CommandResult } from '../../runners/process/comman
 import type { SandboxPolicy } from '../../runners/runner.ts';
 import { isInside } from '../../tools/builtin/real-path.ts';
 import { commandEnvironment, runShellCommand } from '../../tools/builtin/shell.ts';
-import { gitFoldersOf } from '../workspace/git-folders.ts';
 
 /** Where a verification command runs. */
 export interface CommandPlace {

@@ -11,9 +11,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
+import { gitFoldersOf } from '../../config/git-folders.ts';
 import { isInside } from '../../tools/builtin/real-path.ts';
 import { Git } from './git.ts';
-import { gitFoldersOf } from './git-folders.ts';
 
 /** A file or link as it was found. */
 interface Kept {

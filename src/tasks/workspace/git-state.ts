@@ -1,6 +1,6 @@
 import { type Dirent, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { GitFolders } from './git-folders.ts';
+import type { GitFolders } from '../../config/git-folders.ts';
 
 /** What the branches and tags of a repository point to, at one moment. */
 export interface GitState {

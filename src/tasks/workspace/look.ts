@@ -1,5 +1,5 @@
+import { type GitFolders, gitFoldersOf } from '../../config/git-folders.ts';
 import { Git } from './git.ts';
-import { type GitFolders, gitFoldersOf } from './git-folders.ts';
 import { type GitState, gitStateOf, type MovedRef, movedRefs } from './git-state.ts';
 import { changesBetween, type Snapshot, takeSnapshot } from './snapshot.ts';
 

@@ -1,10 +1,10 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { gitFoldersOf } from '../../config/git-folders.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { shellQuote } from '../../core/shell-quote.ts';
 import type { Git } from './git.ts';
-import { gitFoldersOf } from './git-folders.ts';
 import { worktreeNames } from './names.ts';
 import type { Repository } from './repository.ts';
 import { isWork, MARK, workLeft } from './work-left.ts';

@@ -1,10 +1,10 @@
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { gitFoldersOf } from '../../config/git-folders.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { listText } from '../../core/words.ts';
 import { withFolderLock } from '../files/folder-lock.ts';
 import { Git, wordsOf } from './git.ts';
-import { gitFoldersOf } from './git-folders.ts';
 import { isOwnPath } from './own-paths.ts';
 import { fromProject } from './project-path.ts';
 

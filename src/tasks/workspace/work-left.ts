@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { gitFoldersOf } from '../../config/git-folders.ts';
 import type { Git } from './git.ts';
-import { gitFoldersOf } from './git-folders.ts';
 import { isOwnPath } from './own-paths.ts';
 import { fromProject } from './project-path.ts';
 import type { Repository } from './repository.ts';

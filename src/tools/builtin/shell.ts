@@ -156,7 +156,8 @@ export function commandEnvironment(names: readonly string[]): Record<string, str
   const env: Record<string, string> = { PATH: '/usr/local/bin:/usr/bin:/bin', TERM: 'dumb' };
   for (const [name, value] of Object.entries(process.env)) {
     const isCommon = /^(PATH|HOME|LANG|LC_\w+|TMPDIR)$/.test(name);
-    if (value !== undefined && (isCommon || names.includes(name))) env[name] = value;
+    if (value !== undefined && name !== 'VOLLEY_TRUST' && (isCommon || names.includes(name)))
+      env[name] = value;
   }
   return env;
 }

@@ -6,6 +6,7 @@ import { onTestFinished } from 'vitest';
 import { COMMANDS } from '../../../src/cli/commands.ts';
 import { type Io, Output } from '../../../src/cli/io.ts';
 import { runProgram } from '../../../src/cli/program.ts';
+import { trustFolder } from '../../support/trust.ts';
 
 export interface Said {
   readonly status: number;
@@ -24,7 +25,7 @@ export function folderWith(files: Readonly<Record<string, string>> = {}): string
   return folder;
 }
 
-/** Runs a command line in this process, as the program would; at a terminal, if it is told how wide that is. */
+/** Runs a command line in this process and in a trusted folder, as the program would; at a terminal, if it is told how wide that is. */
 export async function say(
   folder: string,
   argv: readonly string[],
@@ -32,6 +33,7 @@ export async function say(
   columns?: number,
   env: Readonly<Record<string, string>> = {},
 ): Promise<Said> {
+  await trustFolder(folder);
   const terminal = columns === undefined ? {} : { isTTY: true, columns };
   const streams = { stdout: Object.assign(new PassThrough(), terminal), stderr: new PassThrough() };
   const io = {

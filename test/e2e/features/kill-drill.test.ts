@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
+import { trustFolder } from '../../support/trust.ts';
 import { FeatureProject } from '../../tasks/run/feature-project.ts';
 import { runBuilt, startBuilt } from '../support/built-volley.ts';
 
@@ -51,6 +52,7 @@ it(`after kill -9 of the orchestrator (${KILLS} times) nothing verified is redon
 
   for (let kill = 1; kill <= KILLS; kill++) {
     const before = project.notes('start').length;
+    await trustFolder(project.folder);
     const child = startBuilt(project.folder, ['tasks', 'run', 'auth', '--json']);
     child.stdout!.resume();
     const closed = once(child, 'close');

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { trustFolder } from '../../support/trust.ts';
 import { buildProgram } from './built-program.ts';
 
 export interface Ended {
@@ -19,7 +20,7 @@ const built = await buildProgram();
 /** The import of defineTool, for modules of tools. */
 export const DEFINE = `import { defineTool } from '${built.moduleUrl('tools/define-tool.js')}';`;
 
-/** Starts the compiled program. */
+/** Starts the compiled program. Whether its folder is trusted is the caller's business. */
 export function startBuilt(
   folder: string,
   args: readonly string[],
@@ -48,7 +49,12 @@ export async function endOf(child: ChildProcess, input?: string | Uint8Array): P
   return { status, ...output };
 }
 
-/** Runs the compiled program to its end. */
-export function runBuilt(folder: string, args: readonly string[], options: RunOptions = {}): Promise<Ended> {
+/** Runs the compiled program to its end, in a folder that its user trusts unless the user's configuration is given. */
+export async function runBuilt(
+  folder: string,
+  args: readonly string[],
+  options: RunOptions = {},
+): Promise<Ended> {
+  if (options.env?.['XDG_CONFIG_HOME'] === undefined) await trustFolder(folder);
   return endOf(startBuilt(folder, args, options), options.input);
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
 import { openStore } from '../../../src/store/sqlite-store.ts';
+import { trustFolder } from '../../support/trust.ts';
 import { until } from './support/mcp.ts';
 import { fileAppears, PROGRAM_ARGS, projectWithTools } from './support/stdio-client.ts';
 
@@ -75,6 +76,7 @@ async function startInitialised(folder: string): Promise<Raw> {
 /** The program in the midst of a call. */
 async function startHolding(): Promise<{ readonly folder: string; readonly raw: Raw }> {
   const folder = projectWithTools();
+  await trustFolder(folder);
   const raw = await startInitialised(folder);
   const tasks = [{ function: 'hold', params: { key: 'one' } }];
   raw.send({

@@ -12,7 +12,7 @@ import type { FeatureProject } from './feature-project.ts';
 
 /** All that a run needs in this process. */
 export async function runner({ folder }: FeatureProject, env: NodeJS.ProcessEnv = process.env) {
-  const { config } = await loadConfig({ cwd: folder, env: {} });
+  const { config } = await loadConfig({ cwd: folder, env: {}, trusted: true });
   const store = await openStore(join(folder, '.volley/volley.db'));
   const coordinator = await createCoordinator(config);
   const executor = new BatchExecutor({ coordinator, store });

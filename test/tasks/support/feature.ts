@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { TrustStore } from '../../../src/config/trust-store.ts';
 import type { Feature } from '../../../src/tasks/feature.ts';
 import { parseFeature } from '../../../src/tasks/files/read-feature.ts';
 import { TaskFolder } from '../../../src/tasks/files/task-folder.ts';
@@ -48,7 +49,7 @@ export function projectWith(subtasks: Readonly<Record<string, Fields>>, task: Fi
 
 /** Approves the verification commands of a feature, as the user would. */
 export function trust(folder: string, made: Feature): void {
-  trustFeature(new TaskFolder(folder), made, process.env);
+  trustFeature(new TaskFolder(folder), made, new TrustStore(process.env));
 }
 
 export function put(folder: string, name: string, text: string): void {

@@ -1,3 +1,4 @@
+import { TrustStore } from '../../../config/trust-store.ts';
 import { countText, reasonText } from '../../../core/words.ts';
 import { draftTexts, type FeatureDraft } from '../../../tasks/describe/draft.ts';
 import type { Feature } from '../../../tasks/feature.ts';
@@ -35,7 +36,7 @@ function trust(folder: TaskFolder, feature: Feature, { env }: Io): string[] {
   const todo = 'its verification commands wait for your approval: volley trust.';
   if (isAgentOfRun(env)) return [`  ! An agent wrote it, so ${todo}`];
   try {
-    trustFeature(folder, feature, env);
+    trustFeature(folder, feature, new TrustStore(env));
     return [];
   } catch (error) {
     return [`  ! The approval could not be kept (${reasonText(error)}), so ${todo}`];

@@ -40,6 +40,10 @@ const OUTPUT = z.object({
     .array(z.object({ name: z.string(), status: z.string(), problem: z.string().optional() }))
     .optional()
     .describe('Connected servers whose functions cannot be listed now.'),
+  waiting_for_trust: z
+    .string()
+    .optional()
+    .describe('Which settings of the folder wait until a person has approved them, and how.'),
 });
 
 export const listFunctionsTool: McpTool = {
@@ -57,8 +61,8 @@ Examples: {"search": "read file"}, then {"names": ["read_file"]}`,
   scopeOf: () => 'read',
   run: async (given, { backend }) => {
     const { search, names, limit, offset } = checkInput(INPUT, 'list_batch_functions', given ?? {});
-    const { tools: all, missing } = await backend.functions(names);
-    if (names !== undefined) return inFull(all, names, missing);
+    const { tools: all, missing, waiting } = await backend.functions(names);
+    if (names !== undefined) return inFull(all, names, missing, waiting);
     const found = search === undefined ? all : matching(all, search);
     const page = found.slice(offset, offset + limit);
     const next = offset + limit < found.length ? offset + limit : undefined;
@@ -69,12 +73,14 @@ Examples: {"search": "read file"}, then {"names": ["read_file"]}`,
         next === undefined ? undefined : `More with "offset": ${next}.`,
         page.length === 0 ? 'Try other words, or none.' : 'What they take: "names".',
         missing.map(missingLine),
+        waiting === undefined ? undefined : waitingLine(waiting),
       ),
       data: {
         total: found.length,
         functions: page.map((one) => ({ ...rowOf(one), description: shortOf(one) })),
         ...(next !== undefined && { next_offset: next }),
         ...(missing.length > 0 && { missing_servers: missing.map(missingRow) }),
+        ...(waiting !== undefined && { waiting_for_trust: waitingLine(waiting) }),
       },
     };
   },
@@ -84,6 +90,7 @@ function inFull(
   all: readonly ToolDescription[],
   names: readonly string[],
   missing: readonly McpServerHealth[],
+  waiting: string | undefined,
 ): ToolAnswer {
   const byName = new Map(all.map((one) => [one.name, one]));
   const found = names.map((name) => {
@@ -92,6 +99,11 @@ function inFull(
     const server = missing.find((candidate) => candidate.name === sourceNameOf(name));
     if (server !== undefined) throw new VolleyError('MCP_SERVER_FAILED', missingLine(server), { name });
     const close = nearest(name, [...byName.keys()]);
+    if (close === undefined && waiting !== undefined)
+      throw new VolleyError(
+        'NOT_TRUSTED',
+        `There is no function ${JSON.stringify(name)} yet: ${waitingLine(waiting)}`,
+      );
     throw new VolleyError(
       'UNKNOWN_TOOL',
       `There is no function ${JSON.stringify(name)}${close === undefined ? ': use "search".' : `; did you mean ${close}?`}`,
@@ -131,6 +143,11 @@ function missingLine({ name, status, problem }: McpServerHealth): string {
   if (status === 'starting') return `The functions of ${name} are not known yet: it is starting. Ask again.`;
   const why = problem === undefined ? status : oneLine(problem, LONGEST_PROBLEM);
   return `The functions of ${name} are not known: ${why}`;
+}
+
+/** Who serves an agent has read the configuration once. */
+function waitingLine(waiting: string): string {
+  return `${waiting} (then this server has to be started again)`;
 }
 
 function missingRow({ name, status, problem }: McpServerHealth) {

@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { onTestFinished } from 'vitest';
 import { buildProgram } from '../../../e2e/support/built-program.ts';
 import { project } from '../../../e2e/support/project.ts';
+import { trustFolder } from '../../../support/trust.ts';
 import { clientOf, type Revision, until } from './mcp.ts';
 
 const built = await buildProgram();
@@ -21,10 +22,13 @@ export interface StdioClient {
 
 /** The real program as a real client starts it; ended after the test. */
 export async function connectStdio(folder: string, revision: Revision): Promise<StdioClient> {
+  await trustFolder(folder);
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: PROGRAM_ARGS,
     cwd: folder,
+    // Clients hand on little of their environment; this is where the tests approve.
+    env: { ...getDefaultEnvironment(), XDG_CONFIG_HOME: process.env['XDG_CONFIG_HOME']! },
     stderr: 'pipe',
   });
   let text = '';

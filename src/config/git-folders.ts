@@ -3,6 +3,8 @@ import { dirname, join, resolve } from 'node:path';
 
 /** Where git keeps what it knows of a folder. */
 export interface GitFolders {
+  /** The folder of the working tree. */
+  readonly root: string;
   /** What is of this working tree alone: `HEAD`, the index. */
   readonly own: string;
   /** What all working trees of the repository share: branches, hooks, the configuration. */
@@ -12,15 +14,16 @@ export interface GitFolders {
 /** Finds them without git, for an agent may have made the repository unusable. Undefined where there is none. */
 export function gitFoldersOf(folder: string): GitFolders | undefined {
   for (let at = resolve(folder); ; at = dirname(at)) {
-    const found = foldersAt(join(at, '.git'));
+    const found = foldersAt(at);
     if (found !== undefined || dirname(at) === at) return found;
   }
 }
 
-function foldersAt(path: string): GitFolders | undefined {
+function foldersAt(root: string): GitFolders | undefined {
+  const path = join(root, '.git');
   try {
     const own = statSync(path).isDirectory() ? path : linkIn(path);
-    return own === undefined ? undefined : { own, common: commonOf(own) };
+    return own === undefined ? undefined : { root, own, common: commonOf(own) };
   } catch {
     return undefined;
   }

@@ -1,0 +1,278 @@
+import { dirname, resolve } from 'node:path';
+import type { WaitingSetting } from '../../config/gate.ts';
+import { findConfig, inspectConfig } from '../../config/load.ts';
+import { differences, filesInQuestion, trustKey } from '../../config/trust.ts';
+import { type Approval, TrustStore } from '../../config/trust-store.ts';
+import type { TrustedFiles } from '../../config/trusted-files.ts';
+import { VolleyError } from '../../core/errors.ts';
+import { printableLine } from '../../core/printable-text.ts';
+import { countText, listText } from '../../core/words.ts';
+import { type CommonOptions, defineCommand } from '../command.ts';
+import { confirm } from '../confirm.ts';
+import { EXIT, type ExitStatus, type Io } from '../io.ts';
+import { createColours, wantsColours } from '../output/colours.ts';
+import { type FurtherApproval, furtherApprovals } from '../trust-features.ts';
+
+interface TrustOptions extends CommonOptions {
+  readonly yes?: boolean;
+  readonly print?: boolean;
+  readonly revoke?: boolean;
+  readonly list?: boolean;
+}
+
+/** Everything that a person is asked about a folder. */
+interface Question {
+  /** Undefined where there is no configuration. */
+  readonly file: string | undefined;
+  readonly folder: string;
+  readonly waiting: readonly WaitingSetting[];
+  readonly files: TrustedFiles | undefined;
+  readonly approval: Approval | undefined;
+  /** Names of files that are not as they were approved. */
+  readonly changed: readonly string[];
+  readonly further: readonly FurtherApproval[];
+  readonly isApproved: boolean;
+}
+
+const MAX_FILES_SHOWN = 20;
+const MAX_LENGTH = 2000;
+
+export const trustCommand = defineCommand<TrustOptions>({
+  examples: [
+    'volley trust',
+    'volley trust ../project --yes',
+    'VOLLEY_TRUST=$(volley trust --print) volley run all.json',
+  ],
+  declare: (program) =>
+    program
+      .argument('[folder]', 'the folder (default: this one)')
+      .option('--yes', 'do not ask')
+      .option('--print', 'print the hash for VOLLEY_TRUST, and approve nothing')
+      .option('--revoke', 'take an approval back')
+      .option('--list', 'show all approvals'),
+  run: async ([folder = '.'], options, io) => {
+    const store = new TrustStore(io.env);
+    const cwd = resolve(io.cwd, folder);
+    if (options.list) return list(store, options, io);
+    if (options.revoke) return revoke(store, cwd, options, io);
+    const question = await questionOf(store, cwd, options, io);
+    return options.print ? print(question, options, io) : approve(store, question, options, io);
+  },
+});
+
+function list(store: TrustStore, { json }: TrustOptions, { stdout }: Io): ExitStatus {
+  const approvals = store.list().map(({ workspace, hash, approvedAt }) => ({ workspace, hash, approvedAt }));
+  if (json) stdout.writeJson({ ok: true, approvals });
+  else if (approvals.length === 0) stdout.write('You have approved no folder.\n');
+  else
+    for (const { workspace, approvedAt } of approvals)
+      stdout.write(`${printableLine(`${approvedAt}  ${workspace}`)}\n`);
+  return EXIT.ok;
+}
+
+function revoke(store: TrustStore, cwd: string, { json, config }: TrustOptions, io: Io): ExitStatus {
+  const file = config === undefined ? findConfig(cwd) : resolve(io.cwd, config);
+  const key = file === undefined ? cwd : trustKey(file);
+  const revoked = store.revoke(key);
+  const text = revoked ? `${key} is no longer trusted.` : `You had not approved ${key}.`;
+  if (json) io.stdout.writeJson({ ok: true, workspace: key, revoked });
+  else io.stdout.write(`${printableLine(text)}\n`);
+  return EXIT.ok;
+}
+
+async function questionOf(
+  store: TrustStore,
+  cwd: string,
+  { config }: TrustOptions,
+  io: Io,
+): Promise<Question> {
+  const named = config === undefined ? {} : { file: resolve(io.cwd, config) };
+  const found = await inspectConfig({ cwd, env: io.env, ...named });
+  const folder = found === undefined ? cwd : dirname(found.file);
+  const further = await furtherApprovals(cwd, store);
+  if (found === undefined) {
+    const isApproved = further.every((one) => one.isApproved);
+    return {
+      file: undefined,
+      folder,
+      waiting: [],
+      files: undefined,
+      approval: undefined,
+      changed: [],
+      further,
+      isApproved,
+    };
+  }
+  const files = await filesInQuestion(found);
+  const approval = approvalIn(store, trustKey(found.file));
+  const isSame = found.waiting.length === 0 || approval?.hash === files.hash;
+  return {
+    file: found.file,
+    folder,
+    waiting: found.waiting,
+    files,
+    approval,
+    changed: approval === undefined ? [] : differences(approval.files, files.files),
+    further,
+    isApproved: isSame && further.every((one) => one.isApproved),
+  };
+}
+
+/** One that is broken is replaced by the next. */
+function approvalIn(store: TrustStore, key: string): Approval | undefined {
+  try {
+    return store.approval(key);
+  } catch (error) {
+    if (error instanceof VolleyError && error.code === 'TRUST_UNREADABLE') return undefined;
+    throw error;
+  }
+}
+
+function print({ files, folder }: Question, { json }: TrustOptions, { stdout }: Io): ExitStatus {
+  if (files === undefined)
+    throw new VolleyError(
+      'INVALID_VALUE',
+      `There is no volley.toml in ${folder} or above it, so there is no hash.`,
+    );
+  if (json) stdout.writeJson({ ok: true, hash: files.hash });
+  else stdout.write(`${files.hash}\n`);
+  return EXIT.ok;
+}
+
+async function approve(
+  store: TrustStore,
+  question: Question,
+  { yes = false, json = false }: TrustOptions,
+  io: Io,
+): Promise<ExitStatus> {
+  const { file, folder, waiting, files, further } = question;
+  const end = (text: string, isTrusted: boolean) => {
+    const answer = {
+      ok: isTrusted,
+      workspace: folder,
+      trusted: isTrusted,
+      hash: files?.hash ?? null,
+      settings: waiting.map(({ setting }) => setting),
+      files: Object.keys(files?.files ?? {}),
+      changed: question.changed,
+      features: further.flatMap(({ lines }) => lines),
+    };
+    if (json) io.stdout.writeJson(answer);
+    else io.stdout.write(`${printableLine(text)}\n`);
+  };
+  if (waiting.length === 0 && further.length === 0) {
+    end(`Nothing in ${folder} needs your approval.`, true);
+    return EXIT.ok;
+  }
+  if (!json) show(question, io);
+  if (question.isApproved) {
+    end('You have approved this already.', true);
+    return EXIT.ok;
+  }
+  // What an agent may do is decided by whoever started it.
+  if (io.env['VOLLEY_SUBTASK'])
+    throw new VolleyError(
+      'NOT_TRUSTED',
+      'Nothing was approved: an agent that works on a subtask cannot approve anything.',
+    );
+  if (!yes && (json || !io.stdin.isTTY))
+    throw new VolleyError(
+      'NOT_TRUSTED',
+      'Nothing was approved: there is nobody to ask. In a terminal, type: volley trust. In a script that may approve it: volley trust --yes.',
+    );
+  const answer = yes ? 'yes' : await confirm('Do you trust this?', io);
+  if (answer !== 'yes') {
+    // Only who has answered is on a new line.
+    io.stdout.write(`${answer === 'no' ? '' : '\n'}Nothing was approved.\n`);
+    return answer === 'interrupted' ? EXIT.interrupted : EXIT.failed;
+  }
+  // What was shown is what is approved: files that have changed meanwhile ask again.
+  if (file !== undefined && files !== undefined && waiting.length > 0) store.approve(trustKey(file), files);
+  for (const one of further) one.approve();
+  end(`${folder} is trusted until one of these files changes.`, true);
+  return EXIT.ok;
+}
+
+function show({ file, folder, waiting, files, approval, changed, further }: Question, io: Io): void {
+  const { bold } = createColours(wantsColours(io.stdout, io.env));
+  const say = (text: string) => io.stdout.writeStyled(`${text}\n`);
+  say(bold(printableLine(file ?? folder)));
+  if (approval !== undefined && changed.length > 0)
+    say(printableLine(`Changed since you approved it (${approval.approvedAt}): ${namesText(changed)}`));
+  if (waiting.length > 0) say('This folder asks for:');
+  for (const one of waiting) say(`  - ${shown(describe(one))}`);
+  if (further.length > 0) say('Its features run, to verify the work of agents:');
+  for (const line of further.flatMap(({ lines }) => lines)) say(`  - ${shown(line)}`);
+  const names = Object.keys(files?.files ?? {});
+  if (waiting.length > 0)
+    say(printableLine(`That is decided by ${countText(names.length, 'file')}: ${namesText(names)}`));
+}
+
+function namesText(names: readonly string[]): string {
+  return listText(names.slice(0, MAX_FILES_SHOWN), names.length);
+}
+
+/** All of it, for what is hidden would be approved with the rest. */
+function shown(text: string): string {
+  const plain = printableLine(text);
+  return plain.length <= MAX_LENGTH
+    ? plain
+    : `${plain.slice(0, MAX_LENGTH)}… (${plain.length - MAX_LENGTH} more characters)`;
+}
+
+/** What a setting would allow, in plain words. */
+function describe({ setting, path, value }: WaitingSetting): string {
+  const [section, table, name] = path;
+  if (section === 'mcp' && table === 'servers') return serverText(name!, value as Server);
+  if (section === 'tasks' && table === 'agents') return agentText(name!, value as Agent);
+  const said = `${setting} = ${JSON.stringify(value)}`;
+  const meaning = MEANINGS[path.join('.')];
+  return meaning === undefined ? said : `${meaning}: ${said}`;
+}
+
+const MEANINGS: Readonly<Record<string, string>> = {
+  'tools.modules': 'run code of its own inside Volley',
+  'tools.shell.enabled': 'let agents run shell commands',
+  'tools.http_request.enabled': 'let agents send HTTP requests',
+  'tools.http_request.allow_private': 'let these requests reach this machine and your private network',
+  'tools.roots': 'let agents read and write outside the folder',
+  'store.file': 'keep batches outside the folder',
+  'processes.sandbox': 'run programs without a sandbox',
+  'tasks.setup': 'run a command in every new worktree',
+  'tasks.prompt': 'instruct agents with a prompt of its own',
+  'tasks.agent': 'start an agent',
+  'tasks.allowed_agents': 'start these agents',
+};
+
+interface Server {
+  readonly command?: string;
+  readonly args?: readonly string[];
+  readonly url?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+function serverText(name: string, server: Server): string {
+  const { command, args = [], url, env = {}, headers = {}, ...rest } = server;
+  const what =
+    command === undefined
+      ? `connect to the MCP server ${name} at ${url}`
+      : `start a program as the MCP server ${name}: ${JSON.stringify([command, ...args])}`;
+  const passed = Object.entries({ ...env, ...headers }).map(
+    ([key, value]) => `${key}: ${JSON.stringify(value)}`,
+  );
+  const given = passed.length === 0 ? '' : `, passing it ${passed.join(', ')}`;
+  const others = Object.keys(rest).length === 0 ? '' : `, with ${JSON.stringify(rest)}`;
+  return `${what}${given}${others}`;
+}
+
+interface Agent {
+  readonly command?: readonly string[];
+}
+
+function agentText(name: string, { command, ...rest }: Agent): string {
+  const others = Object.keys(rest).length === 0 ? '' : `, with ${JSON.stringify(rest)}`;
+  return command === undefined
+    ? `start the agent ${name}${others}`
+    : `start a program as the agent ${name}: ${JSON.stringify(command)}${others}`;
+}

@@ -1,0 +1,145 @@
+import { realpathSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { DEFAULTS } from './defaults.ts';
+import type { Override, TomlTable } from './environment.ts';
+import type { Settings } from './schema.ts';
+import { pathText } from './toml-text.ts';
+
+/** A setting of a folder's file that holds only where the user trusts the folder. */
+export interface WaitingSetting {
+  /** As it is written in the file: `tools.modules`, `mcp.servers.NAME`. */
+  readonly setting: string;
+  readonly path: readonly string[];
+  /** What the file says. */
+  readonly value: unknown;
+}
+
+type Path = readonly string[];
+
+/**
+ * What a folder may say without being trusted, because it only tunes, or takes something away. Whatever is not listed
+ * here waits, so a new setting waits until somebody has thought about it.
+ */
+const TUNING: readonly Path[] = [
+  ['engine'],
+  ['limits'],
+  ['defaults'],
+  ['threads'],
+  ...['allow', 'deny', 'files'].map((key) => ['tools', key]),
+  ...['allow_hosts', 'max_bytes', 'max_redirects', 'timeout_ms'].map((key) => ['tools', 'http_request', key]),
+  ...['memory_mb', 'cpu_ms', 'open_files', 'processes', 'output_bytes', 'result_bytes'].map((key) => [
+    'processes',
+    key,
+  ]),
+  ['secrets', 'max_text_length'],
+  ['server', 'port'],
+  ...['max_concurrent', 'worktrees', 'timeout', 'stall', 'max_retries', 'allowed_commands', 'budget'].map(
+    (key) => ['tasks', key],
+  ),
+];
+
+/** Tables that are one thing: half of such a table means something else, or nothing. */
+const WHOLE: readonly Path[] = [
+  ['mcp', 'servers', '*'],
+  ['tasks', 'agents', '*'],
+  ['server', 'tokens', '*'],
+  ['server', 'tls'],
+];
+
+/** Lists of what is forbidden: without trust the file adds to the defaults, and takes nothing out of them. */
+const ADDED_TO: readonly Path[] = [
+  ['secrets', 'names'],
+  ['tasks', 'denied_paths'],
+];
+
+/**
+ * Which settings of a file wait for trust: those that could run code, reach further or protect less. What an
+ * environment variable says instead is the user's own word.
+ */
+export function waitingSettings(
+  said: TomlTable,
+  folder: string,
+  overrides: readonly Override[] = [],
+): WaitingSetting[] {
+  return entriesOf(said)
+    .filter(({ path, value }) => {
+      const isOverridden = overrides.some((override) => isDeepStrictEqual(override.path, path));
+      return !isOverridden && !isHarmless(path, value, folder);
+    })
+    .map(({ path, value }) => ({ setting: pathText(path), path, value }));
+}
+
+/** The settings without those that wait: the defaults hold in their place. */
+export function withoutWaiting(settings: Settings, waiting: readonly WaitingSetting[]): Settings {
+  const gated = structuredClone(settings) as TomlTable;
+  for (const { path, value } of waiting) {
+    const table = valueAt(gated, path.slice(0, -1)) as TomlTable;
+    const byDefault = valueAt(DEFAULTS, path);
+    const name = path.at(-1)!;
+    if (isOneOf(ADDED_TO, path))
+      table[name] = [...new Set([...(byDefault as string[]), ...(value as string[])])];
+    else if (byDefault === undefined) delete table[name];
+    else table[name] = structuredClone(byDefault);
+  }
+  return gated as unknown as Settings;
+}
+
+/** Whether a path of the file leads into its folder, wherever links lead. */
+export function leadsInside(path: unknown, folder: string): boolean {
+  if (typeof path !== 'string') return false;
+  const way = relative(realPath(folder), realPath(resolve(folder, path)));
+  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}
+
+/** Where a path leads, with those of its last names that do not exist as they are. */
+function realPath(path: string): string {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    return path === dirname(path) ? path : join(realPath(dirname(path)), basename(path));
+  }
+}
+
+function isHarmless(path: Path, value: unknown, folder: string): boolean {
+  if (TUNING.some((start) => start.every((part, index) => path[index] === part))) return true;
+  const byDefault = valueAt(DEFAULTS, path);
+  if (isDeepStrictEqual(value, byDefault)) return true;
+  switch (path.join('.')) {
+    case 'tools.roots':
+      return Array.isArray(value) && value.every((root) => leadsInside(root, folder));
+    case 'store.file':
+      return leadsInside(value, folder);
+    case 'processes.sandbox':
+      return value === 'required';
+    default:
+      return (
+        isOneOf(ADDED_TO, path) &&
+        Array.isArray(value) &&
+        (byDefault as string[]).every((name) => value.includes(name))
+      );
+  }
+}
+
+/** Every setting that a file has, by its path; a list is one value, and so are some tables. */
+function entriesOf(value: unknown, path: Path = []): { path: Path; value: unknown }[] {
+  const isTable =
+    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
+  if (!isTable || isOneOf(WHOLE, path)) return [{ path, value }];
+  return Object.entries(value).flatMap(([name, child]) => entriesOf(child, [...path, name]));
+}
+
+function isOneOf(paths: readonly Path[], path: Path): boolean {
+  return paths.some(
+    (one) => one.length === path.length && one.every((part, index) => part === '*' || part === path[index]),
+  );
+}
+
+function valueAt(value: unknown, path: Path): unknown {
+  let at = value;
+  for (const name of path) {
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return undefined;
+    at = (at as TomlTable)[name];
+  }
+  return at;
+}

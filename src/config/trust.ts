@@ -1,0 +1,243 @@
+import { createHash } from 'node:crypto';
+import { readFileSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
+import { VolleyError } from '../core/errors.ts';
+import { show } from '../core/numbers.ts';
+import { shellQuote } from '../core/shell-quote.ts';
+import { listText } from '../core/words.ts';
+import type { AssembledSettings } from './assemble.ts';
+import type { TomlTable } from './environment.ts';
+import { type WaitingSetting, waitingSettings, withoutWaiting } from './gate.ts';
+import { type GitFolders, gitFoldersOf } from './git-folders.ts';
+import type { Settings } from './schema.ts';
+import { TrustStore } from './trust-store.ts';
+import type { TrustedFiles } from './trusted-files.ts';
+import { TRUST_VARIABLE } from './user-folder.ts';
+
+/** Whether the user trusts a folder, and what waits until then. */
+export interface WorkspaceTrust {
+  /**
+   * `not-needed` where nothing in the file needs it, `changed` where the files are no longer those that were approved.
+   */
+  readonly status: 'not-needed' | 'trusted' | 'untrusted' | 'changed';
+  /** What a person types to approve it. */
+  readonly command: string;
+  /** The settings that do not hold until then, as they are written in the file: `tools.modules`. */
+  readonly waiting: readonly string[];
+  /** Which files changed since they were approved, by their names in the folder. */
+  readonly changed: readonly string[];
+  /** Why an approval was not believed. */
+  readonly problem: string | undefined;
+  /** The files that were approved with their hashes, by absolute path; empty where none was looked at. */
+  readonly files: ReadonlyMap<string, string>;
+}
+
+export interface TrustQuestion {
+  readonly file: string;
+  /** What was parsed. */
+  readonly bytes: Buffer;
+  readonly folder: string;
+  /** What the file says. */
+  readonly said: TomlTable;
+  readonly waiting: readonly WaitingSetting[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+type Environment = TrustQuestion['env'];
+
+/**
+ * The settings that hold, and whether the folder is trusted. `isVouchedFor` by whoever loads the configuration; files are
+ * read only where an approval could be about them.
+ */
+export async function gate(
+  assembled: AssembledSettings & Omit<TrustQuestion, 'waiting'>,
+  isVouchedFor: boolean,
+): Promise<{ readonly settings: Settings; readonly trust: WorkspaceTrust }> {
+  const { settings, said, overrides, folder } = assembled;
+  const waiting = waitingSettings(said, folder, overrides);
+  const trust = await decideTrust({ ...assembled, waiting }, isVouchedFor);
+  return { settings: trust.waiting.length === 0 ? settings : withoutWaiting(settings, waiting), trust };
+}
+
+async function decideTrust(question: TrustQuestion, isVouchedFor: boolean): Promise<WorkspaceTrust> {
+  const { file, env, waiting } = question;
+  const undecided = {
+    status: 'untrusted' as const,
+    command: trustCommand(file),
+    waiting: waiting.map(({ setting }) => setting),
+    changed: [],
+    problem: undefined,
+    files: new Map<string, string>(),
+  };
+  if (waiting.length === 0) return { ...undecided, status: 'not-needed' };
+  if (isVouchedFor) return { ...undecided, status: 'trusted', waiting: [] };
+  try {
+    const approval = approvalOf(file, env);
+    const given = env[TRUST_VARIABLE];
+    if (approval === undefined && !given) return undecided;
+    const found = await filesInQuestion(question);
+    if (given === found.hash || approval?.hash === found.hash)
+      return { ...undecided, status: 'trusted', waiting: [], files: found.paths };
+    if (approval === undefined)
+      return {
+        ...undecided,
+        problem: `${TRUST_VARIABLE} is the hash of other files (these have ${found.hash})`,
+      };
+    return { ...undecided, status: 'changed', changed: differences(approval.files, found.files) };
+  } catch (error) {
+    if (!(error instanceof VolleyError)) throw error;
+    return { ...undecided, problem: error.message };
+  }
+}
+
+/** What is approved of a file: under its folder, or under the file itself where it has another name. */
+export function trustKey(file: string): string {
+  return basename(file) === 'volley.toml' ? dirname(file) : file;
+}
+
+/** The files that would be approved. What the environment says makes no difference, so that the hash is the same elsewhere. */
+export async function filesInQuestion({
+  file,
+  bytes,
+  folder,
+  said,
+}: Pick<TrustQuestion, 'file' | 'bytes' | 'folder' | 'said'>): Promise<TrustedFiles> {
+  const modules = (said['tools'] as { modules?: unknown } | undefined)?.modules;
+  const patterns = Array.isArray(modules) ? modules.filter((pattern) => typeof pattern === 'string') : [];
+  // Certificates are renewed, and run nothing.
+  const named = waitingSettings(said, folder).filter(({ path }) => path[0] !== 'server');
+  // Those who only look at something have no use for it.
+  const { trustedFiles } = await import('./trusted-files.ts');
+  return trustedFiles(
+    { file, bytes },
+    folder,
+    patterns,
+    named.map(({ value }) => value),
+  );
+}
+
+/** The names of files that were added, changed or removed. */
+export function differences(
+  before: Readonly<Record<string, string>>,
+  after: Readonly<Record<string, string>>,
+): string[] {
+  const names = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return [...names].filter((name) => before[name] !== after[name]).sort();
+}
+
+/** What to say, and to whom: which settings wait, and what a person types. `settings` are those that matter here. */
+export function trustText(
+  { status, waiting, changed, problem, command }: WorkspaceTrust,
+  settings = waiting,
+): string {
+  const names = listText([...settings]);
+  const what = settings.length === 1 ? `${names} of volley.toml waits` : `${names} of volley.toml wait`;
+  const why =
+    problem !== undefined
+      ? ` (${problem.replace(/\.$/, '')})`
+      : status === 'changed'
+        ? `, because ${listText(changed.slice(0, 5), changed.length)} changed since`
+        : '';
+  return `${what} for approval${why}. Only a person can approve it, by typing: ${command}`;
+}
+
+/** The error for whatever is refused because settings wait. */
+export function notTrusted(what: string, trust: WorkspaceTrust, settings = trust.waiting): VolleyError {
+  return new VolleyError('NOT_TRUSTED', `${what} ${trustText(trust, settings)}`, {
+    waiting: settings,
+    command: trust.command,
+  });
+}
+
+/** Why a tool is not there, if it could be one of a setting that waits. */
+export function untrustedTool(
+  trust: WorkspaceTrust,
+  name: string,
+  isUnlikeOthers: boolean,
+): VolleyError | undefined {
+  const bringing = [`mcp.servers.${String(name).split('.', 1)[0]}`, `tools.${name}.enabled`];
+  // What is nearly the name of a tool that is there is a slip of the pen.
+  if (isUnlikeOthers) bringing.push('tools.modules');
+  const settings = trust.waiting.filter((setting) => bringing.includes(setting));
+  return settings.length === 0
+    ? undefined
+    : notTrusted(`There is no tool ${show(name)} yet:`, trust, settings);
+}
+
+/** What stats said of a file when its content was last known to be the approved one. */
+const signatures = new WeakMap<WorkspaceTrust, Map<string, string>>();
+
+/**
+ * Throws where a file is no longer what was approved. For the moment before, or right after, code of the folder is
+ * loaded: cheap, for a file is read again only when its size or its times differ.
+ */
+export function requireUnchanged(trust: WorkspaceTrust): void {
+  if (trust.files.size === 0) return;
+  const known = signatures.get(trust) ?? new Map<string, string>();
+  signatures.set(trust, known);
+  for (const [path, hash] of trust.files) {
+    const now = signatureOf(path);
+    if (now !== undefined && known.get(path) === now) continue;
+    if (now === undefined || hashOf(path) !== hash) {
+      throw new VolleyError(
+        'NOT_TRUSTED',
+        `${path} changed after it was approved, so nothing of this folder's code runs. Only a person can approve it, by typing: ${trust.command}`,
+        { changed: [path], command: trust.command },
+      );
+    }
+    known.set(path, now);
+  }
+}
+
+function signatureOf(path: string): string | undefined {
+  const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return stats && [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join();
+}
+
+function hashOf(path: string): string | undefined {
+  try {
+    return createHash('sha256').update(readFileSync(path)).digest('hex');
+  } catch {
+    return undefined;
+  }
+}
+
+function trustCommand(file: string): string {
+  const key = trustKey(file);
+  return key === file ? `volley trust --config ${shellQuote(file)}` : `volley trust ${shellQuote(key)}`;
+}
+
+function approvalOf(file: string, env: Environment) {
+  const store = new TrustStore(env);
+  const key = trustKey(file);
+  const own = store.approval(key);
+  if (own !== undefined) return own;
+  const project = counterpartOf(realpathSync(key));
+  return project === undefined ? undefined : store.approval(project);
+}
+
+/**
+ * The folder of the project that one in a worktree of Volley's was made from. Git has to know it as a worktree of the
+ * same repository: a folder that merely lies in that place was not made by Volley.
+ */
+function counterpartOf(path: string): string | undefined {
+  const [, root, project] = /^((.+)[\\/]\.volley[\\/]worktrees[\\/][^\\/]+)(?:[\\/]|$)/.exec(path) ?? [];
+  if (root === undefined || project === undefined) return undefined;
+  const [made, from] = [gitFoldersOf(root), gitFoldersOf(project)];
+  const isOfSame = made !== undefined && made.root === root && made.common === from?.common;
+  if (!isOfSame || !isKnownToGit(made)) return undefined;
+  return join(from!.root, relative(root, path));
+}
+
+/** What git keeps of a worktree names the folder of it; nobody can write that who can only write to the folder. */
+function isKnownToGit({ root, own, common }: GitFolders): boolean {
+  try {
+    const isBelow = dirname(own) === join(common, 'worktrees');
+    return (
+      isBelow &&
+      realpathSync(readFileSync(join(own, 'gitdir'), 'utf8').trim()) === realpathSync(join(root, '.git'))
+    );
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,324 @@
+import { once } from 'node:events';
+import { readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { buildProgram } from '../e2e/support/built-program.ts';
+import { runBuilt, startBuilt } from '../e2e/support/built-volley.ts';
+import { clientOf } from '../mcp/server/support/mcp.ts';
+import { type HostileRepository, hostileRepository, MARKS_OF_TOOLS } from './support/hostile-repository.ts';
+
+const built = await buildProgram();
+
+/** Each of them opens tools, or looks at something that others would. */
+const COMMANDS: readonly (readonly string[])[] = [
+  ['tools'],
+  ['tools', '--json'],
+  ['tools', 'own_*'],
+  ['doctor'],
+  ['add', '--id', 'a', '--function', 'list_directory', '--params', '{"path":"."}'],
+  ['add', '--id', 'b', '--function', 'own_tool'],
+  ['add', '--id', 'c', '--function', 'program.ping'],
+  ['add-batch', 'tasks.json', '--batch', 'more'],
+  ['run', 'tasks.json', '--dry-run'],
+  ['run', 'tasks.json'],
+  ['simulate', '--batch', 'more'],
+  ['start', '--batch', 'more'],
+  ['start', '--detach'],
+  ['wait', '--timeout', '60'],
+  ['retry', '--batch', 'more'],
+  ['recover'],
+  ['status'],
+  ['watch'],
+  ['list'],
+  ['results'],
+  ['explain', 'a'],
+  ['export', '--output', 'out.json'],
+  ['stop'],
+  ['cancel', 'a'],
+  ['dashboard'],
+  ['completion', 'bash'],
+  ['tasks', 'status'],
+  ['tasks', 'validate'],
+  ['tasks', 'next'],
+  ['tasks', 'run', 'login', '--dry-run'],
+  ['tasks', 'run', 'login'],
+  ['tasks', 'run', 'login', '--agent', 'coder'],
+  ['clear', '--batch', 'more'],
+  ['init'],
+  ['trust', '--print'],
+  ['trust', '--list'],
+  ['trust'],
+];
+
+interface Refused {
+  readonly ok: boolean;
+  readonly error: { readonly code: string; readonly message: string };
+}
+
+async function refusalOf(
+  repository: HostileRepository,
+  ...args: readonly string[]
+): Promise<Refused['error']> {
+  const { stdout } = await repository.run(...args, '--json');
+  const answer = JSON.parse(stdout) as Refused;
+  expect(answer.ok).toBe(false);
+  return answer.error;
+}
+
+/** `volley mcp`, as a client starts it in the repository. */
+async function connect({ folder, env }: HostileRepository) {
+  const inherited = Object.entries(process.env).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  );
+  const client = clientOf('2025-06-18');
+  onTestFinished(() => client.close());
+  await client.connect(
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [built.main, 'mcp'],
+      cwd: folder,
+      env: { ...Object.fromEntries(inherited), ...env },
+      stderr: 'ignore',
+    }),
+    { timeout: 120_000 },
+  );
+  return client;
+}
+
+/** `volley serve`, and a way to ask it. */
+async function serve({ folder, env }: HostileRepository) {
+  const child = startBuilt(folder, ['serve', '--json', '--port', '0'], { env });
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  });
+  child.stderr!.resume();
+  const [line] = (await once(createInterface({ input: child.stdout! }), 'line')) as [string];
+  const { address, record_file } = JSON.parse(line) as { address: string; record_file: string };
+  const { token } = JSON.parse(readFileSync(record_file, 'utf8')) as { token: string };
+  return async (path: string, body?: object) => {
+    const response = await fetch(new URL(path, address), {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  };
+}
+
+describe('a repository that nobody has trusted', () => {
+  it('runs nothing and is sent nothing, whatever command is typed in it', async () => {
+    const repository = await hostileRepository();
+    for (const command of COMMANDS) {
+      await repository.run(...command);
+      expect([command, repository.marks()]).toEqual([command, []]);
+    }
+  });
+
+  it('runs nothing for an agent over MCP, which is told what waits and what a person types', async () => {
+    const repository = await hostileRepository();
+    const client = await connect(repository);
+    const { tools } = await client.listTools();
+    expect(tools.filter(({ name }) => /trust|approve/.test(name))).toEqual([]);
+    const listed = await client.callTool({ name: 'list_batch_functions', arguments: {} });
+    const said = listed.structuredContent as { waiting_for_trust: string };
+    for (const part of [
+      'tools.modules',
+      'tools.shell.enabled',
+      'mcp.servers.program',
+      `volley trust ${repository.folder}`,
+    ])
+      expect(said.waiting_for_trust).toContain(part);
+    for (const name of ['own_tool', 'program.ping', 'shell', 'http_request']) {
+      const run = await client.callTool({
+        name: 'run_batch',
+        arguments: { tasks: [{ id: 'a', function: name, params: {} }] },
+      });
+      expect(run.isError).toBe(true);
+      expect(JSON.stringify(run)).toContain(`volley trust ${repository.folder}`);
+    }
+    expect(repository.marks()).toEqual([]);
+  });
+
+  it('runs nothing for a program over HTTP, and no route approves it', async () => {
+    const repository = await hostileRepository();
+    const ask = await serve(repository);
+    expect((await ask('/v1/tools')).body['waiting_for_trust']).toContain('tools.modules');
+    const { body } = await ask('/v1/execute', { calls: [{ id: 'a', name: 'own_tool', arguments: {} }] });
+    expect(JSON.stringify(body)).toContain('NOT_TRUSTED');
+    expect(
+      Object.keys((await ask('/openapi.json')).body['paths'] as object).filter((path) => /trust/.test(path)),
+    ).toEqual([]);
+    expect(repository.marks()).toEqual([]);
+  });
+
+  it('still has all built-in tools', async () => {
+    const repository = await hostileRepository();
+    const { status, stdout } = await repository.run('run', 'tasks.json', '--json');
+    expect(status).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ ok: true });
+  });
+
+  it('is refused by one code that names the setting and the command', async () => {
+    const repository = await hostileRepository();
+    for (const [setting, ...args] of [
+      ['tools.modules', 'add', '--function', 'own_tool'],
+      ['mcp.servers.program', 'add', '--function', 'program.ping'],
+      ['tools.shell.enabled', 'add', '--function', 'shell', '--params', '{"command":"true"}'],
+      [
+        'tools.http_request.enabled',
+        'add',
+        '--function',
+        'http_request',
+        '--params',
+        '{"url":"http://a.test"}',
+      ],
+      ['tools.modules', 'tools', 'own_tool'],
+      ['tasks.agents.coder', 'tasks', 'run', 'login'],
+    ] as const) {
+      const error = await refusalOf(repository, ...args);
+      expect(error).toMatchObject({ code: 'NOT_TRUSTED', message: expect.stringContaining(setting) });
+      expect(error.message).toContain(`volley trust ${repository.folder}`);
+    }
+  });
+
+  it('is noted once on the error stream of a command that would have used it', async () => {
+    const repository = await hostileRepository();
+    const { status, stderr } = await repository.run('run', 'tasks.json');
+    expect(status).toBe(0);
+    expect(stderr.split('volley trust')).toHaveLength(2);
+    expect((await repository.run('status')).stderr).not.toContain('volley trust');
+  });
+
+  it('cannot be approved without a person or --yes, nor by an agent that works on a subtask', async () => {
+    const repository = await hostileRepository();
+    expect(await refusalOf(repository, 'trust')).toMatchObject({ code: 'NOT_TRUSTED' });
+    const { folder, env } = repository;
+    const agent = startBuilt(folder, ['trust', '--yes', '--json'], { env: { ...env, VOLLEY_SUBTASK: '01' } });
+    agent.stdin!.end();
+    expect(await once(agent, 'exit')).toEqual([2, null]);
+    await repository.run('tools');
+    expect(repository.marks()).toEqual([]);
+  });
+
+  it('may not loosen what protects the user, nor place the store or the roots elsewhere', async () => {
+    const repository = await hostileRepository();
+    const outside = join(repository.env['XDG_CONFIG_HOME']!, 'outside');
+    repository.write({
+      'volley.toml': `
+[tools]
+roots = ["${repository.env['XDG_CONFIG_HOME']}"]
+[store]
+file = "${outside}.db"
+[secrets]
+names = ["NOTHING"]
+[server]
+host = "0.0.0.0"
+[server.tokens.evil]
+hash = "sha256:${'0'.repeat(64)}"
+scope = "admin"
+`,
+    });
+    await repository.run('run', 'tasks.json');
+    expect(
+      (await repository.run('add', '--function', 'read_file', '--params', '{"path":"volley.toml"}')).status,
+    ).toBe(0);
+    const { stdout } = await repository.run('doctor', '--json');
+    expect((JSON.parse(stdout) as { trust: object }).trust).toEqual({
+      status: 'untrusted',
+      waiting: ['tools.roots', 'store.file', 'secrets.names', 'server.host', 'server.tokens.evil'],
+    });
+    rmSync(join(repository.folder, 'volley.toml'));
+    symlinkSync('/etc', join(repository.folder, 'link'));
+    repository.write({ 'volley.toml': '[tools]\nroots = ["link"]\n[store]\nfile = "link/volley.db"\n' });
+    const linked = await repository.run('doctor', '--json');
+    expect((JSON.parse(linked.stdout) as { trust: object }).trust).toMatchObject({
+      waiting: ['tools.roots', 'store.file'],
+    });
+  });
+});
+
+describe('after volley trust', () => {
+  it('everything works as before, until a file that a module imports changes', async () => {
+    const repository = await hostileRepository();
+    const trusted = await repository.run('trust', '--yes', '--json');
+    expect(JSON.parse(trusted.stdout)).toMatchObject({
+      ok: true,
+      files: [
+        'agents/coder.mjs',
+        'mcp/server.mjs',
+        'tools/apart.mjs',
+        'tools/evil.mjs',
+        'tools/lib/helper.mjs',
+        'volley.toml',
+      ],
+    });
+    expect(repository.marks()).toEqual([]);
+    const { stdout } = await repository.run('tools');
+    expect(stdout).toMatch(/^own_tool /m);
+    expect(stdout).toMatch(/^program\.ping /m);
+    expect(stdout).toMatch(/^shell /m);
+    expect([...new Set(repository.marks())]).toEqual(MARKS_OF_TOOLS);
+    repository.write({
+      'own.json': JSON.stringify({
+        tasks: ['own_tool', 'own_process', 'program.ping'].map((name) => ({
+          id: name.replace('.', '_'),
+          name,
+          function: name,
+          params: {},
+        })),
+      }),
+    });
+    expect((await repository.run('run', 'own.json', '--batch', 'own')).status).toBe(0);
+    await repository.run('tasks', 'run', 'login');
+    expect(repository.marks()).toContain('agent');
+
+    repository.write({ 'tools/lib/helper.mjs': '// changed\n' });
+    const error = await refusalOf(repository, 'add', '--function', 'own_tool');
+    expect(error).toMatchObject({
+      code: 'NOT_TRUSTED',
+      message: expect.stringContaining('tools/lib/helper.mjs'),
+    });
+    expect((await repository.run('trust', '--yes', '--json')).stdout).toContain(
+      '"changed":["tools/lib/helper.mjs"]',
+    );
+    expect((await repository.run('add', '--function', 'own_tool')).status).toBe(0);
+
+    expect((await repository.run('trust', '--revoke')).status).toBe(0);
+    expect(await refusalOf(repository, 'add', '--function', 'own_tool')).toMatchObject({
+      code: 'NOT_TRUSTED',
+    });
+  });
+
+  it('VOLLEY_TRUST trusts exactly the hash that --print printed, and no child gets it', async () => {
+    const repository = await hostileRepository();
+    const { folder, env } = repository;
+    const hash = (await repository.run('trust', '--print')).stdout.trim();
+    expect(hash).toMatch(/^[\da-f]{64}$/);
+    const withHash = (...args: string[]) =>
+      runBuilt(folder, args, {
+        env: { ...env, VOLLEY_TRUST: hash, VOLLEY_TOOLS_SHELL_ENV: 'PATH,VOLLEY_TRUST' },
+      });
+    expect((await withHash('tools')).stdout).toMatch(/^own_tool /m);
+    const said = await withHash(
+      ...[
+        'add',
+        '--id',
+        'env',
+        '--function',
+        'shell',
+        '--params',
+        '{"command":"env; cat /proc/self/environ"}',
+      ],
+    );
+    expect(said.status).toBe(0);
+    await withHash('start');
+    const shown = await withHash('results', '--id', 'env', '--json');
+    expect(shown.stdout).toContain('PATH=');
+    expect(shown.stdout).not.toContain(hash);
+    repository.write({ 'mcp/server.mjs': '// changed\n' });
+    expect((await withHash('add', '--function', 'own_tool', '--json')).stdout).toContain('NOT_TRUSTED');
+  });
+});
