@@ -224,6 +224,8 @@ export class PathGuard implements SandboxGuard {
         const before = run.before === undefined ? each : run.before.get(path);
         const isSame = before?.kind === kind && before.link === link;
         if (isSame || this.isMadeByVolley(path)) continue;
+        // Another run that ended at the same time has moved it.
+        if (!moved.has(path) && statsOf(path) === undefined) continue;
         const breach = moved.get(path) ?? this.moveAway(each, before);
         moved.set(path, breach);
         run.breaches.set(path, breach);
@@ -231,8 +233,7 @@ export class PathGuard implements SandboxGuard {
       // A link cannot be covered.
       for (const { path, rule, link } of run.before?.values() ?? []) {
         if (link === undefined || now.has(path) || statsOf(path) !== undefined) continue;
-        if (this.firstLink(dirname(path)) !== undefined) continue;
-        symlinkSync(link, path);
+        this.putBack(path, link);
         run.breaches.set(path, { path, pattern: rule.pattern });
       }
     }
@@ -256,15 +257,24 @@ export class PathGuard implements SandboxGuard {
       } catch {
         continue;
       }
-      if (before?.link !== undefined && this.firstLink(path) === undefined) symlinkSync(before.link, path);
+      if (before?.link !== undefined) this.putBack(path, before.link);
       return { path, pattern, movedTo };
     }
     return { path, pattern };
   }
 
+  private putBack(path: string, link: string): void {
+    if (this.firstLink(dirname(path)) !== undefined) return;
+    try {
+      symlinkSync(link, path);
+    } catch {
+      // Its folder is gone; that it was there is told.
+    }
+  }
+
   /** The outermost symbolic link on the way from a root to a path, the path itself included. */
   private firstLink(path: string): string | undefined {
-    const root = this.paths.roots.find((each) => isInside(path, each)) ?? dirname(path);
+    const root = this.paths.roots.find((each) => isInside(path, each)) ?? path;
     let found: string | undefined;
     for (let each = path; each !== root; each = dirname(each))
       if (statsOf(each)?.isSymbolicLink() === true) found = each;

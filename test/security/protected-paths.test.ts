@@ -217,6 +217,26 @@ describe('a command in the sandbox', () => {
     ]).toEqual([false, false]);
   });
 
+  it(
+    'fails with the others that ran when something protected was made, each told where it is',
+    SLOW,
+    async () => {
+      const agent = new HostileAgent('[limits]\ncpu = 8\nmemory_mb = 8000');
+      const tasks = [1, 2, 3, 4].map((number) => ({
+        id: `t${number}`,
+        function: 'shell',
+        params: {
+          command:
+            'touch ready-$(cat /proc/sys/kernel/random/uuid); while [ $(ls ready-* | wc -l) -lt 4 ]; do sleep 0.02; done; mkdir -p .husky',
+        },
+      }));
+      const results = await agent.attackAtOnce(...tasks);
+      expect(results.map(({ code }) => code)).toEqual(tasks.map(() => 'PATH_PROTECTED'));
+      for (const { message } of results) expect(message).toContain('.volley/quarantine/.husky-');
+      expect(existsSync(join(agent.folder, '.husky'))).toBe(false);
+    },
+  );
+
   it('is told what it made, and where that was moved; nothing else is left behind', SLOW, async () => {
     const agent = new HostileAgent();
     const before = readdirSync(agent.folder);

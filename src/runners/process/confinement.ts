@@ -74,8 +74,12 @@ export class Confinement {
     let folder: string | undefined;
     let cgroup: Cgroup | undefined;
     let guarded: GuardedRun | undefined;
+    let accounts: string | undefined;
     try {
-      if (bubblewrap !== undefined) this.accounts ??= makeAccounts();
+      if (bubblewrap !== undefined) {
+        this.accounts ??= makeAccounts();
+        accounts = await this.accounts;
+      }
       // The user has switched everything off.
       if (sandbox.mode !== 'off') guarded = await sandbox.guard?.begin(bubblewrap !== undefined);
       // The sandbox has a folder for temporary files that vanishes with it.
@@ -95,7 +99,7 @@ export class Confinement {
             ...sandboxArguments(bubblewrap, {
               policy: sandbox,
               covers: guarded?.covers ?? [],
-              accounts: await this.accounts,
+              accounts,
               code: request.code,
               cwd: request.cwd,
               temporaryBytes: (limits.memoryMb ?? DEFAULT_TEMPORARY_MB) * 2 ** 20,
@@ -126,7 +130,9 @@ export class Confinement {
       listener,
       cleanUp: async () => {
         await removeFolder(folder);
-        return (await guarded?.end()) ?? [];
+        const breaches = (await guarded?.end()) ?? [];
+        // What could write nothing has made nothing.
+        return bubblewrap !== undefined && sandbox.write.length === 0 ? [] : breaches;
       },
     });
   }

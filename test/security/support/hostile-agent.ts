@@ -87,10 +87,19 @@ export class HostileAgent {
   }
 
   /** Makes the calls one after the other, and gives what became of each. */
-  async attack(...attacks: readonly Attack[]): Promise<AttackResult[]> {
+  attack(...attacks: readonly Attack[]): Promise<AttackResult[]> {
+    return this.make(attacks, 1);
+  }
+
+  /** The same at once. */
+  attackAtOnce(...attacks: readonly Attack[]): Promise<AttackResult[]> {
+    return this.make(attacks, attacks.length);
+  }
+
+  private async make(attacks: readonly Attack[], max_concurrent: number): Promise<AttackResult[]> {
     const batch = `attack-${++this.count}`;
     const tasks = attacks.map((each, index) => ({ id: `a${index}`, ...each }));
-    this.write(`${batch}.json`, JSON.stringify({ max_concurrent: 1, tasks }));
+    this.write(`${batch}.json`, JSON.stringify({ max_concurrent, tasks }));
     const ran = await this.run('run', `${batch}.json`, '--batch', batch);
     const exported = await this.run('export', '--batch', batch, '--output-file', `${batch}-results.json`);
     if (exported.status !== 0) throw new Error(`${ran.stderr}${exported.stderr}`);
