@@ -55,7 +55,9 @@ export class DeniedPaths {
   }
 
   private isProtected(path: string): boolean {
-    return this.protection.protects(join(this.project, withinProject(path))) !== undefined;
+    const place = join(this.project, withinProject(path));
+    // Volley itself writes the store while agents work.
+    return !this.protection.isStore(place) && this.protection.protects(place) !== undefined;
   }
 }
 
