@@ -1,14 +1,16 @@
 import { readFile } from 'node:fs/promises';
-import { TomlError } from 'smol-toml';
+import { parse, TomlError } from 'smol-toml';
 import { isDeeperThan } from '../core/depth.ts';
 import type { TomlTable } from './environment.ts';
-import { parseToml } from './parse-toml.ts';
 import { configError, type Problem, readingProblem } from './problems.ts';
 
 /** A configuration is written by hand; what is larger was named by mistake. */
 const MAX_BYTES = 1_048_576;
 /** No setting lies nearly as deep. */
 const DEEPEST = 100;
+
+/** Days that only some months, or some years, have. */
+const RARE_DAY = /\d{4}-(?:02-(?:29|30)|(?:02|04|06|09|11)-31)/g;
 
 /** What a file holds, and the text of it, without a byte order mark. */
 export interface Source {
@@ -55,4 +57,19 @@ export function parseSource(text: string): { data: TomlTable } | { problem: Prob
 
 function wholeFile(text: string): Problem {
   return { text, key: undefined, variable: undefined, place: undefined };
+}
+
+/**
+ * Reads TOML. The parser itself takes February 30 for March 2, so the text is read once more with a day in its place that
+ * the parser refuses, at the right place and only where it is a value.
+ */
+export function parseToml(text: string): TomlTable {
+  const data = parse(text);
+  const checked = text.replace(RARE_DAY, (date) => (isDay(date) ? date : `${date.slice(0, -2)}99`));
+  if (checked !== text) parse(checked);
+  return data;
+}
+
+function isDay(date: string): boolean {
+  return new Date(`${date}T00:00:00Z`).toISOString().startsWith(date);
 }

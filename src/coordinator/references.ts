@@ -281,13 +281,13 @@ function fillTemplates(text: string, known: Pick<KnownIds, 'has'>, lookup: Resul
   for (const { start, end, isEscape, inner } of templates(text)) {
     const id = isEscape ? undefined : headOf(inner, known);
     if (id === undefined && !isEscape) continue;
-    filled += text.slice(last, start) + (id === undefined ? '${' : valueOf(inner, id, lookup));
+    filled += text.slice(last, start) + (id === undefined ? '${' : referredText(inner, id, lookup));
     last = end;
   }
   return last === 0 ? text : filled + text.slice(last);
 }
 
-function valueOf(inner: string, id: string, lookup: ResultLookup): string {
+function referredText(inner: string, id: string, lookup: ResultLookup): string {
   const parsed = parsePath(inner, id.length);
   if ('problemAt' in parsed) throw badPath(`\${${inner}}`, id, parsed.problemAt + 2, []);
   const part = pick(lookup(id), id, parsed.keys);

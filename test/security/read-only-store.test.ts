@@ -14,7 +14,7 @@ test('a store on a read-only mount can be looked at, and what writes says why it
     ['status', '--batch', 'x'],
     ['results', '--batch', 'x'],
     ['list'],
-    ['export', 'out.json', '--batch', 'x'],
+    ['export', '--output-file', 'out.json', '--batch', 'x'],
     ['explain', 'a', '--batch', 'x'],
     ['watch', '--batch', 'x'],
   ]) {

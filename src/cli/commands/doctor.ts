@@ -2,14 +2,13 @@ import type { VolleyConfig } from '../../config/config.ts';
 import { type LoadedConfig, type LoadOptions, loadConfig } from '../../config/load.ts';
 import { trustText } from '../../config/trust.ts';
 import { VolleyError } from '../../core/errors.ts';
-import { printableText } from '../../core/printable-text.ts';
+import { printableLine, printableText } from '../../core/printable-text.ts';
 import type { Layer } from '../../runners/process/diagnose.ts';
 import { diagnose } from '../../runners/process/diagnose-system.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import { EXIT } from '../io.ts';
 import { createColours, wantsColours } from '../output/colours.ts';
 import { ownCommands } from '../output/own-name.ts';
-import { plainText } from '../output/plain-text.ts';
 
 export const doctorCommand = defineCommand<CommonOptions>({
   examples: ['volley doctor', 'volley doctor --json'],
@@ -47,7 +46,7 @@ export const doctorCommand = defineCommand<CommonOptions>({
       line(
         yellow('–'),
         'trust',
-        plainText(ownCommands(trustText(loaded.config.trust), { config: file }, io)),
+        printableLine(ownCommands(trustText(loaded.config.trust), { config: file }, io)),
       );
     else if (trusted === 'trusted') line(green('✓'), 'trust', 'you have approved what volley.toml could run');
     for (const { name, active, detail, remedy } of layers) {

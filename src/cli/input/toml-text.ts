@@ -1,5 +1,5 @@
 import { TomlError } from 'smol-toml';
-import { parseToml } from '../../config/parse-toml.ts';
+import { parseToml } from '../../config/source.ts';
 import { TomlPlaces } from '../../config/toml-places.ts';
 import { isDeeperThan } from '../../core/depth.ts';
 import { type Source, taskFileError } from './fault.ts';

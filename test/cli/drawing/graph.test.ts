@@ -73,7 +73,7 @@ describe('a graph as a picture', () => {
   it('draws tasks with their status, and lines that end in trouble in another colour', () => {
     const svg = graphSvg('pipeline', [
       waiting('a'),
-      finished('b', { dependsOn: ['a'], status: 'failed', attempts: 3 }),
+      finished('b', { dependsOn: ['a'], status: 'failed', attempts: 3, durationMs: 100 }),
       finished('c', { dependsOn: ['b'], status: 'skipped', startMs: undefined, endMs: undefined }),
       waiting('alone'),
     ]);

@@ -51,7 +51,7 @@ describe('the time line', () => {
       ['last', 40],
       ['back', 10],
     ]);
-    expect(timelineOf([])).toEqual({ spans: [], laneCount: 0, lengthMs: 0 });
+    expect(timelineOf([])).toEqual({ taskCount: 0, spans: [], laneCount: 0, lengthMs: 0 });
   });
 
   it('has round marks, whatever its length', () => {
