@@ -14,23 +14,22 @@ const MAX_DELAY_MS = 100;
 /** What the machine does besides delays some attempts; what the program does wrong delays all of them. */
 const ATTEMPTS = 5;
 
-async function connect(env: Record<string, string> = {}): Promise<Client> {
-  const folder = project({
-    'volley.toml': `[mcp.servers.evil]
+/** A client of the program with the server, and with one that tells of thousands of tools. */
+async function connect(): Promise<Client> {
+  const server = (name: string, env: string) => `[mcp.servers.${name}]
 command = ${JSON.stringify(process.execPath)}
 args = [${JSON.stringify(SERVER)}]
 parallel = "all"
-env = { ${Object.entries(env).map(([name, value]) => `${name} = ${JSON.stringify(value)}`)} }
-`,
-    'a.txt': 'first',
-  });
-  const { client } = await connectStdio(folder, '2025-11-25');
+env = { ${env} }
+`;
+  const config = server('evil', '') + server('many', 'HOSTILE_TOOLS = "2000"');
+  const { client } = await connectStdio(project({ 'volley.toml': config }), '2025-11-25');
   return client;
 }
 
 /** The answer to one call, as text. */
-async function call(client: Client, tool: string, params: unknown = {}): Promise<string> {
-  const tasks = [{ function: `evil.${tool}`, params }];
+async function call(client: Client, tool: string, params: unknown = {}, server = 'evil'): Promise<string> {
+  const tasks = [{ function: `${server}.${tool}`, params }];
   const ran = await client.callTool({ name: 'run_batch', arguments: { tasks } });
   return JSON.stringify(dataOf(ran)?.results ?? ran.content);
 }
@@ -95,13 +94,10 @@ describe('an MCP server with hostile schemas', () => {
     expect(await call(client, 'honest', { value: '1' })).toContain('are not valid');
   });
 
-  test('may tell of thousands of tools, and others have their turn meanwhile', async () => {
-    const delays: number[] = [];
-    while (delays.length < ATTEMPTS && Math.min(...delays) > 3 * MAX_DELAY_MS) {
-      const client = await connect({ HOSTILE_TOOLS: '2000' });
-      const usual = await slowestAnswerDuring(client, sleep(500));
-      delays.push((await slowestAnswerDuring(client, call(client, 'honest', { value: 'abc' }))) - usual);
-    }
-    expect(Math.min(...delays)).toBeLessThanOrEqual(3 * MAX_DELAY_MS);
+  test('may tell of thousands of tools, which are taken in a few at a time', async () => {
+    const client = await connect();
+    expect(await call(client, 'honest', { value: 'abc' })).toContain('completed');
+    expect(await call(client, 'one_of_many_1900', { field0: 'a' }, 'many')).toContain('completed');
+    expect(await call(client, 'one_of_many_1900', { field0: '' }, 'many')).toContain('are not valid');
   });
 });
