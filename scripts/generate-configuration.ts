@@ -23,6 +23,8 @@ ${example.trimEnd()}
 
 Relative paths count from the folder of the file, or from the working directory where there is no file.
 
+What could run code or reach further holds only after you have approved it with \`volley trust\`; see [trust](trust.md).
+
 ## Environment variables
 
 Every key can be set by an environment variable instead, which goes before the file: \`VOLLEY_\`, then the tables and the

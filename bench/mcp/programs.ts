@@ -1,9 +1,14 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/client';
-import { StdioClientTransport, type StdioServerParameters } from '@modelcontextprotocol/client/stdio';
+import {
+  getDefaultEnvironment,
+  StdioClientTransport,
+  type StdioServerParameters,
+} from '@modelcontextprotocol/client/stdio';
 
 const DOWNSTREAM = fileURLToPath(new URL('./downstream-server.mjs', import.meta.url));
 const VOLLEY = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
@@ -28,8 +33,13 @@ export function volleyProgram(): VolleyFolder {
     'max_concurrent = 64',
   ];
   writeFileSync(join(folder, 'volley.toml'), lines.join('\n'));
+  const hash = execFileSync(process.execPath, [VOLLEY, 'trust', '--print'], {
+    cwd: folder,
+    encoding: 'utf8',
+  });
+  const env = { ...getDefaultEnvironment(), VOLLEY_TRUST: hash.trim() };
   return {
-    program: { command: process.execPath, args: [VOLLEY, 'mcp'], cwd: folder },
+    program: { command: process.execPath, args: [VOLLEY, 'mcp'], cwd: folder, env },
     remove: () => rmSync(folder, { recursive: true }),
   };
 }

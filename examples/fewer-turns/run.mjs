@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { commandOf } from '../shared/volley.mjs';
+import { commandOf, trustedIn } from '../shared/volley.mjs';
 import { Transcript } from './transcript.mjs';
 
 const OUT = fileURLToPath(new URL('./out/', import.meta.url));
@@ -31,7 +31,7 @@ writeFileSync(
 );
 
 const filesServer = { command: process.execPath, args: [FILES, 'notes'], cwd: OUT };
-const volleyServer = { ...commandOf(['mcp']), cwd: OUT };
+const volleyServer = { ...commandOf(['mcp']), cwd: OUT, env: trustedIn(OUT) };
 const readOne = (name) => ({ name: 'read_text_file', arguments: { path: name } });
 const readAll = {
   name: 'run_batch',

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { extname } from 'node:path';
@@ -12,7 +12,7 @@ const PROGRAM = fileURLToPath(new URL(`./cli/main${extname(LIBRARY)}`, LIBRARY))
 /** Shows a command and runs it in a folder, as you would with `npx volley` there. Gives its exit status. */
 export async function volley(folder, args, { input } = {}) {
   console.log(`$ npx volley ${args.map(quoted).join(' ')}`);
-  return finished(start(folder, args, ['pipe', 'inherit', 'inherit'], input));
+  return finished(start(folder, args, ['pipe', 'inherit', 'inherit'], input, trustedIn(folder)));
 }
 
 /** Forgets what an earlier run of the example left, without a word: a batch that has completed does not run again. */
@@ -36,9 +36,17 @@ export function commandOf(args) {
   return { command: process.execPath, args: [...process.execArgv, PROGRAM, ...args] };
 }
 
-function start(folder, args, stdio, input) {
+/** You trust the examples, since you run them: an environment with the hash of what the `volley.toml` of one could run. */
+export function trustedIn(folder) {
+  const { command, args } = commandOf(['trust', '--print']);
+  const { status, stdout } = spawnSync(command, args, { cwd: folder, encoding: 'utf8' });
+  // Most have no volley.toml, and need no trust.
+  return status === 0 ? { ...process.env, VOLLEY_TRUST: stdout.trim() } : process.env;
+}
+
+function start(folder, args, stdio, input, env = process.env) {
   const { command, args: all } = commandOf(args);
-  const child = spawn(command, all, { cwd: folder, stdio });
+  const child = spawn(command, all, { cwd: folder, stdio, env });
   child.stdin.end(input);
   return child;
 }

@@ -142,7 +142,10 @@ function importedFile(target: string): string | undefined {
   return candidates.find(isFile);
 }
 
-/** Files of the folder that are named anywhere in these settings, also within a command line or after a `=`. */
+/**
+ * Files of the folder that these settings name, also within a command line or after a `=`. What a program is told in its
+ * environment or in headers is mostly data, and what lies in `.volley` is Volley's own.
+ */
 function namedFiles(values: readonly unknown[], folder: string): Set<string> {
   const found = new Set<string>();
   const real = realpathSync.native(folder);
@@ -153,8 +156,8 @@ function namedFiles(values: readonly unknown[], folder: string): Set<string> {
         if (word === '' || word.length > 4096 || word.includes('\0')) continue;
         for (const base of bases) {
           const path = resolve(base, word);
-          if (isFile(path) && (isInside(path, folder) || isInside(realpathSync.native(path), real)))
-            found.add(path);
+          if (!isFile(path) || isInside(path, join(folder, '.volley'))) continue;
+          if (isInside(path, folder) || isInside(realpathSync.native(path), real)) found.add(path);
         }
       }
     }
@@ -166,9 +169,10 @@ function namedFiles(values: readonly unknown[], folder: string): Set<string> {
 function stringsIn(value: unknown, key?: string): string[] {
   if (typeof value === 'string') return key === undefined ? [value] : [];
   if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value as TomlTable).flatMap(([name, child]) =>
-    key === undefined || name === key ? stringsIn(child) : stringsIn(child, key),
-  );
+  return Object.entries(value as TomlTable).flatMap(([name, child]) => {
+    if (name === 'env' || name === 'headers') return [];
+    return stringsIn(child, name === key ? undefined : key);
+  });
 }
 
 function isFile(path: string): boolean {

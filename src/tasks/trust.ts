@@ -9,7 +9,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 type CommandCheck = Extract<Check, { type: 'command' }>;
 
 /** A command that verifies a subtask. */
-export interface VerificationCommand extends CommandCheck {
+interface VerificationCommand extends CommandCheck {
   readonly seq: string;
 }
 

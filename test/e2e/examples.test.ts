@@ -79,7 +79,7 @@ describe.concurrent('an example', () => {
   });
 
   it('transforms records: what refers to what decides on the order', SLOW, async ({ expect }) => {
-    const { status, stdout, stderr } = await checkout.volley(
+    const { status, stdout, stderr } = await checkout.trustedVolley(
       ['run', 'records.yaml', '--graph', 'out/graph.svg'],
       'examples/transform-records',
     );
@@ -102,7 +102,7 @@ describe.concurrent('an example', () => {
     SLOW,
     async ({ expect }) => {
       const folder = 'examples/compare-configurations';
-      const ran = await checkout.volley(['run', 'compare.toml'], folder);
+      const ran = await checkout.trustedVolley(['run', 'compare.toml'], folder);
       expect(ran.status, ran.stderr).toBe(0);
       const { stdout } = await checkout.volley(['results', '--batch', 'compare', '--id', 'best'], folder);
       const { smallest, table } = JSON.parse(stdout.slice(stdout.indexOf('{')));

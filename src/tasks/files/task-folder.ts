@@ -22,7 +22,7 @@ const PLACE = join('.tmp', 'tasks');
 const ARCHIVE = 'completed';
 
 /** What a run knows of its project's features, to tell what its agents wrote there by themselves. */
-export interface TaskGuard {
+interface TaskGuard {
   readonly copies: TaskCopies;
   /** These files were not written by Volley, and have been put back. */
   onTampered(paths: readonly string[]): void;

@@ -15,7 +15,7 @@ export type RunAnswer =
   | { readonly ok: false; readonly code: string; readonly message: string; readonly details: object };
 
 /** A request as it stands in a file. The token itself is in no file. */
-export interface SignedRequest {
+interface SignedRequest {
   readonly body: string;
   readonly signature: string;
 }

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { trustFolder } from '../../support/trust.ts';
 import { type BuiltProgram, buildProgram } from '../support/built-program.ts';
 
 /** The real program in a folder of its own, with the tools of the drill. */
@@ -31,6 +32,7 @@ export class DrillProgram {
       join(folder, 'volley.toml'),
       '[tools]\nmodules = ["./tools/tools.mjs"]\n[tools.shell]\nenabled = true\nenv = ["DRILL_MARK"]\n',
     );
+    await trustFolder(folder);
     writeFileSync(program.log, '');
     return program;
   }

@@ -45,6 +45,12 @@ export class Checkout {
     return this.node([built.main, ...args], folder);
   }
 
+  /** The same with the hash that examples/README.md has users give. */
+  async trustedVolley(args: readonly string[], folder: string): Promise<Ended> {
+    const { stdout } = await this.volley(['trust', '--print'], folder);
+    return this.node([built.main, ...args], folder, { VOLLEY_TRUST: stdout.trim() });
+  }
+
   /** The files that there were not at the beginning, with slashes; not those of packages, which other tests have too. */
   newFiles(): string[] {
     return this.files().filter((path) => !this.before.has(path));
@@ -54,10 +60,14 @@ export class Checkout {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  private async node(args: readonly string[], folder: string): Promise<Ended> {
+  private async node(
+    args: readonly string[],
+    folder: string,
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<Ended> {
     const child = spawn(process.execPath, args, {
       cwd: join(this.folder, folder),
-      env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: undefined },
+      env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: undefined, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const output = { stdout: '', stderr: '' };
