@@ -88,6 +88,7 @@ export interface ProtectionScope {
   readonly folder: VolleyConfig['folder'];
   readonly store: VolleyConfig['store'];
   readonly tools: Pick<VolleyConfig['tools'], 'roots' | 'modules' | 'protected' | 'writable'>;
+  readonly trust: Pick<VolleyConfig['trust'], 'waitingModules'>;
 }
 
 interface NamedRule {
@@ -115,7 +116,7 @@ export class ProtectedPaths {
     readonly scope: ProtectionScope,
     readonly audience: Audience = 'tools',
   ) {
-    const { folder, store, tools } = scope;
+    const { folder, store, tools, trust } = scope;
     this.roots = [...new Set(tools.roots.map(realAsFarAsItExists))].sort((a, b) => a.length - b.length);
     const isTools = audience === 'tools';
     this.named = PROTECTED_RULES.filter(({ agents }) => isTools || agents !== 'writable').map((rule) => ({
@@ -126,7 +127,10 @@ export class ProtectedPaths {
     this.places = [
       storePlace(store.file),
       userPlace(),
-      ...tools.modules.flatMap((pattern) => modulePlaces(pattern, folder, tools.roots)),
+      // Those that wait for approval too: what is approved must be what was there.
+      ...[...tools.modules, ...trust.waitingModules].flatMap((pattern) =>
+        modulePlaces(pattern, folder, tools.roots),
+      ),
       ...tools.protected.map((glob) => ({
         rule: rule(glob, '`tools.protected` names it'),
         covers: matcherOf([glob], folder),

@@ -11,6 +11,7 @@ const NOT_NEEDED: WorkspaceTrust = {
   status: 'not-needed',
   command: 'volley trust',
   waiting: [],
+  waitingModules: [],
   changed: [],
   problem: undefined,
   files: new Map(),

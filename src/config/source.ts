@@ -13,7 +13,7 @@ const DEEPEST = 100;
 const RARE_DAY = /\d{4}-(?:02-(?:29|30)|(?:02|04|06|09|11)-31)/g;
 
 /** What a file holds, and the text of it, without a byte order mark. */
-export interface Source {
+interface Source {
   readonly bytes: Buffer;
   readonly text: string;
 }

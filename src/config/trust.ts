@@ -24,6 +24,8 @@ export interface WorkspaceTrust {
   readonly command: string;
   /** The settings that do not hold until then, as they are written in the file: `tools.modules`. */
   readonly waiting: readonly string[];
+  /** The modules among them, which nobody may write to meanwhile. */
+  readonly waitingModules: readonly string[];
   /** Which files changed since they were approved, by their names in the folder. */
   readonly changed: readonly string[];
   /** Why an approval was not believed. */
@@ -65,19 +67,20 @@ async function decideTrust(question: TrustQuestion, isVouchedFor: boolean): Prom
     status: 'untrusted' as const,
     command: trustCommand(file),
     waiting: waiting.map(({ setting }) => setting),
+    waitingModules: modulesIn(question.said),
     changed: [],
     problem: undefined,
     files: new Map<string, string>(),
   };
-  if (waiting.length === 0) return { ...undecided, status: 'not-needed' };
-  if (isVouchedFor) return { ...undecided, status: 'trusted', waiting: [] };
+  if (waiting.length === 0) return { ...undecided, status: 'not-needed', waitingModules: [] };
+  const trusted = { ...undecided, status: 'trusted' as const, waiting: [], waitingModules: [] };
+  if (isVouchedFor) return trusted;
   try {
     const approval = approvalOf(file, env);
     const given = env[TRUST_VARIABLE];
     if (approval === undefined && !given) return undecided;
     const found = await filesInQuestion(question);
-    if (given === found.hash || approval?.hash === found.hash)
-      return { ...undecided, status: 'trusted', waiting: [], files: found.paths };
+    if (given === found.hash || approval?.hash === found.hash) return { ...trusted, files: found.paths };
     if (approval === undefined)
       return {
         ...undecided,
@@ -102,8 +105,6 @@ export async function filesInQuestion({
   folder,
   said,
 }: Pick<TrustQuestion, 'file' | 'bytes' | 'folder' | 'said'>): Promise<TrustedFiles> {
-  const modules = (said['tools'] as { modules?: unknown } | undefined)?.modules;
-  const patterns = Array.isArray(modules) ? modules.filter((pattern) => typeof pattern === 'string') : [];
   // Certificates are renewed, and run nothing.
   const named = waitingSettings(said, folder).filter(({ path }) => path[0] !== 'server');
   // Those who only look at something have no use for it.
@@ -111,9 +112,15 @@ export async function filesInQuestion({
   return trustedFiles(
     { file, bytes },
     folder,
-    patterns,
+    modulesIn(said),
     named.map(({ value }) => value),
   );
+}
+
+/** The environment may say something else, so nobody has checked it. */
+function modulesIn(said: TomlTable): string[] {
+  const modules = (said['tools'] as { modules?: unknown } | undefined)?.modules;
+  return Array.isArray(modules) ? modules.filter((pattern) => typeof pattern === 'string') : [];
 }
 
 /** The names of files that were added, changed or removed. */
@@ -136,9 +143,14 @@ export function trustText(
     problem !== undefined
       ? ` (${problem.replace(/\.$/, '')})`
       : status === 'changed'
-        ? `, because ${listText(changed.slice(0, 5), changed.length)} changed since`
+        ? `, because ${listText(changed.slice(0, 5).map(harmless), changed.length)} changed since`
         : '';
   return `${what} for approval${why}. Only a person can approve it, by typing: ${command}`;
+}
+
+/** A name of a file that a stranger chose. */
+function harmless(name: string): string {
+  return name.replace(/[\p{Cc}\p{Cf}]/gu, '\ufffd');
 }
 
 /** The error for whatever is refused because settings wait. */

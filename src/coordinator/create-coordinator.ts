@@ -5,6 +5,7 @@ import { ParallelToolCoordinator } from './coordinator.ts';
 
 /** A coordinator with the limits and rules of a configuration, and the tools of the modules that it names. */
 export async function createCoordinator(config: VolleyConfig): Promise<ParallelToolCoordinator> {
+  requireUnchanged(config.trust);
   const tools = await loadToolModules(config.tools.modules, config.folder);
   // What was loaded must be what was approved.
   requireUnchanged(config.trust);

@@ -24,6 +24,13 @@ describe('volley init', () => {
     expect(first).toBe(`#:schema ${address}volley.schema.json`);
   });
 
+  it('writes a file that asks for nothing that would have to be approved', async () => {
+    const folder = folderWith();
+    await say(folder, ['init']);
+    const { stdout } = await say(folder, ['doctor', '--json']);
+    expect((JSON.parse(stdout) as { trust: object }).trust).toEqual({ status: 'not-needed', waiting: [] });
+  });
+
   it('writes what is missing, leaves what is there, and says which is which', async () => {
     const own = '[limits]\nmax_concurrency = 3\n';
     const folder = folderWith({ 'volley.toml': own });

@@ -67,9 +67,9 @@ export class CommandRunner {
   private guardFor(folder: string, scope: string, roots: readonly string[]): PathGuard {
     let guard = this.guards.get(folder);
     if (guard === undefined) {
-      const { store, tools } = this.config;
+      const { store, tools, trust } = this.config;
       const writable = [...tools.writable, '**/node_modules'];
-      const paths = { folder: scope, store, tools: { ...tools, roots: [folder, ...roots], writable } };
+      const paths = { folder: scope, store, trust, tools: { ...tools, roots: [folder, ...roots], writable } };
       guard = new PathGuard(new ProtectedPaths(paths));
       this.guards.set(folder, guard);
     }
