@@ -103,7 +103,7 @@ describe.each(PLACES)('an agent of a run that works %s', { timeout: 180_000 }, (
     expect(first.error).toContain('tools');
   });
 
-  it.each(['wrong token', 'no token', 'subtask of another', 'release'])(
+  it.each(['wrong token', 'no token', 'subtask of another', 'force', 'release'])(
     'is refused when it asks with or for what is not its own: %s',
     async (attack) => {
       const { answers, first, before, after } = await hostileRun(attack, worktrees);

@@ -8,11 +8,11 @@ import { buildProgram } from '../e2e/support/built-program.ts';
 import { endOf, startBuilt } from '../e2e/support/built-volley.ts';
 import {
   type Attack,
-  HostileAgent,
+  HostileCaller,
   PROTECTED_FILES,
   pathWithoutBubblewrap,
   writing,
-} from './support/hostile-agent.ts';
+} from './support/hostile-caller.ts';
 
 const { main, moduleUrl } = await buildProgram();
 const SLOW = { timeout: 300_000 };
@@ -22,7 +22,7 @@ const codeFor = (path: string) => (path.includes('.volley/') ? 'PATH_NOT_ALLOWED
 /** Those that every workspace has. */
 const PRESENT = ['volley.toml', '.volley/attack.txt'];
 
-const WAYS: readonly (readonly [string, (path: string, agent: HostileAgent) => Attack])[] = [
+const WAYS: readonly (readonly [string, (path: string, agent: HostileCaller) => Attack])[] = [
   ['a command', (path) => writing(path)],
   [
     'a tool in a process',
@@ -36,7 +36,7 @@ const WAYS: readonly (readonly [string, (path: string, agent: HostileAgent) => A
 
 describe.each(WAYS)('%s', (_, attackOn) => {
   it.each(PLACES)('changes nothing that is protected and exists, in "%s"', SLOW, async (place) => {
-    const agent = new HostileAgent();
+    const agent = new HostileCaller();
     const paths = PROTECTED_FILES.map((path) => place + path).filter((path) => path !== 'volley.toml');
     for (const path of paths) agent.write(path, 'original');
     // Neither what is there, nor a file next to it.
@@ -53,7 +53,7 @@ describe.each(WAYS)('%s', (_, attackOn) => {
   });
 
   it.each(PLACES)('makes nothing that is protected and does not exist, in "%s"', SLOW, async (place) => {
-    const agent = new HostileAgent();
+    const agent = new HostileCaller();
     const paths = PROTECTED_FILES.map((path) => place + path).filter((path) => !PRESENT.includes(path));
     const results = await agent.attack(...paths.map((path) => attackOn(path, agent)));
     expect(paths.filter((path) => existsSync(join(agent.folder, path)))).toEqual([]);
@@ -63,7 +63,7 @@ describe.each(WAYS)('%s', (_, attackOn) => {
   });
 
   it('still writes what is not protected', SLOW, async () => {
-    const agent = new HostileAgent();
+    const agent = new HostileCaller();
     const paths = ['a.txt', 'src/deep/b.txt', '.github/c.txt', 'package.json'];
     const results = await agent.attack(...paths.map((path) => attackOn(path, agent)));
     expect(results.map(({ status }) => status)).toEqual(paths.map(() => 'completed'));
@@ -71,7 +71,7 @@ describe.each(WAYS)('%s', (_, attackOn) => {
   });
 
   it('writes what the user has made writable, but nothing of Volley itself', SLOW, async () => {
-    const agent = new HostileAgent(
+    const agent = new HostileCaller(
       'writable = [".vscode/**", ".git/objects", "node_modules", "volley.toml", ".volley/**"]\nprotected = ["kept/**"]',
     );
     for (const path of ['.vscode/a.txt', '.git/objects/a.txt', '.git/config', 'kept/a.txt'])
@@ -99,7 +99,7 @@ describe.each(WAYS)('%s', (_, attackOn) => {
   });
 });
 
-async function connect({ folder, environment }: HostileAgent): Promise<Client> {
+async function connect({ folder, environment }: HostileCaller): Promise<Client> {
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [main, 'mcp'],
@@ -115,7 +115,7 @@ async function connect({ folder, environment }: HostileAgent): Promise<Client> {
 
 describe('export', () => {
   it.each(PLACES)('writes to nothing that is protected, in "%s"', SLOW, async (place) => {
-    const agent = new HostileAgent();
+    const agent = new HostileCaller();
     const paths = PROTECTED_FILES.map((path) => place + path).filter((path) => path !== 'volley.toml');
     for (const path of paths) agent.write(path, 'original');
     await agent.attack({ function: 'list_directory', params: {} });
@@ -141,7 +141,7 @@ describe('a command in the sandbox', () => {
     'gets neither at the module, the configuration and the hooks, nor at the token of the server',
     SLOW,
     async () => {
-      const agent = new HostileAgent('shell.network = true');
+      const agent = new HostileCaller('shell.network = true');
       agent.write('.git/hooks/pre-commit', 'original');
       const server = startBuilt(agent.folder, ['serve', '--port', '0'], { env: agent.environment });
       const ended = endOf(server);
@@ -182,7 +182,7 @@ describe('a command in the sandbox', () => {
   );
 
   it('can neither rename the folder around a protected path, nor lead to it by a link', SLOW, async () => {
-    const agent = new HostileAgent();
+    const agent = new HostileCaller();
     agent.write('a/b/.git/config', 'original');
     agent.write('elsewhere/settings.json', 'original');
     symlinkSync('elsewhere', join(agent.folder, '.vscode'));
@@ -203,7 +203,7 @@ describe('a command in the sandbox', () => {
   });
 
   it('cannot have Volley move files of others by a link to them', SLOW, async () => {
-    const agent = new HostileAgent();
+    const agent = new HostileCaller();
     mkdirSync(join(agent.home, 'workflows'));
     const [named, around] = await agent.attack(
       shell(`ln -s ${agent.home} .vscode`),
@@ -221,7 +221,7 @@ describe('a command in the sandbox', () => {
     'fails with the others that ran when something protected was made, each told where it is',
     SLOW,
     async () => {
-      const agent = new HostileAgent('[limits]\ncpu = 8\nmemory_mb = 8000');
+      const agent = new HostileCaller('[limits]\ncpu = 8\nmemory_mb = 8000');
       const tasks = [1, 2, 3, 4].map((number) => ({
         id: `t${number}`,
         function: 'shell',
@@ -238,7 +238,7 @@ describe('a command in the sandbox', () => {
   );
 
   it('is told what it made, and where that was moved; nothing else is left behind', SLOW, async () => {
-    const agent = new HostileAgent();
+    const agent = new HostileCaller();
     const before = readdirSync(agent.folder);
     const [result] = await agent.attack(writing('.husky/pre-commit'));
     expect(result).toMatchObject({ code: 'PATH_PROTECTED' });
@@ -252,7 +252,7 @@ describe('a command in the sandbox', () => {
   });
 
   it('leaves the folder of a program without a store as it was', SLOW, async () => {
-    const agent = new HostileAgent();
+    const agent = new HostileCaller();
     const before = readdirSync(agent.folder);
     writeFileSync(
       join(agent.home, 'program.mjs'),
@@ -277,7 +277,7 @@ describe('a command in the sandbox', () => {
 
 describe('without bubblewrap', () => {
   it('what a command changes is found afterwards', SLOW, async () => {
-    const agent = new HostileAgent('', { PATH: pathWithoutBubblewrap() });
+    const agent = new HostileCaller('', { PATH: pathWithoutBubblewrap() });
     for (const path of ['.git/hooks/pre-commit', '.git/index', '.vscode/tasks.json', 'sub/.mcp.json'])
       agent.write(path, 'original');
     const attacked = [
@@ -304,7 +304,7 @@ describe('without bubblewrap', () => {
   });
 
   it('what others do to the repository meanwhile fails no command', SLOW, async () => {
-    const agent = new HostileAgent('', { PATH: pathWithoutBubblewrap() });
+    const agent = new HostileCaller('', { PATH: pathWithoutBubblewrap() });
     agent.write('.git/index', 'original');
     const [result] = await agent.attack({ function: 'shell', params: { command: 'echo new > .git/index' } });
     expect(result?.status).toBe('completed');

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Attack, HostileAgent, pathWithoutBubblewrap } from './support/hostile-agent.ts';
+import { type Attack, HostileCaller, pathWithoutBubblewrap } from './support/hostile-caller.ts';
 
 const SLOW = { timeout: 300_000 };
 const shell = (command: string): Attack => ({ function: 'shell', params: { command } });
@@ -9,7 +9,7 @@ const reading = (read: string): Attack => ({ function: 'puppet', params: { read 
 
 describe('a program in the sandbox', () => {
   it('reads no file of the system but those that programs need', SLOW, async () => {
-    const agent = new HostileAgent();
+    const agent = new HostileCaller();
     const hidden = ['/etc/shadow', '/etc/hostname', '/etc/machine-id', '/etc/ssh/sshd_config', '/etc/fstab'];
     const [users, groups, usersOfCommand, folders, ...rest] = await agent.attack(
       reading('/etc/passwd'),
@@ -43,7 +43,7 @@ describe('a program in the sandbox', () => {
   });
 
   it('runs the usual programs', SLOW, async () => {
-    const agent = new HostileAgent();
+    const agent = new HostileCaller();
     const commands = [
       'node -e "console.log(require(\'os\').userInfo().username)"',
       'git --version && git init -q /tmp/x && git -C /tmp/x status -s',
@@ -59,7 +59,7 @@ describe('a program in the sandbox', () => {
   });
 
   it('does not get the approval of the user', SLOW, async () => {
-    const agent = new HostileAgent('shell.env = ["PATH", "VOLLEY_TRUST"]', {
+    const agent = new HostileCaller('shell.env = ["PATH", "VOLLEY_TRUST"]', {
       VOLLEY_TRUST: 'approved-by-the-user',
     });
     const [result] = await agent.attack(shell('env'));
@@ -68,7 +68,7 @@ describe('a program in the sandbox', () => {
   });
 
   it('cannot fill the disk, neither with one file nor with many', SLOW, async () => {
-    const agent = new HostileAgent('[processes]\ndisk_mb = 8');
+    const agent = new HostileCaller('[processes]\ndisk_mb = 8');
     const [fits, large, many] = await agent.attack(
       shell('dd if=/dev/zero of=fits bs=1M count=4'),
       shell('exec dd if=/dev/zero of=large bs=1M count=64'),
@@ -84,17 +84,17 @@ describe('a program in the sandbox', () => {
 });
 
 describe('doctor', () => {
-  const attacks = async (agent: HostileAgent) =>
+  const attacks = async (agent: HostileCaller) =>
     JSON.parse((await agent.run('doctor', '--json')).stdout).open_attacks as string[];
 
   it('says which attacks are open without a sandbox, and that none is with one', SLOW, async () => {
-    expect(await attacks(new HostileAgent())).toEqual([]);
-    const bare = await attacks(new HostileAgent('', { PATH: pathWithoutBubblewrap() }));
+    expect(await attacks(new HostileCaller())).toEqual([]);
+    const bare = await attacks(new HostileCaller('', { PATH: pathWithoutBubblewrap() }));
     expect(bare).toHaveLength(4);
-    const off = await attacks(new HostileAgent('[processes]\nsandbox = "off"'));
+    const off = await attacks(new HostileCaller('[processes]\nsandbox = "off"'));
     expect(off).toHaveLength(4);
     expect(off).not.toEqual(bare);
-    const agent = new HostileAgent('[processes]\nsandbox = "off"');
+    const agent = new HostileCaller('[processes]\nsandbox = "off"');
     const { stdout } = await agent.run('doctor');
     for (const attack of off) expect(stdout).toContain(attack);
   });
@@ -109,7 +109,7 @@ describe("Volley's own folder", () => {
     );
 
   it("is the user's alone, whatever the umask", SLOW, async () => {
-    const agent = new HostileAgent();
+    const agent = new HostileCaller();
     const before = process.umask(0);
     try {
       await agent.attack(shell('true'));
@@ -120,7 +120,7 @@ describe("Volley's own folder", () => {
   });
 
   it('is tightened when it is opened for writing', SLOW, async () => {
-    const agent = new HostileAgent();
+    const agent = new HostileCaller();
     const folder = join(agent.folder, '.volley');
     mkdirSync(folder);
     writeFileSync(join(folder, 'volley.db'), '');

@@ -118,7 +118,7 @@ export class FeatureDesk {
     const { folder, workspace } = this.place;
     const { env, config } = this.setting;
     if (isAgentOfRun(env)) {
-      const request = { action: 'complete', feature: name, seq, summary, force: false } as const;
+      const request = { action: 'complete', feature: name, seq, summary } as const;
       return askRun<CompletedAnswer['data']>(env, request, signal);
     }
     const completion = { seq, summary, agent, workspace, env, ...(signal !== undefined && { signal }) };

@@ -6,7 +6,7 @@ export const TOKEN_VARIABLE = 'VOLLEY_RUN_TOKEN';
 
 /** What an agent may ask of its run. */
 export type AgentRequest = { readonly feature: string; readonly seq: string } & (
-  | { readonly action: 'complete'; readonly summary: string; readonly force: boolean }
+  | { readonly action: 'complete'; readonly summary: string }
   | { readonly action: 'block'; readonly reason: string }
 );
 

@@ -34,7 +34,6 @@ export async function agentRequest(
   const completion = {
     ...{ seq, signal, env: run.env },
     summary: String(request.summary),
-    force: request.force === true,
     agent: claimantOf(run, agent),
     workspace: workspace.folder,
   };

@@ -48,6 +48,7 @@ const attacks = {
   'wrong token': () => complete(seq, { VOLLEY_RUN_TOKEN: '0'.repeat(64) }),
   'no token': () => complete(seq, { VOLLEY_RUN_TOKEN: '', VOLLEY_RUN_MAILBOX: '' }),
   'subtask of another': () => complete('02'),
+  force: () => volley(['tasks', 'complete', feature, seq, 'Done', '--force']),
   release: () => volley(['tasks', 'release', feature, seq]),
   /** Without the program: a request that nobody signed, and one that is no file. */
   'forged request': async () => {

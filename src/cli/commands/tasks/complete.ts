@@ -1,7 +1,7 @@
 import { VolleyError } from '../../../core/errors.ts';
 import { complete } from '../../../tasks/complete.ts';
 import { taskPlaceOf } from '../../../tasks/files/task-place.ts';
-import { askRun, isAgentOfRun } from '../../../tasks/mailbox/ask-run.ts';
+import { askRun, isAgentOfRun, refuseForAgents } from '../../../tasks/mailbox/ask-run.ts';
 import { completedAnswer } from '../../../tasks/text/completed-text.ts';
 import { withCommandRunner } from '../../../tasks/verify/command-runner.ts';
 import { type CommonOptions, defineCommand } from '../../command.ts';
@@ -28,7 +28,8 @@ export const completeCommand = defineCommand<CompleteOptions>({
     const { folder, workspace } = taskPlaceOf(io.cwd, io.env);
     try {
       if (isAgentOfRun(io.env)) {
-        const request = { feature: name!, seq: seq!, summary: summary!, force };
+        if (force) refuseForAgents(io.env, 'complete a subtask with --force');
+        const request = { feature: name!, seq: seq!, summary: summary! };
         const { data, text } = await askRun(io.env, { action: 'complete', ...request });
         return say(io, options, data, text);
       }

@@ -54,7 +54,7 @@ export const PROTECTED_FILES: readonly string[] = PROTECTED_RULES.map(({ pattern
 );
 
 /** An agent that may call tools in a folder of a user, and means no good. */
-export class HostileAgent {
+export class HostileCaller {
   readonly folder = newFolder('volley-attacked-');
   readonly home = newFolder('volley-home-');
   private count = 0;
