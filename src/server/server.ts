@@ -198,7 +198,7 @@ export class VolleyServer {
 
   private async closeOnce(graceMs: number): Promise<void> {
     const { executor } = this.options;
-    const deadline = Date.now() + graceMs;
+    const deadline = performance.now() + graceMs;
     this.isClosing = true;
     this.gate.close();
     // Commands that are given from now on do their work themselves.
@@ -213,7 +213,7 @@ export class VolleyServer {
     this.server.closeIdleConnections();
     const timer = setTimeout(
       () => this.server.closeAllConnections(),
-      Math.max(LAST_ANSWERS_MS, deadline - Date.now()),
+      Math.max(LAST_ANSWERS_MS, deadline - performance.now()),
     );
     await closed;
     clearTimeout(timer);

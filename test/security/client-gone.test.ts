@@ -6,7 +6,10 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { project } from '../e2e/support/project.ts';
 import { isAlive, until } from '../mcp/client/support/open.ts';
 import { PROGRAM_ARGS } from '../mcp/server/support/stdio-client.ts';
+import { trustFolder } from '../support/trust.ts';
 
+/** Node is started by its path, and nothing else is needed. */
+const WITHOUT_PERL = { PATH: '/nonexistent' };
 const SERVER = fileURLToPath(new URL('./support/hostile-mcp-server.mjs', import.meta.url));
 /** Starts the program, calls the tool that never returns, and stays. */
 const CLIENT = `
@@ -34,7 +37,9 @@ export default defineTool({
 `;
 
 /** A client whose program is in an endless loop, and the program with what it has started. */
-async function loopingProgram(): Promise<{ client: ChildProcess; family: readonly number[] }> {
+async function loopingProgram(
+  env: Readonly<Record<string, string>> = {},
+): Promise<{ client: ChildProcess; family: readonly number[] }> {
   const folder = project({
     'volley.toml': `[tools]
 modules = ["./tools.mjs"]
@@ -45,8 +50,10 @@ args = [${JSON.stringify(SERVER)}]
     'tools.mjs': TOOLS,
     'client.mjs': CLIENT,
   });
+  await trustFolder(folder);
   const client = spawn(process.execPath, ['client.mjs', JSON.stringify(PROGRAM_ARGS)], {
     cwd: folder,
+    env: { ...process.env, ...env },
     stdio: ['pipe', 'ignore', 'inherit'],
   });
   let pid = 0;
@@ -86,5 +93,11 @@ describe('volley mcp whose only thread is in an endless loop of a tool', () => {
     leave(client);
     await until(() => !family.some(isAlive), 'the end of the program and its children');
     expect(performance.now() - begin).toBeLessThan(20_000);
+  });
+
+  test('ends within seconds without Perl, too, when its client is killed', async () => {
+    const { client, family } = await loopingProgram(WITHOUT_PERL);
+    client.kill('SIGKILL');
+    await until(() => !family.some(isAlive), 'the end of the program and its children');
   });
 });

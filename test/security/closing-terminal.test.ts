@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { endOf, runBuilt, startBuilt } from '../e2e/support/built-volley.ts';
 import { project } from '../e2e/support/project.ts';
+import { trustFolder } from '../support/trust.ts';
 import { onTerminal, type StartedBy } from './support/terminal.ts';
 
 const SLOW = { timeout: 600_000 };
@@ -28,6 +29,13 @@ const files = {
   }),
 };
 
+/** A folder of which the user has approved the tools. */
+async function trustedProject(): Promise<string> {
+  const folder = project(files);
+  await trustFolder(folder);
+  return folder;
+}
+
 async function untilHeld(folder: string): Promise<void> {
   for (const place of PLACES)
     await expect.poll(() => existsSync(join(folder, `held-${place}`)), { timeout: 120_000 }).toBe(true);
@@ -41,7 +49,7 @@ async function countsOf(folder: string): Promise<Record<string, number>> {
 
 /** Closes the terminal while three tasks run, then lets them end. */
 async function closeWhileHeld(startedBy: StartedBy): Promise<Record<string, number>> {
-  const folder = project(files);
+  const folder = await trustedProject();
   const terminal = onTerminal(folder, ['run', 'held.json'], startedBy);
   await untilHeld(folder);
   await terminal.close();
@@ -78,7 +86,7 @@ describe('closing the terminal of a run', () => {
   });
 
   it('cancels nothing however often SIGHUP arrives, even after Ctrl-C', SLOW, async () => {
-    const folder = project(files);
+    const folder = await trustedProject();
     const runner = startBuilt(folder, ['run', 'held.json']);
     const ended = endOf(runner);
     await untilHeld(folder);
@@ -93,7 +101,7 @@ describe('closing the terminal of a run', () => {
   });
 
   it('leaves a second Ctrl-C its meaning: running tasks are cancelled', SLOW, async () => {
-    const folder = project(files);
+    const folder = await trustedProject();
     const runner = startBuilt(folder, ['run', 'held.json']);
     const ended = endOf(runner);
     await untilHeld(folder);

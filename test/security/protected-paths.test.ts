@@ -143,6 +143,7 @@ describe('a command in the sandbox', () => {
     async () => {
       const agent = new HostileCaller('shell.network = true');
       agent.write('.git/hooks/pre-commit', 'original');
+      await agent.trust();
       const server = startBuilt(agent.folder, ['serve', '--port', '0'], { env: agent.environment });
       const ended = endOf(server);
       onTestFinished(async () => {
@@ -258,7 +259,7 @@ describe('a command in the sandbox', () => {
       join(agent.home, 'program.mjs'),
       `import { createCoordinator } from '${moduleUrl('coordinator/create-coordinator.js')}';
        import { loadConfig } from '${moduleUrl('config/load.js')}';
-       const coordinator = await createCoordinator((await loadConfig()).config);
+       const coordinator = await createCoordinator((await loadConfig({ trusted: true })).config);
        const [made] = await coordinator.executeParallel([
          { name: 'shell', arguments: { command: 'ls -A .volley' } },
        ]);

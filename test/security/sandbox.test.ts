@@ -84,8 +84,10 @@ describe('a program in the sandbox', () => {
 });
 
 describe('doctor', () => {
-  const attacks = async (agent: HostileCaller) =>
-    JSON.parse((await agent.run('doctor', '--json')).stdout).open_attacks as string[];
+  const attacks = async (agent: HostileCaller) => {
+    await agent.trust();
+    return JSON.parse((await agent.run('doctor', '--json')).stdout).open_attacks as string[];
+  };
 
   it('says which attacks are open without a sandbox, and that none is with one', SLOW, async () => {
     expect(await attacks(new HostileCaller())).toEqual([]);
@@ -95,6 +97,7 @@ describe('doctor', () => {
     expect(off).toHaveLength(4);
     expect(off).not.toEqual(bare);
     const agent = new HostileCaller('[processes]\nsandbox = "off"');
+    await agent.trust();
     const { stdout } = await agent.run('doctor');
     for (const attack of off) expect(stdout).toContain(attack);
   });

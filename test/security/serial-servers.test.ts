@@ -5,6 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { endOf, runBuilt, startBuilt } from '../e2e/support/built-volley.ts';
 import { project } from '../e2e/support/project.ts';
 import { isAlive, until } from '../mcp/client/support/open.ts';
+import { trustFolder } from '../support/trust.ts';
 
 const SERVER = fileURLToPath(new URL('./support/counter-mcp-server.mjs', import.meta.url));
 
@@ -45,6 +46,7 @@ describe('two processes of one store that call a serial MCP server', () => {
 
   test('go on when the one that has its turn is killed', async () => {
     const folder = counterProject('parallel = "none"');
+    await trustFolder(folder);
     const holder = startBuilt(folder, ['run', 'hold.json']);
     const ended = endOf(holder);
     await until(() => existsSync(join(folder, 'held')), 'the call that never ends');

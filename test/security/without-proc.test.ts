@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { endOf, runBuilt, startBuilt } from '../e2e/support/built-volley.ts';
 import { project } from '../e2e/support/project.ts';
+import { trustFolder } from '../support/trust.ts';
 
 const SLOW = { timeout: 300_000 };
 /** An empty /proc, as on macOS and Windows; `ps` finds no process there either. */
@@ -16,6 +17,7 @@ const files = { 'volley.toml': '[tools]\nmodules = ["./tools.mjs"]\n', 'tools.mj
 
 /** Starts a server, and gives what it announced. */
 async function serve(folder: string) {
+  await trustFolder(folder);
   const child = startBuilt(folder, ['serve', '--port', '0', '--json'], { before });
   onTestFinished(async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;
@@ -91,6 +93,7 @@ describe('where the system has no /proc', () => {
 
   it('a batch is not taken from a process that lives', SLOW, async () => {
     const folder = project({ ...files, 'held.json': '{"tasks":[{"id":"a","function":"hold"}]}' });
+    await trustFolder(folder);
     const running = endOf(startBuilt(folder, ['run', 'held.json', '--json'], { before }));
     await expect.poll(() => existsSync(join(folder, 'held')), { timeout: 120_000 }).toBe(true);
     const second = await runBuilt(folder, ['run', 'held.json', '--json'], { before });

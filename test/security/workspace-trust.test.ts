@@ -190,7 +190,7 @@ describe('a repository that nobody has trusted', () => {
     const added = await repository.run('add', '--id', 'w', '--function', 'write_file', '--params', params);
     expect(added.status).toBe(0);
     expect((await repository.run('start')).status).toBe(1);
-    expect((await repository.run('results', '--id', 'w', '--json')).stdout).toContain('PATH_NOT_ALLOWED');
+    expect((await repository.run('results', '--id', 'w', '--json')).stdout).toContain('PATH_PROTECTED');
     expect(readFileSync(join(repository.folder, 'tools/evil.mjs'), 'utf8')).toContain('own_tool');
   });
 

@@ -55,7 +55,7 @@ export class ServerLink {
   ready(): Promise<Connection> {
     if (this.status === 'closed') return Promise.reject(this.failure('was closed'));
     if (this.opening === undefined) {
-      const waitMs = this.notBefore - Date.now();
+      const waitMs = this.notBefore - performance.now();
       if (waitMs > this.patienceMs)
         return Promise.reject(
           this.failure(`could not be started: ${this.problem} It is tried again in ${spanText(waitMs)}`),
@@ -99,7 +99,7 @@ export class ServerLink {
 
   health(tools: number): McpServerHealth {
     const { name, settings } = this.parts;
-    const retryInMs = Math.max(0, this.notBefore - Date.now());
+    const retryInMs = Math.max(0, this.notBefore - performance.now());
     const pid = this.connection?.pid;
     return {
       name,
@@ -188,7 +188,7 @@ export class ServerLink {
 
   private failed(problem: string, pauseMs: number, patienceMs: number): void {
     this.problem = problem;
-    this.notBefore = Date.now() + pauseMs;
+    this.notBefore = performance.now() + pauseMs;
     this.patienceMs = patienceMs;
     if (this.status !== 'closed') this.status = 'failed';
   }

@@ -11,7 +11,7 @@ const LEAST_STEP = 0.001;
 /** Tells a client how far a batch is: never more than it can take, and always more than before. */
 export class BatchProgress {
   private last = -1;
-  private lastAt = Date.now();
+  private lastAt = performance.now();
   private isSending = false;
 
   constructor(private readonly report: McpCall['report']) {}
@@ -23,7 +23,7 @@ export class BatchProgress {
     const value = this.next(view);
     if (value === undefined) return;
     this.last = value;
-    this.lastAt = Date.now();
+    this.lastAt = performance.now();
     this.isSending = true;
     try {
       await report(value, view.total, textOf(view));
@@ -38,7 +38,7 @@ export class BatchProgress {
     const value = Math.floor(progress * total * 1000) / 1000;
     if (value > this.last) return value;
     const nudged = this.last + LEAST_STEP;
-    return Date.now() - this.lastAt >= HEARTBEAT_MS && nudged < total ? nudged : undefined;
+    return performance.now() - this.lastAt >= HEARTBEAT_MS && nudged < total ? nudged : undefined;
   }
 }
 

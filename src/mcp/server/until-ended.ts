@@ -16,7 +16,7 @@ export async function untilEnded(
   const { executor } = backend;
   const progress = new BatchProgress(call.report);
   const stopLogging = logFailures(call, batch);
-  const deadline = Date.now() + seconds * 1000;
+  const deadline = performance.now() + seconds * 1000;
   try {
     return await new Promise((resolve, reject) => {
       const stop = () => {
@@ -30,7 +30,7 @@ export async function untilEnded(
         if (standing === undefined) return 'ended';
         void progress.tell(standing);
         if (standing.state === 'idle') return 'ended';
-        return Date.now() >= deadline ? 'running' : undefined;
+        return performance.now() >= deadline ? 'running' : undefined;
       };
       const look = () => {
         try {

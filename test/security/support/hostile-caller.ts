@@ -82,6 +82,12 @@ export class HostileCaller {
     return runBuilt(this.folder, args, { env: { ...this.environment, ...this.env } });
   }
 
+  /** The user wants these tools; what they may touch is the question. */
+  async trust(): Promise<void> {
+    const { status, stderr } = await this.run('trust', '--yes');
+    if (status !== 0) throw new Error(stderr);
+  }
+
   get environment(): Readonly<Record<string, string>> {
     return { HOME: this.home, XDG_CONFIG_HOME: join(this.home, '.config') };
   }
@@ -97,6 +103,7 @@ export class HostileCaller {
   }
 
   private async make(attacks: readonly Attack[], max_concurrent: number): Promise<AttackResult[]> {
+    await this.trust();
     const batch = `attack-${++this.count}`;
     const tasks = attacks.map((each, index) => ({ id: `a${index}`, ...each }));
     this.write(`${batch}.json`, JSON.stringify({ max_concurrent, tasks }));
