@@ -22,7 +22,12 @@ async function tasksAs(env: Io['env'], cwd: string, ...args: string[]) {
     return new Output({ write } as unknown as NodeJS.WriteStream);
   };
   const streams = { stdin: process.stdin, stdout: stream('stdout'), stderr: stream('stderr') };
-  const io = { ...streams, env, cwd, outliveReader: () => undefined };
+  const io = {
+    ...streams,
+    env: { XDG_CONFIG_HOME: process.env['XDG_CONFIG_HOME'], ...env },
+    cwd,
+    outliveReader: () => undefined,
+  };
   const status = await runProgram(['tasks', ...args], COMMANDS, '1.0.0', io as unknown as Io);
   return { status, ...output };
 }
