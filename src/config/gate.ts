@@ -26,12 +26,11 @@ const TUNING: readonly Path[] = [
   ['limits'],
   ['defaults'],
   ['threads'],
-  ...['allow', 'deny', 'files'].map((key) => ['tools', key]),
+  ...['allow', 'deny', 'protected', 'files'].map((key) => ['tools', key]),
   ...['allow_hosts', 'max_bytes', 'max_redirects', 'timeout_ms'].map((key) => ['tools', 'http_request', key]),
-  ...['memory_mb', 'cpu_ms', 'open_files', 'processes', 'output_bytes', 'result_bytes'].map((key) => [
-    'processes',
-    key,
-  ]),
+  ...['memory_mb', 'cpu_ms', 'open_files', 'processes', 'output_bytes', 'result_bytes', 'disk_mb'].map(
+    (key) => ['processes', key],
+  ),
   ['secrets', 'max_text_length'],
   ['server', 'port'],
   ...['max_concurrent', 'worktrees', 'timeout', 'stall', 'max_retries', 'allowed_commands', 'budget'].map(

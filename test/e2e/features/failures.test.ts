@@ -37,7 +37,7 @@ describe('agents that do not do what they should', { timeout: 240_000 }, () => {
     expect(failures).toEqual([
       '02 error: coder ended with exit status 3: The compiler is missing',
       '03 error: coder ended, and the work is not there: c does not exist',
-      '04 error: coder calls it done, but the work is not there: d does not exist',
+      '04 error: coder ended, and the work is not there: d does not exist',
       '05 stalled: The agent wrote nothing for 15 s and was ended.',
       '06 crashed: coder was ended by SIGKILL.',
       '07 error: The agent touched what it may not: .env.local. That was not undone: see to it. To allow it, take it out of denied_paths in [tasks] of volley.toml.',
@@ -46,7 +46,6 @@ describe('agents that do not do what they should', { timeout: 240_000 }, () => {
     ]);
     expect(found['01']).toMatchObject({ status: 'completed', verified: true });
     expect(found['03']).toMatchObject({ word: 'All done, everything works!', evidence: [{ ok: false }] });
-    expect(found['04']!.discrepancy).toContain('it is pending again');
     expect(found['08']).toMatchObject({ status: 'completed', outside_deliverables: ['extra.txt'] });
     expect(found['12']).toMatchObject({ status: 'completed', verified: true, attempts: 1 });
     expect(found['12']!.discrepancy).toContain('wrote nothing for 15 s');
