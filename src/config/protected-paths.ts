@@ -28,19 +28,19 @@ export interface ProtectedRule {
 /** Who wants to write. */
 export type Audience = 'tools' | 'agents';
 
-const VOLLEY = 'Volley reads and runs what stands there';
-const GIT = 'git runs what stands there';
+const VOLLEY = 'Volley runs what it names';
+const GIT = 'git runs code from it';
 const PACKAGES = 'package managers run what it names';
 const AGENTS = 'coding agents run what it names';
 const EDITORS = 'editors run what it names';
 const CI = 'the CI service runs what it names';
-const SHELLS = 'shells run what stands there';
+const SHELLS = 'shells run it';
 
 /** What is protected below every root. What a project's own commands run (`package.json`, a Makefile) is not. */
 export const PROTECTED_RULES: readonly ProtectedRule[] = [
   own('volley.toml', 'allowed', VOLLEY),
-  own('.volley/**', 'hidden', 'Volley keeps its store and the tokens of its server there'),
-  own('.tmp/tasks/**', 'allowed', 'Volley runs the commands that its tasks name'),
+  own('.volley/**', 'hidden', 'Volley keeps its store and server tokens there'),
+  own('.tmp/tasks/**', 'allowed', 'Volley runs the commands in it'),
   // In worktrees and submodules it is a file that says where the repository is.
   rule('.git/**', GIT, 'inside'),
   rule('.git/hooks/**', GIT),
@@ -54,7 +54,7 @@ export const PROTECTED_RULES: readonly ProtectedRule[] = [
   rule('.git/worktrees/*/config.worktree', GIT),
   rule('.githooks/**', GIT),
   rule('.husky/**', GIT),
-  rule('node_modules/**', 'programs run what stands there', 'writable'),
+  rule('node_modules/**', 'programs run code from it', 'writable'),
   rule('.npmrc', PACKAGES),
   rule('.yarnrc*', PACKAGES),
   rule('.mcp.json', AGENTS),
@@ -207,7 +207,7 @@ function storePlace(file: string): Place {
   const isOfStore = (other: string) =>
     other.startsWith(name) && (other.length === name.length || /[-.]/.test(other[name.length]!));
   return {
-    rule: own(file, 'hidden', 'it is the store, or holds the tokens of a server'),
+    rule: own(file, 'hidden', 'it is the store or holds server tokens'),
     covers: (path) => {
       // Looking where a folder really is costs more than all the rest.
       const names = fold(path).split('/');
@@ -221,7 +221,7 @@ function storePlace(file: string): Place {
 function userPlace(): Place {
   const path = realAsFarAsItExists(userFolder());
   const covers = (other: string) => isInside(other, path);
-  return { rule: own(path, 'hidden', 'it holds what the user has approved'), covers };
+  return { rule: own(path, 'hidden', 'it holds your approvals'), covers };
 }
 
 function modulePlaces(pattern: string, folder: string, roots: readonly string[]): Place[] {

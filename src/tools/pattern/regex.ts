@@ -252,6 +252,6 @@ class Translation {
   }
 
   private unsupported(what: string): PatternError {
-    return invalid(this.source, `${what} cannot be matched in a time that is sure to be short`);
+    return invalid(this.source, `${what} cannot be matched in linear time`);
   }
 }
