@@ -126,7 +126,7 @@ describe('executeParallel()', () => {
     );
     expect(await coordinator.executeSingle({ name: 'half' })).toMatchObject({
       status: 'failed',
-      error: { code: 'INVALID_RESULT', message: expect.stringContaining('half returned something else') },
+      error: { code: 'INVALID_RESULT', message: expect.stringContaining('half returned a result that does not match') },
     });
   });
 
