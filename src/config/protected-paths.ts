@@ -5,7 +5,7 @@ import { isInside, realAsFarAsItExists } from '../tools/builtin/real-path.ts';
 import type { VolleyConfig } from './config.ts';
 import { userFolder } from './user-folder.ts';
 
-/** One row of the table of what is protected from writing. */
+/** One row of the table of protected paths. */
 export interface ProtectedRule {
   /**
    * A path in any folder below a root, with everything below it; `/**` says that it is a folder. `*` stands for any part
@@ -103,7 +103,7 @@ interface Place {
   readonly covers: (path: string) => boolean;
 }
 
-/** Answers for one configuration what may be written and what may be read. All paths are absolute and real. */
+/** Decides for one configuration which paths may be written and read. All paths are absolute and real. */
 export class ProtectedPaths {
   /** As they really are, the outermost first. */
   readonly roots: readonly string[];
@@ -146,7 +146,7 @@ export class ProtectedPaths {
 
   /** Whether a path may not even be read. */
   hides(path: string): boolean {
-    // Nearly every path that is read has none of these names, and then nothing more is looked at.
+    // Fast path: nearly every path has none of these names.
     for (const rule of this.rulesFor(path, 'hidden')) if (rule.read === 'hidden') return true;
     return false;
   }
@@ -263,8 +263,8 @@ function upwards(path: string): string[] {
 }
 
 /**
- * One spelling for all that some file system takes for the same name: upper and lower case, other forms of the same
- * letters, letters that are not seen, dots and spaces at the end, and the streams of NTFS.
+ * One spelling for all names that some file system treats as equal: case, Unicode normalization, invisible characters,
+ * trailing dots and spaces, and NTFS streams.
  */
 export function fold(path: string): string {
   const plain = slashed(path);
@@ -294,7 +294,7 @@ export function pathOf(pattern: string): string {
   return pattern.replace(/\/\*\*$/, '');
 }
 
-/** The name that Windows gives to a file besides its own, such as `GIT~1` to `.git`. */
+/** The short (8.3) name that Windows gives to a file, such as `GIT~1` for `.git`. */
 function shortName(name: string): string | undefined {
   const [, base = '', ending = ''] = /^\.*(.*?)(?:\.([^.]*))?$/.exec(name)!;
   if (name === `${base}${ending && `.${ending}`}` && base.length <= 8 && ending.length <= 3) return undefined;

@@ -62,7 +62,7 @@ const READS = 'commands and process tools can read all your files, including the
 const WRITES = 'they can write your files outside the roots; Volley does not detect it';
 const NETWORK = 'they can use the network, whatever the settings say';
 
-/** What the sandbox would prevent, where there is none. */
+/** The attacks that are open without a sandbox. */
 function openAttacks(mode: VolleyConfig['processes']['sandbox'], layers: readonly Layer[]): string[] {
   if (mode === 'off')
     return [

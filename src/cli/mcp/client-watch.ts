@@ -20,7 +20,7 @@ export function endWithClient(stdin: Readable): void {
     stdio: ['inherit', 'ignore', 'ignore', 'pipe'],
     detached: true,
   });
-  // Without Perl nobody watches.
+  // Without Perl there is no watchdog.
   watcher.on('error', () => {});
   watcher.unref();
   const control = watcher.stdio[3] as Writable & { unref(): void };

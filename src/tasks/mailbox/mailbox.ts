@@ -37,7 +37,7 @@ export class Mailbox {
     return mailbox;
   }
 
-  /** What tells the agent where it is. */
+  /** The environment variables that tell the agent where the mailbox is. */
   get env(): Record<string, string> {
     return { [MAILBOX_VARIABLE]: this.folder, [TOKEN_VARIABLE]: this.token };
   }

@@ -98,7 +98,7 @@ export class Roots {
     if (found !== undefined) throw protectedPath(named, found);
   }
 
-  /** Whether tools shall see nothing of a real path. */
+  /** Whether a real path is hidden from tools. */
   hides(real: string): boolean {
     return this.protection?.hides(real) === true;
   }
