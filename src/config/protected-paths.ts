@@ -28,7 +28,7 @@ export interface ProtectedRule {
 /** Who wants to write. */
 export type Audience = 'tools' | 'agents';
 
-const VOLLEY = 'Volley runs what it names';
+const VOLLEY = 'it decides what Volley runs';
 const GIT = 'git runs code from it';
 const PACKAGES = 'package managers run what it names';
 const AGENTS = 'coding agents run what it names';
