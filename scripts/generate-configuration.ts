@@ -23,7 +23,7 @@ ${example.trimEnd()}
 
 Relative paths count from the folder of the file, or from the working directory where there is no file.
 
-What could run code or reach further holds only after you have approved it with \`volley trust\`; see [trust](trust.md).
+Settings that could run code or reach outside the folder take effect only after you approve them with \`volley trust\`; see [trust](trust.md).
 
 ## Environment variables
 

@@ -7,7 +7,7 @@ import type { TaskInput } from './input/task-input.ts';
 import { TaskCheck } from './task-check.ts';
 
 const MOST_TRIES = 20;
-const MOST_WARNINGS = 5;
+const MAX_WARNINGS = 5;
 
 /** Checks tasks, all of them or none is added, and lets them join the batch if it runs. They are safe when it returns. */
 export async function addTasks(
@@ -34,14 +34,14 @@ export async function addTasks(
   }
 }
 
-/** What looks wrong with tasks that were added, of the first few of them: as text, and as a field of the answer. */
+/** Warnings about added tasks, for the first few of them: as text, and as a field of the answer. */
 export function warningsOf(tasks: readonly NewTask[]): { text: string[]; data: { warnings?: object[] } } {
   const warned = tasks.filter(({ options }) => options.warnings !== undefined);
   if (warned.length === 0) return { text: [], data: {} };
   const warnings = warned
-    .slice(0, MOST_WARNINGS)
+    .slice(0, MAX_WARNINGS)
     .flatMap(({ id, options }) => (options.warnings ?? []).map((message) => ({ id, message })));
-  const more = warned.length - MOST_WARNINGS;
+  const more = warned.length - MAX_WARNINGS;
   const text = warnings.map(({ id, message }) => `Warning: task ${id}: ${message}`);
   if (more > 0) text.push(`… and ${countText(more, 'task')} more with warnings.`);
   return { text, data: { warnings } };

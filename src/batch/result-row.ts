@@ -19,7 +19,7 @@ export interface ResultRow {
   readonly message: string | null;
   /** Of a skipped one: the id of the task that is to blame. */
   readonly cause: string | null;
-  /** What looks wrong with its arguments and may be meant. */
+  /** Possible mistakes in its arguments. */
   readonly warnings?: readonly string[];
 }
 

@@ -25,7 +25,7 @@ const PER_TURN = 200;
 /** How long servers that bring tools may take to tell of them, before their tasks are added unchecked. */
 const LONGEST_DISCOVERY_MS = 2000;
 /** So many of the stored tasks may be meant by a mistyped id. */
-const MOST_SUGGESTED = 1000;
+const MAX_SUGGESTED = 1000;
 const NONE: readonly string[] = [];
 
 /** A task that can be added. */
@@ -152,7 +152,7 @@ export class TaskCheck {
   /** New ones, then the last of those that are stored: for suggestions, which need not be complete. */
   private *someIds(): Generator<string> {
     yield* this.ids;
-    yield* this.store.lastIds(this.batch, MOST_SUGGESTED);
+    yield* this.store.lastIds(this.batch, MAX_SUGGESTED);
   }
 
   private isKnown(id: string): boolean {

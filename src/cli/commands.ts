@@ -151,7 +151,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     },
     {
       name: 'trust',
-      summary: "approve what this folder's volley.toml could run; until then it is off",
+      summary: "approve what this folder's volley.toml can run; it is off until then",
       load: async () => (await import('./commands/trust.ts')).trustCommand,
     },
     {

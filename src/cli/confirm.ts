@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import type { Io } from './io.ts';
 
-/** To close the input, with Ctrl-D or with the terminal, is no yes; Ctrl-C is the wish to be gone. */
+/** Closing the input, with Ctrl-D or with the terminal, does not mean yes. Ctrl-C means to quit. */
 export async function confirm(
   question: string,
   { stdin, stdout }: Pick<Io, 'stdin' | 'stdout'>,

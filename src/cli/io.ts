@@ -12,7 +12,7 @@ export interface Io {
   outliveReader(): void;
 }
 
-/** The one place where text reaches a terminal, a pipe or a file: whatever it holds, it cannot control a terminal. */
+/** The only place where text reaches a terminal, a pipe or a file. Its output cannot control a terminal. */
 export class Output {
   constructor(
     /** Takes bytes as they are, for what is no text for people: protocols, and results on request. */

@@ -11,7 +11,7 @@ import { reportError } from './report.ts';
 
 const argv = process.argv.slice(2);
 const output = { stdout: new Output(process.stdout), stderr: new Output(process.stderr) };
-// Node would print an error that nobody caught as it is, with whatever is in its message.
+// Node would print an uncaught error unfiltered, including escape sequences in its message.
 process.on('uncaughtException', (error: unknown) => {
   output.stderr.write(`${(error as Error | null)?.stack ?? String(error)}\n`);
   process.exit(EXIT.failed);

@@ -1,4 +1,4 @@
-/** `gracefully`: finish what runs, start nothing else. `now`: cancel what runs. */
+/** `gracefully`: finish running tasks, start no others. `now`: cancel running tasks. */
 export type StopRequest = 'gracefully' | 'now';
 
 /**

@@ -2,15 +2,15 @@ import type { TrustStore } from '../config/trust-store.ts';
 import { TaskFolder } from '../tasks/files/task-folder.ts';
 import { isTrusted, trustFeature, verificationCommands } from '../tasks/trust.ts';
 
-/** Something of a folder, besides its configuration, that runs only after it was approved. */
+/** Something in a folder, besides its configuration, that runs only after approval. */
 export interface FurtherApproval {
-  /** What would be allowed, a line each. They may hold anything: whoever shows them makes them plain. */
+  /** What would be allowed, one line each. Untrusted text: sanitize it before printing. */
   readonly lines: readonly string[];
   readonly isApproved: boolean;
   approve(): void;
 }
 
-/** What else there is to approve in a folder: the verification commands of its features. */
+/** The approvals of a folder besides its configuration: the verification commands of its features. */
 export async function furtherApprovals(cwd: string, store: TrustStore): Promise<FurtherApproval[]> {
   const folder = TaskFolder.nearest(cwd);
   const features = await Promise.all((await folder.names()).map((name) => folder.read(name)));
@@ -19,7 +19,7 @@ export async function furtherApprovals(cwd: string, store: TrustStore): Promise<
     .map((feature) => ({
       lines: verificationCommands(feature).map(({ seq, command }) => `${feature.name} ${seq}: ${command}`),
       isApproved: isTrusted(folder, feature, store),
-      // What was shown, whatever the files say by then.
+      // Approves what was shown, even if the files have changed since.
       approve: () => trustFeature(folder, feature, store),
     }));
 }

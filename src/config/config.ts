@@ -10,7 +10,7 @@ import type { WorkspaceTrust } from './trust.ts';
 export interface VolleyConfig {
   /** The folder from which relative paths count, absolute: the file's own, or the working directory without a file. */
   readonly folder: string;
-  /** Whether the user trusts the folder, and what does not hold until then. */
+  /** Whether the user trusts the folder, and which settings are off until then. */
   readonly trust: WorkspaceTrust;
   readonly engine: EngineSettings;
   /** Can be changed while everything runs. */
@@ -62,9 +62,9 @@ export interface ToolSettings {
   readonly modules: readonly string[];
   /** Folders in which file tools and processes may work, absolute. */
   readonly roots: readonly string[];
-  /** Globs of what no tool may write, besides what is protected anyway; from {@link VolleyConfig.folder}. */
+  /** Globs of paths that no tool may write, in addition to the default ones; relative to {@link VolleyConfig.folder}. */
   readonly protected: readonly string[];
-  /** Globs of what tools may write although it is protected, unless it is Volley's own. */
+  /** Globs of protected paths that tools may write, unless they are Volley's own. */
   readonly writable: readonly string[];
 }
 

@@ -14,7 +14,7 @@ export interface Override {
   readonly value: unknown;
 }
 
-/** No settings, though they look like some: what agents are told of the subtask that they work on, and an approval. */
+/** Variables that are not settings: the subtask context of agents, and an approval. */
 const NO_SETTINGS = new Set([
   ...['FEATURE', 'SUBTASK', 'AGENT', 'TASKS_PROJECT', 'WORKSPACE', 'RUN_MAILBOX', 'RUN_TOKEN'].map(
     (name) => `${VARIABLE_PREFIX}${name}`,

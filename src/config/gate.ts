@@ -6,7 +6,7 @@ import type { Override, TomlTable } from './environment.ts';
 import type { Settings } from './schema.ts';
 import { pathText } from './toml-text.ts';
 
-/** A setting of a folder's file that holds only where the user trusts the folder. */
+/** A setting in a folder's file that applies only if the user trusts the folder. */
 export interface WaitingSetting {
   /** As it is written in the file: `tools.modules`, `mcp.servers.NAME`. */
   readonly setting: string;
@@ -18,8 +18,8 @@ export interface WaitingSetting {
 type Path = readonly string[];
 
 /**
- * What a folder may say without being trusted, because it only tunes, or takes something away. Whatever is not listed
- * here waits, so a new setting waits until somebody has thought about it.
+ * Settings that apply without trust, because they only tune or restrict. Any setting not listed here needs approval, so a
+ * new setting is safe by default.
  */
 const TUNING: readonly Path[] = [
   ['engine'],
@@ -38,7 +38,7 @@ const TUNING: readonly Path[] = [
   ),
 ];
 
-/** Tables that are one thing: half of such a table means something else, or nothing. */
+/** Tables that are approved as a whole: part of such a table would mean something else, or nothing. */
 const WHOLE: readonly Path[] = [
   ['mcp', 'servers', '*'],
   ['tasks', 'agents', '*'],
@@ -46,15 +46,15 @@ const WHOLE: readonly Path[] = [
   ['server', 'tls'],
 ];
 
-/** Lists of what is forbidden: without trust the file adds to the defaults, and takes nothing out of them. */
+/** Deny lists: without trust the file can add to the defaults, but not remove from them. */
 const ADDED_TO: readonly Path[] = [
   ['secrets', 'names'],
   ['tasks', 'denied_paths'],
 ];
 
 /**
- * Which settings of a file wait for trust: those that could run code, reach further or protect less. What an
- * environment variable says instead is the user's own word.
+ * The settings of a file that need trust: those that could run code, reach further or protect less. A setting that the
+ * user overrides with an environment variable does not.
  */
 export function waitingSettings(
   said: TomlTable,
@@ -69,7 +69,7 @@ export function waitingSettings(
     .map(({ path, value }) => ({ setting: pathText(path), path, value }));
 }
 
-/** The settings without those that wait: the defaults hold in their place. */
+/** Replaces the settings that need approval with their defaults. */
 export function withoutWaiting(settings: Settings, waiting: readonly WaitingSetting[]): Settings {
   const gated = structuredClone(settings) as TomlTable;
   for (const { path, value } of waiting) {

@@ -17,7 +17,7 @@ import type { Breach, Cover, GuardedRun, SandboxGuard } from '../runners/runner.
 import { isInside, realAsFarAsItExists } from '../tools/builtin/real-path.ts';
 import { fold, type ProtectedPaths, type ProtectedRule, pathOf } from './protected-paths.ts';
 
-/** How many folders below the roots are looked through, the nearest first. */
+/** How many folders below the roots are scanned, nearest first. */
 const MAX_FOLDERS = 10_000;
 /** How many protected paths a sandbox covers, the nearest first: each mount takes the longer the more there are. */
 const MAX_COVERED = 200;
@@ -27,10 +27,10 @@ const MAX_COMPARED = 2000;
 const SLICE_MS = 5;
 /** Two changes of a folder within so many milliseconds may leave the same time behind. */
 const CLOCK_STEP_MS = 50;
-/** Folders that are never looked through: they are large, and protected as a whole or meant to be written. */
+/** Folders that are never scanned: they are large, and either protected as a whole or meant to be written. */
 const PASSED = new Set(['.git', 'node_modules']);
 const SYSTEM_FOLDERS = new Set(['/proc', '/sys', '/dev']);
-/** Changed by Volley itself, or by package managers and git all the time: whether they appear is all that is asked. */
+/** Changed all the time by Volley, package managers or git: only their appearance counts. */
 const CHANGING = new Set(['.volley/**', '.tmp/tasks/**', 'node_modules/**', '.git/**']);
 
 type Kind = 'file' | 'folder' | 'link';
@@ -62,12 +62,12 @@ interface Run {
 }
 
 /**
- * Keeps the protected paths of a configuration from the programs that run in its roots. What exists is covered in the
- * sandbox; what does not exist yet cannot be, so the folders are looked through again afterwards, and what is new is
- * moved away.
+ * Keeps programs that run in the roots from writing protected paths. Existing paths are covered in the sandbox. Paths that
+ * do not exist yet cannot be covered, so the folders are scanned again afterwards, and new protected paths are
+ * quarantined.
  *
- * A folder is read again only when its time of change has moved, which no program can set, so that a look costs one
- * question to the system per folder.
+ * A folder is read again only when its ctime has changed, which no program can set, so a scan costs one system call per
+ * folder.
  */
 export class PathGuard implements SandboxGuard {
   private readonly folder: string;
@@ -102,7 +102,7 @@ export class PathGuard implements SandboxGuard {
     };
   }
 
-  /** What exists, as of a moment after the call. Several who ask at once share the answer. */
+  /** What exists, as of a moment after the call. Concurrent callers share the scan. */
   private look(): Promise<FoundPaths> {
     this.waiting ??= this.last.then(() => {
       this.waiting = undefined;
@@ -197,7 +197,7 @@ export class PathGuard implements SandboxGuard {
       const isFolder = stats.isDirectory();
       if (rule.read === 'hidden') covers.set(real, isFolder ? 'empty-folder' : 'empty-file');
       else covers.set(real, isFolder && this.isOpen(rule) ? 'pinned' : 'read-only');
-      // Who renames a folder around it could put another one in its place.
+      // Renaming a parent folder would allow putting another one in its place.
       for (let above = dirname(real); above !== root && isInside(above, root); above = dirname(above))
         if (!covers.has(above)) covers.set(above, 'pinned');
     }
@@ -215,7 +215,7 @@ export class PathGuard implements SandboxGuard {
     });
   }
 
-  /** Moves away what is protected and was not there before, and remembers it for every run that may have made it. */
+  /** Quarantines new protected paths, and records them for every call that may have created them. */
   private findNew(now: FoundPaths): void {
     const moved = new Map<string, Breach>();
     for (const run of this.running) {
@@ -249,7 +249,7 @@ export class PathGuard implements SandboxGuard {
     const intruder = this.firstLink(path) ?? path;
     const name = `${basename(intruder)}-${randomBytes(4).toString('hex')}`;
     const quarantine = join(this.ownFolder, 'quarantine');
-    // On another file system it stays where it is, under a name that means nothing to anybody.
+    // On another file system it stays in its folder, under a meaningless name.
     for (const movedTo of [join(quarantine, name), join(dirname(intruder), `quarantine-${name}`)]) {
       try {
         mkdirSync(dirname(movedTo), { recursive: true, mode: 0o700 });
@@ -268,7 +268,7 @@ export class PathGuard implements SandboxGuard {
     try {
       symlinkSync(link, path);
     } catch {
-      // Its folder is gone; that it was there is told.
+      // Its folder is gone; the breach is still reported.
     }
   }
 
@@ -281,7 +281,7 @@ export class PathGuard implements SandboxGuard {
     return found;
   }
 
-  /** How what exists can be told from something else of that name later. */
+  /** Identifies what exists, to detect a later replacement of the same name. */
   private printsOf(found: FoundPaths): Map<string, { readonly print: string; readonly rule: ProtectedRule }> {
     const all = [...found.values()].flatMap((each) =>
       each.rule.pattern === '.git/**' ? this.partsOf(each.path) : CHANGING.has(each.rule.pattern) ? [] : each,

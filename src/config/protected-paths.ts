@@ -5,7 +5,7 @@ import { isInside, realAsFarAsItExists } from '../tools/builtin/real-path.ts';
 import type { VolleyConfig } from './config.ts';
 import { userFolder } from './user-folder.ts';
 
-/** One row of the table of what is protected from writing. */
+/** One row of the table of protected paths. */
 export interface ProtectedRule {
   /**
    * A path in any folder below a root, with everything below it; `/**` says that it is a folder. `*` stands for any part
@@ -28,19 +28,19 @@ export interface ProtectedRule {
 /** Who wants to write. */
 export type Audience = 'tools' | 'agents';
 
-const VOLLEY = 'Volley reads and runs what stands there';
-const GIT = 'git runs what stands there';
+const VOLLEY = 'it decides what Volley runs';
+const GIT = 'git runs code from it';
 const PACKAGES = 'package managers run what it names';
 const AGENTS = 'coding agents run what it names';
 const EDITORS = 'editors run what it names';
 const CI = 'the CI service runs what it names';
-const SHELLS = 'shells run what stands there';
+const SHELLS = 'shells run it';
 
 /** What is protected below every root. What a project's own commands run (`package.json`, a Makefile) is not. */
 export const PROTECTED_RULES: readonly ProtectedRule[] = [
   own('volley.toml', 'allowed', VOLLEY),
-  own('.volley/**', 'hidden', 'Volley keeps its store and the tokens of its server there'),
-  own('.tmp/tasks/**', 'allowed', 'Volley runs the commands that its tasks name'),
+  own('.volley/**', 'hidden', 'Volley keeps its store and server tokens there'),
+  own('.tmp/tasks/**', 'allowed', 'Volley runs the commands in it'),
   // In worktrees and submodules it is a file that says where the repository is.
   rule('.git/**', GIT, 'inside'),
   rule('.git/hooks/**', GIT),
@@ -54,7 +54,7 @@ export const PROTECTED_RULES: readonly ProtectedRule[] = [
   rule('.git/worktrees/*/config.worktree', GIT),
   rule('.githooks/**', GIT),
   rule('.husky/**', GIT),
-  rule('node_modules/**', 'programs run what stands there', 'writable'),
+  rule('node_modules/**', 'programs run code from it', 'writable'),
   rule('.npmrc', PACKAGES),
   rule('.yarnrc*', PACKAGES),
   rule('.mcp.json', AGENTS),
@@ -103,7 +103,7 @@ interface Place {
   readonly covers: (path: string) => boolean;
 }
 
-/** Answers for one configuration what may be written and what may be read. All paths are absolute and real. */
+/** Decides for one configuration which paths may be written and read. All paths are absolute and real. */
 export class ProtectedPaths {
   /** As they really are, the outermost first. */
   readonly roots: readonly string[];
@@ -146,7 +146,7 @@ export class ProtectedPaths {
 
   /** Whether a path may not even be read. */
   hides(path: string): boolean {
-    // Nearly every path that is read has none of these names, and then nothing more is looked at.
+    // Fast path: nearly every path has none of these names.
     for (const rule of this.rulesFor(path, 'hidden')) if (rule.read === 'hidden') return true;
     return false;
   }
@@ -207,7 +207,7 @@ function storePlace(file: string): Place {
   const isOfStore = (other: string) =>
     other.startsWith(name) && (other.length === name.length || /[-.]/.test(other[name.length]!));
   return {
-    rule: own(file, 'hidden', 'it is the store, or holds the tokens of a server'),
+    rule: own(file, 'hidden', 'it is the store or holds server tokens'),
     covers: (path) => {
       // Looking where a folder really is costs more than all the rest.
       const names = fold(path).split('/');
@@ -221,7 +221,7 @@ function storePlace(file: string): Place {
 function userPlace(): Place {
   const path = realAsFarAsItExists(userFolder());
   const covers = (other: string) => isInside(other, path);
-  return { rule: own(path, 'hidden', 'it holds what the user has approved'), covers };
+  return { rule: own(path, 'hidden', 'it holds your approvals'), covers };
 }
 
 function modulePlaces(pattern: string, folder: string, roots: readonly string[]): Place[] {
@@ -263,8 +263,8 @@ function upwards(path: string): string[] {
 }
 
 /**
- * One spelling for all that some file system takes for the same name: upper and lower case, other forms of the same
- * letters, letters that are not seen, dots and spaces at the end, and the streams of NTFS.
+ * One spelling for all names that some file system treats as equal: case, Unicode normalization, invisible characters,
+ * trailing dots and spaces, and NTFS streams.
  */
 export function fold(path: string): string {
   const plain = slashed(path);
@@ -294,7 +294,7 @@ export function pathOf(pattern: string): string {
   return pattern.replace(/\/\*\*$/, '');
 }
 
-/** The name that Windows gives to a file besides its own, such as `GIT~1` to `.git`. */
+/** The short (8.3) name that Windows gives to a file, such as `GIT~1` for `.git`. */
 function shortName(name: string): string | undefined {
   const [, base = '', ending = ''] = /^\.*(.*?)(?:\.([^.]*))?$/.exec(name)!;
   if (name === `${base}${ending && `.${ending}`}` && base.length <= 8 && ending.length <= 3) return undefined;

@@ -31,12 +31,12 @@ interface FeatureApproval {
   readonly approvedAt: string;
 }
 
-/** Approvals are small; what is larger is not ours. */
+/** Approvals are small. A larger file is not ours. */
 const MAX_BYTES = 4_194_304;
 
 /**
  * The approvals of a user, in the user's own folder. Each is a file of its own that is replaced as a whole, so any
- * number of processes can approve at once and none needs a lock. What others could have written is not believed.
+ * number of processes can approve at once without a lock. A file that other users can write is rejected.
  */
 export class TrustStore {
   private readonly home: string;
@@ -57,7 +57,7 @@ export class TrustStore {
     this.write(fileName(path), { workspace: path, hash, files, approvedAt: new Date().toISOString() });
   }
 
-  /** The hash that was approved for a feature of a folder. What it covers is the business of who approves. */
+  /** The hash that was approved for a feature of a folder. The caller decides what the hash covers. */
   featureHash(workspace: string, feature: string): string | undefined {
     return this.read(fileName(realPath(workspace), feature))?.hash;
   }
@@ -96,7 +96,7 @@ export class TrustStore {
       try {
         return { file, record: this.read(file) };
       } catch {
-        // It is in nobody's way, and whoever needs it is told.
+        // Skipped here. The command that needs this approval reports the problem.
         return { file, record: undefined };
       }
     });
@@ -167,17 +167,17 @@ function isRecord(value: unknown): value is Approval | FeatureApproval {
 
 function requireOwn(path: string): void {
   const user = process.getuid?.();
-  // This system has no such owners.
+  // Windows has no such owners.
   if (user === undefined) return;
   const { uid, mode } = statSync(path);
   if (uid === user && (mode & 0o022) === 0) return;
   const what =
-    uid === user ? 'others may write to it' : `it belongs to another user (${uid}; you are ${user})`;
+    uid === user ? 'other users can write to it' : `it belongs to another user (${uid}; you are ${user})`;
   const fix = uid === user ? `Run: chmod go-w ${path}` : 'Remove it, then approve again with: volley trust';
-  throw new VolleyError('TRUST_UNREADABLE', `${path} is not believed: ${what}. ${fix}`, { file: path });
+  throw new VolleyError('TRUST_UNREADABLE', `${path} cannot be trusted: ${what}. ${fix}`, { file: path });
 }
 
 function broken(file: string, cause?: unknown): VolleyError {
-  const message = `${file} is no approval that Volley wrote. Delete it, then approve again with: volley trust`;
+  const message = `${file} is not a valid approval. Delete it, then approve again with: volley trust`;
   return new VolleyError('TRUST_UNREADABLE', message, { file }, { cause });
 }

@@ -14,23 +14,23 @@ import { TrustStore } from './trust-store.ts';
 import type { TrustedFiles } from './trusted-files.ts';
 import { TRUST_VARIABLE } from './user-folder.ts';
 
-/** Whether the user trusts a folder, and what waits until then. */
+/** Whether the user trusts a folder, and which settings are off until then. */
 export interface WorkspaceTrust {
   /**
    * `not-needed` where nothing in the file needs it, `changed` where the files are no longer those that were approved.
    */
   readonly status: 'not-needed' | 'trusted' | 'untrusted' | 'changed';
-  /** What a person types to approve it. */
+  /** The command with which a person approves it. */
   readonly command: string;
   /** The settings that do not hold until then, as they are written in the file: `tools.modules`. */
   readonly waiting: readonly string[];
-  /** The modules among them, which nobody may write to meanwhile. */
+  /** The modules among them. They are write-protected until they are approved. */
   readonly waitingModules: readonly string[];
   /** Which files changed since they were approved, by their names in the folder. */
   readonly changed: readonly string[];
-  /** Why an approval was not believed. */
+  /** Why an approval was rejected. */
   readonly problem: string | undefined;
-  /** The files that were approved with their hashes, by absolute path; empty where none was looked at. */
+  /** The approved files with their hashes, by absolute path; empty if no approval was checked. */
   readonly files: ReadonlyMap<string, string>;
 }
 
@@ -84,7 +84,7 @@ async function decideTrust(question: TrustQuestion, isVouchedFor: boolean): Prom
     if (approval === undefined)
       return {
         ...undecided,
-        problem: `${TRUST_VARIABLE} is the hash of other files (these have ${found.hash})`,
+        problem: `${TRUST_VARIABLE} does not match; the hash of these files is ${found.hash}`,
       };
     return { ...undecided, status: 'changed', changed: differences(approval.files, found.files) };
   } catch (error) {
@@ -93,21 +93,21 @@ async function decideTrust(question: TrustQuestion, isVouchedFor: boolean): Prom
   }
 }
 
-/** What is approved of a file: under its folder, or under the file itself where it has another name. */
+/** The key of an approval: the folder of a `volley.toml`, or the path of a configuration file with another name. */
 export function trustKey(file: string): string {
   return basename(file) === 'volley.toml' ? dirname(file) : file;
 }
 
-/** The files that would be approved. What the environment says makes no difference, so that the hash is the same elsewhere. */
+/** The files that an approval covers. Ignores the environment, so the hash is the same on every machine. */
 export async function filesInQuestion({
   file,
   bytes,
   folder,
   said,
 }: Pick<TrustQuestion, 'file' | 'bytes' | 'folder' | 'said'>): Promise<TrustedFiles> {
-  // Certificates are renewed, and run nothing.
+  // Certificates change when they are renewed, and they run nothing.
   const named = waitingSettings(said, folder).filter(({ path }) => path[0] !== 'server');
-  // Those who only look at something have no use for it.
+  // Loaded late: read-only commands do not need it.
   const { trustedFiles } = await import('./trusted-files.ts');
   return trustedFiles(
     { file, bytes },
@@ -117,7 +117,7 @@ export async function filesInQuestion({
   );
 }
 
-/** The environment may say something else, so nobody has checked it. */
+/** Unvalidated: an environment variable may override the value in the file. */
 function modulesIn(said: TomlTable): string[] {
   const modules = (said['tools'] as { modules?: unknown } | undefined)?.modules;
   return Array.isArray(modules) ? modules.filter((pattern) => typeof pattern === 'string') : [];
@@ -132,28 +132,28 @@ export function differences(
   return [...names].filter((name) => before[name] !== after[name]).sort();
 }
 
-/** What to say, and to whom: which settings wait, and what a person types. `settings` are those that matter here. */
+/** Says which settings need approval and how a person approves them. `settings`: those that matter to the caller. */
 export function trustText(
   { status, waiting, changed, problem, command }: WorkspaceTrust,
   settings = waiting,
 ): string {
   const names = listText([...settings]);
-  const what = settings.length === 1 ? `${names} of volley.toml waits` : `${names} of volley.toml wait`;
+  const isOne = settings.length === 1;
   const why =
     problem !== undefined
       ? ` (${problem.replace(/\.$/, '')})`
       : status === 'changed'
-        ? `, because ${listText(changed.slice(0, 5).map(harmless), changed.length)} changed since`
+        ? ` again, because ${listText(changed.slice(0, 5).map(harmless), changed.length)} changed`
         : '';
-  return `${what} for approval${why}. Only a person can approve it, by typing: ${command}`;
+  return `${names} in volley.toml ${isOne ? 'needs' : 'need'} approval${why}. Only a person can approve ${isOne ? 'it' : 'them'}, by running: ${command}`;
 }
 
-/** A name of a file that a stranger chose. */
+/** An untrusted file name, without control characters. */
 function harmless(name: string): string {
   return name.replace(/[\p{Cc}\p{Cf}]/gu, '\ufffd');
 }
 
-/** The error for whatever is refused because settings wait. */
+/** The error for an operation that needs unapproved settings. */
 export function notTrusted(what: string, trust: WorkspaceTrust, settings = trust.waiting): VolleyError {
   return new VolleyError('NOT_TRUSTED', `${what} ${trustText(trust, settings)}`, {
     waiting: settings,
@@ -161,14 +161,14 @@ export function notTrusted(what: string, trust: WorkspaceTrust, settings = trust
   });
 }
 
-/** Why a tool is not there, if it could be one of a setting that waits. */
+/** Why a tool is missing, if an unapproved setting could provide it. */
 export function untrustedTool(
   trust: WorkspaceTrust,
   name: string,
   isUnlikeOthers: boolean,
 ): VolleyError | undefined {
   const bringing = [`mcp.servers.${String(name).split('.', 1)[0]}`, `tools.${name}.enabled`];
-  // What is nearly the name of a tool that is there is a slip of the pen.
+  // A name close to that of an existing tool is probably a typo.
   if (isUnlikeOthers) bringing.push('tools.modules');
   const settings = trust.waiting.filter((setting) => bringing.includes(setting));
   return settings.length === 0
@@ -176,12 +176,12 @@ export function untrustedTool(
     : notTrusted(`There is no tool ${show(name)} yet:`, trust, settings);
 }
 
-/** What stats said of a file when its content was last known to be the approved one. */
+/** Stat signatures of files, taken when their content last matched the approval. */
 const signatures = new WeakMap<WorkspaceTrust, Map<string, string>>();
 
 /**
- * Throws where a file is no longer what was approved. For the moment before, or right after, code of the folder is
- * loaded: cheap, for a file is read again only when its size or its times differ.
+ * Throws if a file no longer matches its approval. Called right before and after code of the folder is loaded. Cheap: a
+ * file is read again only if its size or timestamps changed.
  */
 export function requireUnchanged(trust: WorkspaceTrust): void {
   if (trust.files.size === 0) return;
@@ -193,7 +193,7 @@ export function requireUnchanged(trust: WorkspaceTrust): void {
     if (now === undefined || hashOf(path) !== hash) {
       throw new VolleyError(
         'NOT_TRUSTED',
-        `${path} changed after it was approved, so nothing of this folder's code runs. Only a person can approve it, by typing: ${trust.command}`,
+        `${path} changed after it was approved, so no code of this folder runs. Only a person can approve it, by running: ${trust.command}`,
         { changed: [path], command: trust.command },
       );
     }

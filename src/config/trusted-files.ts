@@ -190,6 +190,6 @@ function sha256(data: string | Buffer): string {
 function tooMuch(what: string): VolleyError {
   return new VolleyError(
     'NOT_TRUSTED',
-    `This folder could run ${what}: too much to be looked at and approved.`,
+    `This folder could run ${what}, which is too much to review and approve.`,
   );
 }

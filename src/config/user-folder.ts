@@ -4,7 +4,7 @@ import { isAbsolute, join } from 'node:path';
 /** The variable with a hash that is trusted without an approval: for CI. No child of Volley gets it. */
 export const TRUST_VARIABLE = 'VOLLEY_TRUST';
 
-/** The user's own folder for Volley: approvals are kept here, out of reach of any workspace. */
+/** Volley's folder in the user's configuration: approvals are kept here, out of reach of any workspace. */
 export function userFolder(env: Readonly<Record<string, string | undefined>> = process.env): string {
   if (process.platform === 'win32' && env['APPDATA']) return join(env['APPDATA'], 'volley');
   return join(
@@ -13,7 +13,7 @@ export function userFolder(env: Readonly<Record<string, string | undefined>> = p
   );
 }
 
-/** A relative path would lead into whatever folder the user happens to be in. */
+/** A relative path would point into the current folder. */
 function absolute(path: string | undefined): string | undefined {
   return path !== undefined && isAbsolute(path) ? path : undefined;
 }

@@ -41,7 +41,7 @@ export async function checkResult(tool: Tool, value: unknown): Promise<unknown> 
   if (checked.ok) return checked.value;
   throw new VolleyError(
     'INVALID_RESULT',
-    `${tool.name} returned something else than it promises: ${describeIssues(checked.issues)}.`,
+    `${tool.name} returned a result that does not match its output schema: ${describeIssues(checked.issues)}.`,
     { tool: tool.name, issues: checked.issues },
   );
 }

@@ -46,7 +46,7 @@ export function checkDependsOn(
     const close = typeof dependency === 'string' ? nearest(dependency, known) : undefined;
     throw new VolleyError(
       'UNKNOWN_DEPENDENCY',
-      `${id} depends on ${show(dependency)}, but no call of the list has this id${close === undefined ? '' : `; did you mean ${show(close)}?`}`,
+      `${id} depends on ${show(dependency)}, but no call in the list has this id${close === undefined ? '' : `; did you mean ${show(close)}?`}`,
       { id, dependency },
     );
   }

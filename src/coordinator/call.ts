@@ -38,7 +38,7 @@ interface CallResultBase {
   readonly durationMs: number;
   /** The id of the identical call whose result this is. */
   readonly sharedWith?: string;
-  /** What looks wrong with its arguments and may be meant, such as a placeholder that is no reference. */
+  /** Possible mistakes in its arguments, such as a placeholder that is not a reference. */
   readonly warnings?: readonly string[];
 }
 

@@ -32,7 +32,7 @@ export interface ReadyCall {
   readonly needs: ResourceRequirements | undefined;
   /** Ids of the calls to whose results the arguments refer. */
   readonly references: ReadonlySet<string>;
-  /** What looks wrong with the arguments and may be meant. */
+  /** Possible mistakes in the arguments. */
   readonly warnings: readonly string[];
   /** Ids of calls, given or referred to; those of identical calls are replaced by the one that runs. */
   readonly dependsOn: readonly string[];

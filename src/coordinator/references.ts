@@ -116,7 +116,7 @@ class Search {
       const meant = this.known.nearest?.(id);
       throw new VolleyError(
         'UNKNOWN_DEPENDENCY',
-        `The arguments refer to the result of ${show(id)}, but no call of the list has this id${meant === undefined ? '' : `; did you mean ${show(meant)}?`}.`,
+        `The arguments refer to the result of ${show(id)}, but no call in the list has this id${meant === undefined ? '' : `; did you mean ${show(meant)}?`}.`,
         { id, nearest: meant },
       );
     }
@@ -164,7 +164,7 @@ class Search {
     const more = this.leftovers > this.shown.length ? ', …' : '';
     const hint = this.meant === undefined ? '' : ` Did you mean "\${${this.meant}}"?`;
     return [
-      `${countText(this.leftovers, 'placeholder')} left as written, because no task has that id: ${this.shown.join(', ')}${more}.${hint}`,
+      `${countText(this.leftovers, 'placeholder')} left as written, since no known task is referenced: ${this.shown.join(', ')}${more}.${hint}`,
     ];
   }
 }
@@ -177,7 +177,7 @@ function nearMiss(
 ): VolleyError {
   return new VolleyError(
     'UNKNOWN_DEPENDENCY',
-    `${placeText(path)} has ${cut(reference)}, but no task has the id ${show(id)}; did you mean ${show(meant)}? If the text is meant literally, write $${cut(reference)}.`,
+    `${placeText(path)} has ${cut(reference)}, but no task has the id ${show(id)}; did you mean ${show(meant)}? For the literal text, write $${cut(reference)}.`,
     { id, nearest: meant, reference: cut(reference), path: [...path] },
   );
 }
@@ -190,7 +190,7 @@ function badPath(
 ): VolleyError {
   return new VolleyError(
     'INVALID_ARGUMENTS',
-    `${placeText(path)} has ${cut(reference)}, a reference to the result of ${show(id)} that cannot be read from character ${column + 1} on: write a path such as .items[0].name, [-1] or ["a key"], or $${cut(reference)} if the text is meant literally.`,
+    `${placeText(path)} has ${cut(reference)}, a reference to ${show(id)} with an invalid path at character ${column + 1}. Write a path such as .items[0].name, [-1] or ["a key"]. For the literal text, write $${cut(reference)}.`,
     { id, reference: cut(reference), column: column + 1, path: [...path] },
   );
 }

@@ -74,7 +74,7 @@ export function isExactInteger(integer: bigint): boolean {
 /** What is wrong with a number that cannot be held. */
 export function inexactText(text: string): string {
   const shown = text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
-  return `${shown} cannot be held exactly by a JSON number (integers up to ${Number.MAX_SAFE_INTEGER} can): write it as a string`;
+  return `${shown} does not fit into a JSON number exactly (integers fit up to ${Number.MAX_SAFE_INTEGER}); write it as a string`;
 }
 
 /** A path as people write it: `tasks[0].params.id`; empty for the whole text. */

@@ -32,7 +32,7 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
 }
 
 /** So many different names are looked for among the same ones. */
-const MOST_LOOKUPS = 100;
+const MAX_LOOKUPS = 100;
 
 /** The nearest of many names, again and again: each name is looked for once, and not more than a few are. */
 export class NearestNames {
@@ -42,7 +42,7 @@ export class NearestNames {
 
   find(name: string): string | undefined {
     if (!this.found.has(name)) {
-      if (this.found.size >= MOST_LOOKUPS) return undefined;
+      if (this.found.size >= MAX_LOOKUPS) return undefined;
       this.found.set(name, nearest(name, this.known()));
     }
     return this.found.get(name);

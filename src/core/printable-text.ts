@@ -21,9 +21,9 @@ const ALL_UNPRINTABLE = new RegExp(UNPRINTABLE, 'gu');
 const LINE_BREAK = /[\r\v\f\x85\u2028\u2029]/;
 
 /**
- * Text of somebody else's that is safe to show: it cannot control a terminal, overwrite what stands there, or look like
- * something else than it is. Commands to a terminal are removed, line breaks of any kind become `\n`, and whatever else
- * is not printable is replaced by U+FFFD. Takes time linear in its length.
+ * Makes untrusted text safe to show: it cannot control a terminal, overwrite other output or disguise itself. Escape
+ * sequences are removed, line breaks of any kind become `\n`, and other unprintable characters become U+FFFD. Linear in
+ * the length of the text.
  */
 export function printableText(text: string): string {
   const pieces: string[] = [];

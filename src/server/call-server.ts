@@ -21,7 +21,7 @@ export async function callServer(
   return answerOf(server, method, path, body === undefined ? undefined : JSON.stringify(body));
 }
 
-/** Whether the server of a record answers at its address. Whoever else does is not shown the token. */
+/** Whether the server of a record answers at its address. The token is never sent to another program. */
 export async function isAnswering(server: ServerRecord): Promise<boolean> {
   const challenge = randomBytes(32).toString('hex');
   try {

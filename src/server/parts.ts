@@ -36,7 +36,7 @@ export interface ServerParts {
   readonly webFolder: string;
   /** The address by which the server is called, without a slash at the end. */
   readonly address: () => string;
-  /** Shows whoever has read this server's record that it is this server. */
+  /** Proves to readers of this server's record that it is this server. */
   readonly proofOf: (challenge: string) => string;
   /** Whether it takes new work. */
   readonly isReady: () => boolean;

@@ -81,7 +81,7 @@ function openReadOnly(file: string, migrations: typeof MIGRATIONS): Database {
   try {
     for (const connection of [database.writer, database.reader]) attach(connection, place);
     if (checkedVersion(database.reader, file, newest) < newest) {
-      throw unavailable(file, 'it is of an older version and has to be updated, but it may not be written');
+      throw unavailable(file, 'it has an older format and must be upgraded, but it is read-only');
     }
     restrict(database);
     return database;
@@ -90,7 +90,7 @@ function openReadOnly(file: string, migrations: typeof MIGRATIONS): Database {
     if (!hasLog || !needsWriting(error)) throw storeError(error, file);
     throw unavailable(
       file,
-      `its log ${file}-wal cannot be read in a folder that may not be written. Copy the folder, and look at the copy`,
+      `its log ${file}-wal cannot be read in a read-only folder. Copy the folder and open the copy`,
       error,
     );
   }

@@ -117,7 +117,7 @@ const FAILURES = 'ALTER TABLE store.states ADD COLUMN failures INTEGER NOT NULL 
 /** When the next attempt is due, so that other processes can tell a pause before it from work. */
 const PAUSES = 'ALTER TABLE store.attempts ADD COLUMN retry_at INTEGER';
 
-/** How long attempts took by a clock that never jumps: the time of day may be set between a start and an end. */
+/** Attempt durations by the monotonic clock: the wall clock may be set between a start and an end. */
 const DURATIONS = `
   ALTER TABLE store.ends ADD COLUMN duration_ms INTEGER;
   ALTER TABLE store.attempts ADD COLUMN duration_ms INTEGER;

@@ -21,7 +21,7 @@ export interface LockWait {
 /**
  * A lock between processes; who may run next to whom in this one is decided elsewhere, so that all who use it here
  * hold it together. It is one of the operating system's, on an empty file that SQLite opens: it ends with its process,
- * however that dies. A second file is held by those who wait, so that whoever has the lock knows of them.
+ * however that dies. Waiters hold a second file, so that the owner of the lock knows about them.
  */
 export class ProcessLock {
   private lock: DatabaseSyncInstance | undefined;

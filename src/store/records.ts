@@ -104,7 +104,7 @@ export interface Completion {
   readonly endedAt: number;
   /** When its last attempt began, where that was not noted before. */
   readonly startedAt: number | undefined;
-  /** How long its last attempt took, by a clock that never jumps. */
+  /** How long its last attempt took, by the monotonic clock. */
   readonly durationMs?: number | undefined;
 }
 
@@ -114,7 +114,7 @@ export interface FailedAttempt {
   readonly retryAt?: number;
   readonly startedAt: number;
   readonly endedAt: number;
-  /** By a clock that never jumps. */
+  /** By the monotonic clock. */
   readonly durationMs?: number;
   readonly reason: FailureReason;
   readonly message: string;

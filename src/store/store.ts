@@ -84,7 +84,7 @@ export interface Store {
   attemptFailed(batch: string, seq: number, attempt: FailedAttempt): Promise<void>;
   /**
    * A running or open task has ended. Rejects if it had ended before. `startedAt` notes the start of its last attempt in
-   * the same go, where that was not done before. `durationMs` is how long that attempt took, by a clock that never jumps.
+   * the same go, where that was not done before. `durationMs` is how long that attempt took, by the monotonic clock.
    */
   ended(
     batch: string,

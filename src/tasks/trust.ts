@@ -25,14 +25,14 @@ export function trustFeature({ project }: TaskFolder, feature: Feature, store: T
   if (hash !== undefined) store.approveFeature(project, feature.name, hash);
 }
 
-/** Refuses a feature whose commands the user has not approved. Nothing of it may run. */
+/** Throws unless the user has approved the commands of a feature. */
 export function requireTrusted(folder: TaskFolder, feature: Feature, env: Environment): void {
   if (isTrusted(folder, feature, new TrustStore(env))) return;
   const { name } = feature;
   const commands = verificationCommands(feature).map(({ seq, command }) => ({ seq, command }));
   throw new VolleyError(
     'NOT_TRUSTED',
-    `The verification commands of ${name} have not been approved as they are now, so nothing was run. Look at them and approve them: cd ${shellQuote(folder.project)} && volley trust`,
+    `The verification commands of ${name} are new or have changed since you approved them, so nothing was run. Review and approve them: cd ${shellQuote(folder.project)} && volley trust`,
     { feature: name, commands },
   );
 }
@@ -43,7 +43,7 @@ export function isTrusted({ project }: TaskFolder, feature: Feature, store: Trus
   return hash === undefined || store.featureHash(project, feature.name) === hash;
 }
 
-/** Covers what would be run and what is expected of it, and nothing that changes while a feature goes on. */
+/** Covers the commands and their expected results, and nothing that changes while a feature runs. */
 function commandsHash(feature: Feature): string | undefined {
   const commands = verificationCommands(feature);
   if (commands.length === 0) return undefined;

@@ -121,7 +121,7 @@ class Lane {
     if (threads >= MAX_THREADS) {
       for (const lane of lanes.values()) {
         if (!lane.isIdle) continue;
-        // Its end starts whoever waits.
+        // Its end starts the next in the queue.
         lane.stop();
         return;
       }

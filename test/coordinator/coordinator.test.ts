@@ -82,7 +82,7 @@ describe('executeParallel()', () => {
       'b: failed error: The result of a has no "/z": the result is an object with "x".',
       'c: failed error: it broke',
       'd: failed error: The arguments refer to the result of c, but it has none: it was failed.',
-      'e: failed error: The arguments refer to the result of "nobody", but no call of the list has this id.',
+      'e: failed error: The arguments refer to the result of "nobody", but no call in the list has this id.',
     ]);
     expect(results[1]).toMatchObject({ error: { code: 'UNRESOLVED_REFERENCE' } });
   });
@@ -126,7 +126,10 @@ describe('executeParallel()', () => {
     );
     expect(await coordinator.executeSingle({ name: 'half' })).toMatchObject({
       status: 'failed',
-      error: { code: 'INVALID_RESULT', message: expect.stringContaining('half returned something else') },
+      error: {
+        code: 'INVALID_RESULT',
+        message: expect.stringContaining('half returned a result that does not match'),
+      },
     });
   });
 
@@ -330,7 +333,7 @@ describe('executeParallel()', () => {
         { id: 'read-a', name: 'echo' },
         { id: 'b', name: 'echo', dependsOn: ['read-b'] },
       ],
-      'UNKNOWN_DEPENDENCY: b depends on "read-b", but no call of the list has this id; did you mean "read-a"?',
+      'UNKNOWN_DEPENDENCY: b depends on "read-b", but no call in the list has this id; did you mean "read-a"?',
     ],
     [
       'dependencies that are no list',

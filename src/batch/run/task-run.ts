@@ -33,7 +33,7 @@ export class TaskRun {
   /** How many attempts this run has begun, and the time of day at which the last one did. */
   attempts = 0;
   attemptStartedAt = 0;
-  /** The same moment by a clock that never jumps. */
+  /** The same moment by the monotonic clock. */
   private attemptBeganAt = 0;
   private attemptEndedAt: number | undefined = undefined;
   /** Why the last attempt failed, and the time of day at which the next one is due; undefined while none is. */

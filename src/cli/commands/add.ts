@@ -55,7 +55,7 @@ export const addCommand = defineCommand<AddOptions>({
     ),
 });
 
-/** JSON on the command line, which shells like to spoil. */
+/** Parses JSON from the command line, where shell quoting often breaks it. */
 function jsonOption(text: string): unknown {
   try {
     return parseExactJson(text);

@@ -41,14 +41,14 @@ export const doctorCommand = defineCommand<CommonOptions>({
       io.stdout.writeStyled(`${mark} ${name.padEnd(14)} ${printableText(text)}\n`);
     line(green('✓'), 'node', process.version);
     if (error !== undefined) line(red('✗'), 'configuration', error.message.replace(/\n(?=.)/g, '\n  '));
-    else line(green('✓'), 'configuration', loaded.file ?? 'no volley.toml here or above: the defaults hold');
+    else line(green('✓'), 'configuration', loaded.file ?? 'no volley.toml here or above; using the defaults');
     if (loaded.config !== undefined && waiting.length > 0)
       line(
         yellow('–'),
         'trust',
         printableLine(ownCommands(trustText(loaded.config.trust), { config: file }, io)),
       );
-    else if (trusted === 'trusted') line(green('✓'), 'trust', 'you have approved what volley.toml could run');
+    else if (trusted === 'trusted') line(green('✓'), 'trust', 'you approved what volley.toml can run');
     for (const { name, active, detail, remedy } of layers) {
       line(active ? green('✓') : yellow('–'), name, detail);
       if (remedy !== undefined) io.stdout.writeStyled(dim(`${' '.repeat(17)}${remedy}\n`));
@@ -58,17 +58,16 @@ export const doctorCommand = defineCommand<CommonOptions>({
   },
 });
 
-const READS =
-  'a command or a tool in a process can read every file of yours, .volley with its tokens included';
-const WRITES = 'it can write every file of yours outside the roots, and nothing looks for that';
-const NETWORK = 'it can use the network, whatever the settings say';
+const READS = 'commands and process tools can read all your files, including the tokens in .volley';
+const WRITES = 'they can write your files outside the roots; Volley does not detect it';
+const NETWORK = 'they can use the network, whatever the settings say';
 
-/** What the sandbox would prevent, where there is none. */
+/** The attacks that are open without a sandbox. */
 function openAttacks(mode: VolleyConfig['processes']['sandbox'], layers: readonly Layer[]): string[] {
   if (mode === 'off')
     return [
       READS,
-      'it can change protected paths such as .git/hooks, and nothing looks for that',
+      'they can change protected paths such as .git/hooks; Volley does not detect it',
       WRITES,
       NETWORK,
     ];
@@ -77,7 +76,7 @@ function openAttacks(mode: VolleyConfig['processes']['sandbox'], layers: readonl
   if (isActive || mode === 'required') return [];
   return [
     READS,
-    'it can change protected paths such as .git/hooks; the call fails, and what is new is moved away, but only when it has ended',
+    'they can change protected paths such as .git/hooks; Volley detects it when the call ends, fails the call and quarantines new files',
     WRITES,
     NETWORK,
   ];

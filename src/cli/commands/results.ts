@@ -31,7 +31,7 @@ export const resultsCommand = defineCommand<ResultsOptions>({
       .option('--id <id>', 'one result')
       .option('--offset <bytes>', 'of that result, from here', numberOption)
       .option('--length <bytes>', 'of that result, so much', numberOption)
-      .option('--raw', 'print text as it is, control characters included'),
+      .option('--raw', 'print text unchanged, including control characters'),
   run: (_, { batch, format, filterStatus, limit, after, id, offset, length, raw, ...options }, io) =>
     askOfBatch(
       {

@@ -20,7 +20,7 @@ interface TrustOptions extends CommonOptions {
   readonly list?: boolean;
 }
 
-/** Everything that a person is asked about a folder. */
+/** Everything that a person approves for a folder. */
 interface Question {
   /** Undefined where there is no configuration. */
   readonly file: string | undefined;
@@ -46,10 +46,10 @@ export const trustCommand = defineCommand<TrustOptions>({
   declare: (program) =>
     program
       .argument('[folder]', 'the folder (default: this one)')
-      .option('--yes', 'do not ask')
-      .option('--print', 'print the hash for VOLLEY_TRUST, and approve nothing')
-      .option('--revoke', 'take an approval back')
-      .option('--list', 'show all approvals'),
+      .option('--yes', 'approve without asking')
+      .option('--print', 'print the hash for VOLLEY_TRUST; approve nothing')
+      .option('--revoke', 'revoke the approval of the folder')
+      .option('--list', 'list the approved folders'),
   run: async ([folder = '.'], options, io) => {
     const store = new TrustStore(io.env);
     const cwd = resolve(io.cwd, folder);
@@ -63,7 +63,7 @@ export const trustCommand = defineCommand<TrustOptions>({
 function list(store: TrustStore, { json }: TrustOptions, { stdout }: Io): ExitStatus {
   const approvals = store.list().map(({ workspace, hash, approvedAt }) => ({ workspace, hash, approvedAt }));
   if (json) stdout.writeJson({ ok: true, approvals });
-  else if (approvals.length === 0) stdout.write('You have approved no folder.\n');
+  else if (approvals.length === 0) stdout.write('No approved folders.\n');
   else
     for (const { workspace, approvedAt } of approvals)
       stdout.write(`${printableLine(`${approvedAt}  ${workspace}`)}\n`);
@@ -74,7 +74,7 @@ function revoke(store: TrustStore, cwd: string, { json, config }: TrustOptions, 
   const file = config === undefined ? findConfig(cwd) : resolve(io.cwd, config);
   const key = file === undefined ? cwd : trustKey(file);
   const revoked = store.revoke(key);
-  const text = revoked ? `${key} is no longer trusted.` : `You had not approved ${key}.`;
+  const text = revoked ? `${key} is no longer trusted.` : `${key} was not trusted.`;
   if (json) io.stdout.writeJson({ ok: true, workspace: key, revoked });
   else io.stdout.write(`${printableLine(text)}\n`);
   return EXIT.ok;
@@ -118,7 +118,7 @@ async function questionOf(
   };
 }
 
-/** One that is broken is replaced by the next. */
+/** A broken approval counts as none: the next one replaces it. */
 function approvalIn(store: TrustStore, key: string): Approval | undefined {
   try {
     return store.approval(key);
@@ -130,10 +130,7 @@ function approvalIn(store: TrustStore, key: string): Approval | undefined {
 
 function print({ files, folder }: Question, { json }: TrustOptions, { stdout }: Io): ExitStatus {
   if (files === undefined)
-    throw new VolleyError(
-      'INVALID_VALUE',
-      `There is no volley.toml in ${folder} or above it, so there is no hash.`,
-    );
+    throw new VolleyError('INVALID_VALUE', `No volley.toml in ${folder} or above it, so there is no hash.`);
   if (json) stdout.writeJson({ ok: true, hash: files.hash });
   else stdout.write(`${files.hash}\n`);
   return EXIT.ok;
@@ -166,30 +163,30 @@ async function approve(
   }
   if (!json) show(question, io);
   if (question.isApproved) {
-    end('You have approved this already.', true);
+    end('You have already approved this.', true);
     return EXIT.ok;
   }
-  // What an agent may do is decided by whoever started it.
+  // The user decides what an agent may do.
   if (io.env['VOLLEY_SUBTASK'])
     throw new VolleyError(
       'NOT_TRUSTED',
-      'Nothing was approved: an agent that works on a subtask cannot approve anything.',
+      'Nothing was approved: an agent working on a subtask cannot approve anything.',
     );
   if (!yes && (json || !io.stdin.isTTY))
     throw new VolleyError(
       'NOT_TRUSTED',
-      'Nothing was approved: there is nobody to ask. In a terminal, type: volley trust. In a script that may approve it: volley trust --yes.',
+      'Nothing was approved: this is not a terminal. Run volley trust in a terminal, or volley trust --yes in a script.',
     );
-  const answer = yes ? 'yes' : await confirm('Do you trust this?', io);
+  const answer = yes ? 'yes' : await confirm('Trust this folder?', io);
   if (answer !== 'yes') {
-    // Only who has answered is on a new line.
+    // Without an answer the cursor is still behind the question.
     io.stdout.write(`${answer === 'no' ? '' : '\n'}Nothing was approved.\n`);
     return answer === 'interrupted' ? EXIT.interrupted : EXIT.failed;
   }
-  // What was shown is what is approved: files that have changed meanwhile ask again.
+  // Approves exactly what was shown: a file that changed in the meantime needs a new approval.
   if (file !== undefined && files !== undefined && waiting.length > 0) store.approve(trustKey(file), files);
   for (const one of further) one.approve();
-  end(`${folder} is trusted until one of these files changes.`, true);
+  end(`${folder} is trusted until any of this changes.`, true);
   return EXIT.ok;
 }
 
@@ -199,20 +196,20 @@ function show({ file, folder, waiting, files, approval, changed, further }: Ques
   say(bold(printableLine(file ?? folder)));
   if (approval !== undefined && changed.length > 0)
     say(printableLine(`Changed since you approved it (${approval.approvedAt}): ${namesText(changed)}`));
-  if (waiting.length > 0) say('This folder asks for:');
+  if (waiting.length > 0) say('This folder asks to:');
   for (const one of waiting) say(`  - ${shown(describe(one))}`);
-  if (further.length > 0) say('Its features run, to verify the work of agents:');
+  if (further.length > 0) say('Its features run these commands to verify work:');
   for (const line of further.flatMap(({ lines }) => lines)) say(`  - ${shown(line)}`);
   const names = Object.keys(files?.files ?? {});
   if (waiting.length > 0)
-    say(printableLine(`That is decided by ${countText(names.length, 'file')}: ${namesText(names)}`));
+    say(printableLine(`The approval covers ${countText(names.length, 'file')}: ${namesText(names)}`));
 }
 
 function namesText(names: readonly string[]): string {
   return listText(names.slice(0, MAX_FILES_SHOWN), names.length);
 }
 
-/** All of it, for what is hidden would be approved with the rest. */
+/** Long enough to show nearly everything: hidden text would be approved unread. */
 function shown(text: string): string {
   const plain = printableLine(text);
   return plain.length <= MAX_LENGTH
@@ -231,7 +228,7 @@ function describe({ setting, path, value }: WaitingSetting): string {
 }
 
 const MEANINGS: Readonly<Record<string, string>> = {
-  'tools.modules': 'run code of its own inside Volley',
+  'tools.modules': 'run its own code inside Volley',
   'tools.shell.enabled': 'let agents run shell commands',
   'tools.http_request.enabled': 'let agents send HTTP requests',
   'tools.http_request.allow_private': 'let these requests reach this machine and your private network',
@@ -239,7 +236,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   'store.file': 'keep batches outside the folder',
   'processes.sandbox': 'run programs without a sandbox',
   'tasks.setup': 'run a command in every new worktree',
-  'tasks.prompt': 'instruct agents with a prompt of its own',
+  'tasks.prompt': 'instruct agents with its own prompt',
   'tasks.agent': 'start an agent',
   'tasks.allowed_agents': 'start these agents',
 };

@@ -22,7 +22,7 @@ export interface SummaryView {
   readonly slowest: readonly CompletedTask[];
   /** The largest first. */
   readonly failures: readonly FailureGroup[];
-  /** What looks wrong with tasks of the run and may be meant, each with its task. */
+  /** Possible mistakes in the arguments of tasks, each with its task. */
   readonly warnings?: readonly string[];
 }
 
@@ -37,7 +37,7 @@ export interface SummaryOptions {
 
 const MOST_SLOWEST = 5;
 const MOST_GROUPS = 8;
-const MOST_WARNINGS = 3;
+const MAX_WARNINGS = 3;
 /** Below this the order of the slowest says nothing. */
 const WORTH_NAMING_MS = 10;
 /** Below this a comparison with working one after the other is noise. */
@@ -126,7 +126,7 @@ function failureLines({ failures, counts }: SummaryView, { colours, columns }: S
 function warningLines({ warnings = [] }: SummaryView, { colours, columns }: SummaryOptions): string[] {
   if (warnings.length === 0) return [];
   const shown = warnings
-    .slice(0, MOST_WARNINGS)
+    .slice(0, MAX_WARNINGS)
     .map((warning) => `  ${wrapHanging(cutToWidth(printableLine(warning), columns * 3), columns, 4)}`);
   const more = warnings.length - shown.length;
   return [

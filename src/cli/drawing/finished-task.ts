@@ -10,7 +10,7 @@ export interface FinishedTask {
   readonly startMs: number | undefined;
   /** When it ended; undefined if it did not. */
   readonly endMs: number | undefined;
-  /** How long it worked: without pauses, and by a clock that never jumps. */
+  /** How long it worked, without pauses, by the monotonic clock. */
   readonly durationMs?: number | undefined;
   /** When it worked, if that was more than once. */
   readonly tries?: readonly { readonly startMs: number; readonly endMs: number }[];

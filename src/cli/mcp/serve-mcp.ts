@@ -63,7 +63,7 @@ async function openBackend(
   { cwd, env, stdin }: Io,
   log: (text: string) => void,
 ): Promise<OpenedBackend> {
-  // From here on there is code of others.
+  // Untrusted code may be loaded from here on.
   if (stdin === process.stdin) endWithClient(stdin);
   const [
     { loadConfig },

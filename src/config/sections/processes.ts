@@ -37,7 +37,7 @@ export const processesSection = table(
       max: 1_000_000,
     }),
     disk_mb: wholeNumber({
-      does: 'The largest file that a call may write, and how much all its processes together may write to disk. A call that writes more is ended.',
+      does: 'The largest file that a call may write, and the total that its processes may write to disk. A call that exceeds it is ended.',
       default: defaults.disk_mb,
       min: 1,
       max: 1_000_000_000,

@@ -4,7 +4,7 @@ import { globRule, table, textList, wholeNumber } from './kinds.ts';
 const defaults = DEFAULTS.secrets;
 
 export const secretsSection = table(
-  'What never leaves the process in progress events and error texts: values of environment variables and fields with secret names, and tokens of well-known shapes. Values of variables and tokens are found in base64, hexadecimal digits and percent-encoding, too. Results of tools are data and stay as they are.',
+  'What is removed from progress events and error messages: values of environment variables and fields with secret names, and tokens of well-known shapes. Values of variables and tokens are also found in base64, hexadecimal and percent-encoding. Tool results are data and are not changed.',
   {
     names: textList(
       {

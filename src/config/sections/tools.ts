@@ -121,7 +121,7 @@ export const toolsSection = table('Which tools there are, and what they may touc
   }),
   protected: textList(
     {
-      does: "Globs of files and folders that no tool may write, from the file's folder. They are added to what is protected anyway (see docs/tools.md).",
+      does: "Globs of files and folders that no tool may write, relative to the file's folder. They add to the default protected paths (see docs/tools.md).",
       default: defaults.protected,
       examples: ['infra/**', '**/*.pem'],
     },
@@ -129,7 +129,7 @@ export const toolsSection = table('Which tools there are, and what they may touc
   ),
   writable: textList(
     {
-      does: "Globs of protected files and folders that tools may write all the same, from the file's folder. What Volley itself reads and runs (`volley.toml`, `.volley`, `.tmp/tasks`, the store, your own folder for Volley) stays protected.",
+      does: "Globs of protected files and folders that tools may write, relative to the file's folder. Volley's own files (`volley.toml`, `.volley`, `.tmp/tasks`, the store, your configuration folder) always stay protected.",
       default: defaults.writable,
       examples: ['.github/workflows/**', 'node_modules/**'],
     },

@@ -30,7 +30,7 @@ const SHAPES: readonly Shape[] = [
   // Telegram: the number of a bot and its token. Azure: the secret of an application.
   { pattern: /\b\d{8,10}:A[\w-]{34}/g },
   { pattern: /\b[\w.~-]{3}\dQ~[\w.~-]{31,40}/g },
-  // Whoever knows the address of a webhook may post to it.
+  // The address of a webhook is all it takes to post to it.
   { pattern: /\bhooks\.slack\.com\/(?:services|workflows|triggers)\/[\w/+-]{20,}/g },
   { pattern: /\bdiscord(?:app)?\.com\/api\/webhooks\/[\w/-]{20,}/g },
   { pattern: /\bwebhook\.office\.com\/webhookb2\/[\w@/-]{20,}/g },

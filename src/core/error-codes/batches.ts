@@ -8,8 +8,8 @@ export const BATCH_ERRORS = {
   },
   INEXACT_NUMBER: {
     meaning:
-      'A JSON text holds an integer whose digits a JSON number cannot keep, or a number that is too large for one.',
-    remedy: 'Write it as a string; the message says where it stands. Nothing was done.',
+      'JSON input has an integer that a JSON number cannot hold exactly, or a number that is out of range.',
+    remedy: 'Write it as a string. The message says where it is. Nothing was done.',
   },
   UNKNOWN_TASK: {
     meaning: 'The batch has no task with this id or number; it may have been cleared.',

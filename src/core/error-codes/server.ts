@@ -24,7 +24,7 @@ export const SERVER_ERRORS = {
     remedy: 'Call it by its address or localhost, or add the name to `server.allowed_hosts`.',
   },
   DUPLICATE_HOST: {
-    meaning: 'A request has more than one Host header, so that nobody can tell which name it called.',
+    meaning: 'A request has more than one Host header, so its host is ambiguous.',
     remedy: 'Send one Host header.',
   },
   ORIGIN_NOT_ALLOWED: {

@@ -9,13 +9,13 @@ export const TOOL_ERRORS = {
   },
   NOT_TRUSTED: {
     meaning:
-      "The folder's `volley.toml` asks for something that could run code or reach further, and you have not trusted the folder; the message names the settings that wait.",
-    remedy: 'Look at what it asks for and approve it with `volley trust`; only a person at a terminal can.',
+      "The folder's `volley.toml` has settings that could run code or reach outside the folder, and you have not approved them. The message names the settings.",
+    remedy: 'Review and approve them with `volley trust`. Only a person can.',
   },
   TRUST_UNREADABLE: {
     meaning:
-      'An approval in your own configuration folder cannot be believed: it is broken, or others could have written it.',
-    remedy: 'Do what the message says about that file, then run `volley trust` again.',
+      'An approval in your configuration folder cannot be trusted: it is damaged, or other users can write to it.',
+    remedy: 'Fix or delete the file as the message says, then run `volley trust` again.',
   },
   INVALID_TOOL: {
     meaning: 'The definition of a tool is not valid; the message names the field.',
@@ -47,9 +47,9 @@ export const TOOL_ERRORS = {
   },
   SCHEMA_TOO_SLOW: {
     meaning:
-      'Checking a value against the JSON Schema of a tool took too much time or memory, and was ended; the message names the tool, and the pattern where one is to blame.',
+      'Checking a value against the JSON Schema of a tool exceeded its time or memory limit. The message names the tool and, if one is the cause, the pattern.',
     remedy:
-      'Send a smaller value, or have the schema simplified: a pattern without look-around and back-references.',
+      'Send a smaller value, or simplify the schema: use patterns without look-around and back-references.',
   },
   UNRESOLVED_REFERENCE: {
     meaning: 'An argument refers to a part of a result that is not there; the message names both.',
@@ -70,9 +70,9 @@ export const TOOL_ERRORS = {
   },
   PATH_PROTECTED: {
     meaning:
-      'A tool or a command would write, or has written, what Volley or other programs run; the message names the path and the rule.',
+      'A tool or command tried to write, or has written, a protected path. The message names the path and the rule.',
     remedy:
-      "Write elsewhere, or add the path to `tools.writable` in volley.toml. What is Volley's own cannot be made writable.",
+      "Write elsewhere, or add the path to `tools.writable` in volley.toml. Volley's own files cannot be made writable.",
   },
   OUTPUT_LIMIT: {
     meaning: 'A process wrote more to its output than its limit `outputBytes`, and was ended.',

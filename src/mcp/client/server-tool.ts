@@ -56,7 +56,7 @@ export function toolOf(
       const held = typeof needs === 'function' ? needs(input) : needs;
       const wait = {
         signal: context.signal,
-        onWait: () => context.report(`waits for another process that uses the MCP server ${server}`),
+        onWait: () => context.report(`waiting for another process that uses the MCP server ${server}`),
       };
       return locks.hold(lockName, held, wait, () => callTool(called, input, context));
     },
@@ -96,7 +96,7 @@ async function callTool(tool: CalledTool, input: unknown, context: ToolContext):
 async function checkData({ name, output }: CalledTool, data: unknown): Promise<void> {
   const checked = await output.check(data);
   if (checked.ok) return;
-  const text = `${name} returned something else than it promises: ${describeIssues(checked.issues)}.`;
+  const text = `${name} returned a result that does not match its output schema: ${describeIssues(checked.issues)}.`;
   const cause = new VolleyError('INVALID_RESULT', text, { tool: name, issues: checked.issues });
   throw new ToolFailure(text, { retryable: false, cause });
 }

@@ -17,7 +17,7 @@ export const RESULT_ROW = z.object({
   reason: z.string().optional().describe('Why it failed, in a word.'),
   message: z.string().optional().describe('Why it failed or was cancelled.'),
   cause: z.string().optional().describe('The task because of which it was skipped.'),
-  warnings: z.array(z.string()).optional().describe('What looks wrong with its arguments and may be meant.'),
+  warnings: z.array(z.string()).optional().describe('Possible mistakes in its arguments.'),
   attempts: z.number(),
   duration_ms: z.number().optional(),
 });

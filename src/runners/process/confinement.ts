@@ -154,7 +154,7 @@ function ownAccount(): { readonly username: string; readonly uid: number; readon
   }
 }
 
-/** The files of `/etc` that tell who is who, with nobody in them but the user. */
+/** The files of `/etc` that name users and hosts, with no users but the current one. */
 async function makeAccounts(): Promise<string> {
   const folder = await makeTemporaryFolder();
   const { username, uid, gid } = ownAccount();

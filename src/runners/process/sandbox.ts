@@ -54,7 +54,7 @@ const SETTINGS = ['ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'alternatives', '
   .map((name) => `/etc/${name}`);
 /** Names of other machines, for programs that may ask them. */
 const NETWORK_SETTINGS = ['/etc/hosts', '/etc/resolv.conf'];
-/** Tells who the user is, and nothing of others. */
+/** Describes the current user, and no others. */
 const ACCOUNTS = ['passwd', 'group', 'hosts'];
 /** An empty folder in the place of a hidden one needs no room. */
 const EMPTY_BYTES = '4096';

@@ -26,7 +26,7 @@ export function isSameSecret(a: Buffer, b: Buffer): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** Shows that one knows a secret to somebody who knows it too, without telling it. */
+/** Proves knowledge of a secret without revealing it. */
 export function proofOf(secret: string, challenge: string): string {
   return createHmac('sha256', secret).update(`volley server ${challenge}`).digest('hex');
 }

@@ -59,7 +59,7 @@ function checkNumbers(text: string): void {
   try {
     JSON.parse(text);
   } catch {
-    // Whoever parses it says what is wrong.
+    // The parser reports what is wrong.
     return;
   }
   throw inexactNumberError(text, found);

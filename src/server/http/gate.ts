@@ -131,7 +131,7 @@ export class Gate {
   }
 }
 
-/** Node keeps the first of several: whoever stands before this server may have looked at another one. */
+/** Node keeps the first of several, but a proxy in front may have checked another one. */
 function hostOf({ headers, rawHeaders }: IncomingMessage): string | undefined {
   let count = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]!.toLowerCase() === 'host') count++;

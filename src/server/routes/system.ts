@@ -20,7 +20,7 @@ export function systemRoutes(api: Api, parts: ServerParts): void {
       tags: ['system'],
       summary: 'Whether the server lives; needs no token and tells nothing else',
       description:
-        'To a challenge it answers with its HMAC-SHA-256, keyed with the token of its record: commands tell by it whether a record is still that of this server.',
+        'Answers a challenge with its HMAC-SHA-256, keyed with the token of the server record. Commands use it to check that a record belongs to this server.',
       request: { query: z.object({ challenge: CHALLENGE.optional() }) },
       responses: { 200: answers(HEALTH.extend({ proof: z.string().optional() }), 'It does.') },
     }),

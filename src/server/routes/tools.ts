@@ -50,7 +50,7 @@ export function toolRoutes(api: Api, { coordinator }: ServerParts): void {
             waiting_for_trust: z
               .string()
               .optional()
-              .describe('Which settings of the folder wait until a person has approved them, and how.'),
+              .describe('Settings of the folder that need approval by a person, and how to approve them.'),
           }),
           'The tools.',
         ),

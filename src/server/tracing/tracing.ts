@@ -23,7 +23,7 @@ interface OpenExecution {
 /** More executions than that are not followed at once. */
 const MOST_OPEN = 10_000;
 const MOST_BATCHES = 1000;
-const MOST_GROUPS = 10_000;
+const MAX_GROUPS = 10_000;
 const TRACEPARENT = /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(-.*)?$/;
 /** The group of the engine in which a run of a batch is: its name and a number. */
 const RUN_OF_BATCH = /^(.+)#\d+$/s;
@@ -106,7 +106,7 @@ class ExecutionSpans {
     this.clients.set(group, parent);
     // Groups are never used again, and those that came first have ended first, as a rule.
     const [oldest] = this.clients.keys();
-    if (this.clients.size > MOST_GROUPS) this.clients.delete(oldest!);
+    if (this.clients.size > MAX_GROUPS) this.clients.delete(oldest!);
   }
 
   takeBatch(event: BatchEvent): void {

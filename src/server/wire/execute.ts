@@ -40,10 +40,7 @@ export const CALL_RESULT = z
     waited_ms: z.number(),
     duration_ms: z.number(),
     shared_with: z.string().optional().describe('The identical call whose result this is.'),
-    warnings: z
-      .array(z.string())
-      .optional()
-      .describe('What looks wrong with its arguments and may be meant.'),
+    warnings: z.array(z.string()).optional().describe('Possible mistakes in its arguments.'),
     value: z.unknown().optional().describe('Of a completed one.'),
     reason: z.string().optional().describe('Of a failed or cancelled one.'),
     error: z.object({ name: z.string(), message: z.string(), code: z.string().optional() }).optional(),

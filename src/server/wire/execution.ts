@@ -42,7 +42,7 @@ export const ATTEMPT = z
     attempt: z.int().describe('From 1.'),
     started_at: TIME,
     ended_at: TIME.nullable(),
-    duration_ms: z.number().nullable().describe('By a clock that never jumps.'),
+    duration_ms: z.number().nullable().describe('Measured with a monotonic clock.'),
     outcome: z.enum(['running', 'completed', 'failed', 'cancelled', 'crashed']),
     reason: z.string().nullable(),
     message: z.string().nullable(),
@@ -55,7 +55,7 @@ export const EXECUTION_DETAIL = EXECUTION.extend({
   timeout_ms: z.number().nullable(),
   max_retries: z.int().nullable(),
   on_dependency_failure: z.string(),
-  warnings: z.array(z.string()).describe('What looks wrong with its arguments and may be meant.'),
+  warnings: z.array(z.string()).describe('Possible mistakes in its arguments.'),
   attempt_list: z.array(ATTEMPT).describe('The newest 100.'),
   explanation: z
     .string()

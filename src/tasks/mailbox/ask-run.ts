@@ -48,7 +48,7 @@ export function refuseForAgents(env: Environment, what: string): void {
   if (!isAgentOfRun(env)) return;
   throw new VolleyError(
     'SUBTASK_REFUSED',
-    `An agent of a run cannot ${what}: it does its own subtask, and says so with volley tasks complete or volley tasks block.`,
+    `An agent of a run cannot ${what}. It works on its own subtask and ends it with volley tasks complete or volley tasks block.`,
   );
 }
 
@@ -58,6 +58,6 @@ function answered<T extends object>(answer: RunAnswer): { data: T; text: string 
 }
 
 function unanswered({ feature, seq }: AgentRequest, cause?: unknown): VolleyError {
-  const message = `The attempt at ${feature} ${seq} takes no requests from here: it has ended, or this is not its agent.`;
+  const message = `The attempt at ${feature} ${seq} rejects this request: it has ended, or this is not its agent.`;
   return new VolleyError('SUBTASK_REFUSED', message, { feature, seq }, { cause });
 }

@@ -37,7 +37,7 @@ export class Mailbox {
     return mailbox;
   }
 
-  /** What tells the agent where it is. */
+  /** The environment variables that tell the agent where the mailbox is. */
   get env(): Record<string, string> {
     return { [MAILBOX_VARIABLE]: this.folder, [TOKEN_VARIABLE]: this.token };
   }
@@ -80,7 +80,7 @@ export class Mailbox {
     try {
       const request = verified(this.token, id, await readPlain(path));
       if (request === undefined)
-        throw new VolleyError('SUBTASK_REFUSED', 'The request does not bear the token of this attempt.');
+        throw new VolleyError('SUBTASK_REFUSED', 'The request is not signed with the token of this attempt.');
       return { ok: true, ...(await this.handle(request)) };
     } catch (error) {
       const { code, details } =
@@ -95,7 +95,7 @@ async function readPlain(path: string): Promise<string> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const stats = await file.stat();
-    if (!stats.isFile() || stats.size > MAX_BYTES) throw new Error('The request is no plain file.');
+    if (!stats.isFile() || stats.size > MAX_BYTES) throw new Error('The request is not a regular file.');
     const buffer = Buffer.alloc(stats.size);
     const { bytesRead } = await file.read(buffer, 0, stats.size, 0);
     return buffer.toString('utf8', 0, bytesRead);

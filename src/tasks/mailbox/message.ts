@@ -25,7 +25,7 @@ export function sign(token: string, id: string, request: AgentRequest): SignedRe
   return { body, signature: signatureOf(token, id, body) };
 }
 
-/** The request, if whoever wrote it knew the token. */
+/** The request, if it is signed with the token. */
 export function verified(token: string, id: string, text: string): AgentRequest | undefined {
   const { body, signature } = JSON.parse(text) as Partial<Record<keyof SignedRequest, unknown>>;
   if (typeof body !== 'string' || typeof signature !== 'string') return undefined;

@@ -41,7 +41,7 @@ export class DeniedPaths {
   remedyFor(paths: readonly string[]): string {
     return paths.every((path) => this.isProtected(path))
       ? 'add it to writable in [tools] of volley.toml'
-      : 'take it out of denied_paths in [tasks] of volley.toml';
+      : 'remove it from denied_paths in [tasks] of volley.toml';
   }
 
   /** The same for agents that can keep to globs. */

@@ -22,7 +22,7 @@ export async function agentRequest(
   const { folder, feature } = run;
   const { seq } = subtask;
   if (request.feature !== feature || seqOfReference(String(request.seq), feature) !== seq) {
-    const message = `The agent of ${feature} ${seq} speaks for its own subtask only, not for ${request.feature} ${request.seq}.`;
+    const message = `The agent of ${feature} ${seq} can only complete or block its own subtask, not ${request.feature} ${request.seq}.`;
     throw new VolleyError('SUBTASK_REFUSED', message, { feature, seq });
   }
   if (request.action === 'block') {

@@ -74,7 +74,7 @@ export async function callAgent(
     );
     return endOf(run, agent, exit, log);
   } finally {
-    // Whatever its agent has asked for since is asked by nobody.
+    // Requests that its agent makes from now on are ignored.
     leaving.abort();
     await mailbox.close();
     record.usage = log.usage;

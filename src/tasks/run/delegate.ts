@@ -118,8 +118,8 @@ function tampered({ tampered, beside }: AttemptRecord): ToolFailure {
   const who =
     beside.size === 0
       ? 'The agent'
-      : `The agent, or one that worked beside it (${listText([...beside].sort())}),`;
-  const message = `${who} changed what is Volley's or git's own: ${named}. That was put back, and the attempt does not count.`;
+      : `The agent, or another one running at the same time (${listText([...beside].sort())}),`;
+  const message = `${who} changed protected files of Volley or git: ${named}. They were restored, and the attempt does not count.`;
   return new ToolFailure(message, { retryable: false });
 }
 

@@ -63,7 +63,7 @@ function checkDeliverables(
   if (refused === undefined) return;
   throw new VolleyError(
     'INVALID_FEATURE',
-    `Subtask ${seq} shall deliver ${refused}, which no agent may touch. Take it out of ${name}/${file}, or ${denied.remedyFor([refused])}.`,
+    `Subtask ${seq} lists the deliverable ${refused}, which no agent may touch. Remove it from ${name}/${file}, or ${denied.remedyFor([refused])}.`,
     { feature: name, seq, path: refused },
   );
 }

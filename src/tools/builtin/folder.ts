@@ -67,7 +67,7 @@ export class Folder {
     return join(await this.roots.placeOf(this.handle, this.realPath, this.named), name);
   }
 
-  /** Whether tools shall see nothing of one of its entries. */
+  /** Whether one of its entries is hidden from tools. */
   hides(name: string): boolean {
     return this.roots.hides(join(this.realPath, name));
   }

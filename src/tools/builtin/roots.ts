@@ -98,7 +98,7 @@ export class Roots {
     if (found !== undefined) throw protectedPath(named, found);
   }
 
-  /** Whether tools shall see nothing of a real path. */
+  /** Whether a real path is hidden from tools. */
   hides(real: string): boolean {
     return this.protection?.hides(real) === true;
   }
@@ -122,7 +122,7 @@ export class Roots {
     if (SYSTEM_FOLDERS.some((folder) => isInside(real, folder)))
       throw notAllowed(named, 'it belongs to the system');
     if (this.hides(real))
-      throw notAllowed(named, 'Volley keeps its own files there, and hides them from tools');
+      throw notAllowed(named, 'Volley keeps its own files there and hides them from tools');
   }
 }
 
@@ -150,11 +150,11 @@ function protectedPath(
   { pattern, why, isOwn }: NonNullable<ReturnType<PathProtection['protects']>>,
 ): VolleyError {
   const remedy = isOwn
-    ? 'No setting changes that'
+    ? 'No setting can change this'
     : 'To allow it, add the path to `tools.writable` in volley.toml';
   return refusal(
     'PATH_PROTECTED',
-    `The path ${quoted(path)} may not be written: ${why} (${pattern}). ${remedy}.`,
+    `The path ${quoted(path)} is write-protected: ${why} (${pattern}). ${remedy}.`,
     { path, pattern, ...(!isOwn && { setting: 'tools.writable' }) },
   );
 }

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type * as Re2 from 're2js';
 
-/** A pattern that cannot be used; the message says why, for whoever wrote it. */
+/** A pattern that cannot be used; the message says why. */
 export class PatternError extends Error {
   override readonly name = 'PatternError';
 }
@@ -252,6 +252,6 @@ class Translation {
   }
 
   private unsupported(what: string): PatternError {
-    return invalid(this.source, `${what} cannot be matched in a time that is sure to be short`);
+    return invalid(this.source, `${what} cannot be matched in linear time`);
   }
 }

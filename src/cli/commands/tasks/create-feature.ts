@@ -30,15 +30,15 @@ export async function createFeature(
   return say(io, options, { feature: name, subtasks: made.subtasks.map(({ seq }) => seq), warnings }, text);
 }
 
-/** What the user describes is approved with that; what an agent of a run describes is not. Says what is left to do. */
+/** Approves a feature that the user described, not one that an agent described. Returns what is left to do. */
 function trust(folder: TaskFolder, feature: Feature, { env }: Io): string[] {
   if (verificationCommands(feature).length === 0) return [];
-  const todo = 'its verification commands wait for your approval: volley trust.';
+  const todo = 'its verification commands need your approval: volley trust.';
   if (isAgentOfRun(env)) return [`  ! An agent wrote it, so ${todo}`];
   try {
     trustFeature(folder, feature, new TrustStore(env));
     return [];
   } catch (error) {
-    return [`  ! The approval could not be kept (${reasonText(error)}), so ${todo}`];
+    return [`  ! The approval could not be saved (${reasonText(error)}), so ${todo}`];
   }
 }

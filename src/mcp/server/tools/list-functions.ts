@@ -43,7 +43,7 @@ const OUTPUT = z.object({
   waiting_for_trust: z
     .string()
     .optional()
-    .describe('Which settings of the folder wait until a person has approved them, and how.'),
+    .describe('Settings of the folder that need approval by a person, and how to approve them.'),
 });
 
 export const listFunctionsTool: McpTool = {
@@ -145,9 +145,9 @@ function missingLine({ name, status, problem }: McpServerHealth): string {
   return `The functions of ${name} are not known: ${why}`;
 }
 
-/** Who serves an agent has read the configuration once. */
+/** A server reads the configuration only once. */
 function waitingLine(waiting: string): string {
-  return `${waiting} (then this server has to be started again)`;
+  return `${waiting} (then restart this server)`;
 }
 
 function missingRow({ name, status, problem }: McpServerHealth) {
