@@ -55,6 +55,8 @@ class GlobCheck {
       if (typeof next === 'string') return next;
       at = next;
     }
+    // A name may hold one bracket; besides a wildcard picomatch makes anything of it.
+    if (this.open.length > 0 && /[*?+|]/.test(this.glob)) return 'has a bracket that is not closed';
     while (this.open.length > 0) this.close();
     if (this.most.stars > MAX_STARS) return `has more than ${MAX_STARS} stars in one name`;
     if (this.most.crossings > MAX_STARS) return `crosses folders with ** more than ${MAX_STARS} times`;
