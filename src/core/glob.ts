@@ -7,7 +7,7 @@ const DEEPEST = 50;
 /** Stars in one name of a path, and names that are `**`: matching may take time to the power of either. */
 const MAX_STARS = 3;
 /** The ways to choose among all alternatives, by the number of stars: matching may try each of them. */
-const MAX_WAYS = [4096, 4096, 512, 64] as const;
+const MAX_WAYS = [4096, 4096, 128, 8] as const;
 
 /** Letters, or one class for a letter: a repetition of it can be read in one way only. */
 const REPEATED_ONCE = /[+*]\((?:\[[!^]?[^[\]\\/]+\]|[^()[\]{}*?+|\\/!@,])+\)/y;
