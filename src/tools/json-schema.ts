@@ -10,8 +10,25 @@ import { compileValidator, linearPattern, newAjv, type Validate } from './schema
 const MAX_DEPTH = 200;
 /** In characters of JSON. The thread compiles this much in about a second. */
 const MAX_SCHEMA = 262_144;
-/** So much of a schema is checked and compiled in tens of milliseconds. */
-const MAX_INLINE_SCHEMA = 10_000;
+/** So much of a schema, with so few levels and branches, is checked and compiled in tens of milliseconds. */
+const MAX_INLINE_SCHEMA = 4_000;
+const MAX_INLINE_DEPTH = 20;
+const MAX_INLINE_BRANCHES = 50;
+/** Ajv makes the most code of these, for each schema in them. */
+const BRANCHING = new Set([
+  'anyOf',
+  'oneOf',
+  'allOf',
+  'contains',
+  'not',
+  'if',
+  'dependentSchemas',
+  'dependencies',
+  'propertyNames',
+  'patternProperties',
+  'unevaluatedProperties',
+  'unevaluatedItems',
+]);
 /** The product of both sizes up to which a value is checked here: it takes tens of milliseconds at worst. */
 const MAX_INLINE_WORK = 100_000;
 /** One character in so many counts, where none is looked at by itself. */
@@ -35,7 +52,11 @@ export function compileJsonSchema<T>(schema: JsonSchema, part: SchemaPart, tool:
     throw invalidSchema(owner, `it is nested deeper than ${MAX_DEPTH} levels`);
   const length = lengthOf(schema, owner);
   if (length > MAX_SCHEMA) throw invalidSchema(owner, `it has more than ${MAX_SCHEMA} characters`);
-  if (length <= MAX_INLINE_SCHEMA) checkSchema(schema, owner);
+  const isInline =
+    length <= MAX_INLINE_SCHEMA &&
+    !isDeeperThan(schema, MAX_INLINE_DEPTH) &&
+    branchesOf(schema) <= MAX_INLINE_BRANCHES;
+  if (isInline) checkSchema(schema, owner);
   const answer = (value: unknown, issues: readonly SchemaIssue[]): CheckResult<T> =>
     issues.length === 0 ? { ok: true, value: value as T } : { ok: false, issues };
   let cost: SchemaCost | undefined;
@@ -43,7 +64,7 @@ export function compileJsonSchema<T>(schema: JsonSchema, part: SchemaPart, tool:
   return {
     jsonSchema: schema,
     check: (value) => {
-      cost ??= length <= MAX_INLINE_SCHEMA ? costOf(schema, owner) : { isLinear: false };
+      cost ??= isInline ? costOf(schema, owner) : { isLinear: false };
       if (cost.isLinear && isSmall(value, MAX_INLINE_WORK / cost.units, cost.readsText)) {
         validate ??= compile(schema, owner);
         return answer(value, validate(value));
@@ -64,6 +85,21 @@ function lengthOf(schema: JsonSchema, owner: string): number {
   } catch (error) {
     throw invalidSchema(owner, unwritableText(error));
   }
+}
+
+function branchesOf(schema: JsonSchema): number {
+  const open: unknown[] = [schema];
+  let branches = 0;
+  while (open.length > 0) {
+    const node = open.pop();
+    if (typeof node !== 'object' || node === null) continue;
+    for (const [key, value] of Object.entries(node)) {
+      if (BRANCHING.has(key))
+        branches += typeof value === 'object' && value !== null ? Math.max(1, Object.keys(value).length) : 1;
+      open.push(value);
+    }
+  }
+  return branches;
 }
 
 function checkSchema(schema: JsonSchema, owner: string): void {

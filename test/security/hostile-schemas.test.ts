@@ -14,15 +14,15 @@ const MAX_DELAY_MS = 100;
 /** What the machine does besides delays some attempts; what the program does wrong delays all of them. */
 const ATTEMPTS = 5;
 
-/** A client of the program with the server, and with one that tells of thousands of tools. */
-async function connect(): Promise<Client> {
+/** A client of the program with the server, or also with one that tells of thousands of tools. */
+async function connect(withMany = false): Promise<Client> {
   const server = (name: string, env: string) => `[mcp.servers.${name}]
 command = ${JSON.stringify(process.execPath)}
 args = [${JSON.stringify(SERVER)}]
 parallel = "all"
 env = { ${env} }
 `;
-  const config = server('evil', '') + server('many', 'HOSTILE_TOOLS = "2000"');
+  const config = server('evil', '') + (withMany ? server('many', 'HOSTILE_TOOLS = "2000"') : '');
   const { client } = await connectStdio(project({ 'volley.toml': config }), '2025-11-25');
   return client;
 }
@@ -63,6 +63,8 @@ describe('an MCP server with hostile schemas', () => {
     ['recursion', { value: chain(60) }, TOO_SLOW],
     ['unique_items', { value: Array.from({ length: 100_000 }, (_, id) => ({ id })) }, TOO_SLOW],
     ['output', {}, TOO_SLOW],
+    ['nested_contains', {}, 'completed'],
+    ['many_choices', { a0: 1, b: 1 }, 'completed'],
   ])('cannot delay other calls: %s', async (tool, params, answer) => {
     const client = await connect();
     expect(await call(client, 'honest', { value: 'abc' })).toContain('completed');
@@ -95,7 +97,7 @@ describe('an MCP server with hostile schemas', () => {
   });
 
   test('may tell of thousands of tools, which are taken in a few at a time', async () => {
-    const client = await connect();
+    const client = await connect(true);
     expect(await call(client, 'honest', { value: 'abc' })).toContain('completed');
     expect(await call(client, 'one_of_many_1900', { field0: 'a' }, 'many')).toContain('completed');
     expect(await call(client, 'one_of_many_1900', { field0: '' }, 'many')).toContain('are not valid');

@@ -182,6 +182,10 @@ describe('a secret that is known by its name', () => {
       'https://me.blob.core.windows.net/c?sv=2024&sig=abcDEF123%2Bxyz456%3D&se=1',
       'https://me.blob.core.windows.net/c?sv=2024&sig=[redacted]&se=1',
     ],
+    ['curl -u bob:hunter22x http://x', 'curl -u bob:[redacted] http://x'],
+    ['curl --user bob:secret http://x:80/', 'curl --user bob:[redacted] http://x:80/'],
+    ['["curl","-u","bob:secret","http://x"]', '["curl","-u","bob:[redacted]","http://x"]'],
+    ['docker run -u 1000:1000 image', 'docker run -u 1000:1000 image'],
     ['Your password: hunter', 'Your password: [redacted]'],
     ['password: the', 'password: [redacted]'],
   ])('is taken out of %j', (text, safe) => {
@@ -250,6 +254,8 @@ describe('hostile text', () => {
       '\\',
       '//a:',
       "'Cookie: ",
+      '-u ',
+      '-u a:',
       '%',
     );
     const timeOf = (text: string) => {

@@ -57,6 +57,17 @@ describe('a JSON Schema', () => {
     expect(await issuesOf(schema, { a: 1, b: 2 })).toEqual([]);
   });
 
+  it.each([
+    ['nested', JSON.parse(`${'{"type":"object","contains":'.repeat(30)}{}${'}'.repeat(30)}`), true],
+    ['of many choices', { oneOf: Array.from({ length: 60 }, (_, n) => ({ required: [`a${n}`] })) }, true],
+    ['long', { required: Array.from({ length: 1000 }, (_, n) => `a${n}`) }, true],
+    ['usual', person, false],
+  ])('is compiled in a thread where that takes long: %s', async (_, schema, isInThread) => {
+    const checked = compileSchema(schema, 'input', 't').check({ name: 'Tom', a0: 1 });
+    expect(checked instanceof Promise).toBe(isInThread);
+    await checked;
+  });
+
   it('may have an $id that another has, too', async () => {
     const first = { $id: 'https://example.com/s', type: 'string' };
     const second = { $id: 'https://example.com/s', type: 'number' };

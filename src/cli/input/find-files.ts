@@ -131,7 +131,7 @@ function checkPattern(pattern: string): void {
   if (bare.trim() === '')
     throw templateError('A pattern is empty: write one such as "src/**/*.ts".', { pattern });
   if (bare.includes('\0')) throw templateError(`${quoted(pattern)} holds a NUL character.`, { pattern });
-  const problem = globProblem(bare);
+  const problem = globProblem(bare) ?? globProblem(tidy(bare));
   if (problem !== undefined) throw templateError(`A pattern ${problem}.`, { length: bare.length });
 }
 

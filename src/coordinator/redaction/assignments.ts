@@ -13,6 +13,10 @@ const NAMED =
 const OPTION =
   /(?<![\w-])--([\w-]+)(?:\s{1,32}|\\{0,8}["'`]\s{0,32},\s{0,32}(?=\\{0,8}["'`]))(?!--|[=:]|(?:and|for|is|must|or|option|to|was|with)\b)/g;
 
+/** The password after a user's name, as curl takes both: `-u bob:secret`. Two numbers are a user and a group. */
+const USER =
+  /(?<![\w-])(?:-[uU]|--(?:proxy-)?user)(?:\s{1,32}|=|["'`]\s{0,32},\s{0,32})["'`]?(?!\d+:\d+(?![^\s"'`]))[^\s:"'`/]{1,100}:(?!\/)[^\s"'`]+/g;
+
 /** Words that stand where a value is meant, but are none: types, and what is wrong with the value. */
 const NO_VALUE =
   /^(?:any|bool|boolean|expired|false|int|invalid|missing|none|null|number|object|required|str|string|true|undefined|unknown|\?|(?:basic |bearer )?(?:…|\.{3})|`sha256:`)$/i;
@@ -46,6 +50,8 @@ export function assignedSecrets(text: string, isSecretName: IsSecretName): Span[
       done = to;
     }
   }
+  for (const { 0: option, index } of text.matchAll(USER))
+    spans.push([index + option.indexOf(':') + 1, index + option.length]);
   return spans;
 }
 

@@ -48,6 +48,12 @@ const TOOLS = {
   endless_reference: {
     schema: object({ value: { $ref: '#/$defs/a' } }, { $defs: { a: { $ref: '#/$defs/a' } } }),
   },
+  nested_contains: {
+    schema: JSON.parse(`${'{"type":"object","contains":'.repeat(190)}{}${'}'.repeat(190)}`),
+  },
+  many_choices: {
+    schema: object({}, { oneOf: Array.from({ length: 420 }, (_, n) => ({ required: [`a${n}`, 'b'] })) }),
+  },
   unique_items: { schema: object({ value: { type: 'array', uniqueItems: true } }) },
   many_errors: {
     schema: object({
