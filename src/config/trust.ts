@@ -10,7 +10,7 @@ import type { TomlTable } from './environment.ts';
 import { type WaitingSetting, waitingSettings, withoutWaiting } from './gate.ts';
 import { type GitFolders, gitFoldersOf } from './git-folders.ts';
 import type { Settings } from './schema.ts';
-import { TrustStore } from './trust-store.ts';
+import { MISSING, TrustStore } from './trust-store.ts';
 import type { TrustedFiles } from './trusted-files.ts';
 import { TRUST_VARIABLE } from './user-folder.ts';
 
@@ -30,7 +30,10 @@ export interface WorkspaceTrust {
   readonly changed: readonly string[];
   /** Why an approval was not believed. */
   readonly problem: string | undefined;
-  /** The files that were approved with their hashes, by absolute path; empty where none was looked at. */
+  /**
+   * The files that were approved with their hashes, by absolute path, and those that were missing; empty where none was
+   * looked at.
+   */
   readonly files: ReadonlyMap<string, string>;
 }
 
@@ -190,6 +193,8 @@ export function requireUnchanged(trust: WorkspaceTrust): void {
   for (const [path, hash] of trust.files) {
     const now = signatureOf(path);
     if (now !== undefined && known.get(path) === now) continue;
+    // A folder may stand there: what is loaded from it has a path of its own.
+    if (hash === MISSING && !isFile(path)) continue;
     if (now === undefined || hashOf(path) !== hash) {
       throw new VolleyError(
         'NOT_TRUSTED',
@@ -199,6 +204,10 @@ export function requireUnchanged(trust: WorkspaceTrust): void {
     }
     known.set(path, now);
   }
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 }
 
 function signatureOf(path: string): string | undefined {
