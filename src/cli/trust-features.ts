@@ -4,8 +4,12 @@ import { isTrusted, trustFeature, verificationCommands } from '../tasks/trust.ts
 
 /** Something of a folder, besides its configuration, that runs only after it was approved. */
 export interface FurtherApproval {
-  /** What would be allowed, a line each. They may hold anything: whoever shows them makes them plain. */
-  readonly lines: readonly string[];
+  /** What would be allowed. It may hold anything: whoever shows it makes it plain. */
+  readonly commands: readonly {
+    readonly feature: string;
+    readonly seq: string;
+    readonly command: string;
+  }[];
   readonly isApproved: boolean;
   approve(): void;
 }
@@ -17,7 +21,11 @@ export async function furtherApprovals(cwd: string, store: TrustStore): Promise<
   return features
     .filter((feature) => verificationCommands(feature).length > 0)
     .map((feature) => ({
-      lines: verificationCommands(feature).map(({ seq, command }) => `${feature.name} ${seq}: ${command}`),
+      commands: verificationCommands(feature).map(({ seq, command }) => ({
+        feature: feature.name,
+        seq,
+        command,
+      })),
       isApproved: isTrusted(folder, feature, store),
       // What was shown, whatever the files say by then.
       approve: () => trustFeature(folder, feature, store),

@@ -148,7 +148,12 @@ export function trustText(
       : status === 'changed'
         ? `, because ${listText(changed.slice(0, 5).map(harmless), changed.length)} changed since`
         : '';
-  return `${what} for approval${why}. Only a person can approve it, by typing: ${command}`;
+  return `${what} for approval${why}. ${approvalText(command)}`;
+}
+
+/** Who has read the file before does not read it again. */
+function approvalText(command: string): string {
+  return `Only a person can approve it (then a running volley mcp or volley serve has to be started again), by typing: ${command}`;
 }
 
 /** A name of a file that a stranger chose. */
@@ -198,7 +203,7 @@ export function requireUnchanged(trust: WorkspaceTrust): void {
     if (now === undefined || hashOf(path) !== hash) {
       throw new VolleyError(
         'NOT_TRUSTED',
-        `${path} changed after it was approved, so nothing of this folder's code runs. Only a person can approve it, by typing: ${trust.command}`,
+        `${path} changed after it was approved, so nothing of this folder's code runs. ${approvalText(trust.command)}`,
         { changed: [path], command: trust.command },
       );
     }
