@@ -20,7 +20,7 @@ export function serverDoor(
     if (server === undefined) return executor.handle(request);
     const { callServer } = await import('../server/call-server.ts');
     try {
-      return (await callServer(server, 'POST', '/v1/actions', request)) as BatchAnswer;
+      return await callServer<BatchAnswer>(server, '/v1/actions', ['action', 'text', 'data'], request);
     } catch (error) {
       const { code, status } = error instanceof VolleyError ? error.details : {};
       if (code === 'ECONNRESET' && ONCE_ONLY.has((request as { action?: unknown }).action))

@@ -4,8 +4,12 @@ import { isTrusted, trustFeature, verificationCommands } from '../tasks/trust.ts
 
 /** Something in a folder, besides its configuration, that runs only after approval. */
 export interface FurtherApproval {
-  /** What would be allowed, one line each. Untrusted text: sanitize it before printing. */
-  readonly lines: readonly string[];
+  /** What would be allowed. Untrusted text: sanitize it before printing. */
+  readonly commands: readonly {
+    readonly feature: string;
+    readonly seq: string;
+    readonly command: string;
+  }[];
   readonly isApproved: boolean;
   approve(): void;
 }
@@ -17,7 +21,11 @@ export async function furtherApprovals(cwd: string, store: TrustStore): Promise<
   return features
     .filter((feature) => verificationCommands(feature).length > 0)
     .map((feature) => ({
-      lines: verificationCommands(feature).map(({ seq, command }) => `${feature.name} ${seq}: ${command}`),
+      commands: verificationCommands(feature).map(({ seq, command }) => ({
+        feature: feature.name,
+        seq,
+        command,
+      })),
       isApproved: isTrusted(folder, feature, store),
       // Approves what was shown, even if the files have changed since.
       approve: () => trustFeature(folder, feature, store),

@@ -1,4 +1,4 @@
-import { realpathSync } from 'node:fs';
+import { readlinkSync, realpathSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { DEFAULTS } from './defaults.ts';
@@ -92,11 +92,26 @@ export function leadsInside(path: unknown, folder: string): boolean {
 }
 
 /** Where a path leads, with those of its last names that do not exist as they are. */
-function realPath(path: string): string {
+function realPath(path: string, links = 0): string {
   try {
     return realpathSync.native(path);
   } catch {
-    return path === dirname(path) ? path : join(realPath(dirname(path)), basename(path));
+    if (path === dirname(path)) return path;
+    const folder = realPath(dirname(path), links);
+    const here = join(folder, basename(path));
+    // A link may lead to something that does not exist yet.
+    const target = links < MAX_LINKS ? linkAt(here) : undefined;
+    return target === undefined ? here : realPath(resolve(folder, target), links + 1);
+  }
+}
+
+const MAX_LINKS = 40;
+
+function linkAt(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined;
   }
 }
 

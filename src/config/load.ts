@@ -1,5 +1,6 @@
 import { lstatSync, type Stats, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { VolleyError } from '../core/errors.ts';
 import type { AssembledSettings } from './assemble.ts';
 import type { VolleyConfig } from './config.ts';
 import { DEFAULTS } from './defaults.ts';
@@ -76,15 +77,17 @@ function distrust(stats: Stats): string | undefined {
  */
 export async function loadConfig(options: LoadOptions = {}): Promise<LoadedConfig> {
   const { file, folder, env } = placeOf(options);
-  if (file === undefined && !mentionsVolley(env)) return withoutFile(DEFAULTS, folder);
+  if (file === undefined && !mentionsVolley(env)) return await withoutFile(DEFAULTS, folder);
   const assembled = await assemble(file, folder, env);
   if (file === undefined) return withoutFile(assembled.settings, folder);
   const { gate } = await import('./trust.ts');
   const { settings, trust } = await gate({ ...assembled, file, folder, env }, options.trusted === true);
+  await requireOwnStore(settings.store.file, folder);
   return { config: toConfig(settings, folder, trust), settings, file };
 }
 
-function withoutFile(settings: Settings, folder: string): LoadedConfig {
+async function withoutFile(settings: Settings, folder: string): Promise<LoadedConfig> {
+  await requireOwnStore(settings.store.file, folder);
   return { config: toConfig(settings, folder), settings, file: undefined };
 }
 
@@ -106,7 +109,10 @@ export async function loadStoreFile(options: LoadOptions = {}): Promise<string> 
   if (file !== undefined && !mentionsVolley(env)) {
     const { storeOfFile } = await import('./store-of-file.ts');
     const found = await storeOfFile(file);
-    if (found !== undefined && (await isStoreOfFolder(found, folder))) return resolve(folder, found);
+    if (found !== undefined && (await isStoreOfFolder(found, folder))) {
+      await requireOwnStore(found, folder);
+      return resolve(folder, found);
+    }
   }
   return (await loadConfig(options)).config.store.file;
 }
@@ -114,6 +120,23 @@ export async function loadStoreFile(options: LoadOptions = {}): Promise<string> 
 /** Another place has to be approved. */
 async function isStoreOfFolder(path: string, folder: string): Promise<boolean> {
   return path === DEFAULTS.store.file || (await import('./gate.ts')).leadsInside(path, folder);
+}
+
+/**
+ * The store lies in `.volley` without being approved, so no link that came with the folder may lead it elsewhere. Another
+ * place has been approved, or lies in the folder wherever links lead.
+ */
+async function requireOwnStore(path: string, folder: string): Promise<void> {
+  if (path !== DEFAULTS.store.file) return;
+  const link = [dirname(path), path, `${path}-wal`, `${path}-shm`].find((name) =>
+    lstatSync(resolve(folder, name), { throwIfNoEntry: false })?.isSymbolicLink(),
+  );
+  if (link === undefined || (await import('./gate.ts')).leadsInside(link, folder)) return;
+  throw new VolleyError(
+    'STORE_UNAVAILABLE',
+    `The store ${resolve(folder, path)} is not available: ${resolve(folder, link)} is a link that leads out of the folder. Remove the link; if the store is meant to be elsewhere, set store.file in volley.toml, or VOLLEY_STORE_FILE.`,
+    { file: resolve(folder, path), link: resolve(folder, link) },
+  );
 }
 
 function placeOf({ cwd = process.cwd(), env = process.env, file: named }: LoadOptions) {

@@ -88,7 +88,7 @@ export interface ProtectionScope {
   readonly folder: VolleyConfig['folder'];
   readonly store: VolleyConfig['store'];
   readonly tools: Pick<VolleyConfig['tools'], 'roots' | 'modules' | 'protected' | 'writable'>;
-  readonly trust: Pick<VolleyConfig['trust'], 'waitingModules'>;
+  readonly trust: Pick<VolleyConfig['trust'], 'waitingModules' | 'files'>;
 }
 
 interface NamedRule {
@@ -131,6 +131,7 @@ export class ProtectedPaths {
       ...[...tools.modules, ...trust.waitingModules].flatMap((pattern) =>
         modulePlaces(pattern, folder, tools.roots),
       ),
+      ...(isTools ? [approvedPlace(trust.files)] : []),
       ...tools.protected.map((glob) => ({
         rule: rule(glob, '`tools.protected` names it'),
         covers: matcherOf([glob], folder),
@@ -222,6 +223,12 @@ function userPlace(): Place {
   const path = realAsFarAsItExists(userFolder());
   const covers = (other: string) => isInside(other, path);
   return { rule: own(path, 'hidden', 'it holds your approvals'), covers };
+}
+
+/** What was approved, and what was missing then and would run if it appeared. Agents change code: then it waits again. */
+function approvedPlace(files: ReadonlyMap<string, string>): Place {
+  const known = new Set([...files.keys()].map(fold));
+  return { rule: rule('files that volley trust approved', VOLLEY), covers: (path) => known.has(fold(path)) };
 }
 
 function modulePlaces(pattern: string, folder: string, roots: readonly string[]): Place[] {

@@ -13,6 +13,9 @@ import { join } from 'node:path';
 import { VolleyError } from '../core/errors.ts';
 import { userFolder } from './user-folder.ts';
 
+/** Takes the place of a file's hash where there is no file, so that one that appears later counts as a change. */
+export const MISSING = 'missing';
+
 /** What a user has approved of a folder: the files that it could run, as they were. */
 export interface Approval {
   /** The real path of the folder. */

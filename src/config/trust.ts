@@ -10,7 +10,7 @@ import type { TomlTable } from './environment.ts';
 import { type WaitingSetting, waitingSettings, withoutWaiting } from './gate.ts';
 import { type GitFolders, gitFoldersOf } from './git-folders.ts';
 import type { Settings } from './schema.ts';
-import { TrustStore } from './trust-store.ts';
+import { MISSING, TrustStore } from './trust-store.ts';
 import type { TrustedFiles } from './trusted-files.ts';
 import { TRUST_VARIABLE } from './user-folder.ts';
 
@@ -30,7 +30,7 @@ export interface WorkspaceTrust {
   readonly changed: readonly string[];
   /** Why an approval was rejected. */
   readonly problem: string | undefined;
-  /** The approved files with their hashes, by absolute path; empty if no approval was checked. */
+  /** The approved files with their hashes, and those that were missing, by absolute path; empty if no approval was checked. */
   readonly files: ReadonlyMap<string, string>;
 }
 
@@ -145,7 +145,12 @@ export function trustText(
       : status === 'changed'
         ? ` again, because ${listText(changed.slice(0, 5).map(harmless), changed.length)} changed`
         : '';
-  return `${names} in volley.toml ${isOne ? 'needs' : 'need'} approval${why}. Only a person can approve ${isOne ? 'it' : 'them'}, by running: ${command}`;
+  return `${names} in volley.toml ${isOne ? 'needs' : 'need'} approval${why}. ${approvalText(command)}`;
+}
+
+/** A process that has read the file does not read it again. */
+function approvalText(command: string): string {
+  return `Only a person can approve this; a running volley mcp or volley serve has to be restarted afterwards. To approve, run: ${command}`;
 }
 
 /** An untrusted file name, without control characters. */
@@ -190,15 +195,21 @@ export function requireUnchanged(trust: WorkspaceTrust): void {
   for (const [path, hash] of trust.files) {
     const now = signatureOf(path);
     if (now !== undefined && known.get(path) === now) continue;
+    // A folder may stand there: what is loaded from it has a path of its own.
+    if (hash === MISSING && !isFile(path)) continue;
     if (now === undefined || hashOf(path) !== hash) {
       throw new VolleyError(
         'NOT_TRUSTED',
-        `${path} changed after it was approved, so no code of this folder runs. Only a person can approve it, by running: ${trust.command}`,
+        `${path} changed after it was approved, so no code of this folder runs. ${approvalText(trust.command)}`,
         { changed: [path], command: trust.command },
       );
     }
     known.set(path, now);
   }
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 }
 
 function signatureOf(path: string): string | undefined {

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, extname, join, relative, resolve, sep } from 'node:path';
+import type { SyntaxNode } from '@lezer/common';
 import { VolleyError } from '../core/errors.ts';
 import { isInside } from '../tools/builtin/real-path.ts';
 import { findModules } from '../tools/find-modules.ts';
 import type { TomlTable } from './environment.ts';
+import { MISSING } from './trust-store.ts';
 
 /** The files that a folder's configuration could run, and their hash. */
 export interface TrustedFiles {
@@ -12,20 +14,21 @@ export interface TrustedFiles {
   readonly hash: string;
   /** The hash of each file by its name in the folder. */
   readonly files: Readonly<Record<string, string>>;
-  /** The same by absolute path, for those that exist. */
+  /** The same by absolute path; `MISSING` stands for paths at which a file would be run if it appeared. */
   readonly paths: ReadonlyMap<string, string>;
 }
 
 const MAX_FILES = 2000;
 const MAX_FILE_BYTES = 16 * 2 ** 20;
 const MAX_TOTAL_BYTES = 64 * 2 ** 20;
-/** Takes the place of a hash, so that a file that appears later counts as a change. */
-const MISSING = 'missing';
+const MAX_MISSING = 40_000;
 const SCRIPT = /\.[cm]?[jt]sx?$/;
-/** What an import without an extension may mean, in the order in which `require` tries. */
-const ENDINGS = ['', '.js', '.json', '.node', '.cjs', '.mjs', '.ts', '.cts', '.mts'];
+/** A program may be a script without an extension; binary files hold a zero early on. */
+const NO_EXTENSION = /(?:^|[\\/])[^\\/.]+$/;
+/** What an import without an extension may mean. */
+const ENDINGS = ['.js', '.json', '.node', '.cjs', '.mjs', '.ts', '.cts', '.mts'];
 /** Cheap to look for: most scripts import no file of their own, and then no parser is loaded. */
-const MAY_IMPORT = /['"]\.\.?(?:\/|['"])/;
+const MAY_IMPORT = /['"`](?:\.|\\)/;
 
 /**
  * Reads the file of a configuration, the modules that it names with everything that they import by a relative path,
@@ -54,6 +57,7 @@ class Collection {
   private readonly paths = new Map<string, string>();
   private readonly scripts: { readonly path: string; readonly text: string }[] = [];
   private bytes = 0;
+  private missing = 0;
 
   constructor(private readonly folder: string) {}
 
@@ -64,25 +68,56 @@ class Collection {
 
   add(path: string): void {
     const real = realpathSync.native(path);
-    if (this.paths.has(real)) return;
-    const { size } = statSync(real);
-    if (size > MAX_FILE_BYTES) throw tooMuch(`${real}, which is larger than 16 MB`);
-    this.take(real, this.nameOf(real), readFileSync(real));
+    if (!this.paths.has(real)) {
+      const { size } = statSync(real);
+      if (size > MAX_FILE_BYTES) throw tooMuch(`${real}, which is larger than 16 MB`);
+      this.take(real, this.nameOf(real), readFileSync(real));
+    }
+    // A link may be made to lead elsewhere.
+    this.paths.set(path, this.paths.get(real)!);
   }
 
   addMissing(path: string): void {
     this.files.set(this.nameOf(path), MISSING);
+    this.addAbsent(path);
   }
 
   async addImports(): Promise<void> {
     for (let next = this.scripts.pop(); next !== undefined; next = this.scripts.pop()) {
       for (const specifier of await relativeImports(next.path, next.text)) {
         const targets = spellings(specifier).map((spelling) => resolve(dirname(next.path), spelling));
-        const found = targets.map(importedFile).find((file) => file !== undefined);
-        if (found === undefined) this.addMissing(targets[0]!);
-        else this.add(found);
+        const found = targets.map((target) => this.addImported(target));
+        if (!found.includes(true)) this.addMissing(targets[0]!);
       }
     }
+  }
+
+  /**
+   * Adds every file that an import may mean, whichever of them is loaded; those that are not there must not appear.
+   * Tells whether there is one.
+   */
+  private addImported(target: string, isMain = false): boolean {
+    if (isFile(target)) {
+      this.add(target);
+      return true;
+    }
+    const candidates = [target, ...ENDINGS.map((ending) => target + ending)];
+    // A compiler's name for a TypeScript file.
+    if (/\.[cm]?js$/.test(target)) candidates.push(target.replace(/js$/, 'ts'));
+    candidates.push(...ENDINGS.map((ending) => join(target, `index${ending}`)), join(target, 'package.json'));
+    const files = candidates.filter(isFile);
+    for (const path of candidates) {
+      if (files.includes(path)) this.add(path);
+      else this.addAbsent(path);
+    }
+    const main = isMain ? undefined : mainOf(join(target, 'package.json'));
+    return (main !== undefined && this.addImported(resolve(target, main), true)) || files.length > 0;
+  }
+
+  private addAbsent(path: string): void {
+    if (this.paths.has(path)) return;
+    this.paths.set(path, MISSING);
+    if (++this.missing > MAX_MISSING) throw tooMuch('too many files that are not there');
   }
 
   result(): TrustedFiles {
@@ -98,7 +133,9 @@ class Collection {
     const hash = sha256(content);
     this.files.set(name, hash);
     this.paths.set(path, hash);
-    if (SCRIPT.test(path)) this.scripts.push({ path, text: content.toString('utf8') });
+    const mayBeScript =
+      SCRIPT.test(path) || (NO_EXTENSION.test(path) && !content.subarray(0, 8192).includes(0));
+    if (mayBeScript) this.scripts.push({ path, text: content.toString('utf8') });
   }
 
   private nameOf(path: string): string {
@@ -106,22 +143,65 @@ class Collection {
   }
 }
 
-/** What a script imports by a relative path that stands in it: `import`, `export … from`, `import('…')`, `require('…')`. */
+/** Calls whose first argument names a file: `require`, `require.resolve`, `createRequire(…)`. */
+const CALLS = /^(?:module\??\.)?require(?:\??\.resolve)?$|^(?:\w+\.)?createRequire\(|^import\.meta\.resolve$/;
+/** What is made of an address that may be that of code. */
+const ADDRESSES = /^(?:URL|(?:\w+\.)?Worker)$/;
+const CODE = /(?:\.[cm]?[jt]sx?|\.node|\.wasm)(?:[?#]|$)/;
+
+/** What a script loads by a relative path that stands in it. */
 async function relativeImports(path: string, text: string): Promise<string[]> {
   if (!MAY_IMPORT.test(text)) return [];
   const { JAVASCRIPT, TSX, TYPESCRIPT } = await import('../tools/analysis/javascript.ts');
   const extension = extname(path);
   const isTypeScript = /ts/.test(extension);
-  const grammar = extension === '.tsx' ? TSX : isTypeScript ? TYPESCRIPT : JAVASCRIPT;
+  const { parser } = extension === '.tsx' ? TSX : isTypeScript ? TYPESCRIPT : JAVASCRIPT;
+  const aliases = new Set(
+    [...text.matchAll(/([\w$]+)\s*=\s*(?:\w+\.)?createRequire\s*\(/g)].map(([, name]) => name),
+  );
   const found = new Set<string>();
-  grammar.parser.parse(text).iterate({
-    enter: (node) => {
-      if (!grammar.imports.has(node.name)) return;
-      for (const specifier of grammar.importedBy(node.node, text))
-        if (/^\.\.?(\/|$)/.test(specifier)) found.add(specifier);
+  parser.parse(text).iterate({
+    enter: ({ name, node }) => {
+      const add = (place: SyntaxNode | null, isWanted: (specifier: string) => boolean = () => true) => {
+        for (const specifier of stringsOf(place, text))
+          if (/^\.\.?(\/|$)/.test(specifier) && isWanted(specifier)) found.add(specifier);
+      };
+      if (name === 'ImportDeclaration' || name === 'ExportDeclaration') {
+        if (name === 'ImportDeclaration' || node.getChild('from')) add(node.getChild('String'));
+      } else if (name === 'DynamicImport') add(node);
+      else if (name === 'CallExpression' || name === 'NewExpression') {
+        const list = node.getChild('ArgList');
+        const callee = name === 'NewExpression' ? node.firstChild?.nextSibling : node.firstChild;
+        const first = list?.firstChild?.nextSibling ?? null;
+        const called = callee ? text.slice(callee.from, callee.to).replace(/\s+/g, '') : '';
+        if (name === 'CallExpression' && (CALLS.test(called) || aliases.has(called))) add(first);
+        if (name === 'NewExpression' && ADDRESSES.test(called)) add(first, (one) => CODE.test(one));
+      }
     },
   });
   return [...found];
+}
+
+/** All strings that stand in a piece of code, as they are when it runs; those with a part that is computed are not. */
+function stringsOf(place: SyntaxNode | null, text: string): string[] {
+  const found: string[] = [];
+  place?.cursor().iterate(({ name, node, from, to }) => {
+    if (name === 'String' || (name === 'TemplateString' && !node.getChild('Interpolation')))
+      found.push(unescaped(text.slice(from + 1, to - 1)));
+  });
+  return found;
+}
+
+function unescaped(literal: string): string {
+  return literal.replace(
+    /\\(?:x([\da-fA-F]{2})|u([\da-fA-F]{4})|u\{([\da-fA-F]+)\}|([0-7]{1,3})|(\r\n|[\s\S]))/g,
+    (_, x?: string, u?: string, braced?: string, octal?: string, other = '') => {
+      const code =
+        octal === undefined ? Number.parseInt(x ?? u ?? braced ?? '', 16) : Number.parseInt(octal, 8);
+      if (!Number.isNaN(code)) return code <= 0x10ffff ? String.fromCodePoint(code) : '';
+      return /^[\r\n\u2028\u2029]/.test(other) ? '' : other;
+    },
+  );
 }
 
 /** `require` takes a path as it stands, `import` as a part of an address. */
@@ -134,17 +214,19 @@ function spellings(specifier: string): string[] {
   }
 }
 
-function importedFile(target: string): string | undefined {
-  const candidates = ENDINGS.map((ending) => target + ending);
-  // A compiler's name for a TypeScript file, and what a folder stands for.
-  if (/\.[cm]?js$/.test(target)) candidates.push(target.replace(/js$/, 'ts'));
-  candidates.push(...ENDINGS.slice(1).map((ending) => join(target, `index${ending}`)));
-  return candidates.find(isFile);
+/** What a folder stands for, if its package.json says so. */
+function mainOf(file: string): string | undefined {
+  try {
+    const { main } = JSON.parse(readFileSync(file, 'utf8')) as { main?: unknown };
+    return typeof main === 'string' ? main : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /**
  * Files of the folder that these settings name, also within a command line or after a `=`. What a program is told in its
- * environment or in headers is mostly data, and what lies in `.volley` is Volley's own.
+ * environment or in headers is mostly data.
  */
 function namedFiles(values: readonly unknown[], folder: string): Set<string> {
   const found = new Set<string>();
@@ -156,7 +238,7 @@ function namedFiles(values: readonly unknown[], folder: string): Set<string> {
         if (word === '' || word.length > 4096 || word.includes('\0')) continue;
         for (const base of bases) {
           const path = resolve(base, word);
-          if (!isFile(path) || isInside(path, join(folder, '.volley'))) continue;
+          if (!isFile(path)) continue;
           if (isInside(path, folder) || isInside(realpathSync.native(path), real)) found.add(path);
         }
       }

@@ -10,15 +10,22 @@ import type { ServerRecord } from './server-record.ts';
 /** A server that does not say within so long that it lives hangs. */
 const SIGN_OF_LIFE_MS = 5000;
 
-/** Asks a server of the same user. It may take as long as it takes: some requests wait for the end of a batch. */
-export async function callServer(
+/**
+ * Asks a server of the same user for an object with these fields. It may take as long as it takes: some requests wait for
+ * the end of a batch.
+ */
+export async function callServer<T extends object>(
   server: ServerRecord,
-  method: 'GET' | 'POST',
   path: string,
+  fields: readonly (keyof T & string)[],
   body?: unknown,
-): Promise<unknown> {
+): Promise<T> {
   await answerOf(server, 'GET', '/healthz', undefined, AbortSignal.timeout(SIGN_OF_LIFE_MS));
-  return answerOf(server, method, path, body === undefined ? undefined : JSON.stringify(body));
+  const answer = await answerOf(server, 'POST', path, body === undefined ? undefined : JSON.stringify(body));
+  const found = (answer ?? {}) as Readonly<Record<string, unknown>>;
+  if (fields.some((name) => found[name] === undefined || found[name] === null))
+    throw unreachable(server, 'an answer that Volley does not give');
+  return answer as T;
 }
 
 /** Whether the server of a record answers at its address. The token is never sent to another program. */
@@ -28,7 +35,7 @@ export async function isAnswering(server: ServerRecord): Promise<boolean> {
     const path = `/healthz?challenge=${challenge}`;
     const unknown = { ...server, token: undefined };
     const answer = await answerOf(unknown, 'GET', path, undefined, AbortSignal.timeout(SIGN_OF_LIFE_MS));
-    const { proof } = answer as { readonly proof?: unknown };
+    const { proof } = (answer ?? {}) as { readonly proof?: unknown };
     return isSameSecret(Buffer.from(String(proof)), Buffer.from(proofOf(server.token, challenge)));
   } catch {
     return false;
@@ -58,8 +65,10 @@ async function answerOf(
   }
   const data = parsed(server, text);
   if (answer.statusCode! < 300) return data;
-  const { detail = `HTTP ${answer.statusCode}` } = data as { detail?: string };
-  throw unreachable(server, detail, { status: answer.statusCode });
+  const { detail } = (data ?? {}) as { detail?: unknown };
+  throw unreachable(server, typeof detail === 'string' ? detail : `HTTP ${answer.statusCode}`, {
+    status: answer.statusCode,
+  });
 }
 
 async function send(

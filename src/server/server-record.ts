@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { readdirSync, renameSync, rmSync } from 'node:fs';
+import { hostname, networkInterfaces } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { isVisibleTo, livesAsSeenBy, ownIdentity, type ProcessIdentity } from '../store/process-identity.ts';
 import { createPrivateFile, readPrivateJson, writePrivateFile } from './auth/private-file.ts';
+import { isLoopback } from './http/client-address.ts';
 
 /** What a running server leaves beside its store, for commands and programs of the same user. */
 export interface ServerRecord {
@@ -74,7 +76,7 @@ export function portsInUse(storeFile: string): Set<number> {
   const found = new Set<number>();
   for (const file of recordFiles(storeFile)) {
     const record = readRecord(file);
-    if (record === undefined || isOver(file) || !URL.canParse(record.address)) continue;
+    if (record === undefined || isOver(file)) continue;
     found.add(portOf(record.address));
   }
   return found;
@@ -121,5 +123,13 @@ function readRecord(file: string): ServerRecord | undefined {
   if (typeof record?.address !== 'string' || typeof record.token !== 'string') return undefined;
   const { process: other } = record;
   if (typeof other?.pid !== 'number' || typeof other.boot !== 'string') return undefined;
-  return record as ServerRecord;
+  return isOfThisMachine(record.address) ? (record as ServerRecord) : undefined;
+}
+
+/** A server on this store runs on this machine; a record that says otherwise was put there by somebody else. */
+function isOfThisMachine(address: string): boolean {
+  if (!URL.canParse(address)) return false;
+  const host = new URL(address).hostname.replace(/^\[|\]$/g, '');
+  if (isLoopback(host) || host === hostname().toLowerCase()) return true;
+  return Object.values(networkInterfaces()).some((all) => all?.some((one) => one.address === host));
 }

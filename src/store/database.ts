@@ -3,6 +3,7 @@ import {
   chmodSync,
   closeSync,
   constants,
+  lstatSync,
   openSync,
   readdirSync,
   statSync,
@@ -165,10 +166,16 @@ function makePrivateFile(file: string): void {
   for (const each of [file, `${file}-wal`, `${file}-shm`]) tighten(each);
 }
 
-/** Takes from others what they may do with a file or folder of this user. */
+/** Takes from others what they may do with a file or folder of this user; where a link leads is none of ours. */
 function tighten(path: string): void {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats === undefined || stats.uid !== process.getuid?.() || (stats.mode & 0o077) === 0) return;
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (
+    stats === undefined ||
+    stats.isSymbolicLink() ||
+    stats.uid !== process.getuid?.() ||
+    (stats.mode & 0o077) === 0
+  )
+    return;
   try {
     chmodSync(path, stats.mode & 0o700);
   } catch {

@@ -1,9 +1,10 @@
 import { once } from 'node:events';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { proofOf } from '../../src/server/auth/secrets.ts';
 import { endOf, runBuilt, startBuilt } from '../e2e/support/built-volley.ts';
 import { project } from '../e2e/support/project.ts';
 import { trustFolder } from '../support/trust.ts';
@@ -90,6 +91,47 @@ describe('where the system has no /proc', () => {
       expect(asked.every((header) => header === undefined)).toBe(true);
     },
   );
+
+  it('a record that came with the folder is not believed, nor an answer that is none', SLOW, async () => {
+    const folder = project(files);
+    const server = await serve(folder);
+    const record = JSON.parse(readFileSync(server.record, 'utf8'));
+    const gone = once(server.child, 'exit');
+    process.kill(server.pid, 'SIGKILL');
+    await gone;
+    let asked = 0;
+    const stranger = createServer((request, response) => {
+      asked++;
+      const challenge = new URL(request.url!, 'http://x').searchParams.get('challenge');
+      const proof = challenge === null ? {} : { proof: proofOf('t', challenge) };
+      response.end(JSON.stringify({ status: 'ok', ...proof }));
+    });
+    await new Promise<void>((resolve) => stranger.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void stranger.close());
+    const { port } = stranger.address() as AddressInfo;
+    const address = `http://127.0.0.1:${port}`;
+    const shipped = { ...record, address, token: 't', pid: process.pid };
+    shipped.process = { ...record.process, pid: process.pid };
+    const add = (id: string) =>
+      runBuilt(
+        folder,
+        ['add', '--id', id, '--function', 'list_directory', '--params', '{"path":"."}', '--json'],
+        { before },
+      );
+    // As git checks it out.
+    writeFileSync(server.record, JSON.stringify(shipped));
+    chmodSync(server.record, 0o644);
+    expect(await add('a')).toMatchObject({ status: 0 });
+    expect(asked).toBe(0);
+    // As an archive may bring it, with the address of another machine.
+    chmodSync(server.record, 0o600);
+    writeFileSync(server.record, JSON.stringify({ ...shipped, address: `http://192.0.2.1:${port}` }));
+    expect(await add('b')).toMatchObject({ status: 0 });
+    writeFileSync(server.record, JSON.stringify(shipped));
+    const answered = await add('c');
+    expect(asked).toBeGreaterThan(0);
+    expect(JSON.parse(answered.stdout)).toMatchObject({ error: { code: 'SERVER_UNREACHABLE' } });
+  });
 
   it('a batch is not taken from a process that lives', SLOW, async () => {
     const folder = project({ ...files, 'held.json': '{"tasks":[{"id":"a","function":"hold"}]}' });

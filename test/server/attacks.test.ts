@@ -118,7 +118,7 @@ test('a client that is told in the middle of sending too much can read why', asy
   const served = await serve({ server: { limits: { maxBodyBytes: 10_000 } as never } });
   const [record] = await runningServers(served.file);
   const body = { action: 'add', function: 'echo', params: { value: 'x'.repeat(40_000_000) } };
-  await expect(callServer(record!, 'POST', '/v1/actions', body)).rejects.toMatchObject({
+  await expect(callServer(record!, '/v1/actions', [], body)).rejects.toMatchObject({
     details: { status: 413 },
   });
 });

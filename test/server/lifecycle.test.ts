@@ -197,9 +197,12 @@ test('with certificate files it speaks HTTPS, and commands know its certificate'
   });
   expect(status).toBe(200);
   const [record] = await runningServers(served.file);
-  expect(await callServer(record!, 'GET', '/v1/batches')).toMatchObject({ batches: [] });
+  const key = () => callServer<{ url: string }>(record!, '/v1/session/keys', ['url']);
+  expect((await key()).url.startsWith(served.address)).toBe(true);
   const fake = { ...record!, certificate: 'AA:BB' };
-  await expect(callServer(fake, 'GET', '/v1/batches')).rejects.toMatchObject({ code: 'SERVER_UNREACHABLE' });
+  await expect(callServer(fake, '/v1/session/keys', [])).rejects.toMatchObject({
+    code: 'SERVER_UNREACHABLE',
+  });
   await expect(serve({ server: { tls: { ...tls, key: fixture('none.key') } } })).rejects.toMatchObject({
     code: 'SERVER_NOT_STARTED',
   });

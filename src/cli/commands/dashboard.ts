@@ -13,7 +13,7 @@ export const dashboardCommand = defineCommand<CommonOptions>({
     const [server] = await runningServers(config.store.file);
     if (server === undefined)
       throw new VolleyError('SERVER_UNREACHABLE', 'No server runs here: start one with volley serve.');
-    const { url } = (await callServer(server, 'POST', '/v1/session/keys')) as { url: string };
+    const { url } = await callServer<{ url: string }>(server, '/v1/session/keys', ['url']);
     if (json) stdout.writeJson({ ok: true, url });
     else stdout.write(`${url}\n`);
     return EXIT.ok;

@@ -5,7 +5,7 @@ import { differences, filesInQuestion, trustKey } from '../../config/trust.ts';
 import { type Approval, TrustStore } from '../../config/trust-store.ts';
 import type { TrustedFiles } from '../../config/trusted-files.ts';
 import { VolleyError } from '../../core/errors.ts';
-import { printableLine } from '../../core/printable-text.ts';
+import { printableJson, printableLine } from '../../core/printable-text.ts';
 import { countText, listText } from '../../core/words.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import { confirm } from '../confirm.ts';
@@ -35,7 +35,8 @@ interface Question {
 }
 
 const MAX_FILES_SHOWN = 20;
-const MAX_LENGTH = 2000;
+/** Nobody reads more, and what nobody has read nobody can approve. */
+const MAX_LENGTH = 20_000;
 
 export const trustCommand = defineCommand<TrustOptions>({
   examples: [
@@ -139,7 +140,7 @@ function print({ files, folder }: Question, { json }: TrustOptions, { stdout }: 
 async function approve(
   store: TrustStore,
   question: Question,
-  { yes = false, json = false }: TrustOptions,
+  { yes = false, json: isJson = false }: TrustOptions,
   io: Io,
 ): Promise<ExitStatus> {
   const { file, folder, waiting, files, further } = question;
@@ -152,16 +153,19 @@ async function approve(
       settings: waiting.map(({ setting }) => setting),
       files: Object.keys(files?.files ?? {}),
       changed: question.changed,
-      features: further.flatMap(({ lines }) => lines),
+      features: further.flatMap(({ commands }) =>
+        commands.map(({ feature, seq, command }) => `${feature} ${seq}: ${command}`),
+      ),
     };
-    if (json) io.stdout.writeJson(answer);
+    if (isJson) io.stdout.writeJson(answer);
     else io.stdout.write(`${printableLine(text)}\n`);
   };
   if (waiting.length === 0 && further.length === 0) {
     end(`Nothing in ${folder} needs your approval.`, true);
     return EXIT.ok;
   }
-  if (!json) show(question, io);
+  const lines = linesOf(question);
+  if (!isJson) show(question, lines, io);
   if (question.isApproved) {
     end('You have already approved this.', true);
     return EXIT.ok;
@@ -172,7 +176,7 @@ async function approve(
       'NOT_TRUSTED',
       'Nothing was approved: an agent working on a subtask cannot approve anything.',
     );
-  if (!yes && (json || !io.stdin.isTTY))
+  if (!yes && (isJson || !io.stdin.isTTY))
     throw new VolleyError(
       'NOT_TRUSTED',
       'Nothing was approved: this is not a terminal. Run volley trust in a terminal, or volley trust --yes in a script.',
@@ -190,16 +194,18 @@ async function approve(
   return EXIT.ok;
 }
 
-function show({ file, folder, waiting, files, approval, changed, further }: Question, io: Io): void {
+function show(question: Question, lines: ReturnType<typeof linesOf>, io: Io): void {
+  const { file, folder, waiting, files, approval, changed } = question;
   const { bold } = createColours(wantsColours(io.stdout, io.env));
   const say = (text: string) => io.stdout.writeStyled(`${text}\n`);
   say(bold(printableLine(file ?? folder)));
   if (approval !== undefined && changed.length > 0)
     say(printableLine(`Changed since you approved it (${approval.approvedAt}): ${namesText(changed)}`));
-  if (waiting.length > 0) say('This folder asks to:');
-  for (const one of waiting) say(`  - ${shown(describe(one))}`);
-  if (further.length > 0) say('Its features run these commands to verify work:');
-  for (const line of further.flatMap(({ lines }) => lines)) say(`  - ${shown(line)}`);
+  const { settings, features } = lines;
+  if (settings.length > 0) say('This folder asks to:');
+  for (const line of settings) say(`  - ${line}`);
+  if (features.length > 0) say('Its features run these commands to verify work:');
+  for (const line of features) say(`  - ${line}`);
   const names = Object.keys(files?.files ?? {});
   if (waiting.length > 0)
     say(printableLine(`The approval covers ${countText(names.length, 'file')}: ${namesText(names)}`));
@@ -209,12 +215,36 @@ function namesText(names: readonly string[]): string {
   return listText(names.slice(0, MAX_FILES_SHOWN), names.length);
 }
 
-/** Long enough to show nearly everything: hidden text would be approved unread. */
-function shown(text: string): string {
-  const plain = printableLine(text);
-  return plain.length <= MAX_LENGTH
-    ? plain
-    : `${plain.slice(0, MAX_LENGTH)}… (${plain.length - MAX_LENGTH} more characters)`;
+/**
+ * What would be allowed, a line each, all of it: what is hidden would be approved with the rest. Values are shown as JSON,
+ * so that nothing in them can look like something else.
+ */
+function linesOf({ waiting, further }: Question): {
+  readonly settings: string[];
+  readonly features: string[];
+} {
+  const features = further.flatMap(({ commands }) =>
+    commands.map(({ feature, seq, command }) => ({
+      setting: `feature ${feature}`,
+      text: `${json(feature)} ${json(seq)}: ${json(command)}`,
+    })),
+  );
+  const settings = waiting.map((one) => ({ setting: one.setting, text: describe(one) }));
+  let length = 0;
+  for (const { setting, text } of [...settings, ...features]) {
+    length += text.length;
+    if (length > MAX_LENGTH)
+      throw new VolleyError(
+        'NOT_TRUSTED',
+        `Nothing was approved: what this folder asks for is longer than ${MAX_LENGTH} characters, too long to be read and approved. It gets too long with ${printableLine(setting).slice(0, 200)}: shorten it, or move it to a file of its own.`,
+        { setting: setting.slice(0, 200) },
+      );
+  }
+  return { settings: settings.map(({ text }) => text), features: features.map(({ text }) => text) };
+}
+
+function json(value: unknown): string {
+  return printableJson(JSON.stringify(value));
 }
 
 /** What a setting would allow, in plain words. */
@@ -222,7 +252,7 @@ function describe({ setting, path, value }: WaitingSetting): string {
   const [section, table, name] = path;
   if (section === 'mcp' && table === 'servers') return serverText(name!, value as Server);
   if (section === 'tasks' && table === 'agents') return agentText(name!, value as Agent);
-  const said = `${setting} = ${JSON.stringify(value)}`;
+  const said = `${printableLine(setting)} = ${json(value)}`;
   const meaning = MEANINGS[path.join('.')];
   return meaning === undefined ? said : `${meaning}: ${said}`;
 }
@@ -253,14 +283,15 @@ function serverText(name: string, server: Server): string {
   const { command, args = [], url, env = {}, headers = {}, ...rest } = server;
   const what =
     command === undefined
-      ? `connect to the MCP server ${name} at ${url}`
-      : `start a program as the MCP server ${name}: ${JSON.stringify([command, ...args])}`;
-  const passed = Object.entries({ ...env, ...headers }).map(
-    ([key, value]) => `${key}: ${JSON.stringify(value)}`,
-  );
-  const given = passed.length === 0 ? '' : `, passing it ${passed.join(', ')}`;
-  const others = Object.keys(rest).length === 0 ? '' : `, with ${JSON.stringify(rest)}`;
-  return `${what}${given}${others}`;
+      ? `connect to the MCP server ${json(name)} at ${json(url)}`
+      : `start a program as the MCP server ${json(name)}: ${json([command, ...args])}`;
+  const withEnv = Object.keys(env).length === 0 ? '' : `, with the environment variables ${json(env)}`;
+  const withHeaders = Object.keys(headers).length === 0 ? '' : `, with the headers ${json(headers)}`;
+  return `${what}${withEnv}${withHeaders}${othersText(rest)}`;
+}
+
+function othersText(rest: object): string {
+  return Object.keys(rest).length === 0 ? '' : `, with ${json(rest)}`;
 }
 
 interface Agent {
@@ -268,8 +299,7 @@ interface Agent {
 }
 
 function agentText(name: string, { command, ...rest }: Agent): string {
-  const others = Object.keys(rest).length === 0 ? '' : `, with ${JSON.stringify(rest)}`;
   return command === undefined
-    ? `start the agent ${name}${others}`
-    : `start a program as the agent ${name}: ${JSON.stringify(command)}${others}`;
+    ? `start the agent ${json(name)}${othersText(rest)}`
+    : `start a program as the agent ${json(name)}: ${json(command)}${othersText(rest)}`;
 }

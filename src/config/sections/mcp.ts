@@ -120,7 +120,15 @@ const server = table(
       .record(z.string().min(1).max(256).meta({ description: '1 to 256 characters' }), tool)
       .default({}),
   },
-).superRefine(({ command, url }, context) => {
+).superRefine(({ command, url, args, cwd, env, headers }, context) => {
+  const misplaced = (name: string, owner: string) =>
+    context.addIssue({ code: 'custom', message: `goes with ${owner} only`, path: [name] });
+  if (url === undefined && Object.keys(headers).length > 0) misplaced('headers', 'url');
+  if (command === undefined) {
+    if (Object.keys(env).length > 0) misplaced('env', 'command');
+    if (args.length > 0) misplaced('args', 'command');
+    if (cwd !== undefined) misplaced('cwd', 'command');
+  }
   if (command !== undefined && url !== undefined)
     context.addIssue({ code: 'custom', message: 'must have either command or url, not both', path: ['url'] });
   else if (command === undefined && url === undefined)

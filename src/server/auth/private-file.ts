@@ -35,7 +35,8 @@ export function createPrivateFile(path: string, text: string): boolean {
 
 /**
  * What stands in a file of ours as JSON; undefined where there is none, or none that can be read. One that somebody else
- * owns, or may write, is none of ours: it could lead commands and their tokens elsewhere.
+ * owns, or may read or write, is none of ours: it could lead commands and their tokens elsewhere. Git checks out no file
+ * that only its owner may read.
  */
 export function readPrivateJson(path: string): unknown {
   let file: number;
@@ -46,7 +47,7 @@ export function readPrivateJson(path: string): unknown {
   }
   try {
     const { uid, mode } = fstatSync(file);
-    const isOurs = process.getuid === undefined || (uid === process.getuid() && (mode & 0o022) === 0);
+    const isOurs = process.getuid === undefined || (uid === process.getuid() && (mode & 0o077) === 0);
     return isOurs ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
   } catch {
     return undefined;
