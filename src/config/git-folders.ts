@@ -29,15 +29,21 @@ function foldersAt(root: string): GitFolders | undefined {
   }
 }
 
+/** Throws for anything but a file: an agent may have put a pipe there, which a reader would wait for. */
+function textOf(path: string): string {
+  if (!statSync(path).isFile()) throw new Error(`${path} is not a file`);
+  return readFileSync(path, 'utf8');
+}
+
 /** A working tree beside the first has a file that says where. */
 function linkIn(path: string): string | undefined {
-  const target = /^gitdir: (.+)$/m.exec(readFileSync(path, 'utf8'))?.[1];
+  const target = /^gitdir: (.+)$/m.exec(textOf(path))?.[1];
   return target === undefined ? undefined : resolve(dirname(path), target.trim());
 }
 
 function commonOf(own: string): string {
   try {
-    return resolve(own, readFileSync(join(own, 'commondir'), 'utf8').trim());
+    return resolve(own, textOf(join(own, 'commondir')).trim());
   } catch {
     return own;
   }

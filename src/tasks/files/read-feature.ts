@@ -1,4 +1,4 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeeperThan } from '../../core/depth.ts';
 import { VolleyError } from '../../core/errors.ts';
@@ -8,8 +8,10 @@ import type { Problem } from '../problem.ts';
 import { compareSeqs, seqOfFile } from '../seq.ts';
 import { parseSubtask } from './parse-subtask.ts';
 import { parseTask, TASK_FILE } from './parse-task.ts';
+import { readPlain } from './read-plain.ts';
 
-const MOST_BYTES = 1024 * 1024;
+/** People may share files of tasks by links. */
+const LIMITS = { maxBytes: 1024 * 1024, followLinks: true };
 const MOST_SUBTASKS = 10_000;
 const DEEPEST = 100;
 /** Files that are open at once. */
@@ -28,16 +30,10 @@ export async function readTexts(folder: string): Promise<FeatureTexts> {
   const texts = new Map<string, string | Error>();
   for (let from = 0; from < names.length; from += AT_ONCE) {
     const some = names.slice(from, from + AT_ONCE);
-    const read = await Promise.all(some.map((name) => readText(join(folder, name)).catch(asError)));
+    const read = await Promise.all(some.map((name) => readPlain(join(folder, name), LIMITS).catch(asError)));
     for (const [place, name] of some.entries()) texts.set(name, read[place]!);
   }
   return texts;
-}
-
-async function readText(path: string): Promise<string> {
-  const { size } = await stat(path);
-  if (size > MOST_BYTES) throw new Error(`it is larger than ${MOST_BYTES / 1024} KB`);
-  return readFile(path, 'utf8');
 }
 
 function asError(error: unknown): Error {

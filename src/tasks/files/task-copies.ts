@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, realpathSync } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, rm, rmdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { userFolder } from '../../config/user-folder.ts';
 import { codeOf } from '../../tools/builtin/refusal.ts';
 import { type FeatureTexts, readTexts } from './read-feature.ts';
@@ -48,6 +48,8 @@ export class TaskCopies {
   /** The run is over. */
   async close(): Promise<void> {
     await rm(this.folder, { recursive: true, force: true });
+    // Other runs of the project may have theirs there.
+    await rmdir(dirname(this.folder)).catch(() => undefined);
   }
 }
 

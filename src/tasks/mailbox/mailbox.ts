@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { constants } from 'node:fs';
-import { mkdtemp, open, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { VolleyError } from '../../core/errors.ts';
 import { reasonText } from '../../core/words.ts';
+import { readPlain } from '../files/read-plain.ts';
 import { type AgentRequest, MAILBOX_VARIABLE, type RunAnswer, TOKEN_VARIABLE, verified } from './message.ts';
 
 /** Does what an agent asks for; throws where it is refused. */
 type Handler = (request: AgentRequest) => Promise<{ data: Readonly<Record<string, unknown>>; text: string }>;
 
 const PAUSE_MS = 50;
-const MAX_BYTES = 256 * 1024;
+const LIMITS = { maxBytes: 256 * 1024, followLinks: false };
 const MAX_REQUESTS = 1000;
 const REQUEST = /^([0-9a-f]{16})\.request$/;
 
@@ -78,7 +78,7 @@ export class Mailbox {
 
   private async answer(id: string, path: string): Promise<RunAnswer> {
     try {
-      const request = verified(this.token, id, await readPlain(path));
+      const request = verified(this.token, id, await readPlain(path, LIMITS));
       if (request === undefined)
         throw new VolleyError('SUBTASK_REFUSED', 'The request is not signed with the token of this attempt.');
       return { ok: true, ...(await this.handle(request)) };
@@ -87,19 +87,5 @@ export class Mailbox {
         error instanceof VolleyError ? error : { code: 'SUBTASK_REFUSED', details: {} };
       return { ok: false, code, message: reasonText(error), details };
     }
-  }
-}
-
-/** The text of a plain file of a modest size: no link, and nothing that a reader would wait for. */
-async function readPlain(path: string): Promise<string> {
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  try {
-    const stats = await file.stat();
-    if (!stats.isFile() || stats.size > MAX_BYTES) throw new Error('The request is not a regular file.');
-    const buffer = Buffer.alloc(stats.size);
-    const { bytesRead } = await file.read(buffer, 0, stats.size, 0);
-    return buffer.toString('utf8', 0, bytesRead);
-  } finally {
-    await file.close();
   }
 }

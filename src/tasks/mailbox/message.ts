@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { VolleyError } from '../../core/errors.ts';
 
 /** Where an agent of a run leaves what it asks of that run, and what shows that it is that agent. */
 export const MAILBOX_VARIABLE = 'VOLLEY_RUN_MAILBOX';
@@ -27,11 +28,36 @@ export function sign(token: string, id: string, request: AgentRequest): SignedRe
 
 /** The request, if it is signed with the token. */
 export function verified(token: string, id: string, text: string): AgentRequest | undefined {
-  const { body, signature } = JSON.parse(text) as Partial<Record<keyof SignedRequest, unknown>>;
+  const { body, signature } = objectIn(text);
   if (typeof body !== 'string' || typeof signature !== 'string') return undefined;
   const [given, expected] = [signature, signatureOf(token, id, body)].map((one) => Buffer.from(one));
   const isRight = given!.length === expected!.length && timingSafeEqual(given!, expected!);
-  return isRight ? (JSON.parse(body) as AgentRequest) : undefined;
+  return isRight ? requestOf(objectIn(body)) : undefined;
+}
+
+function requestOf({ action, feature, seq, summary, reason }: Record<string, unknown>): AgentRequest {
+  if (typeof feature === 'string' && typeof seq === 'string') {
+    if (action === 'complete' && typeof summary === 'string') return { action, feature, seq, summary };
+    if (action === 'block' && typeof reason === 'string') return { action, feature, seq, reason };
+  }
+  throw malformed();
+}
+
+function objectIn(text: string): Record<string, unknown> {
+  let data: unknown;
+  try {
+    data = JSON.parse(text);
+  } catch (error) {
+    throw malformed(error);
+  }
+  if (typeof data !== 'object' || data === null) throw malformed();
+  return data as Record<string, unknown>;
+}
+
+function malformed(cause?: unknown): VolleyError {
+  const message =
+    'The request is malformed: an agent can complete its subtask with a summary, or block it with a reason.';
+  return new VolleyError('SUBTASK_REFUSED', message, {}, { cause });
 }
 
 function signatureOf(token: string, id: string, body: string): string {

@@ -21,19 +21,19 @@ export async function agentRequest(
   signal.throwIfAborted();
   const { folder, feature } = run;
   const { seq } = subtask;
-  if (request.feature !== feature || seqOfReference(String(request.seq), feature) !== seq) {
+  if (request.feature !== feature || seqOfReference(request.seq, feature) !== seq) {
     const message = `The agent of ${feature} ${seq} can only complete or block its own subtask, not ${request.feature} ${request.seq}.`;
     throw new VolleyError('SUBTASK_REFUSED', message, { feature, seq });
   }
   if (request.action === 'block') {
-    const reason = String(request.reason);
+    const { reason } = request;
     const blocked = await folder.change(feature, (now) => blockSubtask(now, { seq, reason }));
     const view = subtaskView(subtaskOf(blocked, seq), folder.moment());
     return { data: { feature, subtask: view }, text: `${seq} of ${feature} is blocked.` };
   }
   const completion = {
     ...{ seq, signal, env: run.env },
-    summary: String(request.summary),
+    summary: request.summary,
     agent: claimantOf(run, agent),
     workspace: workspace.folder,
   };

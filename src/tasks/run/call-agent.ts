@@ -38,10 +38,12 @@ export async function callAgent(
   // Another agent may have changed what this one is started with.
   requireUnchanged(run.trust);
   const stateFolder = await mkdtemp(join(run.scratch, 'agent-'));
-  const leaving = new AbortController();
-  const asked = AbortSignal.any([signal, leaving.signal]);
+  const asking = new AbortController();
+  const stop = () => asking.abort(signal.reason);
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
   const mailbox = await Mailbox.open(run.scratch, (request) =>
-    agentRequest(run, delegation, workspace, request, asked),
+    agentRequest(run, delegation, workspace, request, asking.signal),
   );
   const log: AgentLog = { usage: {}, lastText: undefined, result: undefined };
   const usedBefore = sumUsage(run.ledger.of(subtask.seq).map(({ usage }) => usage));
@@ -75,7 +77,8 @@ export async function callAgent(
     return endOf(run, agent, exit, log);
   } finally {
     // Requests that its agent makes from now on are ignored.
-    leaving.abort();
+    asking.abort();
+    signal.removeEventListener('abort', stop);
     await mailbox.close();
     record.usage = log.usage;
     record.word = run.redact(log.result?.text ?? log.lastText ?? '') || undefined;

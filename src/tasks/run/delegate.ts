@@ -101,7 +101,11 @@ async function touchedWrongly(
   const isPromised = pathMatcher(subtask.deliverables);
   // First, for git would run what it wrote there.
   await run.safeguard.check();
-  record.touched = await workspace.changes();
+  record.touched = await workspace.changes().catch((error) => {
+    // A repository that was removed cannot be looked at.
+    if (record.tampered.length > 0) return [];
+    throw error;
+  });
   record.outside = record.touched.filter((path) => !isPromised(path));
   const denied = run.denied.among(record.touched);
   record.denied = [...new Set([...record.tampered, ...denied])];
@@ -112,14 +116,17 @@ async function touchedWrongly(
   return new ToolFailure(`${text} To allow it, ${run.denied.remedyFor(denied)}.`, { retryable: false });
 }
 
-function tampered({ tampered, beside }: AttemptRecord): ToolFailure {
+function tampered({ tampered, notRestored, beside }: AttemptRecord): ToolFailure {
   const paths = [...new Set(tampered)];
   const named = listText(paths.slice(0, MOST_NAMED), paths.length);
   const who =
     beside.size === 0
       ? 'The agent'
       : `The agent, or another one running at the same time (${listText([...beside].sort())}),`;
-  const message = `${who} changed protected files of Volley or git: ${named}. They were restored, and the attempt does not count.`;
+  const problems = [...new Set(notRestored)].slice(0, MOST_NAMED);
+  const outcome =
+    problems.length === 0 ? 'They were restored' : `They were restored, except: ${problems.join('; ')}`;
+  const message = `${who} changed protected files of Volley or git: ${named}. ${outcome}. The attempt does not count.`;
   return new ToolFailure(message, { retryable: false });
 }
 

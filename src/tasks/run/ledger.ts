@@ -18,8 +18,10 @@ export interface AttemptRecord {
   /** Those of them that are no deliverables. */
   outside: readonly string[];
   denied: readonly string[];
-  /** What it or another that worked at the same time changed of what Volley or git runs; it was put back. */
+  /** What it or another that worked at the same time changed of what Volley or git runs; it was restored. */
   readonly tampered: string[];
+  /** What of that could not be restored, or was moved, in words. */
+  readonly notRestored: string[];
   /** Subtasks that others worked on in the same folder meanwhile. */
   readonly beside: Set<string>;
   conflicts: readonly string[];
@@ -49,6 +51,7 @@ export class Ledger {
       outside: [],
       denied: [],
       tampered: [],
+      notRestored: [],
       beside: new Set(),
       conflicts: [],
       kept: undefined,

@@ -1,14 +1,15 @@
 import { statSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { VolleyError } from '../../core/errors.ts';
 import { codeOf, fileFailure } from '../../tools/builtin/refusal.ts';
 import { replaceFile } from '../../tools/builtin/replace-file.ts';
 import { Roots } from '../../tools/builtin/roots.ts';
+import { readPlain } from '../files/read-plain.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
 import type { RunReport } from './report.ts';
 
 const FILE = 'report.json';
+const LIMITS = { maxBytes: 64 * 1024 * 1024, followLinks: true };
 
 /** Keeps the report of the last run beside the tasks. The file appears whole or not at all. */
 export async function writeReport(folder: TaskFolder, report: RunReport): Promise<void> {
@@ -29,7 +30,7 @@ export async function readReport(folder: TaskFolder, feature: string): Promise<R
   const path = join(folder.path, feature, FILE);
   let text: string;
   try {
-    text = await readFile(path, 'utf8');
+    text = await readPlain(path, LIMITS);
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;
     throw new VolleyError(

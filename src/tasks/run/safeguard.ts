@@ -11,12 +11,15 @@ export class Safeguard {
     /** For the run itself: what it reads there is what Volley wrote. */
     readonly folder: TaskFolder,
     private readonly git: GitGuard | undefined,
-    private readonly blame: (paths: readonly string[]) => void,
+    private readonly blame: (paths: readonly string[], problems?: readonly string[]) => void,
   ) {}
 
   static async open(folder: TaskFolder, feature: string, working: RunParts['working']): Promise<Safeguard> {
-    const blame = (paths: readonly string[]) => {
-      for (const { record } of working.values()) record.tampered.push(...paths);
+    const blame = (paths: readonly string[], problems: readonly string[] = []) => {
+      for (const { record } of working.values()) {
+        record.tampered.push(...paths);
+        record.notRestored.push(...problems);
+      }
     };
     const git = await GitGuard.of(folder.project);
     return new Safeguard(await folder.guarded(feature, blame), git, blame);
@@ -30,8 +33,8 @@ export class Safeguard {
 
   /** Puts back what was changed. */
   async check(): Promise<void> {
-    const changed = this.git?.putBack() ?? [];
-    if (changed.length > 0) this.blame(changed);
+    const { paths, problems } = (await this.git?.restore()) ?? { paths: [], problems: [] };
+    if (paths.length > 0) this.blame(paths, problems);
     await this.folder.putBack();
   }
 

@@ -1,6 +1,7 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { readPlain } from '../files/read-plain.ts';
 
 /** In the folder of a feature: the name of what its run has in the folder for such things. */
 const NOTE = '.scratch';
@@ -15,7 +16,7 @@ export interface Scratch {
 /** Makes one, and removes that of an earlier run of the same feature which was killed. For one at a time. */
 export async function openScratch(featureFolder: string): Promise<Scratch> {
   const note = join(featureFolder, NOTE);
-  const left = await readFile(note, 'utf8').catch(() => '');
+  const left = await readPlain(note, { maxBytes: 1024, followLinks: false }).catch(() => '');
   // Whatever stands there, nothing else is removed.
   if (NAME.test(left)) await rm(join(tmpdir(), left), { recursive: true, force: true });
   const folder = await mkdtemp(join(tmpdir(), 'volley-run-'));
@@ -24,7 +25,9 @@ export async function openScratch(featureFolder: string): Promise<Scratch> {
     await rm(note, { force: true });
   };
   try {
-    await writeFile(note, basename(folder));
+    // A pipe would be waited for, and a link followed.
+    await rm(note, { force: true });
+    await writeFile(note, basename(folder), { flag: 'wx' });
   } catch (error) {
     await close();
     throw error;

@@ -1,6 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { readTexts } from '../../../src/tasks/files/read-feature.ts';
 import { TaskFolder } from '../../../src/tasks/files/task-folder.ts';
 import { releaseSubtask } from '../../../src/tasks/state/release.ts';
 import { feature, project, projectWith, put } from '../support/feature.ts';
@@ -93,4 +95,15 @@ test('the nearest folder upwards with tasks is taken, but none beyond the reposi
   const root = project({ '.tmp/tasks/auth/task.json': '{}', 'repo/.git/HEAD': '', 'src/deep/a.ts': '' });
   expect(TaskFolder.nearest(join(root, 'src/deep')).project).toBe(root);
   expect(TaskFolder.nearest(join(root, 'repo')).project).toBe(join(root, 'repo'));
+});
+
+test('reading does not wait for a pipe or read a device, but follows links to files', async () => {
+  const folder = project({ 'a.json': '{}' });
+  execFileSync('mkfifo', [join(folder, 'subtask_01.json')]);
+  symlinkSync('/dev/zero', join(folder, 'subtask_02.json'));
+  symlinkSync('a.json', join(folder, 'subtask_03.json'));
+  const texts = await readTexts(folder);
+  expect(texts.get('subtask_01.json')).toBeInstanceOf(Error);
+  expect(texts.get('subtask_02.json')).toBeInstanceOf(Error);
+  expect(texts.get('subtask_03.json')).toBe('{}');
 });
