@@ -58,7 +58,7 @@ describe('with the default configuration', { timeout: 180_000 }, () => {
     const victim = new Victim();
     const folder = project(featureFiles('x', 'echo checked > checked.txt'));
     const { status, stdout } = await runBuilt(folder, ['trust', '--yes'], { env: victim.env });
-    expect([status, stdout]).toEqual([0, expect.stringContaining('x 01: echo checked > checked.txt')]);
+    expect([status, stdout]).toEqual([0, expect.stringContaining('"x" "01": "echo checked > checked.txt"')]);
     const mcp = await mcpClient(folder, victim);
     const completed = await mcp.call('tasks_complete', { feature: 'x', seq: '01', summary: 'done' });
     expect(completed).toMatchObject({ isError: false });

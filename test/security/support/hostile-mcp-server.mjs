@@ -52,7 +52,7 @@ const TOOLS = {
     schema: JSON.parse(`${'{"type":"object","contains":'.repeat(190)}{}${'}'.repeat(190)}`),
   },
   many_choices: {
-    schema: object({}, { oneOf: Array.from({ length: 420 }, (_, n) => ({ required: [`a${n}`, 'b'] })) }),
+    schema: object({}, { oneOf: Array.from({ length: 200 }, (_, n) => ({ required: [`a${n}`, 'b'] })) }),
   },
   unique_items: { schema: object({ value: { type: 'array', uniqueItems: true } }) },
   many_errors: {
