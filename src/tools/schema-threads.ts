@@ -5,7 +5,7 @@ import { sourceNameOf } from './tool-source.ts';
 
 const ENTRY = scriptEntry('./schema-worker', import.meta.url);
 /** How long one value may take, with the compilation of its schema if it is the first; wide, for machines that are busy. */
-const LIMIT_MS = 10_000;
+const LIMIT_MS = 4000;
 /** Threads at a time. A source of tools has one at most, so that none can keep the others waiting. */
 const MAX_THREADS = 4;
 /** A thread that has so many is replaced: nobody tells it which are still used. */

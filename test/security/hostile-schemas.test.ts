@@ -10,7 +10,10 @@ const SERVER = fileURLToPath(new URL('./support/hostile-mcp-server.mjs', import.
 /** Codes do not stand in the answers of `run_batch`. */
 const TOO_SLOW = 'took longer than';
 const NO_MATCH = `${'a'.repeat(60)}!`;
-const MAX_DELAY_MS = 100;
+/** For a pattern, which is matched in the program's own thread. */
+const MAX_PATTERN_DELAY_MS = 100;
+/** For what another thread does: on a busy machine the two share a core. */
+const MAX_DELAY_MS = 500;
 /** What the machine does besides delays some attempts; what the program does wrong delays all of them. */
 const ATTEMPTS = 5;
 
@@ -68,14 +71,15 @@ describe('an MCP server with hostile schemas', () => {
   ])('cannot delay other calls: %s', async (tool, params, answer) => {
     const client = await connect();
     expect(await call(client, 'honest', { value: 'abc' })).toContain('completed');
+    const maxDelayMs = tool === 'pattern' ? MAX_PATTERN_DELAY_MS : MAX_DELAY_MS;
     const delays: number[] = [];
-    while (delays.length < ATTEMPTS && Math.min(...delays) > MAX_DELAY_MS) {
+    while (delays.length < ATTEMPTS && Math.min(...delays) > maxDelayMs) {
       const usual = await slowestAnswerDuring(client, sleep(500));
       const attack = call(client, tool, params);
       delays.push((await slowestAnswerDuring(client, attack)) - usual);
       expect(await attack).toContain(answer);
     }
-    expect(Math.min(...delays)).toBeLessThanOrEqual(MAX_DELAY_MS);
+    expect(Math.min(...delays)).toBeLessThanOrEqual(maxDelayMs);
     expect(await call(client, 'honest', { value: 'abc' })).toContain('completed');
   });
 
