@@ -17,15 +17,12 @@ const SLOW = { timeout: 300_000 };
 const LIMITS = '[limits]\ncpu = 8\nmemory_mb = 8000';
 const shell = (command: string): Attack => ({ function: 'shell', params: { command } });
 const WAIT = 'while [ ! -e ready ]; do sleep 0.02; done';
-/** Starts when the call of that place in the batch has ended. */
-const following = (place: number, command: string) => ({ ...shell(command), depends_on: [`a${place}`] });
-
 /** Exchanges a folder with a protected name in it and a link to elsewhere, over and over (renameat2, x86-64 and ARM). */
 const SWAP = (victim: string) => `
   my $call = { x86_64 => 316, aarch64 => 276 }->{(split " ", qx(uname -m))[0]};
   mkdir "s"; mkdir "s/.vscode"; symlink "${victim}", "l"; open my $ready, ">", "ready";
   my ($s, $l) = ("s", "l");
-  until (-e "stop") { for (1 .. 300) { syscall $call, -100, $s, -100, $l, 2 } }
+  my $end = time + 20; until (-e "stop" || time > $end) { for (1 .. 300) { syscall $call, -100, $s, -100, $l, 2 } }
 `;
 
 describe('a command that runs beside another one', () => {
@@ -36,9 +33,9 @@ describe('a command that runs beside another one', () => {
     const attack = 'cat s/secret l/secret; echo hostile >> s/secret; echo hostile >> l/secret; true';
     // One after the other beside it: the chance is in the moment of their start.
     const attacks = Array.from({ length: 25 }, (_, index) =>
-      following(index + 1, `(${attack}) >> loot 2>/dev/null; ${index === 24 ? 'touch stop' : ''}`),
+      shell(`(${attack}) >> loot 2>/dev/null; ${index === 24 ? 'touch stop' : ''}`),
     );
-    await agent.attackAtOnce(shell('perl swap.pl'), shell(WAIT), ...attacks);
+    await agent.attackBeside(shell('perl swap.pl'), shell(WAIT), ...attacks);
     expect(agent.read('loot')).not.toContain('original');
     expect(readFileSync(join(agent.home, 'secret'), 'utf8')).toBe('original');
   });
@@ -47,13 +44,12 @@ describe('a command that runs beside another one', () => {
     const agent = new HostileCaller(LIMITS);
     agent.write('.git/hooks/pre-commit', 'original');
     agent.write('.volley/secret', 'original');
-    const [made, , read] = await agent.attackAtOnce(
+    const [made, , read] = await agent.attackBeside(
       shell(
-        'i=0; while [ $i -lt 300 ]; do : > .YARNRC$i; i=$((i+1)); done; touch ready; while [ ! -e stop ]; do sleep 0.02; done',
+        'i=0; while [ $i -lt 300 ]; do : > .YARNRC$i; i=$((i+1)); done; touch ready; j=0; while [ ! -e stop ] && [ $j -lt 500 ]; do sleep 0.02; j=$((j+1)); done',
       ),
       shell(WAIT),
-      following(
-        1,
+      shell(
         'cat .volley/secret; echo hostile > .git/hooks/pre-commit; echo "# hostile" >> volley.toml; touch stop',
       ),
     );

@@ -110,6 +110,11 @@ export class HostileCaller {
     return this.make(attacks, attacks.length);
   }
 
+  /** Makes the first call, and beside it the others one after the other. */
+  attackBeside(...attacks: readonly Attack[]): Promise<AttackResult[]> {
+    return this.make(attacks, 2);
+  }
+
   private async make(attacks: readonly Attack[], max_concurrent: number): Promise<AttackResult[]> {
     const code = this.approvable();
     if (code !== this.approved) await this.trust();
