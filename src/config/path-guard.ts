@@ -1,34 +1,53 @@
 import { randomBytes } from 'node:crypto';
 import {
+  accessSync,
   type BigIntStats,
+  chmodSync,
+  closeSync,
+  constants,
   type Dirent,
+  existsSync,
   lstatSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readlinkSync,
   renameSync,
   rmdirSync,
+  statSync,
   symlinkSync,
 } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import picomatch from 'picomatch';
+import { VolleyError } from '../core/errors.ts';
 import type { Breach, Cover, GuardedRun, SandboxGuard } from '../runners/runner.ts';
 import { isInside, realAsFarAsItExists } from '../tools/builtin/real-path.ts';
+import { codeOf } from '../tools/builtin/refusal.ts';
 import { fold, type ProtectedPaths, type ProtectedRule, pathOf } from './protected-paths.ts';
 
-/** How many folders below the roots are scanned, nearest first. */
-const MAX_FOLDERS = 10_000;
-/** How many protected paths a sandbox covers, the nearest first: each mount takes the longer the more there are. */
-const MAX_COVERED = 200;
-/** How many entries of a protected folder are compared where there is no sandbox. */
-const MAX_COMPARED = 2000;
+/** How many folders below the roots are scanned. */
+const MAX_FOLDERS = 50_000;
+/** How many protected paths a sandbox covers: each mount takes the longer the more there are. */
+const MAX_COVERED = 64;
+/** How many files and folders are compared afterwards, because no mount covers them. */
+const MAX_COMPARED = 10_000;
+/** How many of them in one protected folder, where there is no sandbox. */
+const MAX_COMPARED_EACH = 2000;
+/** How many entries the quarantine may hold. */
+const MAX_QUARANTINED = 1000;
+/** How often folders that a program has made unreadable are opened again; each time shows those inside them. */
+const MAX_REPAIRS = 32;
 /** How long the event loop is held at once. */
 const SLICE_MS = 5;
 /** Two changes of a folder within so many milliseconds may leave the same time behind. */
 const CLOCK_STEP_MS = 50;
 /** Folders that are never scanned: they are large, and either protected as a whole or meant to be written. */
 const PASSED = new Set(['.git', 'node_modules']);
+/** What SQLite adds to the name of a store. */
+const STORE_ENDINGS = ['', '-wal', '-shm', '-journal'];
+/** On Linux, for a descriptor that only names a file, whatever its permissions. */
+const O_PATH = 0x200000;
 const SYSTEM_FOLDERS = new Set(['/proc', '/sys', '/dev']);
 /** Changed all the time by Volley, package managers or git: only their appearance counts. */
 const CHANGING = new Set(['.volley/**', '.tmp/tasks/**', 'node_modules/**', '.git/**']);
@@ -42,9 +61,23 @@ interface Found {
   readonly kind: Kind;
   /** Where a link leads, as it is written. */
   readonly link: string | undefined;
+  /** Where it leads in the end, and whether something is there. */
+  readonly target?: string;
 }
 
 type FoundPaths = ReadonlyMap<string, Found>;
+
+/** A folder that could not be looked through, or where the looking ended. */
+interface Obstacle {
+  readonly path: string;
+  readonly why: string;
+  readonly isUnreadable: boolean;
+}
+
+interface Look {
+  readonly found: FoundPaths;
+  readonly obstacles: readonly Obstacle[];
+}
 
 /** A folder as it was when it was read. */
 interface Listing {
@@ -54,12 +87,21 @@ interface Listing {
   readonly folders: readonly string[];
   /** Folders and links of which only certain parts are protected. */
   readonly partly: readonly string[];
+  readonly obstacle?: Obstacle;
 }
 
 interface Run {
+  readonly roots: readonly string[];
   before: FoundPaths | undefined;
+  /** What its sandbox covers: it can neither replace nor rename that. Undefined until it may start. */
+  covered: ReadonlySet<string> | undefined;
   readonly breaches: Map<string, Breach>;
 }
+
+type Prints = ReadonlyMap<string, { readonly print: string; readonly rule: ProtectedRule }>;
+
+/** Of all guards of this process: their roots may overlap. */
+const allRunning = new Set<Run>();
 
 /**
  * Keeps programs that run in the roots from writing protected paths. Existing paths are covered in the sandbox. Paths that
@@ -71,39 +113,107 @@ interface Run {
  */
 export class PathGuard implements SandboxGuard {
   private readonly folder: string;
+  /** Where the roots were when the configuration was loaded. */
+  private readonly realRoots: ReadonlyMap<string, string>;
   private listings = new Map<string, Listing>();
-  /** What was found before: folders that a program makes must not push it beyond the limit. */
-  private known: FoundPaths = new Map();
   private readonly running = new Set<Run>();
-  private waiting: Promise<FoundPaths> | undefined;
+  private waiting: Promise<Look> | undefined;
   private last: Promise<unknown> = Promise.resolve();
+  private tidying: Promise<unknown> = Promise.resolve();
   private placeholder: string | undefined;
 
   constructor(private readonly paths: ProtectedPaths) {
     this.folder = realAsFarAsItExists(paths.scope.folder);
+    this.realRoots = new Map(paths.scope.tools.roots.map((root) => [root, realAsFarAsItExists(root)]));
   }
 
   async begin(isSandboxed: boolean): Promise<GuardedRun> {
-    const run: Run = { before: undefined, breaches: new Map() };
+    const { roots } = this.paths;
+    const run: Run = { roots, before: undefined, covered: undefined, breaches: new Map() };
     this.running.add(run);
-    if (isSandboxed) this.makePlaceholder();
-    const before = await this.look();
-    run.before = before;
-    const prints = isSandboxed ? undefined : this.printsOf(before);
-    return {
-      covers: isSandboxed ? this.coversOf(before) : [],
-      end: async () => {
-        this.findNew(await this.look());
-        this.running.delete(run);
-        this.removePlaceholder();
-        if (prints !== undefined) this.findChanged(prints, run);
-        return [...run.breaches.values()];
-      },
-    };
+    allRunning.add(run);
+    try {
+      this.assertRoots();
+      this.assertQuarantine();
+      if (isSandboxed) this.makePlaceholder();
+      const { found, obstacles } = await this.look();
+      for (const { path, why } of obstacles) throw refusal(`${path} ${why}`);
+      // No waiting from here to `covered`: another run must see all of it or nothing.
+      const { covers, uncovered } = isSandboxed ? this.coversOf(found) : { covers: [], uncovered: [] };
+      run.covered = new Set(covers.map(({ path }) => path));
+      run.before = found;
+      const prints = isSandboxed ? await comparedPrints(uncovered) : this.printsOf(found);
+      return { covers, end: () => this.end(run, prints) };
+    } catch (error) {
+      this.forget(run);
+      throw error;
+    }
+  }
+
+  private async end(run: Run, prints: Prints): Promise<Breach[]> {
+    // One at a time: what one moves away another would miss.
+    const tidied = this.tidying.then(async () => {
+      let look = await this.look();
+      for (let count = 0; count < MAX_REPAIRS && this.openAgain(look.obstacles); count++)
+        look = await this.look();
+      for (const { path, why } of look.obstacles) this.tell({ path, pattern: why });
+      await this.findNew(look.found);
+    });
+    this.tidying = tidied.catch(() => {});
+    try {
+      await tidied;
+      const changedRoot = this.changedRoot();
+      if (changedRoot !== undefined)
+        run.breaches.set(changedRoot, { path: changedRoot, pattern: 'tools.roots' });
+      await this.findChanged(prints, run);
+    } finally {
+      this.forget(run);
+    }
+    return [...run.breaches.values()];
+  }
+
+  private forget(run: Run): void {
+    this.running.delete(run);
+    allRunning.delete(run);
+    this.removePlaceholder();
+  }
+
+  private tell(breach: Breach): void {
+    for (const run of this.running) if (run.before !== undefined) run.breaches.set(breach.path, breach);
+  }
+
+  /** A program that may write in one root could put a link in the place of another one inside it. */
+  private assertRoots(): void {
+    const changed = this.changedRoot();
+    if (changed !== undefined)
+      throw refusal(
+        `the root ${changed} is not the folder any more that it was when the configuration was loaded. Start Volley again if that is right`,
+      );
+    for (const [root, real] of this.realRoots) {
+      const place = join(realAsFarAsItExists(dirname(root)), basename(root));
+      const outer = this.paths.roots.find((each) => each !== place && isInside(place, each));
+      if (outer !== undefined && !isInside(real, outer))
+        throw refusal(
+          `the root ${root} is a symbolic link in the root ${outer} that leads out of it, and that programs can replace. Name ${real} in \`tools.roots\` instead`,
+        );
+    }
+  }
+
+  private changedRoot(): string | undefined {
+    for (const [root, real] of this.realRoots) if (realAsFarAsItExists(root) !== real) return root;
+    return undefined;
+  }
+
+  private assertQuarantine(): void {
+    const folder = join(this.ownFolder, 'quarantine');
+    if (entriesOf(folder).length > MAX_QUARANTINED)
+      throw refusal(
+        `${folder} holds more than ${MAX_QUARANTINED} entries. Look through them, and remove them`,
+      );
   }
 
   /** What exists, as of a moment after the call. Concurrent callers share the scan. */
-  private look(): Promise<FoundPaths> {
+  private look(): Promise<Look> {
     this.waiting ??= this.last.then(() => {
       this.waiting = undefined;
       const looking = this.scan();
@@ -113,9 +223,12 @@ export class PathGuard implements SandboxGuard {
     return this.waiting;
   }
 
-  private async scan(): Promise<FoundPaths> {
+  private async scan(): Promise<Look> {
     const found = new Map<string, Found>();
-    const add = (each: Found) => found.set(each.path, each);
+    const obstacles: Obstacle[] = [];
+    const add = (each: Found) =>
+      // Where a link leads in the end can change without a change of its folder.
+      found.set(each.path, each.kind === 'link' ? { ...each, target: targetOf(each.path) } : each);
     const listings = new Map<string, Listing>();
     const queue: string[] = [];
     for (const root of this.paths.roots) {
@@ -124,30 +237,36 @@ export class PathGuard implements SandboxGuard {
       if (rule === undefined) queue.push(root);
       else add({ path: root, rule, kind: 'folder', link: undefined });
     }
-    let sliceEnd = performance.now() + SLICE_MS;
-    for (let index = 0; index < queue.length && index < MAX_FOLDERS; index++) {
+    const pause = slices();
+    for (let index = 0; index < queue.length; index++) {
       const folder = queue[index]!;
       if (listings.has(folder) || SYSTEM_FOLDERS.has(folder)) continue;
+      if (listings.size >= MAX_FOLDERS) {
+        const why = `is beyond the ${MAX_FOLDERS} folders that are looked through for protected paths. Remove folders, or name smaller ones in \`tools.roots\``;
+        obstacles.push({ path: folder, why, isUnreadable: false });
+        break;
+      }
       const listing = this.list(folder);
       if (listing === undefined) continue;
       listings.set(folder, listing);
+      if (listing.obstacle !== undefined) obstacles.push(listing.obstacle);
       for (const each of listing.found) add(each);
       for (const path of listing.partly) for (const each of this.partsOf(path)) add(each);
       for (const each of listing.folders) queue.push(each);
-      if (performance.now() < sliceEnd) continue;
-      await yieldToOthers();
-      sliceEnd = performance.now() + SLICE_MS;
+      await pause();
     }
-    for (const each of this.known.values())
-      if (!found.has(each.path) && statsOf(each.path) !== undefined) add(each);
     this.listings = listings;
-    this.known = found;
-    return found;
+    return { found, obstacles };
   }
 
   private list(folder: string): Listing | undefined {
-    const stats = statsOf(folder);
-    if (stats?.isDirectory() !== true) return undefined;
+    let stats: BigIntStats;
+    try {
+      stats = lstatSync(folder, { bigint: true });
+    } catch (error) {
+      return isGone(error) || codeOf(error) === 'EACCES' ? undefined : unreadable(folder, error);
+    }
+    if (!stats.isDirectory()) return undefined;
     const stamp = `${stats.dev}:${stats.ino}:${stats.ctimeNs}`;
     const known = this.listings.get(folder);
     if (known?.isSettled === true && known.stamp === stamp) return known;
@@ -155,7 +274,16 @@ export class PathGuard implements SandboxGuard {
     const found: Found[] = [];
     const folders: string[] = [];
     const partly: string[] = [];
-    for (const entry of entriesOf(folder)) {
+    let entries: Dirent[];
+    try {
+      accessSync(folder, constants.R_OK | constants.X_OK);
+      entries = readdirSync(folder, { withFileTypes: true });
+    } catch (error) {
+      if (isGone(error)) return undefined;
+      // In a folder of another user that cannot be written either a program gets no further than this process.
+      return canOpen(folder, stats) ? unreadable(folder, error) : undefined;
+    }
+    for (const entry of entries) {
       const path = join(folder, entry.name);
       const kind = kindOf(entry);
       const rule = this.paths.protectsEntry(path);
@@ -186,23 +314,47 @@ export class PathGuard implements SandboxGuard {
     );
   }
 
-  private coversOf(found: FoundPaths): Cover[] {
+  /**
+   * What a sandbox covers, Volley's own and what is hidden first, then the nearest. What a running program may have made
+   * is not among it: before it is mounted, the program could put a link in its place.
+   */
+  private coversOf(found: FoundPaths): { readonly covers: Cover[]; readonly uncovered: Found[] } {
     const covers = new Map<string, Cover['as']>();
-    const nearest = [...found.values()].sort((a, b) => a.path.split('/').length - b.path.split('/').length);
-    for (const { path, rule } of nearest.slice(0, MAX_COVERED)) {
+    const uncovered: Found[] = [];
+    const rank = ({ path, rule }: Found) =>
+      (rule.isOwn || rule.read === 'hidden' ? 0 : 1000) + path.split('/').length;
+    let count = 0;
+    for (const each of [...found.values()].sort((a, b) => rank(a) - rank(b))) {
+      const { path, rule } = each;
       const real = realAsFarAsItExists(path);
       const stats = statsOf(real);
       const root = this.paths.roots.find((each) => isInside(real, each));
       if (stats === undefined || root === undefined) continue;
+      const around = foldersAround(real, root);
+      if (count === MAX_COVERED || ![real, ...around].every(isStable)) {
+        if (count === MAX_COVERED && rule.read === 'hidden')
+          throw refusal(`more than ${MAX_COVERED} paths are to be hidden in the roots, such as ${path}`);
+        uncovered.push(each);
+        continue;
+      }
+      if (!covers.has(real)) count++;
       const isFolder = stats.isDirectory();
       if (rule.read === 'hidden') covers.set(real, isFolder ? 'empty-folder' : 'empty-file');
       else covers.set(real, isFolder && this.isOpen(rule) ? 'pinned' : 'read-only');
       // Renaming a parent folder would allow putting another one in its place.
-      for (let above = dirname(real); above !== root && isInside(above, root); above = dirname(above))
-        if (!covers.has(above)) covers.set(above, 'pinned');
+      for (const above of around) if (!covers.has(above)) covers.set(above, 'pinned');
     }
-    for (const path of this.loosenedFolders()) if (!covers.has(path)) covers.set(path, 'pinned');
-    return [...covers].map(([path, as]) => ({ path, as }));
+    const pinned = [...this.loosenedFolders(), ...this.innerRoots()].filter((path) => !covers.has(path));
+    for (const path of pinned) if (isStable(path)) covers.set(path, 'pinned');
+    return { covers: [...covers].map(([path, as]) => ({ path, as })), uncovered };
+  }
+
+  /** Roots inside of others, and the folders around them: who replaced one would have a root of his own choice. */
+  private innerRoots(): string[] {
+    return this.paths.roots.flatMap((root) => {
+      const outer = this.paths.roots.find((each) => each !== root && isInside(root, each));
+      return outer === undefined || statsOf(root) === undefined ? [] : [root, ...foldersAround(root, outer)];
+    });
   }
 
   /** What a setting has made writable inside of something that is not. */
@@ -216,22 +368,25 @@ export class PathGuard implements SandboxGuard {
   }
 
   /** Quarantines new protected paths, and records them for every call that may have created them. */
-  private findNew(now: FoundPaths): void {
+  private async findNew(now: FoundPaths): Promise<void> {
     const moved = new Map<string, Breach>();
-    for (const run of this.running) {
+    const pause = slices();
+    for (const run of [...this.running]) {
+      const { before } = run;
+      if (before === undefined) continue;
       for (const each of now.values()) {
-        const { path, kind, link } = each;
-        const before = run.before === undefined ? each : run.before.get(path);
-        const isSame = before?.kind === kind && before.link === link;
-        if (isSame || this.isMadeByVolley(path)) continue;
-        // Another run that ended at the same time has moved it.
+        await pause();
+        const { path, kind, link, target } = each;
+        const known = before.get(path);
+        const isSame = known?.kind === kind && known.link === link && known.target === target;
+        if (isSame || this.isMadeByVolley(path, before)) continue;
         if (!moved.has(path) && statsOf(path) === undefined) continue;
-        const breach = moved.get(path) ?? this.moveAway(each, before);
+        const breach = moved.get(path) ?? this.moveAway(each, known);
         moved.set(path, breach);
         run.breaches.set(path, breach);
       }
       // A link cannot be covered.
-      for (const { path, rule, link } of run.before?.values() ?? []) {
+      for (const { path, rule, link } of before.values()) {
         if (link === undefined || now.has(path) || statsOf(path) !== undefined) continue;
         this.putBack(path, link);
         run.breaches.set(path, { path, pattern: rule.pattern });
@@ -239,36 +394,93 @@ export class PathGuard implements SandboxGuard {
     }
   }
 
-  private isMadeByVolley(path: string): boolean {
-    return path === this.ownFolder || this.paths.isStore(path);
+  /** SQLite's files next to a store that is in use, and the locks of servers. */
+  private isMadeByVolley(path: string, before: FoundPaths): boolean {
+    if (path === this.ownFolder) return true;
+    const { file } = this.paths.scope.store;
+    const store = join(realAsFarAsItExists(dirname(file)), basename(file));
+    return (
+      path === `${store}-locks` || (before.has(store) && STORE_ENDINGS.some((end) => path === store + end))
+    );
   }
 
-  private moveAway({ path, rule }: Found, before: Found | undefined): Breach {
+  private moveAway({ path, rule, link }: Found, before: Found | undefined): Breach {
     const { pattern } = rule;
-    // A link goes itself: where it leads may be anywhere.
-    const intruder = this.firstLink(path) ?? path;
-    const name = `${basename(intruder)}-${randomBytes(4).toString('hex')}`;
     const quarantine = join(this.ownFolder, 'quarantine');
-    // On another file system it stays in its folder, under a meaningless name.
-    for (const movedTo of [join(quarantine, name), join(dirname(intruder), `quarantine-${name}`)]) {
-      try {
-        mkdirSync(dirname(movedTo), { recursive: true, mode: 0o700 });
-        renameSync(intruder, movedTo);
-      } catch {
-        continue;
-      }
-      if (before?.link !== undefined) this.putBack(path, before.link);
-      return { path, pattern, movedTo };
+    try {
+      return this.reach(path, (entry) => {
+        const name = `${basename(entry)}-${randomBytes(4).toString('hex')}`;
+        // On another file system it stays in its folder, under a meaningless name.
+        for (const movedTo of [join(quarantine, name), join(dirname(entry), `quarantine-${name}`)]) {
+          try {
+            if (dirname(movedTo) === quarantine) mkdirSync(quarantine, { recursive: true, mode: 0o700 });
+            renameSync(entry, movedTo);
+          } catch {
+            continue;
+          }
+          // The same link that now leads elsewhere is not put back.
+          if (before?.link !== undefined && before.link !== link) this.putBack(path, before.link);
+          const isNear = dirname(movedTo) !== quarantine;
+          return { path, pattern, movedTo: isNear ? join(dirname(path), basename(movedTo)) : movedTo };
+        }
+        return { path, pattern };
+      });
+    } catch {
+      return { path, pattern };
     }
-    return { path, pattern };
   }
 
   private putBack(path: string, link: string): void {
-    if (this.firstLink(dirname(path)) !== undefined) return;
     try {
-      symlinkSync(link, path);
+      this.reach(path, (entry) => symlinkSync(link, entry));
     } catch {
       // Its folder is gone; the breach is still reported.
+    }
+  }
+
+  /** Makes folders readable again that were readable before. Returns whether there were any. */
+  private openAgain(obstacles: readonly Obstacle[]): boolean {
+    let isAny = false;
+    for (const { path, why, isUnreadable } of obstacles) {
+      if (!isUnreadable) continue;
+      this.tell({ path, pattern: why });
+      try {
+        this.reach(path, (entry) => {
+          const descriptor = openSync(entry, O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+          try {
+            const folder = `/proc/self/fd/${descriptor}`;
+            chmodSync(folder, (statSync(folder).mode & 0o7777) | 0o700);
+          } finally {
+            closeSync(descriptor);
+          }
+        });
+        isAny = true;
+      } catch {
+        // It stays an obstacle, and is told as one.
+      }
+    }
+    return isAny;
+  }
+
+  /**
+   * Lets `work` use an entry by a path that nobody can lead elsewhere meanwhile: the folders on the way are opened one
+   * by one. If one of them is a link, that link is the entry: where it leads may be anywhere.
+   */
+  private reach<T>(path: string, work: (entry: string) => T): T {
+    const root = this.paths.roots.find((each) => isInside(path, each));
+    if (root === undefined || process.platform !== 'linux') return work(this.firstLink(path) ?? path);
+    const flags = O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+    let folder = openSync(root, flags);
+    try {
+      for (const names = relative(root, path).split(sep); ; ) {
+        const entry = `/proc/self/fd/${folder}/${names.shift()!}`;
+        if (names.length === 0 || lstatSync(entry).isSymbolicLink()) return work(entry);
+        const next = openSync(entry, flags);
+        closeSync(folder);
+        folder = next;
+      }
+    } finally {
+      closeSync(folder);
     }
   }
 
@@ -282,21 +494,24 @@ export class PathGuard implements SandboxGuard {
   }
 
   /** Identifies what exists, to detect a later replacement of the same name. */
-  private printsOf(found: FoundPaths): Map<string, { readonly print: string; readonly rule: ProtectedRule }> {
+  private printsOf(found: FoundPaths): Prints {
     const all = [...found.values()].flatMap((each) =>
       each.rule.pattern === '.git/**' ? this.partsOf(each.path) : CHANGING.has(each.rule.pattern) ? [] : each,
     );
     return new Map(
       all
-        .filter(({ path }) => !this.isMadeByVolley(path))
-        .map(({ path, rule }) => [path, { print: printOf(path), rule }]),
+        .filter(({ path }) => !this.isMadeByVolley(path, found))
+        .map(({ path, rule }) => [path, { print: printOf(path, MAX_COMPARED_EACH).print, rule }]),
     );
   }
 
-  private findChanged(prints: ReturnType<PathGuard['printsOf']>, run: Run): void {
-    for (const [path, { print, rule }] of prints)
-      if (!run.breaches.has(path) && printOf(path) !== print)
-        run.breaches.set(path, { path, pattern: rule.pattern });
+  private async findChanged(prints: Prints, run: Run): Promise<void> {
+    const pause = slices();
+    for (const [path, { print, rule }] of prints) {
+      await pause();
+      const now = printOf(path, print.split(' ').length).print;
+      if (!run.breaches.has(path) && now !== print) run.breaches.set(path, { path, pattern: rule.pattern });
+    }
   }
 
   private get ownFolder(): string {
@@ -364,15 +579,98 @@ function expand(folder: string, [name, ...rest]: readonly string[]): string[] {
   );
 }
 
-/** Differs when a file, or one below a folder, has been changed. */
-function printOf(path: string): string {
+/** Differs when a file, or one of so many below a folder, has been changed. */
+function printOf(path: string, max: number): { readonly print: string; readonly isWhole: boolean } {
   const parts: string[] = [];
   const queue = [path];
-  for (let index = 0; index < queue.length && index < MAX_COMPARED; index++) {
+  for (let index = 0; index < queue.length && index < max; index++) {
     const stats = statsOf(queue[index]!);
     parts.push(stats === undefined ? '-' : `${stats.ino}:${stats.size}:${stats.ctimeNs}`);
     if (stats?.isDirectory() !== true) continue;
     for (const { name } of entriesOf(queue[index]!)) queue.push(join(queue[index]!, name));
   }
-  return parts.join(' ');
+  return { print: parts.join(' '), isWhole: queue.length <= max };
+}
+
+/** The prints of what no mount covers; refuses if that is too much. */
+async function comparedPrints(uncovered: readonly Found[]): Promise<Prints> {
+  const prints = new Map<string, { readonly print: string; readonly rule: ProtectedRule }>();
+  const pause = slices();
+  let left = MAX_COMPARED;
+  for (const { path, rule } of uncovered) {
+    const { print, isWhole } = printOf(path, left);
+    left -= print.split(' ').length;
+    if (!isWhole || left <= 0)
+      throw refusal(
+        `there are too many of them: a sandbox covers ${MAX_COVERED}, and of the others ${MAX_COMPARED} files and folders are compared afterwards, which ends in ${path}. Add paths to \`tools.writable\`, or name smaller folders in \`tools.roots\``,
+      );
+    prints.set(path, { print, rule });
+    await pause();
+  }
+  return prints;
+}
+
+/** Whether none of the running programs that can write around a path could put something else in its place. */
+function isStable(path: string): boolean {
+  for (const { roots, covered } of allRunning)
+    if (covered?.has(path) === false && roots.some((root) => root !== path && isInside(path, root)))
+      return false;
+  return true;
+}
+
+/** From the nearest outwards, without the root. */
+function foldersAround(path: string, root: string): string[] {
+  const folders: string[] = [];
+  for (let above = dirname(path); above !== root && isInside(above, root); above = dirname(above))
+    folders.push(above);
+  return folders;
+}
+
+/** Lets others have their turn when the event loop was held for long enough. */
+function slices(): () => Promise<void> | undefined {
+  let end = performance.now() + SLICE_MS;
+  return () => {
+    if (performance.now() < end) return undefined;
+    return yieldToOthers().then(() => {
+      end = performance.now() + SLICE_MS;
+    });
+  };
+}
+
+function targetOf(link: string): string {
+  const real = realAsFarAsItExists(link);
+  return existsSync(link) ? real : `${real} (missing)`;
+}
+
+function isGone(error: unknown): boolean {
+  return ['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '');
+}
+
+function canOpen(folder: string, { uid }: BigIntStats): boolean {
+  if (Number(uid) === process.getuid?.()) return true;
+  try {
+    accessSync(folder, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function unreadable(path: string, error: unknown): Listing {
+  const why = `cannot be looked through for protected paths (${codeOf(error)}). Make it readable, or remove it`;
+  return {
+    stamp: '',
+    isSettled: false,
+    found: [],
+    folders: [],
+    partly: [],
+    obstacle: { path, why, isUnreadable: true },
+  };
+}
+
+/** Why a program is not started. */
+function refusal(why: string): VolleyError {
+  return Object.assign(new VolleyError('PATH_PROTECTED', `Protected paths cannot be kept: ${why}.`, {}), {
+    retryable: false,
+  });
 }

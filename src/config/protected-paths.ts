@@ -278,7 +278,15 @@ export function fold(path: string): string {
   const visible = /^[\x20-\x7e]*$/.test(plain)
     ? plain
     : plain.normalize('NFKC').replace(/\p{Default_Ignorable_Code_Point}/gu, '');
-  return visible.toLowerCase().replace(/(?::[^/]*|[. ]+)+(?=\/|$)/g, '');
+  return visible.toLowerCase().split('/').map(plainName).join('/');
+}
+
+/** A name without the stream of NTFS and without dots and spaces at its end. */
+function plainName(name: string): string {
+  const colon = name.indexOf(':');
+  let end = colon === -1 ? name.length : colon;
+  while (end > 0 && (name[end - 1] === '.' || name[end - 1] === ' ')) end--;
+  return name.slice(0, end);
 }
 
 function slashed(path: string): string {

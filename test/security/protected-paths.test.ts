@@ -16,7 +16,8 @@ import {
 
 const { main, moduleUrl } = await buildProgram();
 const SLOW = { timeout: 300_000 };
-const PLACES = ['', 'sub/'] as const;
+/** The rule is the same in every folder: one way shows it. */
+const placesFor = (way: string) => (way === 'a command' ? ['', 'sub/'] : ['']);
 /** What is hidden is refused before anybody asks whether it may be written. */
 const codeFor = (path: string) => (path.includes('.volley/') ? 'PATH_NOT_ALLOWED' : 'PATH_PROTECTED');
 /** Those that every workspace has. */
@@ -34,8 +35,8 @@ const WAYS: readonly (readonly [string, (path: string, agent: HostileCaller) => 
   ],
 ];
 
-describe.each(WAYS)('%s', (_, attackOn) => {
-  it.each(PLACES)('changes nothing that is protected and exists, in "%s"', SLOW, async (place) => {
+describe.each(WAYS)('%s', (way, attackOn) => {
+  it.each(placesFor(way))('changes nothing that is protected and exists, in "%s"', SLOW, async (place) => {
     const agent = new HostileCaller();
     const paths = PROTECTED_FILES.map((path) => place + path).filter((path) => path !== 'volley.toml');
     for (const path of paths) agent.write(path, 'original');
@@ -52,15 +53,19 @@ describe.each(WAYS)('%s', (_, attackOn) => {
     expect(done).toEqual([]);
   });
 
-  it.each(PLACES)('makes nothing that is protected and does not exist, in "%s"', SLOW, async (place) => {
-    const agent = new HostileCaller();
-    const paths = PROTECTED_FILES.map((path) => place + path).filter((path) => !PRESENT.includes(path));
-    const results = await agent.attack(...paths.map((path) => attackOn(path, agent)));
-    expect(paths.filter((path) => existsSync(join(agent.folder, path)))).toEqual([]);
-    expect(results.map(({ code }, index) => [paths[index], code])).toEqual(
-      paths.map((path) => [path, 'PATH_PROTECTED']),
-    );
-  });
+  it.each(placesFor(way))(
+    'makes nothing that is protected and does not exist, in "%s"',
+    SLOW,
+    async (place) => {
+      const agent = new HostileCaller();
+      const paths = PROTECTED_FILES.map((path) => place + path).filter((path) => !PRESENT.includes(path));
+      const results = await agent.attack(...paths.map((path) => attackOn(path, agent)));
+      expect(paths.filter((path) => existsSync(join(agent.folder, path)))).toEqual([]);
+      expect(results.map(({ code }, index) => [paths[index], code])).toEqual(
+        paths.map((path) => [path, 'PATH_PROTECTED']),
+      );
+    },
+  );
 
   it('still writes what is not protected', SLOW, async () => {
     const agent = new HostileCaller();
@@ -114,9 +119,9 @@ async function connect({ folder, environment }: HostileCaller): Promise<Client> 
 }
 
 describe('export', () => {
-  it.each(PLACES)('writes to nothing that is protected, in "%s"', SLOW, async (place) => {
+  it('writes to nothing that is protected', SLOW, async () => {
     const agent = new HostileCaller();
-    const paths = PROTECTED_FILES.map((path) => place + path).filter((path) => path !== 'volley.toml');
+    const paths = PROTECTED_FILES.filter((path) => path !== 'volley.toml');
     for (const path of paths) agent.write(path, 'original');
     await agent.attack({ function: 'list_directory', params: {} });
     const client = await connect(agent);

@@ -75,6 +75,7 @@ export class Confinement {
     let cgroup: Cgroup | undefined;
     let guarded: GuardedRun | undefined;
     let accounts: string | undefined;
+    let argv: readonly [string, ...string[]];
     try {
       if (bubblewrap !== undefined) {
         this.accounts ??= makeAccounts();
@@ -84,29 +85,30 @@ export class Confinement {
       if (sandbox.mode !== 'off') guarded = await sandbox.guard?.begin(bubblewrap !== undefined);
       // The sandbox has a folder for temporary files that vanishes with it.
       if (bubblewrap === undefined && request.home === 'private') folder = await makeTemporaryFolder();
+      argv =
+        bubblewrap === undefined
+          ? request.argv
+          : ([
+              ...sandboxArguments(bubblewrap, {
+                policy: sandbox,
+                covers: guarded?.covers ?? [],
+                accounts,
+                code: request.code,
+                cwd: request.cwd,
+                temporaryBytes: (limits.memoryMb ?? DEFAULT_TEMPORARY_MB) * 2 ** 20,
+                statusDescriptor: request.channel === 'sandbox' ? CHANNEL : undefined,
+              }),
+              ...request.argv,
+            ] as [string, ...string[]]);
       cgroup = await support.cgroups?.create(cgroupLimits(limits));
     } catch (cause) {
       await removeFolder(folder);
       await guarded?.end();
+      if (cause instanceof VolleyError && cause.code === 'PATH_PROTECTED') throw cause;
       throw notStarted(request.argv[0], cause);
     }
     const place = folder ?? (bubblewrap && PRIVATE_TMP);
     const home = place === undefined ? {} : { HOME: place, TMPDIR: place };
-    const argv =
-      bubblewrap === undefined
-        ? request.argv
-        : ([
-            ...sandboxArguments(bubblewrap, {
-              policy: sandbox,
-              covers: guarded?.covers ?? [],
-              accounts,
-              code: request.code,
-              cwd: request.cwd,
-              temporaryBytes: (limits.memoryMb ?? DEFAULT_TEMPORARY_MB) * 2 ** 20,
-              statusDescriptor: request.channel === 'sandbox' ? CHANNEL : undefined,
-            }),
-            ...request.argv,
-          ] as [string, ...string[]]);
     return new ConfinedProcess({
       launcher: this.launcher,
       watch: this.watch,

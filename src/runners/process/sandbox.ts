@@ -94,7 +94,8 @@ function mounts({ policy, covers = [], code, accounts, temporaryBytes }: Sandbox
   const add = (mount: Mount) => found.set(mount.path, mount);
   for (const mount of privateMounts(temporaryBytes)) add(mount);
   for (const path of policy.read) add({ path, flags: ['--ro-bind-try', path, path], isOfHost: true });
-  for (const path of policy.write) add({ path, flags: ['--bind-try', path, path], isOfHost: true });
+  for (const path of policy.write.filter((each) => !isShownBy(policy.write, each)))
+    add({ path, flags: ['--bind-try', path, path], isOfHost: true });
   // What lies in a folder of the policy stays as the policy has it: perhaps writable.
   const addUnlessShown = (mount: Mount) => {
     if (nearest(mount.path, found)?.isOfHost !== true) add(mount);
@@ -118,7 +119,13 @@ function mounts({ policy, covers = [], code, accounts, temporaryBytes }: Sandbox
 function coverMounts({ read, write }: SandboxRequest['policy'], covers: readonly Cover[]): Mount[] {
   if (covers.length === 0) return [];
   const writable = new Set(write);
-  const shown = [...new Set([...read, ...write])].map((path) => ({ path, real: realPath(path) }));
+  const folders = [...read, ...write.filter((each) => !isShownBy(write, each))];
+  const shown = [...new Set(folders)].map((path) => ({ path, real: realPath(path) }));
+  for (const { path } of covers)
+    if (realPath(path) !== path)
+      throw new Error(
+        `${path} was replaced by a symbolic link, or stands behind one, while it was to be protected`,
+      );
   return covers.flatMap(({ path: source, as }) =>
     shown.flatMap(({ path: folder, real }) => {
       if (source !== real && !source.startsWith(real === '/' ? real : `${real}/`)) return [];
@@ -127,6 +134,12 @@ function coverMounts({ read, write }: SandboxRequest['policy'], covers: readonly
       return { path, flags: coverFlags(as, source, path), isOfHost: true };
     }),
   );
+}
+
+/** Whether it is inside another folder of the list. A mount of its own would follow a link that was put in its place. */
+function isShownBy(folders: readonly string[], path: string): boolean {
+  const real = realPath(path);
+  return folders.some((other) => path.startsWith(`${other}/`) && real.startsWith(`${realPath(other)}/`));
 }
 
 function coverFlags(as: Cover['as'], source: string, path: string): string[] {

@@ -2,6 +2,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   rmSync,
@@ -58,6 +59,7 @@ export class HostileCaller {
   readonly folder = newFolder('volley-attacked-');
   readonly home = newFolder('volley-home-');
   private count = 0;
+  private approved: string | undefined;
 
   /** `settings` are further lines of its volley.toml, which begins in the table `tools`. */
   constructor(
@@ -88,6 +90,12 @@ export class HostileCaller {
     if (status !== 0) throw new Error(stderr);
   }
 
+  /** What the user approves: only a change asks again. */
+  private approvable(): string {
+    const tools = readdirSync(join(this.folder, 'tools')).map((name) => this.read(join('tools', name)));
+    return JSON.stringify([this.read('volley.toml'), tools]);
+  }
+
   get environment(): Readonly<Record<string, string>> {
     return { HOME: this.home, XDG_CONFIG_HOME: join(this.home, '.config') };
   }
@@ -102,8 +110,15 @@ export class HostileCaller {
     return this.make(attacks, attacks.length);
   }
 
+  /** Makes the first call, and beside it the others one after the other. */
+  attackBeside(...attacks: readonly Attack[]): Promise<AttackResult[]> {
+    return this.make(attacks, 2);
+  }
+
   private async make(attacks: readonly Attack[], max_concurrent: number): Promise<AttackResult[]> {
-    await this.trust();
+    const code = this.approvable();
+    if (code !== this.approved) await this.trust();
+    this.approved = code;
     const batch = `attack-${++this.count}`;
     const tasks = attacks.map((each, index) => ({ id: `a${index}`, ...each }));
     this.write(`${batch}.json`, JSON.stringify({ max_concurrent, tasks }));
