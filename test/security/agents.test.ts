@@ -55,16 +55,32 @@ async function hostileRun(attack: string, worktrees: boolean) {
     ...{ folder, victim, before, after: filesIn(tasks) },
     first: report.subtasks[0]!,
     answers: answers.map((line) => JSON.parse(line) as object),
-    copies: readdirSync(join(victim.env['XDG_CONFIG_HOME']!, 'volley/runs')).flatMap((name) =>
-      readdirSync(join(victim.env['XDG_CONFIG_HOME']!, 'volley/runs', name)),
-    ),
+    copies: readdirSync(join(victim.env['XDG_CONFIG_HOME']!, 'volley/runs')),
   };
 }
 
 function filesIn(folder: string): Record<string, string> {
-  const names = readdirSync(folder).filter((name) => name.startsWith('subtask_') && name.endsWith('.json'));
+  const names = readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.startsWith('subtask_') && entry.name.endsWith('.json'))
+    .map(({ name }) => name);
   return Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
 }
+
+type Attack = readonly [attack: string, path: string];
+
+const EVERYWHERE: readonly Attack[] = [
+  ['git hook', '.git/hooks/pre-commit'],
+  ['git config', '.git/config'],
+  ['own subtask', '.tmp/tasks/work/subtask_01.json'],
+];
+/** Attacks that do not depend on where the agent works. */
+const IN_PROJECT: readonly Attack[] = [
+  ['another subtask', '.tmp/tasks/work/subtask_02.json'],
+  ['verification command', '.tmp/tasks/work/subtask_02.json'],
+  ['new subtask', '.tmp/tasks/work/subtask_09.json'],
+  ['pipe as subtask', '.tmp/tasks/work/subtask_09.json'],
+  ['git folder', '.git'],
+];
 
 const PLACES = [
   ['in the project', false],
@@ -81,21 +97,17 @@ describe.each(PLACES)('an agent of a run that works %s', { timeout: 180_000 }, (
     expect(copies).toEqual([]);
   });
 
-  it.each([
-    ['git hook', '.git/hooks/pre-commit'],
-    ['git config', '.git/config'],
-    ['own subtask', '.tmp/tasks/work/subtask_01.json'],
-    ['another subtask', '.tmp/tasks/work/subtask_02.json'],
-    ['verification command', '.tmp/tasks/work/subtask_02.json'],
-    ['new subtask', '.tmp/tasks/work/subtask_09.json'],
-  ])('fails when it writes to what is not its own (%s), and that is undone', async (attack, path) => {
-    const { folder, first, before, after } = await hostileRun(attack, worktrees);
-    expect(first).toMatchObject({ status: 'failed', attempts: 1, denied: [path] });
-    expect(JSON.parse(after['subtask_01.json']!)).toMatchObject({ status: 'pending' });
-    expect({ ...after, 'subtask_01.json': '' }).toEqual({ ...before, 'subtask_01.json': '' });
-    expect(existsSync(join(folder, '.git/hooks/pre-commit'))).toBe(false);
-    expect(readFileSync(join(folder, '.git/config'), 'utf8')).not.toContain('evil');
-  });
+  it.each(worktrees ? EVERYWHERE : [...EVERYWHERE, ...IN_PROJECT])(
+    'fails when it writes to what is not its own (%s), and that is undone',
+    async (attack, path) => {
+      const { folder, first, before, after } = await hostileRun(attack, worktrees);
+      expect(first).toMatchObject({ status: 'failed', attempts: 1, denied: [path] });
+      expect(JSON.parse(after['subtask_01.json']!)).toMatchObject({ status: 'pending' });
+      expect({ ...after, 'subtask_01.json': '' }).toEqual({ ...before, 'subtask_01.json': '' });
+      expect(existsSync(join(folder, '.git/hooks/pre-commit'))).toBe(false);
+      expect(readFileSync(join(folder, '.git/config'), 'utf8')).not.toContain('evil');
+    },
+  );
 
   it('fails when it writes configuration that makes other programs run code', async () => {
     const { first } = await hostileRun('claude settings', worktrees);
@@ -103,7 +115,7 @@ describe.each(PLACES)('an agent of a run that works %s', { timeout: 180_000 }, (
     expect(first.error).toContain('tools');
   });
 
-  it.each(['wrong token', 'no token', 'subtask of another', 'force', 'release'])(
+  it.each(worktrees ? [] : ['wrong token', 'no token', 'subtask of another', 'force', 'release'])(
     'is refused when it asks with or for what is not its own: %s',
     async (attack) => {
       const { answers, first, before, after } = await hostileRun(attack, worktrees);
@@ -114,11 +126,8 @@ describe.each(PLACES)('an agent of a run that works %s', { timeout: 180_000 }, (
     },
   );
 
-  it('is refused when it forges a request, and cannot hold up the run with a pipe', async () => {
+  it('is refused when it forges a request or asks for what there is not, and cannot hold up the run with a pipe', async () => {
     const { answers } = await hostileRun('forged request', worktrees);
-    expect(answers).toEqual([
-      { ok: false, code: 'SUBTASK_REFUSED' },
-      { ok: false, code: 'SUBTASK_REFUSED' },
-    ]);
+    expect(answers).toEqual(Array(4).fill({ ok: false, code: 'SUBTASK_REFUSED' }));
   });
 });

@@ -60,7 +60,9 @@ export function differingFiles(copied: FeatureTexts, found: FeatureTexts): strin
     return typeof text === 'string' ? text : undefined;
   };
   const files = new Set([...copied.keys(), ...found.keys()]);
-  return [...files].filter((file) => textOf(copied, file) !== textOf(found, file)).sort();
+  const differs = (file: string) =>
+    copied.has(file) !== found.has(file) || textOf(copied, file) !== textOf(found, file);
+  return [...files].filter(differs).sort();
 }
 
 export async function textsOrNone(folder: string): Promise<FeatureTexts> {

@@ -24,6 +24,8 @@ const ARCHIVE = 'completed';
 /** What a run knows of its project's features, to tell what its agents wrote there by themselves. */
 interface TaskGuard {
   readonly copies: TaskCopies;
+  /** Files that could not be read when the run began. */
+  readonly unreadable: ReadonlySet<string>;
   /** These files were not written by Volley, and have been put back. */
   onTampered(paths: readonly string[]): void;
 }
@@ -80,13 +82,15 @@ export class TaskFolder {
   /** The same folder for a run of a feature: whatever else than Volley writes there meanwhile is put back. */
   async guarded(feature: string, onTampered: TaskGuard['onTampered']): Promise<TaskFolder> {
     const copies = await TaskCopies.make(this.project, feature);
+    const unreadable = new Set<string>();
     await this.locked(feature, async () => {
       for (const name of await this.names()) {
         for (const [file, text] of await readTexts(join(this.path, name)))
           if (typeof text === 'string') await copies.write(name, file, text);
+          else unreadable.add(join(name, file));
       }
     });
-    return new TaskFolder(this.project, this.now, { copies, onTampered });
+    return new TaskFolder(this.project, this.now, { copies, unreadable, onTampered });
   }
 
   /** Puts back whatever was written to the features of a guarded folder by others than Volley. */
@@ -169,10 +173,10 @@ export class TaskFolder {
 
   /** What Volley wrote last. While the files are locked, what differs from that was written by somebody else. */
   private async untampered(name: string, isLocked = false): Promise<FeatureTexts> {
-    const { copies, onTampered } = this.guard!;
+    const { copies, unreadable, onTampered } = this.guard!;
     const found = await textsOrNone(join(this.path, name));
     const copied = await copies.texts(name);
-    const files = differingFiles(copied, found);
+    const files = differingFiles(copied, found).filter((file) => !unreadable.has(join(name, file)));
     if (files.length === 0) return found;
     if (!isLocked) return this.inTurn(() => this.untampered(name, true));
     for (const file of files) {

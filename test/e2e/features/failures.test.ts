@@ -40,7 +40,7 @@ describe('agents that do not do what they should', { timeout: 240_000 }, () => {
       '04 error: coder ended, and the work is not there: d does not exist',
       '05 stalled: The agent wrote nothing for 15 s and was ended.',
       '06 crashed: coder was ended by SIGKILL.',
-      '07 error: The agent touched what it may not: .env.local. That was not undone: see to it. To allow it, take it out of denied_paths in [tasks] of volley.toml.',
+      '07 error: The agent touched what it may not: .env.local. That was not undone: see to it. To allow it, remove it from denied_paths in [tasks] of volley.toml.',
       '10 error: coder ended, and the work is not there: `echo nothing works; exit 4` ended with exit status 4, not 0: nothing works',
       '11 error: coder ended, and the work is not there: old is what it was before: nothing of it was changed',
     ]);

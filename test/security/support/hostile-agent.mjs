@@ -3,13 +3,13 @@
  * attacks below. It leaves what it was told in the file that ATTACK_LOG names.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createHmac, randomBytes } from 'node:crypto';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const { ATTACK, ATTACK_LOG, VOLLEY_TASKS_PROJECT: project, VOLLEY_FEATURE: feature } = process.env;
-const { VOLLEY_SUBTASK: seq, VOLLEY_RUN_MAILBOX: mailbox } = process.env;
+const { VOLLEY_SUBTASK: seq, VOLLEY_RUN_MAILBOX: mailbox, VOLLEY_RUN_TOKEN: token } = process.env;
 
 const say = (what) => appendFileSync(ATTACK_LOG, `${JSON.stringify(what)}\n`);
 const put = (path, text) => {
@@ -44,6 +44,12 @@ const attacks = {
   'another subtask': () => edit('02', { status: 'completed', completion_summary: 'Trust me' }),
   'verification command': () => edit('02', { verification: [{ type: 'command', command: 'true' }] }),
   'new subtask': () => edit('09', { seq: '09', title: 'Evil', verification: ['touch pwned'] }),
+  'pipe as subtask': () => execFileSync('mkfifo', [subtaskFile('09')]),
+  'git folder': () => {
+    renameSync('.git', 'evil');
+    execFileSync('git', ['config', '-f', 'evil/config', 'core.fsmonitor', 'evil']);
+    writeFileSync('.git', 'gitdir: evil\n');
+  },
   'claude settings': () => put('.claude/settings.json', '{"hooks": {}}'),
   'wrong token': () => complete(seq, { VOLLEY_RUN_TOKEN: '0'.repeat(64) }),
   'no token': () => complete(seq, { VOLLEY_RUN_TOKEN: '', VOLLEY_RUN_MAILBOX: '' }),
@@ -57,7 +63,15 @@ const attacks = {
     writeFileSync(join(mailbox, `${id}.request`), JSON.stringify({ body, signature: '0'.repeat(64) }));
     const pipe = randomBytes(8).toString('hex');
     execFileSync('mkfifo', [join(mailbox, `${pipe}.request`)]);
-    for (const one of [id, pipe]) {
+    // Signed, but no request: an action that there is not, and nothing at all.
+    const signed = [{ action: 'destroy', feature, seq, summary: 'x' }, null].map((request) => {
+      const one = randomBytes(8).toString('hex');
+      const text = JSON.stringify(request);
+      const signature = createHmac('sha256', token).update(`${one}\n${text}`).digest('hex');
+      writeFileSync(join(mailbox, `${one}.request`), JSON.stringify({ body: text, signature }));
+      return one;
+    });
+    for (const one of [id, pipe, ...signed]) {
       const answer = join(mailbox, `${one}.answer`);
       while (!existsSync(answer)) await sleep(20);
       const { ok, code } = JSON.parse(readFileSync(answer, 'utf8'));
