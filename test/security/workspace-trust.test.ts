@@ -138,7 +138,7 @@ describe('a repository that nobody has trusted', () => {
       });
       expect(run.isError).toBe(true);
       expect(JSON.stringify(run)).toContain(`volley trust ${repository.folder}`);
-      expect(JSON.stringify(run)).toMatch(/volley mcp\b.* start(ed)? again/);
+      expect(JSON.stringify(run)).toMatch(/volley mcp\b.* restarted/);
     }
     expect(repository.marks()).toEqual([]);
   });
