@@ -75,7 +75,7 @@ export default defineTool({ name: '${name}', description: 'A tool.', isolation: 
     const { run } = await connect(repository);
     for (const name of [`overrides-${isolation}.cjs`, `shadowed-${isolation}`, `shadowed-${isolation}.js`]) {
       const written = await run('write_file', { path: name, content: marks.code! });
-      expect(written).toContain('may not be written');
+      expect(written).toContain('write-protected');
     }
     expect(existsSync(join(repository.folder, `overrides-${isolation}.cjs`))).toBe(false);
     expect(await run('own_tool')).toContain('it ran');
