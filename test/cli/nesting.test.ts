@@ -64,19 +64,19 @@ const INPUTS: Readonly<Record<string, readonly [Reading, string]>> = {
     program({}, 'add', '--function', 'read_file', '--params', OBJECTS),
     '100 levels',
   ],
-  'a glob of tools': [program({}, 'tools', nested('+(', ')', 1000)), 'more than 50 deep'],
+  'a glob of tools': [program({}, 'tools', nested('@(', ')', 1000)), 'more than 50 deep'],
   'a long glob of tools': [program({}, 'tools', nested('(', ')')), 'longer than 4096'],
   'a glob of files': [
-    program({}, 'run', '--each', nested('+(', ')', 900), '--function', 'read_file'),
+    program({}, 'run', '--each', nested('@(', ')', 900), '--function', 'read_file'),
     'more than 50 deep',
   ],
   'a subtask': [program(feature(`"depends_on":${BRACKETS}`), 'tasks', 'validate'), `${DEEPER} 100`],
   'a deliverable': [
-    program(feature(`"deliverables":["${nested('+(', ')', 5000)}"]`), 'tasks', 'validate'),
+    program(feature(`"deliverables":["${nested('@(', ')', 5000)}"]`), 'tasks', 'validate'),
     'is longer than 4096',
   ],
   'a deliverable that is looked for': [
-    program(feature(`"deliverables":["${nested('+(', ')', 500)}"]`), 'tasks', 'verify', 'f', '01'),
+    program(feature(`"deliverables":["${nested('@(', ')', 500)}"]`), 'tasks', 'verify', 'f', '01'),
     'more than 50 deep',
   ],
   'a description of a feature': [
