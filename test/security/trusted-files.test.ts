@@ -1,30 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { buildProgram } from '../e2e/support/built-program.ts';
+import { describe, expect, it } from 'vitest';
 import { DEFINE } from '../e2e/support/built-volley.ts';
-import { clientOf } from '../mcp/server/support/mcp.ts';
-import { type HostileRepository, hostileRepository } from './support/hostile-repository.ts';
+import { connect, type HostileRepository, hostileRepository } from './support/hostile-repository.ts';
 
-const built = await buildProgram();
-
-async function connect({ folder, env }: HostileRepository) {
-  const inherited = Object.entries(process.env).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined,
-  );
-  const client = clientOf('2025-06-18');
-  onTestFinished(() => client.close());
-  await client.connect(
-    new StdioClientTransport({
-      command: process.execPath,
-      args: [built.main, 'mcp'],
-      cwd: folder,
-      env: { ...Object.fromEntries(inherited), ...env },
-      stderr: 'ignore',
-    }),
-    { timeout: 120_000 },
-  );
+async function callerOf(repository: HostileRepository) {
+  const client = await connect(repository);
   const run = async (name: string, params: object = {}) =>
     JSON.stringify(
       await client.callTool({
@@ -72,7 +53,7 @@ export default defineTool({ name: '${name}', description: 'A tool.', isolation: 
       `shadowed-${isolation}.js`,
       'volley.toml',
     ]);
-    const { run } = await connect(repository);
+    const { run } = await callerOf(repository);
     for (const name of [`overrides-${isolation}.cjs`, `shadowed-${isolation}`, `shadowed-${isolation}.js`]) {
       const written = await run('write_file', { path: name, content: marks.code! });
       expect(written).toContain('write-protected');

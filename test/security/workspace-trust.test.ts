@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { buildProgram } from '../e2e/support/built-program.ts';
 import { runBuilt, startBuilt } from '../e2e/support/built-volley.ts';
-import { clientOf } from '../mcp/server/support/mcp.ts';
-import { type HostileRepository, hostileRepository, MARKS_OF_TOOLS } from './support/hostile-repository.ts';
-
-const built = await buildProgram();
+import {
+  connect,
+  type HostileRepository,
+  hostileRepository,
+  MARKS_OF_TOOLS,
+} from './support/hostile-repository.ts';
 
 /** Each of them opens tools, or looks at something that others would. */
 const COMMANDS: readonly (readonly string[])[] = [
@@ -65,26 +65,6 @@ async function refusalOf(
   const answer = JSON.parse(stdout) as Refused;
   expect(answer.ok).toBe(false);
   return answer.error;
-}
-
-/** `volley mcp`, as a client starts it in the repository. */
-async function connect({ folder, env }: HostileRepository) {
-  const inherited = Object.entries(process.env).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined,
-  );
-  const client = clientOf('2025-06-18');
-  onTestFinished(() => client.close());
-  await client.connect(
-    new StdioClientTransport({
-      command: process.execPath,
-      args: [built.main, 'mcp'],
-      cwd: folder,
-      env: { ...Object.fromEntries(inherited), ...env },
-      stderr: 'ignore',
-    }),
-    { timeout: 120_000 },
-  );
-  return client;
 }
 
 /** `volley serve`, and a way to ask it. */

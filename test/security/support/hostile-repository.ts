@@ -11,8 +11,13 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { onTestFinished } from 'vitest';
+import { buildProgram } from '../../e2e/support/built-program.ts';
 import { DEFINE, type Ended, runBuilt } from '../../e2e/support/built-volley.ts';
+import { clientOf } from '../../mcp/server/support/mcp.ts';
+
+const built = await buildProgram();
 
 /** A cloned repository that tries to run code in every way that its files could, and what became of it. */
 export interface HostileRepository {
@@ -172,4 +177,24 @@ async function listen(onRequest: (authorization: string) => void): Promise<strin
     return new Promise((resolve) => server.close(() => resolve()));
   });
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+}
+
+/** `volley mcp`, as a client starts it in the repository. */
+export async function connect({ folder, env }: HostileRepository) {
+  const inherited = Object.entries(process.env).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  );
+  const client = clientOf('2025-06-18');
+  onTestFinished(() => client.close());
+  await client.connect(
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [built.main, 'mcp'],
+      cwd: folder,
+      env: { ...Object.fromEntries(inherited), ...env },
+      stderr: 'ignore',
+    }),
+    { timeout: 120_000 },
+  );
+  return client;
 }
