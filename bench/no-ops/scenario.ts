@@ -15,7 +15,7 @@ const ALL = Object.keys(CONTESTANTS);
 const DECISIVE = ALL.filter((name) => RATIOS.some(({ ours, peer }) => name === ours || name === peer));
 const WARM_UP = 20_000;
 /** Beyond this p-queue with priorities, which inserts in linear time, would take many minutes. */
-const MOST_WITH_LINEAR_INSERTS = 100_000;
+const MAX_WITH_LINEAR_INSERTS = 100_000;
 
 export const noOps: Scenario<NoOpCase> = {
   name: 'no-ops',
@@ -38,7 +38,7 @@ export const noOps: Scenario<NoOpCase> = {
 
 function caseOf(count: number, concurrency: number, names: readonly string[]): NoOpCase {
   const contestants = names.filter(
-    (name) => name !== 'p-queue priorities' || count <= MOST_WITH_LINEAR_INSERTS,
+    (name) => name !== 'p-queue priorities' || count <= MAX_WITH_LINEAR_INSERTS,
   );
   const label = `${count.toLocaleString('en-US')} at concurrency ${concurrency}`;
   return { label, contestants, count, concurrency };

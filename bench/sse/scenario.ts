@@ -28,7 +28,7 @@ const PER_TURN = [1, 100];
 /** What is slow is measured with less, after as much to warm up, so that nobody takes minutes. */
 const SHARES: Readonly<Record<string, number>> = { 'hono streamSSE': 0.25, 'better-sse': 0.5 };
 /** While more than that waits for somebody, nothing is published, so that nobody has to give anything up. */
-const MOST_WAITING = 256 * 1024;
+const MAX_WAITING = 256 * 1024;
 const GOALS: readonly (readonly [peer: string, bound: number])[] = [
   ['hono streamSSE', 5],
   ['better-sse', 2],
@@ -93,7 +93,7 @@ async function publishAll(server: EventServer, count: number, last: number, perT
       if (sent !== undefined) await sent;
     }
     do await nextTurn();
-    while (server.responses.some(({ writableLength }) => writableLength > MOST_WAITING));
+    while (server.responses.some(({ writableLength }) => writableLength > MAX_WAITING));
   }
 }
 

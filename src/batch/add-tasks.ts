@@ -6,7 +6,7 @@ import type { BatchEvents } from './events.ts';
 import type { TaskInput } from './input/task-input.ts';
 import { TaskCheck } from './task-check.ts';
 
-const MOST_TRIES = 20;
+const MAX_TRIES = 20;
 const MAX_WARNINGS = 5;
 
 /** Checks tasks, all of them or none is added, and lets them join the batch if it runs. They are safe when it returns. */
@@ -28,7 +28,7 @@ export async function addTasks(
     } catch (error) {
       giveBack();
       const taken = takenId(error, ids, inputs);
-      if (taken === undefined || tries === MOST_TRIES) throw error;
+      if (taken === undefined || tries === MAX_TRIES) throw error;
       context.ids.skip(batch, taken);
     }
   }

@@ -58,14 +58,14 @@ export function unknownBatch(store: Pick<Store, 'batches'>, name: string): Volle
 }
 
 /** How many ids are looked at for one that was meant. */
-const MOST_COMPARED = 1000;
+const MAX_COMPARED = 1000;
 
 export function findTask({ store }: Pick<BatchContext, 'store'>, batch: string, id: string): TaskRecord {
   const found = store.task(batch, id);
   if (found !== undefined) return found;
   const close = nearest(
     id,
-    store.tasks(batch, { limit: MOST_COMPARED }).map((task) => task.id),
+    store.tasks(batch, { limit: MAX_COMPARED }).map((task) => task.id),
   );
   throw new VolleyError(
     'UNKNOWN_TASK',

@@ -6,7 +6,7 @@ import { endedText } from './ended-text.ts';
 import { holderText } from './names.ts';
 import { oneLine } from './text.ts';
 
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 const LONGEST_MESSAGE = 200;
 
 /** Why a task does not run, or how it ended, in words; undefined while it runs. Throws if there is no such task. */
@@ -46,7 +46,7 @@ function dependenciesText({ store }: BatchContext, { batch, options }: TaskRecor
 }
 
 function namesText(tasks: readonly TaskRecord[]): string {
-  const names = tasks.slice(0, MOST_NAMED).map(({ id, status }) => `${id} (${status})`);
+  const names = tasks.slice(0, MAX_NAMED).map(({ id, status }) => `${id} (${status})`);
   return listText(names, tasks.length);
 }
 

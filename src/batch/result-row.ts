@@ -62,14 +62,14 @@ export function beginOfResult(record: TaskRecord, length: number): { text: strin
 }
 
 /** The result itself where it is small enough, else its beginning. */
-export function boundedResult(store: Store, record: TaskRecord, mostBytes: number): object {
+export function boundedResult(store: Store, record: TaskRecord, maxBytes: number): object {
   if (record.status !== 'completed') return {};
   const { resultBytes = 0 } = record;
-  if (resultBytes <= mostBytes) {
+  if (resultBytes <= maxBytes) {
     const text = store.result(record.batch, record.id);
     if (text !== undefined) return { result: JSON.parse(text) };
   }
-  return { result_preview: beginOfResult(record, mostBytes).text, result_bytes: resultBytes };
+  return { result_preview: beginOfResult(record, maxBytes).text, result_bytes: resultBytes };
 }
 
 function timeOf(ms: number | undefined): string | null {

@@ -10,12 +10,12 @@ import { taskPages } from './pages.ts';
 import { beginOfResult } from './result-row.ts';
 import { linesText, oneLine } from './text.ts';
 
-const MOST_CAUSES = 8;
-const MOST_SLOWEST = 5;
-const MOST_FIRST = 10;
+const MAX_CAUSES = 8;
+const MAX_SLOWEST = 5;
+const MAX_FIRST = 10;
 const EXAMPLES = 3;
 /** Different causes beyond these are counted as one: a summary is to stay small. */
-const MOST_GROUPS = 1000;
+const MAX_GROUPS = 1000;
 
 interface Cause {
   readonly status: string;
@@ -41,7 +41,7 @@ export async function summaryOf(
   const causes = digest.topCauses();
   const slowest = await slowestOf(store, batch, statuses);
   const first = statuses.includes('completed')
-    ? store.tasks(batch, { status: ['completed'], limit: MOST_FIRST })
+    ? store.tasks(batch, { status: ['completed'], limit: MAX_FIRST })
     : [];
   return {
     text: linesText(
@@ -86,11 +86,11 @@ async function slowestOf(
 ): Promise<TaskRecord[]> {
   let slowest: TaskRecord[] = [];
   for (let after = 0; ; await nextTurn()) {
-    const { tasks, nextSeq } = store.slowest(batch, statuses, after, MOST_SLOWEST);
+    const { tasks, nextSeq } = store.slowest(batch, statuses, after, MAX_SLOWEST);
     // Of those that took as long, the first in the batch stay: sorting keeps the order of equals.
     slowest = [...slowest, ...tasks]
       .sort((a, b) => (b.durationMs ?? 0) - (a.durationMs ?? 0))
-      .slice(0, MOST_SLOWEST);
+      .slice(0, MAX_SLOWEST);
     if (nextSeq === undefined) return slowest;
     after = nextSeq;
   }
@@ -105,7 +105,7 @@ class Digest {
   }
 
   topCauses(): Cause[] {
-    return [...this.causes.values()].sort((a, b) => b.count - a.count).slice(0, MOST_CAUSES);
+    return [...this.causes.values()].sort((a, b) => b.count - a.count).slice(0, MAX_CAUSES);
   }
 
   private addCause(record: TaskRecord): void {
@@ -115,7 +115,7 @@ class Digest {
     const key = `${reason} ${text.replace(/"[^"]*"/g, '""').replace(/\d+/g, '#')}`;
     let cause = this.causes.get(key);
     if (cause === undefined) {
-      if (this.causes.size >= MOST_GROUPS) return;
+      if (this.causes.size >= MAX_GROUPS) return;
       cause = { status, reason, text, count: 0, examples: [] };
       this.causes.set(key, cause);
     }

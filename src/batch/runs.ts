@@ -11,7 +11,7 @@ import { tellRecovered } from './tell-changes.ts';
 /** How long servers that bring tools may take to tell of them, before their tasks count as not idempotent. */
 const LONGEST_DISCOVERY_MS = 10_000;
 /** So many tasks that a dead process has left are looked at for the servers that they need. */
-const MOST_LOOKED_AT = 1000;
+const MAX_LOOKED_AT = 1000;
 
 /** The batches that this process runs. */
 export class BatchRuns {
@@ -106,7 +106,7 @@ export class BatchRuns {
   private *runningFunctions(only: string | undefined): Generator<string, void, undefined> {
     for (const { name, counts } of this.store.batches()) {
       if (counts.running === 0 || (only !== undefined && name !== only)) continue;
-      const running = this.store.tasks(name, { status: ['running'], limit: MOST_LOOKED_AT });
+      const running = this.store.tasks(name, { status: ['running'], limit: MAX_LOOKED_AT });
       for (const task of running) yield task.function;
     }
   }

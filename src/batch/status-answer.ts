@@ -5,15 +5,15 @@ import { statusData, statusText, type WaitingTask } from './status-text.ts';
 import { linesText } from './text.ts';
 import { viewOf } from './view.ts';
 
-const MOST_EXPLAINED = 5;
-const MOST_LOOKED_AT = 100;
+const MAX_EXPLAINED = 5;
+const MAX_LOOKED_AT = 100;
 
 /** How far a batch has come: what `status` answers. */
 export function statusOf(context: BatchContext, batch: string, detailed: boolean): ActionResult {
   const run = context.runs.current(batch);
   const view = viewOf(findBatch(context, batch), context);
   const waiting =
-    run?.explainWaiting(detailed ? MOST_EXPLAINED : 1) ??
+    run?.explainWaiting(detailed ? MAX_EXPLAINED : 1) ??
     (view.state === 'elsewhere' ? waitingElsewhere(context, batch, detailed) : []);
   return {
     text: linesText(statusText(view, waiting, detailed), view.problem),
@@ -25,11 +25,11 @@ export function statusOf(context: BatchContext, batch: string, detailed: boolean
 function waitingElsewhere(context: BatchContext, batch: string, detailed: boolean): WaitingTask[] {
   const { store } = context;
   const pausing = store
-    .tasks(batch, { status: ['running'], limit: MOST_LOOKED_AT })
+    .tasks(batch, { status: ['running'], limit: MAX_LOOKED_AT })
     .filter(({ pause }) => pause !== undefined);
-  const open = detailed ? store.tasks(batch, { status: ['open'], limit: MOST_EXPLAINED }) : [];
+  const open = detailed ? store.tasks(batch, { status: ['open'], limit: MAX_EXPLAINED }) : [];
   return [...pausing, ...open]
-    .slice(0, detailed ? MOST_EXPLAINED : 1)
+    .slice(0, detailed ? MAX_EXPLAINED : 1)
     .map(({ id }) => ({ id, text: explainTask(context, batch, id) ?? '' }))
     .filter(({ text }) => text !== '');
 }

@@ -13,7 +13,7 @@ export interface WaitingTask {
 
 const FEW = 3;
 const MANY = 20;
-const MOST_FAILURES = 10;
+const MAX_FAILURES = 10;
 
 export function statusText(view: BatchView, waiting: readonly WaitingTask[], isDetailed: boolean): string {
   const running = view.running.slice(0, isDetailed ? MANY : FEW);
@@ -62,7 +62,7 @@ export function statusData(view: BatchView, waiting: readonly WaitingTask[], isD
 
 /** While it runs, what is going on says more than what went wrong. */
 function failuresShown({ state }: BatchView, isDetailed: boolean): number {
-  if (isDetailed) return MOST_FAILURES;
+  if (isDetailed) return MAX_FAILURES;
   return state === 'idle' ? FEW : 1;
 }
 

@@ -16,11 +16,11 @@ import { isThenable } from '../tools/needs.ts';
 import { callOf, optionsOf, type TaskInput } from './input/task-input.ts';
 import { bytesText } from './text.ts';
 
-const MOST_PARAMS_BYTES = 10 * 2 ** 20;
-const MOST_BYTES = 256 * 2 ** 20;
-const MOST_SHOWN = 5;
+const MAX_PARAMS_BYTES = 10 * 2 ** 20;
+const MAX_BYTES = 256 * 2 ** 20;
+const MAX_SHOWN = 5;
 /** So many problems are in the details of the error. */
-const MOST_TOLD = 100;
+const MAX_TOLD = 100;
 const PER_TURN = 200;
 /** How long servers that bring tools may take to tell of them, before their tasks are added unchecked. */
 const LONGEST_DISCOVERY_MS = 2000;
@@ -128,14 +128,14 @@ export class TaskCheck {
       );
     }
     const bytes = Buffer.byteLength(text);
-    if (bytes > MOST_PARAMS_BYTES) {
+    if (bytes > MAX_PARAMS_BYTES) {
       throw tooLarge(
-        `The params have ${bytesText(bytes)}, but at most ${bytesText(MOST_PARAMS_BYTES)} are taken`,
+        `The params have ${bytesText(bytes)}, but at most ${bytesText(MAX_PARAMS_BYTES)} are taken`,
       );
     }
     this.bytes += bytes;
-    if (this.bytes > MOST_BYTES)
-      throw tooLarge(`The params of all tasks have more than ${bytesText(MOST_BYTES)}`);
+    if (this.bytes > MAX_BYTES)
+      throw tooLarge(`The params of all tasks have more than ${bytesText(MAX_BYTES)}`);
     return text;
   }
 
@@ -197,11 +197,11 @@ function problemOf(
   const [{ error }] = problems as [(typeof problems)[number]];
   if (total === 1) return error;
   const texts = problems.map(({ place, error: { message } }) => `${place}: ${message}`);
-  const more = problems.length - MOST_SHOWN;
+  const more = problems.length - MAX_SHOWN;
   return new VolleyError(
     error.code,
-    `${countText(problems.length, 'task')} of ${total} cannot be added, so none was. ${texts.slice(0, MOST_SHOWN).join(' ')}${more > 0 ? ` And ${more} more.` : ''}`,
-    { ...error.details, problems: texts.slice(0, MOST_TOLD) },
+    `${countText(problems.length, 'task')} of ${total} cannot be added, so none was. ${texts.slice(0, MAX_SHOWN).join(' ')}${more > 0 ? ` And ${more} more.` : ''}`,
+    { ...error.details, problems: texts.slice(0, MAX_TOLD) },
   );
 }
 

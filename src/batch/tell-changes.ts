@@ -3,7 +3,7 @@ import type { Recovery, Store } from '../store/store.ts';
 import type { BatchEvents, TaskEvent } from './events.ts';
 
 /** So many tasks are told one by one. */
-const MOST_TOLD = 1000;
+const MAX_TOLD = 1000;
 
 /** Tasks of a batch that were changed outside of a run: those of the ids, or any. */
 interface Changes {
@@ -19,7 +19,7 @@ const STATUS_AFTER = { cancelled: 'cancelled', opened: 'open' } as const;
 /** Tells what became of tasks. */
 export function tellChanges(events: BatchEvents, store: Store, { batch, ids, type }: Changes): void {
   if (!events.isHeard) return;
-  if (ids === undefined || ids.length > MOST_TOLD) {
+  if (ids === undefined || ids.length > MAX_TOLD) {
     events.tell({ type: 'changed', batch, at: Date.now() });
     return;
   }

@@ -34,8 +34,8 @@ export interface BatchView {
   readonly problem: string | undefined;
 }
 
-const MOST_RUNNING = 100;
-const MOST_FAILURES = 10;
+const MAX_RUNNING = 100;
+const MAX_FAILURES = 10;
 
 /** How far a batch is, and nothing that takes time to work out. */
 export function standingOf(
@@ -63,7 +63,7 @@ export function viewOf(
     name,
     ...standingOf(record, { runs }),
     ...(run?.speed() ?? { ratePerSecond: undefined, timeLeft: undefined }),
-    running: run?.monitor.running(MOST_RUNNING) ?? (holder && runningElsewhere(store, name)) ?? [],
+    running: run?.monitor.running(MAX_RUNNING) ?? (holder && runningElsewhere(store, name)) ?? [],
     lastFailures:
       run?.monitor.lastFailures() ?? (record.counts.failed > 0 ? storedFailures(store, name) : []),
     createdAt,
@@ -85,7 +85,7 @@ function stateOf(run: BatchRun | undefined, holder: LeaseHolder | undefined): Ba
  * another attempt does not run.
  */
 function runningElsewhere(store: Pick<Store, 'tasks'>, batch: string): RunningTask[] {
-  const tasks = store.tasks(batch, { status: ['running'], limit: MOST_RUNNING });
+  const tasks = store.tasks(batch, { status: ['running'], limit: MAX_RUNNING });
   const running = tasks.filter(({ pause }) => pause === undefined);
   return running.map(({ id, name, function: tool, attempts, startedAt = Date.now() }) => ({
     id,
@@ -100,7 +100,7 @@ function runningElsewhere(store: Pick<Store, 'tasks'>, batch: string): RunningTa
 
 /** Of those that were added last: to find the newest of all would mean to look at all. */
 function storedFailures(store: Pick<Store, 'tasks'>, batch: string): FailedTask[] {
-  const query = { status: ['failed'], beforeSeq: MAX_SEQ + 1, limit: MOST_FAILURES } as const;
+  const query = { status: ['failed'], beforeSeq: MAX_SEQ + 1, limit: MAX_FAILURES } as const;
   return store
     .tasks(batch, query)
     .map(failedTask)

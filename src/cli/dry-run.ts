@@ -11,7 +11,7 @@ import type { Session } from './session.ts';
 import type { StartOptions } from './start-batch.ts';
 
 const DEFAULT_COLUMNS = 100;
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 
 /** Checks everything and shows what a start would do. What is wrong is thrown; nothing is added or started. */
 export async function dryRun(
@@ -44,7 +44,7 @@ export async function dryRun(
 
 function skippedText({ skipped }: RunnableBatch, place: CommandPlace, io: Io): string {
   if (skipped.length === 0) return '';
-  const names = listText(skipped.slice(0, MOST_NAMED), skipped.length);
+  const names = listText(skipped.slice(0, MAX_NAMED), skipped.length);
   return `\n${countText(skipped.length, 'task')} would be skipped, because something that they depend on has failed: ${names}. ${ownName(io)} retry${placeOptions(place)} opens it again.\n`;
 }
 

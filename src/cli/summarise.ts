@@ -12,7 +12,7 @@ import { ownLabel } from './task-label.ts';
 import { viewOf } from './view-of.ts';
 
 const DEFAULT_COLUMNS = 100;
-const MOST_SLOWEST = 5;
+const MAX_SLOWEST = 5;
 const ENDED = ['completed', 'failed', 'cancelled', 'skipped'] as const;
 /** Those that worked to their end. */
 const WORKED: readonly TaskStatus[] = ['completed', 'failed'];
@@ -70,11 +70,11 @@ export async function summarise(
 }
 
 function keepSlowest(slowest: CompletedTask[], task: CompletedTask): void {
-  const last = slowest[MOST_SLOWEST - 1];
+  const last = slowest[MAX_SLOWEST - 1];
   if (last !== undefined && last.durationMs >= task.durationMs) return;
   slowest.push(task);
   slowest.sort((a, b) => b.durationMs - a.durationMs);
-  slowest.length = Math.min(slowest.length, MOST_SLOWEST);
+  slowest.length = Math.min(slowest.length, MAX_SLOWEST);
 }
 
 function failureOf(task: TaskRecord): FailedTask {

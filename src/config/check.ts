@@ -13,7 +13,7 @@ export interface Finding {
 }
 
 /** How many of the names that are known are listed where none is near. */
-const MOST_LISTED = 12;
+const MAX_LISTED = 12;
 
 /** The settings with their defaults, or everything that is wrong with them. */
 export function checkSettings(data: unknown): { settings: Settings } | { findings: Finding[] } {
@@ -58,7 +58,7 @@ function unknownKey(table: readonly PropertyKey[], key: string): string {
     return `unknown key ${pathText([...table, key])}. Did you mean ${pathText(elsewhere.path)}?`;
   }
   const place = table.length === 0 ? 'at the top' : `in [${pathText(table)}]`;
-  const names = listText(known.slice(0, MOST_LISTED), known.length);
+  const names = listText(known.slice(0, MAX_LISTED), known.length);
   return `unknown key ${pathText([...table, key])}. Known ${place}: ${names}.`;
 }
 

@@ -21,7 +21,7 @@ export interface Place {
 }
 
 /** How many problems are shown; who has more has another file before them. */
-const MOST_SHOWN = 20;
+const MAX_SHOWN = 20;
 const LONGEST_LINE = 120;
 
 /** The error that shows all problems: for each the place, what is wrong, and the line itself. */
@@ -32,7 +32,7 @@ export function configError(
   cause?: unknown,
 ): VolleyError {
   const lines = source.split(/\r?\n/);
-  const shown = inOrder(problems).slice(0, MOST_SHOWN);
+  const shown = inOrder(problems).slice(0, MAX_SHOWN);
   const blocks = shown.map((problem) => blockOf(problem, file, lines));
   if (problems.length > shown.length) blocks.push(`… and ${problems.length - shown.length} more.`);
   return new VolleyError(

@@ -3,7 +3,7 @@ import { nearest } from '../core/nearest.ts';
 import { show } from '../core/numbers.ts';
 import { LONGEST_CALL_ID, type ToolCall } from './call.ts';
 
-const MOST_CALLS = 100_000;
+const MAX_CALLS = 100_000;
 const FIELDS = new Set<string>(
   `id name arguments invalid dependsOn onDependencyFailure priority timeoutMs stallMs deadlineMs retry
   resources`.split(/\s+/),
@@ -12,8 +12,8 @@ const FIELDS = new Set<string>(
 /** A copy of the list, for the caller may go on with his own while it is looked at. Throws if it is none of calls. */
 export function checkedList(calls: readonly ToolCall[]): ToolCall[] {
   if (!Array.isArray(calls)) throw invalid(`The calls must be a list, but they are ${show(calls)}`);
-  if (calls.length > MOST_CALLS)
-    throw invalid(`There are ${calls.length} calls, but at most ${MOST_CALLS} fit in one list`);
+  if (calls.length > MAX_CALLS)
+    throw invalid(`There are ${calls.length} calls, but at most ${MAX_CALLS} fit in one list`);
   const list = [...calls];
   for (const [index, call] of list.entries()) checkShape(call, index);
   return list;

@@ -18,8 +18,8 @@ export interface SharedLimits {
 const SHARED_LIMITS: ReadonlySet<string> = new Set<keyof SharedLimits>(['maxConcurrency', 'rate']);
 const NO_CONFLICTS: readonly Tool[] = [];
 /** How many tools are remembered with what was learned of them, and how many idle classes for each. */
-const MOST_IDLE_TOOLS = 10_000;
-const MOST_IDLE_CLASSES = 8;
+const MAX_IDLE_TOOLS = 10_000;
+const MAX_IDLE_CLASSES = 8;
 
 /** What the scheduler knows by name: tools, groups, and the classes of equal demand between them. */
 export class Catalog {
@@ -72,10 +72,10 @@ export class Catalog {
   /** Forgets what nobody uses any more, after the last execution of the class has settled. */
   release(demand: DemandClass): void {
     const { tool, group } = demand;
-    const isCrowded = this.tools.size > MOST_IDLE_TOOLS;
+    const isCrowded = this.tools.size > MAX_IDLE_TOOLS;
     // One that conflicts with others would keep them, and itself if it is among them.
     const keepsOthers = isCrowded && demand.conflicts.length > 0;
-    if (tool.classes.length > MOST_IDLE_CLASSES || keepsOthers) this.dropClass(demand);
+    if (tool.classes.length > MAX_IDLE_CLASSES || keepsOthers) this.dropClass(demand);
     this.dropGroupIfIdle(group);
     if (isCrowded) this.dropToolIfIdle(tool);
   }
@@ -93,7 +93,7 @@ export class Catalog {
     removeFrom(demand.group.classes, demand);
     for (const other of demand.conflicts) {
       other.namedBy--;
-      if (this.tools.size > MOST_IDLE_TOOLS) this.dropToolIfIdle(other);
+      if (this.tools.size > MAX_IDLE_TOOLS) this.dropToolIfIdle(other);
     }
   }
 

@@ -46,7 +46,7 @@ const NO_LOCKS: readonly LockDemand[] = [];
 const DEFAULT_NEEDS: ResourceVector = [SCALE, 0.1 * SCALE, 100 * SCALE, SCALE, 0];
 
 const LARGEST_AMOUNT = 1e9;
-const MOST_LOCKS = 64;
+const MAX_LOCKS = 64;
 
 /** The countable part of a demand, written into `into`: most demands are known already and need no vector of their own. */
 export function neededAmounts(resources: ResourceRequirements | undefined, into: number[]): ResourceVector {
@@ -73,10 +73,10 @@ export function neededLocks(resources: ResourceRequirements | undefined): readon
   const locks: LockDemand[] = [];
   addLocks(locks, 'exclusive', resources.exclusive);
   addLocks(locks, 'shared', resources.shared);
-  if (locks.length > MOST_LOCKS) {
+  if (locks.length > MAX_LOCKS) {
     throw new VolleyError(
       'INVALID_VALUE',
-      `An execution may hold at most ${MOST_LOCKS} locks, but ${locks.length} are asked for.`,
+      `An execution may hold at most ${MAX_LOCKS} locks, but ${locks.length} are asked for.`,
     );
   }
   return locks;

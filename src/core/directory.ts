@@ -32,7 +32,7 @@ export class Directory<T extends Listed> {
   private firstPage = 0;
   private live = 0;
   /** Not less than the number of names; it is at hand, while that of a map has to be asked for. */
-  private mostNames = 0;
+  private maxNames = 0;
 
   /** Answers false, and adds nothing, if the name is taken. */
   add(item: T): boolean {
@@ -85,7 +85,7 @@ export class Directory<T extends Listed> {
     // The last page stays: it is still being filled.
     if (page.live === 0 && at < this.pages.length - 1) this.drop(at);
     this.hasStaleNames = true;
-    if (this.mostNames > NAMES_LEFT + 4 * this.live) this.dropStaleNames();
+    if (this.maxNames > NAMES_LEFT + 4 * this.live) this.dropStaleNames();
   }
 
   private enterName(name: string, seq: number): boolean {
@@ -93,14 +93,14 @@ export class Directory<T extends Listed> {
     if (this.hasStaleNames) {
       if (this.byName(name) !== undefined) return false;
       named.set(name, seq);
-      this.mostNames++;
+      this.maxNames++;
       return true;
     }
     // A look-up beforehand would cost each new name more than the search costs the few that are taken.
     const { size } = named;
     named.set(name, seq);
     if (named.size > size) {
-      this.mostNames++;
+      this.maxNames++;
       return true;
     }
     for (const item of this) if (item.name === name) named.set(name, item.seq);
@@ -113,7 +113,7 @@ export class Directory<T extends Listed> {
       if (this.bySeq(seq) !== undefined) left.set(name, seq);
     });
     this.named = left;
-    this.mostNames = left.size;
+    this.maxNames = left.size;
     this.hasStaleNames = false;
   }
 

@@ -13,7 +13,7 @@ import type { Timed, Timers } from './timers.ts';
 import type { Tool } from './tool.ts';
 
 /** How many of those that want their room back a dispatch looks at, so that its cost does not grow with them. */
-const MOST_RESUMING = 64;
+const MAX_RESUMING = 64;
 
 /** What keeps a class of executions from starting now. */
 export type Obstacle =
@@ -194,7 +194,7 @@ export class Dispatcher {
   /** Room is kept for the first that cannot resume yet: those behind it may, unless it would wait longer for them. */
   private resumeBehindFirst(resume: (execution: Execution) => void): void {
     const { resuming } = this;
-    for (let at = 1; at < resuming.length && at < MOST_RESUMING; at++) {
+    for (let at = 1; at < resuming.length && at < MAX_RESUMING; at++) {
       const execution = resuming[at]!;
       if (this.reservationAgainst(execution.demand) !== undefined || !this.room.mayResume(execution))
         continue;

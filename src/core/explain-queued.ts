@@ -1,13 +1,13 @@
 import { CONCURRENCY, RESOURCES, SCALE } from './demand.ts';
 import type { Dispatcher, Obstacle } from './dispatcher.ts';
 import type { Execution } from './execution.ts';
-import { type Ahead, MOST_LISTED, nameOf, type QueuedReason } from './explanation.ts';
+import { type Ahead, MAX_LISTED, nameOf, type QueuedReason } from './explanation.ts';
 import type { Lock } from './lock.ts';
 import type { Scheduler } from './scheduler.ts';
 import { unreachable } from './unreachable.ts';
 
 /** How many classes, and how many running executions, are looked at. */
-const MOST_LOOKED_AT = 1000;
+const MAX_LOOKED_AT = 1000;
 
 /** What keeps a queued execution from starting: asked in the order in which the dispatcher decides. */
 export function explainQueued({ dispatcher }: Scheduler, execution: Execution, now: number): QueuedReason {
@@ -99,7 +99,7 @@ function explainLock(dispatcher: Dispatcher, execution: Execution, lock: Lock): 
   return {
     reason: 'lock',
     lock: lock.name,
-    heldBy: isHeld ? holders.slice(0, MOST_LISTED).map((holder) => nameOf(holder as Execution)) : [],
+    heldBy: isHeld ? holders.slice(0, MAX_LISTED).map((holder) => nameOf(holder as Execution)) : [],
     holders: isHeld ? holders.length : 0,
     ahead: lock.countBefore(execution),
   };
@@ -109,11 +109,11 @@ function explainLock(dispatcher: Dispatcher, execution: Execution, lock: Lock): 
 function runningConflicts({ holders }: Dispatcher, { demand }: Execution): string[] {
   const names = new Set(demand.conflicts.filter((other) => other.running > 0).map((other) => other.name));
   if (demand.tool.conflictedBy > 0) {
-    for (const holder of holders.slice(0, MOST_LOOKED_AT)) {
+    for (const holder of holders.slice(0, MAX_LOOKED_AT)) {
       if (holder.demand.conflicts.includes(demand.tool)) names.add(holder.demand.tool.name);
     }
   }
-  return [...names].slice(0, MOST_LISTED);
+  return [...names].slice(0, MAX_LISTED);
 }
 
 function countAhead({ contest }: Dispatcher, execution: Execution): Ahead {
@@ -121,7 +121,7 @@ function countAhead({ contest }: Dispatcher, execution: Execution): Ahead {
   let overall = withSameNeeds;
   let looked = 0;
   for (const other of contest) {
-    if (++looked > MOST_LOOKED_AT) break;
+    if (++looked > MAX_LOOKED_AT) break;
     if (other !== execution.demand) overall += other.queue.countBefore(execution);
   }
   return { withSameNeeds, overall };

@@ -2,7 +2,7 @@ import type { Execution } from './execution.ts';
 import { explainQueued } from './explain-queued.ts';
 import {
   type Explanation,
-  MOST_LISTED,
+  MAX_LISTED,
   type NamedWithStatus,
   nameOf,
   type StandingReason,
@@ -67,7 +67,7 @@ function explainPending({ dependencies = [], waitingFor }: Execution): StandingR
   for (const dependency of dependencies) {
     if (dependency.isDone) continue;
     waitsFor.push(withStatus(dependency));
-    if (waitsFor.length === MOST_LISTED) break;
+    if (waitsFor.length === MAX_LISTED) break;
   }
   return { reason: 'dependencies', waitsFor, open: waitingFor, total: dependencies.length };
 }

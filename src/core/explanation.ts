@@ -14,7 +14,7 @@ export interface NamedWithStatus extends NamedExecution {
 }
 
 /** How many executions or tools an explanation lists at most; where that may be too few, it says how many there are. */
-export const MOST_LISTED = 10;
+export const MAX_LISTED = 10;
 
 export function nameOf({ id, demand }: Execution): NamedExecution {
   return { id, toolName: demand.tool.name };

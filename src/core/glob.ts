@@ -45,7 +45,7 @@ class GlobCheck {
   private now: Effort = { stars: 0, crossings: 0 };
   private ways = 1;
   private most: Effort = { stars: 0, crossings: 0 };
-  private mostWays = 1;
+  private maxWays = 1;
 
   constructor(private readonly glob: string) {}
 
@@ -60,7 +60,7 @@ class GlobCheck {
     while (this.open.length > 0) this.close();
     if (this.most.stars > MAX_STARS) return `has more than ${MAX_STARS} stars in one name`;
     if (this.most.crossings > MAX_STARS) return `crosses folders with ** more than ${MAX_STARS} times`;
-    if (this.mostWays > MAX_WAYS[this.most.stars as 0 | 1 | 2 | 3]) return 'has too many alternatives';
+    if (this.maxWays > MAX_WAYS[this.most.stars as 0 | 1 | 2 | 3]) return 'has too many alternatives';
     return undefined;
   }
 
@@ -168,7 +168,7 @@ class GlobCheck {
     const group = this.open.pop()!;
     this.now = group.most;
     this.ways = group.waysBefore * group.ways;
-    this.mostWays = Math.max(this.mostWays, this.ways);
+    this.maxWays = Math.max(this.maxWays, this.ways);
   }
 
   private add({ stars, crossings }: Effort): void {

@@ -3,7 +3,7 @@ import { Block } from './block.ts';
 const OWN_ID = 'exec-';
 
 /** So many dependents that have settled may stay listed, however few are left. */
-const MOST_GONE = 64;
+const MAX_GONE = 64;
 
 /** The edges of a node that was added alone, and those of later nodes to any; few nodes have them. */
 export class Links<N extends GraphNode> {
@@ -20,7 +20,7 @@ export class Links<N extends GraphNode> {
 
   /** A dependent has settled before this node did. They are taken out in bulk, when they may be the larger half. */
   dependentSettled(): void {
-    if (this.dependents === undefined || ++this.gone < MOST_GONE || 2 * this.gone < this.dependents.length)
+    if (this.dependents === undefined || ++this.gone < MAX_GONE || 2 * this.gone < this.dependents.length)
       return;
     this.dependents = this.dependents.filter(({ isDone }) => !isDone);
     this.gone = 0;

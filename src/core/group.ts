@@ -6,7 +6,7 @@ import { isSettled, STATUS_NAMES } from './status.ts';
 import type { Timed } from './timers.ts';
 
 /** So many settled ones may stay in the list of a group, however few are left. */
-const MOST_SETTLED = 64;
+const MAX_SETTLED = 64;
 
 /** Executions that share a concurrency, a rate, a time limit, a failure policy and an end. */
 export class Group implements Timed {
@@ -51,7 +51,7 @@ export class Group implements Timed {
     this.unsettled--;
     if (execution.attempt > 0) this.workMs += execution.since - execution.startedAt;
     const { length } = this.members;
-    if (length > MOST_SETTLED && length > 2 * this.unsettled) this.forgetSettled();
+    if (length > MAX_SETTLED && length > 2 * this.unsettled) this.forgetSettled();
   }
 
   private forgetSettled(): void {

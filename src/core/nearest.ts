@@ -1,7 +1,7 @@
 /** Longer names are not compared: no name of Volley's is as long, and the work grows with the square. */
 const MAX_LENGTH = 128;
 /** So many are compared at most, those that come first: a hint is not worth seconds. */
-const MOST_COMPARED = 1000;
+const MAX_COMPARED = 1000;
 
 /**
  * The known name that was most likely meant, for "did you mean": at most one mistake in three letters, where a letter
@@ -19,7 +19,7 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
     const letters = plain(candidate);
     const allowed = Math.max(1, Math.floor(Math.max(wanted.length, letters.length) / 3));
     if (Math.abs(wanted.length - letters.length) > allowed) continue;
-    if (++compared > MOST_COMPARED) break;
+    if (++compared > MAX_COMPARED) break;
     const mistakes = distance(wanted, letters);
     // A name with nothing in common is never meant, however short the two are.
     if (mistakes > allowed || mistakes >= Math.max(wanted.length, letters.length)) continue;

@@ -12,9 +12,9 @@ export interface TimeLeft {
 }
 
 /** How much all plays of a prediction may do together: it bounds their time to some milliseconds. */
-const MOST_STEPS = 40_000;
+const MAX_STEPS = 40_000;
 const FEWEST_PLAYS = 24;
-const MOST_PLAYS = 200;
+const MAX_PLAYS = 200;
 
 /**
  * How long a group, or everything, will still take, as a range; undefined while nothing at all is known of the
@@ -35,7 +35,7 @@ export function predictRemaining(
   if (game === 'nothing-left') return { lowMs: 0, expectedMs: 0, highMs: 0 };
   if (game === 'nothing-known') return undefined;
   const ends: number[] = [];
-  while (ends.length < FEWEST_PLAYS || (ends.length < MOST_PLAYS && game.steps < MOST_STEPS))
+  while (ends.length < FEWEST_PLAYS || (ends.length < MAX_PLAYS && game.steps < MAX_STEPS))
     ends.push(game.play(random));
   ends.sort((a, b) => a - b);
   const at = (share: number) => Math.round(quantile(ends, share));

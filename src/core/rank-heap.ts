@@ -2,9 +2,9 @@ import { NumberHeap } from './number-heap.ts';
 import type { Home, Ranked, ReadyQueue, Standing } from './ready-queue.ts';
 
 /** How many items a query looks at one by one. */
-const MOST_COUNTED = 1000;
+const MAX_COUNTED = 1000;
 /** So many places may be kept beyond those that are needed. */
-const MOST_SPARE = 64;
+const MAX_SPARE = 64;
 
 /**
  * Items in any order of arrival. Each has a slot, and the heap orders the numbers of the slots: an item that is taken
@@ -43,7 +43,7 @@ export class RankHeap<T extends Ranked> implements Home {
     item.home = undefined;
     this.live--;
     const { size } = this.order;
-    if (size > 2 * this.live + MOST_SPARE || this.slots.length > 8 * (this.live + MOST_SPARE)) this.compact();
+    if (size > 2 * this.live + MAX_SPARE || this.slots.length > 8 * (this.live + MAX_SPARE)) this.compact();
   }
 
   /** Exact for a small heap; of a large one every so many are looked at. */
@@ -69,7 +69,7 @@ export class RankHeap<T extends Ranked> implements Home {
   /** Looks at a bounded number of items, and tells how many each of them stands for. */
   private sample(look: (item: T) => void): number {
     const { slots, live } = this;
-    const counted = live <= MOST_COUNTED ? slots.length : MOST_COUNTED;
+    const counted = live <= MAX_COUNTED ? slots.length : MAX_COUNTED;
     let found = 0;
     for (let index = 0; index < counted; index++) {
       const item = slots[Math.floor((index * slots.length) / counted)];

@@ -5,7 +5,7 @@ import { goesBefore } from './ready-queue.ts';
 import type { ResourceManager } from './resources.ts';
 
 /** How many classes that are kept out alike are looked at for one that has waited long. */
-const MOST_LOOKED_AT = 64;
+const MAX_LOOKED_AT = 64;
 
 /** Whether an execution has waited since the given moment or before, and could use the room that is kept for it. */
 export function mayReserve(execution: Execution, { limits }: ResourceManager, since: number): boolean {
@@ -29,11 +29,11 @@ export function longestWaiting(
   let best: Execution | undefined;
   let looked = 0;
   for (const { head } of waiters) {
-    if (++looked > MOST_LOOKED_AT) break;
+    if (++looked > MAX_LOOKED_AT) break;
     const isBetter = best === undefined || goesBefore(head!, best);
     if (isBetter && mayReserve(head!, resources, since)) best = head;
   }
-  if (looked <= MOST_LOOKED_AT) waiters.noteWaits();
+  if (looked <= MAX_LOOKED_AT) waiters.noteWaits();
   return best ?? execution;
 }
 

@@ -17,9 +17,9 @@ export class RowBuilder<N> implements Rows<N> {
   /** The entries of a long row. */
   private seen: Set<number> | undefined;
 
-  constructor(rows: number, mostEntries: number) {
+  constructor(rows: number, maxEntries: number) {
     this.starts = new Int32Array(rows + 1);
-    this.entries = new Int32Array(mostEntries);
+    this.entries = new Int32Array(maxEntries);
   }
 
   add(place: number): void {

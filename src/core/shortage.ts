@@ -2,14 +2,14 @@ import { ClassQueue } from './class-queue.ts';
 import type { DemandClass } from './demand-class.ts';
 
 /** So many amounts are remembered that nobody needs now. */
-const MOST_EMPTY = 8;
+const MAX_EMPTY = 8;
 
 /** Too little of a resource for some classes, apart by how much they need: those who need as much wait together. */
 export class Shortage {
   readonly kind = 'resource';
   readonly queues = new Map<number, ClassQueue>();
   /** At so many queues those are dropped that nobody stands in; twice as many as were needed then. */
-  private mostQueues = MOST_EMPTY;
+  private maxQueues = MAX_EMPTY;
 
   constructor(readonly index: number) {}
 
@@ -17,7 +17,7 @@ export class Shortage {
     const need = demand.needs[this.index]!;
     let queue = this.queues.get(need);
     if (queue === undefined) {
-      if (this.queues.size >= this.mostQueues) this.dropEmpty();
+      if (this.queues.size >= this.maxQueues) this.dropEmpty();
       queue = new ClassQueue(true);
       this.queues.set(need, queue);
     }
@@ -26,6 +26,6 @@ export class Shortage {
 
   private dropEmpty(): void {
     for (const [need, queue] of this.queues) if (queue.size === 0) this.queues.delete(need);
-    this.mostQueues = Math.max(MOST_EMPTY, 2 * this.queues.size);
+    this.maxQueues = Math.max(MAX_EMPTY, 2 * this.queues.size);
   }
 }

@@ -2,12 +2,12 @@ import type { Execution } from './execution.ts';
 import { Status } from './status.ts';
 
 /** So many different timeouts have a ring: most programs use a few. */
-const MOST_RINGS = 8;
+const MAX_RINGS = 8;
 const SMALLEST_RING = 16;
 /** So many ended attempts may stay listed, however few run. */
-const MOST_ENDED = 64;
+const MAX_ENDED = 64;
 /** So many places are kept for those that begin at the same moment. */
-const MOST_FRESH = 1024;
+const MAX_FRESH = 1024;
 
 /**
  * Attempts with the same timeout: they begin in the order in which they run out. Who ends says nothing here; an
@@ -174,7 +174,7 @@ export class Timeouts {
   /** Lets no more ended attempts be listed than running ones, and a few; none when nothing runs. */
   trim(running: number): void {
     const { listed } = this;
-    if (running === 0 ? listed === 0 : listed <= 2 * running + MOST_ENDED) return;
+    if (running === 0 ? listed === 0 : listed <= 2 * running + MAX_ENDED) return;
     this.sortIn();
     this.inRings = 0;
     for (const ring of this.rings) {
@@ -207,7 +207,7 @@ export class Timeouts {
       if (this.ringOf(timeoutMs)?.add(execution, freshAt + timeoutMs) === true) this.inRings++;
       else this.setTimer(execution, freshAt + timeoutMs);
     }
-    if (fresh.length > MOST_FRESH) fresh.length = freshAttempts.length = 0;
+    if (fresh.length > MAX_FRESH) fresh.length = freshAttempts.length = 0;
     this.noteEarliest();
   }
 
@@ -232,7 +232,7 @@ export class Timeouts {
   /** The ring for a timeout, perhaps one that is not needed for another any more. */
   private ringOf(timeoutMs: number): TimeoutRing | undefined {
     for (const ring of this.rings) if (ring.timeoutMs === timeoutMs) return ring;
-    if (this.rings.length < MOST_RINGS) {
+    if (this.rings.length < MAX_RINGS) {
       const ring = new TimeoutRing(timeoutMs);
       this.rings.push(ring);
       return ring;

@@ -3,7 +3,7 @@ import type { Job } from './job.ts';
 import { Wakeups } from './wakeups.ts';
 
 /** More than there are types of events. */
-const MOST_TYPES = 16;
+const MAX_TYPES = 16;
 
 /** One event as it is kept; an update for people is made of it when somebody reads. */
 export interface LoggedEvent {
@@ -48,7 +48,7 @@ export class EventLog {
     const id = this.nextId++;
     const slot = id & this.mask;
     this.numbers[2 * slot] = at;
-    this.numbers[2 * slot + 1] = execution.attempt * MOST_TYPES + typeIndex;
+    this.numbers[2 * slot + 1] = execution.attempt * MAX_TYPES + typeIndex;
     this.executions[slot] = execution;
     if (detail !== undefined) this.details ??= new Array(this.mask + 1).fill(undefined);
     if (this.details !== undefined) this.details[slot] = detail;
@@ -65,10 +65,10 @@ export class EventLog {
     const packed = this.numbers[2 * slot + 1]!;
     return {
       eventId: id,
-      typeIndex: packed % MOST_TYPES,
+      typeIndex: packed % MAX_TYPES,
       at: this.numbers[2 * slot]!,
       execution: this.executions[slot]!,
-      attempt: Math.floor(packed / MOST_TYPES),
+      attempt: Math.floor(packed / MAX_TYPES),
       detail: this.details?.[slot],
     };
   }

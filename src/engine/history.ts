@@ -21,7 +21,7 @@ export interface UtilizationSample {
   readonly used: Readonly<Record<ResourceName, number>>;
 }
 
-const MOST_SAMPLES = 512;
+const MAX_SAMPLES = 512;
 const FIRST_INTERVAL_MS = 50;
 
 /** Who held what, and how much was in use over time; both of bounded length. */
@@ -62,7 +62,7 @@ export class AllocationHistory {
     if (now < this.nextSampleAt) return;
     this.samples.push({ at: now, used: [...this.resources.used] });
     // Twice the interval and half of the samples: all of the past stays in view, ever more coarsely.
-    if (this.samples.length > MOST_SAMPLES) {
+    if (this.samples.length > MAX_SAMPLES) {
       this.samples = this.samples.filter((_, index) => index % 2 === 0);
       this.intervalMs *= 2;
     }

@@ -4,7 +4,7 @@ import type { Job } from './job.ts';
 import type { Task } from './task.ts';
 
 /** So many executions are looked at for one that would wait for the function that submits a child. */
-const MOST_LOOKED_AT = 10_000;
+const MAX_LOOKED_AT = 10_000;
 
 /**
  * Throws if a child would depend, perhaps through others, on the function that submits it or on one that waits for that:
@@ -27,7 +27,7 @@ export function checkNesting(parent: Task, dependsOn: unknown, find: (id: string
     if (typeof reference === 'string') visit(find(reference));
     else visit((reference instanceof ChildHandle ? reference.job : reference) as Job | undefined);
   }
-  while (open.length > 0 && seen.size < MOST_LOOKED_AT)
+  while (open.length > 0 && seen.size < MAX_LOOKED_AT)
     for (const dependency of open.pop()!.dependencies ?? []) visit(dependency);
 }
 

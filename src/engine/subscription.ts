@@ -98,7 +98,7 @@ export class LogCursor implements Cursor {
 }
 
 /** How many events a reader of one execution may be behind before the older half is given up. */
-const MOST_BEHIND = 1024;
+const MAX_BEHIND = 1024;
 
 /** Follows the events of one execution, up to the one that settles it. */
 export class ExecutionCursor implements Cursor {
@@ -117,9 +117,9 @@ export class ExecutionCursor implements Cursor {
 
   arrived(eventId: number): void {
     this.ids.push(eventId);
-    if (this.ids.length > MOST_BEHIND) {
-      this.missed += MOST_BEHIND / 2;
-      this.ids = this.ids.slice(MOST_BEHIND / 2);
+    if (this.ids.length > MAX_BEHIND) {
+      this.missed += MAX_BEHIND / 2;
+      this.ids = this.ids.slice(MAX_BEHIND / 2);
     }
     this.arrivals.fire();
   }

@@ -7,7 +7,7 @@ import { CANCELLED, FAILED, RUNNING, STATUSES } from './statuses.ts';
 import { fromStored, fromStoredOrNull, type StoredText, toStored } from './text.ts';
 
 /** So many of the attempts of one task are told, the newest. */
-const MOST_TOLD = 100;
+const MAX_TOLD = 100;
 const COLUMNS = '(key, attempt, started_at, ended_at, status, reason, message, retry_at, duration_ms)';
 
 /**
@@ -78,7 +78,7 @@ export class AttemptReader {
        WHERE s.key > ? AND s.key <= ? ORDER BY s.key LIMIT ?`,
     );
     this.earlier = reader.prepare(
-      `SELECT a.*, t.id FROM states s CROSS JOIN attempts a ON a.key = s.key AND a.attempt > s.attempts - ${MOST_TOLD}
+      `SELECT a.*, t.id FROM states s CROSS JOIN attempts a ON a.key = s.key AND a.attempt > s.attempts - ${MAX_TOLD}
        CROSS JOIN tasks t ON t.key = s.key
        WHERE s.key > ? AND s.key <= ? ORDER BY a.key, a.attempt`,
     );

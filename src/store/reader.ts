@@ -28,7 +28,7 @@ const TASKS = `
 const PAGE = 's.key > ? AND s.key <= ? ORDER BY s.key LIMIT ?';
 const PAGE_BACKWARDS = 's.key > ? AND s.key <= ? ORDER BY s.key DESC LIMIT ?';
 /** The longest character of UTF-8 goes on for so many bytes. */
-const MOST_CONTINUATIONS = 3;
+const MAX_CONTINUATIONS = 3;
 
 /** Reads what has been committed. */
 export class Reader {
@@ -219,7 +219,7 @@ export class Reader {
   private readRange(row: ResultData, preview: string, offset: number, end: number): string {
     const isShort = Buffer.byteLength(preview) === row.result_bytes;
     const first = isShort ? 0 : Math.floor(offset / PART_BYTES);
-    const last = Math.floor((end + MOST_CONTINUATIONS) / PART_BYTES);
+    const last = Math.floor((end + MAX_CONTINUATIONS) / PART_BYTES);
     const bytes = isShort ? Buffer.from(preview) : this.readParts(row.key, first, last);
     let from = offset - first * PART_BYTES;
     let to = end - first * PART_BYTES;

@@ -4,9 +4,9 @@ import type { Store } from './store.ts';
 /** No event tells of another process's writing, so it is looked for; only while somebody wants to know. */
 const LOOK_MS = 500;
 /** Of so many batches, the newest. */
-const MOST_BATCHES = 1000;
+const MAX_BATCHES = 1000;
 /** Of so many running tasks of a batch, the first. */
-const MOST_RUNNING = 100;
+const MAX_RUNNING = 100;
 
 /** Finds out what happens to the batches of a store, in whichever process. */
 export class StoreWatch {
@@ -46,7 +46,7 @@ export class StoreWatch {
   /** Tasks that begin or end a pause before another attempt are counted as running all the time. */
   private pausesOf({ name, counts, holder }: BatchRecord): string {
     if (holder === undefined || counts.running === 0) return '';
-    const running = this.store.tasks(name, { status: ['running'], limit: MOST_RUNNING });
+    const running = this.store.tasks(name, { status: ['running'], limit: MAX_RUNNING });
     return JSON.stringify(
       running.flatMap(({ seq, pause }) => (pause === undefined ? [] : [seq, pause.until])),
     );
@@ -59,7 +59,7 @@ export class StoreWatch {
       const version = this.store.version();
       if (version === this.version) return;
       this.version = version;
-      batches = this.store.batchPage(undefined, MOST_BATCHES);
+      batches = this.store.batchPage(undefined, MAX_BATCHES);
       now = new Map(batches.map((batch) => [batch.name, standingOf(batch) + this.pausesOf(batch)]));
     } catch {
       // A store that is out of order is told by whoever works with it.
@@ -71,7 +71,7 @@ export class StoreWatch {
     for (const [name, standing] of now) {
       if (before.get(name) !== standing) this.told.changed(name, !before.has(name));
     }
-    const isWhole = batches.length < MOST_BATCHES;
+    const isWhole = batches.length < MAX_BATCHES;
     if (isWhole) for (const name of before.keys()) if (!now.has(name)) this.told.gone(name);
   }
 }

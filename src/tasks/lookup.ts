@@ -4,7 +4,7 @@ import { listText } from '../core/words.ts';
 import type { Feature, Subtask } from './feature.ts';
 import { compareSeqs, seqOfReference } from './seq.ts';
 
-const MOST_LISTED = 10;
+const MAX_LISTED = 10;
 
 /** The subtask that a reference means: `1`, `01` or `auth-system-01`. */
 export function subtaskOf(feature: Feature, reference: string): Subtask {
@@ -36,7 +36,7 @@ export function unknownFeature(name: string, known: readonly string[]): VolleyEr
     known.length === 0
       ? 'there are none yet: volley tasks new makes one'
       : close === undefined
-        ? `there are ${listText(known.slice(0, MOST_LISTED), known.length)}`
+        ? `there are ${listText(known.slice(0, MAX_LISTED), known.length)}`
         : `did you mean ${JSON.stringify(close)}?`;
   return new VolleyError('UNKNOWN_FEATURE', `There is no feature ${JSON.stringify(name)}: ${hint}`, {
     feature: name,
@@ -67,6 +67,6 @@ function nearestSeq(seq: string, seqs: readonly string[]): string | undefined {
 function rangeText(seqs: readonly string[]): string {
   const [first, last] = [seqs[0]!, seqs.at(-1)!];
   if (Number(last) - Number(first) !== seqs.length - 1)
-    return listText(seqs.slice(0, MOST_LISTED), seqs.length);
+    return listText(seqs.slice(0, MAX_LISTED), seqs.length);
   return seqs.length < 3 ? listText(seqs) : `${first} to ${last}`;
 }

@@ -7,22 +7,22 @@ import { TASK } from '../input/task-input.ts';
 import { joinRun } from '../join-run.ts';
 import { linesText } from '../text.ts';
 
-const MOST_TASKS = 100_000;
+const MAX_TASKS = 100_000;
 /** How many ids are told; those of larger batches are found with `results`. */
-const MOST_IDS = 100;
-const MOST_SHOWN = 5;
+const MAX_IDS = 100;
+const MAX_SHOWN = 5;
 
 export const addBatchAction = defineAction({
   schema: z.strictObject({
     batch: BATCH,
-    tasks: z.array(TASK).min(1).max(MOST_TASKS),
+    tasks: z.array(TASK).min(1).max(MAX_TASKS),
   }),
   run: async ({ batch, tasks }, context) => {
     const added = await addTasks(context, batch, tasks);
     const warnings = warningsOf(added);
     const joined = await joinRun(context, batch);
-    const ids = added.slice(0, MOST_IDS).map(({ id }) => id);
-    const shown = listText(ids.slice(0, MOST_SHOWN), added.length);
+    const ids = added.slice(0, MAX_IDS).map(({ id }) => id);
+    const shown = listText(ids.slice(0, MAX_SHOWN), added.length);
     return {
       text: linesText(
         `Added ${countText(added.length, 'task')} to the batch "${batch}": ${shown}.`,

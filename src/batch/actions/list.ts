@@ -5,13 +5,13 @@ import { holderText } from '../names.ts';
 import { linesText } from '../text.ts';
 
 /** The latest are told. */
-const MOST_LISTED = 50;
+const MAX_LISTED = 50;
 
 export const listAction = defineAction({
   schema: z.strictObject({}),
   run: async (_, { store, runs }) => {
     const all = store.batches();
-    const batches = all.slice(-MOST_LISTED).map((record) => {
+    const batches = all.slice(-MAX_LISTED).map((record) => {
       const { name, counts, createdAt } = record;
       const isHere = runs.current(name) !== undefined;
       const holder = runs.otherHolder(record);

@@ -5,9 +5,9 @@ import { oneResult } from '../one-result.ts';
 import { resultsPage } from '../results-page.ts';
 import { summaryOf } from '../results-summary.ts';
 
-const MOST_ON_A_PAGE = 1000;
-const MOST_BYTES = 2 ** 20;
-const MOST_SEQ = 2 ** 30 - 1;
+const MAX_ON_A_PAGE = 1000;
+const MAX_BYTES = 2 ** 20;
+const MAX_SEQ = 2 ** 30 - 1;
 
 export const resultsAction = defineAction({
   schema: z.strictObject({
@@ -19,14 +19,14 @@ export const resultsAction = defineAction({
     filter_status: STATUS_FILTER.optional().describe(
       'Only tasks of these statuses. Default: all that ended.',
     ),
-    limit: z.number().int().min(1).max(MOST_ON_A_PAGE).default(20).describe('Tasks on a page.'),
-    offset: z.number().int().min(0).max(MOST_SEQ).default(0).describe('Tasks to pass over.'),
-    cursor: z.number().int().min(0).max(MOST_SEQ).default(0).describe('The next_cursor of the page before.'),
+    limit: z.number().int().min(1).max(MAX_ON_A_PAGE).default(20).describe('Tasks on a page.'),
+    offset: z.number().int().min(0).max(MAX_SEQ).default(0).describe('Tasks to pass over.'),
+    cursor: z.number().int().min(0).max(MAX_SEQ).default(0).describe('The next_cursor of the page before.'),
     id: TASK_ID.optional().describe('One task, with its result.'),
     range: z
       .strictObject({
         offset: z.number().int().min(0).default(0),
-        length: z.number().int().min(1).max(MOST_BYTES).default(65_536),
+        length: z.number().int().min(1).max(MAX_BYTES).default(65_536),
       })
       .optional()
       .describe('With id: a part of the result as JSON text, in bytes.'),

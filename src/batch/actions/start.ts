@@ -5,14 +5,14 @@ import { endText } from '../end-text.ts';
 import { BATCH, SECONDS } from '../input/fields.ts';
 import { linesText } from '../text.ts';
 
-const MOST_CONCURRENT = 10_000;
+const MAX_CONCURRENT = 10_000;
 
 export const startAction = defineAction({
   schema: z.strictObject({
     batch: BATCH,
     max_concurrent: z
-      .union([z.number().int().min(1).max(MOST_CONCURRENT), z.literal('auto')], {
-        error: `must be a whole number from 1 to ${MOST_CONCURRENT} or "auto"`,
+      .union([z.number().int().min(1).max(MAX_CONCURRENT), z.literal('auto')], {
+        error: `must be a whole number from 1 to ${MAX_CONCURRENT} or "auto"`,
       })
       .default('auto')
       .describe('How many tasks may run at once. "auto" (the default) chooses by the kind of work.'),

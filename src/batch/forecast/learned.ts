@@ -10,14 +10,14 @@ export interface LearnedDuration {
 }
 
 /** So many ended tasks are looked at, of the latest batches first. */
-const MOST_TASKS = 5000;
+const MAX_TASKS = 5000;
 const PAGE = 500;
-const MOST_SAMPLES = 200;
+const MAX_SAMPLES = 200;
 
 /** What the store knows of how long functions take: from what completed in any batch. */
 export function learnedDurations(store: Store, functions: ReadonlySet<string>): Map<string, LearnedDuration> {
   const found = new Map<string, number[]>();
-  let left = MOST_TASKS;
+  let left = MAX_TASKS;
   for (const { name, counts } of store.batches().reverse()) {
     if (counts.completed === 0) continue;
     for (let afterSeq = 0; left > 0; ) {
@@ -41,7 +41,7 @@ export function learnedDurations(store: Store, functions: ReadonlySet<string>): 
 function learned(all: readonly number[]): LearnedDuration {
   return {
     meanMs: all.reduce((sum, ms) => sum + ms, 0) / all.length,
-    samplesMs: all.slice(-MOST_SAMPLES),
+    samplesMs: all.slice(-MAX_SAMPLES),
     count: all.length,
   };
 }

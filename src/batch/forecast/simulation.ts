@@ -25,8 +25,8 @@ export interface ForecastOptions {
 }
 
 /** So many tasks are played in all, over as many runs as that makes. */
-const MOST_PLAYED = 40_000;
-const MOST_RUNS = 25;
+const MAX_PLAYED = 40_000;
+const MAX_RUNS = 25;
 const FEWEST_RUNS = 3;
 const TAIL = 0.05;
 
@@ -34,7 +34,7 @@ const TAIL = 0.05;
 export function forecastOf({ tasks, learned }: RunnableBatch, options: ForecastOptions): Forecast {
   const { maxConcurrent, limits, assumedMs } = options;
   const executions = tasks.map((task) => executionOf(task, learned, assumedMs));
-  const runs = Math.max(FEWEST_RUNS, Math.min(MOST_RUNS, Math.floor(MOST_PLAYED / (tasks.length + 1))));
+  const runs = Math.max(FEWEST_RUNS, Math.min(MAX_RUNS, Math.floor(MAX_PLAYED / (tasks.length + 1))));
   const played = Array.from({ length: runs }, (_, index) =>
     simulate(executions, { ...limits, concurrency: maxConcurrent }, { seed: index + 1 }),
   ).sort((a, b) => a.makespanMs - b.makespanMs);

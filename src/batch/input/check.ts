@@ -12,18 +12,18 @@ interface Outline {
   readonly items?: Outline;
 }
 
-const MOST_SHOWN = 5;
+const MAX_SHOWN = 5;
 /** So many problems are in the details of the error. */
-const MOST_TOLD = 100;
+const MAX_TOLD = 100;
 
 /** The arguments of an action as its schema gives them back, or an error that names every wrong field. */
 export function checkInput<S extends z.ZodType>(schema: S, action: string, given: unknown): z.output<S> {
   const result = schema.safeParse(given);
   if (result.success) return result.data;
   const { issues } = result.error;
-  const problems = issues.slice(0, MOST_TOLD).map((issue) => textOf(issue, given, schema));
-  const texts = problems.slice(0, MOST_SHOWN);
-  if (issues.length > MOST_SHOWN) texts.push(`and ${issues.length - MOST_SHOWN} more`);
+  const problems = issues.slice(0, MAX_TOLD).map((issue) => textOf(issue, given, schema));
+  const texts = problems.slice(0, MAX_SHOWN);
+  if (issues.length > MAX_SHOWN) texts.push(`and ${issues.length - MAX_SHOWN} more`);
   const [first] = issues;
   throw new VolleyError(
     codeOf(first!),
@@ -92,7 +92,7 @@ function kindText(expected: string): string {
 function unknownFields({ keys, path }: Issue & { keys: string[] }, schema: z.ZodType): string {
   const known = Object.keys(outlineAt(schema, path)?.properties ?? {});
   const where = path.length === 0 ? '' : ` in ${placeText(path)}`;
-  const texts = keys.slice(0, MOST_SHOWN).map((key) => {
+  const texts = keys.slice(0, MAX_SHOWN).map((key) => {
     const near = nearest(key, known);
     return `${show(key)}${near === undefined ? '' : ` (did you mean "${near}"?)`}`;
   });

@@ -44,7 +44,7 @@ export interface BatchListener {
   completed?(task: CompletedTask, batch: string): void;
 }
 
-const MOST_FAILURES = 10;
+const MAX_FAILURES = 10;
 
 type EventBase = Omit<Extract<TaskEvent, { type: 'started' }>, 'type'>;
 
@@ -139,7 +139,7 @@ export class RunMonitor {
 
   failed(failure: FailedTask): void {
     this.failures.push(failure);
-    if (this.failures.length > MOST_FAILURES) this.failures.shift();
+    if (this.failures.length > MAX_FAILURES) this.failures.shift();
     for (const listener of this.listeners) listener.failed?.(failure, this.batch);
   }
 

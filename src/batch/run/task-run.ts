@@ -11,7 +11,7 @@ import type { RunMonitor, RunningTask } from './monitor.ts';
 import { WatchedTask } from './watched-task.ts';
 
 /** Larger results are refused: they would have to be held in memory several times to be written down. */
-const MOST_RESULT_CHARACTERS = 64 * 2 ** 20;
+const MAX_RESULT_CHARACTERS = 64 * 2 ** 20;
 
 /** What the tasks of a run share. */
 export interface RunParts {
@@ -146,10 +146,10 @@ function resultText(value: unknown, { id, function: tool }: TaskRun): string {
     );
   }
   if (text === undefined) return 'null';
-  if (text.length <= MOST_RESULT_CHARACTERS) return text;
+  if (text.length <= MAX_RESULT_CHARACTERS) return text;
   throw permanent(
     'RESULT_TOO_LARGE',
-    `The result of ${id} (${tool}) has ${text.length} characters as JSON, but at most ${MOST_RESULT_CHARACTERS} are kept. Return less, or a path to a file.`,
+    `The result of ${id} (${tool}) has ${text.length} characters as JSON, but at most ${MAX_RESULT_CHARACTERS} are kept. Return less, or a path to a file.`,
   );
 }
 

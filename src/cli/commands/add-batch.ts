@@ -12,7 +12,7 @@ import { ownName } from '../output/own-name.ts';
 import { withIds } from '../run-tasks.ts';
 import { type Session, withOwnStore } from '../session.ts';
 
-const MOST_TRIES = 20;
+const MAX_TRIES = 20;
 
 interface AddBatchOptions extends CommonOptions {
   readonly batch?: string;
@@ -54,6 +54,6 @@ async function add(
     const answer = await handle({ action: 'add_batch', tasks, batch });
     const { code, id } = answer.data;
     const isChosen = code === 'DUPLICATE_ID' && !given.some((task) => task['id'] === id);
-    if (!isChosen || tries === MOST_TRIES) return { answer, tasks };
+    if (!isChosen || tries === MAX_TRIES) return { answer, tasks };
   }
 }

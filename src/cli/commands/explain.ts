@@ -13,7 +13,7 @@ interface ExplainOptions extends CommonOptions {
 
 /** What somebody asks about who names no task: what went wrong, and what has not begun. */
 const ASKED_FOR: readonly TaskStatus[] = ['failed', 'cancelled', 'skipped', 'running', 'open'];
-const MOST_OF_EACH = 3;
+const MAX_OF_EACH = 3;
 
 export const explainCommand = defineCommand<ExplainOptions>({
   examples: ['volley explain', 'volley explain copy', 'volley explain analyze-3 --batch audit --json'],
@@ -27,7 +27,7 @@ export const explainCommand = defineCommand<ExplainOptions>({
       const { counts } = viewOf({ executor, store }, batch);
       const ids =
         id === undefined
-          ? ASKED_FOR.flatMap((status) => store.tasks(batch, { status: [status], limit: MOST_OF_EACH }))
+          ? ASKED_FOR.flatMap((status) => store.tasks(batch, { status: [status], limit: MAX_OF_EACH }))
           : [{ id }];
       const reports = ids.map((task) => executor.report(batch, task.id));
       if (json) {

@@ -21,7 +21,7 @@ interface RunOptions extends StartOptions {
   readonly params?: string;
 }
 
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 
 export const runCommand = defineCommand<RunOptions>({
   examples: [
@@ -68,7 +68,7 @@ function tellChanged(
   const changed = changedIds(store, place.batch, tasks);
   if (changed.length === 0) return;
   const { yellow } = createColours(wantsColours(stderr, env));
-  const ids = listText(changed.slice(0, MOST_NAMED).map(printableLine), changed.length);
+  const ids = listText(changed.slice(0, MAX_NAMED).map(printableLine), changed.length);
   stderr.writeStyled(
     `${yellow('note')} The batch has other functions or params under the same ids, and keeps them: ${ids}. To use those of the file, ${ownName({ env })} clear${placeOptions(place)} first, or give it another --batch.\n`,
   );

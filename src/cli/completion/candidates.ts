@@ -25,7 +25,7 @@ interface Asked {
 
 type Values = (asked: Asked) => Promise<Candidate[]> | Candidate[];
 
-const MOST_IDS = 1000;
+const MAX_IDS = 1000;
 
 const VALUES: Readonly<Record<string, Values>> = {
   '--batch': batches,
@@ -141,7 +141,7 @@ function ids({ words, options, io }: Asked): Promise<Candidate[]> {
   return withStore(options, io, async ({ store }) => {
     const named = optionIn('--batch', words);
     const batch = words[0] === 'cancel' ? namedBatch(store, named) : chosenBatch(store, named);
-    return store.tasks(batch, { limit: MOST_IDS }).map(({ id, name, status }) => ({
+    return store.tasks(batch, { limit: MAX_IDS }).map(({ id, name, status }) => ({
       word: id,
       about: `${status}: ${name}`,
     }));

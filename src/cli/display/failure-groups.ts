@@ -12,9 +12,9 @@ export interface FailureGroup {
   readonly examples: readonly string[];
 }
 
-const MOST_EXAMPLES = 3;
+const MAX_EXAMPLES = 3;
 /** More different causes than this are counted together: then the words differ in what does not matter. */
-const MOST_GROUPS = 1000;
+const MAX_GROUPS = 1000;
 const LONGEST_CAUSE = 400;
 const OTHER_CAUSES = 'other causes';
 
@@ -27,13 +27,13 @@ export function groupFailures(failures: Iterable<FailedTask>): FailureGroup[] {
   for (const task of failures) {
     const cause = causeText(task, LONGEST_CAUSE);
     const wanted = `${task.reason} ${shapeOf(cause, printableLine(task.name))}`;
-    const key = groups.has(wanted) || groups.size < MOST_GROUPS ? wanted : OTHER_CAUSES;
+    const key = groups.has(wanted) || groups.size < MAX_GROUPS ? wanted : OTHER_CAUSES;
     const known = groups.get(key);
     const group = known ?? { cause: key === OTHER_CAUSES ? OTHER_CAUSES : cause, count: 0, examples: [] };
     if (known === undefined) groups.set(key, group);
     else if (key !== OTHER_CAUSES) group.cause = commonText(group.cause, cause);
     group.count++;
-    if (group.examples.length < MOST_EXAMPLES) group.examples.push(printableLine(task.name));
+    if (group.examples.length < MAX_EXAMPLES) group.examples.push(printableLine(task.name));
   }
   return [...groups.values()].sort((a, b) => b.count - a.count);
 }

@@ -17,7 +17,7 @@ const FRAME_MS = 100;
 /** The times of what runs grow by themselves. */
 const TICK_MS = 1000;
 /** So many lines scroll by in one picture; nobody reads more. */
-const MOST_LINES = 20;
+const MAX_LINES = 20;
 
 export interface LiveDisplayOptions {
   readonly stream: TerminalStream;
@@ -67,7 +67,7 @@ export class LiveDisplay implements Display {
   }
 
   private addLine(line: string): void {
-    if (this.lines.length < MOST_LINES) this.lines.push(line);
+    if (this.lines.length < MAX_LINES) this.lines.push(line);
     else this.linesLeftOut++;
     this.changed();
   }

@@ -35,8 +35,8 @@ export interface SummaryOptions {
   readonly config?: string | undefined;
 }
 
-const MOST_SLOWEST = 5;
-const MOST_GROUPS = 8;
+const MAX_SLOWEST = 5;
+const MAX_GROUPS = 8;
 const MAX_WARNINGS = 3;
 /** Below this the order of the slowest says nothing. */
 const WORTH_NAMING_MS = 10;
@@ -86,7 +86,7 @@ function headLines(
 }
 
 function slowestLines({ slowest }: SummaryView, { colours, columns }: SummaryOptions): string[] {
-  const shown = slowest.slice(0, MOST_SLOWEST).filter(({ durationMs }) => durationMs >= WORTH_NAMING_MS);
+  const shown = slowest.slice(0, MAX_SLOWEST).filter(({ durationMs }) => durationMs >= WORTH_NAMING_MS);
   if (shown.length < 2) return [];
   const times = shown.map(({ durationMs }) => spanText(durationMs));
   const widest = Math.max(...times.map(textWidth));
@@ -105,7 +105,7 @@ function slowestLines({ slowest }: SummaryView, { colours, columns }: SummaryOpt
 function failureLines({ failures, counts }: SummaryView, { colours, columns }: SummaryOptions): string[] {
   if (failures.length === 0) return [];
   const lines = [colours.bold('Failed')];
-  const shown = failures.slice(0, MOST_GROUPS);
+  const shown = failures.slice(0, MAX_GROUPS);
   const counted = shown.map(({ count }) => `${numberText(count)} ×`);
   const widest = Math.max(...counted.map(textWidth));
   const indent = ' '.repeat(widest + 3);

@@ -5,7 +5,7 @@ import { endedBadly, type FinishedTask } from './finished-task.ts';
 import { dependenciesOf } from './layers.ts';
 
 const LONGEST_NAME = 60;
-const MOST_TASKS = 10_000;
+const MAX_TASKS = 10_000;
 
 const COLOURS: Readonly<Record<FinishedTask['status'], string>> = {
   completed: '#2a8f7f',
@@ -18,7 +18,7 @@ const COLOURS: Readonly<Record<FinishedTask['status'], string>> = {
 
 /** The graph in the language of Graphviz, each task by itself. */
 export function graphDot(batchName: string, tasks: readonly FinishedTask[]): string {
-  const shown = tasks.slice(0, MOST_TASKS);
+  const shown = tasks.slice(0, MAX_TASKS);
   const { before } = dependenciesOf(shown);
   const leftOut = tasks.length - shown.length;
   return [

@@ -10,9 +10,9 @@ import { type Timeline, timelineOf } from './timeline.ts';
 const WIDTH = 1200;
 const MARGIN = 24;
 const PLOT_TOP = 92;
-const MOST_BARS = 4000;
-const MOST_LANES = 400;
-const MOST_TICKS = 12;
+const MAX_BARS = 4000;
+const MAX_LANES = 400;
+const MAX_TICKS = 12;
 const FONT = 11;
 const NARROWEST_BAR = 1.5;
 
@@ -22,14 +22,14 @@ const LANE_SIZES = [
   { upTo: 16, lane: 30, bar: 26, hasLabels: true },
   { upTo: 40, lane: 24, bar: 20, hasLabels: true },
   { upTo: 100, lane: 12, bar: 10, hasLabels: false },
-  { upTo: MOST_LANES, lane: 5, bar: 4, hasLabels: false },
+  { upTo: MAX_LANES, lane: 5, bar: 4, hasLabels: false },
 ] as const;
 type LaneSize = (typeof LANE_SIZES)[number];
 
 /** What ran when: a bar for each task on the time line, one below the other what ran at once. */
 export function ganttSvg(batchName: string, tasks: readonly FinishedTask[]): string {
   const timeline = timelineOf(tasks);
-  const laneCount = Math.min(timeline.laneCount, MOST_LANES);
+  const laneCount = Math.min(timeline.laneCount, MAX_LANES);
   const size = LANE_SIZES.find(({ upTo }) => laneCount <= upTo) ?? LANE_SIZES.at(-1)!;
   const lengthMs = Math.max(1, timeline.lengthMs);
   const scale = (WIDTH - 2 * MARGIN) / lengthMs;
@@ -37,7 +37,7 @@ export function ganttSvg(batchName: string, tasks: readonly FinishedTask[]): str
   const plotHeight = Math.max(1, laneCount) * size.lane + 8;
   const bars = barsOf(
     timeline.spans.filter(({ lane }) => lane < laneCount),
-    MOST_BARS,
+    MAX_BARS,
     1 / scale,
   );
   const notes = notesOf(timeline, bars, laneCount, tasks);
@@ -69,7 +69,7 @@ function headText(
 }
 
 function axis(lengthMs: number, toX: (ms: number) => number, plotHeight: number): string[] {
-  return ticksFor(lengthMs, MOST_TICKS).flatMap(({ ms, text }) => {
+  return ticksFor(lengthMs, MAX_TICKS).flatMap(({ ms, text }) => {
     const x = px(toX(ms));
     const width = drawnWidth(text, 12);
     // The last one may not leave the picture.

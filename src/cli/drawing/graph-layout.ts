@@ -25,7 +25,7 @@ export interface GraphLayout {
 }
 
 /** More places where lines pass columns are not looked after: then lines go straight. */
-const MOST_PASSES = 6000;
+const MAX_PASSES = 6000;
 
 /** Places nodes that are joined with others: columns by depth, few crossings, neighbours at like heights. */
 export function layOut(
@@ -39,7 +39,7 @@ export function layOut(
   const forward = links.filter(({ from, to }) => depths[from]! < depths[to]!);
   const passes = forward.reduce((sum, { from, to }) => sum + depths[to]! - depths[from]! - 1, 0);
   const net = new Net(graph.nodes.length, nodes, depths);
-  const passesOf = forward.map(({ from, to }) => net.join(from, to, passes <= MOST_PASSES));
+  const passesOf = forward.map(({ from, to }) => net.join(from, to, passes <= MAX_PASSES));
   const columns = reduceCrossings(net);
   const isNode = (item: number) => item < graph.nodes.length;
   const heights = placeHeights({ ...net, columns }, (item) => (isNode(item) ? sizes.node : sizes.pass));

@@ -17,13 +17,13 @@ export interface TaskGraph extends Dependencies {
 const FEW = 40;
 /** So many that are alike are drawn as one. */
 const MANY_ALIKE = 6;
-const MOST_NODES = 1500;
+const MAX_NODES = 1500;
 
 /** The graph of a batch. A hundred tasks that wait for the same and for which the same waits are one node of it. */
 export function taskGraph(tasks: readonly FinishedTask[]): TaskGraph {
   const dependencies = dependenciesOf(tasks);
   const groups = tasks.length <= FEW ? tasks.map((_, place) => [place]) : alike(tasks, dependencies);
-  const shown = groups.slice(0, MOST_NODES);
+  const shown = groups.slice(0, MAX_NODES);
   const nodeOf = new Map<number, number>();
   for (const [node, places] of shown.entries()) for (const place of places) nodeOf.set(place, node);
   const toNodes = (places: readonly number[]) => {

@@ -7,7 +7,7 @@ export interface Columns {
   readonly right: readonly (readonly number[])[];
 }
 
-const MOST_SWEEPS = 12;
+const MAX_SWEEPS = 12;
 
 /**
  * Sorts each column so that few lines cross: again and again each item goes to the mean place of what it is joined
@@ -22,7 +22,7 @@ export function reduceCrossings({ columns, left, right }: Columns): number[][] {
   order.forEach(note);
   let best = order;
   let fewest = crossings(order, right, places);
-  for (let sweep = 0; sweep < MOST_SWEEPS && fewest > 0; sweep++) {
+  for (let sweep = 0; sweep < MAX_SWEEPS && fewest > 0; sweep++) {
     order = order.map((column) => [...column]);
     const isForward = sweep % 2 === 0;
     const neighbours = isForward ? left : right;

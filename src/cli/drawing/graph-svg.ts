@@ -11,9 +11,9 @@ const TOP = 76;
 const NARROWEST = 480;
 /** A row of those that are joined with nothing is as wide as this, where the graph is not wider. */
 const GRID_WIDTH = 1100;
-const MOST_READABLE = 300;
-const MOST_EDGES = 5000;
-const MOST_NAMES = 20;
+const MAX_READABLE = 300;
+const MAX_EDGES = 5000;
+const MAX_NAMES = 20;
 
 /** Cards with a name, or dots where there are too many to read them. */
 const CARD = { width: 196, height: 38, rowGap: 12, columnGap: 64, pass: 14, hasText: true };
@@ -23,14 +23,14 @@ type Shape = typeof CARD;
 /** What waited for what, from left to right, in the colours of what became of it. */
 export function graphSvg(batchName: string, tasks: readonly FinishedTask[]): string {
   const graph = taskGraph(tasks);
-  const shape = graph.nodes.length <= MOST_READABLE ? CARD : DOT;
+  const shape = graph.nodes.length <= MAX_READABLE ? CARD : DOT;
   const all = graph.nodes.map((_, node) => node);
   const isLinked = (node: number) => graph.before[node]!.length + graph.after[node]!.length > 0;
   const linked = all.filter(isLinked);
   const alone = all.filter((node) => !isLinked(node));
   const layout = layOut(graph, linked, { node: shape.height + shape.rowGap, pass: shape.pass });
   const graphWidth = layout.columnCount * (shape.width + shape.columnGap) - shape.columnGap;
-  const shownEdges = layout.edges.slice(0, MOST_EDGES);
+  const shownEdges = layout.edges.slice(0, MAX_EDGES);
   const grid = placeAlone(
     alone,
     Math.max(GRID_WIDTH, graphWidth),
@@ -120,7 +120,7 @@ function drawNode({ tasks }: GraphNode, x: number, middle: number, shape: Shape)
 function nodeText(tasks: readonly FinishedTask[]): string {
   const [first] = tasks as [FinishedTask];
   if (tasks.length > 1) {
-    const names = tasks.slice(0, MOST_NAMES).map(({ name, id }) => name || id);
+    const names = tasks.slice(0, MAX_NAMES).map(({ name, id }) => name || id);
     return `${first.status}, ${first.function}: ${listText(names, tasks.length)}`;
   }
   const { id, name, function: functionName, status, durationMs, attempts } = first;

@@ -7,7 +7,7 @@ import { type GraphNode, taskGraph } from './graph-nodes.ts';
 
 const LONGEST_NAME = 60;
 /** Beyond this its renderer refuses a picture unless it is told otherwise. */
-const MOST_EDGES = 500;
+const MAX_EDGES = 500;
 
 const CLASSES: Readonly<Record<FinishedTask['status'], string>> = {
   completed: 'fill:#2a8f7f,color:#fff,stroke:#1d6b5f',
@@ -26,10 +26,10 @@ export function graphMermaid(batchName: string, tasks: readonly FinishedTask[]):
   return [
     `%% ${comment(batchName)}: what waited for what`,
     ...(graph.leftOut > 0 ? [`%% ${numberText(graph.leftOut)} tasks are left out`] : []),
-    ...(edges.length > MOST_EDGES ? [`%% ${numberText(edges.length - MOST_EDGES)} lines are left out`] : []),
+    ...(edges.length > MAX_EDGES ? [`%% ${numberText(edges.length - MAX_EDGES)} lines are left out`] : []),
     'flowchart LR',
     ...graph.nodes.map((node, place) => `  n${place}["${labelOf(node)}"]:::${node.tasks[0]!.status}`),
-    ...edges.slice(0, MOST_EDGES),
+    ...edges.slice(0, MAX_EDGES),
     ...used.map((status) => `  classDef ${status} ${CLASSES[status]}`),
     '',
   ].join('\n');

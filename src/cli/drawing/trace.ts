@@ -2,8 +2,8 @@ import type { FinishedTask } from './finished-task.ts';
 import { type Span, timelineOf } from './timeline.ts';
 
 /** More than the viewers can show. */
-const MOST_TASKS = 200_000;
-const MOST_ARROWS = 50_000;
+const MAX_TASKS = 200_000;
+const MAX_ARROWS = 50_000;
 const PROCESS_ID = 1;
 
 /**
@@ -12,7 +12,7 @@ const PROCESS_ID = 1;
  */
 export function traceJson(batchName: string, tasks: readonly FinishedTask[]): string {
   const { taskCount, spans, laneCount } = timelineOf(tasks);
-  const shown = spans.slice(0, MOST_TASKS);
+  const shown = spans.slice(0, MAX_TASKS);
   const events: object[] = [
     metadata('process_name', 0, `volley: ${batchName}`),
     ...Array.from({ length: laneCount }, (_, lane) => metadata('thread_name', lane + 1, `lane ${lane + 1}`)),
@@ -67,7 +67,7 @@ function addArrows(events: object[], spans: readonly Span[]): number {
     for (const id of to.task.dependsOn) {
       const from = byId.get(id);
       if (from === undefined) continue;
-      if (arrow >= MOST_ARROWS) {
+      if (arrow >= MAX_ARROWS) {
         leftOut++;
         continue;
       }

@@ -7,8 +7,8 @@ import { globProblem } from '../../core/glob.ts';
 import { listText } from '../../core/words.ts';
 
 /** A pattern that leads through more entries than this was not meant. */
-const MOST_ENTRIES = 500_000;
-const MOST_FILES = 100_000;
+const MAX_ENTRIES = 500_000;
+const MAX_FILES = 100_000;
 const DEEPEST = 64;
 /** A line break in a name is a character like any other. */
 const ANY_NAME = { flags: 's' };
@@ -35,8 +35,8 @@ export async function findFiles(patterns: readonly string[], folder: string): Pr
     for (const file of await filesOf(pattern, folder)) {
       if (isUnwanted(file)) takenOut++;
       else files.add(file);
-      if (files.size > MOST_FILES) {
-        throw templateError(`${quoted(pattern)} matches more than ${MOST_FILES} files: narrow it.`, {
+      if (files.size > MAX_FILES) {
+        throw templateError(`${quoted(pattern)} matches more than ${MAX_FILES} files: narrow it.`, {
           pattern,
         });
       }
@@ -89,8 +89,8 @@ class GlobWalk {
   private async enter(inside: string, depth: number): Promise<void> {
     const entries = await readdir(resolve(this.folder, inside), { withFileTypes: true }).catch(() => []);
     this.visited += entries.length;
-    if (this.visited > MOST_ENTRIES) {
-      const most = `more than ${MOST_ENTRIES} files and folders`;
+    if (this.visited > MAX_ENTRIES) {
+      const most = `more than ${MAX_ENTRIES} files and folders`;
       throw templateError(`${quoted(this.pattern)} leads through ${most}: begin it further in.`, {
         pattern: this.pattern,
       });

@@ -18,7 +18,7 @@ export const DEEPEST = 200;
 export const TOO_DEEP = `lists and objects are nested deeper than ${DEEPEST} levels.`;
 /** A text cannot hold more values than characters; aliases may make so many more of them. */
 const MORE_VALUES = 1_000_000;
-const MOST_CHARACTERS = 64 * 1024 * 1024;
+const MAX_CHARACTERS = 64 * 1024 * 1024;
 
 /**
  * Data as JSON could say it: dates become texts, and a number that JSON does not have or hold is a problem. What is nested too
@@ -32,12 +32,12 @@ class Walker {
   private values = 0;
   private characters = 0;
 
-  constructor(private readonly mostValues: number) {}
+  constructor(private readonly maxValues: number) {}
 
   visit(value: unknown, path: (string | number)[]): unknown {
     this.values++;
     if (typeof value === 'string') this.characters += value.length;
-    if (this.values > this.mostValues || this.characters > MOST_CHARACTERS) {
+    if (this.values > this.maxValues || this.characters > MAX_CHARACTERS) {
       throw new DataProblem('its aliases stand for too much: write less of it, or use JSON Lines.', []);
     }
     if (typeof value === 'number' && !Number.isFinite(value)) {

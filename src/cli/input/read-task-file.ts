@@ -4,7 +4,7 @@ import { readingProblem } from '../../config/problems.ts';
 import { taskFileError } from './fault.ts';
 import { parseTaskFile, type TaskFile } from './task-file.ts';
 
-const MOST_BYTES = 64 * 1024 * 1024;
+const MAX_BYTES = 64 * 1024 * 1024;
 const STANDARD_INPUT = '-';
 
 /**
@@ -42,7 +42,7 @@ async function collect(name: string, input: AsyncIterable<Uint8Array | string>):
   for await (const chunk of input) {
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
     length += bytes.length;
-    if (length > MOST_BYTES) throw wholeFile(name, 'it is larger than 64 MB: split it into several batches.');
+    if (length > MAX_BYTES) throw wholeFile(name, 'it is larger than 64 MB: split it into several batches.');
     chunks.push(bytes);
   }
   return Buffer.concat(chunks);

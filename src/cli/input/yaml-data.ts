@@ -12,7 +12,7 @@ export class YamlProblem extends Error {
 
 const MERGE_KEY = '<<';
 /** As many values as may be copied by merging. */
-const MOST_MERGED = 1_000_000;
+const MAX_MERGED = 1_000_000;
 /** Deeper ones are refused for every format; the parser itself takes more than the stack does. */
 const DEEPEST = 250;
 
@@ -65,7 +65,7 @@ class Converter {
         throw new YamlProblem('"<<" merges maps only: an alias of one, or a list of such.', node);
       }
       for (const [key, value] of Object.entries(source)) {
-        if (++this.merged > MOST_MERGED) {
+        if (++this.merged > MAX_MERGED) {
           throw new YamlProblem('its aliases stand for too much: write less of it.', node);
         }
         if (!into.has(key)) into.set(key, value);

@@ -7,11 +7,11 @@ import { type DataPath, DEEPEST, TOO_DEEP } from './plain-data.ts';
 import { YamlProblem, yamlData } from './yaml-data.ts';
 
 /** The parser needs seconds and hundreds of megabytes for this much. */
-const MOST_CHARACTERS = 8 * 1024 * 1024;
+const MAX_CHARACTERS = 8 * 1024 * 1024;
 
 /** Reads one document of YAML. `<<` merges defaults. */
 export function parseYaml(source: Source): Parsed {
-  if (source.text.length > MOST_CHARACTERS) {
+  if (source.text.length > MAX_CHARACTERS) {
     throw taskFileError(source, 'a YAML file may have 8 MB at most: use JSON Lines for that many tasks.');
   }
   const tooDeep = tooDeepAt(source.text, DEEPEST);

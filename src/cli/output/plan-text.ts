@@ -6,9 +6,9 @@ import type { BatchPlan, TaskToPlan } from './plan.ts';
 import { type Column, tableLines } from './table.ts';
 import { cutMiddleToWidth } from './width.ts';
 
-const MOST_TASKS = 30;
-const MOST_WAVES = 12;
-const MOST_ON_PATH = 8;
+const MAX_TASKS = 30;
+const MAX_WAVES = 12;
+const MAX_ON_PATH = 8;
 const LONGEST_NAME = 60;
 
 export interface PlanTextOptions {
@@ -61,8 +61,8 @@ function headLines(plan: BatchPlan, { colours, columns }: PlanTextOptions): stri
 
 function waveLines({ waves }: BatchPlan, { colours }: PlanTextOptions): string[] {
   if (waves.length < 2) return [];
-  const shown = waves.slice(0, MOST_WAVES).map((count) => numberText(count));
-  const more = waves.length > MOST_WAVES ? ' → …' : '';
+  const shown = waves.slice(0, MAX_WAVES).map((count) => numberText(count));
+  const more = waves.length > MAX_WAVES ? ' → …' : '';
   return [
     `${colours.bold('Waves')} ${colours.dim(`(${numberText(waves.length)})`)}`,
     `  ${shown.join(' → ')}${more}`,
@@ -75,7 +75,7 @@ function pathLines(
   { colours }: PlanTextOptions,
 ): string[] {
   if (waves.length < 2) return [];
-  const ends = criticalPath.length <= MOST_ON_PATH ? criticalPath.length : MOST_ON_PATH / 2;
+  const ends = criticalPath.length <= MAX_ON_PATH ? criticalPath.length : MAX_ON_PATH / 2;
   const names = criticalPath.map(
     ({ task, startMs, endMs }) =>
       `  ${cutMiddleToWidth(printableLine(labelOf(task)), LONGEST_NAME)} ${colours.dim(spanText(endMs - startMs))}`,
@@ -96,7 +96,7 @@ function pathLines(
 function orderLines({ tasks, waves }: BatchPlan, { colours, columns }: PlanTextOptions): string[] {
   if (tasks.length === 0) return [];
   const hasWaves = waves.length > 1;
-  const shown = tasks.slice(0, MOST_TASKS);
+  const shown = tasks.slice(0, MAX_TASKS);
   const table: Column[] = [
     { title: 'starts', align: 'right' },
     ...(hasWaves ? [{ title: 'wave', align: 'right' } as const] : []),

@@ -12,7 +12,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'speed-up', align: 'right' },
   { title: 'busy', align: 'right' },
 ];
-const MOST_NOTES = 8;
+const MAX_NOTES = 8;
 
 /** What a batch would take with so many at once, and where the durations come from. */
 export function simulationText(
@@ -29,7 +29,7 @@ export function simulationText(
     percentText(utilisation),
   ]);
   const columns = COLUMNS.map((column) => ({ ...column }));
-  const shown = notes.slice(0, MOST_NOTES).map((note) => colours.dim(`  ${printableLine(note)}`));
+  const shown = notes.slice(0, MAX_NOTES).map((note) => colours.dim(`  ${printableLine(note)}`));
   const more = notes.length - shown.length;
   return [
     colours.bold(printableLine(title)),

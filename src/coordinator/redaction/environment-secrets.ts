@@ -5,7 +5,7 @@ import { writtenForms } from './written-forms.ts';
 const SHORTEST_VALUE = 6;
 
 /** How many values are remembered. Tokens are replaced by new ones, and the old ones may still turn up in texts. */
-const MOST_VALUES = 1000;
+const MAX_VALUES = 1000;
 
 /** The path of a file or folder, as variables such as `SSH_KEY` may hold it. A random value has a digit. */
 const PATH = /^(?:~|\.{1,2}|[A-Za-z]:)?(?:[\\/][A-Za-z._ -]+)+[\\/]?$/;
@@ -67,7 +67,7 @@ export class EnvironmentSecrets {
   private remember(value: string): void {
     if (value.trim().length < SHORTEST_VALUE || PATH.test(value)) return;
     this.forms.set(value, writtenForms(value));
-    if (this.forms.size <= MOST_VALUES) return;
+    if (this.forms.size <= MAX_VALUES) return;
     const current = new Set(this.current.values());
     const oldest = [...this.forms.keys()].find((known) => !current.has(known));
     if (oldest !== undefined) this.forms.delete(oldest);

@@ -11,7 +11,7 @@ import { PlanPlayer } from './plan-player.ts';
 import { ScaleModel, type Share } from './scale-model.ts';
 
 /** Up to so many unsettled executions each of them is played through; beyond, only their classes are. */
-const MOST_PLAYED = 400;
+const MAX_PLAYED = 400;
 /** From so many completed executions on it is looked at how many of the group ran at once. */
 const FEWEST_OBSERVED = 20;
 
@@ -34,9 +34,9 @@ export function gameOf(
   const asked = group === undefined ? total : group.unsettled;
   if (asked === 0) return 'nothing-left';
   const all = allGroups(scheduler);
-  if (total <= MOST_PLAYED) return gameOfExecutions(scheduler, all.flatMap(members), group, now);
+  if (total <= MAX_PLAYED) return gameOfExecutions(scheduler, all.flatMap(members), group, now);
   if (group === undefined) return gameOfClasses(scheduler, all.flatMap(shares), now);
-  if (asked <= MOST_PLAYED) return gameOfFewAmongMany(scheduler, group, now);
+  if (asked <= MAX_PLAYED) return gameOfFewAmongMany(scheduler, group, now);
   const others = sharesBefore(scheduler, group, standingOf(scheduler, group.newest()!));
   const observedParallel = asked === total ? observe(scheduler, group, now) : undefined;
   return gameOfClasses(scheduler, [...others, ...shares(group)], now, observedParallel);
@@ -67,7 +67,7 @@ function gameOfFewAmongMany(scheduler: Scheduler, group: Group, now: number): Ga
   const own = members(group);
   const { holders, resources } = scheduler.dispatcher;
   const running = holders.filter(({ state, demand }) => state === Status.running && demand.group !== group);
-  const plan = planOfExecutions(scheduler, [...own, ...running.slice(0, MOST_PLAYED)], group, now);
+  const plan = planOfExecutions(scheduler, [...own, ...running.slice(0, MAX_PLAYED)], group, now);
   if (!plan.knowsAnything) return 'nothing-known';
   const player = new PlanPlayer(plan);
   const waiting = inOrderOfStarting(

@@ -5,7 +5,7 @@ import type { Plan, PlannedClass } from './plan.ts';
 import { TimeHeap } from './time-heap.ts';
 
 /** After so many classes that do not fit, no further are tried: it bounds the cost where all needs are different. */
-const MOST_MISFITS = 32;
+const MAX_MISFITS = 32;
 
 /** What came out of one play of a plan. */
 export interface Played {
@@ -163,7 +163,7 @@ export class PlanPlayer {
     let misfits = 0;
     while (
       at < this.readyCount &&
-      misfits < MOST_MISFITS &&
+      misfits < MAX_MISFITS &&
       misfits < this.readyClasses &&
       used[slots]! <= fullAbove
     ) {

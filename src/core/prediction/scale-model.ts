@@ -11,15 +11,15 @@ import { PlanPlayer, type Played } from './plan-player.ts';
 
 /** How many stand-ins there are, and how many for each slot: it takes some waves of them to see a mean. */
 const FEWEST_STAND_INS = 400;
-const MOST_STAND_INS = 1500;
+const MAX_STAND_INS = 1500;
 const WAVES = 3;
 /** How sharply the longer of two bounds decides; where both are about equal, the truth is somewhat longer than both. */
 const SHARPNESS = 8;
 /** How many classes there are in the model at most; of more, every so many stands for those around it. */
-const MOST_CLASSES = 200;
+const MAX_CLASSES = 200;
 /** How many running executions and how many locks are looked at one by one. */
-const MOST_RUNNING = 1000;
-const MOST_LOCKS = 100;
+const MAX_RUNNING = 1000;
+const MAX_LOCKS = 100;
 
 /** Executions of one class. */
 export interface Share {
@@ -77,7 +77,7 @@ export class ScaleModel {
     const { resources, holders } = scheduler.dispatcher;
     this.plan = new Plan(resources, now);
     const startedOf = new Map(shares.map(({ demand }) => [demand, 0]));
-    for (const execution of holders.slice(0, MOST_RUNNING)) {
+    for (const execution of holders.slice(0, MAX_RUNNING)) {
       const { demand, state } = execution;
       if (state !== Status.running || !startedOf.has(demand)) continue;
       startedOf.set(demand, startedOf.get(demand)! + 1);
@@ -163,7 +163,7 @@ export class ScaleModel {
     const { plan, waiting } = this;
     const source = plan.sourceOf(demand.tool, kind);
     const needs = { class: plan.classOf(demand), source, unitMs: kind === 'own' ? estimateMs : 1 };
-    const allStandIns = Math.min(waiting, MOST_STAND_INS, Math.max(FEWEST_STAND_INS, WAVES * this.slots));
+    const allStandIns = Math.min(waiting, MAX_STAND_INS, Math.max(FEWEST_STAND_INS, WAVES * this.slots));
     const standIns = Math.max(1, Math.round((allStandIns * count) / waiting));
     this.parts.push({ needs, source: plan.sources[source]!, count, standIns, estimateMs });
   }
@@ -191,10 +191,10 @@ export class ScaleModel {
 
 /** A bounded number of the classes, which stand for as many executions as all of them. */
 function representatives(shares: readonly Share[], total: number): readonly Share[] {
-  if (shares.length <= MOST_CLASSES) return shares;
+  if (shares.length <= MAX_CLASSES) return shares;
   const chosen = Array.from(
-    { length: MOST_CLASSES },
-    (_, index) => shares[Math.floor((index * shares.length) / MOST_CLASSES)]!,
+    { length: MAX_CLASSES },
+    (_, index) => shares[Math.floor((index * shares.length) / MAX_CLASSES)]!,
   );
   const factor = total / sum(chosen, ({ count }) => count);
   return chosen.map(({ demand, count }) => ({ demand, count: count * factor }));
@@ -215,7 +215,7 @@ function longestLocked(locks: LockTable, classes: ReadonlyMap<DemandClass, unkno
   let longestMs = 0;
   let looked = 0;
   for (const lock of locks) {
-    if (++looked > MOST_LOCKS) break;
+    if (++looked > MAX_LOCKS) break;
     const first = lock.first() as Execution | undefined;
     if (first === undefined || !lock.claimOf(first).exclusive || !classes.has(first.demand)) continue;
     longestMs = Math.max(longestMs, lock.claims * first.estimateMs);

@@ -12,7 +12,7 @@ const TAIL_SHARE = 0.4;
 const LONGEST_TAIL = 0.6;
 const FARTHEST = 10;
 /** Below this a blur makes no difference. */
-const LEAST_BLUR = 0.03;
+const MIN_BLUR = 0.03;
 /** In how many equal parts a distribution is taken to get a mean of it. */
 const SLICES = 8;
 /** The share of the samples that may be outliers, and how far above the others one counts at most. */
@@ -80,7 +80,7 @@ export class SeenDistribution implements Distribution {
 
   draw(random: Random): number {
     const value = this.valueAt(random() * this.count);
-    return this.blur < LEAST_BLUR ? value : value * Math.exp(this.blur * (normal(random) - this.blur / 2));
+    return this.blur < MIN_BLUR ? value : value * Math.exp(this.blur * (normal(random) - this.blur / 2));
   }
 
   drawBeyond(atLeast: number, random: Random): number {

@@ -18,12 +18,12 @@ export class CallFailure extends Error {
 }
 
 /** How many causes of causes are looked at. */
-const MOST_CAUSES = 5;
+const MAX_CAUSES = 5;
 
 /** What went wrong, for people: `fetch failed` says nothing, but what caused it does. */
 export function problemText(error: unknown): string {
   let cause = error;
-  for (let depth = 0; depth < MOST_CAUSES && cause instanceof Error; depth++) {
+  for (let depth = 0; depth < MAX_CAUSES && cause instanceof Error; depth++) {
     if (cause instanceof TypeError && cause.cause instanceof Error && cause.cause.message !== '')
       return reasonText(cause.cause);
     cause = cause.cause;

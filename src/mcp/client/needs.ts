@@ -5,7 +5,7 @@ import type { ResourceRequirements } from '../../core/demand.ts';
 import type { ResourceNeeds } from '../../tools/tool.ts';
 
 /** More values than these are not told apart: such a call has the server to itself. */
-const MOST_VALUES = 32;
+const MAX_VALUES = 32;
 /** Longer values are told apart by a digest. */
 const LONGEST_NAME = 256;
 
@@ -43,7 +43,7 @@ export function needsOfTool(
 function valuesOf(input: unknown, argument: string, folder: string): string[] | undefined {
   const given = (input as Record<string, unknown> | null)?.[argument];
   const values = Array.isArray(given) ? given : [given];
-  const isTold = values.length > 0 && values.length <= MOST_VALUES;
+  const isTold = values.length > 0 && values.length <= MAX_VALUES;
   if (!isTold || values.some((value) => value === undefined || value === null)) return undefined;
   return [...new Set(values.map((value) => nameOf(value, folder)))];
 }

@@ -17,17 +17,17 @@ export interface McpResult {
   readonly parts?: readonly object[];
 }
 
-/** A result in a form that references and people can use, not larger than `mostBytes`. */
-export function resultOf(source: string, result: CallToolResult, mostBytes: number): McpResult {
+/** A result in a form that references and people can use, not larger than `maxBytes`. */
+export function resultOf(source: string, result: CallToolResult, maxBytes: number): McpResult {
   const { structuredContent: data } = result;
   const dataText = data === undefined ? '' : jsonOf(source, data);
-  if (Buffer.byteLength(dataText) > mostBytes) throw tooLarge(source, mostBytes);
+  if (Buffer.byteLength(dataText) > maxBytes) throw tooLarge(source, maxBytes);
   const text = textOf(result);
   const isRepeated = data !== undefined && repeats(text, data);
-  const room = mostBytes - Buffer.byteLength(dataText);
+  const room = maxBytes - Buffer.byteLength(dataText);
   const shown = isRepeated ? '' : cut(text, room);
   const parts = result.content.filter(({ type }) => type !== 'text');
-  if (Buffer.byteLength(jsonOf(source, parts)) > room) throw tooLarge(source, mostBytes);
+  if (Buffer.byteLength(jsonOf(source, parts)) > room) throw tooLarge(source, maxBytes);
   return {
     source,
     ...((shown !== '' || (data === undefined && parts.length === 0)) && { text: shown }),
@@ -61,9 +61,9 @@ function repeats(text: string, data: unknown): boolean {
   }
 }
 
-function cut(text: string, mostBytes: number): string {
-  if (Buffer.byteLength(text) <= mostBytes) return text;
-  const bytes = Buffer.from(text).subarray(0, mostBytes);
+function cut(text: string, maxBytes: number): string {
+  if (Buffer.byteLength(text) <= maxBytes) return text;
+  const bytes = Buffer.from(text).subarray(0, maxBytes);
   // The last character may have been cut in half.
   return bytes.toString().replace(/\uFFFD$/, '');
 }
@@ -85,9 +85,9 @@ function unusable(source: string, why: string, cause?: unknown): VolleyError {
   return new VolleyError('UNSERIALISABLE_RESULT', message, {}, { cause });
 }
 
-function tooLarge(source: string, mostBytes: number): VolleyError {
+function tooLarge(source: string, maxBytes: number): VolleyError {
   return new VolleyError(
     'RESULT_TOO_LARGE',
-    `The result of ${source} has more than ${mostBytes} bytes: ask for less, or raise max_result_bytes of the server.`,
+    `The result of ${source} has more than ${maxBytes} bytes: ask for less, or raise max_result_bytes of the server.`,
   );
 }

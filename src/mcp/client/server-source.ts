@@ -13,7 +13,7 @@ import type { Tool } from '../../tools/tool.ts';
 import type { ToolSource } from '../../tools/tool-source.ts';
 import type { Target } from './connection.ts';
 import type { McpServerHealth } from './health.ts';
-import { MOST_TOOLS } from './limits.ts';
+import { MAX_TOOLS } from './limits.ts';
 import { type Environment, resolveValues } from './references.ts';
 import { ServerLink } from './server-link.ts';
 import { ServerLocks } from './server-locks.ts';
@@ -110,7 +110,7 @@ export class ServerSource implements ToolSource {
     const found = new Map<string, Tool>();
     const refused = new Map<string, string>();
     let sliceEnd = performance.now() + SLICE_MS;
-    for (const told of tools.slice(0, MOST_TOOLS)) {
+    for (const told of tools.slice(0, MAX_TOOLS)) {
       if (performance.now() > sliceEnd) {
         await nextTurn();
         // Another list has come meanwhile.

@@ -8,7 +8,7 @@ import { LineReader } from './line-reader.ts';
 import { messageOf } from './message.ts';
 
 /** How much of the last words of a program is remembered. */
-const MOST_STDERR = 2000;
+const MAX_STDERR = 2000;
 /** How long a program may take to end by itself when its input is closed, and again when it is told to. */
 const GRACE_MS = 1000;
 /** How long streams are read after the end of a program: who left its group may hold them open for ever. */
@@ -91,7 +91,7 @@ export class StdioTransport implements Transport {
       child.stderr!.on('error', () => {});
       child.stdout!.on('data', (chunk: Buffer) => this.take(chunk));
       child.stderr!.on('data', (chunk: Buffer) => {
-        this.said = (this.said + chunk.toString()).slice(-MOST_STDERR);
+        this.said = (this.said + chunk.toString()).slice(-MAX_STDERR);
       });
     });
   }

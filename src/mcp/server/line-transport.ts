@@ -8,7 +8,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { findInexactNumber, inexactNumberError } from '../../core/json-numbers.ts';
 import { reasonText } from '../../core/words.ts';
-import { MOST_MESSAGE_BYTES, MOST_UNREAD_BYTES } from './limits.ts';
+import { MAX_MESSAGE_BYTES, MAX_UNREAD_BYTES } from './limits.ts';
 
 const NEWLINE = 10;
 /** How 2026-era clients ask to hear of changes. The SDK answers it without telling us. */
@@ -85,13 +85,13 @@ export class LineTransport implements Transport {
   private take(piece: Buffer): void {
     if (this.isSkipping) return;
     this.bytes += piece.length;
-    if (this.bytes <= MOST_MESSAGE_BYTES) {
+    if (this.bytes <= MAX_MESSAGE_BYTES) {
       if (piece.length > 0) this.pieces.push(piece);
       return;
     }
     this.isSkipping = true;
     this.pieces = [];
-    this.refuse(ProtocolErrorCode.InvalidRequest, `A message may have at most ${MOST_MESSAGE_BYTES} bytes`);
+    this.refuse(ProtocolErrorCode.InvalidRequest, `A message may have at most ${MAX_MESSAGE_BYTES} bytes`);
   }
 
   private lineEnded(): void {
@@ -143,7 +143,7 @@ export class LineTransport implements Transport {
     if (this.isClosed) return Promise.reject(new Error('The connection has ended'));
     const bytes = Buffer.byteLength(text);
     this.unread += bytes;
-    if (this.unread > MOST_UNREAD_BYTES) {
+    if (this.unread > MAX_UNREAD_BYTES) {
       this.onerror?.(new Error(`The client left ${this.unread} bytes unread`));
       this.end();
     }

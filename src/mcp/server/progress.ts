@@ -6,7 +6,7 @@ type Standing = Pick<BatchView, 'counts' | 'total' | 'progress'>;
 /** A client that hears nothing for too long gives up, so it hears from time to time that work goes on. */
 const HEARTBEAT_MS = 10_000;
 /** Every notification must tell of more than the one before. */
-const LEAST_STEP = 0.001;
+const MIN_STEP = 0.001;
 
 /** Tells a client how far a batch is: never more than it can take, and always more than before. */
 export class BatchProgress {
@@ -37,7 +37,7 @@ export class BatchProgress {
   private next({ progress, total }: Standing): number | undefined {
     const value = Math.floor(progress * total * 1000) / 1000;
     if (value > this.last) return value;
-    const nudged = this.last + LEAST_STEP;
+    const nudged = this.last + MIN_STEP;
     return performance.now() - this.lastAt >= HEARTBEAT_MS && nudged < total ? nudged : undefined;
   }
 }

@@ -3,16 +3,16 @@ import type { McpBackend, OpenBackend } from './backend.ts';
 import { BATCH_TEMPLATE, batchOf, batchUri, RESULTS_TEMPLATE, resultsUri } from './batch-uris.ts';
 import { resultRows } from './result-rows.ts';
 
-const MOST_LISTED = 100;
-const MOST_ROWS = 1000;
-const MOST_CHARS = 200_000;
+const MAX_LISTED = 100;
+const MAX_ROWS = 1000;
+const MAX_CHARS = 200_000;
 const JSON_TYPE = 'application/json';
 
 /** Makes batches and their results readable as resources. */
 export function registerResources(server: McpServer, open: OpenBackend): void {
   const list = async (uriOf: (name: string) => string, title: (name: string) => string) => {
     const { executor } = await open();
-    const resources = executor.views(undefined, MOST_LISTED).map(({ name, total, counts }) => ({
+    const resources = executor.views(undefined, MAX_LISTED).map(({ name, total, counts }) => ({
       uri: uriOf(name),
       name: title(name),
       description: `${total} tasks, ${counts.completed} completed`,
@@ -59,7 +59,7 @@ async function statusOf({ executor }: McpBackend, batch: string): Promise<object
 }
 
 async function resultsOf({ store }: McpBackend, batch: string): Promise<object> {
-  const query = { status: undefined, afterSeq: 0, limit: MOST_ROWS, maxChars: MOST_CHARS };
+  const query = { status: undefined, afterSeq: 0, limit: MAX_ROWS, maxChars: MAX_CHARS };
   const { rows, next } = resultRows(store, batch, query);
   return { batch, results: rows, ...(next !== undefined && { next_cursor: next }) };
 }

@@ -4,7 +4,7 @@ import type { BatchNews } from './batch-news.ts';
 import { isBatchUri } from './batch-uris.ts';
 
 /** So many resources one client can subscribe to. */
-const MOST_SUBSCRIPTIONS = 1000;
+const MAX_SUBSCRIPTIONS = 1000;
 
 /** Lets a 2025-era client subscribe to resources. It is told until its connection ends. */
 export function serveSubscriptions(server: McpServer, open: OpenBackend): void {
@@ -18,10 +18,10 @@ export function serveSubscriptions(server: McpServer, open: OpenBackend): void {
         `There is nothing to subscribe to at ${uri.slice(0, 200)}`,
       );
     }
-    if (subscribed.size >= MOST_SUBSCRIPTIONS && !subscribed.has(uri)) {
+    if (subscribed.size >= MAX_SUBSCRIPTIONS && !subscribed.has(uri)) {
       throw new ProtocolError(
         ProtocolErrorCode.InvalidParams,
-        `At most ${MOST_SUBSCRIPTIONS} resources can be subscribed to`,
+        `At most ${MAX_SUBSCRIPTIONS} resources can be subscribed to`,
       );
     }
     subscribed.add(uri);

@@ -4,7 +4,7 @@ import type { McpCall } from './tool.ts';
 /** Between two looks at the batch; its end is heard at once, if it is run here. */
 const LOOK_MS = 250;
 /** So many failures are logged one by one. */
-const MOST_LOGGED = 20;
+const MAX_LOGGED = 20;
 
 /** Waits until nothing of a batch runs, for so long, or until the call is cancelled; tells the client how far it is. */
 export async function untilEnded(
@@ -59,7 +59,7 @@ export async function untilEnded(
 function logFailures({ backend, log }: McpCall, batch: string): () => void {
   let count = 0;
   return backend.executor.follow((event) => {
-    if (event.type !== 'failed' || event.batch !== batch || ++count > MOST_LOGGED) return;
+    if (event.type !== 'failed' || event.batch !== batch || ++count > MAX_LOGGED) return;
     const { id, function: name, reason } = event;
     log('warning', { event: 'task failed', batch, id, function: name, reason });
   });

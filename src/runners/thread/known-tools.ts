@@ -2,7 +2,7 @@ import type { PortableCode } from '../load-code.ts';
 
 /** How much the latest call changes what is expected of the next. */
 const WEIGHT = 0.1;
-const LEAST_MS = 0.001;
+const MIN_MS = 0.001;
 
 /** A tool as threads know it, and how long its calls take. */
 export class KnownTool {
@@ -18,13 +18,13 @@ export class KnownTool {
   ) {}
 
   took(ms: number): void {
-    const log = Math.log(Math.max(ms, LEAST_MS));
+    const log = Math.log(Math.max(ms, MIN_MS));
     this.logMs = this.logMs === undefined ? log : this.logMs + (log - this.logMs) * WEIGHT;
     this.typicalMs = Math.exp(this.logMs);
   }
 }
 
-const MOST_TOOLS = 1000;
+const MAX_TOOLS = 1000;
 
 /** The tools that were called, by their code. */
 export class KnownTools {
@@ -41,7 +41,7 @@ export class KnownTools {
     let tool = this.byText.get(key);
     if (tool === undefined) {
       tool = new KnownTool(this.count++, toolName, code);
-      if (this.byText.size >= MOST_TOOLS) this.byText.delete(this.byText.keys().next().value!);
+      if (this.byText.size >= MAX_TOOLS) this.byText.delete(this.byText.keys().next().value!);
       this.byText.set(key, tool);
     }
     this.byCode.set(code, tool);

@@ -13,7 +13,7 @@ export interface ThreadRunnerOptions {
   readonly maxThreads?: number;
 }
 
-const MOST_THREADS = 1024;
+const MAX_THREADS = 1024;
 const SETTLED = Promise.resolve();
 
 /**
@@ -40,7 +40,7 @@ export class ThreadRunner implements Runner {
   };
 
   constructor({ maxThreads = availableParallelism() }: ThreadRunnerOptions = {}) {
-    this.maxThreads = checkNumber('maxThreads', maxThreads, { min: 1, max: MOST_THREADS, integer: true });
+    this.maxThreads = checkNumber('maxThreads', maxThreads, { min: 1, max: MAX_THREADS, integer: true });
   }
 
   run(call: RunnerCall, task: RunnerTask): Promise<unknown> {

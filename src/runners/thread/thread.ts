@@ -33,10 +33,10 @@ const ENTRY = scriptEntry('./worker', import.meta.url);
 const STOP_GRACE_MS = 100;
 /** So much work may be sent ahead: enough to hide the time that a message takes. */
 const AHEAD_MS = 2;
-const MOST_IN_FLIGHT = 64;
+const MAX_IN_FLIGHT = 64;
 /** A thread that has more is not sent single calls; it gets many at once when it has less. */
-const LOW_WATER = MOST_IN_FLIGHT / 2;
-const MOST_TOOLS = 500;
+const LOW_WATER = MAX_IN_FLIGHT / 2;
+const MAX_TOOLS = 500;
 
 /** A worker thread, seen from the host. It runs one call after the other, in the order in which they were sent. */
 export class Thread {
@@ -99,8 +99,8 @@ export class Thread {
     if (!this.isReady || this.isEnding || !this.hasSlot()) return false;
     if (length === 0) return true;
     if (this.flight[0]!.stop !== undefined) return false;
-    if (this.knownTools.size >= MOST_TOOLS && !this.knownTools.has(tool.number)) return false;
-    return length === 1 || (length < MOST_IN_FLIGHT && this.flightMs + expectedMs(tool) <= AHEAD_MS);
+    if (this.knownTools.size >= MAX_TOOLS && !this.knownTools.has(tool.number)) return false;
+    return length === 1 || (length < MAX_IN_FLIGHT && this.flightMs + expectedMs(tool) <= AHEAD_MS);
   }
 
   /** Takes a call that {@link canTake} allows. It is sent with the next {@link send}. */
@@ -115,7 +115,7 @@ export class Thread {
   /** Sends calls that were taken: the last ones of the flight. */
   send(calls: readonly ThreadCall[]): void {
     if (this.flight.length === calls.length) this.worker.ref();
-    const forget = this.knownTools.size >= MOST_TOOLS && this.flight.length === calls.length;
+    const forget = this.knownTools.size >= MAX_TOOLS && this.flight.length === calls.length;
     if (forget) this.knownTools.clear();
     const tools: ToolMessage[] = [];
     for (const { tool } of calls) {

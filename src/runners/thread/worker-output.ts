@@ -1,5 +1,5 @@
 /** What a call may print. */
-const MOST_BYTES = 65_536;
+const MAX_BYTES = 65_536;
 
 export interface OutputLimit {
   /** A new call may print again. */
@@ -15,7 +15,7 @@ type Write = typeof process.stderr.write;
  */
 export function limitOutput(): OutputLimit {
   const writeThrough = process.stderr.write.bind(process.stderr);
-  let left = MOST_BYTES;
+  let left = MAX_BYTES;
   let tool = '';
   const write = ((chunk: string | Uint8Array, encoding?: unknown, callback?: unknown) => {
     const bytes = typeof chunk === 'string' ? Buffer.byteLength(chunk) : chunk.byteLength;
@@ -24,7 +24,7 @@ export function limitOutput(): OutputLimit {
       return (writeThrough as (...args: unknown[]) => boolean)(chunk, encoding, callback);
     }
     if (left >= 0)
-      writeThrough(`volley: the tool "${tool}" printed more than ${MOST_BYTES} bytes; the rest is dropped\n`);
+      writeThrough(`volley: the tool "${tool}" printed more than ${MAX_BYTES} bytes; the rest is dropped\n`);
     left = -1;
     const done = typeof encoding === 'function' ? encoding : callback;
     if (typeof done === 'function') process.nextTick(done as () => void);
@@ -34,7 +34,7 @@ export function limitOutput(): OutputLimit {
   process.stderr.write = write;
   return {
     begin(toolName) {
-      left = MOST_BYTES;
+      left = MAX_BYTES;
       tool = toolName;
     },
   };

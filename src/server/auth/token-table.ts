@@ -2,7 +2,7 @@ import type { TokenSettings } from '../../config/config.ts';
 import type { Principal } from './principal.ts';
 import { digestFromText, digestOf, isSameSecret } from './secrets.ts';
 
-const MOST_RECENT = 4;
+const MAX_RECENT = 4;
 
 /** The tokens of programs: those of the configuration, and the one of this server's own file. */
 export class TokenTable {
@@ -29,7 +29,7 @@ export class TokenTable {
       if (isSameSecret(entry.digest, digest)) found = entry.principal;
     }
     if (found !== undefined)
-      this.recent = [{ token: bytes, principal: found }, ...this.recent].slice(0, MOST_RECENT);
+      this.recent = [{ token: bytes, principal: found }, ...this.recent].slice(0, MAX_RECENT);
     return found;
   }
 

@@ -5,9 +5,9 @@ import { batchBody } from '../views/batch-body.ts';
 import { executionBody } from '../views/execution-body.ts';
 import type { EventBody } from '../wire/event.ts';
 
-const MOST_BATCHES = 200;
-const MOST_RUNNING = 100;
-const MOST_ENDED = 100;
+const MAX_BATCHES = 200;
+const MAX_RUNNING = 100;
+const MAX_ENDED = 100;
 
 /** How everything stands: the newest batches; or one batch, with what runs and what was added last of what has ended. */
 export function takeSnapshot(
@@ -15,11 +15,11 @@ export function takeSnapshot(
   store: Store,
   batch: string | undefined,
 ): EventBody<'snapshot'> {
-  if (batch === undefined) return { batches: executor.views(undefined, MOST_BATCHES).map(batchBody) };
+  if (batch === undefined) return { batches: executor.views(undefined, MAX_BATCHES).map(batchBody) };
   const view = executor.view(batch);
   if (view === undefined) return { batches: [], executions: [] };
-  const running = store.tasks(batch, { status: ['running'], limit: MOST_RUNNING });
-  const ended = store.tasks(batch, { status: ENDED, beforeSeq: LAST, limit: MOST_ENDED });
+  const running = store.tasks(batch, { status: ['running'], limit: MAX_RUNNING });
+  const ended = store.tasks(batch, { status: ENDED, beforeSeq: LAST, limit: MAX_ENDED });
   return {
     batches: [batchBody(view)],
     executions: [...running, ...ended].map((record) => ({

@@ -9,10 +9,10 @@ import { type CheckedHubOptions, checkHubOptions, type HubOptions } from './hub-
 import type { LiveEvents, StreamRequest } from './live-events.ts';
 import { SnapshotCache, type TakeSnapshot } from './snapshots.ts';
 
-const MOST_PENDING = 512;
+const MAX_PENDING = 512;
 /** After events were handed out, no more are for so long: what comes meanwhile is one write. */
-const LEAST_PAUSE_MS = 1;
-const MOST_PAUSE_MS = 50;
+const MIN_PAUSE_MS = 1;
+const MAX_PAUSE_MS = 50;
 /** And for so many times as long as it took, so that many clients take a fifth of the thread at most. */
 const PAUSE_FACTOR = 4;
 /** How long clients have to take the last event. */
@@ -48,7 +48,7 @@ export class EventHub implements LiveEvents, StreamParts {
   private readonly byBatch = new Map<string, Set<EventStream>>();
   private readonly heartbeat: NodeJS.Timeout;
   /** So many events are written out before the turn is over; fewer than the log remembers. */
-  private readonly mostPending: number;
+  private readonly maxPending: number;
   /** Until then events are gathered, by the steady clock. */
   private pauseUntil = 0;
   private due: NodeJS.Timeout | NodeJS.Immediate | undefined;
@@ -62,7 +62,7 @@ export class EventHub implements LiveEvents, StreamParts {
 
   constructor(take: TakeSnapshot, options: HubOptions = {}) {
     this.options = checkHubOptions(options);
-    this.mostPending = Math.min(MOST_PENDING, this.options.logSize / 2);
+    this.maxPending = Math.min(MAX_PENDING, this.options.logSize / 2);
     // Names this process: numbers of another one mean nothing here.
     this.log = new EventLog(randomBytes(6).toString('hex'), this.options.logSize);
     this.snapshots = new SnapshotCache(this.log, take);
@@ -91,7 +91,7 @@ export class EventHub implements LiveEvents, StreamParts {
       this.flushed = this.log.last;
       return;
     }
-    if (this.log.last - this.flushed >= this.mostPending) this.flush();
+    if (this.log.last - this.flushed >= this.maxPending) this.flush();
     else this.due ??= this.flushSoon();
   }
 
@@ -177,7 +177,7 @@ export class EventHub implements LiveEvents, StreamParts {
     }
     if (this.byBatch.size > 0) this.flushByBatch(from, to);
     const end = performance.now();
-    const pauseMs = Math.min(MOST_PAUSE_MS, Math.max(LEAST_PAUSE_MS, (end - start) * PAUSE_FACTOR));
+    const pauseMs = Math.min(MAX_PAUSE_MS, Math.max(MIN_PAUSE_MS, (end - start) * PAUSE_FACTOR));
     this.pauseUntil = end + pauseMs;
   }
 

@@ -14,7 +14,7 @@ export interface Snapshot {
 
 /** After so long a snapshot is taken anew. */
 const FRESH_MS = 1000;
-const MOST_KEPT = 64;
+const MAX_KEPT = 64;
 
 /**
  * Snapshots, for many clients that come at once. Taking one reads the store; one that is a little old and the events
@@ -36,7 +36,7 @@ export class SnapshotCache {
     const number = this.log.last;
     const bytes = Buffer.from(frameOf('snapshot', this.take(batch), this.log.idOf(number)));
     const snapshot = { number, bytes, takenAt: now };
-    if (known === undefined && this.kept.size >= MOST_KEPT) this.kept.clear();
+    if (known === undefined && this.kept.size >= MAX_KEPT) this.kept.clear();
     this.kept.set(batch, snapshot);
     return snapshot;
   }

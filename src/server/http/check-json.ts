@@ -11,7 +11,7 @@ const CLOSING = 0x7d;
 const JSON_TYPE = /^application\/([a-z.-]+\+)?json(\s*;.*)?$/i;
 
 /** Throws unless a body is declared as JSON, is UTF-8, is not nested too deeply and has no number that reading would change: before anything reads it as JSON. */
-export function checkJson(body: Buffer, contentType: string | undefined, mostDepth: number): void {
+export function checkJson(body: Buffer, contentType: string | undefined, maxDepth: number): void {
   if (contentType === undefined || !JSON_TYPE.test(contentType)) {
     throw new VolleyError(
       'UNSUPPORTED_MEDIA_TYPE',
@@ -19,7 +19,7 @@ export function checkJson(body: Buffer, contentType: string | undefined, mostDep
     );
   }
   if (!isUtf8(body)) throw invalidJson('it holds bytes that are no UTF-8');
-  checkDepth(body, mostDepth);
+  checkDepth(body, maxDepth);
   checkNumbers(body.toString());
 }
 
@@ -33,7 +33,7 @@ export function jsonFault(body: Buffer): VolleyError {
   }
 }
 
-function checkDepth(body: Buffer, mostDepth: number): void {
+function checkDepth(body: Buffer, maxDepth: number): void {
   let depth = 0;
   let isInText = false;
   for (let at = 0; at < body.length; at++) {
@@ -43,11 +43,11 @@ function checkDepth(body: Buffer, mostDepth: number): void {
       else if (byte === QUOTE) isInText = false;
     } else if (byte === QUOTE) isInText = true;
     else if ((byte | BRACE_BIT) === CLOSING) depth--;
-    else if ((byte | BRACE_BIT) === OPENING && ++depth > mostDepth) {
+    else if ((byte | BRACE_BIT) === OPENING && ++depth > maxDepth) {
       throw new VolleyError(
         'BODY_TOO_DEEP',
-        `The JSON is nested deeper than ${mostDepth} levels: make it flatter, or raise server.limits.max_depth.`,
-        { most_depth: mostDepth },
+        `The JSON is nested deeper than ${maxDepth} levels: make it flatter, or raise server.limits.max_depth.`,
+        { most_depth: maxDepth },
       );
     }
   }

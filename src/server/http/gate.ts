@@ -28,7 +28,7 @@ export interface GateParts {
 }
 
 /** Who has no token has little to say: a key. */
-const MOST_BYTES_OF_STRANGERS = 4096;
+const MAX_BYTES_OF_STRANGERS = 4096;
 
 /**
  * What every request has to pass, whatever it asks for: the name by which the server is called, the page it comes from,
@@ -109,7 +109,7 @@ export class Gate {
   ): Promise<void> {
     const { maxBodyBytes, maxDepth, next } = this.parts;
     try {
-      const most = principal === undefined ? Math.min(maxBodyBytes, MOST_BYTES_OF_STRANGERS) : maxBodyBytes;
+      const most = principal === undefined ? Math.min(maxBodyBytes, MAX_BYTES_OF_STRANGERS) : maxBodyBytes;
       const body = await readBody(incoming, most);
       checkJson(body, incoming.headers['content-type'], maxDepth);
       // Where the adapter of Hono looks for a body that was read already.

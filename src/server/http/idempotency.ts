@@ -19,8 +19,8 @@ interface Entry {
 }
 
 const LIFETIME_MS = 24 * 3_600_000;
-const MOST_KEYS = 10_000;
-const MOST_BYTES = 32 * 2 ** 20;
+const MAX_KEYS = 10_000;
+const MAX_BYTES = 32 * 2 ** 20;
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
 /**
@@ -110,7 +110,7 @@ export class IdempotencyTable {
 
   private shrink(): void {
     for (const [name, entry] of this.entries) {
-      if (this.entries.size <= MOST_KEYS && this.bytes <= MOST_BYTES) return;
+      if (this.entries.size <= MAX_KEYS && this.bytes <= MAX_BYTES) return;
       this.forget(name, entry);
     }
   }

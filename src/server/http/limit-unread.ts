@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 
 /** Bytes of an answer that a client may leave unread. When more comes then, its connection ends. */
-const MOST_UNREAD_BYTES = 32 * 2 ** 20;
+const MAX_UNREAD_BYTES = 32 * 2 ** 20;
 
 /** The same answer, of which only so much waits for a client that does not read: its writer is never told to wait. */
 export function limitUnread(answer: Response, outgoing: ServerResponse): Response {
@@ -23,7 +23,7 @@ export function limitUnread(answer: Response, outgoing: ServerResponse): Respons
   };
   const body = new ReadableStream<Uint8Array>(
     { start: (controller) => void handOn(controller), cancel: (reason) => reader.cancel(reason) },
-    new ByteLengthQueuingStrategy({ highWaterMark: MOST_UNREAD_BYTES }),
+    new ByteLengthQueuingStrategy({ highWaterMark: MAX_UNREAD_BYTES }),
   );
   const { status, statusText, headers } = answer;
   return new Response(body, { status, statusText, headers });

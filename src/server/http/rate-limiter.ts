@@ -4,7 +4,7 @@ interface Bucket {
 }
 
 /** So many clients are remembered. */
-const MOST_CLIENTS = 10_000;
+const MAX_CLIENTS = 10_000;
 /** So much can be saved up, in seconds. */
 const BURST_SECONDS = 2;
 
@@ -40,7 +40,7 @@ export class RateLimiter {
     if (known !== undefined) this.buckets.delete(client);
     const bucket = known ?? { left: this.most, at: now };
     this.buckets.set(client, bucket);
-    if (this.buckets.size > MOST_CLIENTS) this.forgetOne();
+    if (this.buckets.size > MAX_CLIENTS) this.forgetOne();
     return bucket;
   }
 

@@ -7,13 +7,13 @@ export function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 /** Reads a body; refuses it as soon as it is known to be too large, and leaves the connection to the answer. */
-export function readBody(incoming: IncomingMessage, mostBytes: number): Promise<Buffer> {
+export function readBody(incoming: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
     const onData = (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes > mostBytes) refuse(tooLarge(mostBytes));
+      if (bytes > maxBytes) refuse(tooLarge(maxBytes));
       else chunks.push(chunk);
     };
     const refuse = (error: unknown) => {
@@ -27,15 +27,15 @@ export function readBody(incoming: IncomingMessage, mostBytes: number): Promise<
     incoming.once('close', () =>
       refuse(new VolleyError('INVALID_REQUEST', 'The body was not sent to its end.')),
     );
-    if (Number(incoming.headers['content-length'] ?? 0) > mostBytes) refuse(tooLarge(mostBytes));
+    if (Number(incoming.headers['content-length'] ?? 0) > maxBytes) refuse(tooLarge(maxBytes));
     else incoming.on('data', onData);
   });
 }
 
-function tooLarge(mostBytes: number): VolleyError {
+function tooLarge(maxBytes: number): VolleyError {
   return new VolleyError(
     'BODY_TOO_LARGE',
-    `The body is larger than ${mostBytes} bytes: send less at once, or raise server.limits.max_body_bytes.`,
-    { most_bytes: mostBytes },
+    `The body is larger than ${maxBytes} bytes: send less at once, or raise server.limits.max_body_bytes.`,
+    { most_bytes: maxBytes },
   );
 }

@@ -5,7 +5,7 @@ import { VolleyError } from '../../core/errors.ts';
 import type { ProblemBody } from '../wire/problem.ts';
 import { headersOf, problemOf } from './problem.ts';
 
-const MOST_ERRORS = 20;
+const MAX_ERRORS = 20;
 
 const PLACES: Readonly<Record<string, 'body' | 'query' | 'path'>> = {
   json: 'body',
@@ -19,7 +19,7 @@ export function schemaProblem(
   context: Context,
 ): Response {
   const place = PLACES[target] ?? 'body';
-  const errors = error.issues.flatMap((issue) => errorsOf(issue, data, place)).slice(0, MOST_ERRORS);
+  const errors = error.issues.flatMap((issue) => errorsOf(issue, data, place)).slice(0, MAX_ERRORS);
   const [first] = errors;
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : '';
   const problem = problemOf(

@@ -28,7 +28,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 const COMPRESSIBLE = /^(text|application)\/|svg/;
 const HASHED = /-[\w-]{8}\.\w+$/;
-const MOST_FILES = 1000;
+const MAX_FILES = 1000;
 
 /**
  * The files of the built dashboard. A path is looked up among those that are there, and never becomes one of the file
@@ -71,7 +71,7 @@ function load(file: string, name: string): StaticFile {
 function pathsIn(folder: string): Map<string, string> {
   const found = new Map<string, string>();
   for (const entry of entriesOf(folder)) {
-    if (!entry.isFile() || TYPES[extname(entry.name)] === undefined || found.size === MOST_FILES) continue;
+    if (!entry.isFile() || TYPES[extname(entry.name)] === undefined || found.size === MAX_FILES) continue;
     const file = join(entry.parentPath ?? entry.path, entry.name);
     found.set(`/${relative(folder, file).split(sep).join('/')}`, file);
   }

@@ -4,13 +4,13 @@ import type { ProgressStream } from '../../engine/subscription.ts';
 import type { MissedUpdates, ProgressUpdate } from '../../engine/updates.ts';
 import { BoundedNames } from './labels.ts';
 
-const MOST_TOOLS = 200;
+const MAX_TOOLS = 200;
 /** In seconds: from a millisecond to an hour. */
 const SPANS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800, 3600];
 
 /** Attempts, failures and times of each tool, from what the engine tells. */
 export class ExecutionMetrics {
-  private readonly tools = new BoundedNames(MOST_TOOLS);
+  private readonly tools = new BoundedNames(MAX_TOOLS);
   private readonly waits: Histogram<'tool'>;
   private readonly runs: Histogram<'tool'>;
   private readonly attempts: Counter<'tool'>;

@@ -4,7 +4,7 @@ const NAME = 'volley_http_request_seconds';
 const HELP = 'How long requests took, by route, method and status; streams until they ended.';
 const BOUNDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30];
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
-const MOST_ROUTES = 100;
+const MAX_ROUTES = 100;
 
 /** The requests of one route, method and status. */
 interface Cell {
@@ -19,7 +19,7 @@ interface Cell {
  * a text of the labels for each value, which takes longer than all checks of a request together.
  */
 export class RequestMetrics {
-  private readonly names = new BoundedNames(MOST_ROUTES);
+  private readonly names = new BoundedNames(MAX_ROUTES);
   /** By route, then by status and method as one number. */
   private readonly routes = new Map<string, Map<number, Cell>>();
 

@@ -9,7 +9,7 @@ import { numberIn } from '../wire/requests.ts';
 import { type Api, REFUSALS, secured, TASK_PATH } from './api.ts';
 
 const PART = 2 ** 18;
-const MOST_BYTES = 2 ** 20;
+const MAX_BYTES = 2 ** 20;
 const DEFAULT_BYTES = 65_536;
 
 const RESULT_PART = z
@@ -23,7 +23,7 @@ const RESULT_PART = z
 
 const QUERY = z.object({
   offset: numberIn(0, 2 ** 40).optional(),
-  length: numberIn(1, MOST_BYTES).optional(),
+  length: numberIn(1, MAX_BYTES).optional(),
 });
 
 /** The result of one execution. */

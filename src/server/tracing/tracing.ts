@@ -21,8 +21,8 @@ interface OpenExecution {
 }
 
 /** More executions than that are not followed at once. */
-const MOST_OPEN = 10_000;
-const MOST_BATCHES = 1000;
+const MAX_OPEN = 10_000;
+const MAX_BATCHES = 1000;
 const MAX_GROUPS = 10_000;
 const TRACEPARENT = /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(-.*)?$/;
 /** The group of the engine in which a run of a batch is: its name and a number. */
@@ -112,7 +112,7 @@ class ExecutionSpans {
   takeBatch(event: BatchEvent): void {
     const { batch, at } = event;
     if (event.type === 'batch-started') {
-      if (this.batches.size >= MOST_BATCHES) this.batches.clear();
+      if (this.batches.size >= MAX_BATCHES) this.batches.clear();
       const attributes = { 'volley.batch': batch };
       const parent = client.getStore() ?? context.active();
       const span = this.tracer.startSpan('volley.batch', { startTime: at, attributes }, parent);
@@ -175,7 +175,7 @@ class ExecutionSpans {
   }
 
   private open({ executionId, toolName, group, at, waitedMs }: Extract<ProgressUpdate, { type: 'started' }>) {
-    if (this.executions.size >= MOST_OPEN) return undefined;
+    if (this.executions.size >= MAX_OPEN) return undefined;
     const batch = group === undefined ? undefined : RUN_OF_BATCH.exec(group)?.[1];
     const within = batch === undefined ? group && this.clients.get(group) : this.batches.get(batch)?.within;
     const attributes = {

@@ -4,7 +4,7 @@ import { batchBody } from './batch-body.ts';
 
 /** What another process changes is seen after so long at the latest. */
 const FRESH_MS = 50;
-const MOST_KEPT = 1000;
+const MAX_KEPT = 1000;
 
 interface BatchText {
   readonly text: string;
@@ -35,7 +35,7 @@ export class BatchTexts {
     const view = this.executor.view(batch);
     if (view === undefined) return undefined;
     const text = JSON.stringify(batchBody(view));
-    if (this.kept.size >= MOST_KEPT) this.kept.clear();
+    if (this.kept.size >= MAX_KEPT) this.kept.clear();
     const found = { text, bytes: String(Buffer.byteLength(text)), until: now + FRESH_MS };
     this.kept.set(batch, found);
     return found;

@@ -31,7 +31,7 @@ interface Place {
 
 const PAGE = 500;
 /** So many are looked at for one answer; the next page goes on from there, even if this one is short. */
-const MOST_LOOKED_AT = 10_000;
+const MAX_LOOKED_AT = 10_000;
 const CURSOR = /^(\d{1,15})\.(\d{1,10})$/;
 
 /** Finds executions a page at a time. The work for one page is bounded, however rare what is looked for is. */
@@ -49,7 +49,7 @@ export async function findExecutions(store: Store, query: ExecutionQuery): Promi
       records.push(record);
       if (records.length === query.limit) return { records, nextCursor: cursorOf(place) };
     }
-    if (lookedAt >= MOST_LOOKED_AT) return { records, nextCursor: cursorOf(place) };
+    if (lookedAt >= MAX_LOOKED_AT) return { records, nextCursor: cursorOf(place) };
     if (found.length < PAGE) {
       lookedAt++;
       const next = query.batch === undefined ? store.batchPage(batch.number, 1)[0] : undefined;

@@ -4,7 +4,7 @@ import type { CallResult, ToolCall } from '../../coordinator/call.ts';
 import { MAX_SPAN_MS } from '../../core/numbers.ts';
 import { unwritableText } from '../../core/words.ts';
 
-const MOST_CALLS = 10_000;
+const MAX_CALLS = 10_000;
 const SPAN_MS = z.number().positive().max(MAX_SPAN_MS);
 
 const CALL = z
@@ -24,7 +24,7 @@ const CALL = z
 /** Calls that are run at once and kept nowhere. */
 export const EXECUTE = z
   .strictObject({
-    calls: z.array(CALL).min(1).max(MOST_CALLS),
+    calls: z.array(CALL).min(1).max(MAX_CALLS),
     fail_fast: z.boolean().optional().describe('Whether the first failure cancels the rest.'),
     max_concurrent: z.int().min(1).max(10_000).optional(),
     timeout_ms: SPAN_MS.optional().describe('For all of them.'),

@@ -2,19 +2,19 @@ import { z } from '@hono/zod-openapi';
 import { BATCH, SECONDS, STATUS_FILTER } from '../../batch/input/fields.ts';
 import { IDS, TASK_FIELDS } from '../../batch/input/task-input.ts';
 
-const MOST_TASKS = 100_000;
-const MOST_CONCURRENT = 10_000;
+const MAX_TASKS = 100_000;
+const MAX_CONCURRENT = 10_000;
 
 /** Made here, for only what is made behind the extension of zod can be given a name for the description. */
 const NEW_TASK = z.strictObject(TASK_FIELDS).openapi('NewTask');
 
-const TASKS = z.array(NEW_TASK).min(1).max(MOST_TASKS);
+const TASKS = z.array(NEW_TASK).min(1).max(MAX_TASKS);
 
 /** How a batch is run. */
 export const START = z
   .strictObject({
     max_concurrent: z
-      .union([z.int().min(1).max(MOST_CONCURRENT), z.literal('auto')])
+      .union([z.int().min(1).max(MAX_CONCURRENT), z.literal('auto')])
       .optional()
       .describe('How many tasks may run at once. "auto" (the default) chooses by the kind of work.'),
     timeout: SECONDS.optional().describe('Seconds for the whole batch.'),

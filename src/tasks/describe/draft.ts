@@ -15,7 +15,7 @@ export interface FeatureDraft {
   readonly subtasks: readonly Readonly<Record<string, unknown>>[];
 }
 
-const MOST_SUBTASKS = 1000;
+const MAX_SUBTASKS = 1000;
 const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/i;
 
 /** The texts of a feature's files, and what is odd about them without being wrong. Wrong ones throw. */
@@ -29,8 +29,8 @@ export function draftTexts(
     const rule = 'letters, digits, ".", "_" and "-", 64 at most, and not "completed"';
     throw invalid(`${JSON.stringify(name)} cannot be the name of a feature: use ${rule}.`);
   }
-  if (draft.subtasks.length > MOST_SUBTASKS) {
-    throw invalid(`${countText(draft.subtasks.length, 'subtask')} are too many: ${MOST_SUBTASKS} at most.`);
+  if (draft.subtasks.length > MAX_SUBTASKS) {
+    throw invalid(`${countText(draft.subtasks.length, 'subtask')} are too many: ${MAX_SUBTASKS} at most.`);
   }
   const texts = new Map<string, string>();
   for (const [place, subtask] of draft.subtasks.entries()) {

@@ -2,7 +2,7 @@ import { parseDocument } from 'yaml';
 import { type FeatureDraft, invalid } from './draft.ts';
 import { tooDeepAt } from './yaml-depth.ts';
 
-const MOST_ALIASES = 100;
+const MAX_ALIASES = 100;
 const DEEPEST = 100;
 
 /** Reads a feature from YAML or JSON: the fields of `task.json`, `feature` for the folder, and `subtasks`. */
@@ -12,7 +12,7 @@ export function parseYaml(file: string, text: string): FeatureDraft {
   const document = parseDocument(text);
   const [fault] = document.errors;
   if (fault !== undefined) throw invalid(`${file}: ${fault.message}`);
-  const data: unknown = document.toJS({ maxAliasCount: MOST_ALIASES });
+  const data: unknown = document.toJS({ maxAliasCount: MAX_ALIASES });
   if (!isRecord(data)) throw invalid(`${file}: it must be a map with "name" and "subtasks".`);
   const { feature, subtasks, ...task } = data;
   if (!Array.isArray(subtasks) || !subtasks.every(isRecord)) {

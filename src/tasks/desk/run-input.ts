@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 const A_WEEK_SECONDS = 604_800;
-const MOST_SUBTASKS = 1000;
+const MAX_SUBTASKS = 1000;
 
 const seconds = z.number().positive().max(A_WEEK_SECONDS);
 
@@ -10,7 +10,7 @@ export const RUN_INPUT = z.strictObject({
   subtasks: z
     .array(z.string().min(1).max(200))
     .min(1)
-    .max(MOST_SUBTASKS)
+    .max(MAX_SUBTASKS)
     .optional()
     .describe(
       'These at once, such as ["01", "02"], and nothing after them. Default: all that is open, in order.',

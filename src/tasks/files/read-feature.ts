@@ -12,7 +12,7 @@ import { readPlain } from './read-plain.ts';
 
 /** People may share files of tasks by links. */
 const LIMITS = { maxBytes: 1024 * 1024, followLinks: true };
-const MOST_SUBTASKS = 10_000;
+const MAX_SUBTASKS = 10_000;
 const DEEPEST = 100;
 /** Files that are open at once. */
 const AT_ONCE = 64;
@@ -23,8 +23,8 @@ export type FeatureTexts = ReadonlyMap<string, string | Error>;
 /** Reads all files of a feature's folder. One that cannot be read stands in the way of no other. */
 export async function readTexts(folder: string): Promise<FeatureTexts> {
   const names = (await readdir(folder)).filter((name) => name === TASK_FILE || seqOfFile(name) !== undefined);
-  if (names.length > MOST_SUBTASKS) {
-    const message = `${folder} has ${names.length} files: ${MOST_SUBTASKS} at most. Make several features of it.`;
+  if (names.length > MAX_SUBTASKS) {
+    const message = `${folder} has ${names.length} files: ${MAX_SUBTASKS} at most. Make several features of it.`;
     throw new VolleyError('INVALID_FEATURE', message, { folder });
   }
   const texts = new Map<string, string | Error>();

@@ -6,7 +6,7 @@ import { parseSegment, type Segment, segmentsMeet } from './segment.ts';
 /** A path or glob, level by level; `**` is any number of levels. */
 export type Pattern = readonly (Segment | '**')[];
 
-const MOST_ALTERNATIVES = 64;
+const MAX_ALTERNATIVES = 64;
 
 /**
  * The patterns of a deliverable: one for each alternative of its braces. A path without a glob stands for itself and
@@ -69,7 +69,7 @@ export function alternativesOf(text: string): string[] {
       const [before, after] = [one.slice(0, braces.index), one.slice(braces.index + whole.length)];
       return inside.split(',').map((alternative) => before + alternative + after);
     });
-    if (next.length > MOST_ALTERNATIVES || next.length === texts.length) return texts;
+    if (next.length > MAX_ALTERNATIVES || next.length === texts.length) return texts;
     texts = next;
   }
 }

@@ -9,7 +9,7 @@ import type { RunTerms } from './request.ts';
 export const TOOL_NAME = 'delegate_subtask';
 
 /** How many locks a task of a batch may name. */
-const MOST_LOCKS = 64;
+const MAX_LOCKS = 64;
 const LONGEST_NAME = 190;
 /**
  * An attempt keeps to its time by itself, for the engine goes on as soon as it has told one to stop: the next would begin
@@ -92,7 +92,7 @@ class Locks {
 
   of({ seq, parallel }: Subtask): { exclusive?: string[]; shared?: string[] } {
     const earlier = this.earlier.get(seq) ?? [];
-    if (!parallel || earlier.length > MOST_LOCKS - 2) return { exclusive: [this.whole] };
+    if (!parallel || earlier.length > MAX_LOCKS - 2) return { exclusive: [this.whole] };
     return {
       shared: [this.whole, ...earlier.map((one) => this.nameOf(one))],
       ...(this.overlapped.has(seq) && { exclusive: [this.nameOf(seq)] }),

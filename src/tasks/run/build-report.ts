@@ -25,7 +25,7 @@ export interface RunFacts {
 }
 
 /** So many paths of each kind are kept. */
-const MOST_PATHS = 200;
+const MAX_PATHS = 200;
 
 export function buildReport(facts: RunFacts): RunReport {
   const { feature, selection, startedAt, moment } = facts;
@@ -46,7 +46,7 @@ export function buildReport(facts: RunFacts): RunReport {
     subtasks,
     done_before: selection.done.map(({ seq }) => seq),
     left_out: selection.leftOut,
-    changed_in_project: facts.strayed.slice(0, MOST_PATHS),
+    changed_in_project: facts.strayed.slice(0, MAX_PATHS),
     statistics: {
       total: subtasks.length,
       completed,
@@ -93,10 +93,10 @@ function subtaskReport(
     evidence: last?.evidence ?? [],
     word: last?.word ?? null,
     discrepancy: last?.discrepancy ?? null,
-    touched: (last?.touched ?? []).slice(0, MOST_PATHS),
-    outside_deliverables: (last?.outside ?? []).slice(0, MOST_PATHS),
-    denied: (last?.denied ?? []).slice(0, MOST_PATHS),
-    conflicts: (last?.conflicts ?? []).slice(0, MOST_PATHS),
+    touched: (last?.touched ?? []).slice(0, MAX_PATHS),
+    outside_deliverables: (last?.outside ?? []).slice(0, MAX_PATHS),
+    denied: (last?.denied ?? []).slice(0, MAX_PATHS),
+    conflicts: (last?.conflicts ?? []).slice(0, MAX_PATHS),
     branch: last?.branch ?? null,
     kept: last?.kept ?? null,
     attempts: attempts.length,

@@ -21,7 +21,7 @@ export interface ChosenAgent {
   readonly env: Readonly<Record<string, string>>;
 }
 
-const MOST_SHOWN = 5;
+const MAX_SHOWN = 5;
 
 /** Who does each subtask, by sequence. All that is wrong with that is in one error, before anything starts. */
 export function chooseAgents(
@@ -79,7 +79,7 @@ function refusal(problems: readonly string[], count: number): VolleyError {
   const adapters = ADAPTER_NAMES.filter((name) => name !== 'command').join(', ');
   return new VolleyError(
     'AGENT_NOT_ALLOWED',
-    `Nothing was started, for ${countText(count, 'subtask')} cannot be delegated. Describe the agent under [tasks.agents.NAME] of volley.toml, or choose one for all with --agent (${adapters}): ${problems.slice(0, MOST_SHOWN).join('; ')}.`,
+    `Nothing was started, for ${countText(count, 'subtask')} cannot be delegated. Describe the agent under [tasks.agents.NAME] of volley.toml, or choose one for all with --agent (${adapters}): ${problems.slice(0, MAX_SHOWN).join('; ')}.`,
     { problems },
   );
 }

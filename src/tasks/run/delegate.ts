@@ -28,7 +28,7 @@ export interface Delegation {
 }
 
 const LONGEST_SUMMARY = 2000;
-const MOST_NAMED = 20;
+const MAX_NAMED = 20;
 
 /** Lets an agent do a claimed subtask, looks at what came of it, brings it in and marks it. Gives its summary. */
 export async function delegate(run: RunParts, delegation: Delegation, context: ToolContext): Promise<string> {
@@ -111,19 +111,19 @@ async function touchedWrongly(
   record.denied = [...new Set([...record.tampered, ...denied])];
   if (record.tampered.length > 0) return tampered(record);
   if (denied.length === 0) return undefined;
-  const named = listText(record.denied.slice(0, MOST_NAMED), record.denied.length);
+  const named = listText(record.denied.slice(0, MAX_NAMED), record.denied.length);
   const text = deniedText(named, isShared(run, workspace), [...record.beside].sort());
   return new ToolFailure(`${text} To allow it, ${run.denied.remedyFor(denied)}.`, { retryable: false });
 }
 
 function tampered({ tampered, notRestored, beside }: AttemptRecord): ToolFailure {
   const paths = [...new Set(tampered)];
-  const named = listText(paths.slice(0, MOST_NAMED), paths.length);
+  const named = listText(paths.slice(0, MAX_NAMED), paths.length);
   const who =
     beside.size === 0
       ? 'The agent'
       : `The agent, or another one running at the same time (${listText([...beside].sort())}),`;
-  const problems = [...new Set(notRestored)].slice(0, MOST_NAMED);
+  const problems = [...new Set(notRestored)].slice(0, MAX_NAMED);
   const outcome =
     problems.length === 0 ? 'They were restored' : `They were restored, except: ${problems.join('; ')}`;
   const message = `${who} changed protected files of Volley or git: ${named}. ${outcome}. The attempt does not count.`;

@@ -6,7 +6,7 @@ import { COMPLETED_ELSEWHERE } from './ledger.ts';
 import type { RunReport, SubtaskReport } from './report.ts';
 import { costText, tokensOf } from './usage.ts';
 
-const MOST_NAMED = 10;
+const MAX_NAMED = 10;
 const LONGEST_LINE = 1000;
 
 /** A report for people and models, as Markdown. */
@@ -168,7 +168,7 @@ function nextLines(report: RunReport): string[] {
 function readyText({ next }: RunReport): string {
   const { ready, batch } = next;
   if (ready.length === 0) return 'Nothing can be started now.';
-  const what = `${ready.length === 1 ? 'subtask' : 'subtasks'} ${ready.slice(0, MOST_NAMED).join(', ')}`;
+  const what = `${ready.length === 1 ? 'subtask' : 'subtasks'} ${ready.slice(0, MAX_NAMED).join(', ')}`;
   return batch === null ? `Ready: ${what}.` : `Ready to proceed to Batch ${batch} (${what}).`;
 }
 
@@ -192,7 +192,7 @@ function runText({ feature, options }: RunReport, ...which: string[]): string {
 }
 
 function leftOutLines({ left_out: left }: RunReport): string[] {
-  return ['Not run:', ...left.slice(0, MOST_NAMED).map(({ seq, why }) => `- ${seq}: ${oneLine(why, 200)}`)];
+  return ['Not run:', ...left.slice(0, MAX_NAMED).map(({ seq, why }) => `- ${seq}: ${oneLine(why, 200)}`)];
 }
 
 function usageText(usage: AgentUsage): string {
@@ -205,5 +205,5 @@ function usageText(usage: AgentUsage): string {
 }
 
 function some(paths: readonly string[]): string {
-  return listText(paths.slice(0, MOST_NAMED), paths.length);
+  return listText(paths.slice(0, MAX_NAMED), paths.length);
 }

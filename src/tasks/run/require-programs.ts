@@ -11,7 +11,7 @@ export interface AgentPlace {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-const MOST_NAMED = 10;
+const MAX_NAMED = 10;
 
 /** Whether what the agents are can be started at all: otherwise each would be claimed, and given a worktree, in vain. */
 export function requirePrograms(
@@ -25,7 +25,7 @@ export function requirePrograms(
     if (problem === undefined) continue;
     const { name, starts } = agent;
     const seqs = [...agents].filter(([, one]) => one.name === name).map(([seq]) => seq);
-    const whose = `${seqs.length === 1 ? 'subtask' : 'subtasks'} ${listText(seqs.slice(0, MOST_NAMED), seqs.length)}`;
+    const whose = `${seqs.length === 1 ? 'subtask' : 'subtasks'} ${listText(seqs.slice(0, MAX_NAMED), seqs.length)}`;
     throw new VolleyError(
       'AGENT_NOT_INSTALLED',
       `Nothing was started, for the program ${JSON.stringify(starts)} of the agent ${name} (${whose}) cannot be run (${problem}). Install it, or name another program: command = [...] under [tasks.agents.${name}] of volley.toml.`,

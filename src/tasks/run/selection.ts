@@ -23,7 +23,7 @@ export interface Selection {
   readonly isExplicit: boolean;
 }
 
-const MOST_SHOWN = 5;
+const MAX_SHOWN = 5;
 
 /** Chooses what is run, and refuses what is not safe before anything starts. */
 export function select(feature: Feature, request: RunRequest, moment: Moment): Selection {
@@ -109,7 +109,7 @@ function refuse({ name }: Feature, problems: readonly Problem[]): void {
   const texts = errors.map(problemText);
   throw new VolleyError(
     'INVALID_FEATURE',
-    `${name} cannot be run like that, so nothing was started.${overlap} ${texts.slice(0, MOST_SHOWN).join(' ')}`,
+    `${name} cannot be run like that, so nothing was started.${overlap} ${texts.slice(0, MAX_SHOWN).join(' ')}`,
     { feature: name, problems: texts },
   );
 }

@@ -4,7 +4,7 @@ import { overlapOf } from '../overlap/deliverables.ts';
 import type { Problem } from '../problem.ts';
 
 /** More are the same mistake again. */
-const MOST_FOUND = 100;
+const MAX_FOUND = 100;
 
 /** Open subtasks that could run at the same time and would write to the same files. */
 export function overlapProblems({ name, subtasks }: Feature): Problem[] {
@@ -13,7 +13,7 @@ export function overlapProblems({ name, subtasks }: Feature): Problem[] {
   const found: Problem[] = [];
   for (const [place, subtask] of open.entries()) {
     for (const other of open.slice(place + 1)) {
-      if (found.length === MOST_FOUND) return found;
+      if (found.length === MAX_FOUND) return found;
       const problem = overlapProblem(name, subtask, other);
       if (problem === undefined) continue;
       if (!map.waitsFor(subtask.seq, other.seq) && !map.waitsFor(other.seq, subtask.seq)) found.push(problem);

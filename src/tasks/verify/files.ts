@@ -5,7 +5,7 @@ import { problemOf } from '../validate/deliverables.ts';
 import type { Evidence } from './evidence.ts';
 import { newestChange } from './newest-change.ts';
 
-const MOST_BYTES = 64 * 1024 * 1024;
+const MAX_BYTES = 64 * 1024 * 1024;
 
 export async function checkFileExists(project: string, path: string): Promise<Evidence> {
   const problem = problemOf(path);
@@ -20,11 +20,11 @@ export async function checkFileContains(project: string, path: string, text: str
   const file = join(project, path);
   const stats = await stat(file).catch(() => undefined);
   if (!stats?.isFile()) return { subject: path, ok: false, text: 'is not a file that exists' };
-  if (stats.size > MOST_BYTES) {
+  if (stats.size > MAX_BYTES) {
     return {
       subject: path,
       ok: false,
-      text: `is larger than ${MOST_BYTES / 2 ** 20} MB, and is not searched`,
+      text: `is larger than ${MAX_BYTES / 2 ** 20} MB, and is not searched`,
     };
   }
   const ok = await contains(file, text).catch(() => undefined);

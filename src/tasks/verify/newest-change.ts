@@ -11,7 +11,7 @@ export interface Found {
   readonly changedAt: number;
 }
 
-const MOST_ENTRIES = 50_000;
+const MAX_ENTRIES = 50_000;
 const PASSED_OVER = ['node_modules', '.git'];
 
 /** Looks for a path or glob in a folder; undefined where nothing is there. A folder is as new as what is in it. */
@@ -57,7 +57,7 @@ class Search {
       (): Dirent[] => [],
     );
     for (const entry of entries) {
-      if (++this.visited > MOST_ENTRIES) return;
+      if (++this.visited > MAX_ENTRIES) return;
       const path = inside === '' ? entry.name : posix.join(inside, entry.name);
       if (entry.isDirectory()) {
         const isPassedOver = PASSED_OVER.includes(entry.name) && !named.has(entry.name);

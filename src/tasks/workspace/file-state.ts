@@ -20,7 +20,7 @@ const TICK_MS = 50;
 const COARSE_TICK_MS = 2000;
 
 /** Larger ones are known by their times. */
-export const MOST_HASHED_BYTES = 2 * 1024 * 1024;
+export const MAX_HASHED_BYTES = 2 * 1024 * 1024;
 
 /** What is known without reading the file, or what was read before if it has not been changed since. */
 export function stateOf(stats: Stats, before: FileState | undefined, now: number): FileState {

@@ -11,7 +11,7 @@ export interface GitState {
 }
 
 const REFS = ['refs/heads', 'refs/tags'];
-const MOST_ENTRIES = 20_000;
+const MAX_ENTRIES = 20_000;
 
 export function gitStateOf({ own, common }: GitFolders): GitState {
   const refs = new Map<string, string>();
@@ -47,7 +47,7 @@ export function movedRefs(before: GitState, after: GitState): MovedRef[] {
 function pathsBelow(root: string, folder: string): string[] {
   const found: string[] = [];
   const folders = [folder];
-  for (let next = folders.pop(); next !== undefined && found.length < MOST_ENTRIES; next = folders.pop()) {
+  for (let next = folders.pop(); next !== undefined && found.length < MAX_ENTRIES; next = folders.pop()) {
     for (const entry of entriesOf(join(root, next))) {
       (entry.isDirectory() ? folders : found).push(`${next}/${entry.name}`);
     }

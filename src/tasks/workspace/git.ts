@@ -12,10 +12,10 @@ export interface GitAnswer {
 }
 
 const TIMEOUT_MS = 10 * 60_000;
-const MOST_BYTES = 64 * 1024 * 1024;
+const MAX_BYTES = 64 * 1024 * 1024;
 const SHOWN_LENGTH = 1000;
 /** The user, too, works with the repository, and so may a git that outlived a crash. */
-const MOST_TRIES = 20;
+const MAX_TRIES = 20;
 const PAUSE_MS = 100;
 
 /** What of the user's settings would ask somebody, run something, or refuse. The work is checked in other ways. */
@@ -56,7 +56,7 @@ export class Git {
   async run(args: readonly string[], input = ''): Promise<GitAnswer> {
     for (let tries = 1; ; tries++) {
       const answer = await runGit(this.folder, [...SETTINGS, ...this.settings, ...args], input);
-      if (!isLocked(answer) || tries === MOST_TRIES) return answer;
+      if (!isLocked(answer) || tries === MAX_TRIES) return answer;
       await sleep(PAUSE_MS);
     }
   }
@@ -106,7 +106,7 @@ function runGit(cwd: string, args: readonly string[], input: string): Promise<Gi
     for (const stream of ['stdout', 'stderr'] as const) {
       child[stream].on('data', (chunk: Buffer) => {
         bytes += chunk.length;
-        if (bytes > MOST_BYTES) child.kill();
+        if (bytes > MAX_BYTES) child.kill();
         else output[stream].push(chunk);
       });
     }

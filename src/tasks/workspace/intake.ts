@@ -7,7 +7,7 @@ import { commitOf, type Repository } from './repository.ts';
 import type { Delivery, DeliveryGuard } from './workspace.ts';
 
 /** Each time the project had got something else when the checks had ended. */
-const MOST_CHECKS = 5;
+const MAX_CHECKS = 5;
 
 /** Work that is to be brought into the project. */
 export interface Offer {
@@ -51,7 +51,7 @@ export class Intake {
   }
 
   private async bringIn(offer: Offer, guard: DeliveryGuard | undefined): Promise<Delivery> {
-    for (let checks = 1; checks <= MOST_CHECKS; checks++) {
+    for (let checks = 1; checks <= MAX_CHECKS; checks++) {
       const whole = await this.repository.alone(() => this.mergeOrMakeWhole(offer, guard));
       if ('ok' in whole) return whole;
       try {
@@ -65,7 +65,7 @@ export class Intake {
       }
     }
     const { branchName } = this.repository;
-    return failure(`${branchName} was changed each of the ${MOST_CHECKS} times that it was checked with it`);
+    return failure(`${branchName} was changed each of the ${MAX_CHECKS} times that it was checked with it`);
   }
 
   private async mergeOrMakeWhole(

@@ -7,7 +7,7 @@ import type { Repository } from './repository.ts';
 import { isInUse } from './work-left.ts';
 import type { Leftover } from './workspace.ts';
 
-const MOST_MERGES = 1000;
+const MAX_MERGES = 1000;
 
 /** What an attempt at a subtask had merged when it was cut short, before anybody noted that it was completed. */
 export async function mergedLeftover(
@@ -38,7 +38,7 @@ async function mergeOf({ git, branch }: Repository, other: string) {
   const { exitCode, stdout } = await git.run(['rev-parse', '--verify', '-q', `refs/heads/${other}`]);
   if (exitCode !== 0) return undefined;
   const tip = stdout.trim();
-  const how = ['--first-parent', '--merges', `--max-count=${MOST_MERGES}`, '--format=%H %ct %P'];
+  const how = ['--first-parent', '--merges', `--max-count=${MAX_MERGES}`, '--format=%H %ct %P'];
   const merges = (await git.ask(['log', ...how, `${tip}..${branch}`])).split('\n');
   for (const merge of merges) {
     const [commit, seconds, before, merged] = merge.split(' ');

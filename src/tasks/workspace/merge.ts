@@ -5,7 +5,7 @@ import { fromProject } from './project-path.ts';
 import { branchOf, mergedHead, type Repository, shortName } from './repository.ts';
 import type { Delivery } from './workspace.ts';
 
-const MOST_LISTED = 10;
+const MAX_LISTED = 10;
 const PLAINLY = ['-q', '--no-squash', '--no-verify'];
 
 /** Why nothing can be merged into the project as it stands. */
@@ -48,7 +48,7 @@ export async function mergeInto(
   if (isOpen) await tree.ask(['merge', '--abort']);
   if (conflicts.length === 0) return failure(`git could not merge it into ${branchName}: ${wordsOf(merged)}`);
   const paths = [...new Set(conflicts.map((path) => fromProject(prefix, path)))].sort();
-  const shown = listText(paths.slice(0, MOST_LISTED), paths.length);
+  const shown = listText(paths.slice(0, MAX_LISTED), paths.length);
   return failure(`it is in conflict with what ${branchName} has by now in ${shown}`, paths);
 }
 

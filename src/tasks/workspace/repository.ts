@@ -10,7 +10,7 @@ import { fromProject } from './project-path.ts';
 
 /** How long making, merging and removing worktrees of others may take. */
 const PATIENCE_MS = 15 * 60_000;
-const MOST_LISTED = 5;
+const MAX_LISTED = 5;
 export const BRANCHES = 'refs/heads/volley/';
 
 /** The repository of a project, on the branch that work is merged into. */
@@ -125,7 +125,7 @@ async function requireClean(git: Git, prefix: string): Promise<void> {
     .map((entry) => fromProject(prefix, entry.slice('XY '.length)))
     .filter((path) => !isOwnPath(path));
   if (changed.length === 0) return;
-  const shown = listText(changed.slice(0, MOST_LISTED), changed.length);
+  const shown = listText(changed.slice(0, MAX_LISTED), changed.length);
   const what = `there are changes that are not committed, and worktrees would not have them (${shown}): commit or stash them`;
   throw refused(git.folder, what);
 }

@@ -8,7 +8,7 @@ import {
   hashOfFile,
   hashOfLink,
   isSameFile,
-  MOST_HASHED_BYTES,
+  MAX_HASHED_BYTES,
   stateOf,
 } from './file-state.ts';
 
@@ -19,8 +19,8 @@ export interface Snapshot {
   readonly hasModules: boolean;
 }
 
-const MOST_FILES = 250_000;
-const MOST_BYTES = 256 * 1024 * 1024;
+const MAX_FILES = 250_000;
+const MAX_BYTES = 256 * 1024 * 1024;
 /** How long the rest of the process waits for it at a time. */
 const SLICE_MS = 10;
 const MODULES = 'node_modules';
@@ -65,7 +65,7 @@ class Walk {
   private entries: readonly Dirent[] = [];
   private at = 0;
   private folder = '';
-  private bytesLeft = MOST_BYTES;
+  private bytesLeft = MAX_BYTES;
 
   constructor(
     private readonly root: string,
@@ -114,7 +114,7 @@ class Walk {
     const stats = statsOf(file);
     // Gone meanwhile; but a name that is no text is not found either, and has to count.
     if (stats === undefined && !path.includes('\ufffd')) return;
-    if (this.files.size >= MOST_FILES) this.giveUp(path);
+    if (this.files.size >= MAX_FILES) this.giveUp(path);
     else {
       const before = this.before?.files.get(path);
       const known = stats === undefined ? UNKNOWN : stateOf(stats, before, Date.now());
@@ -125,7 +125,7 @@ class Walk {
   private read(entry: Dirent, path: string, file: string, state: FileState): FileState {
     if (entry.isSymbolicLink()) return { ...state, hash: hashOfLink(file) };
     const { size } = state;
-    if (!entry.isFile() || size > MOST_HASHED_BYTES || size > this.bytesLeft) return state;
+    if (!entry.isFile() || size > MAX_HASHED_BYTES || size > this.bytesLeft) return state;
     // Packages are many; of what tells which there are, the content counts.
     if (isOfModules(path) && !isModulesFolder(this.folder)) return state;
     this.bytesLeft -= size;
@@ -134,7 +134,7 @@ class Walk {
 
   private giveUp(path: string): void {
     if (!isOfModules(path)) {
-      const message = `${this.root} holds more than ${countText(MOST_FILES, 'file')}, so it cannot be told what agents touch there: move what is no source out of it.`;
+      const message = `${this.root} holds more than ${countText(MAX_FILES, 'file')}, so it cannot be told what agents touch there: move what is no source out of it.`;
       throw new VolleyError('WORKSPACE_UNAVAILABLE', message, { folder: this.root });
     }
     this.hasModules = false;

@@ -13,7 +13,7 @@ export interface FolderEntry {
 }
 
 /** More names of one folder are not looked at: to sort them they must all be held. */
-const MOST_NAMES = 100_000;
+const MAX_NAMES = 100_000;
 
 /**
  * An open folder inside the roots. Its files are reached through its descriptor where the system allows it, so that
@@ -100,7 +100,7 @@ export class Folder {
     let isCut = false;
     for await (const entry of await opendir(this.pathTo('.'), { bufferSize: 256 })) {
       signal.throwIfAborted();
-      if (entries.length === MOST_NAMES) {
+      if (entries.length === MAX_NAMES) {
         isCut = true;
         break;
       }

@@ -18,7 +18,7 @@ const LONGEST_LINE = 16 * 1024;
 /** How much of a line is shown. */
 const LONGEST_SHOWN = 500;
 /** How much a whole search reads. */
-const MOST_BYTES_READ = 256 * 2 ** 20;
+const MAX_BYTES_READ = 256 * 2 ** 20;
 
 /** Searches files line by line, one after another, within limits that count for all of them together. */
 export class TextSearch {
@@ -57,7 +57,7 @@ export class TextSearch {
       const { bytesRead } = await handle.read(this.chunk, 0, CHUNK_BYTES, null);
       if (bytesRead === 0) break;
       this.readBytes += bytesRead;
-      this.isCut = this.readBytes > MOST_BYTES_READ;
+      this.isCut = this.readBytes > MAX_BYTES_READ;
       const bytes = this.chunk.subarray(0, bytesRead);
       if (bytes.includes(0)) {
         this.matches.length = first;

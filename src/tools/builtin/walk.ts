@@ -16,7 +16,7 @@ export interface WalkEntry {
 /** How deep a walk may go: each level holds a folder open. */
 export const DEEPEST = 32;
 /** How many entries a walk looks at. */
-const MOST_VISITED = 200_000;
+const MAX_VISITED = 200_000;
 /** What a folder may answer that is closed to us, or that is gone since its name was read. */
 const PASSED_OVER = new Set(['EACCES', 'EPERM', 'ENOENT', 'ENOTDIR', 'ELOOP']);
 
@@ -43,7 +43,7 @@ export class Walk {
     for (const { name, type } of entries) {
       if ((type === 'file' && isTemporaryName(name)) || folder.hides(name)) continue;
       this.signal.throwIfAborted();
-      if (++this.visited > MOST_VISITED) {
+      if (++this.visited > MAX_VISITED) {
         this.isCut = true;
         return;
       }

@@ -9,7 +9,7 @@ import type { DrillReport } from './drill/drill.ts';
 const DRILL = fileURLToPath(new URL('./drill/drill.ts', import.meta.url));
 /** All of them with `npm run drill:processes`. */
 const CALLS = Number(process.env['VOLLEY_DRILL_CALLS'] ?? 60);
-const MOST_GROWTH_MB = 200;
+const MAX_GROWTH_MB = 200;
 
 /** In a process of its own, whose memory is then that of the host of the calls and nothing else. */
 async function runDrill(): Promise<DrillReport> {
@@ -32,7 +32,7 @@ test('a drill with every fault at concurrency 16: the good calls succeed, the ba
     cgroups: [],
   });
   expect(report.calls).toBe(CALLS);
-  expect(report.grownMb).toBeLessThan(MOST_GROWTH_MB);
+  expect(report.grownMb).toBeLessThan(MAX_GROWTH_MB);
   const inactive = report.layers.filter(({ active }) => !active).map(({ name }) => name);
   expect(inactive.filter((name) => expectedLayers().includes(name))).toEqual([]);
 });

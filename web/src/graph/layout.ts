@@ -6,7 +6,7 @@ export const NODE_HEIGHT = 36;
 const COLUMN_GAP = 72;
 const ROW_GAP = 14;
 /** A column with more than this many is wrapped: else a fan of a thousand is a line that nobody can read. */
-const MOST_IN_COLUMN = 48;
+const MAX_IN_COLUMN = 48;
 /** How much broader than high a wrapped graph may be. */
 const WIDE = 2.4;
 
@@ -75,7 +75,7 @@ function placeLinked(plane: Plane, linked: readonly number[], dependencies: Depe
   const columns: { node: number; y: number }[][] = Array.from({ length: found.columnCount }, () => []);
   for (const { node, column, y } of found.nodes) columns[column]!.push({ node, y });
   const rows = rowsToWrapAt(columns);
-  const isWrapped = columns.some(({ length }) => length > Math.max(rows, MOST_IN_COLUMN));
+  const isWrapped = columns.some(({ length }) => length > Math.max(rows, MAX_IN_COLUMN));
   const lefts = isWrapped ? wrapColumns(plane, columns, rows) : placeColumns(plane, columns);
   for (const { from, to, passes } of found.edges) {
     const points = [plane.xs[from]! + NODE_WIDTH / 2, plane.ys[from]!];
@@ -122,7 +122,7 @@ function wrapColumns(
 /** So many rows that the whole is about as broad as a screen. */
 function rowsToWrapAt(columns: readonly { readonly length: number }[]): number {
   const longest = columns.reduce((most, { length }) => Math.max(most, length), 0);
-  for (let rows = MOST_IN_COLUMN / 2; rows < longest; rows = Math.ceil(rows * 1.2)) {
+  for (let rows = MAX_IN_COLUMN / 2; rows < longest; rows = Math.ceil(rows * 1.2)) {
     const width = columns.reduce(
       (sum, { length }) => sum + Math.ceil(length / rows) * (NODE_WIDTH + ROW_GAP) + COLUMN_GAP,
       0,

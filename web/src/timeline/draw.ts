@@ -10,7 +10,7 @@ const TICK_PX = 90;
 /** Bars narrower than this have no words. */
 const WORDS_FROM_PX = 36;
 /** Where more retries than this are in sight, their lines would be a tangle: only those that are asked for are drawn. */
-const MOST_LINES = 24;
+const MAX_LINES = 24;
 
 /** The part of the time that is in sight, and how far the lanes are scrolled. */
 export interface TimeView {
@@ -61,7 +61,7 @@ export function drawTimeline(context: CanvasRenderingContext2D, scene: TimeScene
   context.clip();
   drawGrid(context, scene, left);
   const retries = seen.filter(({ before }) => before !== undefined);
-  if (retries.length <= MOST_LINES)
+  if (retries.length <= MAX_LINES)
     for (const one of retries) drawRetry(context, one, palette.status.retrying);
   const hatch = hatchOf(context, palette);
   context.font = `11px ${palette.font}`;

@@ -11,7 +11,7 @@ import type { CommonOptions } from '../../command.ts';
 import { EXIT, type ExitStatus, type Io } from '../../io.ts';
 import { ownCommands } from '../../output/own-name.ts';
 
-const MOST_BYTES = 8 * 1024 * 1024;
+const MAX_BYTES = 8 * 1024 * 1024;
 
 export const FEATURE_ARGUMENT = ['<feature>', 'the name of its folder in .tmp/tasks'] as const;
 export const FEATURES_ARGUMENT = [
@@ -64,7 +64,7 @@ export async function readInput(path: string, { cwd }: Io): Promise<string> {
   const file = resolve(cwd, path);
   try {
     const { size } = await stat(file);
-    if (size > MOST_BYTES) throw new VolleyError('INVALID_FEATURE', `${path} is larger than 8 MB.`, { path });
+    if (size > MAX_BYTES) throw new VolleyError('INVALID_FEATURE', `${path} is larger than 8 MB.`, { path });
     return await readFile(file, 'utf8');
   } catch (error) {
     if (error instanceof VolleyError) throw error;

@@ -13,8 +13,8 @@ interface WorktreesOptions extends CommonOptions {
   readonly force?: boolean;
 }
 
-const MOST_NAMED = 5;
-const MOST_PATHS = 200;
+const MAX_NAMED = 5;
+const MAX_PATHS = 200;
 const SHORT_HASH = 12;
 
 export const worktreesCommand = defineCommand<WorktreesOptions>({
@@ -42,7 +42,7 @@ export const worktreesCommand = defineCommand<WorktreesOptions>({
       ...{ name: one.folder, folder: one.root ?? null, branch: one.branch, tip: one.tip ?? null },
       ...{
         commits: one.work.commits,
-        changes: one.work.paths.slice(0, MOST_PATHS),
+        changes: one.work.paths.slice(0, MAX_PATHS),
         problem: one.work.problem ?? null,
       },
     });
@@ -87,7 +87,7 @@ function workText({ work: { commits, paths, problem } }: KeptWorktree, branch: s
   if (problem !== undefined) return `git cannot tell what it holds: ${problem.replaceAll('\n', ' ')}`;
   const parts = [
     ...(commits === 0 ? [] : [`${countText(commits, 'commit')} that ${branch} does not have`]),
-    ...(paths.length === 0 ? [] : [`not committed: ${listText(paths.slice(0, MOST_NAMED), paths.length)}`]),
+    ...(paths.length === 0 ? [] : [`not committed: ${listText(paths.slice(0, MAX_NAMED), paths.length)}`]),
   ];
   return parts.length === 0 ? `nothing that ${branch} does not have` : parts.join('; ');
 }

@@ -26,7 +26,7 @@ export interface McpCaller {
   readonly scopes: readonly McpScope[];
 }
 
-const MOST_SESSIONS = 256;
+const MAX_SESSIONS = 256;
 const IDLE_MS = 24 * 3600 * 1000;
 /** How long calls may take to stop what they started, when everything is closed. */
 const LAST_CALLS_MS = 5000;
@@ -42,7 +42,7 @@ export class McpHttp {
   private readonly sessions: McpSessions;
   private readonly calls = new CallCount();
 
-  constructor({ backend, version, onError, maxSessions = MOST_SESSIONS, idleMs = IDLE_MS }: McpHttpOptions) {
+  constructor({ backend, version, onError, maxSessions = MAX_SESSIONS, idleMs = IDLE_MS }: McpHttpOptions) {
     const open = async () => backend;
     const shared = { open, version, onError };
     this.modern = createMcpHandler(

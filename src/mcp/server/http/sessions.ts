@@ -26,7 +26,7 @@ interface Session {
 
 const SESSION_NOT_FOUND = -32001;
 const BAD_REQUEST = -32000;
-const MOST_CHECK_MS = 60_000;
+const MAX_CHECK_MS = 60_000;
 
 /** Connections of 2025-era clients, which have a state: a cancelling message finds the call that it means. */
 export class McpSessions {
@@ -40,7 +40,7 @@ export class McpSessions {
     private readonly limits: SessionLimits,
     private readonly create: (calls: CallCount) => McpServer,
   ) {
-    this.timer = setInterval(() => this.endIdle(), Math.min(limits.idleMs, MOST_CHECK_MS)).unref();
+    this.timer = setInterval(() => this.endIdle(), Math.min(limits.idleMs, MAX_CHECK_MS)).unref();
   }
 
   get count(): number {

@@ -7,7 +7,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import type { McpScope } from '../backend.ts';
-import { MOST_WAIT_SECONDS } from '../limits.ts';
+import { MAX_WAIT_SECONDS } from '../limits.ts';
 import { callOf, contentOf, requireScope, type ToolHost } from '../tool-host.ts';
 import { ask } from '../tools/ask.ts';
 import { endedAnswer } from '../tools/run-batch.ts';
@@ -87,7 +87,7 @@ export function serveTasks({ server }: McpServer, host: ToolHost, era: Era): voi
       requireScope(context, 'read');
       const backend = await open();
       taskView(backend, taskId);
-      await untilEnded(callOf(context, backend), taskId, MOST_WAIT_SECONDS);
+      await untilEnded(callOf(context, backend), taskId, MAX_WAIT_SECONDS);
       return {
         ...contentOf(endedAnswer({ backend }, taskId)),
         _meta: { [RELATED_TASK_META_KEY]: { taskId } },

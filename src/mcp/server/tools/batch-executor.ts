@@ -7,7 +7,7 @@ import { type Request, readRequest, TOOL_NAME } from '../../../batch/input/reque
 import { IDS, TASK, TASK_FIELDS } from '../../../batch/input/task-input.ts';
 import { VolleyError } from '../../../core/errors.ts';
 import { scopeOfRequest } from '../action-scope.ts';
-import { MOST_BATCH_SECONDS, MOST_TASKS, MOST_WAIT_SECONDS } from '../limits.ts';
+import { MAX_BATCH_SECONDS, MAX_TASKS, MAX_WAIT_SECONDS } from '../limits.ts';
 import { refuseNesting } from '../nesting.ts';
 import type { McpCall, McpTool } from '../tool.ts';
 import { untilEnded } from '../until-ended.ts';
@@ -68,7 +68,7 @@ export const batchExecutorTool: McpTool = {
   title: 'Batches of calls',
   description: `${BATCH_TOOL_DESCRIPTION}
 
-For a batch that can be given and answered in one go, run_batch is simpler. A batch cannot start batches; one call adds at most ${MOST_TASKS} tasks here.`,
+For a batch that can be given and answered in one go, run_batch is simpler. A batch cannot start batches; one call adds at most ${MAX_TASKS} tasks here.`,
   input: BATCH_TOOL_INPUT,
   output: OUTPUT,
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
@@ -111,21 +111,21 @@ function readable(given: unknown): Request | undefined {
 
 function checkTasks(tasks: readonly unknown[]): void {
   refuseNesting(tasks);
-  if (tasks.length <= MOST_TASKS) return;
+  if (tasks.length <= MAX_TASKS) return;
   throw new VolleyError(
     'INVALID_REQUEST',
-    `One call adds at most ${MOST_TASKS} tasks, but these are ${tasks.length}: add them in parts. Nothing was changed.`,
+    `One call adds at most ${MAX_TASKS} tasks, but these are ${tasks.length}: add them in parts. Nothing was changed.`,
   );
 }
 
 /** Waits here, and not in the executor, so that the client hears how far it is and can stop it. */
 async function start(args: Request['args'], call: McpCall): Promise<BatchAnswer> {
   const { executor } = call.backend;
-  const { wait: isAwaited, timeout = MOST_BATCH_SECONDS, ...rest } = args;
-  if (typeof timeout === 'number' && timeout > MOST_BATCH_SECONDS) {
+  const { wait: isAwaited, timeout = MAX_BATCH_SECONDS, ...rest } = args;
+  if (typeof timeout === 'number' && timeout > MAX_BATCH_SECONDS) {
     throw new VolleyError(
       'INVALID_REQUEST',
-      `timeout must be at most ${MOST_BATCH_SECONDS}, but it is ${timeout}.`,
+      `timeout must be at most ${MAX_BATCH_SECONDS}, but it is ${timeout}.`,
     );
   }
   const request = { action: 'start', ...rest, timeout };
@@ -135,16 +135,16 @@ async function start(args: Request['args'], call: McpCall): Promise<BatchAnswer>
   const started = await executor.handle(request);
   if (!started.ok) return started;
   const { batch } = started.data as { batch: string };
-  const outcome = await untilEnded(call, batch, MOST_WAIT_SECONDS);
+  const outcome = await untilEnded(call, batch, MAX_WAIT_SECONDS);
   if (outcome === 'cancelled') return executor.handle({ action: 'stop', batch, graceful: false });
   return { ...(await standing(call, batch)), action: 'start' };
 }
 
 async function wait(args: Request['args'], call: McpCall): Promise<BatchAnswer> {
-  const { batch = 'default', timeout = MOST_WAIT_SECONDS } = args;
+  const { batch = 'default', timeout = MAX_WAIT_SECONDS } = args;
   const isPlain = typeof batch === 'string' && typeof timeout === 'number' && timeout > 0;
   if (isPlain && call.backend.store.batch(batch) !== undefined) {
-    await untilEnded(call, batch, Math.min(timeout, MOST_WAIT_SECONDS));
+    await untilEnded(call, batch, Math.min(timeout, MAX_WAIT_SECONDS));
     return call.backend.executor.handle({ action: 'wait', ...args, timeout: 0.001 });
   }
   return call.backend.executor.handle({ action: 'wait', ...args });

@@ -8,15 +8,15 @@ import type { McpTool } from '../tool.ts';
 import { ask } from './ask.ts';
 import { BATCH_NAME, COUNTS, MAX_CHARS, STATUSES } from './inputs.ts';
 
-const MOST_SEQ = 2 ** 30 - 1;
+const MAX_SEQ = 2 ** 30 - 1;
 
 const INPUT = z.strictObject({
   batch: BATCH_NAME.describe('The name of the batch.'),
   id: TASK_ID.optional().describe('One task: its result whole, or the part from "offset" on.'),
-  offset: z.number().int().min(0).max(MOST_SEQ).default(0).describe('With id: where to begin, in bytes.'),
+  offset: z.number().int().min(0).max(MAX_SEQ).default(0).describe('With id: where to begin, in bytes.'),
   status: STATUSES,
   limit: z.number().int().min(1).max(1000).default(100).describe('Tasks on a page. Default 100.'),
-  cursor: z.number().int().min(0).max(MOST_SEQ).default(0).describe('The next_cursor of the page before.'),
+  cursor: z.number().int().min(0).max(MAX_SEQ).default(0).describe('The next_cursor of the page before.'),
   max_chars: MAX_CHARS,
 });
 

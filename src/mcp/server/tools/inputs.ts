@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { TASK_STATUSES } from '../../../batch/counts.ts';
 import { BATCH } from '../../../batch/input/fields.ts';
-import { MOST_WAIT_SECONDS } from '../limits.ts';
+import { MAX_WAIT_SECONDS } from '../limits.ts';
 
 /** Fields that several tools have. */
 
 export const BATCH_NAME = BATCH.unwrap();
 
-export const WAIT_SECONDS = z.number().min(0).max(MOST_WAIT_SECONDS);
+export const WAIT_SECONDS = z.number().min(0).max(MAX_WAIT_SECONDS);
 
 export const MAX_CHARS = z
   .number()

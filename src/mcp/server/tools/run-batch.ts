@@ -6,7 +6,7 @@ import { SECONDS } from '../../../batch/input/fields.ts';
 import { TASK } from '../../../batch/input/task-input.ts';
 import { linesText } from '../../../batch/text.ts';
 import { VolleyError } from '../../../core/errors.ts';
-import { DEFAULT_WAIT_SECONDS, MOST_BATCH_SECONDS, MOST_TASKS } from '../limits.ts';
+import { DEFAULT_WAIT_SECONDS, MAX_BATCH_SECONDS, MAX_TASKS } from '../limits.ts';
 import { refuseNesting } from '../nesting.ts';
 import { RESULT_ROW, resultRows } from '../result-rows.ts';
 import type { McpCall, McpTool, ToolAnswer } from '../tool.ts';
@@ -15,11 +15,11 @@ import { ask } from './ask.ts';
 import { BATCH_NAME, COUNTS, MAX_CHARS, WAIT_SECONDS } from './inputs.ts';
 
 /** How many results one answer has at most. */
-const MOST_ROWS = 1000;
+const MAX_ROWS = 1000;
 const DEFAULT_TIMEOUT_SECONDS = 600;
 
 const INPUT = z.strictObject({
-  tasks: z.array(TASK).min(1).max(MOST_TASKS).describe('What to call. All are checked before one runs.'),
+  tasks: z.array(TASK).min(1).max(MAX_TASKS).describe('What to call. All are checked before one runs.'),
   batch: BATCH_NAME.optional().describe(
     'A new name, to find the batch again. Default: one is chosen and told.',
   ),
@@ -29,7 +29,7 @@ const INPUT = z.strictObject({
     })
     .default('auto')
     .describe('How many may run at once. Default "auto".'),
-  timeout: SECONDS.max(MOST_BATCH_SECONDS)
+  timeout: SECONDS.max(MAX_BATCH_SECONDS)
     .default(DEFAULT_TIMEOUT_SECONDS)
     .describe(
       `Seconds for the whole batch; what has not ended then has failed. Default ${DEFAULT_TIMEOUT_SECONDS}.`,
@@ -63,7 +63,7 @@ A task may use results of others: {"$from": "a", "path": "/entries/0/path"} keep
 A task that fails never stops the others, unless fail_fast is set; what depends on it is skipped. Results come in the order of the tasks.
 If it takes longer than "wait" seconds, the answer says "running" and the batch goes on: then use batch_status and batch_results. Cancelling the call cancels the batch.
 
-Limits: ${MOST_TASKS} tasks in a call, ${MOST_BATCH_SECONDS / 3600} hours for a batch; long results are cut to max_chars, batch_results gives them whole. A batch cannot start batches.
+Limits: ${MAX_TASKS} tasks in a call, ${MAX_BATCH_SECONDS / 3600} hours for a batch; long results are cut to max_chars, batch_results gives them whole. A batch cannot start batches.
 
 Example:
 {"tasks": [
@@ -141,7 +141,7 @@ export function endedAnswer(
   const { rows, text, next } = resultRows(store, batch, {
     status: undefined,
     afterSeq: 0,
-    limit: MOST_ROWS,
+    limit: MAX_ROWS,
     maxChars,
   });
   const isCut = rows.some(({ result_preview: preview }) => preview !== undefined);

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { MOST_WAIT_SECONDS } from '../limits.ts';
+import { MAX_WAIT_SECONDS } from '../limits.ts';
 
 /** Fields that several tools about features have. */
 
 export const FEATURE_NAME = z.string().min(1).max(255).describe('The name of its folder in .tmp/tasks.');
 
-export const FEATURE_WAIT = z.number().min(0).max(MOST_WAIT_SECONDS);
+export const FEATURE_WAIT = z.number().min(0).max(MAX_WAIT_SECONDS);
 
 /** What a run came to, or how far it is. */
 export const RUN_OUTPUT = z.object({

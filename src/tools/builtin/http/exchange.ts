@@ -19,7 +19,7 @@ export interface Answer {
   readonly body: Body;
 }
 
-const MOST_HEADER_BYTES = 16 * 1024;
+const MAX_HEADER_BYTES = 16 * 1024;
 /** Doing these twice is the same as doing them once. */
 const REPEATABLE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']);
 
@@ -70,7 +70,7 @@ function optionsFor(message: HttpMessage, addresses: readonly LookupAddress[]): 
     // A connection of its own: none is left over, and none to an address that was not checked is taken.
     agent: false,
     lookup: pinnedTo(addresses),
-    maxHeaderSize: MOST_HEADER_BYTES,
+    maxHeaderSize: MAX_HEADER_BYTES,
     insecureHTTPParser: false,
   };
 }

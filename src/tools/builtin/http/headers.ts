@@ -1,7 +1,7 @@
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
-const MOST_HEADERS = 64;
-const MOST_BYTES = 16 * 1024;
+const MAX_HEADERS = 64;
+const MAX_BYTES = 16 * 1024;
 
 /** They say how the message itself is sent, or where, which is not the caller's to say. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
@@ -32,7 +32,7 @@ export type Headers = Readonly<Record<string, string>>;
 /** What is wrong with a caller's headers, if anything, and with which. */
 export function headersProblem(headers: Headers): { name?: string; problem: string } | undefined {
   const names = Object.keys(headers);
-  if (names.length > MOST_HEADERS) return { problem: `must be at most ${MOST_HEADERS} headers` };
+  if (names.length > MAX_HEADERS) return { problem: `must be at most ${MAX_HEADERS} headers` };
   const seen = new Set<string>();
   let bytes = 0;
   for (const name of names) {
@@ -41,7 +41,7 @@ export function headersProblem(headers: Headers): { name?: string; problem: stri
     seen.add(name.toLowerCase());
     bytes += name.length + headers[name]!.length;
   }
-  return bytes > MOST_BYTES ? { problem: `must be at most ${MOST_BYTES} bytes together` } : undefined;
+  return bytes > MAX_BYTES ? { problem: `must be at most ${MAX_BYTES} bytes together` } : undefined;
 }
 
 function headerProblem(name: string, value: string, seen: ReadonlySet<string>): string | undefined {

@@ -37,9 +37,9 @@ export async function drill(calls: number): Promise<DrillReport> {
   const engine = new ParallelExecutionEngine({ maxConcurrency: CONCURRENCY, graceMs: 30_000 });
   const { layers } = await runner.diagnose();
   const startBytes = process.memoryUsage.rss();
-  let mostBytes = startBytes;
+  let maxBytes = startBytes;
   const watch = setInterval(() => {
-    mostBytes = Math.max(mostBytes, process.memoryUsage.rss());
+    maxBytes = Math.max(maxBytes, process.memoryUsage.rss());
   }, 20);
   const startMs = performance.now();
   const outcomes = await Promise.all(
@@ -81,7 +81,7 @@ export async function drill(calls: number): Promise<DrillReport> {
   return {
     calls,
     seconds,
-    grownMb: (mostBytes - startBytes) / 2 ** 20,
+    grownMb: (maxBytes - startBytes) / 2 ** 20,
     surprises,
     processes,
     files,

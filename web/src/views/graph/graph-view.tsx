@@ -20,7 +20,7 @@ import { DrawingTools } from '../drawing-tools.tsx';
 /** How often nodes are drawn anew as their states change. */
 const DRAW_MS = 150;
 /** A graph of this size begins with names that can be read, a larger one with all of it. */
-const MOST_READABLE = 300;
+const MAX_READABLE = 300;
 const KEY_STEP_PX = 60;
 
 /** Who waits for whom, with the state of each as it changes. */
@@ -40,7 +40,7 @@ export function GraphView({ open, task }: { open: OpenBatch; task: string | unde
   );
   const first = useMemo(
     () =>
-      graph === undefined || whole === undefined || graph.ids.length > MOST_READABLE
+      graph === undefined || whole === undefined || graph.ids.length > MAX_READABLE
         ? whole
         : fitReadable(graph.layout, view, READABLE_SCALE),
     [graph, view, whole],

@@ -4,7 +4,7 @@ import { AXIS_PX, lanePx, type TimeView } from '../../timeline/draw.ts';
 import type { Span, Spans } from '../../timeline/spans.ts';
 
 const MARGIN_PX = 12;
-const LEAST_MS_PER_PX = 0.02;
+const MIN_MS_PER_PX = 0.02;
 
 export interface TimeControl {
   readonly shown: TimeView;
@@ -19,7 +19,7 @@ export function useTimeView(spans: Spans, view: Extent): TimeControl {
   const [chosen, setChosen] = useState<{ fromMs: number; msPerPx: number }>();
   const [topPx, setTopPx] = useState(0);
   const room = Math.max(1, view.width - 2 * MARGIN_PX);
-  const whole = Math.max(LEAST_MS_PER_PX, spans.lengthMs / room);
+  const whole = Math.max(MIN_MS_PER_PX, spans.lengthMs / room);
   const { fromMs, msPerPx } = chosen ?? { fromMs: -MARGIN_PX * whole, msPerPx: whole };
   const high = lanePx(spans.laneCount, view.height);
   const lowest = Math.max(0, spans.laneCount * high - (view.height - AXIS_PX - 8));
@@ -32,7 +32,7 @@ export function useTimeView(spans: Spans, view: Extent): TimeControl {
       if (dx !== 0) setChosen({ msPerPx, fromMs: clampFrom(fromMs - dx * msPerPx, spans, view, msPerPx) });
     },
     zoom: (factor, x) => {
-      const next = Math.max(LEAST_MS_PER_PX, Math.min(whole, msPerPx / factor));
+      const next = Math.max(MIN_MS_PER_PX, Math.min(whole, msPerPx / factor));
       if (next === whole) return setChosen(undefined);
       setChosen({ msPerPx: next, fromMs: clampFrom(fromMs + x * (msPerPx - next), spans, view, next) });
     },
