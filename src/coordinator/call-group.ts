@@ -5,11 +5,29 @@ import type { GroupHandle } from '../engine/group-handle.ts';
 import type { ExecutionHandle } from '../engine/handle.ts';
 import { inThisContext } from '../engine/in-this-context.ts';
 import type { Outcome } from '../engine/outcome.ts';
+import type { ProgressUpdate } from '../engine/updates.ts';
 import type { CallResult } from './call.ts';
 import type { CallDesk } from './call-desk.ts';
 import { type EarlyEnd, earlyEnds } from './early-ends.ts';
 import type { PlannedCall, ReadyCall } from './plan.ts';
 import { earlyResult, toResult } from './results.ts';
+
+/** A call, and the group of calls to which it belongs. */
+export interface CallId {
+  readonly group: string;
+  readonly id: string;
+}
+
+const GROUP_NAME = /^calls-\d+$/;
+
+/** The call for which an execution of the engine stands, if it stands for one. */
+export function callOf({
+  executionId,
+  group = '',
+}: Pick<ProgressUpdate, 'executionId' | 'group'>): CallId | undefined {
+  if (!GROUP_NAME.test(group) || !executionId.startsWith(`${group}/`)) return undefined;
+  return { group, id: executionId.slice(group.length + 1) };
+}
 
 /** The calls of one list while they run. Their ids are made unique in the engine by the name of the group. */
 export class CallGroup {

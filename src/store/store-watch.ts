@@ -1,55 +1,47 @@
 import type { BatchRecord } from './records.ts';
 import type { Store } from './store.ts';
 
-/** No event tells of another process's writing, so it is looked for; only while somebody wants to know. */
+/** Nothing announces what another process writes, so the store is looked at again and again. */
 const LOOK_MS = 500;
-/** Of so many batches, the newest. */
+/** The newest batches are compared, up to so many. */
 const MAX_BATCHES = 1000;
-/** Of so many running tasks of a batch, the first. */
+/** The first running tasks of a batch are compared, up to so many. */
 const MAX_RUNNING = 100;
 
-/** Finds out what happens to the batches of a store, in whichever process. */
+/** Hears of batches that changed. */
+export interface StoreListener {
+  changed(batch: string, isNew: boolean): void;
+  gone(batch: string): void;
+}
+
+/** Finds changes to the batches of a store, whichever process made them, while somebody wants to know. */
 export class StoreWatch {
+  private readonly listeners = new Set<StoreListener>();
+  private users = 0;
   private version: number | undefined;
-  /** How each batch stood, as text. */
-  private standings: ReadonlyMap<string, string> | undefined;
+  /** The state of each batch, as text. */
+  private states: ReadonlyMap<string, string> | undefined;
   private timer: NodeJS.Timeout | undefined;
 
-  constructor(
-    private readonly store: Store,
-    private readonly told: {
-      /** Whether anybody wants to know. */
-      isWanted(): boolean;
-      changed(batch: string, isNew: boolean): void;
-      gone(batch: string): void;
-    },
-  ) {}
+  constructor(private readonly store: Store) {}
 
-  /** Somebody wants to know from now on. */
-  wake(): void {
-    if (this.timer !== undefined) return;
-    // What happened while nobody wanted to know is told to whoever comes back.
-    this.look();
-    this.timer = setInterval(() => this.lookAgain(), LOOK_MS).unref();
+  /** The listener hears of changes while the watch is on, and when it goes on again, of what changed meanwhile. */
+  listen(listener: StoreListener): () => void {
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
   }
 
-  close(): void {
-    clearInterval(this.timer);
-    this.timer = undefined;
-  }
-
-  private lookAgain(): void {
-    if (this.told.isWanted()) this.look();
-    else this.close();
-  }
-
-  /** Tasks that begin or end a pause before another attempt are counted as running all the time. */
-  private pausesOf({ name, counts, holder }: BatchRecord): string {
-    if (holder === undefined || counts.running === 0) return '';
-    const running = this.store.tasks(name, { status: ['running'], limit: MAX_RUNNING });
-    return JSON.stringify(
-      running.flatMap(({ seq, pause }) => (pause === undefined ? [] : [seq, pause.until])),
-    );
+  /** Looks at the store until the answer is called. */
+  start(): () => void {
+    if (this.users++ === 0) {
+      this.look();
+      this.timer = setInterval(() => this.look(), LOOK_MS).unref();
+    }
+    let isOn = true;
+    return () => {
+      if (isOn && --this.users === 0) clearInterval(this.timer);
+      isOn = false;
+    };
   }
 
   private look(): void {
@@ -60,22 +52,32 @@ export class StoreWatch {
       if (version === this.version) return;
       this.version = version;
       batches = this.store.batchPage(undefined, MAX_BATCHES);
-      now = new Map(batches.map((batch) => [batch.name, standingOf(batch) + this.pausesOf(batch)]));
+      now = new Map(batches.map((batch) => [batch.name, stateOf(batch) + this.pausesOf(batch)]));
     } catch {
-      // A store that is out of order is told by whoever works with it.
+      // Whoever works with a broken store reports it.
       return;
     }
-    const before = this.standings;
-    this.standings = now;
+    const before = this.states;
+    this.states = now;
     if (before === undefined) return;
-    for (const [name, standing] of now) {
-      if (before.get(name) !== standing) this.told.changed(name, !before.has(name));
-    }
-    const isWhole = batches.length < MAX_BATCHES;
-    if (isWhole) for (const name of before.keys()) if (!now.has(name)) this.told.gone(name);
+    for (const [name, state] of now)
+      if (before.get(name) !== state)
+        for (const listener of this.listeners) listener.changed(name, !before.has(name));
+    if (batches.length === MAX_BATCHES) return;
+    for (const name of before.keys())
+      if (!now.has(name)) for (const listener of this.listeners) listener.gone(name);
+  }
+
+  /** Tasks that begin or end a pause before another attempt count as running all the time. */
+  private pausesOf({ name, counts, holder }: BatchRecord): string {
+    if (holder === undefined || counts.running === 0) return '';
+    const running = this.store.tasks(name, { status: ['running'], limit: MAX_RUNNING });
+    return JSON.stringify(
+      running.flatMap(({ seq, pause }) => (pause === undefined ? [] : [seq, pause.until])),
+    );
   }
 }
 
-function standingOf({ number, counts, startedAt, endedAt, holder }: BatchRecord): string {
+function stateOf({ number, counts, startedAt, endedAt, holder }: BatchRecord): string {
   return JSON.stringify([number, counts, startedAt, endedAt, holder?.pid, holder?.host]);
 }

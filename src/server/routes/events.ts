@@ -14,7 +14,7 @@ const LAST_EVENT_ID = {
 
 const RESPONSES = {
   200: {
-    description: 'Events: snapshot, task, added, batch, cleared, gap, end; see docs/observability.md.',
+    description: 'Events: snapshot, task, call, added, batch, cleared, gap, end; see docs/observability.md.',
     content: { 'text/event-stream': { schema: z.string() } },
   },
   ...REFUSALS,
@@ -22,14 +22,14 @@ const RESPONSES = {
 
 /** Live events over SSE. */
 export function eventRoutes(api: Api, { live, store, streams }: ServerParts): void {
-  const subscribe = (context: ApiContext, batch: string | undefined): Response => {
+  const subscribe = async (context: ApiContext, batch: string | undefined): Promise<Response> => {
     const { incoming, outgoing } = context.env;
     const { principal, address } = requestOf(context);
     const lastEventId = incoming.headers['last-event-id'];
     if (incoming.method === 'HEAD') return context.body(null, 200, { 'Content-Type': 'text/event-stream' });
     // Answered by hand, so that one text serves all streams.
     streams.take([principal!.client, `address ${address}`], outgoing);
-    live.subscribe(
+    await live.subscribe(
       {
         ...(batch !== undefined && { batch }),
         ...(typeof lastEventId === 'string' && { lastEventId: lastEventId.slice(0, 200) }),
@@ -52,7 +52,7 @@ export function eventRoutes(api: Api, { live, store, streams }: ServerParts): vo
       parameters: [LAST_EVENT_ID],
       responses: RESPONSES,
     }),
-    (context) => subscribe(context, undefined) as never,
+    async (context) => (await subscribe(context, undefined)) as never,
   );
 
   api.openapi(
@@ -66,10 +66,10 @@ export function eventRoutes(api: Api, { live, store, streams }: ServerParts): vo
       parameters: [LAST_EVENT_ID],
       responses: RESPONSES,
     }),
-    (context) => {
+    async (context) => {
       const { batch } = context.req.valid('param');
       findBatch({ store }, batch);
-      return subscribe(context, batch) as never;
+      return (await subscribe(context, batch)) as never;
     },
   );
 }

@@ -3,12 +3,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { BatchExecutor } from '../../../src/batch/batch-executor.ts';
-import type { FeedOptions } from '../../../src/server/events/batch-feed.ts';
-import type { HubOptions } from '../../../src/server/events/hub-options.ts';
-import { LiveBatches } from '../../../src/server/events/live-batches.ts';
+import type { HubOptions } from '../../../src/server/events/event-hub.ts';
+import { LiveEvents } from '../../../src/server/events/live-events.ts';
 import { executionBody } from '../../../src/server/views/execution-body.ts';
 import { EVENTS, type EventType } from '../../../src/server/wire/event.ts';
 import { openStore } from '../../../src/store/sqlite-store.ts';
+import { StoreWatch } from '../../../src/store/store-watch.ts';
 import { defineTool } from '../../../src/tools/define-tool.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
 import { HeldCalls, openRig, type Rig } from '../../batch/support/rig.ts';
@@ -16,14 +16,15 @@ import { SseClient } from './support/sse-client.ts';
 
 /** A client of the live events of a rig; every event must be of its form. */
 async function serve(
-  { executor, store }: Rig,
+  { coordinator: { engine }, executor, store }: Rig,
   path: string,
-  options: FeedOptions & HubOptions = {},
-): Promise<{ client: SseClient; live: LiveBatches }> {
-  const live = new LiveBatches({ executor, store, progressMs: 20, batchMs: 20, ...options });
-  const server = createServer((request, response) => {
+  options: HubOptions = {},
+): Promise<{ client: SseClient; live: LiveEvents }> {
+  const parts = { engine, executor, store, watch: new StoreWatch(store) };
+  const live = new LiveEvents(parts, { progressMs: 20, batchMs: 20, ...options });
+  const server = createServer(async (request, response) => {
     const batch = request.url!.slice(1);
-    live.subscribe(batch === '' ? {} : { batch }, response);
+    await live.subscribe(batch === '' ? {} : { batch }, response);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const client = new SseClient((server.address() as AddressInfo).port, path);

@@ -1,9 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { EventHub } from '../../../../src/server/events/event-hub.ts';
-import type { HubOptions } from '../../../../src/server/events/hub-options.ts';
-import type { StreamRequest } from '../../../../src/server/events/live-events.ts';
+import { EventHub, type HubOptions, type StreamRequest } from '../../../../src/server/events/event-hub.ts';
 import type { TakeSnapshot } from '../../../../src/server/events/snapshots.ts';
 import { SseClient } from './sse-client.ts';
 
@@ -27,14 +25,14 @@ export interface HubRigOptions extends HubOptions {
 
 /** A hub behind a plain server: `/` is everything, `/name` a batch. What the hub refuses is answered with 503. */
 export async function openHub({ take, request, ...options }: HubRigOptions = {}): Promise<HubRig> {
-  const hub = new EventHub(take ?? (() => ({ batches: [] })), options);
+  const hub = new EventHub(take ?? (async () => ({ batches: [] })), options);
   const responses: ServerResponse[] = [];
-  const server = createServer((incoming, response) => {
+  const server = createServer(async (incoming, response) => {
     const batch = decodeURIComponent(incoming.url!.slice(1));
     const lastEventId = incoming.headers['last-event-id'] as string | undefined;
     responses.push(response);
     try {
-      hub.subscribe(
+      await hub.subscribe(
         {
           ...(batch !== '' && { batch }),
           ...(lastEventId !== undefined && { lastEventId }),
