@@ -50,6 +50,7 @@ export {
   anthropicResults,
   anthropicTools,
 } from './coordinator/formats/anthropic.ts';
+export type { JsonValue, ListedTool, ObjectSchema } from './coordinator/formats/common.ts';
 export {
   type McpCallRequest,
   type McpCallResult,
@@ -58,27 +59,23 @@ export {
   mcpResult,
   mcpTools,
 } from './coordinator/formats/mcp.ts';
-export { type ToolNames, toolNames } from './coordinator/formats/names.ts';
 export {
   type OpenAIChatMessage,
   type OpenAIChatTool,
   type OpenAIChatToolCall,
   type OpenAIChatToolMessage,
-  openaiChatCalls,
-  openaiChatResults,
-  openaiChatTools,
-} from './coordinator/formats/openai-chat.ts';
-export {
   type OpenAIFunctionCall,
   type OpenAIFunctionCallOutput,
   type OpenAIFunctionTool,
   type OpenAIResponse,
+  openaiChatCalls,
+  openaiChatResults,
+  openaiChatTools,
   openaiResponsesCalls,
   openaiResponsesResults,
   openaiResponsesTools,
-} from './coordinator/formats/openai-responses.ts';
-export type { ListedTool, ObjectSchema } from './coordinator/formats/schemas.ts';
-export type { JsonValue } from './coordinator/formats/text.ts';
+} from './coordinator/formats/openai.ts';
+export { type ToolNames, toolNames } from './coordinator/formats/tool-names.ts';
 export {
   type VercelMessage,
   type VercelToolCall,

@@ -8,7 +8,7 @@ import type { ToolRegistry } from '../tools/registry.ts';
 import type { Tool } from '../tools/tool.ts';
 import { askSchema, validInput } from './arguments.ts';
 import type { ToolCall } from './call.ts';
-import { callIds, checkDependsOn, checkedList } from './call-list.ts';
+import { callIds, checkDependsOn, checkedList } from './call.ts';
 import { identityOf } from './identity.ts';
 import { type KnownIds, referencesIn, resolveReferences } from './references.ts';
 import { type CallSpec, needsOf, specOf } from './spec.ts';

@@ -1,10 +1,9 @@
 import type { Outcome } from '../engine/outcome.ts';
 import type { CallResult } from './call.ts';
 import type { EarlyEnd } from './early-ends.ts';
-import { outcomeError } from './outcome-error.ts';
+import { outcomeError, toCallError } from './errors.ts';
 import type { PlannedCall } from './plan.ts';
-import type { Redactor } from './redactor.ts';
-import { toCallError } from './reported-error.ts';
+import type { Redactor } from './redaction/redactor.ts';
 
 /** How an execution ended, in the words of the call that it belongs to; `plain` makes them of the engine's. */
 export function toResult(

@@ -1,6 +1,6 @@
 import type { Report, TaskContext } from '../engine/task.ts';
 import type { RunnerTask } from '../runners/runner.ts';
-import type { Redactor } from './redactor.ts';
+import type { Redactor } from './redaction/redactor.ts';
 
 /** An attempt as a runner sees it. What the tool says of its progress goes into events: without secrets, and bounded. */
 export class SafeTask implements RunnerTask {

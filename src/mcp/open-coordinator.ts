@@ -2,7 +2,7 @@ import type { VolleyConfig } from '../config/config.ts';
 import { type LoadOptions, loadConfig } from '../config/load.ts';
 import { trustText } from '../config/trust.ts';
 import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
-import { createCoordinator } from '../coordinator/create-coordinator.ts';
+import { createCoordinator } from '../coordinator/coordinator.ts';
 import type { ToolDescription } from '../tools/registry.ts';
 import type { McpServerHealth } from './client/health.ts';
 import type { Environment } from './client/references.ts';

@@ -1,5 +1,5 @@
-import { outcomeError } from '../../coordinator/outcome-error.ts';
-import type { Redactor } from '../../coordinator/redactor.ts';
+import { outcomeError } from '../../coordinator/errors.ts';
+import type { Redactor } from '../../coordinator/redaction/redactor.ts';
 import type { Outcome } from '../../engine/outcome.ts';
 import type { TaskEnd } from '../../store/records.ts';
 import type { RunJournal } from './journal.ts';

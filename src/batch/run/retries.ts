@@ -1,5 +1,5 @@
-import type { Redactor } from '../../coordinator/redactor.ts';
-import { toCallError } from '../../coordinator/reported-error.ts';
+import { toCallError } from '../../coordinator/errors.ts';
+import type { Redactor } from '../../coordinator/redaction/redactor.ts';
 import type { FailureReason } from '../../core/failure.ts';
 import type { GroupHandle } from '../../engine/group-handle.ts';
 import type { RunJournal } from './journal.ts';

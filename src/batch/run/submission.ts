@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CallDesk } from '../../coordinator/call-desk.ts';
+import { toCallError } from '../../coordinator/errors.ts';
 import type { PlannedCall, ReadyCall } from '../../coordinator/plan.ts';
-import { toCallError } from '../../coordinator/reported-error.ts';
 import type { TaskEnd, TaskRecord } from '../../store/records.ts';
 import { isThenable } from '../../tools/needs.ts';
 import { callOf } from '../input/task-input.ts';

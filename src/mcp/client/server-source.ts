@@ -4,7 +4,7 @@ import picomatch from 'picomatch';
 import type { McpServerSettings, VolleyConfig } from '../../config/config.ts';
 import { requireUnchanged } from '../../config/trust.ts';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
-import { PREPARING } from '../../coordinator/outcome-error.ts';
+import { PREPARING } from '../../coordinator/errors.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
 import { reasonText } from '../../core/words.ts';

@@ -1,4 +1,4 @@
-import type { Redactor } from '../../coordinator/redactor.ts';
+import type { Redactor } from '../../coordinator/redaction/redactor.ts';
 import { VolleyError } from '../../core/errors.ts';
 import type { ServerParts } from '../parts.ts';
 import type { ExecutionDetailBody } from '../wire/execution.ts';
