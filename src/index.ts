@@ -121,6 +121,7 @@ export {
   type EngineOptions,
   type GroupItem,
   ParallelExecutionEngine,
+  type RefusedItem,
 } from './engine/engine.ts';
 export { GroupHandle, type GroupOutcome, type RetryNotice } from './engine/group-handle.ts';
 export type { CancelResult, ExecutionHandle } from './engine/handle.ts';

@@ -136,6 +136,16 @@ export class Scheduler {
     return group;
   }
 
+  /** Fails executions that were just submitted: each with its own failure, before the group hears of any. */
+  refuse(group: Group, refused: readonly (readonly [Execution, Failure])[], now: number): void {
+    const { failFast } = group;
+    group.failFast = false;
+    for (const [execution, failure] of refused)
+      this.lifecycle.end([execution], { kind: 'failed', failure }, now);
+    group.failFast = failFast;
+    if (failFast) this.cancelGroup(group, `${refused[0]![0].id} failed, and the group is failFast`, now);
+  }
+
   /** The attempt ended well. Answers false for a late answer: of an attempt that was stopped, or of an earlier one. */
   succeed(execution: Execution, attempt: number, now: number): boolean {
     if (!this.isCurrent(execution, attempt, now)) return false;

@@ -8,7 +8,7 @@ import { Alarm } from './alarm.ts';
 import type { Clock } from './clock.ts';
 import { Job } from './job.ts';
 import { Task, type TaskOwner } from './task.ts';
-import { isToolFailure } from './tool-failure.ts';
+import { failureOf } from './tool-failure.ts';
 
 /** After so long without a break other work of the process gets its turn. */
 const SLICE_MS = 10;
@@ -185,15 +185,4 @@ function thrownUndefined({ id, toolName, attempt }: Job): VolleyError {
     `${id} (${toolName}) threw undefined: throw an Error that says what went wrong.`,
     { id, toolName, attempts: attempt, reason: 'error' },
   );
-}
-
-function failureOf(error: unknown): Failure {
-  try {
-    if (isToolFailure(error)) return { reason: error.reason, isPermanent: !error.retryable, error };
-    const isPermanent = (error as { retryable?: unknown } | null)?.retryable === false;
-    return { reason: 'error', isPermanent, error };
-  } catch {
-    // A getter that throws, a revoked proxy.
-    return { reason: 'error', isPermanent: false, error };
-  }
 }
