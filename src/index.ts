@@ -5,7 +5,7 @@ export { BATCH_TOOL_DESCRIPTION } from './batch/description.ts';
 export type { BatchEvent, BatchEventListener, TaskEvent } from './batch/events.ts';
 export type { LearnedDuration } from './batch/forecast/learned.ts';
 export type { RunnableBatch, RunnableOptions, RunnableTask } from './batch/forecast/runnable.ts';
-export type { BatchListener, CompletedTask, FailedTask, RunningTask } from './batch/run/monitor.ts';
+export type { FailedTask, RunningTask } from './batch/run/monitor.ts';
 export type { TaskReport } from './batch/task-report.ts';
 export type { BatchView } from './batch/view.ts';
 export type { ConfigChange } from './config/change.ts';

@@ -23,7 +23,7 @@ export async function addTasks(
     try {
       const { desk } = await context.coordinator();
       const tasks = await new TaskCheck(desk, context.store, batch, ids).tasksOf(inputs);
-      tellAdded(context.runs.events, batch, await context.store.addTasks(batch, tasks));
+      publishAdded(context.runs.events, batch, await context.store.addTasks(batch, tasks));
       return tasks;
     } catch (error) {
       giveBack();
@@ -47,8 +47,9 @@ export function warningsOf(tasks: readonly NewTask[]): { text: string[]; data: {
   return { text, data: { warnings } };
 }
 
-function tellAdded(events: BatchEvents, batch: string, { firstSeq, lastSeq, addedAt }: AddedTasks): void {
-  if (events.isHeard) events.tell({ type: 'added', batch, fromSeq: firstSeq, toSeq: lastSeq, at: addedAt });
+function publishAdded(events: BatchEvents, batch: string, { firstSeq, lastSeq, addedAt }: AddedTasks): void {
+  if (events.hasListeners)
+    events.publish({ type: 'added', batch, fromSeq: firstSeq, toSeq: lastSeq, at: addedAt });
 }
 
 /** The id that was chosen and that another process, or a person, has used before. */

@@ -11,7 +11,7 @@ import type { BatchEventListener } from './events.ts';
 import { explainTask } from './explain-task.ts';
 import type { RunnableBatch, RunnableOptions } from './forecast/runnable.ts';
 import { actionOf, readRequest } from './input/request.ts';
-import type { BatchListener, RunningTask } from './run/monitor.ts';
+import type { RunningTask } from './run/monitor.ts';
 import { BatchRuns } from './runs.ts';
 import { TaskIds } from './task-ids.ts';
 import { reportTask, type TaskReport } from './task-report.ts';
@@ -147,18 +147,9 @@ export class BatchExecutor implements AsyncDisposable {
     return runnableBatch(this.context, batch, tasks, options);
   }
 
-  /** Tells of every end as it comes, of all batches that this executor runs. The answer takes the listener away. */
-  watch(listener: BatchListener): () => void {
-    const { listeners } = this.context.runs;
-    listeners.add(listener);
-    return () => {
-      listeners.delete(listener);
-    };
-  }
-
-  /** Tells everything that happens through this executor, as it happens. The answer takes the listener away. */
+  /** Calls the listener with everything that happens through this executor, as it happens. Returns how to stop that. */
   follow(listener: BatchEventListener): () => void {
-    return this.context.runs.events.add(listener);
+    return this.context.runs.events.listen(listener);
   }
 
   /** Settles tasks of processes that died, of all batches that nobody runs: see {@link Recovery}. */

@@ -34,6 +34,9 @@ export class ProgressTracker {
   private readonly log: EventLog;
   /** The sum of what the running executions of a group reported. */
   private readonly partial = new WeakMap<Group, number>();
+  private readonly listeners = new Set<(update: ProgressUpdate) => void>();
+  /** How many of the last updates the listeners have not heard of. */
+  private undelivered = 0;
   private isClosed = false;
 
   /** @internal */
@@ -67,6 +70,17 @@ export class ProgressTracker {
         () => this.isClosed,
       ),
     );
+  }
+
+  /**
+   * Calls the listener with every update, in a microtask after what caused it. It misses none, so it must be quick. The
+   * answer removes it.
+   *
+   * @internal
+   */
+  listen(listener: (update: ProgressUpdate) => void): () => void {
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
   }
 
   /** How far everything has come, or one group. */
@@ -111,35 +125,35 @@ export class ProgressTracker {
 
   /** @internal */
   started(execution: Execution): void {
-    this.log.append(TYPE_INDEX.started, execution, execution.startedAt, undefined);
+    this.append(TYPE_INDEX.started, execution, execution.startedAt, undefined);
   }
 
   /** @internal */
   reported(execution: Execution, now: number, progress: number | undefined, step: string | undefined): void {
     const text = step?.slice(0, LONGEST_TEXT);
     if (progress === undefined) {
-      this.log.append(TYPE_INDEX.step, execution, now, text);
+      this.append(TYPE_INDEX.step, execution, now, text);
       return;
     }
     this.addPartial(execution, progress);
-    this.log.append(TYPE_INDEX.progress, execution, now, { progress, step: text } satisfies Report);
+    this.append(TYPE_INDEX.progress, execution, now, { progress, step: text } satisfies Report);
   }
 
   /** @internal */
   retrying(execution: Execution, failure: Failure, now: number): void {
     this.addPartial(execution, 0);
-    this.log.append(TYPE_INDEX.retrying, execution, now, { failure, retryInMs: execution.retryAt - now });
+    this.append(TYPE_INDEX.retrying, execution, now, { failure, retryInMs: execution.retryAt - now });
   }
 
   /** @internal */
   abandoned(execution: Execution, now: number): void {
-    this.log.append(TYPE_INDEX.abandoned, execution, now, undefined);
+    this.append(TYPE_INDEX.abandoned, execution, now, undefined);
   }
 
   /** @internal */
   settled(execution: Execution): void {
     this.addPartial(execution, 0);
-    this.log.append(TYPE_INDEX[execution.statusName as UpdateType], execution, execution.since, undefined);
+    this.append(TYPE_INDEX[execution.statusName as UpdateType], execution, execution.since, undefined);
   }
 
   /** Lets all readers come to their end. @internal */
@@ -147,6 +161,24 @@ export class ProgressTracker {
     this.isClosed = true;
     this.log.arrivals.fire();
   }
+
+  private append(typeIndex: number, execution: Execution, at: number, detail: unknown): void {
+    this.log.append(typeIndex, execution, at, detail);
+    if (this.listeners.size === 0) return;
+    if (this.undelivered++ === 0) queueMicrotask(this.deliver);
+    // One change may cause more updates than the log keeps.
+    else if (this.undelivered === this.log.capacity) this.deliver();
+  }
+
+  private readonly deliver = (): void => {
+    const { nextId } = this.log;
+    const from = nextId - this.undelivered;
+    this.undelivered = 0;
+    for (let id = from; id < nextId; id++) {
+      const update = this.describe(id);
+      for (const listener of this.listeners) listener(update);
+    }
+  };
 
   private addPartial(execution: Execution, progress: number): void {
     const { task } = execution as Job;

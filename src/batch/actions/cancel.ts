@@ -3,10 +3,10 @@ import { VolleyError } from '../../core/errors.ts';
 import { countText } from '../../core/words.ts';
 import { type BatchContext, defineAction, findBatch, findTask } from '../context.ts';
 import { countsText } from '../counts.ts';
+import { publishChange } from '../events.ts';
 import { askHolder, CANCEL_REASON } from '../holder-ask.ts';
 import { BATCH } from '../input/fields.ts';
 import { IDS } from '../input/task-input.ts';
-import { tellChanges } from '../tell-changes.ts';
 
 export const cancelAction = defineAction({
   schema: z.strictObject({
@@ -45,7 +45,7 @@ async function cancelTasks(
     const { store, runs } = context;
     const open = ids === 'all' ? undefined : openOf(context, batch, ids);
     const cancelled = await store.cancel(batch, CANCEL_REASON, open);
-    tellChanges(runs.events, store, { batch, ids: open, type: 'cancelled' });
+    publishChange(runs.events, store, batch, open, 'cancelled');
     return cancelled;
   });
 }

@@ -3,11 +3,11 @@ import { VolleyError } from '../../core/errors.ts';
 import { countText } from '../../core/words.ts';
 import { type BatchContext, defineAction, findBatch, findTask } from '../context.ts';
 import { countsText } from '../counts.ts';
+import { publishChange } from '../events.ts';
 import { BATCH } from '../input/fields.ts';
 import { IDS } from '../input/task-input.ts';
 import { joinRun } from '../join-run.ts';
 import { taskPages } from '../pages.ts';
-import { tellChanges } from '../tell-changes.ts';
 import { linesText } from '../text.ts';
 
 export const retryAction = defineAction({
@@ -22,7 +22,7 @@ export const retryAction = defineAction({
     findBatch(context, batch);
     const chosen = ids && (await withSkipped(context, batch, ids));
     const reopened = await context.store.reopen(batch, chosen);
-    tellChanges(context.runs.events, context.store, { batch, ids: chosen, type: 'opened' });
+    publishChange(context.runs.events, context.store, batch, chosen, 'opened');
     const joined = await joinRun(context, batch, 'all');
     return {
       text: linesText(

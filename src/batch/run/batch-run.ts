@@ -51,13 +51,13 @@ export class BatchRun implements RunParts {
   private resolveDone: () => void = () => {};
 
   constructor(private readonly setup: RunSetup) {
-    const { lease, store, options, listeners, events } = setup;
+    const { lease, store, options, events } = setup;
     this.batch = lease.batch;
     this.ids = new ExecutionIds(this.batch);
     this.groupName = this.ids.nextPrefix();
     this.deadlineAt = options.timeoutMs === undefined ? undefined : performance.now() + options.timeoutMs;
     this.journal = new RunJournal(store, this.batch, (error) => this.abandon(error));
-    this.monitor = new RunMonitor(this.batch, listeners, events);
+    this.monitor = new RunMonitor(this.batch, events);
     this.done = new Promise((resolve) => {
       this.resolveDone = resolve;
     });
@@ -187,11 +187,9 @@ export class BatchRun implements RunParts {
 
   private async endEarly({ record, end }: EndedTask): Promise<void> {
     await this.journal.ended(record.seq, end);
-    this.monitor.ended();
-    this.monitor.tellEnd(record, end);
-    if (end.status !== 'failed') return;
-    if (this.setup.options.failFast) this.group?.cancel(`${record.id} was refused`);
-    this.monitor.failed({ ...nameOf(record), ...end, attempts: 0, at: Date.now() });
+    this.monitor.ended(record, end);
+    if (end.status === 'failed' && this.setup.options.failFast)
+      this.group?.cancel(`${record.id} was refused`);
   }
 
   private async openTasks(afterSeq: number): Promise<TaskRecord[]> {
@@ -234,7 +232,7 @@ export class BatchRun implements RunParts {
   private settled(outcome: Outcome): void {
     const task = this.taskOf(outcome.id);
     if (task === undefined) return;
-    if (outcome.status === 'completed') this.over(task, outcome, 'completed');
+    if (outcome.status === 'completed') this.over(task, 'completed');
     else void this.writeEnd(task, outcome);
   }
 
@@ -243,25 +241,16 @@ export class BatchRun implements RunParts {
     const end = await writtenEnd(task, this.journal, () =>
       endOf(task, outcome, redactor, (text) => this.plain(text)),
     );
-    this.over(task, outcome, end);
+    this.over(task, end);
   }
 
   /** Nothing more will be written of a task. */
-  private over(task: TaskRun, outcome: Outcome, end: WrittenEnd): void {
+  private over(task: TaskRun, end: WrittenEnd): void {
     this.tasks.delete(task.id);
     task.tellOver(end);
-    if (end !== undefined && end !== 'opened') this.monitor.ended();
     if (++this.settledCount === FIRST_PREDICTION) this.prediction.begin();
     this.endIfDone();
-    if (end === 'completed') this.monitor.completed(task, outcome.durationMs);
-    else if (end !== undefined) this.monitor.tellEnd(task, end);
-    if (typeof end === 'object' && end.status === 'failed')
-      this.monitor.failed({
-        ...nameOf(task),
-        ...end,
-        attempts: task.attemptsBefore + task.attempts,
-        at: Date.now(),
-      });
+    if (end !== undefined) this.monitor.ended(task, end);
   }
 
   private endIfDone(): void {
@@ -293,8 +282,4 @@ export class BatchRun implements RunParts {
     this.group = undefined;
     this.resolveDone();
   }
-}
-
-function nameOf({ id, name, function: tool }: Pick<TaskRecord, 'id' | 'name' | 'function'>) {
-  return { id, name, function: tool };
 }

@@ -1,7 +1,6 @@
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import type { Lease, Store } from '../../store/store.ts';
 import type { BatchEvents } from '../events.ts';
-import type { BatchListener } from './monitor.ts';
 
 /** How a batch is run. */
 export interface RunOptions {
@@ -18,6 +17,5 @@ export interface RunSetup {
   /** Notes the end and gives the lease back, unless that would leave tasks open that shall run: then it says false. */
   readonly end: (leavesOpen: boolean) => Promise<boolean>;
   readonly options: RunOptions;
-  readonly listeners: ReadonlySet<BatchListener>;
   readonly events: BatchEvents;
 }

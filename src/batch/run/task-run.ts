@@ -98,7 +98,7 @@ export class TaskRun {
       task.keeping();
       await journal.completed(this.seq, text, this.attemptMs());
       // Before anything starts that has waited for it.
-      monitor.tellEnd(this, 'completed');
+      monitor.completed(this, this.attemptMs());
     } catch (error) {
       if (!journal.isClosed) throw error;
       // That has ended the run, which must not wait for another attempt.
