@@ -201,7 +201,7 @@ export class BatchExecutor implements AsyncDisposable {
   private refusal(action: string, thrown: unknown): BatchAnswer {
     const code = thrown instanceof VolleyError ? thrown.code : 'INTERNAL';
     // Where nothing was checked or run, nothing but the request itself can be in it.
-    const redacted = (text: string) => this.coordinator?.desk.redactor.text(text) ?? text;
+    const redacted = (text: string) => this.coordinator?.redactor.text(text) ?? text;
     const message = redacted(reasonText(thrown));
     const details = thrown instanceof VolleyError ? thrown.details : {};
     const problems = (details['problems'] as readonly string[] | undefined)?.map(redacted);

@@ -11,14 +11,15 @@ import { reasonText } from '../core/words.ts';
 import { type EngineLimits, ParallelExecutionEngine } from '../engine/engine.ts';
 import type { ParallelAgentTool } from '../tools/agent-tool.ts';
 import { builtinTools } from '../tools/builtin/all.ts';
+import { Roots } from '../tools/builtin/roots.ts';
 import { withCode } from '../tools/define-tool.ts';
 import { loadToolModules } from '../tools/modules.ts';
 import { type ToolDescription, ToolRegistry } from '../tools/registry.ts';
 import type { Tool } from '../tools/tool.ts';
 import { discoverAll, sourceNameOf, type ToolSource } from '../tools/tool-source.ts';
 import type { CallResult, ToolCall } from './call.ts';
-import { CallDesk } from './call-desk.ts';
 import { CallGroup } from './call-group.ts';
+import { CallPlanner } from './plan.ts';
 import { Redactor } from './redaction/redactor.ts';
 import { ResultStream } from './result-stream.ts';
 import { environmentOf, RunnerSet } from './runner-set.ts';
@@ -70,7 +71,19 @@ export class ParallelToolCoordinator implements AsyncDisposable {
   private readonly registry: ToolRegistry;
   private readonly runners: RunnerSet;
   /** @internal */
-  readonly desk: CallDesk;
+  readonly planner: CallPlanner;
+  /**
+   * Takes secrets out of texts.
+   *
+   * @internal
+   */
+  readonly redactor: Redactor;
+  /**
+   * The folders in which files may be written.
+   *
+   * @internal
+   */
+  readonly roots: Roots;
   private config: VolleyConfig;
   private lists = 0;
   private readonly plannings = new Set<Planning>();
@@ -86,9 +99,10 @@ export class ParallelToolCoordinator implements AsyncDisposable {
       untrustedTool(config.trust, name, isUnlikeOthers),
     );
     this.runners = new RunnerSet(config);
-    const { engine, registry, runners } = this;
-    const redactor = new Redactor({ ...config.secrets, env: process.env });
-    this.desk = new CallDesk({ engine, registry, runners, redactor, config });
+    this.redactor = new Redactor({ ...config.secrets, env: process.env });
+    this.roots = new Roots(config.tools.roots, undefined, this.runners.protection);
+    const { engine, registry, runners, redactor } = this;
+    this.planner = new CallPlanner({ engine, registry, runners, redactor, config });
     const { tools, absent } = builtinTools(environmentOf(config, runners));
     this.registry.register(...tools);
     for (const [name, remedy] of absent) this.registry.explainAbsence(name, remedy);
@@ -227,7 +241,7 @@ export class ParallelToolCoordinator implements AsyncDisposable {
     const signals = [signal, stop].filter((one) => one !== undefined);
     const planning = new Planning(signals, timeoutMs);
     this.plannings.add(planning);
-    const planned = await this.desk.plan(calls, undefined, planning.signal).finally(() => {
+    const planned = await this.planner.planList(calls, planning.signal).finally(() => {
       planning.end();
       this.plannings.delete(planning);
     });
@@ -235,12 +249,12 @@ export class ParallelToolCoordinator implements AsyncDisposable {
     const { leftMs } = planning;
     const name = `calls-${++this.lists}`;
     options.onGroup?.(name);
-    const group = new CallGroup(this.engine, this.desk, planned, name, {
+    const group = new CallGroup(this.planner, this.redactor, planned, name, {
       ...(failFast !== undefined && { failFast }),
       ...(maxConcurrency !== undefined && { maxConcurrency }),
       ...(leftMs !== undefined && { timeoutMs: leftMs }),
     });
-    const unlinks = signals.map((one) => linkSignal(group, one, this.desk.redactor));
+    const unlinks = signals.map((one) => linkSignal(group, one, this.redactor));
     return {
       group,
       unlink: () => {
@@ -303,7 +317,7 @@ function guarded(tool: Tool, { trust }: VolleyConfig): Tool {
 }
 
 /** Throws what is wrong with the options, before anything has begun that would have to be undone. */
-export function checkOptions(options: ExecuteOptions): void {
+function checkOptions(options: ExecuteOptions): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options))
     throw invalid(
       `The options must be an object such as { timeoutMs: 60000 }, but they are ${show(options)}`,
@@ -329,7 +343,7 @@ function invalid(message: string): VolleyError {
 }
 
 /** What can end a list while its calls are still being looked at: the caller, its time limit, or the coordinator. */
-export class Planning {
+class Planning {
   private readonly controller = new AbortController();
   private readonly beganAt = performance.now();
   private readonly timer: NodeJS.Timeout | undefined;

@@ -1,20 +1,21 @@
 import { VolleyError } from '../core/errors.ts';
-import type { Outcome } from '../engine/outcome.ts';
+import type { FailureReason } from '../core/failure.ts';
+import { failureError, type Outcome } from '../engine/outcome.ts';
 import { isToolFailure, ToolFailure } from '../engine/tool-failure.ts';
 import type { CallError } from './call.ts';
 import type { Redactor } from './redaction/redactor.ts';
 
 /**
- * What a tool threw, in the form in which it may leave the process: without secrets, bounded, and without the objects
- * that hang on an error. The engine writes its message into events, so it is made before the engine sees it.
+ * What a tool threw, as it may leave the process: without secrets, bounded, and without the properties of an error. It is
+ * made before the engine sees it, because the engine writes messages into events.
  */
 export class ReportedError extends ToolFailure {
   readonly code: string | undefined;
 
-  constructor(thrown: unknown, redactor: Redactor) {
+  constructor(thrown: unknown, redactor: Redactor, reason?: FailureReason) {
     const { name, message, stack, code } = partsOf(thrown);
     super(redactor.text(message), {
-      reason: isToolFailure(thrown) ? thrown.reason : 'error',
+      reason: reason ?? (isToolFailure(thrown) ? thrown.reason : 'error'),
       retryable: isRetryable(thrown),
     });
     this.name = redactor.text(name);
@@ -36,7 +37,7 @@ export function toCallError(thrown: unknown, redactor: Redactor): CallError {
   };
 }
 
-/** Trying again is pointless where Volley itself refused, unless the error says otherwise. */
+/** A retry is pointless if Volley itself refused, unless the error says otherwise. */
 function isRetryable(thrown: unknown): boolean {
   const retryable = read(thrown, 'retryable');
   return typeof retryable === 'boolean' ? retryable : !isA(thrown, VolleyError);
@@ -45,7 +46,7 @@ function isRetryable(thrown: unknown): boolean {
 function partsOf(thrown: unknown): { name: string; message: string; stack?: string; code?: string } {
   if (!isA(thrown, Error)) return { name: 'Error', message: textOf(thrown) };
   const [name, message, stack] = [read(thrown, 'name'), read(thrown, 'message'), read(thrown, 'stack')];
-  // A failure of a runner is only a wrapping: its cause says which limit it was.
+  // A runner wraps its failure: the cause says which limit it was.
   const cause = isToolFailure(thrown) ? read(thrown, 'cause') : undefined;
   const code = read(isA(cause, Error) ? cause : thrown, 'code');
   return {
@@ -64,7 +65,7 @@ function textOf(value: unknown): string {
   }
 }
 
-/** A property of something that a tool threw. Reading it may throw, too. */
+/** Reading a property of something that a tool threw may throw as well. */
 function read(thrown: unknown, key: string): unknown {
   try {
     return (Object(thrown) as Record<string, unknown>)[key];
@@ -73,7 +74,7 @@ function read(thrown: unknown, key: string): unknown {
   }
 }
 
-/** `instanceof`, for what may be a proxy that is of no use any more. */
+/** `instanceof`, which throws for a revoked proxy. */
 function isA<T>(thrown: unknown, type: abstract new (...args: never[]) => T): thrown is T {
   try {
     return thrown instanceof type;
@@ -84,27 +85,24 @@ function isA<T>(thrown: unknown, type: abstract new (...args: never[]) => T): th
 
 type FailedOutcome = Extract<Outcome, { status: 'failed' }>;
 
-/** How the engine knows what waits for the child that does the work of a call. */
-export const PREPARING = 'prepare ';
+/** A call as its caller knows it: the engine has a longer id, and the name under which the tool is limited. */
+interface CallName {
+  readonly id: string;
+  readonly name: string;
+}
 
-/**
- * Why an execution failed, for who knows its tool by the name `called`: the engine speaks of the name under which calls
- * are limited, which is one for all tools of an MCP server. `plain` puts the engine's ids into the words of the caller.
- */
-export function outcomeError(
-  { error, toolName }: FailedOutcome,
-  called: string,
-  redactor: Redactor,
-  plain: (text: string) => string,
-): CallError {
-  const { message, stack, ...rest } = toCallError(error, redactor);
-  const isOfEngine = rest.code?.startsWith('EXECUTION_') === true && toolName !== called;
-  const limited = toolName.startsWith(PREPARING) ? toolName.slice(PREPARING.length) : toolName;
-  const words = (text: string) =>
-    plain(
-      isOfEngine
-        ? text.replace(`(${PREPARING}${limited})`, `(${called})`).replace(`(${limited})`, `(${called})`)
-        : text,
-    );
-  return { ...rest, message: words(message), ...(stack !== undefined && { stack: words(stack) }) };
+/** Why the execution of a call failed, as data for a result. */
+export function outcomeError(outcome: FailedOutcome, call: CallName, redactor: Redactor): CallError {
+  return toCallError(engineError(outcome, call) ?? outcome.error, redactor);
+}
+
+/** The engine's own error (a timeout, for example) with the names of the call; undefined if the tool threw. */
+export function engineError({ id, reason, error }: FailedOutcome, call: CallName): VolleyError | undefined {
+  if (!isA(error, VolleyError) || error.details['id'] !== id) return undefined;
+  return failureError(reason, { ...error.details, id: call.id, toolName: call.name });
+}
+
+/** Why a call was refused, for the engine and its events. */
+export function reportRefusal(error: VolleyError, redactor: Redactor): ReportedError {
+  return new ReportedError(error, redactor, error.code === 'EXECUTION_DEADLINE' ? 'deadline' : undefined);
 }

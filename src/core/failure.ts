@@ -17,3 +17,15 @@ export interface Failure {
   /** What the tool threw, if it did; opaque to the core. */
   readonly error?: unknown;
 }
+
+/** Why a failFast group is cancelled. */
+export class GroupFailed {
+  constructor(
+    /** The id of the execution that failed. */
+    readonly failed: string,
+  ) {}
+
+  toString(): string {
+    return `${this.failed} failed, and the group is failFast`;
+  }
+}

@@ -124,12 +124,13 @@ export class ParallelExecutionEngine implements AsyncDisposable {
 
   /**
    * Why an execution is not running, or where else it stands: as data, and as `text` for people, such as
-   * `waits for the lock "db", held by exec-12 (migrate)`. It changes nothing.
+   * `waits for the lock "db", held by exec-12 (migrate)`. It changes nothing. `rename` may give the executions that are
+   * mentioned other ids.
    */
-  explain(id: string): Explanation {
+  explain(id: string, rename?: (id: string) => string): Explanation {
     const execution = this.find(id);
     const { scheduler, clock } = this.runtime;
-    return explain(scheduler, execution, clock.now(), (execution as Job).extras?.lastFailure);
+    return explain(scheduler, execution, clock.now(), (execution as Job).extras?.lastFailure, rename);
   }
 
   /**

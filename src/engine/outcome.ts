@@ -1,6 +1,6 @@
 import { VolleyError } from '../core/errors.ts';
 import type { Execution } from '../core/execution.ts';
-import type { FailureReason } from '../core/failure.ts';
+import { type FailureReason, GroupFailed } from '../core/failure.ts';
 import { reasonText } from '../core/words.ts';
 
 interface OutcomeBase {
@@ -18,7 +18,8 @@ interface OutcomeBase {
 export type Outcome<T = unknown> =
   | (OutcomeBase & { readonly status: 'completed'; readonly value: T })
   | (OutcomeBase & { readonly status: 'failed'; readonly reason: FailureReason; readonly error: unknown })
-  | (OutcomeBase & { readonly status: 'cancelled'; readonly reason: string })
+  /** `cause` is the id of the execution whose failure cancelled its group. */
+  | (OutcomeBase & { readonly status: 'cancelled'; readonly reason: string; readonly cause?: string })
   /** `cause` is the id of the root cause; a compensation that was not needed has none. */
   | (OutcomeBase & { readonly status: 'skipped'; readonly cause: string | undefined });
 
@@ -36,7 +37,12 @@ export function outcomeOf<T>(execution: Execution, value: T): Outcome<T> {
     case 'failed':
       return { ...base, status: 'failed', reason: ending.failure.reason, error: errorOf(execution) };
     case 'cancelled':
-      return { ...base, status: 'cancelled', reason: reasonText(ending.reason) };
+      return {
+        ...base,
+        status: 'cancelled',
+        reason: reasonText(ending.reason),
+        ...(ending.reason instanceof GroupFailed && { cause: ending.reason.failed }),
+      };
     case 'skipped':
       return { ...base, status: 'skipped', cause: ending.cause?.id };
   }
@@ -70,23 +76,39 @@ export function errorOf(execution: Execution): unknown {
     case 'failed': {
       const { reason, error } = ending.failure;
       if (error !== undefined) return error;
-      const { timeoutMs, stallMs } = execution.terms;
-      switch (reason) {
-        case 'timeout':
-          return new VolleyError('EXECUTION_TIMEOUT', `${who} ran longer than its limit of ${timeoutMs} ms`, {
-            ...details,
-            timeoutMs,
-          });
-        case 'stalled':
-          return new VolleyError('EXECUTION_STALLED', `${who} reported no progress for ${stallMs} ms`, {
-            ...details,
-            stallMs,
-          });
-        case 'deadline':
-          return new VolleyError('EXECUTION_DEADLINE', `${who} did not finish before its deadline`, details);
-        default:
-          return new VolleyError('EXECUTION_FAILED', `${who} failed: ${reason}`, { ...details, reason });
-      }
+      return failureError(reason, {
+        ...details,
+        timeoutMs: execution.terms.timeoutMs,
+        stallMs: execution.terms.stallMs,
+      });
     }
+  }
+}
+
+/** What a failure without an error of its own is made into; `details` has the numbers that the sentence needs. */
+export function failureError(
+  reason: FailureReason,
+  {
+    timeoutMs,
+    stallMs,
+    ...details
+  }: Readonly<Record<string, unknown>> & { readonly id: string; readonly toolName: string },
+): VolleyError {
+  const who = `${details.id} (${details.toolName})`;
+  switch (reason) {
+    case 'timeout':
+      return new VolleyError('EXECUTION_TIMEOUT', `${who} ran longer than its limit of ${timeoutMs} ms`, {
+        ...details,
+        timeoutMs,
+      });
+    case 'stalled':
+      return new VolleyError('EXECUTION_STALLED', `${who} reported no progress for ${stallMs} ms`, {
+        ...details,
+        stallMs,
+      });
+    case 'deadline':
+      return new VolleyError('EXECUTION_DEADLINE', `${who} did not finish before its deadline`, details);
+    default:
+      return new VolleyError('EXECUTION_FAILED', `${who} failed: ${reason}`, { ...details, reason });
   }
 }

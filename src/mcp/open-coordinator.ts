@@ -51,7 +51,7 @@ export async function discoveredTools(
   names?: readonly string[],
 ): Promise<DiscoveredTools> {
   if (names === undefined) await coordinator.discover('*', LONGEST_DISCOVERY_MS);
-  else await coordinator.desk.discover(names, LONGEST_DISCOVERY_MS);
+  else await coordinator.planner.discover(names, LONGEST_DISCOVERY_MS);
   const { mcpHealth } = await import('./client/attach.ts');
   const missing = mcpHealth(coordinator).filter(({ status }) => status !== 'ready' && status !== 'idle');
   const { trust } = coordinator;

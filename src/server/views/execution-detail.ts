@@ -15,7 +15,7 @@ export function executionDetail(parts: ServerParts, batch: string, id: string): 
   const { options } = record;
   return {
     ...executionBody(record, executor),
-    params: shownParams(record.params, coordinator.desk.redactor),
+    params: shownParams(record.params, coordinator.redactor),
     timeout_ms: options.timeoutMs ?? null,
     max_retries: options.maxRetries ?? null,
     on_dependency_failure: options.onDependencyFailure ?? 'skip',
