@@ -90,7 +90,7 @@ export type { SharedLimits } from './core/catalog.ts';
 export type { IoIntensity, ResourceName, ResourceRequirements } from './core/demand.ts';
 export { ERROR_CODES, type ErrorCode, VolleyError } from './core/errors.ts';
 export type { Explanation, NamedExecution, QueuedReason, StandingReason } from './core/explanation.ts';
-export type { FailureReason } from './core/failure.ts';
+export type { CancellationCause, FailureReason } from './core/failure.ts';
 export { DependencyGraph, type Dependent } from './core/graph.ts';
 export { GraphNode } from './core/graph-node.ts';
 export type { TimeLeft } from './core/predict.ts';
