@@ -4,14 +4,14 @@ import { TRUST_VARIABLE } from '../config/user-folder.ts';
 import type { ResourceRequirements } from '../core/demand.ts';
 import { VolleyError } from '../core/errors.ts';
 import type { ExecutionHandle } from '../engine/handle.ts';
-import type { Outcome } from '../engine/outcome.ts';
+import { type Outcome, renameError } from '../engine/outcome.ts';
 import type { Report, TaskContext } from '../engine/task.ts';
 import { ToolFailure } from '../engine/tool-failure.ts';
 import type { RunnerCall, RunnerTask } from '../runners/runner.ts';
 import type { Tool } from '../tools/tool.ts';
 import { checkArguments, checkResult } from './arguments.ts';
 import { resolveNeeds, resolveOptions } from './call-options.ts';
-import { engineError, ReportedError } from './errors.ts';
+import { ReportedError } from './errors.ts';
 import type { ReadyCall } from './plan.ts';
 import type { Redactor } from './redaction/redactor.ts';
 import { type ResultLookup, resolveReferences } from './references.ts';
@@ -233,7 +233,7 @@ function childValue(outcome: Outcome, { id, call }: ReadyCall): unknown {
     case 'failed': {
       const { error, reason } = outcome;
       if (error instanceof ReportedError) throw error;
-      const cause = engineError(outcome, { id, name: call.name }) ?? error;
+      const cause = renameError(error, call.name, () => id);
       throw new ToolFailure((cause as Error).message, { reason, cause });
     }
     default:

@@ -1,6 +1,5 @@
 import { VolleyError } from '../core/errors.ts';
 import type { FailureReason } from '../core/failure.ts';
-import { failureError, type Outcome } from '../engine/outcome.ts';
 import { isToolFailure, ToolFailure } from '../engine/tool-failure.ts';
 import type { CallError } from './call.ts';
 import type { Redactor } from './redaction/redactor.ts';
@@ -81,25 +80,6 @@ function isA<T>(thrown: unknown, type: abstract new (...args: never[]) => T): th
   } catch {
     return false;
   }
-}
-
-type FailedOutcome = Extract<Outcome, { status: 'failed' }>;
-
-/** A call as its caller knows it: the engine has a longer id, and the name under which the tool is limited. */
-interface CallName {
-  readonly id: string;
-  readonly name: string;
-}
-
-/** Why the execution of a call failed, as data for a result. */
-export function outcomeError(outcome: FailedOutcome, call: CallName, redactor: Redactor): CallError {
-  return toCallError(engineError(outcome, call) ?? outcome.error, redactor);
-}
-
-/** The engine's own error (a timeout, for example) with the names of the call; undefined if the tool threw. */
-export function engineError({ id, reason, error }: FailedOutcome, call: CallName): VolleyError | undefined {
-  if (!isA(error, VolleyError) || error.details['id'] !== id) return undefined;
-  return failureError(reason, { ...error.details, id: call.id, toolName: call.name });
 }
 
 /** Why a call was refused, for the engine and its events. */

@@ -18,14 +18,28 @@ export interface Failure {
   readonly error?: unknown;
 }
 
-/** Why a failFast group is cancelled. */
-export class GroupFailed {
-  constructor(
-    /** The id of the execution that failed. */
-    readonly failed: string,
-  ) {}
+/** Why one execution was cancelled for the sake of another, whose id it is. */
+export interface CancellationCause {
+  readonly event: 'fail-fast' | 'parent-failed' | 'parent-stopped';
+  readonly id: string;
+}
+
+/** The reason of such a cancellation. */
+export class RelatedCancellation {
+  constructor(readonly because: CancellationCause) {}
 
   toString(): string {
-    return `${this.failed} failed, and the group is failFast`;
+    return cancellationText(this.because);
+  }
+}
+
+export function cancellationText({ event, id }: CancellationCause): string {
+  switch (event) {
+    case 'fail-fast':
+      return `${id} failed, and the group is failFast`;
+    case 'parent-failed':
+      return `its parent ${id} failed`;
+    case 'parent-stopped':
+      return `its parent ${id} was stopped`;
   }
 }

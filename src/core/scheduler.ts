@@ -3,7 +3,7 @@ import { applySharedLimits, Catalog, checkAllLimits, checkSharedLimits } from '.
 import { Dispatcher } from './dispatcher.ts';
 import type { Effects } from './effects.ts';
 import { Execution } from './execution.ts';
-import { type Failure, GroupFailed } from './failure.ts';
+import { type Failure, RelatedCancellation } from './failure.ts';
 import { DependencyGraph, type Linked } from './graph.ts';
 import { Group } from './group.ts';
 import { Lifecycle } from './lifecycle.ts';
@@ -143,7 +143,8 @@ export class Scheduler {
     for (const [execution, failure] of refused)
       this.lifecycle.end([execution], { kind: 'failed', failure }, now);
     group.failFast = failFast;
-    if (failFast) this.cancelGroup(group, new GroupFailed(refused[0]![0].id), now);
+    const { id } = refused[0]![0];
+    if (failFast) this.cancelGroup(group, new RelatedCancellation({ event: 'fail-fast', id }), now);
   }
 
   /** The attempt ended well. Answers false for a late answer: of an attempt that was stopped, or of an earlier one. */

@@ -1,7 +1,7 @@
 import type { Effects } from '../core/effects.ts';
 import { VolleyError } from '../core/errors.ts';
 import type { Execution } from '../core/execution.ts';
-import type { Failure } from '../core/failure.ts';
+import type { Failure, RelatedCancellation } from '../core/failure.ts';
 import type { Group } from '../core/group.ts';
 import { show } from '../core/numbers.ts';
 import { predictRemaining, type TimeLeft } from '../core/predict.ts';
@@ -234,7 +234,7 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
   }
 
   /** Their functions are told to stop by whoever stops the parent, not from here: however deep they are nested. */
-  cancelChildren(children: readonly Job[], reason: string): void {
+  cancelChildren(children: readonly Job[], reason: RelatedCancellation): void {
     this.scheduler.cancel(children, reason, this.clock.now());
     this.lanes.requestTurn();
   }

@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
-import { outcomeError, toCallError } from '../../coordinator/errors.ts';
+import { toCallError } from '../../coordinator/errors.ts';
 import type { Placement, PlannedCall, ReadyCall } from '../../coordinator/plan.ts';
 import { VolleyError } from '../../core/errors.ts';
-import { type FailureReason, GroupFailed } from '../../core/failure.ts';
+import type { FailureReason } from '../../core/failure.ts';
 import type { GroupHandle, RetryNotice } from '../../engine/group-handle.ts';
-import type { Outcome } from '../../engine/outcome.ts';
+import { type Outcome, renameOutcome } from '../../engine/outcome.ts';
 import type { TaskEnd, TaskRecord } from '../../store/records.ts';
 import type { Lease, Store } from '../../store/store.ts';
 import type { BatchEvents } from '../events.ts';
@@ -163,7 +163,7 @@ export class BatchRun implements RunParts {
       return undefined;
     const { engine } = this.setup.coordinator;
     if (engine.handle(handle.id) !== handle) return undefined;
-    return engine.explain(handle.id, (execution) => this.taskId(execution)).text;
+    return engine.explain(handle.id, this.taskId).text;
   }
 
   /** The task of an execution; undefined for executions that tasks have submitted themselves. */
@@ -173,10 +173,10 @@ export class BatchRun implements RunParts {
   }
 
   /** The ids of executions are `batch#3/task`. Those of other batches and lists stay as they are. */
-  private taskId(execution: string): string {
+  private readonly taskId = (execution: string): string => {
     const isOwn = execution.startsWith(`${this.batch}#`);
     return isOwn ? execution.slice(execution.indexOf('/', this.batch.length) + 1) : execution;
-  }
+  };
 
   private nextPrefix(): string {
     return `${this.batch}#${++submissions}`;
@@ -348,24 +348,21 @@ export class BatchRun implements RunParts {
     }
   }
 
-  private endOf(task: TaskRun, outcome: Outcome): TaskEnd | undefined {
+  private endOf(task: TaskRun, engineOutcome: Outcome): TaskEnd | undefined {
     const { redactor } = this.setup.coordinator;
+    const outcome = renameOutcome(engineOutcome, task.function, this.taskId);
     switch (outcome.status) {
       case 'completed':
         // The attempt itself has written that, with its result.
         return undefined;
       case 'failed': {
-        const { message, code } = outcomeError(outcome, { id: task.id, name: task.function }, redactor);
+        const { message, code } = toCallError(outcome.error, redactor);
         return { status: 'failed', reason: outcome.reason, message, ...(code !== undefined && { code }) };
       }
-      case 'cancelled': {
-        const { cause, reason } = outcome;
-        const message =
-          cause === undefined ? redactor.text(reason) : String(new GroupFailed(this.taskId(cause)));
-        return { status: 'cancelled', message };
-      }
+      case 'cancelled':
+        return { status: 'cancelled', message: redactor.text(outcome.reason) };
       case 'skipped': {
-        const cause = outcome.cause === undefined ? undefined : this.taskId(outcome.cause);
+        const { cause } = outcome;
         return { status: 'skipped', cause: cause && (this.earlierCauses.get(cause) ?? cause) };
       }
     }
