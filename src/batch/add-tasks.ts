@@ -21,8 +21,8 @@ export async function addTasks(
       inputs.map(({ id }) => id),
     );
     try {
-      const { desk } = await context.coordinator();
-      const tasks = await new TaskCheck(desk, context.store, batch, ids).tasksOf(inputs);
+      const coordinator = await context.coordinator();
+      const tasks = await new TaskCheck(coordinator, context.store, batch, ids).tasksOf(inputs);
       publishAdded(context.runs.events, batch, await context.store.addTasks(batch, tasks));
       return tasks;
     } catch (error) {

@@ -1,9 +1,11 @@
+import type { z } from 'zod';
 import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
-import { VolleyError } from '../core/errors.ts';
+import { type ErrorCode, VolleyError } from '../core/errors.ts';
 import type { FailureReason } from '../core/failure.ts';
 import { reasonText } from '../core/words.ts';
 import type { Recovery, Store } from '../store/store.ts';
-import { ACTIONS } from './actions/all.ts';
+import { ACTIONS, type ActionName } from './actions/all.ts';
+import type { Action } from './actions/define-action.ts';
 import type { BatchAnswer } from './answer.ts';
 import type { BatchContext } from './context.ts';
 import { shortDetails } from './details.ts';
@@ -28,7 +30,16 @@ export interface BatchExecutorOptions {
   readonly store: Store;
 }
 
-const NAMES = ACTIONS.map(({ name }) => name);
+type DefinitionOf<N extends ActionName> = Awaited<
+  ReturnType<Extract<(typeof ACTIONS)[number], { readonly name: N }>['load']>
+>;
+
+/** A request of {@link BatchExecutor.handle}, by the name of its action. */
+export type BatchRequest = {
+  [N in ActionName]: { readonly action: N } & z.input<DefinitionOf<N>['schema']>;
+}[ActionName];
+
+const NAMES: readonly ActionName[] = ACTIONS.map(({ name }) => name);
 
 /**
  * What is behind `batch_executor_tool`, for every door: named batches of tasks that are kept in a store and run in
@@ -57,21 +68,38 @@ export class BatchExecutor implements AsyncDisposable {
   }
 
   /** Does what a request asks for: an object or JSON text, bare or in an envelope. It never throws. */
+  handle(request: BatchRequest): Promise<BatchAnswer>;
+  handle(request: unknown): Promise<BatchAnswer>;
   async handle(request: unknown): Promise<BatchAnswer> {
     try {
       const { action, args } = readRequest(request, NAMES);
-      const [chosen, { checkInput }] = await Promise.all([
-        ACTIONS.find(({ name }) => name === action)!.load(),
-        import('./input/check.ts'),
-      ]);
-      const result = await chosen.run(checkInput(chosen.schema, action, args) as never, this.context);
+      const [chosen, { checkInput }] = await Promise.all([definitionOf(action), import('./input/check.ts')]);
+      const result = await chosen.run(checkInput(chosen.schema, action, args), this.context);
       return { ok: true, action, ...result };
     } catch (error) {
       return this.refusal(actionOf(request), error);
     }
   }
 
-  /** What {@link handle} answers to `status`, for who has its arguments in hand: no schema has to be loaded for it. */
+  /**
+   * Does an action whose arguments have been checked already. Throws what {@link handle} answers as a refusal.
+   *
+   * @internal
+   */
+  async perform<N extends ActionName>(
+    action: N,
+    args: z.output<DefinitionOf<N>['schema']>,
+  ): Promise<BatchAnswer> {
+    try {
+      return { ok: true, action, ...(await (await definitionOf(action)).run(args, this.context)) };
+    } catch (error) {
+      const { data, error: refused } = this.refusal(action, error);
+      const { code: _, ...details } = data;
+      throw new VolleyError(refused!.code as ErrorCode, refused!.message, details);
+    }
+  }
+
+  /** The answer of {@link handle} to `status`, without loading its schema: commands ask for nothing more often. */
   async status(batch: string, detailed: boolean): Promise<BatchAnswer> {
     const action = 'status';
     try {
@@ -173,7 +201,7 @@ export class BatchExecutor implements AsyncDisposable {
   private refusal(action: string, thrown: unknown): BatchAnswer {
     const code = thrown instanceof VolleyError ? thrown.code : 'INTERNAL';
     // Where nothing was checked or run, nothing but the request itself can be in it.
-    const redacted = (text: string) => this.coordinator?.desk.redactor.text(text) ?? text;
+    const redacted = (text: string) => this.coordinator?.redactor.text(text) ?? text;
     const message = redacted(reasonText(thrown));
     const details = thrown instanceof VolleyError ? thrown.details : {};
     const problems = (details['problems'] as readonly string[] | undefined)?.map(redacted);
@@ -185,4 +213,8 @@ export class BatchExecutor implements AsyncDisposable {
       error: { code, message },
     };
   }
+}
+
+function definitionOf(action: string): Promise<Action> {
+  return ACTIONS.find(({ name }) => name === action)!.load() as Promise<Action>;
 }

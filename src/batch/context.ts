@@ -1,10 +1,8 @@
-import type { z } from 'zod';
 import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
 import { VolleyError } from '../core/errors.ts';
 import { nearest } from '../core/nearest.ts';
 import type { BatchRecord, TaskRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
-import type { ActionResult } from './answer.ts';
 import type { BatchRuns } from './runs.ts';
 import type { TaskIds } from './task-ids.ts';
 
@@ -15,21 +13,6 @@ export interface BatchContext {
   readonly store: Store;
   readonly runs: BatchRuns;
   readonly ids: TaskIds;
-}
-
-/** One of the things that can be asked for. */
-export interface Action {
-  readonly schema: z.ZodType;
-  /** `args` is what the schema gives back. */
-  run(args: never, context: BatchContext): Promise<ActionResult>;
-}
-
-/** Ties the type of the arguments to the schema. */
-export function defineAction<S extends z.ZodType>(action: {
-  readonly schema: S;
-  run(args: z.output<S>, context: BatchContext): Promise<ActionResult>;
-}): Action {
-  return action;
 }
 
 export function findBatch({ store }: Pick<BatchContext, 'store'>, name: string): BatchRecord {

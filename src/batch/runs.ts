@@ -3,8 +3,7 @@ import { VolleyError } from '../core/errors.ts';
 import type { BatchRecord, LeaseHolder } from '../store/records.ts';
 import type { Lease, Recovery, Store } from '../store/store.ts';
 import { BatchEvents, publishRecovery } from './events.ts';
-import type { BatchRun } from './run/batch-run.ts';
-import type { RunOptions } from './run/run-setup.ts';
+import type { BatchRun, RunOptions } from './run/batch-run.ts';
 
 /** How long servers that bring tools may take to tell of them, before their tasks count as not idempotent. */
 const LONGEST_DISCOVERY_MS = 10_000;
@@ -93,7 +92,7 @@ export class BatchRuns {
   /** Who is idempotent of those that a dead process may have left, by the tools that there are; what is unknown is not. */
   private async isIdempotent(batch?: string): Promise<(functionName: string) => boolean> {
     const coordinator = await this.coordinator();
-    await coordinator.desk.discover(this.runningFunctions(batch), LONGEST_DISCOVERY_MS);
+    await coordinator.planner.discover(this.runningFunctions(batch), LONGEST_DISCOVERY_MS);
     const tools = coordinator.tools();
     const idempotent = new Set(tools.flatMap(({ name, idempotent }) => (idempotent ? [name] : [])));
     return (name) => idempotent.has(name);

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { CallDesk } from '../coordinator/call-desk.ts';
-import { knownTo, type PlannedCall, type ReadyCall } from '../coordinator/plan.ts';
+import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
+import { knownTo } from '../coordinator/plan.ts';
 import { referencesIn } from '../coordinator/references.ts';
 import { Block } from '../core/block.ts';
 import { VolleyError } from '../core/errors.ts';
@@ -28,12 +28,6 @@ const LONGEST_DISCOVERY_MS = 2000;
 const MAX_SUGGESTED = 1000;
 const NONE: readonly string[] = [];
 
-/** A task that can be added. */
-export interface CheckedTask {
-  readonly task: NewTask;
-  readonly ready: ReadyCall;
-}
-
 /** Looks at new tasks of a batch: their tools, arguments, needs and dependencies. */
 export class TaskCheck {
   /** Made when it is asked for: most tasks depend on nothing. */
@@ -44,38 +38,24 @@ export class TaskCheck {
   private bytes = 0;
 
   constructor(
-    private readonly desk: CallDesk,
+    private readonly coordinator: ParallelToolCoordinator,
     private readonly store: Store,
     private readonly batch: string,
     private readonly ids: readonly string[],
   ) {}
 
-  /** Checks all of them, with what is found out about each. */
-  async check(inputs: readonly TaskInput[]): Promise<CheckedTask[]> {
-    const checked: CheckedTask[] = [];
-    await this.checkEach(inputs, (one) => checked.push(one));
-    checkOrder(checked.map(({ task }) => task));
-    return checked;
-  }
-
-  /** Checks all of them, and keeps no more than can be added. */
+  /** Checks all of them, and returns them as they are stored. */
   async tasksOf(inputs: readonly TaskInput[]): Promise<NewTask[]> {
     const tasks: NewTask[] = [];
-    await this.checkEach(inputs, ({ task }) => tasks.push(task));
-    checkOrder(tasks);
-    return tasks;
-  }
-
-  private async checkEach(inputs: readonly TaskInput[], take: (one: CheckedTask) => void): Promise<void> {
     const problems: { readonly place: string; readonly error: VolleyError }[] = [];
     this.checkUnique(inputs);
     const tools = new Set(inputs.map((input) => input.function));
-    await this.desk.discover(tools, LONGEST_DISCOVERY_MS);
+    await this.coordinator.planner.discover(tools, LONGEST_DISCOVERY_MS);
     for (const [index, input] of inputs.entries()) {
       if (index % PER_TURN === PER_TURN - 1) await nextTurn();
       try {
         const checking = this.checkOne(this.ids[index]!, input);
-        take(isThenable(checking) ? await checking : checking);
+        tasks.push(isThenable(checking) ? await checking : checking);
       } catch (error) {
         if (!(error instanceof VolleyError)) throw error;
         problems.push({ place: placeOf(index, input), error });
@@ -84,6 +64,8 @@ export class TaskCheck {
       }
     }
     if (problems.length > 0) throw problemOf(problems, inputs.length);
+    checkOrder(tasks);
+    return tasks;
   }
 
   /** Those that were chosen differ from all others. */
@@ -96,12 +78,12 @@ export class TaskCheck {
     });
   }
 
-  private checkOne(id: string, input: TaskInput): CheckedTask | Promise<CheckedTask> {
+  private checkOne(id: string, input: TaskInput): NewTask | Promise<NewTask> {
     const { params, depends_on = NONE } = input;
     for (const dependency of depends_on) this.requireKnown(dependency);
-    const { ids: references, warnings } = referencesIn(params, knownTo(id, this.known, this.names));
-    const hasDependencies = depends_on.length + references.size > 0;
-    const dependsOn = hasDependencies ? [...new Set([...depends_on, ...references])] : NONE;
+    const references = referencesIn(params, knownTo(id, this.known, this.names));
+    const hasDependencies = depends_on.length + references.ids.size > 0;
+    const dependsOn = hasDependencies ? [...new Set([...depends_on, ...references.ids])] : NONE;
     const task: NewTask = {
       id,
       name: input.name ?? input.id ?? input.function,
@@ -110,11 +92,11 @@ export class TaskCheck {
       options: optionsOf(
         input,
         dependsOn,
-        warnings.map((warning) => this.desk.redactor.text(warning)),
+        references.warnings.map((warning) => this.coordinator.redactor.text(warning)),
       ),
     };
-    const planned = this.desk.planOne(id, callOf(task, params), dependsOn);
-    return isThenable(planned) ? planned.then((later) => accepted(task, later)) : accepted(task, planned);
+    const checking = this.coordinator.planner.check(callOf(task, params), references);
+    return isThenable(checking) ? checking.then(() => task) : task;
   }
 
   private textOf(params: unknown): string {
@@ -165,11 +147,6 @@ export class TaskCheck {
     }
     return isStored;
   }
-}
-
-function accepted(task: NewTask, planned: PlannedCall): CheckedTask {
-  if (planned.kind === 'refused') throw planned.error;
-  return { task, ready: planned };
 }
 
 /** Throws for a cycle. Older tasks never wait for new ones, so only the new ones are looked at. */

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { DEFAULTS } from '../../src/config/defaults.ts';
-import { Redactor } from '../../src/coordinator/redactor.ts';
+import { Redactor } from '../../src/coordinator/redaction/redactor.ts';
 import { runBuilt } from '../e2e/support/built-volley.ts';
 import { project } from '../e2e/support/project.ts';
 

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { countText, listText } from '../../core/words.ts';
 import { addTasks, warningsOf } from '../add-tasks.ts';
-import { defineAction } from '../context.ts';
 import { BATCH } from '../input/fields.ts';
 import { TASK } from '../input/task-input.ts';
 import { joinRun } from '../join-run.ts';
 import { linesText } from '../text.ts';
+import { defineAction } from './define-action.ts';
 
 const MAX_TASKS = 100_000;
 /** How many ids are told; those of larger batches are found with `results`. */
@@ -13,10 +13,21 @@ const MAX_IDS = 100;
 const MAX_SHOWN = 5;
 
 export const addBatchAction = defineAction({
+  name: 'add_batch',
+  order: 20,
+  summary: 'Add many tasks to a batch, all or none',
+  scope: 'run',
+  hints: { creates: true },
   schema: z.strictObject({
     batch: BATCH,
     tasks: z.array(TASK).min(1).max(MAX_TASKS),
   }),
+  cli: {
+    group: 'run',
+    summary: 'Add the tasks of a file to a batch, without running it',
+    examples: ['volley add-batch audit.json', 'generate-tasks | volley add-batch - --batch audit'],
+    options: { tasks: false },
+  },
   run: async ({ batch, tasks }, context) => {
     const added = await addTasks(context, batch, tasks);
     const warnings = warningsOf(added);

@@ -1,14 +1,32 @@
 import { z } from 'zod';
 import { addTasks, warningsOf } from '../add-tasks.ts';
-import { defineAction } from '../context.ts';
 import { BATCH } from '../input/fields.ts';
 import { TASK_FIELDS } from '../input/task-input.ts';
 import { joinRun } from '../join-run.ts';
 import { taskText } from '../names.ts';
 import { linesText } from '../text.ts';
+import { defineAction } from './define-action.ts';
 
 export const addAction = defineAction({
+  name: 'add',
+  order: 10,
+  summary: 'Add one task to a batch',
+  scope: 'run',
+  hints: { creates: true },
   schema: z.strictObject({ batch: BATCH, ...TASK_FIELDS }),
+  cli: {
+    group: 'run',
+    examples: [
+      `volley add --function code_analyzer_tool --params '{"action":"analyze","file_path":"src/index.ts"}'`,
+      `volley add --id report --function write_file --params '{"path":"r.txt","content":"\${lines.total}"}' --depends-on lines`,
+    ],
+    options: {
+      function: { help: 'the tool to call (volley tools lists them)' },
+      params: { help: 'the arguments of the tool as JSON' },
+      timeout: { flags: '--timeout <seconds>' },
+      resources: false,
+    },
+  },
   run: async ({ batch, ...task }, context) => {
     const [added] = await addTasks(context, batch, [task]);
     const warnings = warningsOf([added!]);

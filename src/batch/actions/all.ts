@@ -1,73 +1,108 @@
-import type { Action } from '../context.ts';
+// Generated from the definitions in this folder by `npx tsx scripts/generate-actions.ts`: do not edit.
 
-/** An action as it is told to a model; what it does is loaded when somebody asks for it. */
-export interface ActionEntry {
-  readonly name: string;
-  /** In one line, for a model. */
-  readonly summary: string;
-  load(): Promise<Action>;
-}
+import type { ActionEntry } from './define-action.ts';
 
-/** What `batch_executor_tool` can be asked for, in the order in which it is told. */
-export const ACTIONS: readonly ActionEntry[] = [
+/** What `batch_executor_tool` can be asked for. Definitions are loaded on demand, so that commands start quickly. */
+export const ACTIONS = [
   {
     name: 'add',
-    summary: 'adds one task to a batch',
+    summary: 'Add one task to a batch',
+    scope: 'run',
+    hints: { creates: true },
+    cli: { summary: 'Add one task to a batch', group: 'run' },
     load: async () => (await import('./add.ts')).addAction,
   },
   {
     name: 'add_batch',
-    summary: 'adds many tasks to a batch, all of them or none',
+    summary: 'Add many tasks to a batch, all or none',
+    scope: 'run',
+    hints: { creates: true },
+    cli: { summary: 'Add the tasks of a file to a batch, without running it', group: 'run' },
     load: async () => (await import('./add-batch.ts')).addBatchAction,
   },
   {
     name: 'start',
-    summary: 'runs all open tasks of a batch in parallel',
+    summary: 'Run all open tasks of a batch in parallel',
+    scope: 'run',
+    hints: {},
+    cli: { summary: 'Run all open tasks of a batch in parallel', group: 'run' },
     load: async () => (await import('./start.ts')).startAction,
   },
   {
-    name: 'status',
-    summary: 'how far a batch has come: counts, rate, time left, what runs, what failed, what waits and why',
-    load: async () => (await import('./status.ts')).statusAction,
-  },
-  {
-    name: 'results',
-    summary: 'what came of the tasks: a summary, a list in pages, or one result as a whole or in parts',
-    load: async () => (await import('./results.ts')).resultsAction,
-  },
-  {
-    name: 'export',
-    summary: 'writes all tasks with their results to a file',
-    load: async () => (await import('./export.ts')).exportAction,
-  },
-  {
-    name: 'clear',
-    summary: 'forgets a batch with all its results, or its tasks of some statuses',
-    load: async () => (await import('./clear.ts')).clearAction,
+    name: 'retry',
+    summary: 'Reopen failed, cancelled and skipped tasks; completed tasks keep their results',
+    scope: 'run',
+    hints: {},
+    cli: { summary: 'Reopen failed, cancelled and skipped tasks', group: 'run' },
+    load: async () => (await import('./retry.ts')).retryAction,
   },
   {
     name: 'stop',
-    summary: 'starts nothing more of a batch; what runs may finish, what is left stays open',
+    summary: 'Start no more tasks of a batch; running tasks finish, the rest stays open',
+    scope: 'run',
+    hints: {},
+    cli: {
+      summary: 'Start no more tasks of a batch; running tasks finish, the rest stays open',
+      group: 'run',
+    },
     load: async () => (await import('./stop.ts')).stopAction,
   },
   {
     name: 'cancel',
-    summary: 'ends tasks for good, whether they run or wait; what depends on them is skipped',
+    summary: 'Cancel tasks for good, running or waiting; tasks that depend on them are skipped',
+    scope: 'run',
+    hints: { destructive: true },
+    cli: { summary: 'Cancel tasks of a batch', group: 'run' },
     load: async () => (await import('./cancel.ts')).cancelAction,
   },
   {
-    name: 'retry',
-    summary: 'opens again what failed, was cancelled or was skipped; what completed stays as it is',
-    load: async () => (await import('./retry.ts')).retryAction,
+    name: 'clear',
+    summary: 'Delete a batch with all its results, or its tasks with some statuses',
+    scope: 'admin',
+    hints: { destructive: true },
+    cli: { summary: 'Delete a batch with all its results, or its tasks with some statuses', group: 'run' },
+    load: async () => (await import('./clear.ts')).clearAction,
+  },
+  {
+    name: 'status',
+    summary: 'Show progress: counts, rate, time left, what runs, what failed, what waits and why',
+    scope: 'read',
+    hints: { readOnly: true },
+    cli: { summary: 'Show how far a batch is, what runs, what waits and why', group: 'look' },
+    load: async () => (await import('./status.ts')).statusAction,
   },
   {
     name: 'wait',
-    summary: 'waits for the end of a batch, or for so many seconds',
+    summary: 'Wait for the end of a batch, or for a number of seconds',
+    scope: 'read',
+    hints: { readOnly: true },
+    cli: { summary: 'Wait for the end of a batch that another process runs', group: 'look' },
     load: async () => (await import('./wait.ts')).waitAction,
   },
   {
     name: 'list',
-    summary: 'names all batches with their counts',
+    summary: 'List all batches with their counts',
+    scope: 'read',
+    hints: { readOnly: true },
+    cli: { summary: 'List all batches with their counts', group: 'look' },
     load: async () => (await import('./list.ts')).listAction,
   },
-];
+  {
+    name: 'results',
+    summary: 'Read results: a summary, a page of tasks, or one result in whole or in part',
+    scope: 'read',
+    hints: { readOnly: true },
+    cli: { summary: 'Show the results of a batch, or one result in whole', group: 'look' },
+    load: async () => (await import('./results.ts')).resultsAction,
+  },
+  {
+    name: 'export',
+    summary: 'Write all tasks with their results to a file',
+    scope: 'run',
+    hints: {},
+    cli: { summary: 'Write the results of a batch to a file', group: 'look' },
+    load: async () => (await import('./export.ts')).exportAction,
+  },
+] as const satisfies readonly ActionEntry[];
+
+export type ActionName = (typeof ACTIONS)[number]['name'];

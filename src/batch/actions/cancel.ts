@@ -1,22 +1,40 @@
 import { z } from 'zod';
 import { VolleyError } from '../../core/errors.ts';
 import { countText } from '../../core/words.ts';
-import { type BatchContext, defineAction, findBatch, findTask } from '../context.ts';
+import { type BatchContext, findBatch, findTask } from '../context.ts';
 import { countsText } from '../counts.ts';
 import { publishChange } from '../events.ts';
 import { askHolder, CANCEL_REASON } from '../holder-ask.ts';
 import { BATCH } from '../input/fields.ts';
 import { IDS } from '../input/task-input.ts';
+import { defineAction } from './define-action.ts';
 
 export const cancelAction = defineAction({
+  name: 'cancel',
+  order: 60,
+  summary: 'Cancel tasks for good, running or waiting; tasks that depend on them are skipped',
+  scope: 'run',
+  hints: { destructive: true },
   schema: z.strictObject({
     batch: BATCH,
     ids: IDS,
-    all: z.literal(true).optional().describe('All that has not ended.'),
+    all: z.literal(true).optional().describe('All tasks that have not ended.'),
   }),
+  http: {
+    method: 'post',
+    path: '/v1/batches/{batch}/cancel',
+    operationId: 'cancelBatch',
+    otherwise: { unless: 'ids', fields: { all: true } },
+  },
+  cli: {
+    group: 'run',
+    summary: 'Cancel tasks of a batch',
+    examples: ['volley cancel analyze-3 analyze-4 --batch audit', 'volley cancel --batch audit --all'],
+    argument: 'ids',
+  },
   run: async ({ batch, ids, all }, context) => {
     if ((ids === undefined) === (all === undefined))
-      throw new VolleyError('INVALID_REQUEST', 'Say which tasks: either "ids" or "all": true.');
+      throw new VolleyError('INVALID_REQUEST', 'Say which tasks: either "ids" or "all", and not both.');
     findBatch(context, batch);
     for (const id of ids ?? []) findTask(context, batch, id);
     const cancelled = await cancelTasks(context, batch, ids ?? 'all');

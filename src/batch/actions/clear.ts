@@ -2,16 +2,32 @@ import { z } from 'zod';
 import { VolleyError } from '../../core/errors.ts';
 import { countText } from '../../core/words.ts';
 import type { TaskStatus } from '../../store/records.ts';
-import { type BatchContext, defineAction } from '../context.ts';
+import type { BatchContext } from '../context.ts';
 import { countsText, TASK_STATUSES } from '../counts.ts';
 import { BATCH, STATUS_FILTER } from '../input/fields.ts';
 import { taskPages } from '../pages.ts';
+import { defineAction } from './define-action.ts';
 
 export const clearAction = defineAction({
+  name: 'clear',
+  order: 70,
+  summary: 'Delete a batch with all its results, or its tasks with some statuses',
+  scope: 'admin',
+  hints: { destructive: true },
   schema: z.strictObject({
     batch: BATCH,
-    filter_status: STATUS_FILTER.optional().describe('Only tasks of these statuses.'),
+    filter_status: STATUS_FILTER.optional().describe('Only tasks with these statuses. Default: all.'),
   }),
+  http: {
+    method: 'post',
+    path: '/v1/batches/{batch}/clear',
+    operationId: 'clearBatch',
+    names: { filter_status: 'status' },
+  },
+  cli: {
+    group: 'run',
+    examples: ['volley clear', 'volley clear --batch audit --filter-status completed'],
+  },
   run: async ({ batch, filter_status: statuses }, context) => {
     const isWhole = statuses === undefined || statuses.length === TASK_STATUSES.length;
     if (context.store.batch(batch) === undefined) {

@@ -1,14 +1,20 @@
 import { z } from 'zod';
-import { defineAction } from '../context.ts';
 import { countsText } from '../counts.ts';
 import { holderText } from '../names.ts';
 import { linesText } from '../text.ts';
+import { defineAction } from './define-action.ts';
 
 /** The latest are told. */
 const MAX_LISTED = 50;
 
 export const listAction = defineAction({
+  name: 'list',
+  order: 100,
+  summary: 'List all batches with their counts',
+  scope: 'read',
+  hints: { readOnly: true },
   schema: z.strictObject({}),
+  cli: { group: 'look', examples: ['volley list', 'volley list --json'] },
   run: async (_, { store, runs }) => {
     const all = store.batches();
     const batches = all.slice(-MAX_LISTED).map((record) => {

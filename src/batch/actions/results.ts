@@ -1,15 +1,21 @@
 import { z } from 'zod';
-import { defineAction, findBatch, findTask } from '../context.ts';
+import { findBatch, findTask } from '../context.ts';
 import { BATCH, STATUS_FILTER, TASK_ID } from '../input/fields.ts';
 import { oneResult } from '../one-result.ts';
 import { resultsPage } from '../results-page.ts';
 import { summaryOf } from '../results-summary.ts';
+import { defineAction } from './define-action.ts';
 
 const MAX_ON_A_PAGE = 1000;
 const MAX_BYTES = 2 ** 20;
 const MAX_SEQ = 2 ** 30 - 1;
 
 export const resultsAction = defineAction({
+  name: 'results',
+  order: 110,
+  summary: 'Read results: a summary, a page of tasks, or one result in whole or in part',
+  scope: 'read',
+  hints: { readOnly: true },
   schema: z.strictObject({
     batch: BATCH,
     format: z
@@ -17,10 +23,10 @@ export const resultsAction = defineAction({
       .default('summary')
       .describe('summary: counts, causes, slowest, first results; detailed and json: a page of tasks.'),
     filter_status: STATUS_FILTER.optional().describe(
-      'Only tasks of these statuses. Default: all that ended.',
+      'Only tasks with these statuses. Default: all that ended.',
     ),
     limit: z.number().int().min(1).max(MAX_ON_A_PAGE).default(20).describe('Tasks on a page.'),
-    offset: z.number().int().min(0).max(MAX_SEQ).default(0).describe('Tasks to pass over.'),
+    offset: z.number().int().min(0).max(MAX_SEQ).default(0).describe('Tasks to skip.'),
     cursor: z.number().int().min(0).max(MAX_SEQ).default(0).describe('The next_cursor of the page before.'),
     id: TASK_ID.optional().describe('One task, with its result.'),
     range: z
@@ -31,6 +37,29 @@ export const resultsAction = defineAction({
       .optional()
       .describe('With id: a part of the result as JSON text, in bytes.'),
   }),
+  http: {
+    method: 'get',
+    path: '/v1/batches/{batch}/results',
+    operationId: 'getBatchResults',
+    names: { filter_status: 'status' },
+    without: ['offset', 'id', 'range'],
+  },
+  cli: {
+    group: 'look',
+    summary: 'Show the results of a batch, or one result in whole',
+    examples: [
+      'volley results --format summary',
+      'volley results --format detailed --filter-status failed',
+      'volley results --id analyze-3',
+      'volley results --id analyze-3 --offset 65536',
+    ],
+    options: {
+      offset: false,
+      cursor: { flags: '--after <number>', help: 'continue after this task' },
+      'range.offset': { flags: '--offset <bytes>', help: 'with --id: where to begin' },
+      'range.length': { flags: '--length <bytes>', help: 'with --id: how much' },
+    },
+  },
   run: async ({ batch, format, filter_status: status, limit, offset, cursor, id, range }, context) => {
     const { counts } = findBatch(context, batch);
     if (id !== undefined) return oneResult(context.store, findTask(context, batch, id), range);

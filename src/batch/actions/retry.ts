@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { VolleyError } from '../../core/errors.ts';
 import { countText } from '../../core/words.ts';
-import { type BatchContext, defineAction, findBatch, findTask } from '../context.ts';
+import { type BatchContext, findBatch, findTask } from '../context.ts';
 import { countsText } from '../counts.ts';
 import { publishChange } from '../events.ts';
 import { BATCH } from '../input/fields.ts';
@@ -9,16 +9,29 @@ import { IDS } from '../input/task-input.ts';
 import { joinRun } from '../join-run.ts';
 import { taskPages } from '../pages.ts';
 import { linesText } from '../text.ts';
+import { defineAction } from './define-action.ts';
 
 export const retryAction = defineAction({
+  name: 'retry',
+  order: 40,
+  summary: 'Reopen failed, cancelled and skipped tasks; completed tasks keep their results',
+  scope: 'run',
+  hints: {},
   schema: z.strictObject({
     batch: BATCH,
     ids: IDS,
     all: z.literal(true).optional().describe('All of them; this is the default.'),
   }),
+  http: { method: 'post', path: '/v1/batches/{batch}/retry', operationId: 'retryBatch' },
+  cli: {
+    group: 'run',
+    summary: 'Reopen failed, cancelled and skipped tasks',
+    examples: ['volley retry && volley start', 'volley retry --ids analyze-3'],
+    options: { all: false },
+  },
   run: async ({ batch, ids, all }, context) => {
     if (ids !== undefined && all !== undefined)
-      throw new VolleyError('INVALID_REQUEST', 'Say which tasks: "ids" or "all": true, not both.');
+      throw new VolleyError('INVALID_REQUEST', 'Say which tasks: "ids" or "all", and not both.');
     findBatch(context, batch);
     const chosen = ids && (await withSkipped(context, batch, ids));
     const reopened = await context.store.reopen(batch, chosen);

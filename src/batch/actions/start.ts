@@ -1,13 +1,19 @@
 import { z } from 'zod';
 import { countText } from '../../core/words.ts';
-import { defineAction, findBatch } from '../context.ts';
+import { findBatch } from '../context.ts';
 import { endText } from '../end-text.ts';
 import { BATCH, SECONDS } from '../input/fields.ts';
 import { linesText } from '../text.ts';
+import { defineAction } from './define-action.ts';
 
 const MAX_CONCURRENT = 10_000;
 
 export const startAction = defineAction({
+  name: 'start',
+  order: 30,
+  summary: 'Run all open tasks of a batch in parallel',
+  scope: 'run',
+  hints: {},
   schema: z.strictObject({
     batch: BATCH,
     max_concurrent: z
@@ -15,13 +21,23 @@ export const startAction = defineAction({
         error: `must be a whole number from 1 to ${MAX_CONCURRENT} or "auto"`,
       })
       .default('auto')
-      .describe('How many tasks may run at once. "auto" (the default) chooses by the kind of work.'),
+      .describe('Tasks that may run at once. "auto" (the default) chooses by the kind of work.'),
     timeout: SECONDS.optional().describe(
-      'Seconds for the whole batch; what has not finished then fails with the reason "deadline".',
+      'Seconds for the whole batch. Tasks that have not ended by then fail with the reason "deadline".',
     ),
-    wait: z.boolean().default(false).describe('Whether to answer only when the batch has ended.'),
-    fail_fast: z.boolean().default(false).describe('Whether the first failure cancels the rest.'),
+    wait: z.boolean().default(false).describe('Answer only when the batch has ended.'),
+    fail_fast: z.boolean().default(false).describe('Cancel the rest after the first failure.'),
   }),
+  http: { method: 'post', path: '/v1/batches/{batch}/start', operationId: 'startBatch' },
+  cli: {
+    group: 'run',
+    examples: [
+      'volley start --max-concurrent 5 --timeout 300',
+      'volley start --dry-run',
+      'volley start --batch audit --detach && volley watch --batch audit',
+    ],
+    options: { timeout: { flags: '--timeout <seconds>' }, wait: false },
+  },
   run: async ({ batch, max_concurrent, timeout, wait, fail_fast }, context) => {
     findBatch(context, batch);
     const { run, recovery } = await context.runs.start(batch, {

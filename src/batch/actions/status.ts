@@ -1,12 +1,22 @@
 import { z } from 'zod';
-import { defineAction } from '../context.ts';
 import { BATCH } from '../input/fields.ts';
 import { statusOf } from '../status-answer.ts';
+import { defineAction } from './define-action.ts';
 
 export const statusAction = defineAction({
+  name: 'status',
+  order: 80,
+  summary: 'Show progress: counts, rate, time left, what runs, what failed, what waits and why',
+  scope: 'read',
+  hints: { readOnly: true },
   schema: z.strictObject({
     batch: BATCH,
-    detailed: z.boolean().default(false).describe('More of what runs, failed and waits.'),
+    detailed: z.boolean().default(false).describe('Show more of what runs, failed and waits.'),
   }),
+  cli: {
+    group: 'look',
+    summary: 'Show how far a batch is, what runs, what waits and why',
+    examples: ['volley status', 'volley status --batch audit --detailed'],
+  },
   run: async ({ batch, detailed }, context) => statusOf(context, batch, detailed),
 });

@@ -2,20 +2,38 @@ import { z } from 'zod';
 import { countText } from '../../core/words.ts';
 import type { LeaseHolder } from '../../store/records.ts';
 import type { ActionResult } from '../answer.ts';
-import { type BatchContext, defineAction, findBatch } from '../context.ts';
+import { type BatchContext, findBatch } from '../context.ts';
 import { endText } from '../end-text.ts';
 import { askHolder, untilReleased } from '../holder-ask.ts';
 import { BATCH } from '../input/fields.ts';
 import { holderText } from '../names.ts';
+import { defineAction } from './define-action.ts';
 
 export const stopAction = defineAction({
+  name: 'stop',
+  order: 50,
+  summary: 'Start no more tasks of a batch; running tasks finish, the rest stays open',
+  scope: 'run',
+  hints: {},
   schema: z.strictObject({
     batch: BATCH,
     graceful: z
       .boolean()
       .default(true)
-      .describe('Whether what runs may finish. If not, it is ended at once, and the answer waits for that.'),
+      .describe('Let running tasks finish. If false, they are ended, and the answer waits for that.'),
   }),
+  http: { method: 'post', path: '/v1/batches/{batch}/stop', operationId: 'stopBatch' },
+  cli: {
+    group: 'run',
+    examples: ['volley stop', 'volley stop --batch audit --now'],
+    options: {
+      graceful: {
+        flags: '--now',
+        help: 'end running tasks; those that are safe to repeat run again with the next start',
+        value: false,
+      },
+    },
+  },
   run: async ({ batch, graceful }, context) => {
     const record = findBatch(context, batch);
     const run = await context.runs.currentOrNext(batch);

@@ -1,20 +1,32 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { BatchRecord } from '../../store/records.ts';
-import { type BatchContext, defineAction, findBatch } from '../context.ts';
+import { type BatchContext, findBatch } from '../context.ts';
 import { endText } from '../end-text.ts';
 import { BATCH, SECONDS } from '../input/fields.ts';
 import { statusData, statusText } from '../status-text.ts';
 import { viewOf } from '../view.ts';
+import { defineAction } from './define-action.ts';
 
 /** Of another process nothing is heard here: its batch is looked at now and then. */
 const LOOK_MS = 250;
 
 export const waitAction = defineAction({
+  name: 'wait',
+  order: 90,
+  summary: 'Wait for the end of a batch, or for a number of seconds',
+  scope: 'read',
+  hints: { readOnly: true },
   schema: z.strictObject({
     batch: BATCH,
     timeout: SECONDS.optional().describe('Seconds to wait at most. Default: until the end.'),
   }),
+  cli: {
+    group: 'look',
+    summary: 'Wait for the end of a batch that another process runs',
+    examples: ['volley wait', 'volley wait --batch audit --timeout 60'],
+    options: { timeout: { flags: '--timeout <seconds>' } },
+  },
   run: async ({ batch, timeout }, context) => {
     findBatch(context, batch);
     const giveUp = new AbortController();

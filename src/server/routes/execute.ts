@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import type { ToolCall } from '../../coordinator/call.ts';
-import type { ExecuteOptions } from '../../coordinator/execute-options.ts';
+import type { ExecuteOptions } from '../../coordinator/coordinator.ts';
 import { VolleyError } from '../../core/errors.ts';
 import type { ServerParts } from '../parts.ts';
 import type { EventBody } from '../wire/event.ts';

@@ -1,4 +1,4 @@
-import type { Redactor } from '../../coordinator/redactor.ts';
+import type { Redactor } from '../../coordinator/redaction/redactor.ts';
 import { VolleyError } from '../../core/errors.ts';
 import type { ServerParts } from '../parts.ts';
 import type { ExecutionDetailBody } from '../wire/execution.ts';
@@ -15,7 +15,7 @@ export function executionDetail(parts: ServerParts, batch: string, id: string): 
   const { options } = record;
   return {
     ...executionBody(record, executor),
-    params: shownParams(record.params, coordinator.desk.redactor),
+    params: shownParams(record.params, coordinator.redactor),
     timeout_ms: options.timeoutMs ?? null,
     max_retries: options.maxRetries ?? null,
     on_dependency_failure: options.onDependencyFailure ?? 'skip',

@@ -126,7 +126,7 @@ test('a stream of /v1/execute tells of each call while it runs, and of its resul
     'b completed',
     'result b',
   ]);
-  expect(own('unknown')).toEqual(['result unknown']);
+  expect(own('unknown')).toEqual(['unknown failed error', 'result unknown']);
   expect(lines(events).at(-1)).toBe('end');
   await expect.poll(() => lines(all)).toContain('b completed');
   expect(lines(all).slice(1)).toEqual(lines(events).filter((line) => !/^(result|end)/.test(line)));

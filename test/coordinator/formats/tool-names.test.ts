@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { toolNames } from '../../../src/coordinator/formats/names.ts';
+import { toolNames } from '../../../src/coordinator/formats/tool-names.ts';
 
 const ALLOWED = /^[a-zA-Z0-9_-]{1,64}$/;
 const named = (...names: string[]) => names.map((name) => ({ name }));

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { toolList } from './lists.ts';
+import { toolList } from './common.ts';
 
 /** What every provider takes as the name of a function. */
 const ALLOWED = /^[A-Za-z0-9_-]{1,64}$/;

@@ -1,9 +1,8 @@
-import { assignedSecrets } from './redaction/assignments.ts';
-import { EnvironmentSecrets } from './redaction/environment-secrets.ts';
-import { type IsSecretName, secretNames } from './redaction/names.ts';
-import { percentDecoded } from './redaction/percent-decoded.ts';
-import { shapedSecrets } from './redaction/shapes.ts';
-import { type Span, without } from './redaction/span.ts';
+import { assignedSecrets } from './assigned-secrets.ts';
+import { EnvironmentSecrets } from './environment-secrets.ts';
+import { type IsSecretName, secretNames } from './secret-names.ts';
+import { type Span, without } from './spans.ts';
+import { shapedSecrets } from './token-shapes.ts';
 
 /** How far beyond the visible part a text is searched, so that no secret is cut in half and half shown. */
 const MARGIN = 8192;
@@ -83,4 +82,36 @@ export class Redactor {
         spans.push([at, at + secret.length]);
     return spans;
   }
+}
+
+const ENCODED = /%[0-9a-f]{2}/i;
+const PIECE = /%([0-9a-f]{2})/gi;
+
+/** A text as it is without percent-encoding. */
+interface PercentDecoded {
+  readonly text: string;
+  /** Where a part of the decoded text stands in the encoded one. */
+  source(span: Span): Span;
+}
+
+/** Undefined where nothing is encoded. Bytes are taken one by one: tokens are ASCII. */
+export function percentDecoded(encoded: string): PercentDecoded | undefined {
+  if (!ENCODED.test(encoded)) return undefined;
+  const starts = new Uint32Array(encoded.length + 1);
+  const pieces: string[] = [];
+  let length = 0;
+  let at = 0;
+  const copy = (to: number) => {
+    if (to > at) pieces.push(encoded.slice(at, to));
+    for (; at < to; at++) starts[length++] = at;
+  };
+  for (const { 0: whole, 1: code, index } of encoded.matchAll(PIECE)) {
+    copy(index);
+    pieces.push(String.fromCharCode(Number.parseInt(code!, 16)));
+    starts[length++] = index;
+    at = index + whole.length;
+  }
+  copy(encoded.length);
+  starts[length] = encoded.length;
+  return { text: pieces.join(''), source: ([from, to]) => [starts[from]!, starts[to]!] };
 }

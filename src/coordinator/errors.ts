@@ -1,19 +1,20 @@
 import { VolleyError } from '../core/errors.ts';
+import type { FailureReason } from '../core/failure.ts';
 import { isToolFailure, ToolFailure } from '../engine/tool-failure.ts';
 import type { CallError } from './call.ts';
-import type { Redactor } from './redactor.ts';
+import type { Redactor } from './redaction/redactor.ts';
 
 /**
- * What a tool threw, in the form in which it may leave the process: without secrets, bounded, and without the objects
- * that hang on an error. The engine writes its message into events, so it is made before the engine sees it.
+ * What a tool threw, as it may leave the process: without secrets, bounded, and without the properties of an error. It is
+ * made before the engine sees it, because the engine writes messages into events.
  */
 export class ReportedError extends ToolFailure {
   readonly code: string | undefined;
 
-  constructor(thrown: unknown, redactor: Redactor) {
+  constructor(thrown: unknown, redactor: Redactor, reason?: FailureReason) {
     const { name, message, stack, code } = partsOf(thrown);
     super(redactor.text(message), {
-      reason: isToolFailure(thrown) ? thrown.reason : 'error',
+      reason: reason ?? (isToolFailure(thrown) ? thrown.reason : 'error'),
       retryable: isRetryable(thrown),
     });
     this.name = redactor.text(name);
@@ -35,7 +36,7 @@ export function toCallError(thrown: unknown, redactor: Redactor): CallError {
   };
 }
 
-/** Trying again is pointless where Volley itself refused, unless the error says otherwise. */
+/** A retry is pointless if Volley itself refused, unless the error says otherwise. */
 function isRetryable(thrown: unknown): boolean {
   const retryable = read(thrown, 'retryable');
   return typeof retryable === 'boolean' ? retryable : !isA(thrown, VolleyError);
@@ -44,7 +45,7 @@ function isRetryable(thrown: unknown): boolean {
 function partsOf(thrown: unknown): { name: string; message: string; stack?: string; code?: string } {
   if (!isA(thrown, Error)) return { name: 'Error', message: textOf(thrown) };
   const [name, message, stack] = [read(thrown, 'name'), read(thrown, 'message'), read(thrown, 'stack')];
-  // A failure of a runner is only a wrapping: its cause says which limit it was.
+  // A runner wraps its failure: the cause says which limit it was.
   const cause = isToolFailure(thrown) ? read(thrown, 'cause') : undefined;
   const code = read(isA(cause, Error) ? cause : thrown, 'code');
   return {
@@ -63,7 +64,7 @@ function textOf(value: unknown): string {
   }
 }
 
-/** A property of something that a tool threw. Reading it may throw, too. */
+/** Reading a property of something that a tool threw may throw as well. */
 function read(thrown: unknown, key: string): unknown {
   try {
     return (Object(thrown) as Record<string, unknown>)[key];
@@ -72,11 +73,16 @@ function read(thrown: unknown, key: string): unknown {
   }
 }
 
-/** `instanceof`, for what may be a proxy that is of no use any more. */
+/** `instanceof`, which throws for a revoked proxy. */
 function isA<T>(thrown: unknown, type: abstract new (...args: never[]) => T): thrown is T {
   try {
     return thrown instanceof type;
   } catch {
     return false;
   }
+}
+
+/** Why a call was refused, for the engine and its events. */
+export function reportRefusal(error: VolleyError, redactor: Redactor): ReportedError {
+  return new ReportedError(error, redactor, error.code === 'EXECUTION_DEADLINE' ? 'deadline' : undefined);
 }
