@@ -10,9 +10,10 @@ export class BoundedNames {
 
   constructor(private readonly max: number) {}
 
-  of(name: string): string {
+  /** The value of the label for a name; without `isNew`, one that was not seen before counts as `other`, too. */
+  of(name: string, isNew = true): string {
     if (this.known.has(name)) return name;
-    if (this.known.size >= this.max) return 'other';
+    if (!isNew || this.known.size >= this.max) return 'other';
     this.known.add(name);
     return name;
   }

@@ -220,7 +220,8 @@ export class ServerMetrics {
       registers,
     });
     return (update) => {
-      const tool = tools.of(update.toolName);
+      // A call that never started may name anything.
+      const tool = tools.of(update.toolName, update.type === 'started');
       switch (update.type) {
         case 'started':
           attempts.inc({ tool });

@@ -138,6 +138,17 @@ test('a label never has more values than a fixed number', async () => {
   expect(await linesOf(metrics, 'volley_attempts_total')).toHaveLength(201);
 });
 
+test('a call that names no tool fills no label', async () => {
+  const rig = await openRig();
+  const metrics = measure(rig);
+  await rig.coordinator.executeParallel([
+    { id: 'a', name: 'nothing_of_that_name', arguments: {} },
+    { id: 'b', name: 'echo', arguments: {} },
+  ]);
+  expect(await figureOf(metrics, 'volley_attempts_total{tool="echo"}')).toBe(1);
+  expect((await metrics.text()).body).not.toContain('nothing_of_that_name');
+});
+
 test('statistics are of their form, with a sample of the use of each resource', async () => {
   const rig = await openRig();
   const metrics = measure(rig);
