@@ -3,7 +3,7 @@ import { countText } from '../core/words.ts';
 import type { AddedTasks, NewTask } from '../store/records.ts';
 import type { BatchContext } from './context.ts';
 import type { BatchEvents } from './events.ts';
-import type { TaskInput } from './input/task-input.ts';
+import type { TaskInput } from './input/fields.ts';
 import { TaskCheck } from './task-check.ts';
 
 const MAX_TRIES = 20;

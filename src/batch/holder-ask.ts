@@ -3,7 +3,7 @@ import { VolleyError } from '../core/errors.ts';
 import { spanText } from '../core/words.ts';
 import type { LeaseHolder } from '../store/records.ts';
 import type { BatchContext } from './context.ts';
-import { holderText } from './names.ts';
+import { holderText } from './text.ts';
 import type { BatchView } from './view.ts';
 
 /** What can be asked of the process that runs a batch. */

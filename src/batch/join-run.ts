@@ -1,7 +1,7 @@
 import type { BatchContext } from './context.ts';
 import { countsText, type TaskCounts } from './counts.ts';
 import type { HolderAsk } from './holder-ask.ts';
-import { holderText } from './names.ts';
+import { holderText } from './text.ts';
 
 export interface Joined {
   readonly text: string;

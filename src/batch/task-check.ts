@@ -1,8 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { z } from 'zod';
 import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
 import { knownTo } from '../coordinator/plan.ts';
 import { referencesIn } from '../coordinator/references.ts';
 import { Block } from '../core/block.ts';
+import type { ResourceRequirements } from '../core/demand.ts';
 import { VolleyError } from '../core/errors.ts';
 import { GraphNode } from '../core/graph-node.ts';
 import { NearestNames } from '../core/nearest.ts';
@@ -10,10 +12,11 @@ import { show } from '../core/numbers.ts';
 import { RowBuilder } from '../core/rows.ts';
 import { topologicalOrder } from '../core/topology.ts';
 import { countText } from '../core/words.ts';
-import type { NewTask } from '../store/records.ts';
+import { type NewTask, NO_OPTIONS, type TaskOptions } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { isThenable } from '../tools/needs.ts';
-import { callOf, optionsOf, type TaskInput } from './input/task-input.ts';
+import type { RESOURCES, TaskInput } from './input/fields.ts';
+import { callOf } from './run/plan-tasks.ts';
 import { bytesText } from './text.ts';
 
 const MAX_PARAMS_BYTES = 10 * 2 ** 20;
@@ -147,6 +150,27 @@ export class TaskCheck {
     }
     return isStored;
   }
+}
+
+function optionsOf(input: TaskInput, dependsOn: readonly string[], warnings: readonly string[]): TaskOptions {
+  const { priority, max_retries, timeout, resources, on_dependency_failure } = input;
+  const hasOwn = (priority ?? max_retries ?? timeout ?? resources ?? on_dependency_failure) !== undefined;
+  if (!hasOwn && dependsOn.length === 0 && warnings.length === 0) return NO_OPTIONS;
+  return {
+    ...(priority !== undefined && { priority }),
+    ...(max_retries !== undefined && { maxRetries: max_retries }),
+    ...(timeout !== undefined && { timeoutMs: timeout * 1000 }),
+    ...(resources !== undefined && { resources: requirementsOf(resources) }),
+    ...(on_dependency_failure !== undefined && { onDependencyFailure: on_dependency_failure }),
+    ...(dependsOn.length > 0 && { dependsOn }),
+    ...(warnings.length > 0 && { warnings }),
+  };
+}
+
+function requirementsOf({ memory_mb, ...rest }: z.output<typeof RESOURCES>): ResourceRequirements {
+  return Object.fromEntries(
+    Object.entries({ ...rest, memoryMb: memory_mb }).filter(([, value]) => value !== undefined),
+  );
 }
 
 /** Throws for a cycle. Older tasks never wait for new ones, so only the new ones are looked at. */

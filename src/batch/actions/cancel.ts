@@ -5,8 +5,7 @@ import { type BatchContext, findBatch, findTask } from '../context.ts';
 import { countsText } from '../counts.ts';
 import { publishChange } from '../events.ts';
 import { askHolder, CANCEL_REASON } from '../holder-ask.ts';
-import { BATCH } from '../input/fields.ts';
-import { IDS } from '../input/task-input.ts';
+import { BATCH, IDS } from '../input/fields.ts';
 import { defineAction } from './define-action.ts';
 
 export const cancelAction = defineAction({

@@ -6,7 +6,7 @@ import { type BatchContext, findBatch } from '../context.ts';
 import { endText } from '../end-text.ts';
 import { askHolder, untilReleased } from '../holder-ask.ts';
 import { BATCH } from '../input/fields.ts';
-import { holderText } from '../names.ts';
+import { holderText } from '../text.ts';
 import { defineAction } from './define-action.ts';
 
 export const stopAction = defineAction({

@@ -9,7 +9,7 @@ import type { NewTask, TaskRecord, TaskStatus } from '../../store/records.ts';
 import { addBatchAction } from '../actions/add-batch.ts';
 import type { BatchContext } from '../context.ts';
 import { checkInput } from '../input/check.ts';
-import type { TaskInput } from '../input/task-input.ts';
+import type { TaskInput } from '../input/fields.ts';
 import { taskPages } from '../pages.ts';
 import { autoConcurrency } from '../run/auto-concurrency.ts';
 import { planTasks } from '../run/plan-tasks.ts';

@@ -277,7 +277,7 @@ export class BatchRun implements RunParts {
       id: executionId(task.id),
       dependsOn,
       hasFailedDependency,
-      resultOf: this.resultOf,
+      results: this.readResults,
       group: this.groupName,
       around: task,
       reload: record.params.length > MAX_KEPT_PARAMS ? () => this.reload(task.id) : undefined,
@@ -295,7 +295,7 @@ export class BatchRun implements RunParts {
   }
 
   /** Results of other tasks are read when an attempt needs them. */
-  private readonly resultOf: Placement['resultOf'] = () => (id) => {
+  private readonly readResults: Placement['results'] = () => (id) => {
     const { store } = this.setup;
     const text = store.result(this.batch, id);
     if (text !== undefined) return JSON.parse(text);
