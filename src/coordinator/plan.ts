@@ -20,12 +20,7 @@ import { type AttemptObserver, CallRunner, type ResultReader } from './call-runn
 import { reportRefusal } from './errors.ts';
 import { identityOf } from './identity.ts';
 import type { Redactor } from './redaction/redactor.ts';
-import {
-  type KnownIds,
-  type References,
-  referencesIn,
-  resolveReferences,
-} from './references.ts';
+import { type KnownIds, type References, referencesIn, resolveReferences } from './references.ts';
 import type { RunnerSet } from './runner-set.ts';
 
 /*
