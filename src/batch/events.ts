@@ -78,23 +78,21 @@ const MAX_SINGLE_EVENTS = 1000;
 const STATUS_AFTER = { cancelled: 'cancelled', opened: 'open' } as const;
 
 /** Publishes a change outside of a run, of the tasks with these ids or of an unknown number. */
-export function publishChange(
+export async function publishChange(
   events: BatchEvents,
   store: Pick<Store, 'task'>,
   batch: string,
   ids: readonly string[] | undefined,
   type: keyof typeof STATUS_AFTER,
-): void {
+): Promise<void> {
   if (!events.hasListeners) return;
   const at = Date.now();
   if (ids === undefined || ids.length > MAX_SINGLE_EVENTS) {
     events.publish({ type: 'changed', batch, at });
     return;
   }
-  for (const id of ids) {
-    const task = store.task(batch, id);
+  for (const task of await Promise.all(ids.map((id) => store.task(batch, id))))
     if (task?.status === STATUS_AFTER[type]) events.publish({ ...taskFields(task), type, at });
-  }
 }
 
 /** Publishes what was found after a crash. */

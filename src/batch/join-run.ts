@@ -1,7 +1,7 @@
 import type { BatchContext } from './context.ts';
 import { countsText, type TaskCounts } from './counts.ts';
 import type { HolderAsk } from './holder-ask.ts';
-import { holderText } from './names.ts';
+import { holderText } from './text.ts';
 
 export interface Joined {
   readonly text: string;
@@ -15,9 +15,11 @@ export async function joinRun(
   batch: string,
   which: 'new' | 'all' = 'new',
 ): Promise<Joined> {
-  const run = runs.joinable(batch);
+  let run = runs.joinable(batch);
   if (run !== undefined && !run.isStopping) await run.pull(which);
-  const record = store.batch(batch)!;
+  const record = (await store.batch(batch))!;
+  // One that was started meanwhile has looked for open tasks itself.
+  run ??= runs.joinable(batch);
   const { counts } = record;
   const holder = runs.otherHolder(record);
   if (run !== undefined) {

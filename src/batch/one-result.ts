@@ -1,9 +1,8 @@
 import type { TaskRecord, TaskStatus } from '../store/records.ts';
 import type { ResultRange, Store } from '../store/store.ts';
 import type { ActionResult } from './answer.ts';
-import { taskText } from './names.ts';
 import { rowOf } from './result-row.ts';
-import { bytesText, linesText } from './text.ts';
+import { bytesText, linesText, taskText } from './text.ts';
 
 /** So much of a result is given where no range is asked for. */
 const DEFAULT_BYTES = 65_536;
@@ -17,7 +16,11 @@ const STANDING: Readonly<Record<Exclude<TaskStatus, 'completed'>, string>> = {
 };
 
 /** One result as a whole, or the part of it that was asked for. */
-export function oneResult(store: Store, record: TaskRecord, range: ResultRange | undefined): ActionResult {
+export async function oneResult(
+  store: Store,
+  record: TaskRecord,
+  range: ResultRange | undefined,
+): Promise<ActionResult> {
   const row = rowOf(record);
   if (record.status !== 'completed') {
     const why = record.message ?? (record.cause === undefined ? undefined : `because of ${record.cause}`);
@@ -29,7 +32,7 @@ export function oneResult(store: Store, record: TaskRecord, range: ResultRange |
   }
   const { resultBytes = 0 } = record;
   const { offset, length } = range ?? { offset: 0, length: DEFAULT_BYTES };
-  const part = store.result(record.batch, record.id, { offset, length }) ?? '';
+  const part = (await store.result(record.batch, record.id, { offset, length })) ?? '';
   const end = Math.min(resultBytes, offset + length);
   const isWhole = offset === 0 && end === resultBytes;
   return {

@@ -5,10 +5,9 @@ import type { Store } from '../store/store.ts';
 import type { ActionResult } from './answer.ts';
 import { commonText } from './common-text.ts';
 import { countsText, ENDED, type TaskCounts } from './counts.ts';
-import { taskText } from './names.ts';
 import { taskPages } from './pages.ts';
 import { beginOfResult } from './result-row.ts';
-import { linesText, oneLine } from './text.ts';
+import { linesText, oneLine, taskText } from './text.ts';
 
 const MAX_CAUSES = 8;
 const MAX_SLOWEST = 5;
@@ -41,7 +40,7 @@ export async function summaryOf(
   const causes = digest.topCauses();
   const slowest = await slowestOf(store, batch, statuses);
   const first = statuses.includes('completed')
-    ? store.tasks(batch, { status: ['completed'], limit: MAX_FIRST })
+    ? await store.tasks(batch, { status: ['completed'], limit: MAX_FIRST })
     : [];
   return {
     text: linesText(
@@ -86,7 +85,7 @@ async function slowestOf(
 ): Promise<TaskRecord[]> {
   let slowest: TaskRecord[] = [];
   for (let after = 0; ; await nextTurn()) {
-    const { tasks, nextSeq } = store.slowest(batch, statuses, after, MAX_SLOWEST);
+    const { tasks, nextSeq } = await store.slowest(batch, statuses, after, MAX_SLOWEST);
     // Of those that took as long, the first in the batch stay: sorting keeps the order of equals.
     slowest = [...slowest, ...tasks]
       .sort((a, b) => (b.durationMs ?? 0) - (a.durationMs ?? 0))

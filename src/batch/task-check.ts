@@ -1,8 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { z } from 'zod';
 import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
 import { knownTo } from '../coordinator/plan.ts';
-import { referencesIn } from '../coordinator/references.ts';
+import { type References, referencesIn } from '../coordinator/references.ts';
 import { Block } from '../core/block.ts';
+import type { ResourceRequirements } from '../core/demand.ts';
 import { VolleyError } from '../core/errors.ts';
 import { GraphNode } from '../core/graph-node.ts';
 import { NearestNames } from '../core/nearest.ts';
@@ -10,10 +12,11 @@ import { show } from '../core/numbers.ts';
 import { RowBuilder } from '../core/rows.ts';
 import { topologicalOrder } from '../core/topology.ts';
 import { countText } from '../core/words.ts';
-import type { NewTask } from '../store/records.ts';
+import { type NewTask, NO_OPTIONS, type TaskOptions } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { isThenable } from '../tools/needs.ts';
-import { callOf, optionsOf, type TaskInput } from './input/task-input.ts';
+import type { RESOURCES, TaskInput } from './input/fields.ts';
+import { callOf } from './run/plan-tasks.ts';
 import { bytesText } from './text.ts';
 
 const MAX_PARAMS_BYTES = 10 * 2 ** 20;
@@ -22,6 +25,7 @@ const MAX_SHOWN = 5;
 /** So many problems are in the details of the error. */
 const MAX_TOLD = 100;
 const PER_TURN = 200;
+const PER_READ = 1000;
 /** How long servers that bring tools may take to tell of them, before their tasks are added unchecked. */
 const LONGEST_DISCOVERY_MS = 2000;
 /** So many of the stored tasks may be meant by a mistyped id. */
@@ -33,6 +37,10 @@ export class TaskCheck {
   /** Made when it is asked for: most tasks depend on nothing. */
   private own: ReadonlySet<string> | undefined;
   private readonly stored = new Map<string, boolean>();
+  /** Asked for and not read from the store yet. */
+  private unread = new Set<string>();
+  /** The last of those that are stored: for suggestions, which need not be complete. */
+  private lastIds: readonly string[] | undefined;
   private readonly known = { has: (id: string) => this.isKnown(id) };
   private readonly names = new NearestNames(() => this.someIds());
   private bytes = 0;
@@ -51,6 +59,13 @@ export class TaskCheck {
     this.checkUnique(inputs);
     const tools = new Set(inputs.map((input) => input.function));
     await this.coordinator.planner.discover(tools, LONGEST_DISCOVERY_MS);
+    for (const { depends_on = NONE } of inputs) {
+      for (const id of depends_on) this.isKnown(id);
+      if (this.unread.size < PER_READ) continue;
+      await this.readUnread();
+      await nextTurn();
+    }
+    await this.readUnread();
     for (const [index, input] of inputs.entries()) {
       if (index % PER_TURN === PER_TURN - 1) await nextTurn();
       try {
@@ -81,7 +96,15 @@ export class TaskCheck {
   private checkOne(id: string, input: TaskInput): NewTask | Promise<NewTask> {
     const { params, depends_on = NONE } = input;
     for (const dependency of depends_on) this.requireKnown(dependency);
-    const references = referencesIn(params, knownTo(id, this.known, this.names));
+    let found: References | undefined;
+    try {
+      found = referencesIn(params, knownTo(id, this.known, this.names));
+    } catch (error) {
+      if (this.unread.size === 0) throw error;
+    }
+    // Something is referred to that may be in the store: when that is known, it is looked at anew.
+    if (this.unread.size > 0) return this.readUnread().then(() => this.checkOne(id, input));
+    const references = found!;
     const hasDependencies = depends_on.length + references.ids.size > 0;
     const dependsOn = hasDependencies ? [...new Set([...depends_on, ...references.ids])] : NONE;
     const task: NewTask = {
@@ -131,22 +154,50 @@ export class TaskCheck {
     );
   }
 
-  /** New ones, then the last of those that are stored: for suggestions, which need not be complete. */
   private *someIds(): Generator<string> {
     yield* this.ids;
-    yield* this.store.lastIds(this.batch, MAX_SUGGESTED);
+    yield* this.lastIds ?? NONE;
   }
 
+  private async readUnread(): Promise<void> {
+    if (this.unread.size === 0) return;
+    const ids = this.unread;
+    this.unread = new Set();
+    const found = await this.store.tasksById(this.batch, ids);
+    for (const id of ids) this.stored.set(id, found.has(id));
+    // Of those that do not exist, another one may be meant.
+    if (found.size < ids.size) this.lastIds ??= await this.store.lastIds(this.batch, MAX_SUGGESTED);
+  }
+
+  /** One that is unread counts as known until it is read, so that one look finds all that are to be read. */
   private isKnown(id: string): boolean {
     this.own ??= new Set(this.ids);
     if (this.own.has(id)) return true;
-    let isStored = this.stored.get(id);
-    if (isStored === undefined) {
-      isStored = this.store.task(this.batch, id) !== undefined;
-      this.stored.set(id, isStored);
-    }
-    return isStored;
+    const isStored = this.stored.get(id);
+    if (isStored === undefined) this.unread.add(id);
+    return isStored ?? true;
   }
+}
+
+function optionsOf(input: TaskInput, dependsOn: readonly string[], warnings: readonly string[]): TaskOptions {
+  const { priority, max_retries, timeout, resources, on_dependency_failure } = input;
+  const hasOwn = (priority ?? max_retries ?? timeout ?? resources ?? on_dependency_failure) !== undefined;
+  if (!hasOwn && dependsOn.length === 0 && warnings.length === 0) return NO_OPTIONS;
+  return {
+    ...(priority !== undefined && { priority }),
+    ...(max_retries !== undefined && { maxRetries: max_retries }),
+    ...(timeout !== undefined && { timeoutMs: timeout * 1000 }),
+    ...(resources !== undefined && { resources: requirementsOf(resources) }),
+    ...(on_dependency_failure !== undefined && { onDependencyFailure: on_dependency_failure }),
+    ...(dependsOn.length > 0 && { dependsOn }),
+    ...(warnings.length > 0 && { warnings }),
+  };
+}
+
+function requirementsOf({ memory_mb, ...rest }: z.output<typeof RESOURCES>): ResourceRequirements {
+  return Object.fromEntries(
+    Object.entries({ ...rest, memoryMb: memory_mb }).filter(([, value]) => value !== undefined),
+  );
 }
 
 /** Throws for a cycle. Older tasks never wait for new ones, so only the new ones are looked at. */

@@ -78,7 +78,7 @@ export class CallGroup {
     return {
       id: this.executionId(id),
       dependsOn: dependsOn.map((other) => this.executionId(other)),
-      resultOf: (task) => (other) => resultValue(other, task.outcomes.get(this.executions.get(other)!.id)),
+      results: (task) => (other) => resultValue(other, task.outcomes.get(this.executions.get(other)!.id)),
       group: this.name,
       around: this.around,
       onChild: (child) => this.children.set(id, child),

@@ -19,6 +19,12 @@ import type { RunnerSet } from './runner-set.ts';
 
 const NO_VARIABLES: Readonly<Record<string, string>> = {};
 
+/** Reads the results of other calls, to which the arguments of a call refer, when an attempt starts. */
+export type ResultReader = (
+  task: TaskContext,
+  ids: ReadonlySet<string>,
+) => ResultLookup | Promise<ResultLookup>;
+
 /** Follows an attempt of a task that may have had attempts in earlier processes. */
 export interface AttemptObserver {
   /** The number of the attempt over all runs. */
@@ -47,11 +53,11 @@ export class CallRunner {
     ready: ReadyCall,
     needs: ResourceRequirements,
     task: TaskContext,
-    resultOf: ResultLookup,
+    results: ResultReader,
     observer?: AttemptObserver,
   ): Promise<unknown> {
     try {
-      const input = ready.references.size === 0 ? ready.input : await inputOf(ready, task, resultOf);
+      const input = ready.references.size === 0 ? ready.input : await inputOf(ready, task, results);
       return await this.call(ready.tool, input, needs, new RedactedTask(task, task, this.redactor, observer));
     } catch (error) {
       throw this.reported(error);
@@ -65,13 +71,13 @@ export class CallRunner {
   async runNested(
     planned: ReadyCall,
     task: TaskContext,
-    resultOf: ResultLookup,
+    results: ResultReader,
     { group, onChild, observer }: NestedOptions,
   ): Promise<unknown> {
     try {
       const ready = planned.tool.later === undefined ? planned : await this.withTool(planned, task);
       const { stallMs, deadlineMs, ...options } = ready.options;
-      const input = await inputOf(ready, task, resultOf, options.timeoutMs);
+      const input = await inputOf(ready, task, results, options.timeoutMs);
       const needs = resolveNeeds(ready.call, ready.tool, input);
       const child = task.submit(
         { ...options, ...(stallMs !== undefined && { stallMs }), group, resources: needs },
@@ -199,22 +205,30 @@ class RedactedTask implements RunnerTask {
  * attempt stops, and for `timeoutMs` at most.
  */
 function inputOf(
-  { tool, call, references }: ReadyCall,
+  ready: ReadyCall,
   task: TaskContext,
-  resultOf: ResultLookup,
+  results: ResultReader,
   timeoutMs = Number.POSITIVE_INFINITY,
 ): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const checked = checkArguments(tool, resolveReferences(call.arguments ?? {}, references, resultOf));
-    const giveUp = () => reject(late(tool, timeoutMs));
+    const giveUp = () => reject(late(ready.tool, timeoutMs));
     const timer = Number.isFinite(timeoutMs) ? setTimeout(giveUp, timeoutMs) : undefined;
     const end = () => clearTimeout(timer);
     task.onStop((reason) => {
       end();
       reject(reason);
     });
-    checked.then(resolve, reject).finally(end);
+    resolveInput(ready, task, results).then(resolve, reject).finally(end);
   });
+}
+
+async function resolveInput(
+  { tool, call, references }: ReadyCall,
+  task: TaskContext,
+  results: ResultReader,
+): Promise<unknown> {
+  const lookup = await results(task, references);
+  return checkArguments(tool, resolveReferences(call.arguments ?? {}, references, lookup));
 }
 
 function late({ name }: Tool, timeoutMs: number): ToolFailure {

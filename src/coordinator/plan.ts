@@ -16,17 +16,11 @@ import { discoverAll, sourceNameOf } from '../tools/tool-source.ts';
 import { askSchema, validInput } from './arguments.ts';
 import { callIds, checkDependsOn, checkedList, type ToolCall } from './call.ts';
 import { type CallOptions, NO_NEEDS, preparing, resolveNeeds, resolveOptions } from './call-options.ts';
-import { type AttemptObserver, CallRunner } from './call-runner.ts';
+import { type AttemptObserver, CallRunner, type ResultReader } from './call-runner.ts';
 import { reportRefusal } from './errors.ts';
 import { identityOf } from './identity.ts';
 import type { Redactor } from './redaction/redactor.ts';
-import {
-  type KnownIds,
-  type References,
-  type ResultLookup,
-  referencesIn,
-  resolveReferences,
-} from './references.ts';
+import { type KnownIds, type References, referencesIn, resolveReferences } from './references.ts';
 import type { RunnerSet } from './runner-set.ts';
 
 /*
@@ -84,8 +78,7 @@ export interface Placement {
   readonly dependsOn: readonly (string | ExecutionHandle)[];
   /** Set if a dependency that is not among `dependsOn` did not complete. */
   readonly hasFailedDependency?: boolean;
-  /** Returns the results of other calls to an attempt. */
-  readonly resultOf: (task: TaskContext) => ResultLookup;
+  readonly results: ResultReader;
   readonly group: string;
   /** Plans the call again when an attempt starts, so that its input need not be kept until then. */
   readonly reload?: (() => Promise<ReadyCall>) | undefined;
@@ -265,12 +258,12 @@ export class CallPlanner {
     );
   }
 
-  private work(ready: ReadyCall, { resultOf, group, onChild }: Placement): AttemptWork {
+  private work(ready: ReadyCall, { results, group, onChild }: Placement): AttemptWork {
     const { runner } = this;
     const { needs } = ready;
     if (needs === undefined)
-      return (task, observer) => runner.runNested(ready, task, resultOf(task), { group, onChild, observer });
-    return (task, observer) => runner.run(ready, needs, task, resultOf(task), observer);
+      return (task, observer) => runner.runNested(ready, task, results, { group, onChild, observer });
+    return (task, observer) => runner.run(ready, needs, task, results, observer);
   }
 
   /** A function of its own, because its closure must not hold the planned call. */

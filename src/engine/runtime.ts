@@ -13,7 +13,7 @@ import type { ExecutionSpec, GroupSpec } from '../core/spec.ts';
 import { Status } from '../core/status.ts';
 import { checkContext, checkFunction } from './check-context.ts';
 import { ChildHandle } from './child-handle.ts';
-import { Clock } from './clock.ts';
+import type { Clock } from './clock.ts';
 import type { ExecutionContext } from './context.ts';
 import type { GroupItem, RefusedItem } from './engine.ts';
 import type { RetryNotice } from './group-handle.ts';
@@ -35,6 +35,7 @@ import { failureOf } from './tool-failure.ts';
 export interface RuntimeOptions extends SchedulerOptions {
   readonly eventLogSize: number;
   readonly allocationHistorySize: number;
+  readonly clock: Clock;
 }
 
 /** Stands for the work of what fails at its submission. */
@@ -42,7 +43,7 @@ const neverCalled: ToolFunction = () => undefined;
 
 /** The shell around the scheduler: it turns its decisions into calls, promises and events, and reports back. */
 export class Runtime implements Effects, JobOwner, TaskOwner {
-  readonly clock = new Clock();
+  readonly clock: Clock;
   readonly scheduler: Scheduler;
   readonly tracker: ProgressTracker;
   readonly statistics = new StatisticsKeeper();
@@ -57,7 +58,8 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
   /** Who is told of failed attempts of a group that are followed by another one. */
   readonly retryCallbacks = new WeakMap<Group, (notice: RetryNotice) => void>();
 
-  constructor({ eventLogSize, allocationHistorySize, ...options }: RuntimeOptions) {
+  constructor({ eventLogSize, allocationHistorySize, clock, ...options }: RuntimeOptions) {
+    this.clock = clock;
     this.scheduler = new Scheduler(this, options);
     const { catalog, lifecycle, dispatcher } = this.scheduler;
     const groups = () => [catalog.root, ...catalog.groups.values()];

@@ -9,8 +9,15 @@ import type { ProcessIdentity } from './process-identity.ts';
 import type { AttemptRecord, BatchRecord, TaskRecord, TaskStatus } from './records.ts';
 import { type BatchData, batchRecord, type TaskData, taskRecord } from './rows.ts';
 import { SlowestReader, TASKS_PER_LOOK } from './slowest.ts';
-import { RUNNING, statusNumber } from './statuses.ts';
-import type { AttemptPage, ResultRange, SlowestPage, TaskQuery } from './store.ts';
+import { RUNNING, STATUSES, statusNumber } from './statuses.ts';
+import type {
+  AttemptPage,
+  BatchWithTasks,
+  ResultRange,
+  SlowestPage,
+  TaskQuery,
+  TaskSummary,
+} from './store.ts';
 import { asBuffer, fromStored, isContinuation, type StoredText, toStored } from './text.ts';
 
 /** Of the attempts since a task was opened last: those that failed are counted. */
@@ -37,6 +44,7 @@ export class Reader {
   private readonly pageOfBatches: StatementSyncInstance;
   private readonly oneBatch: StatementSyncInstance;
   private readonly oneTask: StatementSyncInstance;
+  private readonly oneSummary: StatementSyncInstance;
   private readonly newestIds: StatementSyncInstance;
   private readonly byKey: StatementSyncInstance;
   private readonly open: OpenTaskReader;
@@ -63,6 +71,10 @@ export class Reader {
     this.oneBatch = reader.prepare('SELECT * FROM batches WHERE name = ?');
     this.oneTask = reader.prepare(
       `${TASKS} WHERE s.key = (SELECT key FROM tasks WHERE batch = (SELECT id FROM batches WHERE name = ?) AND id = ?)`,
+    );
+    this.oneSummary = reader.prepare(
+      `SELECT t.key, t.function, s.status, s.attempts, e.cause FROM tasks t CROSS JOIN states s ON s.key = t.key
+       LEFT JOIN ends e ON e.key = t.key WHERE t.batch = ? AND t.id = ?`,
     );
     this.newestIds = reader.prepare(
       'SELECT id FROM tasks WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT ?',
@@ -100,9 +112,31 @@ export class Reader {
     });
   }
 
+  batchWithTasks(name: string, queries: readonly TaskQuery[]): BatchWithTasks | undefined {
+    for (const query of queries) checkQuery(query);
+    return this.snapshot(() => {
+      const row = this.oneBatch.get(toStored(name)) as BatchData | undefined;
+      if (row === undefined) return undefined;
+      return { batch: this.recordOf(row), tasks: queries.map((query) => this.tasksOf(name, row.id, query)) };
+    });
+  }
+
   task(batch: string, id: string): TaskRecord | undefined {
     const row = this.oneTask.get(toStored(batch), toStored(id)) as TaskData | undefined;
     return row && taskRecord(row, batch);
+  }
+
+  tasksById(batch: string, ids: Iterable<string>): Map<string, TaskSummary> {
+    return this.snapshot(() => {
+      const found = new Map<string, TaskSummary>();
+      const batchId = (this.oneBatch.get(toStored(batch)) as BatchData | undefined)?.id;
+      if (batchId === undefined) return found;
+      for (const id of ids) {
+        const row = this.oneSummary.get(batchId, toStored(id)) as SummaryData | undefined;
+        if (row !== undefined) found.set(id, taskSummary(id, row));
+      }
+      return found;
+    });
   }
 
   lastIds(batch: string, limit: number): string[] {
@@ -115,21 +149,25 @@ export class Reader {
     });
   }
 
-  tasks(batch: string, { status, afterSeq = 0, beforeSeq, limit }: TaskQuery): TaskRecord[] {
-    checkNumber('limit', limit, { min: 0, integer: true });
-    checkNumber('afterSeq', afterSeq, { min: 0, max: MAX_SEQ, integer: true });
-    if (beforeSeq !== undefined)
-      checkNumber('beforeSeq', beforeSeq, { min: 1, max: MAX_SEQ + 1, integer: true });
+  tasks(batch: string, query: TaskQuery): TaskRecord[] {
+    checkQuery(query);
     return this.snapshot(() => {
       const row = this.oneBatch.get(toStored(batch)) as BatchData | undefined;
-      if (row === undefined) return [];
-      const last = beforeSeq === undefined ? lastKeyOf(row.id) : keyOf(row.id, beforeSeq - 1);
-      const first = keyOf(row.id, afterSeq);
-      if (status?.length === 1 && status[0] === 'open' && beforeSeq === undefined)
-        return this.open.page(batch, first, last, limit);
-      const page = [first, last, limit];
-      return this.pageOf(status, page, beforeSeq !== undefined).map((data) => taskRecord(data, batch));
+      return row === undefined ? [] : this.tasksOf(batch, row.id, query);
     });
+  }
+
+  private tasksOf(
+    batch: string,
+    batchId: number,
+    { status, afterSeq = 0, beforeSeq, limit }: TaskQuery,
+  ): TaskRecord[] {
+    const last = beforeSeq === undefined ? lastKeyOf(batchId) : keyOf(batchId, beforeSeq - 1);
+    const first = keyOf(batchId, afterSeq);
+    if (status?.length === 1 && status[0] === 'open' && beforeSeq === undefined)
+      return this.open.page(batch, first, last, limit);
+    const page = [first, last, limit];
+    return this.pageOf(status, page, beforeSeq !== undefined).map((data) => taskRecord(data, batch));
   }
 
   slowest(batch: string, status: readonly TaskStatus[], afterSeq: number, limit: number): SlowestPage {
@@ -165,15 +203,28 @@ export class Reader {
     const { offset = 0, length = Number.MAX_SAFE_INTEGER } = range ?? {};
     checkNumber('offset', offset, { min: 0, integer: true });
     checkNumber('length', length, { min: 0, integer: true });
+    return this.snapshot(() => this.resultPart(batch, id, offset, length));
+  }
+
+  results(batch: string, ids: Iterable<string>): Map<string, string> {
     return this.snapshot(() => {
-      const row = this.resultOf.get(toStored(batch), toStored(id)) as ResultData | undefined;
-      if (row === undefined) return undefined;
-      const end = Math.min(row.result_bytes, offset + length);
-      if (offset >= end) return '';
-      const preview = fromStored(row.preview);
-      if (offset === 0 && end === row.result_bytes && Buffer.byteLength(preview) === end) return preview;
-      return this.readRange(row, preview, offset, end);
+      const found = new Map<string, string>();
+      for (const id of ids) {
+        const text = this.resultPart(batch, id, 0, Number.MAX_SAFE_INTEGER);
+        if (text !== undefined) found.set(id, text);
+      }
+      return found;
     });
+  }
+
+  private resultPart(batch: string, id: string, offset: number, length: number): string | undefined {
+    const row = this.resultOf.get(toStored(batch), toStored(id)) as ResultData | undefined;
+    if (row === undefined) return undefined;
+    const end = Math.min(row.result_bytes, offset + length);
+    if (offset >= end) return '';
+    const preview = fromStored(row.preview);
+    if (offset === 0 && end === row.result_bytes && Buffer.byteLength(preview) === end) return preview;
+    return this.readRange(row, preview, offset, end);
   }
 
   resultBytes(batch: string, id: string, { offset, length }: ResultRange): Buffer | undefined {
@@ -246,6 +297,32 @@ export class Reader {
       this.reader.exec('COMMIT');
     }
   }
+}
+
+function checkQuery({ afterSeq, beforeSeq, limit }: TaskQuery): void {
+  checkNumber('limit', limit, { min: 0, integer: true });
+  if (afterSeq !== undefined) checkNumber('afterSeq', afterSeq, { min: 0, max: MAX_SEQ, integer: true });
+  if (beforeSeq !== undefined)
+    checkNumber('beforeSeq', beforeSeq, { min: 1, max: MAX_SEQ + 1, integer: true });
+}
+
+function taskSummary(id: string, { key, function: tool, status, attempts, cause }: SummaryData): TaskSummary {
+  return {
+    id,
+    seq: seqOf(key),
+    function: fromStored(tool),
+    status: STATUSES[status]!,
+    attempts,
+    cause: cause === null ? undefined : fromStored(cause),
+  };
+}
+
+interface SummaryData {
+  readonly key: number;
+  readonly function: StoredText;
+  readonly status: number;
+  readonly attempts: number;
+  readonly cause: StoredText | null;
 }
 
 interface ResultData {

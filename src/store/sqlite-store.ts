@@ -24,6 +24,7 @@ import { RequestReader, RequestWrites } from './request-table.ts';
 import { CANCELLED } from './statuses.ts';
 import type {
   AttemptPage,
+  BatchWithTasks,
   HolderRequest,
   Lease,
   Recovery,
@@ -31,6 +32,7 @@ import type {
   SlowestPage,
   Store,
   TaskQuery,
+  TaskSummary,
 } from './store.ts';
 import { translated } from './store-error.ts';
 import { TaskAdding } from './task-adding.ts';
@@ -176,51 +178,71 @@ export class SqliteStore implements Store {
     return this.writeInSteps(() => this.changes.clear(batch, status));
   }
 
-  batches(): BatchRecord[] {
+  batches(): Promise<BatchRecord[]> {
     return this.read(() => this.reader.batches());
   }
 
-  batchPage(beforeNumber: number | undefined, limit: number): BatchRecord[] {
+  batchPage(beforeNumber: number | undefined, limit: number): Promise<BatchRecord[]> {
     return this.read(() => this.reader.batchPage(beforeNumber, limit));
   }
 
-  batch(name: string): BatchRecord | undefined {
+  batch(name: string): Promise<BatchRecord | undefined> {
     return this.read(() => this.reader.batch(name));
   }
 
-  task(batch: string, id: string): TaskRecord | undefined {
+  batchWithTasks(name: string, queries: readonly TaskQuery[]): Promise<BatchWithTasks | undefined> {
+    return this.read(() => this.reader.batchWithTasks(name, queries));
+  }
+
+  task(batch: string, id: string): Promise<TaskRecord | undefined> {
     return this.read(() => this.reader.task(batch, id));
   }
 
-  lastIds(batch: string, limit: number): string[] {
+  tasksById(batch: string, ids: Iterable<string>): Promise<ReadonlyMap<string, TaskSummary>> {
+    return this.read(() => this.reader.tasksById(batch, ids));
+  }
+
+  lastIds(batch: string, limit: number): Promise<string[]> {
     return this.read(() => this.reader.lastIds(batch, limit));
   }
 
-  tasks(batch: string, query: TaskQuery): TaskRecord[] {
+  tasks(batch: string, query: TaskQuery): Promise<TaskRecord[]> {
     return this.read(() => this.reader.tasks(batch, query));
   }
 
-  slowest(batch: string, status: readonly TaskStatus[], afterSeq: number, limit: number): SlowestPage {
+  slowest(
+    batch: string,
+    status: readonly TaskStatus[],
+    afterSeq: number,
+    limit: number,
+  ): Promise<SlowestPage> {
     return this.read(() => this.reader.slowest(batch, status, afterSeq, limit));
   }
 
-  result(batch: string, id: string, range?: ResultRange): string | undefined {
+  result(batch: string, id: string, range?: ResultRange): Promise<string | undefined> {
     return this.read(() => this.reader.result(batch, id, range));
   }
 
-  resultBytes(batch: string, id: string, range: ResultRange): Buffer | undefined {
+  results(batch: string, ids: Iterable<string>): Promise<ReadonlyMap<string, string>> {
+    return this.read(() => this.reader.results(batch, ids));
+  }
+
+  resultBytes(batch: string, id: string, range: ResultRange): Promise<Buffer | undefined> {
     return this.read(() => this.reader.resultBytes(batch, id, range));
   }
 
-  attempts(batch: string, query: { readonly afterSeq?: number; readonly limit: number }): AttemptPage {
+  attempts(
+    batch: string,
+    query: { readonly afterSeq?: number; readonly limit: number },
+  ): Promise<AttemptPage> {
     return this.read(() => this.reader.attempts(batch, query));
   }
 
-  attemptsOf(batch: string, id: string): AttemptRecord[] {
+  attemptsOf(batch: string, id: string): Promise<AttemptRecord[]> {
     return this.read(() => this.reader.attemptsOf(batch, id));
   }
 
-  version(): number {
+  version(): Promise<number> {
     return this.read(() => this.reader.version());
   }
 
@@ -245,7 +267,7 @@ export class SqliteStore implements Store {
     });
   }
 
-  asked(batch: string): HolderRequest[] {
+  asked(batch: string): Promise<HolderRequest[]> {
     return this.read(() => this.requestReader.unanswered(batch));
   }
 
@@ -253,7 +275,7 @@ export class SqliteStore implements Store {
     return this.write(() => this.requests.answer(request, body));
   }
 
-  answerTo(request: number): string | undefined {
+  answerTo(request: number): Promise<string | undefined> {
     return this.read(() => this.requestReader.answerTo(request));
   }
 
@@ -303,13 +325,10 @@ export class SqliteStore implements Store {
     return this.closing === undefined ? this.queue.writeInSteps(steps) : Promise.reject(this.closedError());
   }
 
-  private read<T>(read: () => T): T {
-    this.checkOpen();
-    return translated(this.file, read);
-  }
-
-  private checkOpen(): void {
+  /** Runs at once: the promise is only the shape that other stores need. */
+  private async read<T>(read: () => T): Promise<T> {
     if (this.closing !== undefined) throw this.closedError();
+    return translated(this.file, read);
   }
 
   private closedError(): VolleyError {

@@ -22,6 +22,7 @@ export class StoreWatch {
   /** The state of each batch, as text. */
   private states: ReadonlyMap<string, string> | undefined;
   private timer: NodeJS.Timeout | undefined;
+  private looking: Promise<void> | undefined;
 
   constructor(private readonly store: Store) {}
 
@@ -44,15 +45,30 @@ export class StoreWatch {
     };
   }
 
+  /** Settles when the first look after a start is over: from then on, changes are found. */
+  async ready(): Promise<void> {
+    await this.looking;
+  }
+
+  /** One look at a time. */
   private look(): void {
+    this.looking ??= this.lookNow().finally(() => {
+      this.looking = undefined;
+    });
+  }
+
+  private async lookNow(): Promise<void> {
     let batches: BatchRecord[];
-    let now: Map<string, string>;
+    const now = new Map<string, string>();
     try {
-      const version = this.store.version();
+      const version = await this.store.version();
       if (version === this.version) return;
+      batches = await this.store.batchPage(undefined, MAX_BATCHES);
+      for (const batch of batches) now.set(batch.name, stateOf(batch) + (await this.pausesOf(batch)));
+      // The next user looks again.
+      if (this.users === 0) return;
+      // Not before: where a read fails, the next look must not skip this version.
       this.version = version;
-      batches = this.store.batchPage(undefined, MAX_BATCHES);
-      now = new Map(batches.map((batch) => [batch.name, stateOf(batch) + this.pausesOf(batch)]));
     } catch {
       // Whoever works with a broken store reports it.
       return;
@@ -69,9 +85,9 @@ export class StoreWatch {
   }
 
   /** Tasks that begin or end a pause before another attempt count as running all the time. */
-  private pausesOf({ name, counts, holder }: BatchRecord): string {
+  private async pausesOf({ name, counts, holder }: BatchRecord): Promise<string> {
     if (holder === undefined || counts.running === 0) return '';
-    const running = this.store.tasks(name, { status: ['running'], limit: MAX_RUNNING });
+    const running = await this.store.tasks(name, { status: ['running'], limit: MAX_RUNNING });
     return JSON.stringify(
       running.flatMap(({ seq, pause }) => (pause === undefined ? [] : [seq, pause.until])),
     );

@@ -14,10 +14,13 @@ test('what others did while nobody looked is reported to whoever looks again', a
     changed: (batch) => told.push(`${batch} changed`),
     gone: (batch) => told.push(`${batch} is gone`),
   });
-  watch.start()();
+  const stop = watch.start();
+  await watch.ready();
+  stop();
   expect(told).toEqual([]);
   await there.ask('start', { batch: 'changes', wait: true });
   await there.ask('clear', { batch: 'goes' });
   onTestFinished(watch.start());
+  await watch.ready();
   expect(told).toEqual(['changes changed', 'goes is gone']);
 });

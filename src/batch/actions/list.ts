@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { countsText } from '../counts.ts';
-import { holderText } from '../names.ts';
-import { linesText } from '../text.ts';
+import { holderText, linesText } from '../text.ts';
 import { defineAction } from './define-action.ts';
 
 /** The latest are told. */
@@ -16,7 +15,7 @@ export const listAction = defineAction({
   schema: z.strictObject({}),
   cli: { group: 'look', examples: ['volley list', 'volley list --json'] },
   run: async (_, { store, runs }) => {
-    const all = store.batches();
+    const all = await store.batches();
     const batches = all.slice(-MAX_LISTED).map((record) => {
       const { name, counts, createdAt } = record;
       const isHere = runs.current(name) !== undefined;

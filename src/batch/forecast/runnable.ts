@@ -9,7 +9,7 @@ import type { NewTask, TaskRecord, TaskStatus } from '../../store/records.ts';
 import { addBatchAction } from '../actions/add-batch.ts';
 import type { BatchContext } from '../context.ts';
 import { checkInput } from '../input/check.ts';
-import type { TaskInput } from '../input/task-input.ts';
+import type { TaskInput } from '../input/fields.ts';
 import { taskPages } from '../pages.ts';
 import { autoConcurrency } from '../run/auto-concurrency.ts';
 import { planTasks } from '../run/plan-tasks.ts';
@@ -66,13 +66,13 @@ export async function runnableBatch(
   const known =
     besides === 'none' ? [] : await checkKnown(context, batch, besides === 'all' ? undefined : ['open']);
   const candidates = [...known, ...fresh];
-  const skipped = skippedOf(context, batch, candidates);
+  const skipped = await skippedOf(context, batch, candidates);
   const left = candidates.filter(({ task }) => !skipped.has(task.id));
   return {
     tasks: runnableTasks(left),
     skipped: [...skipped],
     autoConcurrency: autoConcurrency(left.map(({ ready }) => ready)),
-    learned: learnedDurations(context.store, new Set(left.map(({ task }) => task.function))),
+    learned: await learnedDurations(context.store, new Set(left.map(({ task }) => task.function))),
   };
 }
 
@@ -84,7 +84,7 @@ async function checkNew(
   const request = checkInput(addBatchAction.schema, 'add_batch', { batch, tasks: given });
   const { tasks } = request as { tasks: readonly TaskInput[] };
   const coordinator = await context.coordinator();
-  const { ids, giveBack } = context.ids.choose(
+  const { ids, giveBack } = await context.ids.choose(
     batch,
     tasks.map(({ id }) => id),
   );
@@ -125,15 +125,21 @@ async function planCandidates(
 }
 
 /** What would be skipped at once, to the end of every chain. */
-function skippedOf({ store }: BatchContext, batch: string, candidates: readonly Candidate[]): Set<string> {
+async function skippedOf(
+  { store }: BatchContext,
+  batch: string,
+  candidates: readonly Candidate[],
+): Promise<Set<string>> {
   const ids = new Set(candidates.map(({ task }) => task.id));
+  const others = candidates.flatMap(({ ready }) => ready.dependsOn.filter((id) => !ids.has(id)));
+  const stored = await store.tasksById(batch, new Set(others));
   const dependents = new Map<string, string[]>();
   const skipped = new Set<string>();
   for (const { task, ready } of candidates) {
     if ((task.options.onDependencyFailure ?? 'skip') !== 'skip') continue;
     for (const id of ready.dependsOn) {
       if (ids.has(id)) dependents.set(id, [...(dependents.get(id) ?? []), task.id]);
-      else if (store.task(batch, id)?.status !== 'completed') skipped.add(task.id);
+      else if (stored.get(id)?.status !== 'completed') skipped.add(task.id);
     }
   }
   // A set that grows while it is gone through comes to those that are added, too.

@@ -216,7 +216,11 @@ export class BatchRun implements RunParts {
   private async openTasks(afterSeq: number): Promise<TaskRecord[]> {
     const found: TaskRecord[] = [];
     for (let after = afterSeq; ; await nextTurn()) {
-      const page = this.setup.store.tasks(this.batch, { status: ['open'], afterSeq: after, limit: PAGE });
+      const page = await this.setup.store.tasks(this.batch, {
+        status: ['open'],
+        afterSeq: after,
+        limit: PAGE,
+      });
       for (const record of page) if (!this.tasks.has(record.id)) found.push(record);
       after = page.at(-1)?.seq ?? after;
       this.lastSeq = Math.max(this.lastSeq, after);
@@ -277,7 +281,7 @@ export class BatchRun implements RunParts {
       id: executionId(task.id),
       dependsOn,
       hasFailedDependency,
-      resultOf: this.resultOf,
+      results: this.readResults,
       group: this.groupName,
       around: task,
       reload: record.params.length > MAX_KEPT_PARAMS ? () => this.reload(task.id) : undefined,
@@ -286,7 +290,7 @@ export class BatchRun implements RunParts {
 
   private async reload(id: string): Promise<ReadyCall> {
     const { store, coordinator } = this.setup;
-    const record = store.task(this.batch, id);
+    const record = await store.task(this.batch, id);
     if (record === undefined)
       throw new VolleyError('UNKNOWN_TASK', `The task ${id} was cleared while it waited.`);
     const planned = await planTask(coordinator.planner, record);
@@ -295,16 +299,21 @@ export class BatchRun implements RunParts {
   }
 
   /** Results of other tasks are read when an attempt needs them. */
-  private readonly resultOf: Placement['resultOf'] = () => (id) => {
+  private readonly readResults: Placement['results'] = async (_, ids) => {
     const { store } = this.setup;
-    const text = store.result(this.batch, id);
-    if (text !== undefined) return JSON.parse(text);
-    const status = store.task(this.batch, id)?.status;
-    throw new VolleyError(
-      'UNRESOLVED_REFERENCE',
-      `The arguments refer to the result of ${id}, but it has none: it ${status === undefined ? 'was cleared' : `is ${status}`}.`,
-      { id },
-    );
+    const texts = await store.results(this.batch, ids);
+    const missing = [...ids].filter((id) => !texts.has(id));
+    const others = missing.length === 0 ? undefined : await store.tasksById(this.batch, missing);
+    return (id) => {
+      const text = texts.get(id);
+      if (text !== undefined) return JSON.parse(text);
+      const status = others?.get(id)?.status;
+      throw new VolleyError(
+        'UNRESOLVED_REFERENCE',
+        `The arguments refer to the result of ${id}, but it has none: it ${status === undefined ? 'was cleared' : `is ${status}`}.`,
+        { id },
+      );
+    };
   };
 
   private retrying({ id, reason, error, retryInMs }: RetryNotice): void {

@@ -1,7 +1,7 @@
 import type { ReadyCall } from '../../coordinator/plan.ts';
 import type { ExecutionHandle } from '../../engine/handle.ts';
 import type { TaskEnd } from '../../store/records.ts';
-import type { Store } from '../../store/store.ts';
+import type { Store, TaskSummary } from '../../store/store.ts';
 import type { PlannedTask } from './plan-tasks.ts';
 import type { TaskRun } from './task-run.ts';
 
@@ -42,7 +42,8 @@ export class Dependencies {
       needed.delete(id);
       standings.set(id, { kind: 'submitted', handle: task.handle });
     }
-    for (const id of needed) standings.set(id, await readStanding(store, batch, id));
+    const stored = needed.size === 0 ? undefined : await store.tasksById(batch, needed);
+    for (const id of needed) standings.set(id, storedStanding(id, stored?.get(id)));
     return new Dependencies(standings);
   }
 
@@ -81,12 +82,8 @@ export class Dependencies {
   }
 }
 
-async function readStanding(store: Store, batch: string, id: string): Promise<Standing> {
-  const record = store.task(batch, id);
-  if (record?.status === 'completed') return { kind: 'completed' };
-  if (record?.status === 'open') return { kind: 'opened' };
-  return {
-    kind: 'unsuccessful',
-    rootCause: (record?.status === 'skipped' ? record.cause : undefined) ?? id,
-  };
+function storedStanding(id: string, task: TaskSummary | undefined): Standing {
+  if (task?.status === 'completed') return { kind: 'completed' };
+  if (task?.status === 'open') return { kind: 'opened' };
+  return { kind: 'unsuccessful', rootCause: (task?.status === 'skipped' ? task.cause : undefined) ?? id };
 }

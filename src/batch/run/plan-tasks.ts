@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ToolCall } from '../../coordinator/call.ts';
 import type { CallPlanner, PlannedCall, RefusedCall } from '../../coordinator/plan.ts';
 import type { VolleyError } from '../../core/errors.ts';
-import type { NewTask, TaskRecord } from '../../store/records.ts';
+import { type NewTask, NO_OPTIONS, type TaskRecord } from '../../store/records.ts';
 import { isThenable } from '../../tools/needs.ts';
-import { callOf } from '../input/task-input.ts';
 
 /** A task that is stored, or about to be. */
 type StoredTask = NewTask & Partial<Pick<TaskRecord, 'failures'>>;
@@ -56,4 +56,21 @@ function withUsedRetries(planned: PlannedCall, failures: number): PlannedCall {
 
 function refused(record: StoredTask, error: VolleyError): RefusedCall {
   return { kind: 'refused', id: record.id, call: callOf(record, {}), error };
+}
+
+/** The call of a task. */
+export function callOf(task: Pick<NewTask, 'id' | 'function' | 'options'>, params: unknown): ToolCall {
+  if (task.options === NO_OPTIONS) return { id: task.id, name: task.function, arguments: params };
+  const { priority, maxRetries, timeoutMs, dependsOn, onDependencyFailure, resources } = task.options;
+  return {
+    id: task.id,
+    name: task.function,
+    arguments: params,
+    ...(priority !== undefined && { priority }),
+    ...(maxRetries !== undefined && { retry: { maxRetries } }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(dependsOn !== undefined && { dependsOn }),
+    ...(onDependencyFailure !== undefined && { onDependencyFailure }),
+    ...(resources !== undefined && { resources }),
+  };
 }

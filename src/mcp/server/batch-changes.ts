@@ -27,9 +27,14 @@ export function followChanges(watch: StoreWatch, reader: ChangeReader): () => vo
     reader.changed(resultsUri(batch));
     if (isListChanged) listChanged();
   };
-  const unlisten = watch.listen({ changed, gone: (batch) => changed(batch, true) });
+  let unlisten: (() => void) | undefined;
+  let isOver = false;
+  void watch.ready().then(() => {
+    if (!isOver) unlisten = watch.listen({ changed, gone: (batch) => changed(batch, true) });
+  });
   return () => {
-    unlisten();
+    isOver = true;
+    unlisten?.();
     stop();
   };
 }

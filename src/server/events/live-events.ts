@@ -50,6 +50,8 @@ export class LiveEvents {
   private timer: NodeJS.Timeout | undefined;
   /** One view after the other, so that an older one never follows a newer one. */
   private publishing: Promise<void> = Promise.resolve();
+  /** Responses that are, or are about to be, streams. */
+  private responses = 0;
   private unwatch: (() => void) | undefined;
   private readonly unlisten: readonly (() => void)[];
 
@@ -83,10 +85,14 @@ export class LiveEvents {
 
   /** Makes the response a stream of events: see {@link EventHub.subscribe}. */
   async subscribe(request: StreamRequest, response: ServerResponse): Promise<void> {
+    if (response.destroyed) return;
+    this.responses++;
+    response.once('close', () => {
+      if (--this.responses === 0) this.stopWatching();
+    });
     // First: a change between this look and the snapshot is published twice rather than never.
     this.unwatch ??= this.parts.watch.start();
-    // Before the hub's own listener, which counts the stream.
-    response.once('close', () => setImmediate(() => this.unwatchIfUnused()));
+    await this.parts.watch.ready();
     await this.hub.subscribe(request, response);
   }
 
@@ -99,7 +105,7 @@ export class LiveEvents {
   /** Publishes what is still due, then nothing more, and ends all streams. */
   async close(reason: 'shutdown'): Promise<void> {
     for (const unlisten of this.unlisten) unlisten();
-    this.unwatch?.();
+    this.stopWatching();
     this.tasks.close();
     this.calls.close();
     clearTimeout(this.timer);
@@ -108,8 +114,7 @@ export class LiveEvents {
     await this.hub.close(reason);
   }
 
-  private unwatchIfUnused(): void {
-    if (this.hub.subscribers > 0) return;
+  private stopWatching(): void {
     this.unwatch?.();
     this.unwatch = undefined;
   }
@@ -176,9 +181,9 @@ export class LiveEvents {
 
   private publishView(batch: string): void {
     this.changed.delete(batch);
-    this.publishing = this.publishing.then(() => {
+    this.publishing = this.publishing.then(async () => {
       try {
-        const view = this.parts.executor.view(batch);
+        const view = await this.parts.executor.view(batch);
         if (view !== undefined) this.hub.publish('batch', batch, batchBody(view));
       } catch {
         // Whoever works with a broken store reports it.

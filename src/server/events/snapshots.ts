@@ -21,11 +21,11 @@ export async function takeSnapshot(
   store: Store,
   batch: string | undefined,
 ): Promise<EventBody<'snapshot'>> {
-  if (batch === undefined) return { batches: executor.views(undefined, MAX_BATCHES).map(batchBody) };
-  const view = executor.view(batch);
+  if (batch === undefined) return { batches: (await executor.views(undefined, MAX_BATCHES)).map(batchBody) };
+  const view = await executor.view(batch);
   if (view === undefined) return { batches: [], executions: [] };
-  const running = store.tasks(batch, { status: ['running'], limit: MAX_RUNNING });
-  const ended = store.tasks(batch, { status: ENDED, beforeSeq: AFTER_LAST, limit: MAX_ENDED });
+  const running = await store.tasks(batch, { status: ['running'], limit: MAX_RUNNING });
+  const ended = await store.tasks(batch, { status: ENDED, beforeSeq: AFTER_LAST, limit: MAX_ENDED });
   return {
     batches: [batchBody(view)],
     executions: [...running, ...ended].map((record) => ({

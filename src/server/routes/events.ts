@@ -68,7 +68,7 @@ export function eventRoutes(api: Api, { live, store, streams }: ServerParts): vo
     }),
     async (context) => {
       const { batch } = context.req.valid('param');
-      findBatch({ store }, batch);
+      await findBatch({ store }, batch);
       return (await subscribe(context, batch)) as never;
     },
   );

@@ -1,6 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { BATCH, SECONDS, STATUS_FILTER } from '../../batch/input/fields.ts';
-import { IDS, TASK_FIELDS } from '../../batch/input/task-input.ts';
+import { BATCH, IDS, SECONDS, STATUS_FILTER, TASK_FIELDS } from '../../batch/input/fields.ts';
 
 const MAX_TASKS = 100_000;
 const MAX_CONCURRENT = 10_000;

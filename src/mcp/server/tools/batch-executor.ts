@@ -2,9 +2,8 @@ import { z } from 'zod';
 import { ACTIONS } from '../../../batch/actions/all.ts';
 import type { BatchAnswer } from '../../../batch/answer.ts';
 import { BATCH_TOOL_DESCRIPTION } from '../../../batch/description.ts';
-import { BATCH, STATUS_FILTER, TASK_ID } from '../../../batch/input/fields.ts';
+import { BATCH, IDS, STATUS_FILTER, TASK, TASK_FIELDS, TASK_ID } from '../../../batch/input/fields.ts';
 import { type Request, readRequest, TOOL_NAME } from '../../../batch/input/request.ts';
-import { IDS, TASK, TASK_FIELDS } from '../../../batch/input/task-input.ts';
 import { VolleyError } from '../../../core/errors.ts';
 import { scopeOfRequest } from '../action-scope.ts';
 import { MAX_BATCH_SECONDS, MAX_TASKS, MAX_WAIT_SECONDS } from '../limits.ts';
@@ -143,7 +142,7 @@ async function start(args: Request['args'], call: McpCall): Promise<BatchAnswer>
 async function wait(args: Request['args'], call: McpCall): Promise<BatchAnswer> {
   const { batch = 'default', timeout = MAX_WAIT_SECONDS } = args;
   const isPlain = typeof batch === 'string' && typeof timeout === 'number' && timeout > 0;
-  if (isPlain && call.backend.store.batch(batch) !== undefined) {
+  if (isPlain && (await call.backend.store.batch(batch)) !== undefined) {
     await untilEnded(call, batch, Math.min(timeout, MAX_WAIT_SECONDS));
     return call.backend.executor.handle({ action: 'wait', ...args, timeout: 0.001 });
   }
