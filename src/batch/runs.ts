@@ -154,7 +154,7 @@ export class BatchRuns {
     const [coordinator, { BatchRun }, { serveRequests }] = await Promise.all([
       this.coordinator(),
       import('./run/batch-run.ts'),
-      import('./run/serve-requests.ts'),
+      import('./run/holder-requests.ts'),
     ]);
     const lease = await store.lease(batch);
     let recovery: Recovery;

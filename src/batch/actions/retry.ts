@@ -5,8 +5,8 @@ import { type BatchContext, findBatch, findTasks } from '../context.ts';
 import { countsText } from '../counts.ts';
 import { publishChange } from '../events.ts';
 import { BATCH, IDS } from '../input/fields.ts';
-import { joinRun } from '../join-run.ts';
 import { taskPages } from '../pages.ts';
+import { joinRun } from '../run/holder-requests.ts';
 import { linesText } from '../text.ts';
 import { defineAction } from './define-action.ts';
 
