@@ -6,10 +6,28 @@ import type { ExecutionHandle } from '../engine/handle.ts';
 import { inThisContext } from '../engine/in-this-context.ts';
 import { type Outcome, renameOutcome } from '../engine/outcome.ts';
 import type { TaskContext } from '../engine/task.ts';
+import type { ProgressUpdate } from '../engine/updates.ts';
 import type { CallResult } from './call.ts';
 import { toCallError } from './errors.ts';
 import type { AttemptWork, CallPlanner, Placement, PlannedCall } from './plan.ts';
 import type { Redactor } from './redaction/redactor.ts';
+
+/** A call, and the group of calls to which it belongs. */
+export interface CallId {
+  readonly group: string;
+  readonly id: string;
+}
+
+const GROUP_NAME = /^calls-\d+$/;
+
+/** The call for which an execution of the engine stands, if it stands for one. */
+export function callOf({
+  executionId,
+  group = '',
+}: Pick<ProgressUpdate, 'executionId' | 'group'>): CallId | undefined {
+  if (!GROUP_NAME.test(group) || !executionId.startsWith(`${group}/`)) return undefined;
+  return { group, id: executionId.slice(group.length + 1) };
+}
 
 /** The calls of one list while they run. The name of the group makes their ids unique in the engine. */
 export class CallGroup {

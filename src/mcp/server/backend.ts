@@ -1,15 +1,15 @@
 import type { BatchExecutor } from '../../batch/batch-executor.ts';
 import type { Store } from '../../store/store.ts';
+import type { StoreWatch } from '../../store/store-watch.ts';
 import type { FeatureDesk } from '../../tasks/desk/feature-desk.ts';
 import type { DiscoveredTools } from '../open-coordinator.ts';
-import type { BatchNews } from './batch-news.ts';
 
 /** What the tools and resources of the MCP server work with. Whoever made it closes it. */
 export interface McpBackend {
   readonly executor: BatchExecutor;
   readonly store: Store;
   /** Of the store. */
-  readonly news: BatchNews;
+  readonly watch: StoreWatch;
   /** What a batch may call: all of it, or what is needed to find these names. */
   functions(names?: readonly string[]): Promise<DiscoveredTools>;
   /** Of the project; loaded when it is asked for. */

@@ -1,6 +1,7 @@
 import { type McpServer, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
+import type { StoreWatch } from '../../store/store-watch.ts';
 import type { OpenBackend } from './backend.ts';
-import type { BatchNews } from './batch-news.ts';
+import { followChanges } from './batch-changes.ts';
 import { isBatchUri } from './batch-uris.ts';
 
 /** So many resources one client can subscribe to. */
@@ -25,8 +26,8 @@ export function serveSubscriptions(server: McpServer, open: OpenBackend): void {
       );
     }
     subscribed.add(uri);
-    const { news } = await open();
-    if (!isClosed) stop ??= tellChanges(server, news, (one) => subscribed.has(one));
+    const { watch } = await open();
+    if (!isClosed) stop ??= sendChanges(server, watch, (one) => subscribed.has(one));
     return {};
   });
   server.server.setRequestHandler('resources/unsubscribe', ({ params: { uri } }) => {
@@ -49,16 +50,16 @@ export function serveSubscriptions(server: McpServer, open: OpenBackend): void {
  */
 export class ListenUpdates {
   private server: McpServer | undefined;
-  private news: BatchNews | undefined;
+  private watch: StoreWatch | undefined;
   private isAsked = false;
   private stop: (() => void) | undefined;
 
   constructor(private readonly openBackend: OpenBackend) {}
 
-  /** Opens the backend, whose news are followed from then on if the client listens. */
+  /** Opens the backend, whose changes are followed from then on if the client listens. */
   readonly open: OpenBackend = async () => {
     const backend = await this.openBackend();
-    this.news = backend.news;
+    this.watch = backend.watch;
     this.follow();
     return backend;
   };
@@ -81,14 +82,14 @@ export class ListenUpdates {
   }
 
   private follow(): void {
-    const { server, news, isAsked } = this;
-    if (server === undefined || news === undefined || !isAsked) return;
-    this.stop ??= tellChanges(server, news, () => true);
+    const { server, watch, isAsked } = this;
+    if (server === undefined || watch === undefined || !isAsked) return;
+    this.stop ??= sendChanges(server, watch, () => true);
   }
 }
 
-function tellChanges(server: McpServer, news: BatchNews, isWanted: (uri: string) => boolean): () => void {
-  return news.follow({
+function sendChanges(server: McpServer, watch: StoreWatch, isWanted: (uri: string) => boolean): () => void {
+  return followChanges(watch, {
     changed: (uri) => {
       // A client that is gone ends its connection, and that ends this.
       if (isWanted(uri)) server.server.sendResourceUpdated({ uri }).catch(() => undefined);

@@ -49,7 +49,7 @@ export class McpHttp {
       () => createServer({ ...shared, era: 'modern', calls: this.calls, updates: 'none' }),
       {
         legacy: 'reject',
-        bus: newsBus(backend.news),
+        bus: newsBus(backend.watch),
       },
     );
     this.sessions = new McpSessions({ maxSessions, idleMs }, (calls) =>

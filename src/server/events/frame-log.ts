@@ -1,10 +1,14 @@
-import { frameOf } from './frame.ts';
+/** An event as it goes over the wire. JSON has no line breaks of its own, so the data is one line. */
+export function frameOf(type: string, body: unknown, id?: string): string {
+  const name = id === undefined ? '' : `id: ${id}\n`;
+  return `${name}event: ${type}\ndata: ${JSON.stringify(body)}\n\n`;
+}
 
 /**
- * The last events by their numbers, from 1, in a ring of parallel arrays. Each is written out at most once, when the
- * first stream needs it, and together with those that came in the same turn: streams are given parts of those bytes.
+ * The last events by their numbers, from 1, in a ring of parallel arrays. Each is serialized at most once, when the first
+ * stream needs it, together with those of the same turn: streams share the bytes.
  */
-export class EventLog {
+export class FrameLog {
   /** The number of the newest one; 0 before the first. */
   last = 0;
   private readonly batches: string[];
