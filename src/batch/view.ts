@@ -1,6 +1,6 @@
 import type { TimeLeft } from '../core/predict.ts';
-import { MAX_SEQ } from '../store/keys.ts';
 import type { BatchRecord, LeaseHolder, TaskRecord } from '../store/records.ts';
+import { MAX_SEQ } from '../store/rows.ts';
 import type { Store, TaskQuery } from '../store/store.ts';
 import { endedOf, type TaskCounts, totalOf } from './counts.ts';
 import type { BatchRun } from './run/batch-run.ts';

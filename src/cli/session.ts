@@ -4,8 +4,7 @@ import type { VolleyConfig } from '../config/config.ts';
 import { type LoadOptions, loadConfig, loadStoreFile } from '../config/load.ts';
 import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
 import { routeRequests } from '../server/request-routing.ts';
-import { lookIntoStore, openStoreLate } from '../store/look-into-store.ts';
-import type { SqliteStore } from '../store/sqlite-store.ts';
+import { lookIntoStore, openStoreLate, type SqliteStore } from '../store/sqlite-store.ts';
 import type { CommonOptions } from './command.ts';
 import type { Io } from './io.ts';
 

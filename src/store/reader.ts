@@ -1,15 +1,30 @@
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
 import { checkNumber } from '../core/numbers.ts';
 import { AttemptReader } from './attempt-table.ts';
-import { PART_BYTES } from './completions.ts';
-import { keyOf, lastKeyOf, MAX_SEQ, seqOf } from './keys.ts';
-import { LeaseTable } from './lease-table.ts';
-import { OpenTaskReader } from './open-tasks.ts';
+import { LeaseTable } from './leases.ts';
 import type { ProcessIdentity } from './process-identity.ts';
 import type { AttemptRecord, BatchRecord, TaskRecord, TaskStatus } from './records.ts';
-import { type BatchData, batchRecord, type TaskData, taskRecord } from './rows.ts';
-import { SlowestReader, TASKS_PER_LOOK } from './slowest.ts';
-import { RUNNING, STATUSES, statusNumber } from './statuses.ts';
+import {
+  asBuffer,
+  type BatchData,
+  batchRecord,
+  fromStored,
+  isContinuation,
+  keyOf,
+  lastKeyOf,
+  MAX_SEQ,
+  OPEN,
+  type OpenTaskRow,
+  openTaskRecord,
+  RUNNING,
+  STATUSES,
+  type StoredText,
+  seqOf,
+  statusNumber,
+  type TaskData,
+  taskRecord,
+  toStored,
+} from './rows.ts';
 import type {
   AttemptPage,
   BatchWithTasks,
@@ -18,7 +33,7 @@ import type {
   TaskQuery,
   TaskSummary,
 } from './store.ts';
-import { asBuffer, fromStored, isContinuation, type StoredText, toStored } from './text.ts';
+import { PART_BYTES } from './task-table.ts';
 
 /** Of the attempts since a task was opened last: those that failed are counted. */
 const EARLIER_MS = `CASE WHEN s.failures > 0 THEN (
@@ -34,6 +49,8 @@ const TASKS = `
   LEFT JOIN attempts a ON a.key = s.key AND a.attempt = CASE s.status WHEN ${RUNNING} THEN s.attempts END`;
 const PAGE = 's.key > ? AND s.key <= ? ORDER BY s.key LIMIT ?';
 const PAGE_BACKWARDS = 's.key > ? AND s.key <= ? ORDER BY s.key DESC LIMIT ?';
+/** So many tasks are looked at for the slowest in one go: some milliseconds. */
+const TASKS_PER_LOOK = 10_000;
 /** The longest character of UTF-8 goes on for so many bytes. */
 const MAX_CONTINUATIONS = 3;
 
@@ -47,8 +64,8 @@ export class Reader {
   private readonly oneSummary: StatementSyncInstance;
   private readonly newestIds: StatementSyncInstance;
   private readonly byKey: StatementSyncInstance;
-  private readonly open: OpenTaskReader;
-  private readonly slow: SlowestReader;
+  private readonly openTasks: StatementSyncInstance;
+  private readonly slowestKeys: StatementSyncInstance;
   private readonly anyStatus: StatementSyncInstance;
   private readonly oneStatus: StatementSyncInstance;
   private readonly anyStatusBackwards: StatementSyncInstance;
@@ -80,8 +97,16 @@ export class Reader {
       'SELECT id FROM tasks WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT ?',
     );
     this.byKey = reader.prepare(`${TASKS} WHERE s.key = ?`);
-    this.open = new OpenTaskReader(reader);
-    this.slow = new SlowestReader(reader);
+    this.openTasks = reader.prepare(
+      `SELECT t.key, t.id, t.name, t.function, t.params, t.options, t.added_at, s.attempts, s.failures
+       FROM states s CROSS JOIN tasks t ON t.key = s.key WHERE s.status = ${OPEN} AND ${PAGE}`,
+    );
+    this.openTasks.setReturnArrays(true);
+    this.slowestKeys = reader.prepare(
+      `SELECT s.key FROM states s CROSS JOIN ends e ON e.key = s.key
+       WHERE s.key > ? AND s.key <= ? AND s.started_at IS NOT NULL AND (? >> s.status) & 1
+       ORDER BY coalesce(e.duration_ms, max(0, e.ended_at - coalesce(s.attempt_at, s.started_at))) DESC, s.key LIMIT ?`,
+    );
     this.anyStatus = reader.prepare(`${TASKS} WHERE ${PAGE}`);
     this.oneStatus = reader.prepare(`${TASKS} WHERE s.status = ? AND ${PAGE}`);
     this.anyStatusBackwards = reader.prepare(`${TASKS} WHERE ${PAGE_BACKWARDS}`);
@@ -164,8 +189,11 @@ export class Reader {
   ): TaskRecord[] {
     const last = beforeSeq === undefined ? lastKeyOf(batchId) : keyOf(batchId, beforeSeq - 1);
     const first = keyOf(batchId, afterSeq);
-    if (status?.length === 1 && status[0] === 'open' && beforeSeq === undefined)
-      return this.open.page(batch, first, last, limit);
+    // All open tasks of a batch are read when it starts.
+    if (status?.length === 1 && status[0] === 'open' && beforeSeq === undefined) {
+      const rows = this.openTasks.all(first, last, limit) as unknown as OpenTaskRow[];
+      return rows.map((row) => openTaskRecord(batch, row));
+    }
     const page = [first, last, limit];
     return this.pageOf(status, page, beforeSeq !== undefined).map((data) => taskRecord(data, batch));
   }
@@ -177,8 +205,10 @@ export class Reader {
       const row = this.oneBatch.get(toStored(batch)) as BatchData | undefined;
       if (row === undefined) return { tasks: [], nextSeq: undefined };
       const untilSeq = Math.min(row.last_seq, afterSeq + TASKS_PER_LOOK);
-      const keys = this.slow.keys(keyOf(row.id, afterSeq), keyOf(row.id, untilSeq), status, limit);
-      const tasks = keys.map((key) => taskRecord(this.byKey.get(key) as TaskData, batch));
+      const wanted = status.reduce((bits, one) => bits | (1 << statusNumber(one)), 0);
+      const [after, until] = [keyOf(row.id, afterSeq), keyOf(row.id, untilSeq)];
+      const keys = this.slowestKeys.all(after, until, wanted, limit) as { key: number }[];
+      const tasks = keys.map(({ key }) => taskRecord(this.byKey.get(key) as TaskData, batch));
       return { tasks, nextSeq: untilSeq < row.last_seq ? untilSeq : undefined };
     });
   }

@@ -1,10 +1,16 @@
+import { statSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { VolleyError } from '../core/errors.ts';
 import { AttemptWrites } from './attempt-table.ts';
 import { BatchTable } from './batch-table.ts';
-import { CommitTimes } from './commit-times.ts';
-import { closeDatabase, type Database, openDatabase, undoable } from './database.ts';
-import { keyOf } from './keys.ts';
+import {
+  closeDatabase,
+  type Database,
+  emptyDatabase,
+  lateDatabase,
+  openDatabase,
+  undoable,
+} from './database.ts';
 import { Leases } from './leases.ts';
 import { ownIdentity, type ProcessIdentity } from './process-identity.ts';
 import { Reader } from './reader.ts';
@@ -19,9 +25,8 @@ import type {
   TaskRecord,
   TaskStatus,
 } from './records.ts';
-import { Recoverer } from './recovery.ts';
-import { RequestReader, RequestWrites } from './request-table.ts';
-import { CANCELLED } from './statuses.ts';
+import { Requests } from './requests.ts';
+import { CANCELLED, keyOf } from './rows.ts';
 import type {
   AttemptPage,
   BatchWithTasks,
@@ -35,8 +40,7 @@ import type {
   TaskSummary,
 } from './store.ts';
 import { translated } from './store-error.ts';
-import { TaskAdding } from './task-adding.ts';
-import { TaskChanges } from './task-changes.ts';
+import { Recoverer, TaskAdding, TaskChanges } from './task-changes.ts';
 import { TaskTable } from './task-table.ts';
 import { type Steps, toEnd, WriteQueue } from './write-queue.ts';
 
@@ -70,11 +74,9 @@ export class SqliteStore implements Store {
   private readonly changes: TaskChanges;
   private readonly leases: Leases;
   private readonly recoverer: Recoverer;
-  private readonly requests: RequestWrites;
+  private readonly requests: Requests;
   private readonly queue: WriteQueue;
   private readonly reader: Reader;
-  private readonly requestReader: RequestReader;
-  private readonly commits = new CommitTimes();
   private heartbeat: NodeJS.Timeout | undefined = undefined;
   private closing: Promise<void> | undefined = undefined;
 
@@ -93,23 +95,20 @@ export class SqliteStore implements Store {
     const { batchTable, leases, taskTable, attemptWrites } = this;
     this.changes = new TaskChanges(writer, batchTable, leases, taskTable, attemptWrites);
     this.recoverer = new Recoverer(writer, this.batchTable, this.taskTable, this.changes, this.leases);
-    this.requests = new RequestWrites(writer);
+    this.requests = new Requests(database);
     this.queue = new WriteQueue(database, {
       begun: () => {
         this.batchTable.begin();
         this.taskTable.begin();
         this.leases.noticeLost();
-        this.commits.begun();
       },
       isFull: () => this.taskTable.isFull,
-      committed: () => this.commits.committed(),
       committing: () => {
         this.taskTable.finish();
         this.batchTable.writeCounts();
       },
     });
     this.reader = new Reader(database.reader, identity, now);
-    this.requestReader = new RequestReader(database.reader);
   }
 
   get file(): string {
@@ -247,7 +246,7 @@ export class SqliteStore implements Store {
   }
 
   onCommit(listener: (ms: number) => void): () => void {
-    return this.commits.add(listener);
+    return this.queue.onCommit(listener);
   }
 
   async lease(batch: string): Promise<Lease> {
@@ -268,7 +267,7 @@ export class SqliteStore implements Store {
   }
 
   asked(batch: string): Promise<HolderRequest[]> {
-    return this.read(() => this.requestReader.unanswered(batch));
+    return this.read(() => this.requests.unanswered(batch));
   }
 
   answer(request: number, body: string): Promise<void> {
@@ -276,7 +275,7 @@ export class SqliteStore implements Store {
   }
 
   answerTo(request: number): Promise<string | undefined> {
-    return this.read(() => this.requestReader.answerTo(request));
+    return this.read(() => this.requests.answerTo(request));
   }
 
   forget(request: number): Promise<void> {
@@ -333,5 +332,24 @@ export class SqliteStore implements Store {
 
   private closedError(): VolleyError {
     return new VolleyError('STORE_CLOSED', `The store ${this.file} was closed.`, { file: this.file });
+  }
+}
+
+/** Opens the store in a file for whoever only looks: where there is no file, an empty one that nothing is kept of. */
+export async function lookIntoStore(file: string): Promise<SqliteStore> {
+  return isMissing(file) ? new SqliteStore(emptyDatabase(file), {}) : openStore(file);
+}
+
+/** Opens the store in a file for whoever may have something to keep: where there is no file, the first write makes it. */
+export async function openStoreLate(file: string): Promise<SqliteStore> {
+  return isMissing(file) ? new SqliteStore(lateDatabase(file), {}) : openStore(file);
+}
+
+function isMissing(file: string): boolean {
+  try {
+    return statSync(file, { throwIfNoEntry: false }) === undefined;
+  } catch {
+    // Opening it says what is in the way.
+    return false;
   }
 }
