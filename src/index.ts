@@ -130,6 +130,7 @@ export {
   type ResourceAllocation,
   type ResourceLimits,
   ResourceManager,
+  type ResourceManagerOptions,
   type ResourceName,
   type ResourceRequirements,
   type ResourceUsage,
