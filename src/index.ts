@@ -103,6 +103,7 @@ export {
   type ErrorCode,
   type ExecutionContext,
   type ExecutionHandle,
+  type ExecutionSnapshot,
   type ExecutionStatistics,
   type ExecutionStatus,
   type Explanation,
@@ -121,6 +122,7 @@ export {
   type Priority,
   type ProgressStream,
   ProgressTracker,
+  type ProgressTrackerOptions,
   type ProgressUpdate,
   type QueuedReason,
   type Random,
@@ -149,6 +151,7 @@ export {
   type TimeLeft,
   ToolFailure,
   type ToolFunction,
+  type TrackedProgress,
   type UtilizationSample,
   VolleyError,
 } from './engine/index.ts';

@@ -39,7 +39,8 @@ export { GroupHandle, type GroupOutcome, type RetryNotice } from './group-handle
 export type { CancelResult, ExecutionHandle } from './handle.ts';
 export type { AllocationRecord, UtilizationSample } from './history.ts';
 export type { Outcome } from './outcome.ts';
-export { type AggregatedProgress, ProgressTracker } from './progress-tracker.ts';
+export type { AggregatedProgress, ExecutionSnapshot } from './progress-log.ts';
+export { ProgressTracker, type ProgressTrackerOptions, type TrackedProgress } from './progress-tracker.ts';
 export {
   type AllocationRefusal,
   type AllocationResult,
