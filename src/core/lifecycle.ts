@@ -40,7 +40,7 @@ export class Lifecycle {
   /** How many stopped attempts are in their grace period. */
   lingering = 0;
   /** How often each transition was taken: `from * 8 + to`. */
-  readonly transitionsTaken = new Uint32Array(STATUS_NAMES.length ** 2);
+  readonly transitionsTaken: Uint32Array = new Uint32Array(STATUS_NAMES.length ** 2);
   /** Pending executions whose dependencies rule them out; a list, because a chain of them may be long. */
   private readonly toSkip: Execution[] = [];
 
