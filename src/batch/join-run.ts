@@ -1,7 +1,6 @@
 import type { BatchContext } from './context.ts';
 import { countsText, type TaskCounts } from './counts.ts';
-import type { HolderAsk } from './holder-ask.ts';
-import { holderText } from './text.ts';
+import { type HolderAsk, holderText } from './run/requests.ts';
 
 export interface Joined {
   readonly text: string;

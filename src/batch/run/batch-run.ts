@@ -8,14 +8,14 @@ import type { GroupHandle, RetryNotice } from '../../engine/group-handle.ts';
 import { type Outcome, renameOutcome } from '../../engine/outcome.ts';
 import type { TaskEnd, TaskRecord } from '../../store/records.ts';
 import type { Lease, Store } from '../../store/store.ts';
-import type { BatchEvents } from '../events.ts';
-import type { Speed } from '../holder-ask.ts';
 import { autoConcurrency } from './auto-concurrency.ts';
 import { Dependencies } from './dependencies.ts';
+import type { BatchEvents } from './events.ts';
 import { RunJournal } from './journal.ts';
 import { RunMonitor } from './monitor.ts';
 import { type PlannedTask, planTask, planTasks } from './plan-tasks.ts';
 import { Prediction } from './prediction.ts';
+import type { Speed } from './requests.ts';
 import { type RunParts, TaskRun, type WrittenEnd } from './task-run.ts';
 
 /** How a batch is run. */
