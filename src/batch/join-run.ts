@@ -1,6 +1,6 @@
 import type { BatchContext } from './context.ts';
 import { countsText, type TaskCounts } from './counts.ts';
-import { type HolderAsk, holderText } from './run/requests.ts';
+import { type HolderAsk, holderText } from './run/holder-requests.ts';
 
 export interface Joined {
   readonly text: string;
@@ -8,7 +8,7 @@ export interface Joined {
   readonly state: 'idle' | 'running' | 'stopping' | 'elsewhere';
 }
 
-/** Lets tasks that were just opened join the batch if it runs, and says what happens to them. */
+/** Lets tasks that were just opened join the batch if it runs, here or elsewhere, and says what happens to them. */
 export async function joinRun(
   { runs, store }: BatchContext,
   batch: string,
@@ -27,7 +27,7 @@ export async function joinRun(
       : { state: 'running', counts, text: `The batch is running, and runs them too. ${countsText(counts)}.` };
   }
   const ask: HolderAsk = { action: 'join', which };
-  // Whether it answers or not: it looks for open tasks at its end, too. One that has just gone cannot be asked.
+  // Answered or not: the holder looks for open tasks at its end, too. One that has just gone cannot be asked.
   if (holder !== undefined && (await store.ask(batch, JSON.stringify(ask))) !== undefined) {
     return {
       state: 'elsewhere',

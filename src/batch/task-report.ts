@@ -3,7 +3,7 @@ import type { TaskRecord } from '../store/records.ts';
 import type { TaskSummary } from '../store/store.ts';
 import { type BatchContext, findBatch, findTask } from './context.ts';
 import { type ResultRow, rowOf } from './result-row.ts';
-import { holderText } from './run/requests.ts';
+import { holderText } from './run/holder-requests.ts';
 import { linesText, oneLine, taskText } from './text.ts';
 
 /** What became of a task, or why nothing has yet. */

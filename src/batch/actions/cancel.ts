@@ -5,7 +5,7 @@ import { type BatchContext, findBatch, findTasks } from '../context.ts';
 import { countsText } from '../counts.ts';
 import { BATCH, IDS } from '../input/fields.ts';
 import { publishChange } from '../run/events.ts';
-import { askHolder, CANCEL_REASON } from '../run/requests.ts';
+import { askHolder, CANCEL_REASON } from '../run/holder-requests.ts';
 import { defineAction } from './define-action.ts';
 
 export const cancelAction = defineAction({

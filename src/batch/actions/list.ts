@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { countsText } from '../counts.ts';
-import { holderText } from '../run/requests.ts';
+import { holderText } from '../run/holder-requests.ts';
 import { linesText } from '../text.ts';
 import { defineAction } from './define-action.ts';
 

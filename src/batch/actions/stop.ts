@@ -4,7 +4,7 @@ import type { LeaseHolder } from '../../store/records.ts';
 import type { ActionResult } from '../answer.ts';
 import { type BatchContext, findBatch } from '../context.ts';
 import { BATCH } from '../input/fields.ts';
-import { askHolder, holderText, untilReleased } from '../run/requests.ts';
+import { askHolder, holderText, untilReleased } from '../run/holder-requests.ts';
 import { endText } from '../status.ts';
 import { defineAction } from './define-action.ts';
 

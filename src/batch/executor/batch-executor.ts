@@ -133,7 +133,7 @@ export class BatchExecutor implements AsyncDisposable {
     const record = await store.batch(batch);
     const holder = record && runs.otherHolder(record);
     if (holder === undefined) return undefined;
-    const { askSpeed } = await import('../run/requests.ts');
+    const { askSpeed } = await import('../run/holder-requests.ts');
     return askSpeed(this.context, batch, holder);
   }
 

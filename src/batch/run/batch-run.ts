@@ -11,11 +11,11 @@ import type { Lease, Store } from '../../store/store.ts';
 import { autoConcurrency } from './auto-concurrency.ts';
 import { Dependencies } from './dependencies.ts';
 import type { BatchEvents } from './events.ts';
+import type { Speed } from './holder-requests.ts';
 import { RunJournal } from './journal.ts';
 import { RunMonitor } from './monitor.ts';
 import { type PlannedTask, planTask, planTasks } from './plan-tasks.ts';
 import { Prediction } from './prediction.ts';
-import type { Speed } from './requests.ts';
 import { type RunParts, TaskRun, type WrittenEnd } from './task-run.ts';
 
 /** How a batch is run. */

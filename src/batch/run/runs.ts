@@ -154,7 +154,7 @@ export class BatchRuns {
     const [coordinator, { BatchRun }, { serveRequests }] = await Promise.all([
       this.coordinator(),
       import('./batch-run.ts'),
-      import('./requests.ts'),
+      import('./holder-requests.ts'),
     ]);
     const lease = await store.lease(batch);
     let recovery: Recovery;
