@@ -1,9 +1,9 @@
 export type { BatchAnswer, BatchAnswerError } from './batch/answer.ts';
-export { BatchExecutor, type BatchExecutorOptions } from './batch/batch-executor.ts';
+export { BatchExecutor, type BatchExecutorOptions } from './batch/executor/batch-executor.ts';
 export type { TaskCounts } from './batch/counts.ts';
-export { BATCH_TOOL_DESCRIPTION } from './batch/description.ts';
-export type { BatchEvent, BatchEventListener, TaskEvent } from './batch/events.ts';
-export type { LearnedDuration } from './batch/forecast/learned.ts';
+export { BATCH_TOOL_DESCRIPTION } from './batch/executor/description.ts';
+export type { BatchEvent, BatchEventListener, TaskEvent } from './batch/run/events.ts';
+export type { LearnedDuration } from './batch/forecast/runnable.ts';
 export type { RunnableBatch, RunnableOptions, RunnableTask } from './batch/forecast/runnable.ts';
 export type { FailedTask, RunningTask } from './batch/run/monitor.ts';
 export type { TaskReport } from './batch/task-report.ts';

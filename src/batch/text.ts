@@ -1,6 +1,5 @@
 import { printableText } from '../core/printable-text.ts';
 import { reasonText } from '../core/words.ts';
-import type { LeaseHolder } from '../store/records.ts';
 
 /** A text of somebody else's on one line, and not longer than so many characters. */
 export function oneLine(text: string, length: number): string {
@@ -41,10 +40,6 @@ export function taskText(task: {
   const isPlain = task.name === task.function || task.name === task.id;
   const name = isPlain ? '' : ` "${oneLine(task.name, 60)}"`;
   return `${task.id}${name} (${task.function})`;
-}
-
-export function holderText({ pid, host }: LeaseHolder): string {
-  return `process ${pid} on ${host}`;
 }
 
 /** Why a run ended before its time, in a line. */

@@ -5,7 +5,7 @@ import type { Store, TaskQuery } from '../store/store.ts';
 import { endedOf, type TaskCounts, totalOf } from './counts.ts';
 import type { BatchRun } from './run/batch-run.ts';
 import type { FailedTask, RunningTask } from './run/monitor.ts';
-import type { BatchRuns } from './runs.ts';
+import type { BatchRuns } from './run/runs.ts';
 import { problemText } from './text.ts';
 
 /** How a batch stands at one moment: all that a display needs. */

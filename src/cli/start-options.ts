@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { CONCURRENCY_ADVICE } from '../batch/description.ts';
+import { CONCURRENCY_ADVICE } from '../batch/executor/description.ts';
 import { addHelpNote } from './help.ts';
 import { numberOption } from './options.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { BatchEvent } from '../../src/batch/events.ts';
+import type { BatchEvent } from '../../src/batch/run/events.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { HeldCalls, openRig, type Rig } from './support/rig.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { MAX_SPAN_MS } from '../../core/numbers.ts';
 import { PRIORITIES } from '../../core/priority.ts';
-import { TASK_STATUSES } from '../counts.ts';
+import { TASK_STATUSES } from '../../store/records.ts';
 
 /** Control characters and halves of characters: they break lines, terminals and files, and nobody means them. */
 const UNPRINTABLE = /[\p{Cc}\p{Surrogate}]/u;

@@ -1,6 +1,6 @@
 import type { FailureReason } from '../../core/failure.ts';
 import type { TaskEnd } from '../../store/records.ts';
-import type { BatchEvents, TaskEvent } from '../events.ts';
+import type { BatchEvents, TaskEvent } from './events.ts';
 import type { TaskRun } from './task-run.ts';
 
 /** A task that runs now. */

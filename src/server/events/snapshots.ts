@@ -1,4 +1,4 @@
-import type { BatchExecutor } from '../../batch/batch-executor.ts';
+import type { BatchExecutor } from '../../batch/executor/batch-executor.ts';
 import { ENDED } from '../../batch/counts.ts';
 import type { Store } from '../../store/store.ts';
 import { batchBody } from '../views/batch-body.ts';

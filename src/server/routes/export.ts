@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { findBatch } from '../../batch/context.ts';
-import { exportPieces } from '../../batch/export/export-pieces.ts';
+import { exportPieces } from '../../batch/export/write-export.ts';
 import { EXPORT_FORMATS } from '../../batch/export/formats.ts';
 import { STATUS_FILTER } from '../../batch/input/fields.ts';
 import type { ServerParts } from '../parts.ts';

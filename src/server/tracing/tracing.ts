@@ -9,8 +9,8 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import type { BatchExecutor } from '../../batch/batch-executor.ts';
-import type { BatchEvent } from '../../batch/events.ts';
+import type { BatchExecutor } from '../../batch/executor/batch-executor.ts';
+import type { BatchEvent } from '../../batch/run/events.ts';
 import { countText } from '../../core/words.ts';
 import type { ParallelExecutionEngine } from '../../engine/engine.ts';
 import type { ProgressUpdate } from '../../engine/updates.ts';

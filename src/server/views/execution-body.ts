@@ -1,4 +1,4 @@
-import type { BatchExecutor } from '../../batch/batch-executor.ts';
+import type { BatchExecutor } from '../../batch/executor/batch-executor.ts';
 import type { TaskRecord } from '../../store/records.ts';
 import type { ExecutionBody } from '../wire/execution.ts';
 

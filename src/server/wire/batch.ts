@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { TASK_STATUSES } from '../../batch/counts.ts';
+import { TASK_STATUSES } from '../../store/records.ts';
 import { TIME } from './kinds.ts';
 
 const COUNT = z.int().min(0);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ACTIONS } from '../../../batch/actions/all.ts';
 import type { BatchAnswer } from '../../../batch/answer.ts';
-import { BATCH_TOOL_DESCRIPTION } from '../../../batch/description.ts';
+import { BATCH_TOOL_DESCRIPTION } from '../../../batch/executor/description.ts';
 import { BATCH, IDS, STATUS_FILTER, TASK, TASK_FIELDS, TASK_ID } from '../../../batch/input/fields.ts';
 import { type Request, readRequest, TOOL_NAME } from '../../../batch/input/request.ts';
 import { VolleyError } from '../../../core/errors.ts';

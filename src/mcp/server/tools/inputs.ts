@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { TASK_STATUSES } from '../../../batch/counts.ts';
 import { BATCH } from '../../../batch/input/fields.ts';
+import { TASK_STATUSES } from '../../../store/records.ts';
 import { MAX_WAIT_SECONDS } from '../limits.ts';
 
 /** Fields that several tools have. */
