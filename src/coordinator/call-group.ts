@@ -21,7 +21,7 @@ export interface CallId {
 const GROUP_NAME = /^calls-\d+$/;
 
 /** The call for which an execution of the engine stands, if it stands for one. */
-export function callOf({
+export function readCallId({
   executionId,
   group = '',
 }: Pick<ProgressUpdate, 'executionId' | 'group'>): CallId | undefined {

@@ -5,7 +5,7 @@ import { checkNumber } from '../../core/numbers.ts';
 import type { EventBody, EventType } from '../wire/event.ts';
 import { EventStream, type StreamParts } from './event-stream.ts';
 import { FrameLog, frameOf } from './frame-log.ts';
-import { SnapshotCache, type TakeSnapshot } from './snapshots.ts';
+import { type ReadSnapshot, SnapshotCache } from './snapshots.ts';
 
 /** The limits of live events; all have a default. */
 export interface HubOptions {
@@ -106,7 +106,7 @@ export class EventHub implements StreamParts {
   private stalled = 0;
   private whenEmpty: (() => void) | undefined;
 
-  constructor(take: TakeSnapshot, options: HubOptions = {}) {
+  constructor(take: ReadSnapshot, options: HubOptions = {}) {
     this.options = checkHubOptions(options);
     this.maxPending = Math.min(MAX_PENDING, this.options.logSize / 2);
     // Names this process: numbers of another one mean nothing here.

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { BatchExecutor } from '../../batch/executor/batch-executor.ts';
 import type { BatchEvent, TaskEvent } from '../../batch/run/events.ts';
-import { type CallId, callOf } from '../../coordinator/call-group.ts';
+import { type CallId, readCallId } from '../../coordinator/call-group.ts';
 import type { ParallelExecutionEngine } from '../../engine/engine.ts';
 import type { ProgressUpdate } from '../../engine/updates.ts';
 import type { Store } from '../../store/store.ts';
@@ -16,7 +16,7 @@ import {
   type StreamRequest,
 } from './event-hub.ts';
 import { ProgressRate } from './progress-rate.ts';
-import { takeSnapshot } from './snapshots.ts';
+import { readSnapshot } from './snapshots.ts';
 
 export interface LiveParts {
   readonly engine: ParallelExecutionEngine;
@@ -62,7 +62,7 @@ export class LiveEvents {
     const { engine, executor, store, watch } = parts;
     const options = checkHubOptions(given);
     this.batchMs = options.batchMs;
-    this.hub = new EventHub((batch) => takeSnapshot(executor, store, batch), options);
+    this.hub = new EventHub((batch) => readSnapshot(executor, store, batch), options);
     this.tasks = new ProgressRate(options.progressMs, (event) => this.publishTask(event));
     this.calls = new ProgressRate(options.progressMs, (body) => this.publishCall(body));
     this.unlisten = [
@@ -143,7 +143,7 @@ export class LiveEvents {
   }
 
   private takeUpdate(update: ProgressUpdate): void {
-    const call = callOf(update);
+    const call = readCallId(update);
     if (call === undefined || update.type === 'abandoned') return;
     const { executionId } = update;
     if (update.type === 'progress' || update.type === 'step') {

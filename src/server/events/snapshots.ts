@@ -1,5 +1,5 @@
-import type { BatchExecutor } from '../../batch/executor/batch-executor.ts';
 import { ENDED } from '../../batch/counts.ts';
+import type { BatchExecutor } from '../../batch/executor/batch-executor.ts';
 import type { Store } from '../../store/store.ts';
 import { batchBody } from '../views/batch-body.ts';
 import { executionBody } from '../views/execution-body.ts';
@@ -13,10 +13,10 @@ const MAX_ENDED = 100;
 const AFTER_LAST = 2 ** 30;
 
 /** The current state of everything, or of one batch. */
-export type TakeSnapshot = (batch: string | undefined) => Promise<EventBody<'snapshot'>>;
+export type ReadSnapshot = (batch: string | undefined) => Promise<EventBody<'snapshot'>>;
 
 /** The newest batches; or one batch, with what runs and what was added last of what has ended. */
-export async function takeSnapshot(
+export async function readSnapshot(
   executor: BatchExecutor,
   store: Store,
   batch: string | undefined,
@@ -36,7 +36,7 @@ export async function takeSnapshot(
   };
 }
 
-export interface Snapshot {
+export interface SnapshotFrame {
   /** Later events may not be in it. */
   readonly number: number;
   /** Shared by all streams that get it. */
@@ -49,14 +49,14 @@ const MAX_KEPT = 64;
 
 /** Snapshots for many clients that come at once. A slightly old one and the events since then say the same. */
 export class SnapshotCache {
-  private readonly kept = new Map<string | undefined, Snapshot & { readonly takenAt: number }>();
+  private readonly kept = new Map<string | undefined, SnapshotFrame & { readonly takenAt: number }>();
 
   constructor(
     private readonly log: FrameLog,
-    private readonly take: TakeSnapshot,
+    private readonly take: ReadSnapshot,
   ) {}
 
-  get(batch: string | undefined): Snapshot {
+  get(batch: string | undefined): SnapshotFrame {
     const now = performance.now();
     const known = this.kept.get(batch);
     if (known !== undefined && now - known.takenAt < FRESH_MS && this.log.reachesBackTo(known.number))

@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { EventHub, type HubOptions, type StreamRequest } from '../../../../src/server/events/event-hub.ts';
-import type { TakeSnapshot } from '../../../../src/server/events/snapshots.ts';
+import type { ReadSnapshot } from '../../../../src/server/events/snapshots.ts';
 import { SseClient } from './sse-client.ts';
 
 export interface HubRig {
@@ -19,7 +19,7 @@ export interface HubRig {
 }
 
 export interface HubRigOptions extends HubOptions {
-  readonly take?: TakeSnapshot;
+  readonly take?: ReadSnapshot;
   readonly request?: Partial<StreamRequest>;
 }
 
