@@ -6,13 +6,13 @@ import { reasonText } from '../core/words.ts';
 import type { Recovery, Store } from '../store/store.ts';
 import { ACTIONS, type ActionName } from './actions/all.ts';
 import type { Action } from './actions/define-action.ts';
+import { readRequest, requestedAction } from './actions/request.ts';
 import type { BatchAnswer } from './answer.ts';
 import type { BatchContext } from './context.ts';
 import { shortDetails } from './details.ts';
 import type { BatchEventListener } from './events.ts';
 import { explainTask } from './explain-task.ts';
 import type { RunnableBatch, RunnableOptions } from './forecast/runnable.ts';
-import { actionOf, readRequest } from './input/request.ts';
 import type { BatchListener, RunningTask } from './run/monitor.ts';
 import { BatchRuns } from './runs.ts';
 import { TaskIds } from './task-ids.ts';
@@ -38,8 +38,6 @@ type DefinitionOf<N extends ActionName> = Awaited<
 export type BatchRequest = {
   [N in ActionName]: { readonly action: N } & z.input<DefinitionOf<N>['schema']>;
 }[ActionName];
-
-const NAMES: readonly ActionName[] = ACTIONS.map(({ name }) => name);
 
 /**
  * What is behind `batch_executor_tool`, for every door: named batches of tasks that are kept in a store and run in
@@ -72,12 +70,12 @@ export class BatchExecutor implements AsyncDisposable {
   handle(request: unknown): Promise<BatchAnswer>;
   async handle(request: unknown): Promise<BatchAnswer> {
     try {
-      const { action, args } = readRequest(request, NAMES);
+      const { action, args } = readRequest(request);
       const [chosen, { checkInput }] = await Promise.all([definitionOf(action), import('./input/check.ts')]);
       const result = await chosen.run(checkInput(chosen.schema, action, args), this.context);
       return { ok: true, action, ...result };
     } catch (error) {
-      return this.refusal(actionOf(request), error);
+      return this.refusal(requestedAction(request), error);
     }
   }
 

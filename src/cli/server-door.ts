@@ -1,3 +1,4 @@
+import { ACTIONS } from '../batch/actions/all.ts';
 import type { BatchAnswer } from '../batch/answer.ts';
 import type { BatchExecutor } from '../batch/batch-executor.ts';
 import { VolleyError } from '../core/errors.ts';
@@ -7,7 +8,9 @@ import type { Store } from '../store/store.ts';
 /** It has just gone, hangs, is stopping, or takes no body of this size: then this process can do it as well. */
 const DO_IT_HERE = new Set<unknown>(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 503, 413]);
 /** What a server that went in the middle of it may have done must not be done again. */
-const ONCE_ONLY = new Set<unknown>(['add', 'add_batch']);
+const ONCE_ONLY: ReadonlySet<unknown> = new Set(
+  ACTIONS.filter(({ hints }) => 'creates' in hints).map(({ name }) => name),
+);
 
 /** Does requests in the server that runs on this store, if there is one, and in this process otherwise. */
 export function serverDoor(

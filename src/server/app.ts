@@ -6,10 +6,9 @@ import { jsonFault } from './http/check-json.ts';
 import { headersOf, problemOf } from './http/problem.ts';
 import { openApiDocument } from './openapi.ts';
 import type { ServerParts } from './parts.ts';
-import { actionRoute } from './routes/actions.ts';
+import { actionRoutes } from './routes/actions.ts';
 import { type Api, type ApiContext, createApi, requestOf } from './routes/api.ts';
 import { attemptRoute } from './routes/attempts.ts';
-import { batchActionRoutes } from './routes/batch-actions.ts';
 import { batchRoutes } from './routes/batches.ts';
 import { dashboard } from './routes/dashboard.ts';
 import { eventRoutes } from './routes/events.ts';
@@ -20,7 +19,6 @@ import { featureRoutes } from './routes/features.ts';
 import { mcpRoute } from './routes/mcp.ts';
 import { documentRoute } from './routes/openapi.ts';
 import { resultRoute } from './routes/result.ts';
-import { resultRoutes } from './routes/results.ts';
 import { sessionRoutes } from './routes/session.ts';
 import { systemRoutes } from './routes/system.ts';
 import { toolRoutes } from './routes/tools.ts';
@@ -44,8 +42,7 @@ export function createApp(parts: ServerParts): Api {
 /** Everything that is described, and nothing else. */
 export function addRoutes(api: Api, parts: ServerParts): void {
   batchRoutes(api, parts);
-  batchActionRoutes(api, parts);
-  resultRoutes(api, parts);
+  actionRoutes(api, parts);
   exportRoute(api, parts);
   attemptRoute(api, parts);
   executionRoutes(api, parts);
@@ -53,7 +50,6 @@ export function addRoutes(api: Api, parts: ServerParts): void {
   featureRoutes(api, parts);
   toolRoutes(api, parts);
   executeRoute(api, parts);
-  actionRoute(api, parts);
   eventRoutes(api, parts);
   sessionRoutes(api, parts);
   systemRoutes(api, parts);

@@ -1,6 +1,6 @@
 import type { BatchExecutor } from '../batch/batch-executor.ts';
 import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
-import type { McpHttp } from '../mcp/server/http/mcp-http.ts';
+import type { McpHttp } from '../mcp/server/mcp-http.ts';
 import type { Store } from '../store/store.ts';
 import type { FeatureDesk } from '../tasks/desk/feature-desk.ts';
 import type { SessionCookie } from './auth/cookie.ts';

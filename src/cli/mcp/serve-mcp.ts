@@ -1,8 +1,8 @@
 import { packageVersion } from '../../config/package-version.ts';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import { reasonText } from '../../core/words.ts';
-import type { McpBackend } from '../../mcp/server/backend.ts';
 import { serveMcpStdio } from '../../mcp/server/serve-stdio.ts';
+import type { McpBackend } from '../../mcp/server/tool.ts';
 import type { FeatureDesk } from '../../tasks/desk/feature-desk.ts';
 import type { RunSetting } from '../../tasks/run/feature-run.ts';
 import type { CommonOptions } from '../command.ts';
@@ -77,7 +77,7 @@ async function openBackend(
     import('../../mcp/open-coordinator.ts'),
     import('../../store/sqlite-store.ts'),
     import('../../batch/batch-executor.ts'),
-    import('../../mcp/server/batch-news.ts'),
+    import('../../mcp/server/updates.ts'),
     import('../../config/trust.ts'),
   ]);
   const { config } = await loadConfig({ cwd, env, ...(file !== undefined && { file }) });

@@ -3,8 +3,7 @@ import { findBatch } from '../../batch/context.ts';
 import type { ServerParts } from '../parts.ts';
 import { ATTEMPT } from '../wire/execution.ts';
 import { NEXT_CURSOR } from '../wire/kinds.ts';
-import { numberIn } from '../wire/requests.ts';
-import { type Api, answers, BATCH_PATH, REFUSALS, secured } from './api.ts';
+import { type Api, answers, BATCH_PATH, integerIn, REFUSALS, secured } from './api.ts';
 
 const DEFAULT_LIMIT = 1000;
 const MOST = 5000;
@@ -20,8 +19,8 @@ const BRIEF_ATTEMPT = ATTEMPT.pick({
   .openapi('BriefAttempt');
 
 const QUERY = z.object({
-  limit: numberIn(1, MOST).optional().describe('Executions on a page.'),
-  cursor: numberIn(0, 2 ** 30 - 1).optional(),
+  limit: integerIn(1, MOST).optional().describe('Executions on a page.'),
+  cursor: integerIn(0, 2 ** 30 - 1).optional(),
 });
 
 /** All attempts of a batch, for a timeline. */
@@ -29,6 +28,7 @@ export function attemptRoute(api: Api, { store }: ServerParts): void {
   api.openapi(
     createRoute({
       ...secured('read'),
+      operationId: 'listAttempts',
       method: 'get',
       path: '/v1/batches/{batch}/attempts',
       tags: ['batches'],

@@ -1,22 +1,47 @@
 import { createRoute, z } from '@hono/zod-openapi';
+import { MAX_TASKS } from '../../batch/actions/add-batch.ts';
+import type { startAction } from '../../batch/actions/start.ts';
 import { unknownBatch } from '../../batch/context.ts';
+import { BATCH } from '../../batch/input/fields.ts';
+import { TASK_FIELDS } from '../../batch/input/task-input.ts';
 import type { ServerParts } from '../parts.ts';
 import { batchBody } from '../views/batch-body.ts';
 import { BATCH_VIEW } from '../wire/batch.ts';
 import { NEXT_CURSOR } from '../wire/kinds.ts';
-import { LIMIT, NEW_BATCH, NEW_TASKS, numberIn } from '../wire/requests.ts';
-import { type Api, answers, BATCH_PATH, REFUSALS, requestOf, secured, takes } from './api.ts';
-import { ask } from './ask.ts';
+import { START } from './actions.ts';
+import {
+  type Api,
+  answers,
+  BATCH_PATH,
+  integerIn,
+  LIMIT,
+  REFUSALS,
+  requestOf,
+  secured,
+  takes,
+} from './api.ts';
 import { IDEMPOTENCY_HEADER, idempotent } from './idempotent.ts';
+
+/** Of `start`, but for the batch. */
+type StartArgs = Omit<z.output<typeof startAction.schema>, 'batch'>;
 
 const TAGS = ['batches'];
 const DEFAULT_LIMIT = 50;
 
-const PAGE = z.object({ limit: LIMIT, cursor: numberIn(1, Number.MAX_SAFE_INTEGER).optional() });
+const PAGE = z.object({ limit: LIMIT, cursor: integerIn(1, Number.MAX_SAFE_INTEGER).optional() });
+
+/** Made here: only a schema that is made after Hono extended zod can have a name in the description. */
+const NEW_TASK = z.strictObject(TASK_FIELDS).openapi('NewTask');
+const TASKS = z.array(NEW_TASK).min(1).max(MAX_TASKS);
+const NEW_TASKS = z.strictObject({ tasks: TASKS }).openapi('NewTasks');
+
+const NEW_BATCH = z
+  .strictObject({ batch: BATCH, tasks: TASKS, start: START.optional().describe('Starts it at once, too.') })
+  .openapi('NewBatch');
 
 /** Reads batches and adds to them. */
 export function batchRoutes(api: Api, parts: ServerParts): void {
-  const { executor, store } = parts;
+  const { executor, store, texts } = parts;
 
   const bodyOf = (batch: string) => {
     const view = executor.view(batch);
@@ -27,6 +52,7 @@ export function batchRoutes(api: Api, parts: ServerParts): void {
   api.openapi(
     createRoute({
       ...secured('read'),
+      operationId: 'listBatches',
       method: 'get',
       path: '/v1/batches',
       tags: TAGS,
@@ -49,6 +75,7 @@ export function batchRoutes(api: Api, parts: ServerParts): void {
   api.openapi(
     createRoute({
       ...secured('run', idempotent(parts)),
+      operationId: 'createBatch',
       method: 'post',
       path: '/v1/batches',
       tags: TAGS,
@@ -61,10 +88,11 @@ export function batchRoutes(api: Api, parts: ServerParts): void {
     async (context) => {
       const { batch, tasks, start } = context.req.valid('json');
       requestOf(context).subject = `add ${tasks.length} to ${batch}`;
-      await ask(parts, { action: 'add_batch', batch, tasks });
+      await executor.perform('add_batch', { batch, tasks });
       // One that runs takes them by itself.
       if (start !== undefined && executor.view(batch)?.state === 'idle')
-        await ask(parts, { action: 'start', batch, ...start });
+        await executor.perform('start', { batch, ...(start as StartArgs) });
+      texts.clear();
       context.header('Location', `/v1/batches/${encodeURIComponent(batch)}`);
       return context.json(bodyOf(batch), 201);
     },
@@ -73,6 +101,7 @@ export function batchRoutes(api: Api, parts: ServerParts): void {
   api.openapi(
     createRoute({
       ...secured('read'),
+      operationId: 'getBatch',
       method: 'get',
       path: '/v1/batches/{batch}',
       tags: TAGS,
@@ -86,6 +115,7 @@ export function batchRoutes(api: Api, parts: ServerParts): void {
   api.openapi(
     createRoute({
       ...secured('run', idempotent(parts)),
+      operationId: 'addTasks',
       method: 'post',
       path: '/v1/batches/{batch}/tasks',
       tags: TAGS,
@@ -104,7 +134,8 @@ export function batchRoutes(api: Api, parts: ServerParts): void {
       const { batch } = context.req.valid('param');
       const { tasks } = context.req.valid('json');
       requestOf(context).subject = `add ${tasks.length} to ${batch}`;
-      const { data } = await ask(parts, { action: 'add_batch', batch, tasks });
+      const { data } = await executor.perform('add_batch', { batch, tasks });
+      texts.clear();
       return context.json({ ids: data['ids'] as string[], batch: bodyOf(batch) }, 201);
     },
   );

@@ -45,6 +45,7 @@ export function eventRoutes(api: Api, { live, store, streams }: ServerParts): vo
   api.openapi(
     createRoute({
       ...secured('read'),
+      operationId: 'streamEvents',
       method: 'get',
       path: '/v1/events',
       tags: ['events'],
@@ -58,6 +59,7 @@ export function eventRoutes(api: Api, { live, store, streams }: ServerParts): vo
   api.openapi(
     createRoute({
       ...secured('read'),
+      operationId: 'streamBatchEvents',
       method: 'get',
       path: '/v1/batches/{batch}/events',
       tags: ['events'],

@@ -14,6 +14,7 @@ export function executeRoute(api: Api, parts: ServerParts): void {
   api.openapi(
     createRoute({
       ...secured('run', idempotent(parts)),
+      operationId: 'executeCalls',
       method: 'post',
       path: '/v1/execute',
       tags: ['execute'],

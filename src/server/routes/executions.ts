@@ -6,20 +6,20 @@ import { executionDetail } from '../views/execution-detail.ts';
 import { findExecutions } from '../views/find-executions.ts';
 import { EXECUTION, EXECUTION_DETAIL } from '../wire/execution.ts';
 import { NEXT_CURSOR } from '../wire/kinds.ts';
-import { BATCH_ANSWER, LIMIT } from '../wire/requests.ts';
-import { type Api, answers, REFUSALS, requestOf, secured, TASK_PATH } from './api.ts';
-import { ask } from './ask.ts';
+import { BATCH_ANSWER } from './actions.ts';
+import { type Api, answers, LIMIT, REFUSALS, requestOf, secured, TASK_PATH } from './api.ts';
 
 const TAGS = ['executions'];
 const DEFAULT_LIMIT = 100;
 
 /** Reads executions, and ends or reopens one. */
 export function executionRoutes(api: Api, parts: ServerParts): void {
-  const { executor, store } = parts;
+  const { executor, store, texts } = parts;
 
   api.openapi(
     createRoute({
       ...secured('read'),
+      operationId: 'listExecutions',
       method: 'get',
       path: '/v1/executions',
       tags: TAGS,
@@ -61,6 +61,7 @@ export function executionRoutes(api: Api, parts: ServerParts): void {
   api.openapi(
     createRoute({
       ...secured('read'),
+      operationId: 'getExecution',
       method: 'get',
       path: '/v1/executions/{batch}/{id}',
       tags: TAGS,
@@ -77,6 +78,7 @@ export function executionRoutes(api: Api, parts: ServerParts): void {
   api.openapi(
     createRoute({
       ...secured('read'),
+      operationId: 'explainExecution',
       method: 'get',
       path: '/v1/executions/{batch}/{id}/explain',
       tags: TAGS,
@@ -103,6 +105,7 @@ export function executionRoutes(api: Api, parts: ServerParts): void {
     api.openapi(
       createRoute({
         ...secured('run'),
+        operationId: `${action}Execution`,
         method: 'post',
         path: `/v1/executions/{batch}/{id}/${action}`,
         tags: TAGS,
@@ -113,7 +116,9 @@ export function executionRoutes(api: Api, parts: ServerParts): void {
       async (context) => {
         const { batch, id } = context.req.valid('param' as never) as z.output<typeof TASK_PATH>;
         requestOf(context).subject = `${batch}/${id}`;
-        return context.json(await ask(parts, { action, batch, ids: [id] }), 200);
+        const answer = await executor.perform(action, { batch, ids: [id] });
+        texts.clear();
+        return context.json(answer, 200);
       },
     );
   }

@@ -21,6 +21,7 @@ export function exportRoute(api: Api, { store }: ServerParts): void {
   api.openapi(
     createRoute({
       ...secured('read'),
+      operationId: 'exportBatch',
       method: 'get',
       path: '/v1/batches/{batch}/export',
       tags: ['batches'],

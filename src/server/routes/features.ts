@@ -23,6 +23,7 @@ export function featureRoutes(api: Api, { features, texts }: ServerParts): void 
   api.openapi(
     createRoute({
       ...secured('read'),
+      operationId: 'listFeatures',
       method: 'get',
       path: '/v1/features',
       tags: TAGS,
@@ -35,6 +36,7 @@ export function featureRoutes(api: Api, { features, texts }: ServerParts): void 
   api.openapi(
     createRoute({
       ...secured('read'),
+      operationId: 'getFeature',
       method: 'get',
       path: '/v1/features/{feature}',
       tags: TAGS,
@@ -51,6 +53,7 @@ export function featureRoutes(api: Api, { features, texts }: ServerParts): void 
   api.openapi(
     createRoute({
       ...secured('run'),
+      operationId: 'runFeature',
       method: 'post',
       path: '/v1/features/{feature}/run',
       tags: TAGS,
@@ -78,6 +81,7 @@ export function featureRoutes(api: Api, { features, texts }: ServerParts): void 
   api.openapi(
     createRoute({
       ...secured('read'),
+      operationId: 'getFeatureReport',
       method: 'get',
       path: '/v1/features/{feature}/report',
       tags: TAGS,
@@ -97,6 +101,7 @@ export function featureRoutes(api: Api, { features, texts }: ServerParts): void 
   api.openapi(
     createRoute({
       ...secured('run'),
+      operationId: 'completeSubtask',
       method: 'post',
       path: '/v1/features/{feature}/subtasks/{seq}/complete',
       tags: TAGS,

@@ -7,6 +7,7 @@ export function documentRoute(api: Api, make: () => object): void {
   api.openapi(
     createRoute({
       ...secured('read'),
+      operationId: 'getOpenApi',
       method: 'get',
       path: '/openapi.json',
       tags: ['system'],

@@ -5,8 +5,7 @@ import type { TaskRecord } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import { type ByteRange, byteRange } from '../http/byte-range.ts';
 import type { ServerParts } from '../parts.ts';
-import { numberIn } from '../wire/requests.ts';
-import { type Api, REFUSALS, secured, TASK_PATH } from './api.ts';
+import { type Api, integerIn, REFUSALS, secured, TASK_PATH } from './api.ts';
 
 const PART = 2 ** 18;
 const MAX_BYTES = 2 ** 20;
@@ -22,8 +21,8 @@ const RESULT_PART = z
   .openapi('ResultPart');
 
 const QUERY = z.object({
-  offset: numberIn(0, 2 ** 40).optional(),
-  length: numberIn(1, MAX_BYTES).optional(),
+  offset: integerIn(0, 2 ** 40).optional(),
+  length: integerIn(1, MAX_BYTES).optional(),
 });
 
 /** The result of one execution. */
@@ -31,6 +30,7 @@ export function resultRoute(api: Api, { store }: ServerParts): void {
   api.openapi(
     createRoute({
       ...secured('read'),
+      operationId: 'getResult',
       method: 'get',
       path: '/v1/executions/{batch}/{id}/result',
       tags: ['executions'],

@@ -15,6 +15,7 @@ export function systemRoutes(api: Api, parts: ServerParts): void {
   api.openapi(
     createRoute({
       middleware: [open],
+      operationId: 'getHealth',
       method: 'get',
       path: '/healthz',
       tags: ['system'],
@@ -34,6 +35,7 @@ export function systemRoutes(api: Api, parts: ServerParts): void {
   api.openapi(
     createRoute({
       middleware: [open],
+      operationId: 'getReadiness',
       method: 'get',
       path: '/readyz',
       tags: ['system'],
@@ -49,6 +51,7 @@ export function systemRoutes(api: Api, parts: ServerParts): void {
   api.openapi(
     createRoute({
       ...secured('read'),
+      operationId: 'getStatistics',
       method: 'get',
       path: '/v1/statistics',
       tags: ['system'],
@@ -62,6 +65,7 @@ export function systemRoutes(api: Api, parts: ServerParts): void {
   api.openapi(
     createRoute({
       ...secured('read'),
+      operationId: 'getMetrics',
       method: 'get',
       path: '/metrics',
       tags: ['system'],

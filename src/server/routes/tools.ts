@@ -31,6 +31,7 @@ export function toolRoutes(api: Api, { coordinator }: ServerParts): void {
   api.openapi(
     createRoute({
       ...secured('read'),
+      operationId: 'listTools',
       method: 'get',
       path: '/v1/tools',
       tags: ['tools'],
@@ -74,6 +75,7 @@ export function toolRoutes(api: Api, { coordinator }: ServerParts): void {
   api.openapi(
     createRoute({
       ...secured('read'),
+      operationId: 'getTool',
       method: 'get',
       path: '/v1/tools/{name}',
       tags: ['tools'],

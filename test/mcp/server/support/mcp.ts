@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CallToolResult, Client } from '@modelcontextprotocol/client';
 import { discoveredTools } from '../../../../src/mcp/open-coordinator.ts';
-import type { McpBackend } from '../../../../src/mcp/server/backend.ts';
-import { BatchNews } from '../../../../src/mcp/server/batch-news.ts';
+import type { McpBackend } from '../../../../src/mcp/server/tool.ts';
+import { BatchNews } from '../../../../src/mcp/server/updates.ts';
 import type { Rig } from '../../../batch/support/rig.ts';
 
 /** Revisions that a client may ask for. */

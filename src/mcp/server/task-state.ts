@@ -1,7 +1,16 @@
-import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
-import { countsText } from '../../../batch/counts.ts';
-import type { BatchView } from '../../../batch/view.ts';
-import type { McpBackend } from '../backend.ts';
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  ProtocolError,
+  ProtocolErrorCode,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import { countsText } from '../../batch/counts.ts';
+import type { BatchView } from '../../batch/view.ts';
+import type { McpBackend } from './tool.ts';
+
+export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
+
+const POLL_MS = 1000;
 
 /** A batch as a task of MCP, which goes by the name of the batch. What is told is read from the store. */
 export interface TaskState {
@@ -40,4 +49,18 @@ function statusOf({ state, counts, total }: BatchView): TaskState['status'] {
   if (state !== 'idle') return 'working';
   if (counts.open + counts.running > 0) return 'failed';
   return counts.cancelled > 0 && counts.cancelled + counts.skipped === total ? 'cancelled' : 'completed';
+}
+
+/** A task as each revision writes it. It is kept until its batch is cleared. */
+export function taskBody(state: TaskState, era: 'legacy' | 'modern'): Record<string, unknown> {
+  return era === 'modern'
+    ? { ...state, ttlMs: null, pollIntervalMs: POLL_MS }
+    : { ...state, ttl: null, pollInterval: POLL_MS };
+}
+
+/** Whether the client of a request of 2026-07-28 can be given a task instead of a result. */
+export function takesTasks({ mcpReq }: ServerContext): boolean {
+  const envelope = mcpReq.envelope as Readonly<Record<string, unknown>> | undefined;
+  const { extensions } = (envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? {}) as { extensions?: object };
+  return extensions !== undefined && Object.hasOwn(extensions, TASKS_EXTENSION);
 }

@@ -6,12 +6,12 @@ import {
   type McpHttpHandler,
   ProtocolErrorCode,
 } from '@modelcontextprotocol/server';
-import type { McpBackend, McpScope } from '../backend.ts';
-import { CallCount } from '../call-count.ts';
-import { createServer } from '../create-server.ts';
-import { jsonRpcError } from './json-rpc-error.ts';
-import { newsBus } from './news-bus.ts';
-import { McpSessions, type SessionLimits } from './sessions.ts';
+import type { Scope } from '../../batch/actions/define-action.ts';
+import { CallCount } from './call-count.ts';
+import { createServer } from './create-server.ts';
+import { McpSessions, type SessionLimits } from './http-sessions.ts';
+import type { McpBackend } from './tool.ts';
+import { newsBus } from './updates.ts';
 
 export interface McpHttpOptions extends Partial<SessionLimits> {
   readonly backend: McpBackend;
@@ -23,7 +23,7 @@ export interface McpHttpOptions extends Partial<SessionLimits> {
 /** Who sends a request, as the server that lets it in found out. */
 export interface McpCaller {
   readonly name: string;
-  readonly scopes: readonly McpScope[];
+  readonly scopes: readonly Scope[];
 }
 
 const MAX_SESSIONS = 256;
@@ -79,4 +79,9 @@ export class McpHttp {
     await Promise.all([this.modern.close(), this.sessions.close()]);
     await this.calls.idle(LAST_CALLS_MS);
   }
+}
+
+/** A refusal of a whole request, as JSON-RPC has it. */
+export function jsonRpcError(status: number, code: number, message: string): Response {
+  return Response.json({ jsonrpc: '2.0', id: null, error: { code, message } }, { status });
 }

@@ -3,23 +3,28 @@ import { parseExactJson } from '../../core/json-numbers.ts';
 import { nearest } from '../../core/nearest.ts';
 import { show } from '../../core/numbers.ts';
 
-export const TOOL_NAME = 'batch_executor_tool';
+import { ACTIONS, type ActionName } from './all.ts';
+import type { Scope } from './define-action.ts';
+
+export const BATCH_TOOL = 'batch_executor_tool';
 
 /** A request that was found to name an action; its other fields are not looked at yet. */
 export interface Request {
-  readonly action: string;
+  readonly action: ActionName;
   readonly args: Readonly<Record<string, unknown>>;
 }
 
+const NAMES: readonly string[] = ACTIONS.map(({ name }) => name);
 const ENVELOPE = new Set(['thoughts', 'tool_name', 'tool_args']);
 
 /** Reads a request: an object, or JSON text of one, bare or in an envelope of `thoughts`, `tool_name`, `tool_args`. */
-export function readRequest(request: unknown, actions: readonly string[]): Request {
+export function readRequest(request: unknown): Request {
   const { action, ...args } = unwrap(objectOf(request, 'The request'));
-  if (typeof action === 'string' && actions.includes(action)) return { action, args };
+  const known = ACTIONS.find(({ name }) => name === action);
+  if (known !== undefined) return { action: known.name, args };
   const problem = action === undefined ? 'The request has no "action"' : `There is no action ${show(action)}`;
-  const close = typeof action === 'string' ? nearest(action, actions) : undefined;
-  const all = actions.join(', ');
+  const close = typeof action === 'string' ? nearest(action, NAMES) : undefined;
+  const all = NAMES.join(', ');
   throw new VolleyError(
     action === undefined ? 'INVALID_REQUEST' : 'UNKNOWN_ACTION',
     close === undefined
@@ -29,20 +34,33 @@ export function readRequest(request: unknown, actions: readonly string[]): Reque
   );
 }
 
+/**
+ * The scope that a request needs. It is read as the executor reads it, with envelopes and JSON texts, so that no other
+ * way of writing it needs less. The executor refuses one that cannot be read.
+ */
+export function requestScope(request: unknown): Scope {
+  try {
+    const { action } = readRequest(request);
+    return ACTIONS.find(({ name }) => name === action)!.scope;
+  } catch {
+    return 'run';
+  }
+}
+
 /** What was asked for, for the answer to a request that cannot be read. */
-export function actionOf(request: unknown): string {
+export function requestedAction(request: unknown): string {
   const read = typeof request === 'string' ? parsedOrNot(request) : request;
   if (typeof read !== 'object' || read === null) return '';
   const { action, tool_args } = read as { action?: unknown; tool_args?: unknown };
   if (typeof action === 'string') return action.slice(0, 100);
-  return tool_args === undefined ? '' : actionOf(tool_args);
+  return tool_args === undefined ? '' : requestedAction(tool_args);
 }
 
 function unwrap(request: Record<string, unknown>): Record<string, unknown> {
   if (!Object.hasOwn(request, 'tool_args')) return request;
-  const { tool_name: name = TOOL_NAME } = request;
-  if (name !== TOOL_NAME) {
-    throw invalid(`The tool_name of the request must be "${TOOL_NAME}", but it is ${show(name)}`);
+  const { tool_name: name = BATCH_TOOL } = request;
+  if (name !== BATCH_TOOL) {
+    throw invalid(`The tool_name of the request must be "${BATCH_TOOL}", but it is ${show(name)}`);
   }
   const unknown = Object.keys(request).find((field) => !ENVELOPE.has(field));
   if (unknown !== undefined) {

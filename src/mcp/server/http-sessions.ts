@@ -5,8 +5,8 @@ import {
   type McpServer,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
-import { CallCount } from '../call-count.ts';
-import { jsonRpcError } from './json-rpc-error.ts';
+import { CallCount } from './call-count.ts';
+import { jsonRpcError } from './mcp-http.ts';
 
 export interface SessionLimits {
   /** How many there are at once. */

@@ -1,7 +1,6 @@
 import { type McpServer, ResourceNotFoundError, ResourceTemplate } from '@modelcontextprotocol/server';
-import type { McpBackend, OpenBackend } from './backend.ts';
-import { BATCH_TEMPLATE, batchOf, batchUri, RESULTS_TEMPLATE, resultsUri } from './batch-uris.ts';
 import { resultRows } from './result-rows.ts';
+import type { McpBackend, OpenBackend } from './tool.ts';
 
 const MAX_LISTED = 100;
 const MAX_ROWS = 1000;
@@ -62,4 +61,33 @@ async function resultsOf({ store }: McpBackend, batch: string): Promise<object> 
   const query = { status: undefined, afterSeq: 0, limit: MAX_ROWS, maxChars: MAX_CHARS };
   const { rows, next } = resultRows(store, batch, query);
   return { batch, results: rows, ...(next !== undefined && { next_cursor: next }) };
+}
+
+const FORM = /^volley:\/\/(batches|results)\/([^/?#]+)$/;
+
+export const BATCH_TEMPLATE = 'volley://batches/{id}';
+export const RESULTS_TEMPLATE = 'volley://results/{id}';
+
+export function batchUri(batch: string): string {
+  return `volley://batches/${encodeURIComponent(batch)}`;
+}
+
+export function resultsUri(batch: string): string {
+  return `volley://results/${encodeURIComponent(batch)}`;
+}
+
+/** Whether something can be read there. */
+export function isBatchUri(uri: string): boolean {
+  return batchOf(uri) !== undefined;
+}
+
+/** The batch that an address names. */
+export function batchOf(uri: string): string | undefined {
+  const coded = FORM.exec(uri)?.[2];
+  if (coded === undefined) return undefined;
+  try {
+    return decodeURIComponent(coded);
+  } catch {
+    return undefined;
+  }
 }

@@ -1,21 +1,19 @@
 import {
   type McpServer,
+  MissingRequiredClientCapabilityError,
   ProtocolError,
   ProtocolErrorCode,
   RELATED_TASK_META_KEY,
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import type { McpScope } from '../backend.ts';
-import { MAX_WAIT_SECONDS } from '../limits.ts';
-import { callOf, contentOf, requireScope, type ToolHost } from '../tool-host.ts';
-import { ask } from '../tools/ask.ts';
-import { endedAnswer } from '../tools/run-batch.ts';
-import { untilEnded } from '../until-ended.ts';
-import { type TaskState, taskState, taskView } from './task-state.ts';
-import { requireTasks } from './tasks-extension.ts';
+import type { Scope } from '../../batch/actions/define-action.ts';
+import { endedAnswer } from './run-batch-tool.ts';
+import { createCall, requireCallerScope, type ToolHost, toolResult } from './serve-tools.ts';
+import { TASKS_EXTENSION, takesTasks, taskBody, taskState, taskView } from './task-state.ts';
+import { MAX_WAIT_SECONDS } from './tool.ts';
+import { waitForEnd } from './wait-for-end.ts';
 
-const POLL_MS = 1000;
 const PAGE = 100;
 const TASK = { params: z.looseObject({ taskId: z.string().max(200) }) };
 const CURSOR = {
@@ -29,21 +27,12 @@ const CURSOR = {
     .default({}),
 };
 
-type Era = 'legacy' | 'modern';
-
-/** A task as each revision writes it. It is kept until its batch is cleared. */
-export function taskBody(state: TaskState, era: Era): Record<string, unknown> {
-  return era === 'modern'
-    ? { ...state, ttlMs: null, pollIntervalMs: POLL_MS }
-    : { ...state, ttl: null, pollInterval: POLL_MS };
-}
-
 /** Lets clients ask for tasks: the extension of 2026-07-28, or the experimental form of 2025-11-25. */
-export function serveTasks({ server }: McpServer, host: ToolHost, era: Era): void {
+export function serveTasks({ server }: McpServer, host: ToolHost, era: 'legacy' | 'modern'): void {
   const { open, calls } = host;
-  const admit = (context: ServerContext, scope: McpScope) => {
+  const admit = (context: ServerContext, scope: Scope) => {
     if (era === 'modern') requireTasks(context);
-    requireScope(context, scope);
+    requireCallerScope(context, scope);
   };
 
   server.setRequestHandler('tasks/get', TASK, async ({ taskId }, context) => {
@@ -53,7 +42,7 @@ export function serveTasks({ server }: McpServer, host: ToolHost, era: Era): voi
     const body = taskBody(state, era);
     if (era === 'legacy' || state.status === 'working' || state.status === 'cancelled') return body;
     return state.status === 'completed'
-      ? { ...body, result: contentOf(endedAnswer({ backend }, taskId)) }
+      ? { ...body, result: toolResult(endedAnswer({ backend }, taskId)) }
       : { ...body, error: { code: ProtocolErrorCode.InternalError, message: state.statusMessage } };
   });
 
@@ -62,7 +51,7 @@ export function serveTasks({ server }: McpServer, host: ToolHost, era: Era): voi
     const backend = await open();
     const { status } = taskState(taskView(backend, taskId));
     if (status === 'working' || status === 'failed')
-      await ask({ backend }, { action: 'cancel', batch: taskId, all: true });
+      await backend.executor.perform('cancel', { batch: taskId, all: true });
     else if (era === 'legacy') {
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, `The task has ended already: it is ${status}`);
     }
@@ -84,22 +73,30 @@ export function serveTasks({ server }: McpServer, host: ToolHost, era: Era): voi
 
   server.setRequestHandler('tasks/result', TASK, ({ taskId }, context: ServerContext) =>
     calls.during(async () => {
-      requireScope(context, 'read');
+      requireCallerScope(context, 'read');
       const backend = await open();
       taskView(backend, taskId);
-      await untilEnded(callOf(context, backend), taskId, MAX_WAIT_SECONDS);
+      await waitForEnd(createCall(context, backend), taskId, MAX_WAIT_SECONDS);
       return {
-        ...contentOf(endedAnswer({ backend }, taskId)),
+        ...toolResult(endedAnswer({ backend }, taskId)),
         _meta: { [RELATED_TASK_META_KEY]: { taskId } },
       };
     }),
   );
 
   server.setRequestHandler('tasks/list', CURSOR, async ({ cursor }, context) => {
-    requireScope(context, 'read');
+    requireCallerScope(context, 'read');
     const { executor } = await open();
     const views = executor.views(cursor === undefined ? undefined : Number(cursor), PAGE);
     const next = views.length === PAGE ? { nextCursor: String(views.at(-1)!.number) } : {};
     return { tasks: views.map((view) => taskBody(taskState(view), era)), ...next };
+  });
+}
+
+/** Throws what the protocol has for a client that asks for tasks without saying that it knows them. */
+function requireTasks(context: ServerContext): void {
+  if (takesTasks(context)) return;
+  throw new MissingRequiredClientCapabilityError({
+    requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } },
   });
 }

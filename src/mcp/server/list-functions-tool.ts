@@ -1,13 +1,12 @@
 import { z } from 'zod';
-import { checkInput } from '../../../batch/input/check.ts';
-import { linesText, oneLine } from '../../../batch/text.ts';
-import { VolleyError } from '../../../core/errors.ts';
-import { nearest } from '../../../core/nearest.ts';
-import { countText } from '../../../core/words.ts';
-import type { ToolDescription } from '../../../tools/registry.ts';
-import { sourceNameOf } from '../../../tools/tool-source.ts';
-import type { McpServerHealth } from '../../client/health.ts';
-import type { McpTool, ToolAnswer } from '../tool.ts';
+import { linesText, oneLine } from '../../batch/text.ts';
+import { VolleyError } from '../../core/errors.ts';
+import { nearest } from '../../core/nearest.ts';
+import { countText } from '../../core/words.ts';
+import type { ToolDescription } from '../../tools/registry.ts';
+import { sourceNameOf } from '../../tools/tool-source.ts';
+import type { McpServerHealth } from '../client/health.ts';
+import { defineTool, type ToolAnswer } from './tool.ts';
 
 const SHORT_DESCRIPTION = 160;
 const LONGEST_PROBLEM = 500;
@@ -46,7 +45,7 @@ const OUTPUT = z.object({
     .describe('Settings of the folder that need approval by a person, and how to approve them.'),
 });
 
-export const listFunctionsTool: McpTool = {
+export const listFunctionsTool = defineTool({
   name: 'list_batch_functions',
   title: 'What a batch can call',
   description: `Lists the functions that run_batch and batch_executor_tool can call, built-in ones and those of connected servers (named "server.function").
@@ -58,9 +57,8 @@ Examples: {"search": "read file"}, then {"names": ["read_file"]}`,
   output: OUTPUT,
   // It starts the servers of the configuration to ask them.
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
-  scopeOf: () => 'read',
-  run: async (given, { backend }) => {
-    const { search, names, limit, offset } = checkInput(INPUT, 'list_batch_functions', given ?? {});
+  scope: 'read',
+  run: async ({ search, names, limit, offset }, { backend }) => {
     const { tools: all, missing, waiting } = await backend.functions(names);
     if (names !== undefined) return inFull(all, names, missing, waiting);
     const found = search === undefined ? all : matching(all, search);
@@ -84,7 +82,7 @@ Examples: {"search": "read file"}, then {"names": ["read_file"]}`,
       },
     };
   },
-};
+});
 
 function inFull(
   all: readonly ToolDescription[],

@@ -1,40 +1,48 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { countsText } from '../../../batch/counts.ts';
-import { checkInput } from '../../../batch/input/check.ts';
-import { SECONDS } from '../../../batch/input/fields.ts';
-import { TASK } from '../../../batch/input/task-input.ts';
-import { linesText } from '../../../batch/text.ts';
-import { VolleyError } from '../../../core/errors.ts';
-import { DEFAULT_WAIT_SECONDS, MAX_BATCH_SECONDS, MAX_TASKS } from '../limits.ts';
-import { refuseNesting } from '../nesting.ts';
-import { RESULT_ROW, resultRows } from '../result-rows.ts';
-import type { McpCall, McpTool, ToolAnswer } from '../tool.ts';
-import { untilEnded } from '../until-ended.ts';
-import { ask } from './ask.ts';
-import { BATCH_NAME, COUNTS, MAX_CHARS, WAIT_SECONDS } from './inputs.ts';
+import { startAction } from '../../batch/actions/start.ts';
+import { countsText } from '../../batch/counts.ts';
+import { TASK } from '../../batch/input/task-input.ts';
+import { linesText } from '../../batch/text.ts';
+import { VolleyError } from '../../core/errors.ts';
+import { refuseNesting } from './batch-executor-tool.ts';
+import { RESULT_ROW, resultRows } from './result-rows.ts';
+import {
+  BATCH_NAME,
+  COUNTS,
+  DEFAULT_CHARS,
+  DEFAULT_WAIT_SECONDS,
+  defineTool,
+  MAX_BATCH_SECONDS,
+  MAX_CHARS,
+  MAX_TASKS,
+  type McpCall,
+  RUNS,
+  type ToolAnswer,
+  WAIT_SECONDS,
+} from './tool.ts';
+import { waitForEnd } from './wait-for-end.ts';
 
 /** How many results one answer has at most. */
 const MAX_ROWS = 1000;
 const DEFAULT_TIMEOUT_SECONDS = 600;
 
+const { max_concurrent, timeout, fail_fast } = startAction.schema.shape;
+
 const INPUT = z.strictObject({
   tasks: z.array(TASK).min(1).max(MAX_TASKS).describe('What to call. All are checked before one runs.'),
   batch: BATCH_NAME.optional().describe(
-    'A new name, to find the batch again. Default: one is chosen and told.',
+    'A new name, to find the batch again. Default: one is chosen and returned.',
   ),
-  max_concurrent: z
-    .union([z.number().int().min(1).max(10_000), z.literal('auto')], {
-      error: 'must be a whole number from 1 to 10000 or "auto"',
-    })
-    .default('auto')
-    .describe('How many may run at once. Default "auto".'),
-  timeout: SECONDS.max(MAX_BATCH_SECONDS)
+  max_concurrent,
+  timeout: timeout
+    .unwrap()
+    .max(MAX_BATCH_SECONDS)
     .default(DEFAULT_TIMEOUT_SECONDS)
     .describe(
-      `Seconds for the whole batch; what has not ended then has failed. Default ${DEFAULT_TIMEOUT_SECONDS}.`,
+      `Seconds for the whole batch; tasks that have not ended by then fail. Default ${DEFAULT_TIMEOUT_SECONDS}.`,
     ),
-  fail_fast: z.boolean().default(false).describe('Whether the first failure cancels the rest.'),
+  fail_fast,
   wait: WAIT_SECONDS.default(DEFAULT_WAIT_SECONDS).describe(
     `Seconds to wait for the end. If it takes longer, the batch goes on: see batch_status. Default ${DEFAULT_WAIT_SECONDS}.`,
   ),
@@ -50,7 +58,7 @@ const OUTPUT = z.object({
 });
 
 /** Tasks in, results out, in one call. */
-export const runBatchTool: McpTool = {
+export const runBatchTool = defineTool({
   name: 'run_batch',
   title: 'Run many calls at once',
   description: `Runs many function calls in parallel and returns all their results in one answer: one turn instead of one for each call.
@@ -73,21 +81,20 @@ Example:
 ]}`,
   input: INPUT,
   output: OUTPUT,
-  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+  annotations: RUNS,
   asTask: true,
-  scopeOf: () => 'run',
-  run: async (given, call) => {
-    const { tasks } = (given ?? {}) as { tasks?: unknown };
-    if (Array.isArray(tasks)) refuseNesting(tasks);
-    const input = checkInput(INPUT, 'run_batch', given);
+  scope: 'run',
+  run: async (input, call) => {
+    refuseNesting(input.tasks);
+    const { executor } = call.backend;
     const batch = newName(call, input.batch);
-    await ask(call, { action: 'add_batch', batch, tasks: input.tasks });
+    await executor.perform('add_batch', { batch, tasks: input.tasks });
     if (!call.signal.aborted) {
       const { max_concurrent, timeout, fail_fast } = input;
-      await ask(call, { action: 'start', batch, max_concurrent, timeout, fail_fast });
+      await executor.perform('start', { batch, max_concurrent, timeout, fail_fast, wait: false });
     }
     const { taskAfterSeconds } = call;
-    const outcome = await untilEnded(call, batch, Math.min(input.wait, taskAfterSeconds ?? input.wait));
+    const outcome = await waitForEnd(call, batch, Math.min(input.wait, taskAfterSeconds ?? input.wait));
     if (outcome === 'cancelled') return cancelled(call, batch);
     // As a task its result is asked for later, whether it has ended by now or not.
     if (taskAfterSeconds === 0 || (taskAfterSeconds !== undefined && outcome === 'running')) {
@@ -95,7 +102,7 @@ Example:
     }
     return outcome === 'running' ? stillRunning(call, batch) : endedAnswer(call, batch, input.max_chars);
   },
-};
+});
 
 function newName({ backend }: McpCall, given: string | undefined): string {
   if (given === undefined) return `run-${randomBytes(6).toString('hex')}`;
@@ -108,12 +115,12 @@ function newName({ backend }: McpCall, given: string | undefined): string {
 }
 
 async function cancelled(call: McpCall, batch: string): Promise<ToolAnswer> {
-  const { text } = await ask(call, { action: 'cancel', batch, all: true });
+  const { text } = await call.backend.executor.perform('cancel', { batch, all: true });
   return { text, data: {}, isError: true };
 }
 
 async function stillRunning(call: McpCall, batch: string): Promise<ToolAnswer> {
-  const { text, data } = await ask(call, { action: 'status', batch });
+  const { text, data } = await call.backend.executor.perform('status', { batch, detailed: false });
   return {
     text: linesText(
       text,
@@ -127,7 +134,7 @@ async function stillRunning(call: McpCall, batch: string): Promise<ToolAnswer> {
 export function endedAnswer(
   { backend }: Pick<McpCall, 'backend'>,
   batch: string,
-  maxChars = MAX_CHARS.parse(undefined),
+  maxChars = DEFAULT_CHARS,
 ): ToolAnswer {
   const { store, executor } = backend;
   const counts = store.batch(batch)?.counts ?? {
