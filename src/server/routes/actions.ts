@@ -99,8 +99,8 @@ function addActionRoute(
     }),
     async (context) => {
       const { batch } = context.req.valid('param');
-      const valid = context.req.valid as (target: string) => Record<string, unknown>;
-      const given = valid(method === 'get' ? 'query' : 'json');
+      const target = (method === 'get' ? 'query' : 'json') as never;
+      const given = context.req.valid(target) as Record<string, unknown>;
       // Without a body nothing was checked, and a query leaves defaults out.
       const isWhole = method === 'post' && Object.keys(given).length > 0;
       const args = argsOf(http, batch, given);
