@@ -4,7 +4,6 @@ import type { Io } from './io.ts';
 import type { Session } from './session.ts';
 import { onStopSignals, type StopRequest } from './stop-signals.ts';
 import { ownLabel } from './task-label.ts';
-import { viewOf } from './view-of.ts';
 
 export interface ForegroundOptions {
   readonly batch: string;
@@ -46,11 +45,15 @@ export async function runInForeground(
   let isStopping = false;
   const note = () => (isStopping && asked === 'gracefully' ? STOPPING : undefined);
   const shown = <T extends LabelledTask>(task: T): T => ({ ...task, ...labelOf(task) });
-  const view = () => {
-    const now = viewOf(session, batch);
-    return { ...now, running: now.running.map(shown) };
+  // The display draws when it likes: it is given the last view that was read.
+  let latest = quiet ? undefined : await executor.view(batch);
+  const view = () => ({ ...latest!, running: latest!.running.map(shown) });
+  const display = latest === undefined ? undefined : createDisplay({ stream: stderr.raw, env, view, note });
+  const refresh = async () => {
+    // What is wrong with the store is told by the run itself.
+    latest = (await executor.view(batch).catch(() => undefined)) ?? latest;
+    display?.changed();
   };
-  const display = quiet ? undefined : createDisplay({ stream: stderr.raw, env, view, note });
   const stop = (request: StopRequest) => {
     asked = request;
     const hasStopped = () => {
@@ -66,7 +69,7 @@ export async function runInForeground(
       if (verbose) display?.completed(shown(task));
     },
   });
-  const timer = setInterval(() => display?.changed(), REFRESH_MS);
+  const timer = setInterval(() => void refresh(), REFRESH_MS);
   const ignoreSignals = onStopSignals(stop);
   try {
     const answer = await handle({ action: 'start', batch, wait: true, ...start });

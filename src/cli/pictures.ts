@@ -56,8 +56,8 @@ function cannotWrite(path: string, why: string): VolleyError {
   );
 }
 
-function triesOf(store: Store, batch: string, id: string): NonNullable<FinishedTask['tries']> {
-  return store.attemptsOf(batch, id).map(({ startedAt, endedAt = startedAt, durationMs }) => ({
+async function triesOf(store: Store, batch: string, id: string): Promise<NonNullable<FinishedTask['tries']>> {
+  return (await store.attemptsOf(batch, id)).map(({ startedAt, endedAt = startedAt, durationMs }) => ({
     startMs: startedAt,
     endMs: durationMs === undefined ? endedAt : startedAt + durationMs,
   }));
@@ -93,7 +93,7 @@ export async function drawPictures(
         startMs: startedAt,
         endMs: endedAt,
         durationMs,
-        ...(attempts > 1 && { tries: triesOf(store, batch, id) }),
+        ...(attempts > 1 && { tries: await triesOf(store, batch, id) }),
         attempts,
         dependsOn,
       });

@@ -51,6 +51,6 @@ async function serverFor(
   const servers = await runningServers(file);
   if (servers.length === 0) return undefined;
   const { batch = 'default' } = request as { batch?: unknown };
-  const holder = typeof batch === 'string' ? store.batch(batch)?.holder : undefined;
+  const holder = typeof batch === 'string' ? (await store.batch(batch))?.holder : undefined;
   return servers.find(({ pid }) => pid === holder?.pid) ?? servers[0];
 }

@@ -46,7 +46,7 @@ export async function startBatch(
   const { verbose = false, json = false } = options;
   checkStart(batch, options, io);
   const pictures = picturesOf(options);
-  const { open = 0, running = 0 } = session.store.batch(batch)?.counts ?? {};
+  const { open = 0, running = 0 } = (await session.store.batch(batch))?.counts ?? {};
   const since = Date.now();
   const beganAt = performance.now();
   const start = termsOf(options);

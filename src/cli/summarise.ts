@@ -35,7 +35,7 @@ export async function summarise(
   { config }: Pick<CommonOptions, 'config'>,
   io: Io,
 ): Promise<string> {
-  const { counts } = viewOf(session, batch);
+  const { counts } = await viewOf(session, batch);
   // The clock may have been set back meanwhile.
   const since = Math.min(startedAt, Date.now() - elapsedMs);
   const slowest: CompletedTask[] = [];

@@ -200,7 +200,7 @@ describe('the summary of a run', () => {
     await rig.ask('add_batch', { tasks: [{ id: 'a', function: 'held', params: { key: 'a' } }] });
     await rig.ask('start');
     await calls.started('a');
-    const begun = rig.store.tasks('default', { limit: 1 })[0]?.startedAt ?? Date.now();
+    const begun = (await rig.store.tasks('default', { limit: 1 }))[0]?.startedAt ?? Date.now();
     await expect.poll(() => Date.now()).toBeGreaterThan(begun + 20);
     const facts = { hadWork: true, since: Date.now(), elapsedMs: 1 };
     calls.finish('a');

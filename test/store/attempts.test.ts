@@ -13,12 +13,10 @@ const failure = (startedAt: number, message = 'no') => ({
 });
 
 /** `1 failed 10-11: no`. */
-function told(store: SqliteStore, id: string): string[] {
-  return store
-    .attemptsOf('b', id)
-    .map(({ attempt, outcome, startedAt, endedAt, message }) =>
-      [`${attempt} ${outcome} ${startedAt}-${endedAt ?? '?'}`, message].filter(Boolean).join(': '),
-    );
+async function told(store: SqliteStore, id: string): Promise<string[]> {
+  return (await store.attemptsOf('b', id)).map(({ attempt, outcome, startedAt, endedAt, message }) =>
+    [`${attempt} ${outcome} ${startedAt}-${endedAt ?? '?'}`, message].filter(Boolean).join(': '),
+  );
 }
 
 describe('attempts', () => {
@@ -28,9 +26,9 @@ describe('attempts', () => {
     await store.started('b', 1, 10);
     await store.attemptFailed('b', 1, failure(10));
     await store.started('b', 1, 20);
-    expect(told(store, 'a')).toEqual(['1 failed 10-11: no', '2 running 20-?']);
+    expect(await told(store, 'a')).toEqual(['1 failed 10-11: no', '2 running 20-?']);
     await store.ended('b', 1, done(), 25);
-    expect(told(store, 'a')).toEqual(['1 failed 10-11: no', '2 completed 20-25']);
+    expect(await told(store, 'a')).toEqual(['1 failed 10-11: no', '2 completed 20-25']);
   });
 
   it('that ended in the pause before the next one are told once', async () => {
@@ -39,9 +37,9 @@ describe('attempts', () => {
     await store.started('b', 1, 10);
     await store.attemptFailed('b', 1, failure(10));
     await store.ended('b', 1, { status: 'cancelled', message: 'enough' }, 15);
-    expect(told(store, 'a')).toEqual(['1 failed 10-11: no']);
+    expect(await told(store, 'a')).toEqual(['1 failed 10-11: no']);
     await store.reopen('b');
-    expect(told(store, 'a')).toEqual(['1 failed 10-11: no']);
+    expect(await told(store, 'a')).toEqual(['1 failed 10-11: no']);
   });
 
   it('of a process that died are crashed, whether the task runs again or not', async () => {
@@ -52,29 +50,32 @@ describe('attempts', () => {
     for (const seq of [1, 2]) await crashed.started('b', seq, 10);
     const store = await opened(file, { now: () => 99 });
     await store.recover((name) => name === 'read_file');
-    expect(told(store, 'again')).toEqual(['1 crashed 10-?']);
-    expect(told(store, 'once')).toEqual([expect.stringMatching(/^1 crashed 10-99: The process that ran it/)]);
+    expect(await told(store, 'again')).toEqual(['1 crashed 10-?']);
+    expect(await told(store, 'once')).toEqual([
+      expect.stringMatching(/^1 crashed 10-99: The process that ran it/),
+    ]);
     await store.started('b', 1, 100);
     await store.ended('b', 1, done(), 110);
-    expect(told(store, 'again')).toEqual(['1 crashed 10-?', '2 completed 100-110']);
+    expect(await told(store, 'again')).toEqual(['1 crashed 10-?', '2 completed 100-110']);
   });
 
   it('that were ended for a later run are cancelled, and their task is open again in the same write', async () => {
     const store = await opened(newFile());
     await store.addTasks('b', [task('a'), task('other')]);
-    const version = store.version();
+    const version = await store.version();
     const seen: (string | undefined)[] = [];
-    store.onCommit(() => seen.push(store.task('b', 'a')?.status));
+    const look = async () => seen.push((await store.task('b', 'a'))?.status);
+    store.onCommit(() => void look());
     await store.putBack('b', 1, 'stopped', 15, 10);
     expect(seen).toEqual(['open']);
-    expect(store.version()).not.toBe(version);
-    expect(counts(store, 'b')).toEqual({ open: 2 });
-    expect(told(store, 'a')).toEqual(['1 cancelled 10-15: stopped']);
+    expect(await store.version()).not.toBe(version);
+    expect(await counts(store, 'b')).toEqual({ open: 2 });
+    expect(await told(store, 'a')).toEqual(['1 cancelled 10-15: stopped']);
     await store.started('b', 1, 20);
     await store.ended('b', 1, done(), 25);
-    expect(told(store, 'a')).toEqual(['1 cancelled 10-15: stopped', '2 completed 20-25']);
+    expect(await told(store, 'a')).toEqual(['1 cancelled 10-15: stopped', '2 completed 20-25']);
     await expect(store.putBack('b', 1, 'stopped', 30)).rejects.toMatchObject({ code: 'TASK_SETTLED' });
-    expect(counts(store, 'b')).toEqual({ open: 1, completed: 1 });
+    expect(await counts(store, 'b')).toEqual({ open: 1, completed: 1 });
   });
 
   it('are forgotten with their task', async () => {
@@ -84,7 +85,7 @@ describe('attempts', () => {
     await store.attemptFailed('b', 1, failure(10));
     await store.ended('b', 1, done(), 15);
     await store.clear('b');
-    expect(store.attempts('b', { limit: 10 })).toEqual({ attempts: [], lastSeq: undefined });
+    expect(await store.attempts('b', { limit: 10 })).toEqual({ attempts: [], lastSeq: undefined });
   });
 
   it('of one task are told to a hundred, the newest', async () => {
@@ -95,28 +96,28 @@ describe('attempts', () => {
       await store.attemptFailed('b', 1, failure(attempt));
     }
     await store.ended('b', 1, done(), 999);
-    const numbers = store.attemptsOf('b', 't1').map(({ attempt }) => attempt);
+    const numbers = (await store.attemptsOf('b', 't1')).map(({ attempt }) => attempt);
     expect(numbers).toEqual(Array.from({ length: 100 }, (_, index) => index + 51));
   });
 
   it('of unknown tasks and batches are none, and a wrong limit is refused', async () => {
     const store = await opened(newFile());
-    expect(store.attemptsOf('b', 'a')).toEqual([]);
-    expect(store.attempts('b', { limit: 1 })).toEqual({ attempts: [], lastSeq: undefined });
-    expect(() => store.attempts('b', { limit: 0 })).toThrow('limit must be');
+    expect(await store.attemptsOf('b', 'a')).toEqual([]);
+    expect(await store.attempts('b', { limit: 1 })).toEqual({ attempts: [], lastSeq: undefined });
+    await expect(store.attempts('b', { limit: 0 })).rejects.toThrow('limit must be');
   });
 });
 
 it('the version changes when anybody writes, and only then', async () => {
   const file = newFile();
   const [one, two] = [await opened(file), await opened(file)];
-  const before = one.version();
-  expect(one.version()).toBe(before);
+  const before = await one.version();
+  expect(await one.version()).toBe(before);
   await two.addTasks('b', tasks(1));
-  const after = one.version();
+  const after = await one.version();
   expect(after).not.toBe(before);
   await one.addTasks('b', [task('own')]);
-  expect(one.version()).not.toBe(after);
+  expect(await one.version()).not.toBe(after);
 });
 
 it('tells how long transactions take, to those who ask', async () => {

@@ -19,12 +19,12 @@ describe('tasks that complete in the same transaction', () => {
         return store.ended('b', seq, done(result), 20 + seq, seq === 3 ? undefined : 10 + (seq % 7));
       }),
     );
-    expect(counts(store, 'b')).toEqual({ completed: 600 });
-    for (const record of store.tasks('b', { limit: 1000 })) {
+    expect(await counts(store, 'b')).toEqual({ completed: 600 });
+    for (const record of await store.tasks('b', { limit: 1000 })) {
       const { seq } = record;
       const startedAt = seq === 3 ? 5 : 10 + (seq % 7);
       expect(record).toMatchObject({ status: 'completed', attempts: 1, startedAt, endedAt: 20 + seq });
-      expect(store.result('b', record.id)).toBe(seq % 100 === 0 ? large : `${seq}`);
+      expect(await store.result('b', record.id)).toBe(seq % 100 === 0 ? large : `${seq}`);
     }
   });
 
@@ -45,8 +45,8 @@ describe('tasks that complete in the same transaction', () => {
     const settled = 'TASK_SETTLED';
     const expected = ['kept', 'kept', settled, 'kept', settled, settled, 'UNKNOWN_TASK', 'kept'];
     expect(await codes(writes)).toEqual(expected);
-    expect(counts(store, 'b')).toEqual({ open: 2, completed: 3, failed: 1 });
-    expect(store.result('b', 't4')).toBe('"first"');
+    expect(await counts(store, 'b')).toEqual({ open: 2, completed: 3, failed: 1 });
+    expect(await store.result('b', 't4')).toBe('"first"');
   });
 
   it('are kept, however many there are, where one of them is refused', async () => {
@@ -57,7 +57,7 @@ describe('tasks that complete in the same transaction', () => {
       Array.from({ length: 600 }, (_, index) => store.ended('b', index + 1, done(), 9, 8)),
     );
     expect(answers.filter((code) => code !== 'kept')).toEqual(['TASK_SETTLED']);
-    expect(counts(store, 'b')).toEqual({ completed: 599, failed: 1 });
+    expect(await counts(store, 'b')).toEqual({ completed: 599, failed: 1 });
   });
 
   it('are all written or none, where they are given together', async () => {
@@ -67,8 +67,8 @@ describe('tasks that complete in the same transaction', () => {
     const unknown = store.completed('b', [1, 4].map(completion));
     const known = store.completed('b', [2, 3].map(completion));
     expect(await codes([unknown, known])).toEqual(['UNKNOWN_TASK', 'kept']);
-    expect(counts(store, 'b')).toEqual({ open: 1, completed: 2 });
-    expect(store.result('b', 't3')).toBe('3');
+    expect(await counts(store, 'b')).toEqual({ open: 1, completed: 2 });
+    expect(await store.result('b', 't3')).toBe('3');
   });
 
   it('note the start of another attempt of a running task', async () => {
@@ -76,7 +76,7 @@ describe('tasks that complete in the same transaction', () => {
     await store.addTasks('b', tasks(1));
     await store.started('b', 1, 1);
     await store.ended('b', 1, done(), 9, 5);
-    expect(store.task('b', 't1')).toMatchObject({ status: 'completed', attempts: 2, startedAt: 1 });
+    expect(await store.task('b', 't1')).toMatchObject({ status: 'completed', attempts: 2, startedAt: 1 });
   });
 });
 
@@ -90,18 +90,18 @@ describe('the slowest tasks', () => {
     await store.ended('b', 4, done(), 40, 10);
     await store.ended('b', 5, { status: 'cancelled', message: 'never started' }, 900);
     const of = (...statuses: ('completed' | 'failed')[]) => store.slowest('b', statuses, 0, 2);
-    expect(of('completed').tasks.map(({ seq }) => seq)).toEqual([2, 4]);
-    expect(of('completed', 'failed').tasks.map(({ seq }) => seq)).toEqual([3, 2]);
-    expect(store.slowest('b', ['completed'], 2, 9).tasks.map(({ seq }) => seq)).toEqual([4]);
-    expect(of('completed').nextSeq).toBeUndefined();
+    expect((await of('completed')).tasks.map(({ seq }) => seq)).toEqual([2, 4]);
+    expect((await of('completed', 'failed')).tasks.map(({ seq }) => seq)).toEqual([3, 2]);
+    expect((await store.slowest('b', ['completed'], 2, 9)).tasks.map(({ seq }) => seq)).toEqual([4]);
+    expect((await of('completed')).nextSeq).toBeUndefined();
   });
 
   it('of a large batch are found in several looks', async () => {
     const store = await opened();
     await store.addTasks('b', tasks(10_001));
     await store.ended('b', 10_001, done(), 20, 10);
-    expect(store.slowest('b', ['completed'], 0, 1)).toEqual({ tasks: [], nextSeq: 10_000 });
-    const { tasks: found, nextSeq } = store.slowest('b', ['completed'], 10_000, 1);
+    expect(await store.slowest('b', ['completed'], 0, 1)).toEqual({ tasks: [], nextSeq: 10_000 });
+    const { tasks: found, nextSeq } = await store.slowest('b', ['completed'], 10_000, 1);
     expect([found.map(({ seq }) => seq), nextSeq]).toEqual([[10_001], undefined]);
   });
 });

@@ -52,12 +52,13 @@ function perform(store: SqliteStore, what: typeof operation extends fc.Arbitrary
 }
 
 /** The counts of all batches, from the rows of their tasks. */
-function counted(store: SqliteStore) {
-  return store.batches().map(({ name }) => {
+async function counted(store: SqliteStore) {
+  const counting = (await store.batches()).map(async ({ name }) => {
     const counts = { open: 0, running: 0, completed: 0, failed: 0, cancelled: 0, skipped: 0 };
-    for (const task of store.tasks(name, { limit: 10_000 })) counts[task.status]++;
+    for (const task of await store.tasks(name, { limit: 10_000 })) counts[task.status]++;
     return { name, counts };
   });
+  return Promise.all(counting);
 }
 
 describe('counts', () => {
@@ -72,7 +73,7 @@ describe('counts', () => {
         if (isAwaited) await Promise.all(pending);
       }
       await Promise.all(pending);
-      expect(stores[0].batches()).toMatchObject(counted(stores[1]));
+      expect(await stores[0].batches()).toMatchObject(await counted(stores[1]));
       for (const store of stores) await store.close();
     });
     await fc.assert(check, { numRuns: 25 });

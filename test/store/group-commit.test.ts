@@ -13,9 +13,9 @@ describe('writes of the same turn', () => {
     const seen: unknown[] = [];
     const writes = Array.from({ length: 50 }, async (_, index) => {
       await store.started('b', index + 1, 1);
-      seen.push(counts(store, 'b'));
+      seen.push(await counts(store, 'b'));
     });
-    expect(counts(store, 'b')).toEqual({ open: 50 });
+    expect(await counts(store, 'b')).toEqual({ open: 50 });
     await Promise.all(writes);
     expect(seen).toEqual(Array.from({ length: 50 }, () => ({ running: 50 })));
   });
@@ -40,8 +40,8 @@ describe('writes of the same turn', () => {
       { firstSeq: 4, lastSeq: 153 },
       undefined,
     ]);
-    expect(counts(store, 'b')).toEqual({ open: 151, failed: 1 });
-    expect(store.task('b', 't1')).toMatchObject({ seq: 3, status: 'open' });
+    expect(await counts(store, 'b')).toEqual({ open: 151, failed: 1 });
+    expect(await store.task('b', 't1')).toMatchObject({ seq: 3, status: 'open' });
   });
 
   it('are refused one by one', async () => {
@@ -58,9 +58,9 @@ describe('writes of the same turn', () => {
     const codes = answers.map((answer) => (answer.status === 'rejected' ? answer.reason.code : 'kept'));
     const expected = ['kept', 'UNKNOWN_TASK', 'DUPLICATE_ID', 'DUPLICATE_ID', 'UNKNOWN_TASK', 'kept'];
     expect(codes).toEqual(expected);
-    expect(statuses(store, 'b')).toEqual({ t1: 'running', t2: 'failed', t3: 'open' });
-    expect(counts(store, 'b')).toEqual({ running: 1, failed: 1, open: 1 });
-    expect(store.batch('c')).toBeUndefined();
+    expect(await statuses(store, 'b')).toEqual({ t1: 'running', t2: 'failed', t3: 'open' });
+    expect(await counts(store, 'b')).toEqual({ running: 1, failed: 1, open: 1 });
+    expect(await store.batch('c')).toBeUndefined();
   });
 
   it('do not fail with one for which there is no room', async () => {
@@ -78,12 +78,12 @@ describe('writes of the same turn', () => {
     ]);
     const codes = answers.map((answer) => (answer.status === 'rejected' ? answer.reason.code : 'kept'));
     expect(codes).toEqual(['kept', 'STORE_UNAVAILABLE', 'kept', 'STORE_UNAVAILABLE', 'kept']);
-    expect(statuses(store, 'b')).toEqual({ t1: 'completed', t2: 'open', t3: 'running', t4: 'running' });
-    expect(counts(store, 'b')).toEqual({ completed: 1, open: 1, running: 2 });
-    expect(store.result('b', 't2')).toBeUndefined();
+    expect(await statuses(store, 'b')).toEqual({ t1: 'completed', t2: 'open', t3: 'running', t4: 'running' });
+    expect(await counts(store, 'b')).toEqual({ completed: 1, open: 1, running: 2 });
+    expect(await store.result('b', 't2')).toBeUndefined();
     database.writer.exec('PRAGMA store.max_page_count = 100000');
     await store.ended('b', 2, done(huge), 2);
-    expect(store.result('b', 't2')).toBe(huge);
+    expect(await store.result('b', 't2')).toBe(huge);
     await store.close();
   });
 });
@@ -100,13 +100,13 @@ describe('a long list of tasks', () => {
     const other = store.addTasks('other', tasks(1)).then(() => isAdded);
     let turns = 0;
     while (!isAdded) {
-      expect(store.batches()).toEqual([]);
+      expect(await store.batches()).toEqual([]);
       turns++;
       await turn();
     }
     expect(turns).toBeGreaterThan(3);
     expect(await adding).toMatchObject({ firstSeq: 1, lastSeq: 100_000 });
-    expect(counts(store, 'b')).toEqual({ open: 100_000 });
+    expect(await counts(store, 'b')).toEqual({ open: 100_000 });
     // It has waited, and was not part of the same transaction.
     expect(await other).toBe(true);
   });
@@ -119,8 +119,8 @@ describe('a long list of tasks', () => {
       store.started('other', 1, 1),
     ]);
     expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
-    expect(store.batches().map(({ name }) => name)).toEqual(['other']);
-    expect(statuses(store, 'other')).toEqual({ t1: 'running' });
+    expect((await store.batches()).map(({ name }) => name)).toEqual(['other']);
+    expect(await statuses(store, 'other')).toEqual({ t1: 'running' });
   });
 });
 
@@ -136,10 +136,10 @@ describe('a store that another process writes to', () => {
     });
     for (let turns = 0; turns < 200; turns++) await turn();
     expect(isWritten).toBe(false);
-    expect(counts(store, 'b')).toEqual({ open: 1 });
+    expect(await counts(store, 'b')).toEqual({ open: 1 });
     unlock();
     await writing;
-    expect(counts(store, 'b')).toEqual({ running: 1 });
+    expect(await counts(store, 'b')).toEqual({ running: 1 });
   });
 
   it('sees what the other one has written', async () => {
@@ -148,12 +148,12 @@ describe('a store that another process writes to', () => {
     await one.addTasks('b', tasks(2));
     await two.started('b', 1, 1);
     await Promise.all([one.ended('b', 1, done(), 2), two.addTasks('b', [task('x')])]);
-    expect(statuses(one, 'b')).toEqual({ t1: 'completed', t2: 'open', x: 'open' });
+    expect(await statuses(one, 'b')).toEqual({ t1: 'completed', t2: 'open', x: 'open' });
     // A batch that was cleared elsewhere and made anew is the new one here as well.
     await two.clear('b');
     await two.addTasks('b', [task('new')]);
     await one.lease('b');
     await one.started('b', 1, 1);
-    expect(statuses(two, 'b')).toEqual({ new: 'running' });
+    expect(await statuses(two, 'b')).toEqual({ new: 'running' });
   });
 });

@@ -24,7 +24,7 @@ describe('a lease', () => {
       expect(error).toMatchObject({ code: 'BATCH_HELD', details: { batch: 'b', holder } });
       expect(error.message).toContain(`process ${pid} on ${host} since 2023-11-14T22:13:20.000Z`);
     }
-    expect(two.batch('b')).toMatchObject({ holder });
+    expect(await two.batch('b')).toMatchObject({ holder });
     await expect(two.clear('b')).rejects.toMatchObject({ code: 'BATCH_HELD' });
     // Others may add to it, and run another one.
     await two.addTasks('b', tasks(1, 'more'));
@@ -32,7 +32,7 @@ describe('a lease', () => {
 
     await lease.release();
     await lease.release();
-    expect(two.batch('b')!.holder).toBeUndefined();
+    expect((await two.batch('b'))!.holder).toBeUndefined();
     await two.lease('b');
     await expect(one.lease('b')).rejects.toMatchObject({ code: 'BATCH_HELD' });
   });
@@ -64,10 +64,10 @@ describe('a lease', () => {
     // They are written in one transaction.
     const [, isOver] = await Promise.all([one.addTasks('b', tasks(1, 'more')), lease.end(2, false)]);
     expect(isOver).toBe(false);
-    expect(two.batch('b')).toMatchObject({ endedAt: undefined, holder: {} });
+    expect(await two.batch('b')).toMatchObject({ endedAt: undefined, holder: {} });
     await one.ended('b', 2, done(), 3);
     expect(await lease.end(4, false)).toBe(true);
-    expect(two.batch('b')).toMatchObject({ endedAt: 4, holder: undefined });
+    expect(await two.batch('b')).toMatchObject({ endedAt: 4, holder: undefined });
   });
 
   it('is for batches that exist', async () => {
@@ -81,12 +81,12 @@ describe('a lease', () => {
     await one.addTasks('b', tasks(3));
     const lease = await one.lease('b');
     expect(await one.clear('b')).toBe(3);
-    expect(counts(one, 'b')).toEqual({});
+    expect(await counts(one, 'b')).toEqual({});
     await expect(two.lease('b')).rejects.toMatchObject({ code: 'BATCH_HELD' });
     expect(lease.lost.aborted).toBe(false);
     await lease.release();
     await one.clear('b');
-    expect(two.batches()).toEqual([]);
+    expect(await two.batches()).toEqual([]);
   });
 });
 
@@ -112,7 +112,7 @@ describe('two processes on one store', () => {
 
     await programs[0]!.kill();
     const orphans: string[] = answers[0].got;
-    expect(store.batches().filter(({ holder }) => holder === undefined)).toHaveLength(orphans.length);
+    expect((await store.batches()).filter(({ holder }) => holder === undefined)).toHaveLength(orphans.length);
     const recovery = await store.recover(() => true);
     expect(recovery).toEqual({ reopened: orphans.map((batch) => ({ batch, id: 't1' })), crashed: [] });
     programs[1]!.send('go');
@@ -132,7 +132,7 @@ describe('two processes on one store', () => {
     expect(JSON.parse((await program.line())!)).toEqual({ got: ['b'], refused: [] });
     for (const store of [ahead, behind]) {
       await expect(store.lease('b')).rejects.toMatchObject({ code: 'BATCH_HELD' });
-      expect(store.batch('b')!.holder).toMatchObject({ pid: program.pid });
+      expect((await store.batch('b'))!.holder).toMatchObject({ pid: program.pid });
       expect(await store.recover(() => true)).toEqual({ reopened: [], crashed: [] });
     }
     await program.kill();
@@ -157,7 +157,7 @@ describe.runIf(process.platform === 'linux')('a holder that has ended', () => {
     await ended.addTasks('b', tasks(1));
     await ended.lease('b');
     const store = await opened(file);
-    expect(store.batch('b')!.holder).toBeUndefined();
+    expect((await store.batch('b'))!.holder).toBeUndefined();
     await store.lease('b');
   });
 });
@@ -169,9 +169,12 @@ describe('a holder that cannot be seen', () => {
     const store = await opened(file, { now: () => 0 });
     await hidden.addTasks('b', tasks(1));
     const { lost } = await hidden.lease('b');
-    const { seenAt } = store.batch('b')!.holder!;
+    const { seenAt } = (await store.batch('b'))!.holder!;
     change(file, 'UPDATE leases SET beat = beat - 40000');
-    await vi.waitFor(() => expect(store.batch('b')!.holder!.seenAt).toBeGreaterThan(seenAt), 60_000);
+    await vi.waitFor(
+      async () => expect((await store.batch('b'))!.holder!.seenAt).toBeGreaterThan(seenAt),
+      60_000,
+    );
     await expect(store.lease('b')).rejects.toMatchObject({ code: 'BATCH_HELD' });
     expect(lost.aborted).toBe(false);
   });
@@ -204,11 +207,11 @@ describe('a holder that cannot be seen', () => {
     ]);
     // It has ended for itself only.
     expect(await end(4, true)).toBe(true);
-    expect(store.batch('b')).toMatchObject({ endedAt: undefined, holder: { pid: process.pid } });
+    expect(await store.batch('b')).toMatchObject({ endedAt: undefined, holder: { pid: process.pid } });
     expect(lost.aborted).toBe(true);
     expect(lost.reason).toMatchObject({ code: 'BATCH_HELD' });
     expect(kept.lost.aborted).toBe(false);
-    expect(statuses(store, 'b')).toEqual({ t1: 'running', t2: 'open' });
+    expect(await statuses(store, 'b')).toEqual({ t1: 'running', t2: 'open' });
   });
 
   it('hears of its loss at the next beat, though it writes nothing', async () => {
@@ -233,7 +236,7 @@ describe('a holder that cannot be seen', () => {
     const here = await opened(file, { now: () => Date.now() + silenceMs });
     await there.addTasks('b', tasks(1));
     await there.lease('b');
-    expect(here.batch('b')!.holder !== undefined).toBe(holds);
+    expect((await here.batch('b'))!.holder !== undefined).toBe(holds);
     const leasing = here.lease('b').then(
       () => false,
       () => true,

@@ -25,15 +25,15 @@ describe('recovery', () => {
       reopened: [{ batch: 'b', id: 'again' }],
       crashed: [{ batch: 'b', id: 'once' }],
     });
-    expect(statuses(store, 'b')).toEqual({
+    expect(await statuses(store, 'b')).toEqual({
       again: 'open',
       once: 'failed',
       completed: 'completed',
       open: 'open',
     });
-    expect(counts(store, 'b')).toEqual({ open: 2, failed: 1, completed: 1 });
-    expect(store.task('b', 'again')).toMatchObject({ attempts: 1, startedAt: undefined });
-    expect(store.task('b', 'once')).toMatchObject({
+    expect(await counts(store, 'b')).toEqual({ open: 2, failed: 1, completed: 1 });
+    expect(await store.task('b', 'again')).toMatchObject({ attempts: 1, startedAt: undefined });
+    expect(await store.task('b', 'once')).toMatchObject({
       attempts: 1,
       reason: 'crashed',
       endedAt: 99,
@@ -42,7 +42,7 @@ describe('recovery', () => {
     expect(await store.recover(() => true)).toEqual({ reopened: [], crashed: [] });
     // A person decides that it shall run again.
     expect(await store.reopen('b')).toBe(1);
-    expect(statuses(store, 'b')).toMatchObject({ once: 'open' });
+    expect(await statuses(store, 'b')).toMatchObject({ once: 'open' });
   });
 
   it.each([false, true])(
@@ -58,7 +58,7 @@ describe('recovery', () => {
       const store = await opened(file, { now: () => 86_400_000 });
       if (isLeased) await store.lease('b');
       await store.recover(() => false, isLeased ? 'b' : undefined);
-      expect(store.tasks('b', { limit: 9 })).toMatchObject([
+      expect(await store.tasks('b', { limit: 9 })).toMatchObject([
         { startedAt: 40, endedAt: 50 },
         { startedAt: 60, endedAt: 60 },
       ]);
@@ -86,11 +86,14 @@ describe('recovery', () => {
       reopened: [{ batch: 'b', id: 'waits' }],
       crashed: [{ batch: 'b', id: 'tries' }],
     });
-    expect(counts(store, 'b')).toEqual({ open: 1, failed: 1 });
-    expect(store.attemptsOf('b', 'waits')).toMatchObject([
+    expect(await counts(store, 'b')).toEqual({ open: 1, failed: 1 });
+    expect(await store.attemptsOf('b', 'waits')).toMatchObject([
       { attempt: 1, outcome: 'failed', message: 'not yet' },
     ]);
-    expect(store.attemptsOf('b', 'tries')).toMatchObject([{ outcome: 'failed' }, { outcome: 'crashed' }]);
+    expect(await store.attemptsOf('b', 'tries')).toMatchObject([
+      { outcome: 'failed' },
+      { outcome: 'crashed' },
+    ]);
   });
 
   it('leaves alone what a living process runs, itself included', async () => {
@@ -104,7 +107,7 @@ describe('recovery', () => {
     expect(await two.recover(() => true)).toEqual({ reopened: [{ batch: 'left', id: 't1' }], crashed: [] });
     expect(await two.recover(() => true, 'held')).toEqual({ reopened: [], crashed: [] });
     expect(await one.recover(() => true)).toEqual({ reopened: [], crashed: [] });
-    expect(statuses(one, 'held')).toEqual({ t1: 'running' });
+    expect(await statuses(one, 'held')).toEqual({ t1: 'running' });
     await lease.release();
   });
 
@@ -119,7 +122,7 @@ describe('recovery', () => {
       reopened: [],
       crashed: [{ batch: 'mine', id: 't1' }],
     });
-    expect(statuses(store, 'other')).toEqual({ t1: 'running' });
+    expect(await statuses(store, 'other')).toEqual({ t1: 'running' });
   });
 
   it('changes nothing if it cannot ask about a function', async () => {
@@ -131,6 +134,6 @@ describe('recovery', () => {
       return true;
     };
     await expect(store.recover(ask)).rejects.toThrow('who is that?');
-    expect(counts(store, 'b')).toEqual({ running: 151 });
+    expect(await counts(store, 'b')).toEqual({ running: 151 });
   });
 });

@@ -14,18 +14,18 @@ describe('what is asked of the process that runs a batch', () => {
     await holder.lease('b');
     const first = (await other.ask('b', '"one"'))!;
     const second = (await other.ask('b', '"two \\u0000"'))!;
-    expect(holder.asked('b')).toEqual([
+    expect(await holder.asked('b')).toEqual([
       { id: first, body: '"one"' },
       { id: second, body: '"two \\u0000"' },
     ]);
-    expect(other.answerTo(first)).toBeUndefined();
+    expect(await other.answerTo(first)).toBeUndefined();
     await holder.answer(first, '{"ok":true}');
-    expect(other.answerTo(first)).toBe('{"ok":true}');
-    expect(holder.asked('b').map(({ id }) => id)).toEqual([second]);
+    expect(await other.answerTo(first)).toBe('{"ok":true}');
+    expect((await holder.asked('b')).map(({ id }) => id)).toEqual([second]);
     await other.forget(second);
     await other.forget(first);
-    expect(holder.asked('b')).toEqual([]);
-    expect(other.answerTo(first)).toBeUndefined();
+    expect(await holder.asked('b')).toEqual([]);
+    expect(await other.answerTo(first)).toBeUndefined();
   });
 
   it('is not taken where nobody else runs it', async () => {
@@ -42,6 +42,6 @@ describe('what is asked of the process that runs a batch', () => {
     await other.ask('b', '"stop"');
     await lease.release();
     await holder.lease('b');
-    expect(holder.asked('b')).toEqual([]);
+    expect(await holder.asked('b')).toEqual([]);
   });
 });

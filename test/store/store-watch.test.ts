@@ -15,11 +15,11 @@ test('what others did while nobody looked is told to whoever comes back', async 
     gone: (batch) => told.push(`${batch} is gone`),
   });
   onTestFinished(() => watch.close());
-  watch.wake();
+  await watch.wake();
   expect(told).toEqual([]);
   watch.close();
   await there.ask('start', { batch: 'changes', wait: true });
   await there.ask('clear', { batch: 'goes' });
-  watch.wake();
+  await watch.wake();
   expect(told).toEqual(['changes changed', 'goes is gone']);
 });

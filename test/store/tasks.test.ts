@@ -42,10 +42,10 @@ describe('tasks of a store', () => {
     await store.close();
 
     const again = await opened(file);
-    expect(again.tasks('audit', { limit: 10 })).toEqual(expected);
-    expect(again.task('audit', 'b')).toEqual(expected[1]);
-    expect(again.task('audit', 'c')).toBeUndefined();
-    expect(again.task('other', 'a')).toBeUndefined();
+    expect(await again.tasks('audit', { limit: 10 })).toEqual(expected);
+    expect(await again.task('audit', 'b')).toEqual(expected[1]);
+    expect(await again.task('audit', 'c')).toBeUndefined();
+    expect(await again.task('other', 'a')).toBeUndefined();
   });
 
   it('go through their life: started, tried again, ended', async () => {
@@ -53,20 +53,20 @@ describe('tasks of a store', () => {
     await store.addTasks('b', tasks(5));
     await store.started('b', 1, 100);
     await store.started('b', 1, 200);
-    expect(store.task('b', 't1')).toMatchObject({ status: 'running', attempts: 2, startedAt: 100 });
+    expect(await store.task('b', 't1')).toMatchObject({ status: 'running', attempts: 2, startedAt: 100 });
 
     await store.ended('b', 1, done('{"x":1}'), 300);
     await store.ended('b', 2, { status: 'failed', reason: 'timeout', message: 'too slow', code: 'E' }, 301);
     await store.ended('b', 3, { status: 'cancelled', message: 'not wanted' }, 302);
     await store.ended('b', 4, { status: 'skipped', cause: 't2' }, 303);
-    expect(store.tasks('b', { limit: 10 })).toMatchObject([
+    expect(await store.tasks('b', { limit: 10 })).toMatchObject([
       { status: 'completed', attempts: 2, startedAt: 100, endedAt: 300, resultBytes: 7, preview: '{"x":1}' },
       { status: 'failed', reason: 'timeout', message: 'too slow', code: 'E', endedAt: 301 },
       { status: 'cancelled', message: 'not wanted', endedAt: 302 },
       { status: 'skipped', cause: 't2', endedAt: 303 },
       { status: 'open' },
     ]);
-    expect(counts(store, 'b')).toEqual({ completed: 1, failed: 1, cancelled: 1, skipped: 1, open: 1 });
+    expect(await counts(store, 'b')).toEqual({ completed: 1, failed: 1, cancelled: 1, skipped: 1, open: 1 });
   });
 
   it('never start or end again once they have ended', async () => {
@@ -77,8 +77,8 @@ describe('tasks of a store', () => {
     await expect(store.ended('b', 1, failed, 2)).rejects.toMatchObject({ code: 'TASK_SETTLED' });
     await expect(store.started('b', 2, 2)).rejects.toMatchObject({ code: 'UNKNOWN_TASK' });
     await expect(store.ended('nowhere', 1, failed, 2)).rejects.toMatchObject({ code: 'UNKNOWN_TASK' });
-    expect(store.result('b', 'a')).toBe('"first"');
-    expect(counts(store, 'b')).toEqual({ completed: 1 });
+    expect(await store.result('b', 'a')).toBe('"first"');
+    expect(await counts(store, 'b')).toEqual({ completed: 1 });
   });
 
   it.each([2, 5000])('are all refused when one id of %i is taken', async (count) => {
@@ -90,8 +90,8 @@ describe('tasks of a store', () => {
       await expect(adding).rejects.toMatchObject({ code: 'DUPLICATE_ID', details: { batch: 'b' } });
     }
     await expect(store.addTasks('new', twice)).rejects.toMatchObject({ code: 'DUPLICATE_ID' });
-    expect(statuses(store, 'b')).toEqual({ t2: 'open' });
-    expect(store.batches().map(({ name }) => name)).toEqual(['b']);
+    expect(await statuses(store, 'b')).toEqual({ t2: 'open' });
+    expect((await store.batches()).map(({ name }) => name)).toEqual(['b']);
     // The numbers go on as if nothing had happened.
     expect(await store.addTasks('b', [task('next')])).toMatchObject({ firstSeq: 2 });
   });
@@ -101,8 +101,8 @@ describe('tasks of a store', () => {
     await store.addTasks('a', tasks(2));
     await store.addTasks('b', tasks(2));
     await store.ended('b', 1, failed, 1);
-    expect(statuses(store, 'a')).toEqual({ t1: 'open', t2: 'open' });
-    expect(statuses(store, 'b')).toEqual({ t1: 'failed', t2: 'open' });
+    expect(await statuses(store, 'a')).toEqual({ t1: 'open', t2: 'open' });
+    expect(await statuses(store, 'b')).toEqual({ t1: 'failed', t2: 'open' });
   });
 
   it.each([
@@ -120,11 +120,11 @@ describe('tasks of a store', () => {
     await store.ended(text, 1, done(JSON.stringify(text)), 1);
     await store.ended(text, 2, { status: 'skipped', cause: text }, 1);
     await store.ended(text, 3, { status: 'failed', reason: 'error', message: text, code: text }, 1);
-    expect(store.task(text, text)).toMatchObject(odd);
-    expect(store.result(text, text)).toBe(JSON.stringify(text));
-    expect(store.task(text, `${text}2`)).toMatchObject({ cause: text });
-    expect(store.task(text, 'failing')).toMatchObject({ message: text, code: text });
-    expect(store.batches()).toMatchObject([{ name: text }]);
+    expect(await store.task(text, text)).toMatchObject(odd);
+    expect(await store.result(text, text)).toBe(JSON.stringify(text));
+    expect(await store.task(text, `${text}2`)).toMatchObject({ cause: text });
+    expect(await store.task(text, 'failing')).toMatchObject({ message: text, code: text });
+    expect(await store.batches()).toMatchObject([{ name: text }]);
     await expect(store.addTasks(text, [odd])).rejects.toMatchObject({ code: 'DUPLICATE_ID' });
     expect(await store.clear(text)).toBe(3);
   });
@@ -136,16 +136,17 @@ describe('tasks of a store', () => {
     await store.addTasks('behind', tasks(3));
     for (const seq of [2, 3, 7]) await store.ended('b', seq, failed, 1);
     for (const seq of [5, 8]) await store.ended('b', seq, done(), 1);
-    const seqs = (query: Parameters<typeof store.tasks>[1]) => store.tasks('b', query).map(({ seq }) => seq);
-    expect(seqs({ limit: 4 })).toEqual([1, 2, 3, 4]);
-    expect(seqs({ limit: 4, afterSeq: 8 })).toEqual([9, 10]);
-    expect(seqs({ limit: 2, status: ['failed'] })).toEqual([2, 3]);
-    expect(seqs({ limit: 2, status: ['failed'], afterSeq: 3 })).toEqual([7]);
-    expect(seqs({ limit: 4, status: ['completed', 'failed', 'completed'] })).toEqual([2, 3, 5, 7]);
-    expect(seqs({ limit: 4, status: ['completed', 'failed'], afterSeq: 7 })).toEqual([8]);
-    expect(seqs({ limit: 4, status: [] })).toEqual([]);
-    expect(store.tasks('nowhere', { limit: 1 })).toEqual([]);
-    expect(() => store.tasks('b', { limit: 1.5 })).toThrow(/limit must be a whole number/);
+    const seqs = async (query: Parameters<typeof store.tasks>[1]) =>
+      (await store.tasks('b', query)).map(({ seq }) => seq);
+    expect(await seqs({ limit: 4 })).toEqual([1, 2, 3, 4]);
+    expect(await seqs({ limit: 4, afterSeq: 8 })).toEqual([9, 10]);
+    expect(await seqs({ limit: 2, status: ['failed'] })).toEqual([2, 3]);
+    expect(await seqs({ limit: 2, status: ['failed'], afterSeq: 3 })).toEqual([7]);
+    expect(await seqs({ limit: 4, status: ['completed', 'failed', 'completed'] })).toEqual([2, 3, 5, 7]);
+    expect(await seqs({ limit: 4, status: ['completed', 'failed'], afterSeq: 7 })).toEqual([8]);
+    expect(await seqs({ limit: 4, status: [] })).toEqual([]);
+    expect(await store.tasks('nowhere', { limit: 1 })).toEqual([]);
+    await expect(store.tasks('b', { limit: 1.5 })).rejects.toThrow(/limit must be a whole number/);
   });
 });
 
@@ -153,7 +154,7 @@ describe('a batch', () => {
   it('knows when it began and ended a run, and what it was told', async () => {
     const store = await opened(newFile(), { now: () => 7 });
     await store.addTasks('b', [task('a')]);
-    expect(store.batch('b')).toEqual({
+    expect(await store.batch('b')).toEqual({
       number: 1,
       name: 'b',
       createdAt: 7,
@@ -165,11 +166,15 @@ describe('a batch', () => {
     });
     await store.batchStarted('b', '{"max_concurrent":5}', 10);
     expect(await (await store.lease('b')).end(20, true)).toBe(true);
-    expect(store.batch('b')).toMatchObject({ startedAt: 10, endedAt: 20, options: '{"max_concurrent":5}' });
+    expect(await store.batch('b')).toMatchObject({
+      startedAt: 10,
+      endedAt: 20,
+      options: '{"max_concurrent":5}',
+    });
     await store.batchStarted('b', '{}', 30);
-    expect(store.batch('b')).toMatchObject({ startedAt: 30, endedAt: undefined });
+    expect(await store.batch('b')).toMatchObject({ startedAt: 30, endedAt: undefined });
     await expect(store.batchStarted('nowhere', '{}', 1)).rejects.toMatchObject({ code: 'UNKNOWN_BATCH' });
-    expect(store.batch('nowhere')).toBeUndefined();
+    expect(await store.batch('nowhere')).toBeUndefined();
   });
 
   it('opens again what failed, was cancelled or was skipped, and keeps what completed', async () => {
@@ -181,7 +186,7 @@ describe('a batch', () => {
     await store.ended('b', 3, { status: 'skipped', cause: 't1' }, 2);
     await store.ended('b', 4, done(), 2);
     expect(await store.reopen('b', ['t1', 't4', 't5'])).toBe(1);
-    expect(store.task('b', 't1')).toMatchObject({
+    expect(await store.task('b', 't1')).toMatchObject({
       status: 'open',
       attempts: 1,
       startedAt: undefined,
@@ -190,11 +195,11 @@ describe('a batch', () => {
       message: undefined,
     });
     await expect(store.reopen('b', ['t2', 'nobody'])).rejects.toMatchObject({ code: 'UNKNOWN_TASK' });
-    expect(counts(store, 'b')).toEqual({ open: 2, cancelled: 1, skipped: 1, completed: 1 });
+    expect(await counts(store, 'b')).toEqual({ open: 2, cancelled: 1, skipped: 1, completed: 1 });
     expect(await store.reopen('b')).toBe(2);
-    expect(counts(store, 'b')).toEqual({ open: 4, completed: 1 });
+    expect(await counts(store, 'b')).toEqual({ open: 4, completed: 1 });
     await store.ended('b', 1, done('"at last"'), 3);
-    expect(store.result('b', 't1')).toBe('"at last"');
+    expect(await store.result('b', 't1')).toBe('"at last"');
     await expect(store.reopen('nowhere')).rejects.toMatchObject({ code: 'UNKNOWN_BATCH' });
   });
 
@@ -205,15 +210,15 @@ describe('a batch', () => {
     const long = JSON.stringify('x'.repeat(1000));
     for (let seq = 1; seq <= 120; seq++) void store.ended('b', seq, seq % 2 ? done(long) : failed, 1);
     expect(await store.clear('b', ['completed'])).toBe(60);
-    expect(counts(store, 'b')).toEqual({ failed: 60, open: 130 });
-    expect(store.result('b', 't1')).toBeUndefined();
+    expect(await counts(store, 'b')).toEqual({ failed: 60, open: 130 });
+    expect(await store.result('b', 't1')).toBeUndefined();
     expect(await store.clear('b')).toBe(190);
-    expect(store.batch('b')).toBeUndefined();
+    expect(await store.batch('b')).toBeUndefined();
     expect(await store.clear('b')).toBe(0);
-    expect(statuses(store, 'other')).toEqual({ t1: 'open', t2: 'open' });
+    expect(await statuses(store, 'other')).toEqual({ t1: 'open', t2: 'open' });
     // A new one of the same name has nothing of the old.
     await store.addTasks('b', tasks(1));
     await store.started('b', 1, 1);
-    expect(statuses(store, 'b')).toEqual({ t1: 'running' });
+    expect(await statuses(store, 'b')).toEqual({ t1: 'running' });
   });
 });

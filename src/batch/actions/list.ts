@@ -16,7 +16,7 @@ export const listAction = defineAction({
   schema: z.strictObject({}),
   cli: { group: 'look', examples: ['volley list', 'volley list --json'] },
   run: async (_, { store, runs }) => {
-    const all = store.batches();
+    const all = await store.batches();
     const batches = all.slice(-MAX_LISTED).map((record) => {
       const { name, counts, createdAt } = record;
       const isHere = runs.current(name) !== undefined;

@@ -45,9 +45,9 @@ export const runCommand = defineCommand<RunOptions>({
     checkStart(batch, start, io);
     const open = options.dryRun ? withSession : withOwnStore;
     return open(options, io, async (session) => {
-      const tasks = newTasks(session.store, batch, found.tasks);
+      const tasks = await newTasks(session.store, batch, found.tasks);
       if (tasks.length < found.tasks.length)
-        tellChanged(session, { batch, config: options.config }, found.tasks, io);
+        await tellChanged(session, { batch, config: options.config }, found.tasks, io);
       if (options.dryRun) return orPlaced(found, tasks, () => dryRun(session, batch, tasks, start, io));
       const refused =
         found.tasks.length > tasks.length && tasks.length === 0
@@ -59,13 +59,13 @@ export const runCommand = defineCommand<RunOptions>({
 });
 
 /** What the batch has stays as it is, since it may have run; whoever has changed the file must hear that. */
-function tellChanged(
+async function tellChanged(
   { store }: Session,
   place: CommandPlace & { readonly batch: string },
   tasks: readonly PlainObject[],
   { stderr, env }: Io,
-): void {
-  const changed = changedIds(store, place.batch, tasks);
+): Promise<void> {
+  const changed = await changedIds(store, place.batch, tasks);
   if (changed.length === 0) return;
   const { yellow } = createColours(wantsColours(stderr, env));
   const ids = listText(changed.slice(0, MAX_NAMED).map(printableLine), changed.length);
@@ -84,7 +84,7 @@ async function add(
   const answer = await session.handle({ action: 'add_batch', batch, tasks });
   if (answer.ok) return undefined;
   // The same command in another process may have been quicker: what it has added is there now.
-  const left = answer.error?.code === 'DUPLICATE_ID' ? newTasks(session.store, batch, tasks) : tasks;
+  const left = answer.error?.code === 'DUPLICATE_ID' ? await newTasks(session.store, batch, tasks) : tasks;
   if (left.length === tasks.length) return printAnswer(await placedAnswer(answer, tasks, found), options, io);
   return left.length === 0 ? undefined : add(session, { batch, tasks: left, found }, options, io);
 }

@@ -85,8 +85,8 @@ async function tasksOf(
     const work = () => executor.runnable(name, found.tasks, { besides: 'none' });
     return { name, runnable: await orPlaced(found, found.tasks, work) };
   }
-  const name = chosenBatch(store, batch);
-  const { counts } = findBatch({ store }, name);
+  const name = await chosenBatch(store, batch);
+  const { counts } = await findBatch({ store }, name);
   // What is left of it; of one that has ended, what it would take anew.
   const besides = counts.open === 0 ? 'all' : 'open';
   return { name, runnable: await executor.runnable(name, [], { besides }) };

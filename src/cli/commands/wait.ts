@@ -10,7 +10,7 @@ export const waitCommand = defineCommand<CommonOptions & { readonly batch?: stri
   declare: (program) => fieldOptions(program, waitAction),
   run: (_, options, io) =>
     withSession(options, io, async ({ executor, store }) => {
-      const batch = chosenBatch(store, options.batch);
+      const batch = await chosenBatch(store, options.batch);
       // Whoever runs it, its end is seen in the store: no server has to keep a request open for that.
       const answer = await executor.handle({
         action: 'wait',

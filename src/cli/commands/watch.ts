@@ -28,11 +28,11 @@ export const watchCommand = defineCommand<WatchOptions>({
     ),
   run: (_, { batch: named, json = false, ...options }, io) =>
     withSession(options, io, async ({ executor, store }) => {
-      const batch = chosenBatch(store, named);
+      const batch = await chosenBatch(store, named);
       const { stderr, env } = io;
       const speed = new SpeedElsewhere(executor);
-      const look = () => speed.addTo(viewOf({ executor, store }, batch));
-      let view = look();
+      const look = async () => speed.addTo(await viewOf({ executor, store }, batch));
+      let view = await look();
       const display = json
         ? undefined
         : createDisplay({ stream: stderr.raw, env, view: () => labelled(view) });
@@ -41,7 +41,7 @@ export const watchCommand = defineCommand<WatchOptions>({
           if (json) io.stdout.writeJson(dataOf(view));
           display?.changed();
           await sleep(LOOK_MS);
-          view = look();
+          view = await look();
         }
       } finally {
         display?.close();

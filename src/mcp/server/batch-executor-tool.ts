@@ -161,7 +161,7 @@ async function start(args: Request['args'], call: McpCall): Promise<BatchAnswer>
 async function wait(args: Request['args'], { backend, ...call }: McpCall): Promise<BatchAnswer> {
   const { batch = 'default', timeout = MAX_WAIT_SECONDS } = args;
   const isPlain = typeof batch === 'string' && typeof timeout === 'number' && timeout > 0;
-  if (!isPlain || backend.store.batch(batch) === undefined)
+  if (!isPlain || (await backend.store.batch(batch)) === undefined)
     return backend.executor.handle({ action: 'wait', ...args });
   await waitForEnd({ backend, ...call }, batch, Math.min(timeout, MAX_WAIT_SECONDS));
   return backend.executor.handle({ action: 'wait', ...args, timeout: 0.001 });

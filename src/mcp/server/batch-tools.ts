@@ -37,7 +37,7 @@ Example: {"batch": "run-1f3a9c", "wait": 50}`,
   run: async ({ batch, detailed, wait }, call) => {
     const { executor, store } = call.backend;
     if (batch === undefined) return executor.perform('list', {});
-    if (wait > 0 && store.batch(batch) !== undefined) await waitForEnd(call, batch, wait);
+    if (wait > 0 && (await store.batch(batch)) !== undefined) await waitForEnd(call, batch, wait);
     return executor.perform('status', { batch, detailed });
   },
 });
@@ -89,7 +89,12 @@ Example: {"batch": "run-1f3a9c", "id": "readme"}`,
       });
     }
     const { data } = await executor.perform('status', { batch, detailed: false });
-    const { rows, text, next } = resultRows(store, batch, { status, afterSeq: cursor, limit, maxChars });
+    const { rows, text, next } = await resultRows(store, batch, {
+      status,
+      afterSeq: cursor,
+      limit,
+      maxChars,
+    });
     const counts = data['counts'] as Parameters<typeof countsText>[0];
     return {
       text: linesText(

@@ -96,7 +96,7 @@ Example: {"feature": "auth-system", "wait": 50}`,
   run: async ({ feature, wait }, call) => {
     const desk = await call.backend.features();
     const batch = batchNameOf(feature);
-    if (wait > 0 && desk.isRunning(feature)) await waitForEnd(call, batch, wait);
+    if (wait > 0 && (await desk.isRunning(feature))) await waitForEnd(call, batch, wait);
     const { state, report } = await desk.report(feature);
     if (state === 'running') return runningAnswer(call, feature, batch);
     if (report === undefined) throw neverRun(feature);

@@ -72,7 +72,7 @@ export function featureRoutes(api: Api, { features, texts }: ServerParts): void 
       requestOf(context).subject = feature;
       const { batch, ended } = await features.start(feature, context.req.valid('json') ?? {});
       texts.clear();
-      if (!features.isRunning(feature)) return context.json(endedBody(feature, await ended), 200);
+      if (!(await features.isRunning(feature))) return context.json(endedBody(feature, await ended), 200);
       context.header('Location', `/v1/batches/${encodeURIComponent(batch)}`);
       return context.json(runningBody(feature), 202);
     },

@@ -33,13 +33,18 @@ export function tasks(count: number, prefix = 't'): NewTask[] {
 }
 
 /** The statuses of all tasks of a batch by their ids, in order. */
-export function statuses(store: SqliteStore, batch: string): Record<string, TaskStatus> {
-  return Object.fromEntries(store.tasks(batch, { limit: 1000 }).map(({ id, status }) => [id, status]));
+export async function statuses(store: SqliteStore, batch: string): Promise<Record<string, TaskStatus>> {
+  return Object.fromEntries(
+    (await store.tasks(batch, { limit: 1000 })).map(({ id, status }) => [id, status]),
+  );
 }
 
 /** All counts that are not zero. */
-export function counts(store: SqliteStore, batch: string): Partial<Record<TaskStatus, number>> {
-  const all = Object.entries(store.batch(batch)?.counts ?? {});
+export async function counts(
+  store: SqliteStore,
+  batch: string,
+): Promise<Partial<Record<TaskStatus, number>>> {
+  const all = Object.entries((await store.batch(batch))?.counts ?? {});
   return Object.fromEntries(all.filter(([, count]) => count !== 0));
 }
 
