@@ -6,7 +6,14 @@ import type { BatchAnswer } from '../../batch/answer.ts';
 import { BATCH_TOOL_DESCRIPTION } from '../../batch/description.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { show } from '../../core/numbers.ts';
-import { defineTool, MAX_BATCH_SECONDS, MAX_TASKS, MAX_WAIT_SECONDS, type McpCall, RUNS } from './tool.ts';
+import {
+  defineServedTool,
+  MAX_BATCH_SECONDS,
+  MAX_TASKS_PER_CALL,
+  MAX_WAIT_SECONDS,
+  type McpCall,
+  RUNS,
+} from './tool.ts';
 import { waitForEnd } from './wait-for-end.ts';
 
 const OUTPUT = z.object({
@@ -17,12 +24,12 @@ const OUTPUT = z.object({
 });
 
 /** All actions behind one tool. */
-export const batchExecutorTool = defineTool({
+export const batchExecutorTool = defineServedTool({
   name: BATCH_TOOL,
   title: 'Batches of calls',
   description: `${BATCH_TOOL_DESCRIPTION}
 
-For a batch that can be given and answered in one go, run_batch is simpler. A batch cannot start batches; one call adds at most ${MAX_TASKS} tasks here.`,
+For a batch that can be given and answered in one go, run_batch is simpler. A batch cannot start batches; one call adds at most ${MAX_TASKS_PER_CALL} tasks here.`,
   // The executor checks requests, also those in an envelope.
   input: z.custom<unknown>(() => true).meta(mergedInput()),
   output: OUTPUT,
@@ -111,10 +118,10 @@ async function answer(given: unknown, call: McpCall): Promise<BatchAnswer> {
 
 function checkTasks(tasks: readonly unknown[]): void {
   refuseNesting(tasks);
-  if (tasks.length <= MAX_TASKS) return;
+  if (tasks.length <= MAX_TASKS_PER_CALL) return;
   throw new VolleyError(
     'INVALID_REQUEST',
-    `One call adds at most ${MAX_TASKS} tasks, but these are ${tasks.length}: add them in parts. Nothing was changed.`,
+    `One call adds at most ${MAX_TASKS_PER_CALL} tasks, but these are ${tasks.length}: add them in parts. Nothing was changed.`,
   );
 }
 

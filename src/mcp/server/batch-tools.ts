@@ -3,12 +3,12 @@ import { countsText, TASK_STATUSES } from '../../batch/counts.ts';
 import { TASK_ID } from '../../batch/input/fields.ts';
 import { linesText } from '../../batch/text.ts';
 import { RESULT_ROW, resultRows } from './result-rows.ts';
-import { BATCH_NAME, COUNTS, defineTool, MAX_CHARS, READS, WAIT_SECONDS } from './tool.ts';
+import { BATCH_NAME, COUNTS, defineServedTool, MAX_CHARS, READS, WAIT_SECONDS } from './tool.ts';
 import { waitForEnd } from './wait-for-end.ts';
 
 const MAX_SEQ = 2 ** 30 - 1;
 
-export const batchStatusTool = defineTool({
+export const batchStatusTool = defineServedTool({
   name: 'batch_status',
   title: 'How far a batch is',
   description: `Returns how far a batch is: counts, rate, time left, what runs, what failed last, what waits and why. Without "batch" it lists all batches.
@@ -42,7 +42,7 @@ Example: {"batch": "run-1f3a9c", "wait": 50}`,
   },
 });
 
-export const batchResultsTool = defineTool({
+export const batchResultsTool = defineServedTool({
   name: 'batch_results',
   title: 'Results of a batch',
   description: `Returns the results of a batch in the order of its tasks, in pages; long ones are cut. With "id" it returns one of them whole, or from "offset" on.

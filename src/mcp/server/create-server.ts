@@ -7,7 +7,7 @@ import { TASKS_EXTENSION } from './task-state.ts';
 import type { OpenBackend } from './tool.ts';
 import { serveSubscriptions } from './updates.ts';
 
-export interface CreateServerOptions {
+interface CreateServerOptions {
   readonly open: OpenBackend;
   /** Which revisions it speaks: 2026-07-28, or those of 2025. */
   readonly era: 'legacy' | 'modern';

@@ -6,7 +6,7 @@ import { batchNameOf } from '../../tasks/run/batch-name.ts';
 import type { RunReport } from '../../tasks/run/report.ts';
 import {
   DEFAULT_WAIT_SECONDS,
-  defineTool,
+  defineServedTool,
   type McpCall,
   READS,
   RUNS,
@@ -29,7 +29,7 @@ const RUN_OUTPUT = z.object({
   report: z.looseObject({}).optional().describe('Of the run, when it has ended.'),
 });
 
-export const tasksRunTool = defineTool({
+export const tasksRunTool = defineServedTool({
   name: 'tasks_run',
   title: 'Run the subtasks of a feature',
   description: `Lets a coding agent do each subtask of a feature in .tmp/tasks, many at once as dependencies allow; checks what they delivered, completes what it could verify, and reports. What is not safe is refused before anything starts.
@@ -78,7 +78,7 @@ async function runningAnswer(call: McpCall, feature: string, batch: string): Pro
   };
 }
 
-export const tasksReportTool = defineTool({
+export const tasksReportTool = defineServedTool({
   name: 'tasks_report',
   title: 'Report of the last run of a feature',
   description: `Returns the report of the last run of a feature: what became of each subtask and why, what was verified, and what can be done next.
@@ -104,7 +104,7 @@ Example: {"feature": "auth-system", "wait": 50}`,
   },
 });
 
-export const tasksStatusTool = defineTool({
+export const tasksStatusTool = defineServedTool({
   name: 'tasks_status',
   title: 'Status of a feature',
   description: `Returns the status of a feature of .tmp/tasks and of each of its subtasks. Without "feature" it lists all features.
@@ -133,7 +133,7 @@ Example: {"feature": "auth-system"}`,
   },
 });
 
-export const tasksCompleteTool = defineTool({
+export const tasksCompleteTool = defineServedTool({
   name: 'tasks_complete',
   title: 'Complete a subtask',
   description: `Marks a subtask as completed if its work is there: deliverables, checks and dependencies. If not, it says what is missing, and changes nothing. For what you did yourself: tasks_run completes what it verified.

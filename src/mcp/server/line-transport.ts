@@ -10,7 +10,7 @@ import { findInexactNumber, inexactNumberError } from '../../core/json-numbers.t
 import { reasonText } from '../../core/words.ts';
 
 /** Bytes of one message. */
-export const MAX_MESSAGE_BYTES = 32 * 1024 * 1024;
+const MAX_MESSAGE_BYTES = 32 * 1024 * 1024;
 /** Bytes of answers that a client may leave unread before its connection is closed. */
 const MAX_UNREAD_BYTES = 128 * 1024 * 1024;
 const NEWLINE = 10;

@@ -6,7 +6,7 @@ import { countText } from '../../core/words.ts';
 import type { ToolDescription } from '../../tools/registry.ts';
 import { sourceNameOf } from '../../tools/tool-source.ts';
 import type { McpServerHealth } from '../client/health.ts';
-import { defineTool, type ToolAnswer } from './tool.ts';
+import { defineServedTool, type ToolAnswer } from './tool.ts';
 
 const SHORT_DESCRIPTION = 160;
 const LONGEST_PROBLEM = 500;
@@ -45,7 +45,7 @@ const OUTPUT = z.object({
     .describe('Settings of the folder that need approval by a person, and how to approve them.'),
 });
 
-export const listFunctionsTool = defineTool({
+export const listFunctionsTool = defineServedTool({
   name: 'list_batch_functions',
   title: 'What a batch can call',
   description: `Lists the functions that run_batch and batch_executor_tool can call, built-in ones and those of connected servers (named "server.function").

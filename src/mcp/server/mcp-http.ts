@@ -13,7 +13,7 @@ import { McpSessions, type SessionLimits } from './http-sessions.ts';
 import type { McpBackend } from './tool.ts';
 import { newsBus } from './updates.ts';
 
-export interface McpHttpOptions extends Partial<SessionLimits> {
+interface McpHttpOptions extends Partial<SessionLimits> {
   readonly backend: McpBackend;
   /** Of Volley. */
   readonly version: string;
@@ -21,7 +21,7 @@ export interface McpHttpOptions extends Partial<SessionLimits> {
 }
 
 /** Who sends a request, as the server that lets it in found out. */
-export interface McpCaller {
+interface McpCaller {
   readonly name: string;
   readonly scopes: readonly Scope[];
 }

@@ -66,8 +66,8 @@ async function resultsOf({ store }: McpBackend, batch: string): Promise<object> 
 
 const FORM = /^volley:\/\/(batches|results)\/([^/?#]+)$/;
 
-export const BATCH_TEMPLATE = 'volley://batches/{id}';
-export const RESULTS_TEMPLATE = 'volley://results/{id}';
+const BATCH_TEMPLATE = 'volley://batches/{id}';
+const RESULTS_TEMPLATE = 'volley://results/{id}';
 
 export function batchUri(batch: string): string {
   return `volley://batches/${encodeURIComponent(batch)}`;

@@ -12,10 +12,10 @@ import {
   COUNTS,
   DEFAULT_CHARS,
   DEFAULT_WAIT_SECONDS,
-  defineTool,
+  defineServedTool,
   MAX_BATCH_SECONDS,
   MAX_CHARS,
-  MAX_TASKS,
+  MAX_TASKS_PER_CALL,
   type McpCall,
   RUNS,
   type ToolAnswer,
@@ -30,7 +30,11 @@ const DEFAULT_TIMEOUT_SECONDS = 600;
 const { max_concurrent, timeout, fail_fast } = startAction.schema.shape;
 
 const INPUT = z.strictObject({
-  tasks: z.array(TASK).min(1).max(MAX_TASKS).describe('What to call. All are checked before one runs.'),
+  tasks: z
+    .array(TASK)
+    .min(1)
+    .max(MAX_TASKS_PER_CALL)
+    .describe('What to call. All are checked before one runs.'),
   batch: BATCH_NAME.optional().describe(
     'A new name, to find the batch again. Default: one is chosen and returned.',
   ),
@@ -58,7 +62,7 @@ const OUTPUT = z.object({
 });
 
 /** Tasks in, results out, in one call. */
-export const runBatchTool = defineTool({
+export const runBatchTool = defineServedTool({
   name: 'run_batch',
   title: 'Run many calls at once',
   description: `Runs many function calls in parallel and returns all their results in one answer: one turn instead of one for each call.
@@ -71,7 +75,7 @@ A task may use results of others: {"$from": "a", "path": "/entries/0/path"} keep
 A task that fails never stops the others, unless fail_fast is set; what depends on it is skipped. Results come in the order of the tasks.
 If it takes longer than "wait" seconds, the answer says "running" and the batch goes on: then use batch_status and batch_results. Cancelling the call cancels the batch.
 
-Limits: ${MAX_TASKS} tasks in a call, ${MAX_BATCH_SECONDS / 3600} hours for a batch; long results are cut to max_chars, batch_results gives them whole. A batch cannot start batches.
+Limits: ${MAX_TASKS_PER_CALL} tasks in a call, ${MAX_BATCH_SECONDS / 3600} hours for a batch; long results are cut to max_chars, batch_results gives them whole. A batch cannot start batches.
 
 Example:
 {"tasks": [

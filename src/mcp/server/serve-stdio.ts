@@ -7,7 +7,7 @@ import { LineTransport } from './line-transport.ts';
 import type { OpenBackend } from './tool.ts';
 import { ListenUpdates } from './updates.ts';
 
-export interface StdioOptions {
+interface StdioOptions {
   readonly open: OpenBackend;
   readonly version: string;
   readonly input: Readable;

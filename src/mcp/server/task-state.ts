@@ -13,7 +13,7 @@ export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
 const POLL_MS = 1000;
 
 /** A batch as a task of MCP, which goes by the name of the batch. What is told is read from the store. */
-export interface TaskState {
+interface TaskState {
   readonly taskId: string;
   readonly status: 'working' | 'completed' | 'failed' | 'cancelled';
   readonly statusMessage: string;

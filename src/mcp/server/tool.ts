@@ -65,7 +65,7 @@ export interface ServedTool<S extends z.ZodType = z.ZodType> {
 }
 
 /** Ties the type of the arguments to the schema. */
-export function defineTool<S extends z.ZodType>(tool: ServedTool<S>): ServedTool<S> {
+export function defineServedTool<S extends z.ZodType>(tool: ServedTool<S>): ServedTool<S> {
   return tool;
 }
 
@@ -85,7 +85,7 @@ export const RUNS = {
 } as const;
 
 /** Tasks that one call may add. */
-export const MAX_TASKS = 10_000;
+export const MAX_TASKS_PER_CALL = 10_000;
 
 /** The longest time that a batch may run. */
 export const MAX_BATCH_SECONDS = 86_400;

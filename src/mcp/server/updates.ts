@@ -9,7 +9,7 @@ import { StoreWatch } from '../../store/store-watch.ts';
 import { batchUri, isBatchUri, resultsUri } from './resources.ts';
 import type { OpenBackend } from './tool.ts';
 
-export interface NewsReader {
+interface NewsReader {
   /** What can be read there has changed. */
   changed(uri: string): void;
   /** Batches have come or gone. */

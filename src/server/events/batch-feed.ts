@@ -1,6 +1,6 @@
 import type { BatchExecutor } from '../../batch/batch-executor.ts';
 import type { BatchEvent, TaskEvent } from '../../batch/events.ts';
-import { batchBody } from '../views/batch-body.ts';
+import { batchBody } from '../wire/batch.ts';
 import type { EventBody } from '../wire/event.ts';
 import type { EventHub } from './event-hub.ts';
 import { ProgressRate } from './progress-rate.ts';

@@ -1,9 +1,9 @@
 import type { BatchExecutor } from '../../batch/batch-executor.ts';
 import { ENDED } from '../../batch/counts.ts';
 import type { Store } from '../../store/store.ts';
-import { batchBody } from '../views/batch-body.ts';
-import { executionBody } from '../views/execution-body.ts';
+import { batchBody } from '../wire/batch.ts';
 import type { EventBody } from '../wire/event.ts';
+import { executionBody } from '../wire/execution.ts';
 
 const MAX_BATCHES = 200;
 const MAX_RUNNING = 100;

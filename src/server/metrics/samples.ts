@@ -1,5 +1,5 @@
 import type { ParallelExecutionEngine } from '../../engine/engine.ts';
-import type { StatisticsBody } from '../wire/machine.ts';
+import type { StatisticsBody } from '../wire/statistics.ts';
 import { useOf } from './use.ts';
 
 const EVERY_MS = 1000;

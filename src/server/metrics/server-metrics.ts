@@ -1,4 +1,4 @@
-import type { MeasuredStatistics } from '../wire/machine.ts';
+import type { MeasuredStatistics } from '../wire/statistics.ts';
 
 /** What the server tells of itself. */
 export interface ServerMetrics {

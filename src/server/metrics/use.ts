@@ -1,6 +1,6 @@
 import type { ResourceName } from '../../core/demand.ts';
 import type { ParallelExecutionEngine } from '../../engine/engine.ts';
-import type { StatisticsBody } from '../wire/machine.ts';
+import type { StatisticsBody } from '../wire/statistics.ts';
 
 /** Resources by the names that leave the server, in their order. */
 const NAMES: Readonly<Record<ResourceName, string>> = {

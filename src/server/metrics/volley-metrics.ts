@@ -3,7 +3,7 @@ import type { ParallelExecutionEngine } from '../../engine/engine.ts';
 import type { DurationSummary } from '../../engine/statistics.ts';
 import type { Store } from '../../store/store.ts';
 import type { HubCounts } from '../events/event-hub.ts';
-import type { MeasuredStatistics } from '../wire/machine.ts';
+import type { MeasuredStatistics } from '../wire/statistics.ts';
 import { addEngineMetrics } from './engine-metrics.ts';
 import { addEventMetrics } from './event-metrics.ts';
 import { ExecutionMetrics } from './execution-metrics.ts';

@@ -4,7 +4,6 @@ import { DEFINITIONS } from '../../batch/actions/definitions.ts';
 import { requestedAction, requestScope } from '../../batch/actions/request.ts';
 import type { BatchAnswer } from '../../batch/answer.ts';
 import { requireScope } from '../auth/principal.ts';
-import type { ServerParts } from '../parts.ts';
 import {
   type Api,
   answers,
@@ -16,7 +15,8 @@ import {
   secured,
   takes,
 } from './api.ts';
-import { IDEMPOTENCY_HEADER, idempotent } from './idempotent.ts';
+import { IDEMPOTENCY_HEADER, idempotent } from './idempotency.ts';
+import type { ServerParts } from './parts.ts';
 
 const BATCH_REQUEST = z
   .record(z.string(), z.unknown())

@@ -5,10 +5,8 @@ import { routePath } from 'hono/route';
 import type { Scope } from '../../batch/actions/define-action.ts';
 import { BATCH, TASK_ID } from '../../batch/input/fields.ts';
 import { requireScope } from '../auth/principal.ts';
-import { PROBLEM_TYPE } from '../http/problem.ts';
-import { contextOf, type RequestContext } from '../http/request-context.ts';
-import { schemaProblem } from '../http/schema-problem.ts';
-import { PROBLEM } from '../wire/problem.ts';
+import { PROBLEM, PROBLEM_TYPE, schemaProblem } from '../http/problem.ts';
+import { contextOf, type RequestContext } from '../http/request-log.ts';
 
 export type ApiEnv = { Bindings: HttpBindings };
 export type Api = OpenAPIHono<ApiEnv>;

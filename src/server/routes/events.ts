@@ -1,8 +1,8 @@
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { createRoute, z } from '@hono/zod-openapi';
 import { findBatch } from '../../batch/context.ts';
-import type { ServerParts } from '../parts.ts';
 import { type Api, type ApiContext, BATCH_PATH, REFUSALS, requestOf, secured } from './api.ts';
+import type { ServerParts } from './parts.ts';
 
 const LAST_EVENT_ID = {
   name: 'Last-Event-ID',

@@ -1,10 +1,10 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import type { CallResult } from '../../coordinator/call.ts';
 import { VolleyError } from '../../core/errors.ts';
-import type { ServerParts } from '../parts.ts';
 import { CALL_RESULT, callResultText, EXECUTE, toCall } from '../wire/execute.ts';
 import { type Api, type ApiContext, REFUSALS, requestOf, secured, takes } from './api.ts';
-import { IDEMPOTENCY_HEADER, idempotent } from './idempotent.ts';
+import { IDEMPOTENCY_HEADER, idempotent } from './idempotency.ts';
+import type { ServerParts } from './parts.ts';
 
 const EVENTS = 'text/event-stream';
 const LINES = 'application/x-ndjson';

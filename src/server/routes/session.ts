@@ -1,9 +1,9 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { SCOPES } from '../../batch/actions/define-action.ts';
 import { requireScope, scopesOf, unauthenticated } from '../auth/principal.ts';
-import type { ServerParts } from '../parts.ts';
 import { TIME } from '../wire/kinds.ts';
 import { type Api, answers, open, REFUSALS, requestOf, secured, takes } from './api.ts';
+import type { ServerParts } from './parts.ts';
 
 const TAGS = ['session'];
 

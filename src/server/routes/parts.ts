@@ -1,18 +1,17 @@
-import type { BatchExecutor } from '../batch/batch-executor.ts';
-import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
-import type { McpHttp } from '../mcp/server/mcp-http.ts';
-import type { Store } from '../store/store.ts';
-import type { FeatureDesk } from '../tasks/desk/feature-desk.ts';
-import type { SessionCookie } from './auth/cookie.ts';
-import type { OneTimeKeys } from './auth/one-time-keys.ts';
-import type { Sessions } from './auth/sessions.ts';
-import type { LiveEvents } from './events/live-events.ts';
-import type { ClientStreams } from './http/client-streams.ts';
-import type { IdempotencyTable } from './http/idempotency.ts';
-import type { RequestLog } from './http/request-log.ts';
-import type { ServerMetrics } from './metrics/server-metrics.ts';
-import type { Tracing } from './tracing/tracing.ts';
-import type { BatchTexts } from './views/batch-texts.ts';
+import type { BatchExecutor } from '../../batch/batch-executor.ts';
+import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
+import type { McpHttp } from '../../mcp/server/mcp-http.ts';
+import type { Store } from '../../store/store.ts';
+import type { FeatureDesk } from '../../tasks/desk/feature-desk.ts';
+import type { SessionCookie } from '../auth/authenticator.ts';
+import type { OneTimeKeys, Sessions } from '../auth/sessions.ts';
+import type { LiveEvents } from '../events/live-events.ts';
+import type { BatchTexts } from '../http/batch-reads.ts';
+import type { ClientStreams } from '../http/limits.ts';
+import type { RequestLog } from '../http/request-log.ts';
+import type { ServerMetrics } from '../metrics/server-metrics.ts';
+import type { Tracing } from '../tracing/tracing.ts';
+import type { IdempotencyTable } from './idempotency.ts';
 
 /** What the routes work with. */
 export interface ServerParts {
