@@ -5,7 +5,7 @@ export { BATCH_TOOL_DESCRIPTION } from './batch/description.ts';
 export type { BatchEvent, BatchEventListener, TaskEvent } from './batch/events.ts';
 export type { LearnedDuration } from './batch/forecast/learned.ts';
 export type { RunnableBatch, RunnableOptions, RunnableTask } from './batch/forecast/runnable.ts';
-export type { BatchListener, CompletedTask, FailedTask, RunningTask } from './batch/run/monitor.ts';
+export type { FailedTask, RunningTask } from './batch/run/monitor.ts';
 export type { TaskReport } from './batch/task-report.ts';
 export type { BatchView } from './batch/view.ts';
 export type { ConfigChange } from './config/change.ts';
@@ -50,6 +50,7 @@ export {
   anthropicResults,
   anthropicTools,
 } from './coordinator/formats/anthropic.ts';
+export type { JsonValue, ListedTool, ObjectSchema } from './coordinator/formats/common.ts';
 export {
   type McpCallRequest,
   type McpCallResult,
@@ -58,27 +59,23 @@ export {
   mcpResult,
   mcpTools,
 } from './coordinator/formats/mcp.ts';
-export { type ToolNames, toolNames } from './coordinator/formats/names.ts';
 export {
   type OpenAIChatMessage,
   type OpenAIChatTool,
   type OpenAIChatToolCall,
   type OpenAIChatToolMessage,
-  openaiChatCalls,
-  openaiChatResults,
-  openaiChatTools,
-} from './coordinator/formats/openai-chat.ts';
-export {
   type OpenAIFunctionCall,
   type OpenAIFunctionCallOutput,
   type OpenAIFunctionTool,
   type OpenAIResponse,
+  openaiChatCalls,
+  openaiChatResults,
+  openaiChatTools,
   openaiResponsesCalls,
   openaiResponsesResults,
   openaiResponsesTools,
-} from './coordinator/formats/openai-responses.ts';
-export type { ListedTool, ObjectSchema } from './coordinator/formats/schemas.ts';
-export type { JsonValue } from './coordinator/formats/text.ts';
+} from './coordinator/formats/openai.ts';
+export { type ToolNames, toolNames } from './coordinator/formats/tool-names.ts';
 export {
   type VercelMessage,
   type VercelToolCall,
@@ -103,6 +100,7 @@ export {
   type ErrorCode,
   type ExecutionContext,
   type ExecutionHandle,
+  type ExecutionSnapshot,
   type ExecutionStatistics,
   type ExecutionStatus,
   type Explanation,
@@ -121,6 +119,7 @@ export {
   type Priority,
   type ProgressStream,
   ProgressTracker,
+  type ProgressTrackerOptions,
   type ProgressUpdate,
   type QueuedReason,
   type Random,
@@ -130,6 +129,7 @@ export {
   type ResourceAllocation,
   type ResourceLimits,
   ResourceManager,
+  type ResourceManagerOptions,
   type ResourceName,
   type ResourceRequirements,
   type ResourceUsage,
@@ -148,6 +148,7 @@ export {
   type TimeLeft,
   ToolFailure,
   type ToolFunction,
+  type TrackedProgress,
   type UtilizationSample,
   VolleyError,
 } from './engine/index.ts';

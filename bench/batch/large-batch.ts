@@ -40,10 +40,8 @@ export function measureMemory(count: number, bytes: number): Promise<Figures> {
     const before = heldMb();
     let completed = 0;
     let most = 0;
-    executor.watch({
-      completed: () => {
-        if (++completed % LOOK_EVERY === 0) most = Math.max(most, heldMb());
-      },
+    executor.follow(({ type }) => {
+      if (type === 'completed' && ++completed % LOOK_EVERY === 0) most = Math.max(most, heldMb());
     });
     await add(count, { bytes });
     await ask({ action: 'start', batch: BATCH, max_concurrent: CONCURRENCY, wait: true });

@@ -6,7 +6,7 @@ import { plainServer } from './plain-server.ts';
 /** With ids, a log to resume from, bounds for slow readers and heartbeats. */
 export async function openServer(): Promise<EventServer> {
   const hub = new EventHub(async () => ({ batches: [] }));
-  const server = await plainServer((_, response) => void hub.subscribe({}, response));
+  const server = await plainServer((_, response) => hub.subscribe({}, response));
   return {
     ...server,
     publish: (event) => hub.publish('task', event.batch, event),

@@ -3,7 +3,7 @@ import { countText } from '../core/words.ts';
 import type { AddedTasks, NewTask } from '../store/records.ts';
 import type { BatchContext } from './context.ts';
 import type { BatchEvents } from './events.ts';
-import type { TaskInput } from './input/task-input.ts';
+import type { TaskInput } from './input/fields.ts';
 import { TaskCheck } from './task-check.ts';
 
 const MAX_TRIES = 20;
@@ -21,9 +21,9 @@ export async function addTasks(
       inputs.map(({ id }) => id),
     );
     try {
-      const { desk } = await context.coordinator();
-      const tasks = await new TaskCheck(desk, context.store, batch, ids).tasksOf(inputs);
-      tellAdded(context.runs.events, batch, await context.store.addTasks(batch, tasks));
+      const coordinator = await context.coordinator();
+      const tasks = await new TaskCheck(coordinator, context.store, batch, ids).tasksOf(inputs);
+      publishAdded(context.runs.events, batch, await context.store.addTasks(batch, tasks));
       return tasks;
     } catch (error) {
       giveBack();
@@ -47,8 +47,9 @@ export function warningsOf(tasks: readonly NewTask[]): { text: string[]; data: {
   return { text, data: { warnings } };
 }
 
-function tellAdded(events: BatchEvents, batch: string, { firstSeq, lastSeq, addedAt }: AddedTasks): void {
-  if (events.isHeard) events.tell({ type: 'added', batch, fromSeq: firstSeq, toSeq: lastSeq, at: addedAt });
+function publishAdded(events: BatchEvents, batch: string, { firstSeq, lastSeq, addedAt }: AddedTasks): void {
+  if (events.hasListeners)
+    events.publish({ type: 'added', batch, fromSeq: firstSeq, toSeq: lastSeq, at: addedAt });
 }
 
 /** The id that was chosen and that another process, or a person, has used before. */

@@ -14,7 +14,7 @@ import { shortDetails } from './details.ts';
 import type { BatchEventListener } from './events.ts';
 import { explainTask } from './explain-task.ts';
 import type { RunnableBatch, RunnableOptions } from './forecast/runnable.ts';
-import type { BatchListener, RunningTask } from './run/monitor.ts';
+import type { RunningTask } from './run/monitor.ts';
 import { BatchRuns } from './runs.ts';
 import { TaskIds } from './task-ids.ts';
 import { reportTask, type TaskReport } from './task-report.ts';
@@ -133,7 +133,7 @@ export class BatchExecutor implements AsyncDisposable {
     const record = await store.batch(batch);
     const holder = record && runs.otherHolder(record);
     if (holder === undefined) return undefined;
-    const { askSpeed } = await import('./holder-ask.ts');
+    const { askSpeed } = await import('./run/holder-requests.ts');
     return askSpeed(this.context, batch, holder);
   }
 
@@ -186,18 +186,9 @@ export class BatchExecutor implements AsyncDisposable {
     return runnableBatch(this.context, batch, tasks, options);
   }
 
-  /** Tells of every end as it comes, of all batches that this executor runs. The answer takes the listener away. */
-  watch(listener: BatchListener): () => void {
-    const { listeners } = this.context.runs;
-    listeners.add(listener);
-    return () => {
-      listeners.delete(listener);
-    };
-  }
-
-  /** Tells everything that happens through this executor, as it happens. The answer takes the listener away. */
+  /** Calls the listener with everything that happens through this executor, as it happens. Returns how to stop that. */
   follow(listener: BatchEventListener): () => void {
-    return this.context.runs.events.add(listener);
+    return this.context.runs.events.listen(listener);
   }
 
   /** Settles tasks of processes that died, of all batches that nobody runs: see {@link Recovery}. */
@@ -221,7 +212,7 @@ export class BatchExecutor implements AsyncDisposable {
   private refusal(action: string, thrown: unknown): BatchAnswer {
     const code = thrown instanceof VolleyError ? thrown.code : 'INTERNAL';
     // Where nothing was checked or run, nothing but the request itself can be in it.
-    const redacted = (text: string) => this.coordinator?.desk.redactor.text(text) ?? text;
+    const redacted = (text: string) => this.coordinator?.redactor.text(text) ?? text;
     const message = redacted(reasonText(thrown));
     const details = thrown instanceof VolleyError ? thrown.details : {};
     const problems = (details['problems'] as readonly string[] | undefined)?.map(redacted);

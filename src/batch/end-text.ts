@@ -1,8 +1,7 @@
 import type { BatchRecord } from '../store/records.ts';
 import type { ActionResult } from './answer.ts';
 import { countsText } from './counts.ts';
-import { problemText } from './names.ts';
-import { linesText } from './text.ts';
+import { linesText, problemText } from './text.ts';
 
 /** How a batch stands when nothing of it runs any more. */
 export function endText({ name, counts }: BatchRecord, problem: unknown): ActionResult {

@@ -1,8 +1,7 @@
 import { spanText } from '../core/words.ts';
 import type { TaskRecord } from '../store/records.ts';
 import type { BatchContext } from './context.ts';
-import { taskText } from './names.ts';
-import { linesText, oneLine } from './text.ts';
+import { linesText, oneLine, taskText } from './text.ts';
 
 const LONGEST_MESSAGE = 1000;
 

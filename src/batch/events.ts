@@ -1,9 +1,12 @@
 import type { FailureReason } from '../core/failure.ts';
+import type { TaskRecord } from '../store/records.ts';
+import type { Recovery, Store } from '../store/store.ts';
 
 interface TaskEventBase {
   readonly batch: string;
   readonly seq: number;
   readonly id: string;
+  readonly name: string;
   /** The tool. */
   readonly function: string;
   /** The number of the attempt over all runs; 0 before the first. */
@@ -12,10 +15,10 @@ interface TaskEventBase {
   readonly at: number;
 }
 
-/** Something that happened to a task. What is told of an end is safe in the store. */
+/** Something that happened to a task. An end is published when it is safe in the store. */
 export type TaskEvent =
   | (TaskEventBase & { readonly type: 'started' })
-  /** What it reported last of each. */
+  /** The latest progress and the latest step that the attempt reported. */
   | (TaskEventBase & {
       readonly type: 'progress';
       readonly progress: number | undefined;
@@ -26,11 +29,13 @@ export type TaskEvent =
       readonly reason: FailureReason;
       readonly retryInMs: number;
     })
-  | (TaskEventBase & { readonly type: 'completed' | 'cancelled' })
+  /** `durationMs`: of the last attempt. */
+  | (TaskEventBase & { readonly type: 'completed'; readonly durationMs: number })
+  | (TaskEventBase & { readonly type: 'cancelled' })
   /** The cause is the id of the task that did not succeed, if that is why. */
   | (TaskEventBase & { readonly type: 'skipped'; readonly cause: string | undefined })
-  | (TaskEventBase & { readonly type: 'failed'; readonly reason: FailureReason })
-  /** It shall run again, by a later run if not by this one. */
+  | (TaskEventBase & { readonly type: 'failed'; readonly reason: FailureReason; readonly message: string })
+  /** It is open again, for this run or a later one. */
   | (TaskEventBase & { readonly type: 'opened' });
 
 /** Something that happened to a task or a batch, through this executor. */
@@ -44,28 +49,59 @@ export type BatchEvent =
       readonly at: number;
     }
   | { readonly type: 'batch-started' | 'batch-ended'; readonly batch: string; readonly at: number }
-  /** Tasks are gone, or so many were cancelled or opened again that they are not told one by one: read the batch anew. */
+  /** Tasks were removed, or too many changed to report each: read the batch again. */
   | { readonly type: 'changed'; readonly batch: string; readonly at: number };
 
-/** Is told of everything as it comes, in the middle of the work: it must be quick, and must not throw. */
+/** Called in the middle of the work, so it must be quick and must not throw. */
 export type BatchEventListener = (event: BatchEvent) => void;
 
-/** Who wants to know. Whoever has something to tell asks first whether anybody listens, so that nobody costs nothing. */
+/** Delivers the events of an executor. Publishers check `hasListeners` first, so that events nobody wants cost nothing. */
 export class BatchEvents {
   private readonly listeners = new Set<BatchEventListener>();
 
-  get isHeard(): boolean {
+  get hasListeners(): boolean {
     return this.listeners.size > 0;
   }
 
-  add(listener: BatchEventListener): () => void {
+  listen(listener: BatchEventListener): () => void {
     this.listeners.add(listener);
-    return () => {
-      this.listeners.delete(listener);
-    };
+    return () => void this.listeners.delete(listener);
   }
 
-  tell(event: BatchEvent): void {
+  publish(event: BatchEvent): void {
     for (const listener of this.listeners) listener(event);
   }
+}
+
+/** More changed tasks than this are one `changed` event. */
+const MAX_SINGLE_EVENTS = 1000;
+const STATUS_AFTER = { cancelled: 'cancelled', opened: 'open' } as const;
+
+/** Publishes a change outside of a run, of the tasks with these ids or of an unknown number. */
+export async function publishChange(
+  events: BatchEvents,
+  store: Pick<Store, 'task'>,
+  batch: string,
+  ids: readonly string[] | undefined,
+  type: keyof typeof STATUS_AFTER,
+): Promise<void> {
+  if (!events.hasListeners) return;
+  const at = Date.now();
+  if (ids === undefined || ids.length > MAX_SINGLE_EVENTS) {
+    events.publish({ type: 'changed', batch, at });
+    return;
+  }
+  for (const task of await Promise.all(ids.map((id) => store.task(batch, id))))
+    if (task?.status === STATUS_AFTER[type]) events.publish({ ...taskFields(task), type, at });
+}
+
+/** Publishes what was found after a crash. */
+export function publishRecovery(events: BatchEvents, { reopened, crashed }: Recovery): void {
+  if (!events.hasListeners) return;
+  const batches = new Set([...reopened, ...crashed].map(({ batch }) => batch));
+  for (const batch of batches) events.publish({ type: 'changed', batch, at: Date.now() });
+}
+
+function taskFields({ batch, seq, id, name, function: tool, attempts }: TaskRecord) {
+  return { batch, seq, id, name, function: tool, attempt: attempts };
 }

@@ -4,8 +4,7 @@ import type { TaskSummary } from '../store/store.ts';
 import type { BatchContext } from './context.ts';
 import { findBatch, findTask } from './context.ts';
 import { endedText } from './ended-text.ts';
-import { holderText } from './names.ts';
-import { oneLine } from './text.ts';
+import { holderText, oneLine } from './text.ts';
 
 const MAX_NAMED = 5;
 const LONGEST_MESSAGE = 200;

@@ -1,9 +1,8 @@
 import type { TaskRecord, TaskStatus } from '../store/records.ts';
 import type { ResultRange, Store } from '../store/store.ts';
 import type { ActionResult } from './answer.ts';
-import { taskText } from './names.ts';
 import { rowOf } from './result-row.ts';
-import { bytesText, linesText } from './text.ts';
+import { bytesText, linesText, taskText } from './text.ts';
 
 /** So much of a result is given where no range is asked for. */
 const DEFAULT_BYTES = 65_536;

@@ -3,10 +3,9 @@ import type { TaskRecord, TaskStatus } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import type { ActionResult } from './answer.ts';
 import { ENDED } from './counts.ts';
-import { taskText } from './names.ts';
 import { beginOfResult, rowsWithResults } from './result-row.ts';
 import { pageText } from './results-summary.ts';
-import { linesText, oneLine } from './text.ts';
+import { linesText, oneLine, taskText } from './text.ts';
 
 /** Which part of the results. */
 export interface PageRequest {

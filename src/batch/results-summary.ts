@@ -5,10 +5,9 @@ import type { Store } from '../store/store.ts';
 import type { ActionResult } from './answer.ts';
 import { commonText } from './common-text.ts';
 import { countsText, ENDED, type TaskCounts } from './counts.ts';
-import { taskText } from './names.ts';
 import { taskPages } from './pages.ts';
 import { beginOfResult } from './result-row.ts';
-import { linesText, oneLine } from './text.ts';
+import { linesText, oneLine, taskText } from './text.ts';
 
 const MAX_CAUSES = 8;
 const MAX_SLOWEST = 5;

@@ -2,11 +2,8 @@ import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
 import { VolleyError } from '../core/errors.ts';
 import type { BatchRecord, LeaseHolder } from '../store/records.ts';
 import type { Lease, Recovery, Store } from '../store/store.ts';
-import { BatchEvents } from './events.ts';
-import type { BatchRun } from './run/batch-run.ts';
-import type { BatchListener } from './run/monitor.ts';
-import type { RunOptions } from './run/run-setup.ts';
-import { tellRecovered } from './tell-changes.ts';
+import { BatchEvents, publishRecovery } from './events.ts';
+import type { BatchRun, RunOptions } from './run/batch-run.ts';
 
 /** How long servers that bring tools may take to tell of them, before their tasks count as not idempotent. */
 const LONGEST_DISCOVERY_MS = 10_000;
@@ -15,7 +12,6 @@ const MAX_LOOKED_AT = 1000;
 
 /** The batches that this process runs. */
 export class BatchRuns {
-  readonly listeners = new Set<BatchListener>();
   readonly events = new BatchEvents();
   /** The last run of each batch, until everything of it is written. */
   private readonly runs = new Map<string, BatchRun>();
@@ -76,7 +72,7 @@ export class BatchRuns {
   /** Settles tasks of processes that died, of all batches that nobody runs or of one that this store has leased. */
   async recover(batch?: string): Promise<Recovery> {
     const recovery = await this.store.recover(await this.isIdempotent(batch), batch);
-    tellRecovered(this.events, recovery);
+    publishRecovery(this.events, recovery);
     return recovery;
   }
 
@@ -96,7 +92,7 @@ export class BatchRuns {
   /** Who is idempotent of those that a dead process may have left, by the tools that there are; what is unknown is not. */
   private async isIdempotent(batch?: string): Promise<(functionName: string) => boolean> {
     const coordinator = await this.coordinator();
-    await coordinator.desk.discover(await this.runningFunctions(batch), LONGEST_DISCOVERY_MS);
+    await coordinator.planner.discover(await this.runningFunctions(batch), LONGEST_DISCOVERY_MS);
     const tools = coordinator.tools();
     const idempotent = new Set(tools.flatMap(({ name, idempotent }) => (idempotent ? [name] : [])));
     return (name) => idempotent.has(name);
@@ -153,12 +149,12 @@ export class BatchRuns {
     options: RunOptions,
     settle: () => void,
   ): Promise<{ run: BatchRun; recovery: Recovery }> {
-    const { store, listeners, events } = this;
+    const { store, events } = this;
     // All that is needed to run something; whoever only looks at batches does without.
     const [coordinator, { BatchRun }, { serveRequests }] = await Promise.all([
       this.coordinator(),
       import('./run/batch-run.ts'),
-      import('./run/serve-requests.ts'),
+      import('./run/holder-requests.ts'),
     ]);
     const lease = await store.lease(batch);
     let recovery: Recovery;
@@ -177,13 +173,12 @@ export class BatchRuns {
       lease,
       end: (leavesOpen) => this.end(lease, leavesOpen),
       options,
-      listeners,
       events,
     });
     this.runs.set(batch, run);
     settle();
-    tellRecovered(events, recovery);
-    if (events.isHeard) events.tell({ type: 'batch-started', batch, at: Date.now() });
+    publishRecovery(events, recovery);
+    if (events.hasListeners) events.publish({ type: 'batch-started', batch, at: Date.now() });
     serveRequests(run, store);
     void run.done.then(() => this.ended(run));
     await run.pull('all');
@@ -193,7 +188,8 @@ export class BatchRuns {
   private ended(run: BatchRun): void {
     if (run.problem !== undefined) this.problems.set(run.batch, run.problem);
     if (this.runs.get(run.batch) === run) this.runs.delete(run.batch);
-    if (this.events.isHeard) this.events.tell({ type: 'batch-ended', batch: run.batch, at: Date.now() });
+    if (this.events.hasListeners)
+      this.events.publish({ type: 'batch-ended', batch: run.batch, at: Date.now() });
   }
 }
 

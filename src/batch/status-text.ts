@@ -1,9 +1,8 @@
 import type { TimeLeft } from '../core/predict.ts';
 import { spanText } from '../core/words.ts';
 import { countsText, endedOf } from './counts.ts';
-import { holderText, taskText } from './names.ts';
 import type { FailedTask, RunningTask } from './run/monitor.ts';
-import { linesText, numberText, oneLine } from './text.ts';
+import { holderText, linesText, numberText, oneLine, taskText } from './text.ts';
 import type { BatchView } from './view.ts';
 
 export interface WaitingTask {

@@ -1,8 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { CallDesk } from '../coordinator/call-desk.ts';
-import { knownTo, type PlannedCall, type ReadyCall } from '../coordinator/plan.ts';
+import type { z } from 'zod';
+import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
+import { knownTo } from '../coordinator/plan.ts';
 import { type References, referencesIn } from '../coordinator/references.ts';
 import { Block } from '../core/block.ts';
+import type { ResourceRequirements } from '../core/demand.ts';
 import { VolleyError } from '../core/errors.ts';
 import { GraphNode } from '../core/graph-node.ts';
 import { NearestNames } from '../core/nearest.ts';
@@ -10,10 +12,11 @@ import { show } from '../core/numbers.ts';
 import { RowBuilder } from '../core/rows.ts';
 import { topologicalOrder } from '../core/topology.ts';
 import { countText } from '../core/words.ts';
-import type { NewTask } from '../store/records.ts';
+import { type NewTask, NO_OPTIONS, type TaskOptions } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { isThenable } from '../tools/needs.ts';
-import { callOf, optionsOf, type TaskInput } from './input/task-input.ts';
+import type { RESOURCES, TaskInput } from './input/fields.ts';
+import { callOf } from './run/plan-tasks.ts';
 import { bytesText } from './text.ts';
 
 const MAX_PARAMS_BYTES = 10 * 2 ** 20;
@@ -29,12 +32,6 @@ const LONGEST_DISCOVERY_MS = 2000;
 const MAX_SUGGESTED = 1000;
 const NONE: readonly string[] = [];
 
-/** A task that can be added. */
-export interface CheckedTask {
-  readonly task: NewTask;
-  readonly ready: ReadyCall;
-}
-
 /** Looks at new tasks of a batch: their tools, arguments, needs and dependencies. */
 export class TaskCheck {
   /** Made when it is asked for: most tasks depend on nothing. */
@@ -49,33 +46,19 @@ export class TaskCheck {
   private bytes = 0;
 
   constructor(
-    private readonly desk: CallDesk,
+    private readonly coordinator: ParallelToolCoordinator,
     private readonly store: Store,
     private readonly batch: string,
     private readonly ids: readonly string[],
   ) {}
 
-  /** Checks all of them, with what is found out about each. */
-  async check(inputs: readonly TaskInput[]): Promise<CheckedTask[]> {
-    const checked: CheckedTask[] = [];
-    await this.checkEach(inputs, (one) => checked.push(one));
-    checkOrder(checked.map(({ task }) => task));
-    return checked;
-  }
-
-  /** Checks all of them, and keeps no more than can be added. */
+  /** Checks all of them, and returns them as they are stored. */
   async tasksOf(inputs: readonly TaskInput[]): Promise<NewTask[]> {
     const tasks: NewTask[] = [];
-    await this.checkEach(inputs, ({ task }) => tasks.push(task));
-    checkOrder(tasks);
-    return tasks;
-  }
-
-  private async checkEach(inputs: readonly TaskInput[], take: (one: CheckedTask) => void): Promise<void> {
     const problems: { readonly place: string; readonly error: VolleyError }[] = [];
     this.checkUnique(inputs);
     const tools = new Set(inputs.map((input) => input.function));
-    await this.desk.discover(tools, LONGEST_DISCOVERY_MS);
+    await this.coordinator.planner.discover(tools, LONGEST_DISCOVERY_MS);
     for (const { depends_on = NONE } of inputs) {
       for (const id of depends_on) this.isKnown(id);
       if (this.unread.size < PER_READ) continue;
@@ -87,7 +70,7 @@ export class TaskCheck {
       if (index % PER_TURN === PER_TURN - 1) await nextTurn();
       try {
         const checking = this.checkOne(this.ids[index]!, input);
-        take(isThenable(checking) ? await checking : checking);
+        tasks.push(isThenable(checking) ? await checking : checking);
       } catch (error) {
         if (!(error instanceof VolleyError)) throw error;
         problems.push({ place: placeOf(index, input), error });
@@ -96,6 +79,8 @@ export class TaskCheck {
       }
     }
     if (problems.length > 0) throw problemOf(problems, inputs.length);
+    checkOrder(tasks);
+    return tasks;
   }
 
   /** Those that were chosen differ from all others. */
@@ -108,7 +93,7 @@ export class TaskCheck {
     });
   }
 
-  private checkOne(id: string, input: TaskInput): CheckedTask | Promise<CheckedTask> {
+  private checkOne(id: string, input: TaskInput): NewTask | Promise<NewTask> {
     const { params, depends_on = NONE } = input;
     for (const dependency of depends_on) this.requireKnown(dependency);
     let found: References | undefined;
@@ -119,9 +104,9 @@ export class TaskCheck {
     }
     // Something is referred to that may be in the store: when that is known, it is looked at anew.
     if (this.unread.size > 0) return this.readUnread().then(() => this.checkOne(id, input));
-    const { ids: references, warnings } = found!;
-    const hasDependencies = depends_on.length + references.size > 0;
-    const dependsOn = hasDependencies ? [...new Set([...depends_on, ...references])] : NONE;
+    const references = found!;
+    const hasDependencies = depends_on.length + references.ids.size > 0;
+    const dependsOn = hasDependencies ? [...new Set([...depends_on, ...references.ids])] : NONE;
     const task: NewTask = {
       id,
       name: input.name ?? input.id ?? input.function,
@@ -130,11 +115,11 @@ export class TaskCheck {
       options: optionsOf(
         input,
         dependsOn,
-        warnings.map((warning) => this.desk.redactor.text(warning)),
+        references.warnings.map((warning) => this.coordinator.redactor.text(warning)),
       ),
     };
-    const planned = this.desk.planOne(id, callOf(task, params), dependsOn);
-    return isThenable(planned) ? planned.then((later) => accepted(task, later)) : accepted(task, planned);
+    const checking = this.coordinator.planner.check(callOf(task, params), references);
+    return isThenable(checking) ? checking.then(() => task) : task;
   }
 
   private textOf(params: unknown): string {
@@ -194,9 +179,25 @@ export class TaskCheck {
   }
 }
 
-function accepted(task: NewTask, planned: PlannedCall): CheckedTask {
-  if (planned.kind === 'refused') throw planned.error;
-  return { task, ready: planned };
+function optionsOf(input: TaskInput, dependsOn: readonly string[], warnings: readonly string[]): TaskOptions {
+  const { priority, max_retries, timeout, resources, on_dependency_failure } = input;
+  const hasOwn = (priority ?? max_retries ?? timeout ?? resources ?? on_dependency_failure) !== undefined;
+  if (!hasOwn && dependsOn.length === 0 && warnings.length === 0) return NO_OPTIONS;
+  return {
+    ...(priority !== undefined && { priority }),
+    ...(max_retries !== undefined && { maxRetries: max_retries }),
+    ...(timeout !== undefined && { timeoutMs: timeout * 1000 }),
+    ...(resources !== undefined && { resources: requirementsOf(resources) }),
+    ...(on_dependency_failure !== undefined && { onDependencyFailure: on_dependency_failure }),
+    ...(dependsOn.length > 0 && { dependsOn }),
+    ...(warnings.length > 0 && { warnings }),
+  };
+}
+
+function requirementsOf({ memory_mb, ...rest }: z.output<typeof RESOURCES>): ResourceRequirements {
+  return Object.fromEntries(
+    Object.entries({ ...rest, memoryMb: memory_mb }).filter(([, value]) => value !== undefined),
+  );
 }
 
 /** Throws for a cycle. Older tasks never wait for new ones, so only the new ones are looked at. */

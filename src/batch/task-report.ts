@@ -3,9 +3,8 @@ import type { TaskRecord } from '../store/records.ts';
 import { type BatchContext, findBatch, findTask } from './context.ts';
 import { attemptsText, endedText } from './ended-text.ts';
 import { explainTask } from './explain-task.ts';
-import { holderText, taskText } from './names.ts';
 import { type ResultRow, rowOf } from './result-row.ts';
-import { linesText } from './text.ts';
+import { holderText, linesText, taskText } from './text.ts';
 
 /** What became of a task, or why nothing has yet. */
 export interface TaskReport extends ResultRow {

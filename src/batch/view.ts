@@ -3,10 +3,10 @@ import type { BatchRecord, LeaseHolder, TaskRecord } from '../store/records.ts';
 import { MAX_SEQ } from '../store/rows.ts';
 import type { Store, TaskQuery } from '../store/store.ts';
 import { endedOf, type TaskCounts, totalOf } from './counts.ts';
-import { problemText } from './names.ts';
 import type { BatchRun } from './run/batch-run.ts';
 import type { FailedTask, RunningTask } from './run/monitor.ts';
 import type { BatchRuns } from './runs.ts';
+import { problemText } from './text.ts';
 
 /** How a batch stands at one moment: all that a display needs. */
 export interface BatchView {

@@ -63,11 +63,9 @@ export async function runInForeground(
     // If it does not get there, the batch goes on, and so does this display.
     handle({ action: 'stop', batch, graceful: request === 'gracefully' }).then(hasStopped, () => undefined);
   };
-  const unlisten = executor.watch({
-    failed: (task) => display?.failed(shown(task)),
-    completed: (task) => {
-      if (verbose) display?.completed(shown(task));
-    },
+  const unlisten = executor.follow((event) => {
+    if (event.type === 'failed') display?.failed({ ...shown(event), attempts: event.attempt });
+    else if (event.type === 'completed' && verbose) display?.completed(shown(event));
   });
   const timer = setInterval(() => void refresh(), REFRESH_MS);
   const ignoreSignals = onStopSignals(stop);

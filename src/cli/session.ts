@@ -3,10 +3,10 @@ import { BatchExecutor } from '../batch/batch-executor.ts';
 import type { VolleyConfig } from '../config/config.ts';
 import { type LoadOptions, loadConfig, loadStoreFile } from '../config/load.ts';
 import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
+import { routeRequests } from '../server/request-routing.ts';
 import { lookIntoStore, openStoreLate, type SqliteStore } from '../store/sqlite-store.ts';
 import type { CommonOptions } from './command.ts';
 import type { Io } from './io.ts';
-import { serverDoor } from './server-door.ts';
 
 /** Everything that a command about batches works with. */
 export interface Session {
@@ -42,7 +42,7 @@ async function inSession<T>(
   return withExecutor(
     await openAt(file),
     () => open(config, options, io),
-    (parts) => work({ ...parts, config, handle: serverDoor(file, parts.store, parts.executor) }),
+    (parts) => work({ ...parts, config, handle: routeRequests(file, parts.store, parts.executor) }),
   );
 }
 

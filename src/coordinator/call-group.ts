@@ -1,52 +1,67 @@
 import { VolleyError } from '../core/errors.ts';
 import type { GroupSpec } from '../core/spec.ts';
-import type { GroupItem, ParallelExecutionEngine } from '../engine/engine.ts';
+import { cycleError } from '../core/topology.ts';
 import type { GroupHandle } from '../engine/group-handle.ts';
 import type { ExecutionHandle } from '../engine/handle.ts';
 import { inThisContext } from '../engine/in-this-context.ts';
-import type { Outcome } from '../engine/outcome.ts';
+import { type Outcome, renameOutcome } from '../engine/outcome.ts';
+import type { TaskContext } from '../engine/task.ts';
+import type { ProgressUpdate } from '../engine/updates.ts';
 import type { CallResult } from './call.ts';
-import type { CallDesk } from './call-desk.ts';
-import { type EarlyEnd, earlyEnds } from './early-ends.ts';
-import type { PlannedCall, ReadyCall } from './plan.ts';
-import { earlyResult, toResult } from './results.ts';
+import { toCallError } from './errors.ts';
+import type { AttemptWork, CallPlanner, Placement, PlannedCall } from './plan.ts';
+import type { Redactor } from './redaction/redactor.ts';
 
-/** The calls of one list while they run. Their ids are made unique in the engine by the name of the group. */
+/** A call, and the group of calls to which it belongs. */
+export interface CallId {
+  readonly group: string;
+  readonly id: string;
+}
+
+const GROUP_NAME = /^calls-\d+$/;
+
+/** The call for which an execution of the engine stands, if it stands for one. */
+export function callOf({
+  executionId,
+  group = '',
+}: Pick<ProgressUpdate, 'executionId' | 'group'>): CallId | undefined {
+  if (!GROUP_NAME.test(group) || !executionId.startsWith(`${group}/`)) return undefined;
+  return { group, id: executionId.slice(group.length + 1) };
+}
+
+/** The calls of one list while they run. The name of the group makes their ids unique in the engine. */
 export class CallGroup {
-  private ends!: ReadonlyMap<string, EarlyEnd>;
   private readonly handle: GroupHandle;
-  /** The place among the handles of the execution that runs for a call. */
-  private readonly places = new Map<string, number>();
-  /** The execution that runs for a call; identical calls share one. */
-  private readonly executionIds = new Map<string, string>();
-  /** What does the work of a call in its place, by the id of the call. */
+  /** By the id of the call; identical calls share one. */
+  private readonly executions = new Map<string, ExecutionHandle>();
+  /** The executions that do the work of calls in their place, by the id of the call. */
   private readonly children = new Map<string, ExecutionHandle>();
+  private readonly around = { attempt: attemptsInThisContext() };
 
   constructor(
-    engine: ParallelExecutionEngine,
-    private readonly desk: CallDesk,
-    private planned: readonly PlannedCall[],
+    planner: CallPlanner,
+    private readonly redactor: Redactor,
+    private readonly planned: readonly PlannedCall[],
     private readonly name: string,
     options: GroupSpec,
   ) {
+    const submitted = planned.filter((one) => one.kind === 'refused' || one.sameAs === undefined);
     try {
-      this.handle = engine.submitAll(this.items(), { ...options, name });
+      this.handle = planner.submit(submitted, (one) => this.place(one), { ...options, name });
     } catch (error) {
-      // A limit may have changed since the calls were planned: that concerns some of them, not the whole list.
-      const again = planned.map((one) => desk.recheck(one));
-      if (again.every((one, index) => one === planned[index])) throw this.inCallersWords(error);
-      this.planned = again;
-      this.handle = engine.submitAll(this.items(), { ...options, name });
+      throw this.withCallIds(error);
     }
-    const refused = this.planned.find(({ kind }) => kind === 'refused');
-    if (options.failFast === true && refused !== undefined) this.cancel(`${refused.id} was refused`);
+    for (const [index, { id }] of submitted.entries()) this.executions.set(id, this.handle.handles[index]!);
+    for (const one of planned)
+      if (one.kind === 'ready' && one.sameAs !== undefined)
+        this.executions.set(one.id, this.executions.get(one.sameAs)!);
   }
 
   cancel(reason: unknown): void {
     this.handle.cancel(reason);
   }
 
-  /** The result of every call, in their order; `give` hears of each when it comes. */
+  /** Returns the result of every call, in their order, and passes each to `give` when it comes. */
   results(give?: (result: CallResult) => void): Promise<CallResult[]> {
     return Promise.all(
       this.planned.map(async (one) => {
@@ -57,63 +72,86 @@ export class CallGroup {
     );
   }
 
-  private items(): GroupItem[] {
-    this.ends = earlyEnds(this.planned);
-    this.places.clear();
-    const items: GroupItem[] = [];
-    for (const one of this.planned) {
-      const source = (one.kind === 'ready' ? one.sameAs : undefined) ?? one.id;
-      this.executionIds.set(one.id, `${this.name}/${source}`);
-      if (one.kind === 'refused' || one.sameAs !== undefined || this.ends.has(one.id)) continue;
-      this.places.set(one.id, items.length);
-      items.push(this.itemFor(one));
-    }
-    return items;
+  private place(planned: PlannedCall): Placement {
+    const { id } = planned;
+    const dependsOn = planned.kind === 'ready' ? planned.dependsOn : [];
+    return {
+      id: this.executionId(id),
+      dependsOn: dependsOn.map((other) => this.executionId(other)),
+      results: (task) => (other) => resultValue(other, task.outcomes.get(this.executions.get(other)!.id)),
+      group: this.name,
+      around: this.around,
+      onChild: (child) => this.children.set(id, child),
+    };
   }
 
   private async resultOf(planned: PlannedCall): Promise<CallResult> {
-    const { redactor } = this.desk;
+    const { redactor } = this;
     const source = planned.kind === 'ready' ? planned.sameAs : undefined;
-    const id = source ?? planned.id;
-    const end = this.ends.get(id);
-    if (end !== undefined) return shared(earlyResult(planned, end, redactor), source);
-    const outcome = await this.handle.handles[this.places.get(id)!]!.outcome();
-    // It has settled with its parent, if not before.
-    const child = await this.children.get(id)?.outcome();
-    const result = shared(toResult(planned, withChild(outcome, child), redactor, this.plain), source);
+    const outcome = await this.executions.get(planned.id)!.outcome();
+    // A child settles before its parent, or with it.
+    const child = await this.children.get(source ?? planned.id)?.outcome();
+    const result = this.toResult(planned, withChild(outcome, child));
     const warnings = planned.kind === 'ready' ? planned.warnings : [];
-    return warnings.length === 0
-      ? result
-      : { ...result, warnings: warnings.map((warning) => redactor.text(warning)) };
+    if (source === undefined && warnings.length === 0) return result;
+    return {
+      ...result,
+      ...(source !== undefined && { sharedWith: source }),
+      ...(warnings.length > 0 && { warnings: warnings.map((warning) => redactor.text(warning)) }),
+    };
   }
 
-  private itemFor(ready: ReadyCall): GroupItem {
-    const started = ready.dependsOn.filter((id) => !this.ends.has(id));
-    const item = this.desk.itemFor(ready, {
-      id: `${this.name}/${ready.id}`,
-      dependsOn: started.map((id) => `${this.name}/${id}`),
-      hasFailedDependency: started.length < ready.dependsOn.length,
-      resultOf: (task) => (id) => resultValue(id, task.outcomes.get(this.executionIds.get(id)!)),
-      group: this.name,
-      onChild: (child) => this.children.set(ready.id, child),
-    });
-    return { ...item, run: inThisContext(item.run) };
+  private toResult(planned: PlannedCall, engineOutcome: Outcome): CallResult {
+    const { id, call } = planned;
+    const { name } = call;
+    const { attempts, waitedMs, durationMs } = engineOutcome;
+    // Written out: most complete, and spreading takes longer than everything else here.
+    if (engineOutcome.status === 'completed') {
+      const { value } = engineOutcome;
+      return { id, name, attempts, waitedMs, durationMs, status: 'completed', value };
+    }
+    const outcome = renameOutcome(engineOutcome, name, this.callId) as Exclude<
+      Outcome,
+      { status: 'completed' }
+    >;
+    const base = { id, name, attempts, waitedMs, durationMs };
+    switch (outcome.status) {
+      case 'failed':
+        if (planned.kind === 'refused' && planned.error.code === 'EXECUTION_CANCELLED')
+          return { ...base, status: 'cancelled', reason: this.redactor.text(planned.error.message) };
+        return {
+          ...base,
+          status: 'failed',
+          reason: outcome.reason,
+          error: toCallError(outcome.error, this.redactor),
+        };
+      case 'cancelled':
+        return { ...base, status: 'cancelled', reason: this.redactor.text(outcome.reason) };
+      case 'skipped':
+        return { ...base, status: 'skipped', cause: outcome.cause };
+    }
   }
 
-  /** A text of the engine with the ids that the caller knows. */
-  private readonly plain = (text: string): string => text.replaceAll(`${this.name}/`, '');
+  private executionId(call: string): string {
+    return `${this.name}/${call}`;
+  }
 
-  private inCallersWords(error: unknown): unknown {
-    if (!(error instanceof VolleyError)) return error;
-    const { path } = error.details as { path?: readonly string[] };
-    return new VolleyError(error.code, this.plain(error.message), {
-      ...error.details,
-      ...(path !== undefined && { path: path.map(this.plain) }),
-    });
+  private readonly callId = (execution: string): string => execution.slice(this.name.length + 1);
+
+  private withCallIds(error: unknown): unknown {
+    if (!(error instanceof VolleyError) || error.code !== 'DEPENDENCY_CYCLE') return error;
+    const path = error.details['path'] as readonly string[];
+    return cycleError(path.map((id) => ({ id: this.callId(id) })));
   }
 }
 
-/** The child did the work; waiting for its room was waiting, too. */
+/** Calls the work of all attempts in the async context of now, with what an `AsyncLocalStorage` holds here. */
+function attemptsInThisContext(): (task: TaskContext, work: AttemptWork) => unknown {
+  const attempt = inThisContext(({ task, work }: { task: TaskContext; work: AttemptWork }) => work(task));
+  return (task, work) => attempt({ task, work });
+}
+
+/** The child did the work. Until it got its room, the call was waiting. */
 function withChild(outcome: Outcome, child: Outcome | undefined): Outcome {
   if (child === undefined) return outcome;
   const { attempts, durationMs } = child;
@@ -128,8 +166,4 @@ function resultValue(id: string, outcome: Outcome | undefined): unknown {
     `The arguments refer to the result of ${id}, but it has none: it ${outcome === undefined ? 'never started' : `was ${outcome.status}`}.`,
     { id },
   );
-}
-
-function shared(result: CallResult, source: string | undefined): CallResult {
-  return source === undefined ? result : { ...result, sharedWith: source };
 }

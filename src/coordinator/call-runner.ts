@@ -4,31 +4,43 @@ import { TRUST_VARIABLE } from '../config/user-folder.ts';
 import type { ResourceRequirements } from '../core/demand.ts';
 import { VolleyError } from '../core/errors.ts';
 import type { ExecutionHandle } from '../engine/handle.ts';
-import type { Outcome } from '../engine/outcome.ts';
-import type { TaskContext } from '../engine/task.ts';
+import { type Outcome, renameError } from '../engine/outcome.ts';
+import type { Report, TaskContext } from '../engine/task.ts';
 import { ToolFailure } from '../engine/tool-failure.ts';
 import type { RunnerCall, RunnerTask } from '../runners/runner.ts';
 import type { Tool } from '../tools/tool.ts';
 import { checkArguments, checkResult } from './arguments.ts';
-import type { ItemOptions } from './call-desk.ts';
+import { resolveNeeds, resolveOptions } from './call-options.ts';
+import { ReportedError } from './errors.ts';
 import type { ReadyCall } from './plan.ts';
-import type { Redactor } from './redactor.ts';
-import { resolveReferences } from './references.ts';
-import { ReportedError } from './reported-error.ts';
+import type { Redactor } from './redaction/redactor.ts';
+import { type ResultLookup, resolveReferences } from './references.ts';
 import type { RunnerSet } from './runner-set.ts';
-import { SafeTask } from './safe-task.ts';
-import { needsOf, specOf } from './spec.ts';
 
-const NO_LIMIT_MS = Number.POSITIVE_INFINITY;
 const NO_VARIABLES: Readonly<Record<string, string>> = {};
 
-/** How the child of a call belongs to what is around it. */
-interface Nesting {
-  readonly group: string | undefined;
-  readonly onChild: ((child: ExecutionHandle) => void) | undefined;
+/** Reads the results of other calls, to which the arguments of a call refer, when an attempt starts. */
+export type ResultReader = (
+  task: TaskContext,
+  ids: ReadonlySet<string>,
+) => ResultLookup | Promise<ResultLookup>;
+
+/** Follows an attempt of a task that may have had attempts in earlier processes. */
+export interface AttemptObserver {
+  /** The number of the attempt over all runs. */
+  readonly attempt: number;
+  /** Called with what the attempt reports, without secrets. */
+  reported(progress: number | undefined, step: string | undefined): void;
 }
 
-/** Runs the attempts of calls: resolves references, checks what goes in and out, and lets nothing secret through. */
+interface NestedOptions {
+  /** The group of the child. */
+  readonly group: string;
+  readonly onChild: ((child: ExecutionHandle) => void) | undefined;
+  readonly observer: AttemptObserver | undefined;
+}
+
+/** Runs the attempts of calls: resolves references, checks what goes in and out, and lets no secret through. */
 export class CallRunner {
   constructor(
     private readonly config: VolleyConfig,
@@ -36,69 +48,67 @@ export class CallRunner {
     private readonly redactor: Redactor,
   ) {}
 
-  /** The attempt of a call whose needs are known. `resultOf` gives the result of another call. */
+  /** Runs an attempt of a call whose needs are known. */
   async run(
     ready: ReadyCall,
     needs: ResourceRequirements,
     task: TaskContext,
-    resultOf: ItemOptions['resultOf'],
+    results: ResultReader,
+    observer?: AttemptObserver,
   ): Promise<unknown> {
     try {
-      const input =
-        ready.references.size === 0 ? ready.input : await inputOf(ready, task, resultOf, NO_LIMIT_MS);
-      return await this.call(ready, input, needs, new SafeTask(task, task, this.redactor));
+      const input = ready.references.size === 0 ? ready.input : await inputOf(ready, task, results);
+      return await this.call(ready.tool, input, needs, new RedactedTask(task, task, this.redactor, observer));
     } catch (error) {
       throw this.reported(error);
     }
   }
 
   /**
-   * The attempt of a call whose needs follow from results of others, or from a tool that was not known. Now that they
-   * are there, the work is submitted as a child with those needs; this attempt lends its room and waits.
+   * Runs an attempt of a call whose needs follow from results of others, or from a tool that was not known. They are
+   * known now: the work is submitted as a child with those needs, and this attempt lends its room and waits.
    */
   async runNested(
     planned: ReadyCall,
     task: TaskContext,
-    resultOf: ItemOptions['resultOf'],
-    { group, onChild }: Nesting,
+    results: ResultReader,
+    { group, onChild, observer }: NestedOptions,
   ): Promise<unknown> {
-    return this.reporting(async () => {
+    try {
       const ready = planned.tool.later === undefined ? planned : await this.withTool(planned, task);
-      const { stallMs, deadlineMs, ...spec } = ready.spec;
-      const input = await inputOf(ready, task, resultOf, spec.timeoutMs);
-      const needs = needsOf(ready.call, ready.tool, input);
+      const { stallMs, deadlineMs, ...options } = ready.options;
+      const input = await inputOf(ready, task, results, options.timeoutMs);
+      const needs = resolveNeeds(ready.call, ready.tool, input);
       const child = task.submit(
-        {
-          ...spec,
-          ...(stallMs !== undefined && { stallMs }),
-          ...(group !== undefined && { group }),
-          resources: needs,
+        { ...options, ...(stallMs !== undefined && { stallMs }), group, resources: needs },
+        async (inner) => {
+          try {
+            const redacted = new RedactedTask(inner, task, this.redactor, observer);
+            return await this.call(ready.tool, input, needs, redacted);
+          } catch (error) {
+            throw this.reported(error);
+          }
         },
-        (inner) =>
-          this.reporting(() => this.call(ready, input, needs, new SafeTask(inner, task, this.redactor))),
       );
       onChild?.(child);
-      return unwrap(await child.outcome(), task.id);
-    });
+      return childValue(await child.outcome(), ready);
+    } catch (error) {
+      throw this.reported(error);
+    }
   }
 
-  /** The same call of the tool itself instead of what stood for it. */
+  /** Replaces the stand-in of a tool by the tool itself. */
   private withTool(ready: ReadyCall, task: TaskContext): Promise<ReadyCall> {
     return new Promise((resolve, reject) => {
       task.onStop(reject);
       ready.tool.later!().then((tool) => {
-        const spec = specOf(ready.call, tool, tool.conflictsWith, this.config.defaults);
-        resolve({ ...ready, tool, spec });
+        const options = resolveOptions(ready.call, tool, tool.conflictsWith, this.config.defaults);
+        resolve({ ...ready, tool, options });
       }, reject);
     });
   }
 
-  private call(
-    { tool }: ReadyCall,
-    input: unknown,
-    needs: ResourceRequirements,
-    task: RunnerTask,
-  ): Promise<unknown> {
+  private call(tool: Tool, input: unknown, needs: ResourceRequirements, task: RunnerTask): Promise<unknown> {
     this.redactor.refreshForCall();
     // Its thread or process may load the module now.
     if (tool.code.kind === 'module') requireUnchanged(this.config.trust);
@@ -131,14 +141,6 @@ export class CallRunner {
     };
   }
 
-  private async reporting<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      throw this.reported(error);
-    }
-  }
-
   private reported(error: unknown): ReportedError {
     return error instanceof ReportedError ? error : new ReportedError(error, this.redactor);
   }
@@ -153,29 +155,80 @@ function variables(names: readonly string[]): Record<string, string> {
   );
 }
 
+/** An attempt as a runner sees it. What the tool reports goes into events: without secrets, and bounded. */
+class RedactedTask implements RunnerTask {
+  readonly id: string;
+  readonly attempt: number;
+
+  constructor(
+    private readonly task: TaskContext,
+    /** The execution that the caller knows. */
+    private readonly reporter: TaskContext,
+    private readonly redactor: Redactor,
+    private readonly observer: AttemptObserver | undefined,
+  ) {
+    this.id = reporter.id;
+    this.attempt = task === reporter && observer !== undefined ? observer.attempt : task.attempt;
+  }
+
+  get signal(): AbortSignal {
+    return this.task.signal;
+  }
+
+  get began(): TaskContext['began'] {
+    return this.task.began;
+  }
+
+  get onStop(): TaskContext['onStop'] {
+    return this.task.onStop;
+  }
+
+  get report(): Report {
+    const { redactor, observer } = this;
+    const { report } = this.reporter;
+    return (first: number | string, second?: string) => {
+      if (typeof first === 'string') {
+        const step = redactor.text(first);
+        report(step);
+        observer?.reported(undefined, step);
+        return;
+      }
+      const step = typeof second === 'string' ? redactor.text(second) : second;
+      report(first, step);
+      observer?.reported(first, step);
+    };
+  }
+}
+
 /**
- * The arguments with all references resolved, checked. A check of the user's may take its time, or never end: it is
- * waited for as long as the attempt goes on, and `timeoutMs` at most.
+ * The arguments with all references resolved, checked. A schema may take its time, or never answer: this waits until the
+ * attempt stops, and for `timeoutMs` at most.
  */
 function inputOf(
-  { tool, call, references }: ReadyCall,
+  ready: ReadyCall,
   task: TaskContext,
-  resultOf: ItemOptions['resultOf'],
-  timeoutMs: number,
+  results: ResultReader,
+  timeoutMs = Number.POSITIVE_INFINITY,
 ): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const checked = Promise.resolve(resultOf(task, references)).then((lookup) =>
-      checkArguments(tool, resolveReferences(call.arguments ?? {}, references, lookup)),
-    );
-    const giveUp = () => reject(late(tool, timeoutMs));
+    const giveUp = () => reject(late(ready.tool, timeoutMs));
     const timer = Number.isFinite(timeoutMs) ? setTimeout(giveUp, timeoutMs) : undefined;
     const end = () => clearTimeout(timer);
     task.onStop((reason) => {
       end();
       reject(reason);
     });
-    checked.then(resolve, reject).finally(end);
+    resolveInput(ready, task, results).then(resolve, reject).finally(end);
   });
+}
+
+async function resolveInput(
+  { tool, call, references }: ReadyCall,
+  task: TaskContext,
+  results: ResultReader,
+): Promise<unknown> {
+  const lookup = await results(task, references);
+  return checkArguments(tool, resolveReferences(call.arguments ?? {}, references, lookup));
 }
 
 function late({ name }: Tool, timeoutMs: number): ToolFailure {
@@ -186,15 +239,16 @@ function late({ name }: Tool, timeoutMs: number): ToolFailure {
   });
 }
 
-/** What became of a child, as if the execution `id` had done its work itself. */
-function unwrap(outcome: Outcome, id: string): unknown {
+/** Returns or throws what the child did, as if the execution of the call had done its work itself. */
+function childValue(outcome: Outcome, { id, call }: ReadyCall): unknown {
   switch (outcome.status) {
     case 'completed':
       return outcome.value;
     case 'failed': {
       const { error, reason } = outcome;
       if (error instanceof ReportedError) throw error;
-      throw new ToolFailure((error as Error).message.replace(outcome.id, id), { reason, cause: error });
+      const cause = renameError(error, call.name, () => id);
+      throw new ToolFailure((cause as Error).message, { reason, cause });
     }
     default:
       throw new ToolFailure(`It was ${outcome.status}.`);

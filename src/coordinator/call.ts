@@ -1,5 +1,8 @@
 import type { ResourceRequirements } from '../core/demand.ts';
+import { VolleyError } from '../core/errors.ts';
 import type { FailureReason } from '../core/failure.ts';
+import { nearest } from '../core/nearest.ts';
+import { show } from '../core/numbers.ts';
 import type { Priority } from '../core/priority.ts';
 import type { RetryOptions } from '../core/retry.ts';
 import type { DependencyPolicy } from '../core/terms.ts';
@@ -62,3 +65,85 @@ export type CallResult<T = unknown> = CallResultBase &
         readonly cause: string | undefined;
       }
   );
+
+const MAX_CALLS = 100_000;
+const FIELDS = new Set<string>(
+  `id name arguments invalid dependsOn onDependencyFailure priority timeoutMs stallMs deadlineMs retry
+  resources`.split(/\s+/),
+);
+
+/** A copy of the list, for the caller may go on with his own while it is looked at. Throws if it is none of calls. */
+export function checkedList(calls: readonly ToolCall[]): ToolCall[] {
+  if (!Array.isArray(calls)) throw invalid(`The calls must be a list, but they are ${show(calls)}`);
+  if (calls.length > MAX_CALLS)
+    throw invalid(`There are ${calls.length} calls, but at most ${MAX_CALLS} fit in one list`);
+  const list = [...calls];
+  for (const [index, call] of list.entries()) checkShape(call, index);
+  return list;
+}
+
+/** The given ids, and names for the calls that have none. */
+export function callIds(calls: readonly ToolCall[]): string[] {
+  const given = new Set<string>();
+  for (const { id } of calls) {
+    if (id === undefined) continue;
+    if (given.has(id)) {
+      throw new VolleyError('DUPLICATE_ID', `Two calls have the id ${show(id)}: give each its own.`, { id });
+    }
+    given.add(id);
+  }
+  return calls.map(({ id }, index) => id ?? freeId(index + 1, given));
+}
+
+/** The dependencies that a call names, all of which must be known. */
+export function checkDependsOn(
+  id: string,
+  dependsOn: unknown,
+  known: ReadonlySet<string>,
+): readonly string[] {
+  if (dependsOn === undefined) return [];
+  if (!Array.isArray(dependsOn))
+    throw invalid(`dependsOn of ${id} must be a list of ids, but it is ${show(dependsOn)}`);
+  for (const dependency of dependsOn) {
+    if (known.has(dependency)) continue;
+    const close = typeof dependency === 'string' ? nearest(dependency, known) : undefined;
+    throw new VolleyError(
+      'UNKNOWN_DEPENDENCY',
+      `${id} depends on ${show(dependency)}, but no call in the list has this id${close === undefined ? '' : `; did you mean ${show(close)}?`}`,
+      { id, dependency },
+    );
+  }
+  return dependsOn;
+}
+
+function freeId(number: number, given: ReadonlySet<string>): string {
+  let id = `call-${number}`;
+  while (given.has(id)) id += "'";
+  return id;
+}
+
+function checkShape(call: unknown, index: number): asserts call is ToolCall {
+  const which = `Call ${index + 1}`;
+  if (typeof call !== 'object' || call === null || Array.isArray(call))
+    throw invalid(
+      `${which} must be an object such as { name: "read_file", arguments: { … } }, but it is ${show(call)}`,
+    );
+  const { id, name } = call as ToolCall;
+  if (typeof name !== 'string' || name === '')
+    throw invalid(`${which} has no name of a tool: its name is ${show(name)}`);
+  if (id !== undefined && (typeof id !== 'string' || id === '' || id.length > LONGEST_CALL_ID))
+    throw invalid(
+      `The id of call ${index + 1} (${name}) must be a text of 1 to ${LONGEST_CALL_ID} characters, but it is ${show(id)}`,
+    );
+  for (const field of Object.keys(call)) {
+    if (FIELDS.has(field)) continue;
+    const close = nearest(field, FIELDS);
+    throw invalid(
+      `${which} (${name}) has a field "${field}" that calls do not have${close === undefined ? '' : `; did you mean "${close}"?`}`,
+    );
+  }
+}
+
+function invalid(message: string): VolleyError {
+  return new VolleyError('INVALID_CALL', `${message}.`);
+}

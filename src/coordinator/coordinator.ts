@@ -2,27 +2,27 @@ import picomatch from 'picomatch';
 import { limitsChange } from '../config/change.ts';
 import type { VolleyConfig } from '../config/config.ts';
 import { defaultConfig } from '../config/default-config.ts';
-import { untrustedTool, type WorkspaceTrust } from '../config/trust.ts';
+import { requireUnchanged, untrustedTool, type WorkspaceTrust } from '../config/trust.ts';
 import { checkKnown } from '../core/check-known.ts';
 import { VolleyError } from '../core/errors.ts';
 import { checkGlob } from '../core/glob.ts';
-import { checkObject } from '../core/numbers.ts';
+import { checkNumber, checkObject, checkSpanMs, show } from '../core/numbers.ts';
 import { reasonText } from '../core/words.ts';
 import { type EngineLimits, ParallelExecutionEngine } from '../engine/engine.ts';
 import type { ParallelAgentTool } from '../tools/agent-tool.ts';
 import { builtinTools } from '../tools/builtin/all.ts';
+import { Roots } from '../tools/builtin/roots.ts';
+import { withCode } from '../tools/define-tool.ts';
+import { loadToolModules } from '../tools/modules.ts';
 import { type ToolDescription, ToolRegistry } from '../tools/registry.ts';
 import type { Tool } from '../tools/tool.ts';
 import { discoverAll, sourceNameOf, type ToolSource } from '../tools/tool-source.ts';
 import type { CallResult, ToolCall } from './call.ts';
-import { CallDesk } from './call-desk.ts';
 import { CallGroup } from './call-group.ts';
-import { environmentOf } from './environment.ts';
-import { checkOptions, type ExecuteOptions } from './execute-options.ts';
-import { Planning } from './planning.ts';
-import { Redactor } from './redactor.ts';
+import { CallPlanner } from './plan.ts';
+import { Redactor } from './redaction/redactor.ts';
 import { ResultStream } from './result-stream.ts';
-import { RunnerSet } from './runner-set.ts';
+import { environmentOf, RunnerSet } from './runner-set.ts';
 
 /** How a coordinator is made. */
 export interface CoordinatorOptions {
@@ -30,9 +30,29 @@ export interface CoordinatorOptions {
   readonly config?: VolleyConfig;
 }
 
-export type { ExecuteOptions };
+/** How one list of calls is run. */
+export interface ExecuteOptions {
+  /** Cancels what has not settled when it is aborted. */
+  readonly signal?: AbortSignal;
+  /** Whether the first failure cancels the rest. Default false. */
+  readonly failFast?: boolean;
+  /** How many calls of the list may run at once. Default: as many as the limits allow. */
+  readonly maxConcurrency?: number;
+  /** How long the whole list may take. */
+  readonly timeoutMs?: number;
+  /** Hears the name of the engine's group that the calls belong to, right before they are submitted. */
+  readonly onGroup?: (group: string) => void;
+}
 
-const OPTIONS: ReadonlySet<string> = new Set<keyof CoordinatorOptions>(['config']);
+const EXECUTE_OPTIONS: ReadonlySet<string> = new Set<keyof ExecuteOptions>([
+  'signal',
+  'failFast',
+  'maxConcurrency',
+  'timeoutMs',
+  'onGroup',
+]);
+
+const COORDINATOR_OPTIONS: ReadonlySet<string> = new Set<keyof CoordinatorOptions>(['config']);
 
 /**
  * Tool calls in, results out: each in its place, each with an outcome of its own.
@@ -51,7 +71,19 @@ export class ParallelToolCoordinator implements AsyncDisposable {
   private readonly registry: ToolRegistry;
   private readonly runners: RunnerSet;
   /** @internal */
-  readonly desk: CallDesk;
+  readonly planner: CallPlanner;
+  /**
+   * Takes secrets out of texts.
+   *
+   * @internal
+   */
+  readonly redactor: Redactor;
+  /**
+   * The folders in which files may be written.
+   *
+   * @internal
+   */
+  readonly roots: Roots;
   private config: VolleyConfig;
   private lists = 0;
   private readonly plannings = new Set<Planning>();
@@ -59,7 +91,7 @@ export class ParallelToolCoordinator implements AsyncDisposable {
 
   constructor(options: CoordinatorOptions = {}) {
     checkObject('The options of a coordinator', options);
-    checkKnown('option of a coordinator', options, OPTIONS);
+    checkKnown('option of a coordinator', options, COORDINATOR_OPTIONS);
     const { config = defaultConfig() } = options;
     this.config = config;
     this.engine = new ParallelExecutionEngine({ ...config.engine, ...engineLimits(config) });
@@ -67,9 +99,10 @@ export class ParallelToolCoordinator implements AsyncDisposable {
       untrustedTool(config.trust, name, isUnlikeOthers),
     );
     this.runners = new RunnerSet(config);
-    const { engine, registry, runners } = this;
-    const redactor = new Redactor({ ...config.secrets, env: process.env });
-    this.desk = new CallDesk({ engine, registry, runners, redactor, config });
+    this.redactor = new Redactor({ ...config.secrets, env: process.env });
+    this.roots = new Roots(config.tools.roots, undefined, this.runners.protection);
+    const { engine, registry, runners, redactor } = this;
+    this.planner = new CallPlanner({ engine, registry, runners, redactor, config });
     const { tools, absent } = builtinTools(environmentOf(config, runners));
     this.registry.register(...tools);
     for (const [name, remedy] of absent) this.registry.explainAbsence(name, remedy);
@@ -208,7 +241,7 @@ export class ParallelToolCoordinator implements AsyncDisposable {
     const signals = [signal, stop].filter((one) => one !== undefined);
     const planning = new Planning(signals, timeoutMs);
     this.plannings.add(planning);
-    const planned = await this.desk.plan(calls, undefined, planning.signal).finally(() => {
+    const planned = await this.planner.planList(calls, planning.signal).finally(() => {
       planning.end();
       this.plannings.delete(planning);
     });
@@ -216,12 +249,12 @@ export class ParallelToolCoordinator implements AsyncDisposable {
     const { leftMs } = planning;
     const name = `calls-${++this.lists}`;
     options.onGroup?.(name);
-    const group = new CallGroup(this.engine, this.desk, planned, name, {
+    const group = new CallGroup(this.planner, this.redactor, planned, name, {
       ...(failFast !== undefined && { failFast }),
       ...(maxConcurrency !== undefined && { maxConcurrency }),
       ...(leftMs !== undefined && { timeoutMs: leftMs }),
     });
-    const unlinks = signals.map((one) => linkSignal(group, one, this.desk.redactor));
+    const unlinks = signals.map((one) => linkSignal(group, one, this.redactor));
     return {
       group,
       unlink: () => {
@@ -252,4 +285,107 @@ function linkSignal(group: CallGroup, signal: AbortSignal, redactor: Redactor): 
   if (signal.aborted) cancel();
   else signal.addEventListener('abort', cancel, { once: true });
   return () => signal.removeEventListener('abort', cancel);
+}
+
+/** A coordinator with the limits and rules of a configuration, and the tools of the modules that it names. */
+export async function createCoordinator(config: VolleyConfig): Promise<ParallelToolCoordinator> {
+  requireUnchanged(config.trust);
+  const tools = await loadToolModules(config.tools.modules, config.folder);
+  // What was loaded must be what was approved.
+  requireUnchanged(config.trust);
+  const coordinator = new ParallelToolCoordinator({ config });
+  try {
+    coordinator.register(...tools.map((tool) => guarded(tool, config)));
+  } catch (error) {
+    await coordinator.close();
+    throw error;
+  }
+  return coordinator;
+}
+
+/** A tool that runs inside Volley may load further files only when it is called. */
+function guarded(tool: Tool, { trust }: VolleyConfig): Tool {
+  const { code } = tool;
+  if (code.kind !== 'function' || trust.files.size === 0) return tool;
+  return withCode(tool, {
+    kind: 'function',
+    run: (...call) => {
+      requireUnchanged(trust);
+      return code.run(...call);
+    },
+  });
+}
+
+/** Throws what is wrong with the options, before anything has begun that would have to be undone. */
+function checkOptions(options: ExecuteOptions): void {
+  if (typeof options !== 'object' || options === null || Array.isArray(options))
+    throw invalid(
+      `The options must be an object such as { timeoutMs: 60000 }, but they are ${show(options)}`,
+    );
+  checkKnown('option of a list of calls', options, EXECUTE_OPTIONS);
+  const { signal, failFast, maxConcurrency, timeoutMs } = options;
+  if (signal !== undefined && !isSignal(signal))
+    throw invalid(`signal must be an AbortSignal, but it is ${show(signal)}`);
+  if (failFast !== undefined && typeof failFast !== 'boolean')
+    throw invalid(`failFast must be true or false, but it is ${show(failFast)}`);
+  if (maxConcurrency !== undefined)
+    checkNumber('maxConcurrency', maxConcurrency, { min: 1, integer: true, allowInfinity: true });
+  checkSpanMs('timeoutMs', timeoutMs);
+}
+
+function isSignal(value: unknown): boolean {
+  const { aborted, addEventListener } = Object(value) as Partial<AbortSignal>;
+  return typeof aborted === 'boolean' && typeof addEventListener === 'function';
+}
+
+function invalid(message: string): VolleyError {
+  return new VolleyError('INVALID_VALUE', `${message}.`);
+}
+
+/** What can end a list while its calls are still being looked at: the caller, its time limit, or the coordinator. */
+class Planning {
+  private readonly controller = new AbortController();
+  private readonly beganAt = performance.now();
+  private readonly timer: NodeJS.Timeout | undefined;
+  private readonly unlinks: (() => void)[] = [];
+
+  constructor(
+    signals: readonly AbortSignal[],
+    private readonly timeoutMs: number | undefined,
+  ) {
+    for (const signal of signals) this.link(signal);
+    if (timeoutMs !== undefined && Number.isFinite(timeoutMs)) {
+      const late = new VolleyError('EXECUTION_DEADLINE', `The list took longer than its ${timeoutMs} ms.`);
+      this.timer = setTimeout(() => this.stop(late), timeoutMs);
+    }
+  }
+
+  get signal(): AbortSignal {
+    return this.controller.signal;
+  }
+
+  /** What is left of the time of the list. */
+  get leftMs(): number | undefined {
+    if (this.timeoutMs === undefined) return undefined;
+    return Math.max(1, this.timeoutMs - (performance.now() - this.beganAt));
+  }
+
+  stop(reason: VolleyError): void {
+    this.controller.abort(reason);
+  }
+
+  end(): void {
+    clearTimeout(this.timer);
+    for (const unlink of this.unlinks) unlink();
+  }
+
+  private link(signal: AbortSignal): void {
+    const cancel = () => this.stop(new VolleyError('EXECUTION_CANCELLED', reasonText(signal.reason)));
+    if (signal.aborted) {
+      cancel();
+      return;
+    }
+    signal.addEventListener('abort', cancel, { once: true });
+    this.unlinks.push(() => signal.removeEventListener('abort', cancel));
+  }
 }

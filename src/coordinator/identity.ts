@@ -1,11 +1,11 @@
 import type { ReadyCall } from './plan.ts';
 
-/** Larger arguments are not compared: writing them down costs more than the second call is likely to. */
-const LONGEST_IDENTITY = 65_536;
+/** Larger arguments are not compared: serializing them is likely to cost more than the second call. */
+const MAX_IDENTITY_LENGTH = 65_536;
 
 /**
- * A text that two calls share exactly when running both is pointless: the same tool, arguments, dependencies and
- * overrides. Undefined if the arguments cannot be written down without loss.
+ * Returns a string that two calls share if running both is pointless: the same tool, arguments, dependencies and
+ * overrides. Undefined if JSON would lose something of the arguments.
  */
 export function identityOf({ tool, input, call, dependsOn }: ReadyCall): string | undefined {
   const { onDependencyFailure, priority, timeoutMs, stallMs, deadlineMs, retry, resources } = call;
@@ -13,21 +13,21 @@ export function identityOf({ tool, input, call, dependsOn }: ReadyCall): string 
   const said = overrides.map((override) => (override === undefined ? [] : [finite(override)]));
   try {
     const text = JSON.stringify([tool.name, input, [...dependsOn].sort(), said], plainData);
-    return text.length > LONGEST_IDENTITY ? undefined : text;
+    return text.length > MAX_IDENTITY_LENGTH ? undefined : text;
   } catch {
-    // A cycle, a BigInt or what is no plain data: such an input is not compared.
+    // A cycle, a BigInt or other data that JSON does not have.
     return undefined;
   }
 }
 
-/** Infinity is a time limit like any other, but JSON has no word for it. */
+/** JSON has no Infinity, which is a valid timeout. */
 function finite(override: unknown): unknown {
   return override === Number.POSITIVE_INFINITY ? 'Infinity' : override;
 }
 
 /**
- * Objects with the same fields in another order are the same. What JSON would change or leave out makes the text
- * impossible: two inputs that differ must not look alike. `value` may have gone through a `toJSON` already.
+ * Sorts the fields of objects, and throws for what JSON would change or drop: different inputs must not look alike. The
+ * second argument of a replacer may have gone through a `toJSON` already, so the value is read again.
  */
 function plainData(this: Record<string, unknown>, key: string): unknown {
   const value = this[key];

@@ -9,6 +9,7 @@ import type { Launcher } from '../runners/process/launcher.ts';
 import { ProcessRunner } from '../runners/process/process-runner.ts';
 import type { Runner } from '../runners/runner.ts';
 import { ThreadRunner } from '../runners/thread/thread-runner.ts';
+import type { ToolEnvironment } from '../tools/builtin/environment.ts';
 import type { Isolation } from '../tools/tool.ts';
 
 /** The runners of a coordinator, each made when the first call needs it. */
@@ -70,4 +71,32 @@ export class RunnerSet {
     if (this.isClosed)
       throw new VolleyError('RUNNER_CLOSED', 'The coordinator was closed: create a new one.');
   }
+}
+
+/** What the built-in tools may touch, by the word of the configuration. */
+export function environmentOf(
+  config: VolleyConfig,
+  runners: Pick<RunnerSet, 'launcher' | 'confinement' | 'guard' | 'protection'>,
+): ToolEnvironment {
+  const { tools, files, http, processes } = config;
+  const { network, ...shell } = config.shell;
+  return {
+    roots: tools.roots,
+    protection: runners.protection,
+    files,
+    http,
+    shell: {
+      ...shell,
+      limits: processes.limits,
+      sandbox: {
+        mode: processes.sandbox,
+        read: tools.roots,
+        write: tools.roots,
+        network,
+        guard: runners.guard,
+      },
+      launcher: () => runners.launcher,
+      confinement: () => runners.confinement,
+    },
+  };
 }

@@ -6,7 +6,7 @@ import type { Group } from './group.ts';
 import type { RateLimit } from './rate.ts';
 import { changeRank, dequeue, goesBefore } from './ready-queue.ts';
 import { couldDelay, longestWaiting, mayReserve } from './reservation.ts';
-import type { ResourceManager } from './resources.ts';
+import type { ResourceAccounts } from './resources.ts';
 import { Room } from './room.ts';
 import type { Shortage } from './shortage.ts';
 import type { Timed, Timers } from './timers.ts';
@@ -32,7 +32,7 @@ export type Obstacle =
  */
 export class Dispatcher {
   readonly room: Room;
-  readonly resources: ResourceManager;
+  readonly resources: ResourceAccounts;
   isPaused = false;
   /** For whom room is kept. */
   reserved: Execution | undefined;

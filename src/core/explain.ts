@@ -3,6 +3,7 @@ import { explainQueued } from './explain-queued.ts';
 import {
   type Explanation,
   MAX_LISTED,
+  type NamedExecution,
   type NamedWithStatus,
   nameOf,
   type StandingReason,
@@ -16,15 +17,18 @@ import { reasonText } from './words.ts';
 
 /**
  * Why an execution is not running, or where else it stands. A pure query: it changes nothing, and its cost does not
- * grow with the number of executions that wait. `lastFailure` is what the shell remembers of the attempt before.
+ * grow with the number of executions that wait. `lastFailure` is what the shell remembers of the attempt before, and
+ * `rename` gives other executions the names that the reader knows.
  */
 export function explain(
   scheduler: Scheduler,
   execution: Execution,
   now: number,
   lastFailure?: Failure,
+  rename?: (id: string) => string,
 ): Explanation {
-  const standing = standingOf(scheduler, execution, now, lastFailure);
+  const found = standingOf(scheduler, execution, now, lastFailure);
+  const standing = rename === undefined ? found : withNames(found, rename);
   return {
     ...nameOf(execution),
     status: execution.statusName,
@@ -59,6 +63,22 @@ function standingOf(
       return explainSettled(execution, now);
     default:
       return unreachable(state);
+  }
+}
+
+function withNames(standing: StandingReason, rename: (id: string) => string): StandingReason {
+  const named = <E extends NamedExecution>(execution: E): E => ({ ...execution, id: rename(execution.id) });
+  switch (standing.reason) {
+    case 'dependencies':
+      return { ...standing, waitsFor: standing.waitsFor.map(named) };
+    case 'lock':
+      return { ...standing, heldBy: standing.heldBy.map(named) };
+    case 'reservation':
+      return { ...standing, reservedFor: named(standing.reservedFor) };
+    case 'skipped':
+      return { ...standing, cause: standing.cause && named(standing.cause) };
+    default:
+      return standing;
   }
 }
 

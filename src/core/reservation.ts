@@ -2,13 +2,13 @@ import type { ClassQueue } from './class-queue.ts';
 import type { DemandClass } from './demand-class.ts';
 import type { Execution } from './execution.ts';
 import { goesBefore } from './ready-queue.ts';
-import type { ResourceManager } from './resources.ts';
+import type { ResourceAccounts } from './resources.ts';
 
 /** How many classes that are kept out alike are looked at for one that has waited long. */
 const MAX_LOOKED_AT = 64;
 
 /** Whether an execution has waited since the given moment or before, and could use the room that is kept for it. */
-export function mayReserve(execution: Execution, { limits }: ResourceManager, since: number): boolean {
+export function mayReserve(execution: Execution, { limits }: ResourceAccounts, since: number): boolean {
   if (execution.since > since) return false;
   const { needs, group } = execution.demand;
   if (group.isPaused || needs.some((need, index) => need > limits[index]!)) return false;
@@ -22,7 +22,7 @@ export function mayReserve(execution: Execution, { limits }: ResourceManager, si
 export function longestWaiting(
   execution: Execution,
   waiters: ClassQueue,
-  resources: ResourceManager,
+  resources: ResourceAccounts,
   since: number,
 ): Execution {
   if (!waiters.mayHoldSince(since) || mayReserve(execution, resources, since)) return execution;
@@ -38,7 +38,7 @@ export function longestWaiting(
 }
 
 /** Whether starting one of the class could make one of the other class, for whom room is kept, wait longer. */
-export function couldDelay(demand: DemandClass, other: DemandClass, resources: ResourceManager): boolean {
+export function couldDelay(demand: DemandClass, other: DemandClass, resources: ResourceAccounts): boolean {
   const { used, limits } = resources;
   for (let index = 0; index < demand.needs.length; index++) {
     const own = demand.needs[index]!;

@@ -1,15 +1,15 @@
 import type { Execution } from './execution.ts';
 import type { LockHolder } from './lock.ts';
-import { ResourceManager } from './resources.ts';
+import { ResourceAccounts } from './resources.ts';
 
 /** Keeps the books of all that running executions hold: amounts, slots of tools and groups, conflicts and locks. */
 export class Room {
-  readonly resources: ResourceManager;
+  readonly resources: ResourceAccounts;
   /** Who holds room, in no particular order; each knows its place. */
   readonly holders: Execution[] = [];
 
   constructor(lockPromoted: (holder: LockHolder) => void) {
-    this.resources = new ResourceManager({}, lockPromoted);
+    this.resources = new ResourceAccounts({}, lockPromoted);
   }
 
   /** Takes all that an execution needs. It must fit. */

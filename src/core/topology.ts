@@ -24,7 +24,7 @@ function cycleIn({ nodes, starts, entries }: Block<GraphNode>, open: Int32Array)
   return [...walked.slice(stepOf.get(at)), at].map((place) => nodes[place]!);
 }
 
-export function cycleError(nodes: readonly GraphNode[]): VolleyError {
+export function cycleError(nodes: readonly Pick<GraphNode, 'id'>[]): VolleyError {
   const path = nodes.map((node) => node.id);
   return new VolleyError(
     'DEPENDENCY_CYCLE',

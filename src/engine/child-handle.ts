@@ -2,6 +2,7 @@ import type { ExecutionStatus } from '../core/status.ts';
 import type { CancelResult, ExecutionHandle } from './handle.ts';
 import type { Job } from './job.ts';
 import type { Outcome } from './outcome.ts';
+import type { ExecutionSnapshot } from './progress-log.ts';
 import type { ProgressStream } from './subscription.ts';
 import type { Task } from './task.ts';
 
@@ -41,6 +42,10 @@ export class ChildHandle<T = unknown> implements ExecutionHandle<T> {
 
   progress(): ProgressStream {
     return this.job.progress();
+  }
+
+  snapshot(): ExecutionSnapshot {
+    return this.job.snapshot();
   }
 
   /** What a person sees who prints a handle. */

@@ -14,7 +14,7 @@ import { GroupHandle } from './group-handle.ts';
 import type { CancelResult, ExecutionHandle } from './handle.ts';
 import type { AllocationRecord, UtilizationSample } from './history.ts';
 import type { Job } from './job.ts';
-import type { ProgressTracker } from './progress-tracker.ts';
+import { ProgressTracker } from './progress-tracker.ts';
 import { Runtime } from './runtime.ts';
 import type { ExecutionStatistics } from './statistics.ts';
 import type { ToolFunction } from './task.ts';
@@ -55,12 +55,11 @@ export class ParallelExecutionEngine implements AsyncDisposable {
 
   constructor(options: EngineOptions = {}) {
     this.runtime = new Runtime(runtimeOptions(options));
+    this.progress = new ProgressTracker({}, this.runtime.log);
   }
 
   /** Everything that happens, for whoever wants to watch. */
-  get progress(): ProgressTracker {
-    return this.runtime.tracker;
-  }
+  readonly progress: ProgressTracker;
 
   /** Takes in a function; it is called when its dependencies allow it and there is room, never before this returns. */
   submit<T>(context: ExecutionContext, run: ToolFunction<T>): ExecutionHandle<T> {
@@ -124,12 +123,13 @@ export class ParallelExecutionEngine implements AsyncDisposable {
 
   /**
    * Why an execution is not running, or where else it stands: as data, and as `text` for people, such as
-   * `waits for the lock "db", held by exec-12 (migrate)`. It changes nothing.
+   * `waits for the lock "db", held by exec-12 (migrate)`. It changes nothing. `rename` may give the executions that are
+   * mentioned other ids.
    */
-  explain(id: string): Explanation {
+  explain(id: string, rename?: (id: string) => string): Explanation {
     const execution = this.find(id);
     const { scheduler, clock } = this.runtime;
-    return explain(scheduler, execution, clock.now(), (execution as Job).extras?.lastFailure);
+    return explain(scheduler, execution, clock.now(), (execution as Job).extras?.lastFailure, rename);
   }
 
   /**
@@ -142,8 +142,9 @@ export class ParallelExecutionEngine implements AsyncDisposable {
 
   /** Counts, durations and the use of resources, kept as things happen. */
   statistics(): ExecutionStatistics {
-    const { scheduler, statistics } = this.runtime;
-    return statistics.summary(scheduler.lifecycle.counts, scheduler.dispatcher.resources.utilization());
+    const { scheduler, log } = this.runtime;
+    const utilization = scheduler.dispatcher.resources.utilization();
+    return { ...log.statistics.summary(log.counts), utilization };
   }
 
   /** How many executions wait for room, by their priority after inheritance. */
@@ -185,7 +186,7 @@ export class ParallelExecutionEngine implements AsyncDisposable {
     checkKnown('option of close', options, CLOSE_OPTIONS);
     if (options.cancel !== undefined) checkBoolean('cancel', options.cancel);
     this.runtime.isClosing = true;
-    this.closing ??= this.drain().then(() => this.runtime.tracker.close());
+    this.closing ??= this.drain().then(() => this.runtime.log.close());
     if (options.cancel === true) this.cancelAll('the engine was closed');
     this.runtime.change((scheduler) => scheduler.resumeAll());
     return this.closing;

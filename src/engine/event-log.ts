@@ -40,8 +40,12 @@ export class EventLog {
     this.executions = new Array(size).fill(undefined);
   }
 
+  get capacity(): number {
+    return this.mask + 1;
+  }
+
   get oldestId(): number {
-    return Math.max(1, this.nextId - this.mask - 1);
+    return Math.max(1, this.nextId - this.capacity);
   }
 
   append(typeIndex: number, execution: Execution, at: number, detail: unknown): void {

@@ -5,7 +5,7 @@ import { type ExecutionStatus, STATUS_NAMES } from '../core/status.ts';
 import type { ExecutionHandle } from './handle.ts';
 import type { Job } from './job.ts';
 import type { Outcome } from './outcome.ts';
-import type { AggregatedProgress } from './progress-tracker.ts';
+import type { AggregatedProgress } from './progress-log.ts';
 import type { Runtime } from './runtime.ts';
 
 /** How a group ended. */
@@ -83,7 +83,7 @@ export class GroupHandle {
 
   /** How far the group has come. */
   progress(): AggregatedProgress {
-    return this.runtime.tracker.aggregated(this.group);
+    return this.runtime.log.aggregated(this.group);
   }
 
   /**

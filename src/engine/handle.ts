@@ -1,5 +1,6 @@
 import type { ExecutionStatus } from '../core/status.ts';
 import type { Outcome } from './outcome.ts';
+import type { ExecutionSnapshot } from './progress-log.ts';
 import type { ProgressStream } from './subscription.ts';
 
 /** What became of a request to cancel. */
@@ -30,4 +31,6 @@ export interface ExecutionHandle<T = unknown> {
   cancel(reason?: unknown): CancelResult;
   /** All its updates, from the first that is still remembered to the one that settles it. */
   progress(): ProgressStream;
+  /** How far it has come, at this moment. */
+  snapshot(): ExecutionSnapshot;
 }

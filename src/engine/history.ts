@@ -1,6 +1,6 @@
 import { type ResourceName, SCALE } from '../core/demand.ts';
 import type { Execution } from '../core/execution.ts';
-import { byResource, type ResourceManager } from '../core/resources.ts';
+import { byResource, type ResourceAccounts } from '../core/resources.ts';
 import type { Clock } from './clock.ts';
 
 /** An allocation that was given back. */
@@ -40,7 +40,7 @@ export class AllocationHistory {
   constructor(
     private readonly capacity: number,
     private readonly clock: Clock,
-    private readonly resources: ResourceManager,
+    private readonly resources: ResourceAccounts,
   ) {}
 
   released(execution: Execution, now: number): void {

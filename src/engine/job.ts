@@ -4,6 +4,7 @@ import type { Group } from '../core/group.ts';
 import { type ExecutionStatus, isSettled } from '../core/status.ts';
 import type { CancelResult, ExecutionHandle } from './handle.ts';
 import { errorOf, type Outcome, outcomeOf } from './outcome.ts';
+import type { ExecutionSnapshot } from './progress-log.ts';
 import type { ExecutionCursor, ProgressStream } from './subscription.ts';
 import type { Task, ToolFunction } from './task.ts';
 
@@ -11,6 +12,7 @@ import type { Task, ToolFunction } from './task.ts';
 export interface JobOwner {
   cancel(job: Job, reason: unknown): CancelResult;
   follow(job: Job): ProgressStream;
+  snapshot(job: Job): ExecutionSnapshot;
 }
 
 /** What few jobs have. */
@@ -103,6 +105,10 @@ export class Job<T = unknown> extends Execution implements ExecutionHandle<T> {
 
   progress(): ProgressStream {
     return this.owner.follow(this as Job);
+  }
+
+  snapshot(): ExecutionSnapshot {
+    return this.owner.snapshot(this as Job);
   }
 
   belongsTo(owner: JobOwner): boolean {

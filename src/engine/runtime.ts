@@ -23,11 +23,10 @@ import { inThisContext } from './in-this-context.ts';
 import { Job, type JobOwner } from './job.ts';
 import { Lanes } from './lanes.ts';
 import { checkNesting } from './nesting.ts';
-import { ProgressTracker } from './progress-tracker.ts';
+import { type ExecutionSnapshot, ProgressLog } from './progress-log.ts';
 import { Settlements } from './settlements.ts';
 import { SignalLinks } from './signal-links.ts';
 import { specOf } from './spec-of.ts';
-import { StatisticsKeeper } from './statistics.ts';
 import type { ProgressStream } from './subscription.ts';
 import type { Task, TaskOwner, ToolFunction } from './task.ts';
 import { failureOf } from './tool-failure.ts';
@@ -45,8 +44,7 @@ const neverCalled: ToolFunction = () => undefined;
 export class Runtime implements Effects, JobOwner, TaskOwner {
   readonly clock: Clock;
   readonly scheduler: Scheduler;
-  readonly tracker: ProgressTracker;
-  readonly statistics = new StatisticsKeeper();
+  readonly log: ProgressLog;
   readonly history: AllocationHistory;
   readonly settlements = new Settlements();
   private readonly lanes: Lanes;
@@ -63,7 +61,7 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
     this.scheduler = new Scheduler(this, options);
     const { catalog, lifecycle, dispatcher } = this.scheduler;
     const groups = () => [catalog.root, ...catalog.groups.values()];
-    this.tracker = new ProgressTracker(this.clock, eventLogSize, groups, lifecycle.counts);
+    this.log = new ProgressLog(this.clock, eventLogSize, groups, lifecycle.counts);
     this.history = new AllocationHistory(allocationHistorySize, this.clock, dispatcher.resources);
     this.lanes = new Lanes(this.scheduler, this.clock, this, (now) => this.turnEnded(now));
   }
@@ -154,8 +152,8 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
   // What the scheduler says.
 
   start(execution: Execution): void {
-    this.statistics.started(execution);
-    this.tracker.started(execution);
+    this.log.statistics.started(execution);
+    this.log.started(execution);
     this.lanes.start(execution);
   }
 
@@ -164,9 +162,9 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
   }
 
   retrying(execution: Execution, failure: Failure, now: number): void {
-    this.statistics.retried();
+    this.log.statistics.retried();
     (execution as Job).withExtras().lastFailure = failure;
-    this.tracker.retrying(execution, failure, now);
+    this.log.retrying(execution, failure, now);
     const callback = this.retryCallbacks.get(execution.demand.group);
     if (callback === undefined) return;
     const { id, attempt, retryAt } = execution;
@@ -176,8 +174,8 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
   }
 
   settled(execution: Execution): void {
-    if (execution.state === Status.completed) this.statistics.completed(execution);
-    this.tracker.settled(execution);
+    if (execution.state === Status.completed) this.log.statistics.completed(execution);
+    this.log.settled(execution);
     (execution as Job).announce();
     this.settlements.settled(execution as Job);
     const { group } = execution.demand;
@@ -189,8 +187,8 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
   }
 
   abandoned(execution: Execution, now: number): void {
-    this.statistics.abandoned();
-    this.tracker.abandoned(execution, now);
+    this.log.statistics.abandoned();
+    this.log.abandoned(execution, now);
   }
 
   resumed(execution: Execution): void {
@@ -204,15 +202,19 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
     return { cancelled: this.cancelEach([job], reason) > 0, status: job.status };
   }
 
+  snapshot(job: Job): ExecutionSnapshot {
+    return this.log.snapshot(job);
+  }
+
   follow(job: Job): ProgressStream {
-    return this.tracker.follow(job);
+    return this.log.follow(job);
   }
 
   report(task: Task, progress: number | undefined, step: string | undefined): void {
     const execution = task.job;
     const now = this.clock.now();
     if (this.scheduler.progress(execution, task.attempt, now))
-      this.tracker.reported(execution, now, progress, step);
+      this.log.reported(execution, now, progress, step);
   }
 
   began(task: Task): void {

@@ -52,7 +52,7 @@ export class StatisticsKeeper {
     this.abandonedAttempts++;
   }
 
-  summary(counts: readonly number[], utilization: ResourceUtilization): ExecutionStatistics {
+  summary(counts: readonly number[]): Omit<ExecutionStatistics, 'utilization'> {
     return {
       submitted: counts.reduce((sum, count) => sum + count, 0),
       counts: Object.fromEntries(STATUS_NAMES.map((name, index) => [name, counts[index]!])) as Record<
@@ -63,7 +63,6 @@ export class StatisticsKeeper {
       abandoned: this.abandonedAttempts,
       duration: summarise(this.durations),
       waiting: summarise(this.waits),
-      utilization,
     };
   }
 }

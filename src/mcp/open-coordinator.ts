@@ -2,7 +2,7 @@ import type { VolleyConfig } from '../config/config.ts';
 import { type LoadOptions, loadConfig } from '../config/load.ts';
 import { trustText } from '../config/trust.ts';
 import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
-import { createCoordinator } from '../coordinator/create-coordinator.ts';
+import { createCoordinator } from '../coordinator/coordinator.ts';
 import type { ToolDescription } from '../tools/registry.ts';
 import type { McpServerHealth } from './client/health.ts';
 import type { Environment } from './client/references.ts';
@@ -51,7 +51,7 @@ export async function discoveredTools(
   names?: readonly string[],
 ): Promise<DiscoveredTools> {
   if (names === undefined) await coordinator.discover('*', LONGEST_DISCOVERY_MS);
-  else await coordinator.desk.discover(names, LONGEST_DISCOVERY_MS);
+  else await coordinator.planner.discover(names, LONGEST_DISCOVERY_MS);
   const { mcpHealth } = await import('./client/attach.ts');
   const missing = mcpHealth(coordinator).filter(({ status }) => status !== 'ready' && status !== 'idle');
   const { trust } = coordinator;

@@ -3,7 +3,6 @@
  *
  * @module server
  */
-export type { HubOptions } from './events/hub-options.ts';
-export type { LiveBatchesOptions } from './events/live-batches.ts';
+export type { HubOptions } from './events/event-hub.ts';
 export { type Log, type LogLevel, type LogOptions, openLog } from './log/log.ts';
 export { type ServerOptions, startServer, VolleyServer } from './server.ts';

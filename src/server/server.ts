@@ -9,15 +9,16 @@ import { VolleyError } from '../core/errors.ts';
 import { reasonText } from '../core/words.ts';
 import { discoveredTools } from '../mcp/open-coordinator.ts';
 import { McpHttp } from '../mcp/server/mcp-http.ts';
-import { BatchNews } from '../mcp/server/updates.ts';
 import type { Store } from '../store/store.ts';
+import { StoreWatch } from '../store/store-watch.ts';
 import { FeatureDesk } from '../tasks/desk/feature-desk.ts';
 import { taskPlaceOf } from '../tasks/files/task-place.ts';
 import { createApp } from './app.ts';
 import { Authenticator, SessionCookie, TokenTable } from './auth/authenticator.ts';
 import { newSecret, proofOf } from './auth/secrets.ts';
 import { clearSessionFiles, OneTimeKeys, removeSessionFile, Sessions, sessionFile } from './auth/sessions.ts';
-import { LiveBatches, type LiveBatchesOptions } from './events/live-batches.ts';
+import type { HubOptions } from './events/event-hub.ts';
+import { LiveEvents } from './events/live-events.ts';
 import { BatchReads, BatchTexts } from './http/batch-reads.ts';
 import { Gate } from './http/gate.ts';
 import { ClientStreams, RequestLimits } from './http/limits.ts';
@@ -26,7 +27,7 @@ import { problemBody, problemHeaders } from './http/problem.ts';
 import { RequestLog } from './http/request-log.ts';
 import { type Listening, listen, notStarted } from './listen.ts';
 import type { Log } from './log/log.ts';
-import { VolleyMetrics } from './metrics/volley-metrics.ts';
+import { ServerMetrics } from './metrics/server-metrics.ts';
 import { IdempotencyTable } from './routes/idempotency.ts';
 import type { ServerParts } from './routes/parts.ts';
 import { leaveRecord, portsInUse, removeRecord } from './server-record.ts';
@@ -42,7 +43,7 @@ export interface ServerOptions {
   /** Of Volley, for the description of the API. */
   readonly version: string;
   /** Limits of live events, where they differ from the defaults. */
-  readonly events?: Omit<LiveBatchesOptions, 'executor' | 'store'>;
+  readonly events?: HubOptions;
   /** The folder of the built dashboard, if it is not the one of this package. */
   readonly webFolder?: string;
 }
@@ -73,8 +74,8 @@ export class VolleyServer {
   private readonly keys = new OneTimeKeys();
   private readonly token = newSecret('token');
   private readonly texts: BatchTexts;
-  private readonly live: LiveBatches;
-  private readonly metrics: VolleyMetrics;
+  private readonly live: LiveEvents;
+  private readonly metrics: ServerMetrics;
   private readonly features: FeatureDesk;
   private readonly mcp: McpHttp;
   private readonly tracing: Tracing;
@@ -99,8 +100,9 @@ export class VolleyServer {
       certificate,
     });
     this.texts = new BatchTexts(executor, store);
-    this.live = new LiveBatches({ ...events, executor, store });
-    this.metrics = new VolleyMetrics({ engine: coordinator.engine, store, events: this.live });
+    const watch = new StoreWatch(store);
+    this.live = new LiveEvents({ engine: coordinator.engine, executor, store, watch }, events);
+    this.metrics = new ServerMetrics({ engine: coordinator.engine, store, events: this.live });
     this.tracing = startTracing(coordinator.engine, executor);
     this.features = new FeatureDesk(taskPlaceOf(config.folder, {}), {
       ...{ config, executor, store, env: process.env },
@@ -110,7 +112,7 @@ export class VolleyServer {
       backend: {
         executor,
         store,
-        news: new BatchNews(store),
+        watch,
         functions: (names) => discoveredTools(coordinator, names),
         features: async () => this.features,
       },

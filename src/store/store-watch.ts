@@ -1,64 +1,60 @@
 import type { BatchRecord } from './records.ts';
 import type { Store } from './store.ts';
 
-/** No event tells of another process's writing, so it is looked for; only while somebody wants to know. */
+/** Nothing announces what another process writes, so the store is looked at again and again. */
 const LOOK_MS = 500;
-/** Of so many batches, the newest. */
+/** The newest batches are compared, up to so many. */
 const MAX_BATCHES = 1000;
-/** Of so many running tasks of a batch, the first. */
+/** The first running tasks of a batch are compared, up to so many. */
 const MAX_RUNNING = 100;
 
-/** Finds out what happens to the batches of a store, in whichever process. */
+/** Hears of batches that changed. */
+export interface StoreListener {
+  changed(batch: string, isNew: boolean): void;
+  gone(batch: string): void;
+}
+
+/** Finds changes to the batches of a store, whichever process made them, while somebody wants to know. */
 export class StoreWatch {
+  private readonly listeners = new Set<StoreListener>();
+  private users = 0;
   private version: number | undefined;
-  /** How each batch stood, as text. */
-  private standings: ReadonlyMap<string, string> | undefined;
+  /** The state of each batch, as text. */
+  private states: ReadonlyMap<string, string> | undefined;
   private timer: NodeJS.Timeout | undefined;
   private looking: Promise<void> | undefined;
 
-  constructor(
-    private readonly store: Store,
-    private readonly told: {
-      /** Whether anybody wants to know. */
-      isWanted(): boolean;
-      changed(batch: string, isNew: boolean): void;
-      gone(batch: string): void;
-    },
-  ) {}
+  constructor(private readonly store: Store) {}
 
-  /** Somebody wants to know from now on. Settles when what happened before has been looked at. */
-  async wake(): Promise<void> {
-    if (this.timer !== undefined) return;
-    this.timer = setInterval(() => this.lookAgain(), LOOK_MS).unref();
-    // What happened while nobody wanted to know is told to whoever comes back.
-    await this.look();
+  /** The listener hears of changes while the watch is on, and when it goes on again, of what changed meanwhile. */
+  listen(listener: StoreListener): () => void {
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
   }
 
-  close(): void {
-    clearInterval(this.timer);
-    this.timer = undefined;
+  /** Looks at the store until the answer is called. */
+  start(): () => void {
+    if (this.users++ === 0) {
+      this.look();
+      this.timer = setInterval(() => this.look(), LOOK_MS).unref();
+    }
+    let isOn = true;
+    return () => {
+      if (isOn && --this.users === 0) clearInterval(this.timer);
+      isOn = false;
+    };
   }
 
-  private lookAgain(): void {
-    if (this.told.isWanted()) void this.look();
-    else this.close();
-  }
-
-  /** Tasks that begin or end a pause before another attempt are counted as running all the time. */
-  private async pausesOf({ name, counts, holder }: BatchRecord): Promise<string> {
-    if (holder === undefined || counts.running === 0) return '';
-    const running = await this.store.tasks(name, { status: ['running'], limit: MAX_RUNNING });
-    return JSON.stringify(
-      running.flatMap(({ seq, pause }) => (pause === undefined ? [] : [seq, pause.until])),
-    );
+  /** Settles when the first look after a start is over: from then on, changes are found. */
+  async ready(): Promise<void> {
+    await this.looking;
   }
 
   /** One look at a time. */
-  private look(): Promise<void> {
+  private look(): void {
     this.looking ??= this.lookNow().finally(() => {
       this.looking = undefined;
     });
-    return this.looking;
   }
 
   private async lookNow(): Promise<void> {
@@ -68,26 +64,36 @@ export class StoreWatch {
       const version = await this.store.version();
       if (version === this.version) return;
       batches = await this.store.batchPage(undefined, MAX_BATCHES);
-      for (const batch of batches) now.set(batch.name, standingOf(batch) + (await this.pausesOf(batch)));
-      // Whoever wants to know next looks again.
-      if (this.timer === undefined) return;
-      // Only now: if a read fails, the next look must not take this version for known.
+      for (const batch of batches) now.set(batch.name, stateOf(batch) + (await this.pausesOf(batch)));
+      // The next user looks again.
+      if (this.users === 0) return;
+      // Not before: where a read fails, the next look must not skip this version.
       this.version = version;
     } catch {
-      // A store that is out of order is told by whoever works with it.
+      // Whoever works with a broken store reports it.
       return;
     }
-    const before = this.standings;
-    this.standings = now;
+    const before = this.states;
+    this.states = now;
     if (before === undefined) return;
-    for (const [name, standing] of now) {
-      if (before.get(name) !== standing) this.told.changed(name, !before.has(name));
-    }
-    const isWhole = batches.length < MAX_BATCHES;
-    if (isWhole) for (const name of before.keys()) if (!now.has(name)) this.told.gone(name);
+    for (const [name, state] of now)
+      if (before.get(name) !== state)
+        for (const listener of this.listeners) listener.changed(name, !before.has(name));
+    if (batches.length === MAX_BATCHES) return;
+    for (const name of before.keys())
+      if (!now.has(name)) for (const listener of this.listeners) listener.gone(name);
+  }
+
+  /** Tasks that begin or end a pause before another attempt count as running all the time. */
+  private async pausesOf({ name, counts, holder }: BatchRecord): Promise<string> {
+    if (holder === undefined || counts.running === 0) return '';
+    const running = await this.store.tasks(name, { status: ['running'], limit: MAX_RUNNING });
+    return JSON.stringify(
+      running.flatMap(({ seq, pause }) => (pause === undefined ? [] : [seq, pause.until])),
+    );
   }
 }
 
-function standingOf({ number, counts, startedAt, endedAt, holder }: BatchRecord): string {
+function stateOf({ number, counts, startedAt, endedAt, holder }: BatchRecord): string {
   return JSON.stringify([number, counts, startedAt, endedAt, holder?.pid, holder?.host]);
 }

@@ -177,9 +177,9 @@ describe('status', () => {
   it('tells listeners of each end as it comes', async () => {
     const { ask, executor } = await openRig();
     const seen: string[] = [];
-    const stop = executor.watch({
-      failed: ({ id, message }, batch) => seen.push(`${batch} ${id} ${message}`),
-      completed: ({ id }, batch) => seen.push(`${batch} ${id}`),
+    const stop = executor.follow((event) => {
+      if (event.type === 'failed') seen.push(`${event.batch} ${event.id} ${event.message}`);
+      if (event.type === 'completed') seen.push(`${event.batch} ${event.id}`);
     });
     await ask('add_batch', {
       tasks: [
@@ -395,7 +395,7 @@ describe('retry', () => {
     const { ask, executor, standing } = await openRig([calls.tool(), tool]);
     await ask('add_batch', { tasks: [held('a'), { id: 'b', function: 'mended' }] });
     const failed = new Promise((resolve) => {
-      executor.watch({ failed: resolve });
+      executor.follow(({ type }) => type === 'failed' && resolve(type));
     });
     await ask('start');
     await failed;

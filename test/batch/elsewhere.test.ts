@@ -78,13 +78,10 @@ describe('a batch that another process runs', () => {
     const ids = async () => (await there.executor.view())?.running.map(({ id }) => id);
     await expect.poll(ids, WAIT).toEqual(['a', 'b']);
     const told: string[] = [];
-    const watch = new StoreWatch(there.store, {
-      isWanted: () => true,
-      changed: (batch) => told.push(batch),
-      gone: () => undefined,
-    });
-    onTestFinished(() => watch.close());
-    await watch.wake();
+    const watch = new StoreWatch(there.store);
+    watch.listen({ changed: (batch) => told.push(batch), gone: () => undefined });
+    onTestFinished(watch.start());
+    await watch.ready();
     calls.fail('a', 'no good');
     await expect.poll(ids, WAIT).toEqual(['b']);
     await expect.poll(() => told, WAIT).toContain('default');

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { defaultConfig } from '../../src/config/default-config.ts';
-import { environmentOf } from '../../src/coordinator/environment.ts';
-import { RunnerSet } from '../../src/coordinator/runner-set.ts';
+import { environmentOf, RunnerSet } from '../../src/coordinator/runner-set.ts';
 
 test('commands get the network only where the configuration says so', () => {
   const config = defaultConfig();

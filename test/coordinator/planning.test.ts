@@ -57,7 +57,7 @@ describe('what is wrong with one call', () => {
       },
       {},
       'INVALID_TOOL',
-      /could not be told/,
+      /could not be computed/,
     ],
   ])('is its result, as with %s', async (_, properties, call, code, message) => {
     const { coordinator } = openTestCoordinator();

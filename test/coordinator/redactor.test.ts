@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULTS } from '../../src/config/defaults.ts';
-import { Redactor } from '../../src/coordinator/redactor.ts';
+import { Redactor } from '../../src/coordinator/redaction/redactor.ts';
 
 const redactor = new Redactor({
   names: ['*_TOKEN', '*PASSWORD*', 'api_key'],

@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { defaultConfig } from '../../src/config/default-config.ts';
 import { ParallelToolCoordinator } from '../../src/coordinator/coordinator.ts';
-import { Redactor } from '../../src/coordinator/redactor.ts';
-import { ReportedError, toCallError } from '../../src/coordinator/reported-error.ts';
+import { ReportedError, toCallError } from '../../src/coordinator/errors.ts';
+import { Redactor } from '../../src/coordinator/redaction/redactor.ts';
 import { reasonText } from '../../src/core/words.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
 import type { Isolation } from '../../src/tools/tool.ts';

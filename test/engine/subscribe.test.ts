@@ -160,3 +160,25 @@ describe('a subscription', () => {
     expect(await readUpdates(engine.progress.subscribe({ after: 0 }))).toEqual([]);
   });
 });
+
+describe('a listener', () => {
+  it('misses nothing, even where one change causes more updates than the log keeps', async () => {
+    const engine = openEngine({ eventLogSize: 16, maxConcurrency: 1 });
+    const held = new HeldTool();
+    const heard: number[] = [];
+    const leave = engine.progress.listen(({ eventId }) => heard.push(eventId));
+    const group = engine.submitAll(
+      Array.from({ length: 100 }, () => ({ toolName: 'held', run: held.run })),
+      { name: 'g' },
+    );
+    await held.started();
+    group.cancel();
+    held.finish(undefined);
+    await engine.drain();
+    const { lastEventId } = engine.progress;
+    expect(heard).toEqual(range(1, lastEventId));
+    leave();
+    await engine.submit({ toolName: 'later' }, () => {}).wait();
+    expect(heard).toHaveLength(lastEventId);
+  });
+});

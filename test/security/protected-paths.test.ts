@@ -262,7 +262,7 @@ describe('a command in the sandbox', () => {
     const before = readdirSync(agent.folder);
     writeFileSync(
       join(agent.home, 'program.mjs'),
-      `import { createCoordinator } from '${moduleUrl('coordinator/create-coordinator.js')}';
+      `import { createCoordinator } from '${moduleUrl('coordinator/coordinator.js')}';
        import { loadConfig } from '${moduleUrl('config/load.js')}';
        const coordinator = await createCoordinator((await loadConfig({ trusted: true })).config);
        const [made] = await coordinator.executeParallel([

@@ -3,7 +3,9 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { LiveBatches, type LiveBatchesOptions } from '../../src/server/events/live-batches.ts';
+import type { HubOptions } from '../../src/server/events/event-hub.ts';
+import { LiveEvents } from '../../src/server/events/live-events.ts';
+import { StoreWatch } from '../../src/store/store-watch.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { openRig, type Rig } from '../batch/support/rig.ts';
@@ -19,15 +21,15 @@ const LOG_SIZE = 256;
 const LIMIT_MS = isLong ? 300_000 : 180_000;
 
 interface Served {
-  readonly live: LiveBatches;
+  readonly live: LiveEvents;
   readonly port: number;
 }
 
 async function serve(
-  { executor, store }: Rig,
-  options: Omit<LiveBatchesOptions, 'executor' | 'store'> = {},
+  { coordinator: { engine }, executor, store }: Rig,
+  options: HubOptions = {},
 ): Promise<Served> {
-  const live = new LiveBatches({ executor, store, ...options });
+  const live = new LiveEvents({ engine, executor, store, watch: new StoreWatch(store) }, options);
   const server = createServer((_, response) => live.subscribe({}, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(async () => {

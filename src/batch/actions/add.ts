@@ -1,10 +1,8 @@
 import { z } from 'zod';
 import { addTasks, warningsOf } from '../add-tasks.ts';
-import { BATCH } from '../input/fields.ts';
-import { TASK_FIELDS } from '../input/task-input.ts';
-import { joinRun } from '../join-run.ts';
-import { taskText } from '../names.ts';
-import { linesText } from '../text.ts';
+import { BATCH, TASK_FIELDS } from '../input/fields.ts';
+import { joinRun } from '../run/holder-requests.ts';
+import { linesText, taskText } from '../text.ts';
 import { defineAction } from './define-action.ts';
 
 export const addAction = defineAction({

@@ -3,10 +3,9 @@ import { VolleyError } from '../../core/errors.ts';
 import { countText } from '../../core/words.ts';
 import { type BatchContext, findBatch, findTasks } from '../context.ts';
 import { countsText } from '../counts.ts';
-import { askHolder, CANCEL_REASON } from '../holder-ask.ts';
-import { BATCH } from '../input/fields.ts';
-import { IDS } from '../input/task-input.ts';
-import { tellChanges } from '../tell-changes.ts';
+import { publishChange } from '../events.ts';
+import { BATCH, IDS } from '../input/fields.ts';
+import { askHolder, CANCEL_REASON } from '../run/holder-requests.ts';
 import { defineAction } from './define-action.ts';
 
 export const cancelAction = defineAction({
@@ -65,7 +64,7 @@ async function cancelTasks(
     const { store, runs } = context;
     const open = ids === 'all' ? undefined : await openOf(context, batch, ids);
     const cancelled = await store.cancel(batch, CANCEL_REASON, open);
-    await tellChanges(runs.events, store, { batch, ids: open, type: 'cancelled' });
+    await publishChange(runs.events, store, batch, open, 'cancelled');
     return cancelled;
   });
 }

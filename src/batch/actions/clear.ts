@@ -42,7 +42,7 @@ export const clearAction = defineAction({
     const cleared = await context.store.clear(batch, isWhole ? undefined : statuses);
     if (isWhole) context.ids.forget(batch);
     const { events } = context.runs;
-    if (events.isHeard) events.tell({ type: 'changed', batch, at: Date.now() });
+    if (events.hasListeners) events.publish({ type: 'changed', batch, at: Date.now() });
     const counts = (await context.store.batch(batch))?.counts;
     return {
       text: `${countText(cleared, 'task')} of the batch "${batch}" forgotten${counts === undefined ? '' : `; it has ${countsText(counts)} left`}.`,

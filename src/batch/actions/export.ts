@@ -39,7 +39,7 @@ export const exportAction = defineAction({
     const format = given.format ?? formatOf(path);
     await findBatch(context, batch);
     const { store } = context;
-    const { roots } = (await context.coordinator()).desk;
+    const { roots } = await context.coordinator();
     const written = await writeExport({ store, batch, status, format: EXPORT_FORMATS[format], roots, path });
     return {
       text: `Wrote ${countText(written.tasks, 'task')} (${bytesText(written.bytes)}) as ${format} to ${path}.`,

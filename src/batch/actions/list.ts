@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { countsText } from '../counts.ts';
-import { holderText } from '../names.ts';
-import { linesText } from '../text.ts';
+import { holderText, linesText } from '../text.ts';
 import { defineAction } from './define-action.ts';
 
 /** The latest are told. */

@@ -3,11 +3,10 @@ import { VolleyError } from '../../core/errors.ts';
 import { countText } from '../../core/words.ts';
 import { type BatchContext, findBatch, findTasks } from '../context.ts';
 import { countsText } from '../counts.ts';
-import { BATCH } from '../input/fields.ts';
-import { IDS } from '../input/task-input.ts';
-import { joinRun } from '../join-run.ts';
+import { publishChange } from '../events.ts';
+import { BATCH, IDS } from '../input/fields.ts';
 import { taskPages } from '../pages.ts';
-import { tellChanges } from '../tell-changes.ts';
+import { joinRun } from '../run/holder-requests.ts';
 import { linesText } from '../text.ts';
 import { defineAction } from './define-action.ts';
 
@@ -35,7 +34,7 @@ export const retryAction = defineAction({
     await findBatch(context, batch);
     const chosen = ids && (await withSkipped(context, batch, ids));
     const reopened = await context.store.reopen(batch, chosen);
-    await tellChanges(context.runs.events, context.store, { batch, ids: chosen, type: 'opened' });
+    await publishChange(context.runs.events, context.store, batch, chosen, 'opened');
     const joined = await joinRun(context, batch, 'all');
     return {
       text: linesText(

@@ -4,9 +4,9 @@ import type { LeaseHolder } from '../../store/records.ts';
 import type { ActionResult } from '../answer.ts';
 import { type BatchContext, findBatch } from '../context.ts';
 import { endText } from '../end-text.ts';
-import { askHolder, untilReleased } from '../holder-ask.ts';
 import { BATCH } from '../input/fields.ts';
-import { holderText } from '../names.ts';
+import { askHolder, untilReleased } from '../run/holder-requests.ts';
+import { holderText } from '../text.ts';
 import { defineAction } from './define-action.ts';
 
 export const stopAction = defineAction({

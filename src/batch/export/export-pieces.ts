@@ -2,7 +2,7 @@ import type { TaskRecord, TaskStatus } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import { taskPages } from '../pages.ts';
 import { beginOfResult, rowOf } from '../result-row.ts';
-import type { ExportFormat } from './format.ts';
+import type { ExportFormat } from './formats.ts';
 
 /** All tasks of a batch with their results, piece by piece; each piece but the first and the last is a task. */
 export async function* exportPieces(

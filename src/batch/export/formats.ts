@@ -1,8 +1,103 @@
 import { extname } from 'node:path';
-import { csvFormat } from './csv.ts';
-import type { ExportFormat } from './format.ts';
-import { jsonFormat, jsonLinesFormat } from './json.ts';
-import { markdownFormat } from './markdown.ts';
+import type { ResultRow } from '../result-row.ts';
+import { oneLine } from '../text.ts';
+
+/** A way to write results into a file, piece by piece. */
+export interface ExportFormat {
+  begin(batch: string): string;
+  /** `result` is the whole result as JSON text, if there is one. */
+  row(row: ResultRow, result: string | undefined, index: number): string;
+  end(): string;
+}
+
+/** The fields of a row, in the order in which files have them. */
+const COLUMNS = [
+  'id',
+  'name',
+  'function',
+  'status',
+  'attempts',
+  'started_at',
+  'ended_at',
+  'duration_ms',
+  'reason',
+  'code',
+  'message',
+  'cause',
+] as const satisfies readonly (keyof ResultRow)[];
+
+/** Spreadsheets run a text that begins like this as a formula. */
+const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
+const NUMBER = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
+const QUOTED = /[",\r\n]/;
+
+/** RFC 4180, with a header line. The result is JSON text. */
+const csvFormat: ExportFormat = {
+  begin: () => line([...COLUMNS, 'result']),
+  row: (row, result) => line([...COLUMNS.map((column) => row[column]), result ?? null]),
+  end: () => '',
+};
+
+function line(values: readonly (string | number | null)[]): string {
+  return `${values.map(cell).join(',')}\r\n`;
+}
+
+function cell(value: string | number | null): string {
+  if (value === null) return '';
+  const text = harmless(String(value));
+  return QUOTED.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** An apostrophe keeps a spreadsheet from running a formula. A negative number is not one. */
+function harmless(text: string): string {
+  return FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text;
+}
+
+/** One document: the batch, and its tasks as a list. */
+const jsonFormat: ExportFormat = {
+  begin: (batch) => `{"batch":${JSON.stringify(batch)},"tasks":[\n`,
+  row: (row, result, index) => `${index === 0 ? '' : ',\n'}${objectText(row, result)}`,
+  end: () => '\n]}\n',
+};
+
+/** JSON Lines: a document for each task. */
+const jsonLinesFormat: ExportFormat = {
+  begin: () => '',
+  row: (row, result) => `${objectText(row, result)}\n`,
+  end: () => '',
+};
+
+/** The result is JSON already. */
+function objectText(row: ResultRow, result: string | undefined): string {
+  const text = JSON.stringify(row);
+  return result === undefined ? text : `${text.slice(0, -1)},"result":${result}}`;
+}
+
+const MAX_CELL_LENGTH = 300;
+
+/** A table for people. Long results are cut. */
+const markdownFormat: ExportFormat = {
+  begin: (batch) =>
+    `# ${escaped(batch)}\n\n| id | name | function | status | attempts | ms | result or reason |\n|---|---|---|---|--:|--:|---|\n`,
+  row: (row, result) => {
+    const { id, name, function: tool, status, attempts, duration_ms: ms, reason, message, cause } = row;
+    const why = [reason, message, cause === null ? null : `because of ${cause}`].filter(
+      (part) => part !== null,
+    );
+    const cells = [id, name, tool, status, attempts, ms ?? '', result ?? why.join(': ')];
+    return `| ${cells.map((cell) => escaped(String(cell))).join(' | ')} |\n`;
+  },
+  end: () => '',
+};
+
+/** On one line, with everything escaped that Markdown or HTML would interpret. */
+function escaped(text: string): string {
+  return oneLine(text, MAX_CELL_LENGTH)
+    .replace(/[\\`*_{}[\]()#+!|~$-]/g, '\\$&')
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;');
+}
 
 export const EXPORT_FORMATS = {
   json: jsonFormat,
@@ -19,7 +114,7 @@ const BY_ENDING: Readonly<Record<string, keyof typeof EXPORT_FORMATS>> = {
   '.markdown': 'markdown',
 };
 
-/** The format that the name of a file asks for. */
+/** The format that the extension of a file stands for. */
 export function formatOf(path: string): keyof typeof EXPORT_FORMATS {
   return BY_ENDING[extname(path).toLowerCase()] ?? 'json';
 }

@@ -5,7 +5,7 @@ import { replaceFile } from '../../tools/builtin/replace-file.ts';
 import type { Roots } from '../../tools/builtin/roots.ts';
 import { exportFailed } from './export-failed.ts';
 import { exportPieces } from './export-pieces.ts';
-import type { ExportFormat } from './format.ts';
+import type { ExportFormat } from './formats.ts';
 
 export interface ExportRequest {
   readonly store: Store;

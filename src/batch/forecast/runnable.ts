@@ -1,3 +1,4 @@
+import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import type { ReadyCall } from '../../coordinator/plan.ts';
 import type { ResourceRequirements } from '../../core/demand.ts';
 import { VolleyError } from '../../core/errors.ts';
@@ -8,9 +9,10 @@ import type { NewTask, TaskRecord, TaskStatus } from '../../store/records.ts';
 import { addBatchAction } from '../actions/add-batch.ts';
 import type { BatchContext } from '../context.ts';
 import { checkInput } from '../input/check.ts';
+import type { TaskInput } from '../input/fields.ts';
 import { taskPages } from '../pages.ts';
 import { autoConcurrency } from '../run/auto-concurrency.ts';
-import { planTasks } from '../run/submission.ts';
+import { planTasks } from '../run/plan-tasks.ts';
 import { TaskCheck } from '../task-check.ts';
 import { type LearnedDuration, learnedDurations } from './learned.ts';
 
@@ -69,7 +71,7 @@ export async function runnableBatch(
   return {
     tasks: runnableTasks(left),
     skipped: [...skipped],
-    autoConcurrency: autoConcurrency(left),
+    autoConcurrency: autoConcurrency(left.map(({ ready }) => ready)),
     learned: await learnedDurations(context.store, new Set(left.map(({ task }) => task.function))),
   };
 }
@@ -80,14 +82,15 @@ async function checkNew(
   given: readonly unknown[],
 ): Promise<Candidate[]> {
   const request = checkInput(addBatchAction.schema, 'add_batch', { batch, tasks: given });
-  const { tasks } = request as { tasks: Parameters<TaskCheck['check']>[0] };
-  const { desk } = await context.coordinator();
+  const { tasks } = request as { tasks: readonly TaskInput[] };
+  const coordinator = await context.coordinator();
   const { ids, giveBack } = await context.ids.choose(
     batch,
     tasks.map(({ id }) => id),
   );
   giveBack();
-  return new TaskCheck(desk, context.store, batch, ids).check(tasks);
+  const checked = await new TaskCheck(coordinator, context.store, batch, ids).tasksOf(tasks);
+  return planCandidates(coordinator, batch, checked);
 }
 
 async function checkKnown(
@@ -98,10 +101,27 @@ async function checkKnown(
   const records: TaskRecord[] = [];
   for await (const page of taskPages(context.store, batch, status)) records.push(...page);
   if (records.length === 0) return [];
-  const { desk } = await context.coordinator();
-  const { tasks, ends } = await planTasks(desk, records);
-  if (ends.size > 0) throw refusedError(batch, [...ends.values()]);
-  return tasks.map(({ record, ready }) => ({ task: record, ready }));
+  return planCandidates(await context.coordinator(), batch, records);
+}
+
+/** Throws if one of them cannot run. */
+async function planCandidates(
+  { planner, redactor }: ParallelToolCoordinator,
+  batch: string,
+  tasks: readonly NewTask[],
+): Promise<Candidate[]> {
+  const candidates: Candidate[] = [];
+  const problems: string[] = [];
+  for (const { record, planned } of await planTasks(planner, tasks)) {
+    if (planned.kind === 'ready') candidates.push({ task: record, ready: planned });
+    else problems.push(`${record.id}: ${redactor.text(planned.error.message)}`);
+  }
+  if (problems.length === 0) return candidates;
+  throw new VolleyError(
+    'INVALID_REQUEST',
+    `${countText(problems.length, 'open task')} of the batch ${JSON.stringify(batch)} cannot run any more. ${problems.slice(0, 5).join(' ')}`,
+    { batch, problems: problems.slice(0, 100) },
+  );
 }
 
 /** What would be skipped at once, to the end of every chain. */
@@ -135,20 +155,8 @@ function runnableTasks(candidates: readonly Candidate[]): RunnableTask[] {
     function: task.function,
     dependsOn: ready.dependsOn.filter((id) => ids.has(id)),
     onDependencyFailure: task.options.onDependencyFailure ?? 'skip',
-    priority: ready.spec.priority,
+    priority: ready.options.priority,
     resources: ready.needs ?? {},
-    conflictsWith: ready.spec.conflictsWith,
+    conflictsWith: ready.options.conflictsWith,
   }));
-}
-
-function refusedError(
-  batch: string,
-  refused: readonly { readonly record: TaskRecord; readonly end: object }[],
-): VolleyError {
-  const problems = refused.map(({ record, end }) => `${record.id}: ${(end as { message?: string }).message}`);
-  return new VolleyError(
-    'INVALID_REQUEST',
-    `${countText(refused.length, 'open task')} of the batch ${JSON.stringify(batch)} cannot run any more. ${problems.slice(0, 5).join(' ')}`,
-    { batch, problems: problems.slice(0, 100) },
-  );
 }

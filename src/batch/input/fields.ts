@@ -56,3 +56,28 @@ export const RESOURCES = z.strictObject({
   exclusive: z.array(z.string().min(1).max(256)).max(64).optional().describe('Names of locks.'),
   shared: z.array(z.string().min(1).max(256)).max(64).optional().describe('Names of locks.'),
 });
+
+/** The fields of a task, of `add` and of each entry of `add_batch`. */
+export const TASK_FIELDS = {
+  name: TASK_NAME.optional().describe('A name for people. Default: the id, or the name of the function.'),
+  function: z.string().min(1).max(128).describe('The tool to call.'),
+  params: PARAMS.default({}).describe(
+    'The arguments of the tool. { "$from": id, "path": "/a/0" } and "${id.a[0]}" stand for a part of the result of another task of the batch; "$${" is a literal "${".',
+  ),
+  priority: PRIORITY.optional(),
+  max_retries: z.number().int().min(0).max(1000).optional().describe('Attempts after the first.'),
+  id: TASK_ID.optional().describe('Unique in the batch. Default: one is chosen and returned.'),
+  depends_on: z.array(TASK_ID).max(10_000).optional().describe('Ids of tasks that must end first.'),
+  timeout: SECONDS.optional().describe('Seconds for one attempt.'),
+  resources: RESOURCES.optional().describe('What it needs, if that differs from its tool.'),
+  on_dependency_failure: z
+    .enum(['skip', 'run', 'on-failure'])
+    .optional()
+    .describe('What to do if a dependency did not complete. Default skip.'),
+};
+
+export const TASK = z.strictObject(TASK_FIELDS);
+
+export type TaskInput = z.output<typeof TASK>;
+
+export const IDS = TASK_IDS.optional().describe('Ids of tasks.');

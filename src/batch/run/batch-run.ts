@@ -1,24 +1,49 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { GroupHandle } from '../../engine/group-handle.ts';
-import type { Outcome } from '../../engine/outcome.ts';
-import type { TaskRecord } from '../../store/records.ts';
-import type { Speed } from '../holder-ask.ts';
+import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
+import { toCallError } from '../../coordinator/errors.ts';
+import type { Placement, PlannedCall, ReadyCall } from '../../coordinator/plan.ts';
+import { VolleyError } from '../../core/errors.ts';
+import type { FailureReason } from '../../core/failure.ts';
+import type { GroupHandle, RetryNotice } from '../../engine/group-handle.ts';
+import { type Outcome, renameOutcome } from '../../engine/outcome.ts';
+import type { TaskEnd, TaskRecord } from '../../store/records.ts';
+import type { Lease, Store } from '../../store/store.ts';
+import type { BatchEvents } from '../events.ts';
 import { autoConcurrency } from './auto-concurrency.ts';
 import { Dependencies } from './dependencies.ts';
-import { endOf, type WrittenEnd, writtenEnd } from './ends.ts';
-import { ExecutionIds } from './execution-ids.ts';
-import { itemFor, resultsOf } from './item.ts';
+import type { Speed } from './holder-requests.ts';
 import { RunJournal } from './journal.ts';
 import { RunMonitor } from './monitor.ts';
+import { type PlannedTask, planTask, planTasks } from './plan-tasks.ts';
 import { Prediction } from './prediction.ts';
-import { noteRetries } from './retries.ts';
-import type { RunSetup } from './run-setup.ts';
-import { type EndedTask, planTasks, type ReadyTask, ruleOut } from './submission.ts';
-import { type RunParts, TaskRun } from './task-run.ts';
+import { type RunParts, TaskRun, type WrittenEnd } from './task-run.ts';
+
+/** How a batch is run. */
+export interface RunOptions {
+  readonly maxConcurrency: number | 'auto';
+  /** For the whole batch, from its start. */
+  readonly timeoutMs: number | undefined;
+  readonly failFast: boolean;
+}
+
+export interface RunSetup {
+  readonly coordinator: ParallelToolCoordinator;
+  readonly store: Store;
+  readonly lease: Lease;
+  /** Records the end and releases the lease. Returns false, and does neither, if that would leave tasks open that shall run. */
+  readonly end: (leavesOpen: boolean) => Promise<boolean>;
+  readonly options: RunOptions;
+  readonly events: BatchEvents;
+}
 
 const PAGE = 1000;
-/** From so many ended tasks on, something can be said of the others. */
+/** After so many ended tasks the duration of the others can be predicted. */
 const FIRST_PREDICTION = 20;
+/** Longer arguments are not kept while a task waits: they are read from the store again when it runs. */
+const MAX_KEPT_PARAMS = 4096;
+
+/** Makes the ids of executions unique in an engine, which may run a batch several times. */
+let submissions = 0;
 
 /** A batch while this process runs it: from the lease to its release. */
 export class BatchRun implements RunParts {
@@ -38,9 +63,10 @@ export class BatchRun implements RunParts {
   maxConcurrency: number | undefined;
   /** What has been submitted and is not written down as ended, by id. */
   readonly tasks = new Map<string, TaskRun>();
-  private readonly ids: ExecutionIds;
   private readonly groupName: string;
-  /** By the steady clock. */
+  /** Of tasks that were skipped because of an earlier run: the root cause, also of what is skipped because of them. */
+  private readonly earlierCauses = new Map<string, string>();
+  /** By the monotonic clock. */
   private readonly deadlineAt: number | undefined;
   private lastSeq = 0;
   private settledCount = 0;
@@ -51,13 +77,12 @@ export class BatchRun implements RunParts {
   private resolveDone: () => void = () => {};
 
   constructor(private readonly setup: RunSetup) {
-    const { lease, store, options, listeners, events } = setup;
+    const { lease, store, options, events } = setup;
     this.batch = lease.batch;
-    this.ids = new ExecutionIds(this.batch);
-    this.groupName = this.ids.nextPrefix();
+    this.groupName = this.nextPrefix();
     this.deadlineAt = options.timeoutMs === undefined ? undefined : performance.now() + options.timeoutMs;
     this.journal = new RunJournal(store, this.batch, (error) => this.abandon(error));
-    this.monitor = new RunMonitor(this.batch, listeners, events);
+    this.monitor = new RunMonitor(this.batch, events);
     this.done = new Promise((resolve) => {
       this.resolveDone = resolve;
     });
@@ -131,24 +156,30 @@ export class BatchRun implements RunParts {
     return found;
   }
 
-  /** Why a task waits; undefined for one that does not. */
+  /** Why a task waits; undefined if it does not wait. */
   explain(id: string): string | undefined {
     const handle = this.tasks.get(id)?.handle;
     if (handle === undefined || handle.status === 'running' || handle.status === 'completed')
       return undefined;
     const { engine } = this.setup.coordinator;
-    return engine.handle(handle.id) === handle ? this.plain(engine.explain(handle.id).text) : undefined;
+    if (engine.handle(handle.id) !== handle) return undefined;
+    return engine.explain(handle.id, this.taskId).text;
   }
 
-  /** The task for which an execution stands; what tasks have submitted themselves stands for none. */
-  taskOf(execution: string): TaskRun | undefined {
-    const task = this.tasks.get(this.ids.taskOf(execution));
+  /** The task of an execution; undefined for executions that tasks have submitted themselves. */
+  private taskOf(execution: string): TaskRun | undefined {
+    const task = this.tasks.get(this.taskId(execution));
     return task?.handle.id === execution ? task : undefined;
   }
 
-  /** An id of the engine as the batch knows it, also inside of texts. */
-  plain(text: string): string {
-    return this.ids.plain(text);
+  /** The ids of executions are `batch#3/task`. Those of other batches and lists stay as they are. */
+  private readonly taskId = (execution: string): string => {
+    const isOwn = execution.startsWith(`${this.batch}#`);
+    return isOwn ? execution.slice(execution.indexOf('/', this.batch.length) + 1) : execution;
+  };
+
+  private nextPrefix(): string {
+    return `${this.batch}#${++submissions}`;
   }
 
   private readonly onLost = (): void => this.abandon(this.setup.lease.lost.reason);
@@ -161,9 +192,9 @@ export class BatchRun implements RunParts {
     this.endIfDone();
   }
 
-  /** Leaves everything for a later run that does not run now. */
+  /** Leaves all tasks that wait for a later run. */
   private sweep(): void {
-    const waiting = [...this.tasks.values()].filter(({ handle }) => handle.status !== 'running');
+    const waiting = [...this.tasks.values()].filter(({ isWaiting }) => isWaiting);
     for (const task of waiting) task.isLeft = true;
     for (const { handle } of waiting) handle.cancel('the batch was stopped');
   }
@@ -173,31 +204,13 @@ export class BatchRun implements RunParts {
     this.isDrained = which === 'all' && records.length === 0;
     if (records.length === 0) return;
     const { coordinator, store } = this.setup;
-    const { tasks, ends } = await planTasks(coordinator.desk, records);
-    const dependencies = new Dependencies(store, this.batch, records, this.tasks);
-    const ids = new Set(tasks.flatMap(({ ready }) => ready.dependsOn));
-    for (;;) {
-      const unread = dependencies.unread(ids);
-      if (unread.size === 0) break;
-      await dependencies.read(unread);
-    }
-    // From here to the submission nothing is waited for, so nothing changes of what the tasks depend on.
+    const tasks = await planTasks(coordinator.planner, records);
+    const dependencies = await Dependencies.read(store, this.batch, tasks, this.tasks);
     if (this.isStopping || this.problem !== undefined) return;
-    // Somebody has opened tasks again meanwhile: those, too, come with the others or before them.
-    if (tasks.some(({ ready }) => dependencies.lacks(ready.dependsOn))) return this.pullNow('all');
-    ruleOut(tasks, ends, dependencies);
-    const left = ends.size === 0 ? tasks : tasks.filter(({ record }) => !ends.has(record.id));
-    if (left.length > 0) this.submit(left, dependencies, new Set(ends.keys()));
-    await Promise.all([...ends.values()].map((ended) => this.endEarly(ended)));
-  }
-
-  private async endEarly({ record, end }: EndedTask): Promise<void> {
-    await this.journal.ended(record.seq, end);
-    this.monitor.ended();
-    this.monitor.tellEnd(record, end);
-    if (end.status !== 'failed') return;
-    if (this.setup.options.failFast) this.group?.cancel(`${record.id} was refused`);
-    this.monitor.failed({ ...nameOf(record), ...end, attempts: 0, at: Date.now() });
+    // Tasks that were opened again meanwhile are submitted with the others.
+    if (dependencies.hasOpened) return this.pullNow('all');
+    const ended = this.submit(tasks, dependencies);
+    await Promise.all(ended.map((task) => task.whenOver()));
   }
 
   private async openTasks(afterSeq: number): Promise<TaskRecord[]> {
@@ -215,17 +228,17 @@ export class BatchRun implements RunParts {
     }
   }
 
-  private submit(ready: readonly ReadyTask[], dependencies: Dependencies, ended: ReadonlySet<string>): void {
-    const { coordinator, store, options } = this.setup;
+  /** Returns those that have ended already: they cannot run, or earlier runs have decided that they do not. */
+  private submit(planned: readonly PlannedTask[], dependencies: Dependencies): TaskRun[] {
+    const { coordinator, options } = this.setup;
     const { maxConcurrency, failFast } = options;
-    this.maxConcurrency ??= maxConcurrency === 'auto' ? autoConcurrency(ready) : maxConcurrency;
-    const prefix = this.group === undefined ? this.groupName : this.ids.nextPrefix();
-    const { batch, groupName: group } = this;
-    const resultOf = resultsOf(store, batch);
-    const shared = { prefix, group, batch, resultOf, dependencies, ended, desk: coordinator.desk, store };
-    const tasks = ready.map(({ record, ready: call }) => new TaskRun(record, call.tool.idempotent, this));
-    this.group = coordinator.engine.submitAll(
-      ready.map(({ record, ready: call }, index) => itemFor(shared, tasks[index]!, record, call)),
+    this.maxConcurrency ??=
+      maxConcurrency === 'auto' ? autoConcurrency(planned.map((task) => task.planned)) : maxConcurrency;
+    const prefix = this.group === undefined ? this.groupName : this.nextPrefix();
+    const tasks = planned.map((task) => this.taskRunOf(task, dependencies));
+    const group = coordinator.planner.submit(
+      planned.map((task) => task.planned),
+      (call, index) => this.place(tasks[index]!, planned[index]!.record, call, prefix, dependencies),
       {
         name: this.groupName,
         maxConcurrency: this.maxConcurrency,
@@ -233,45 +246,144 @@ export class BatchRun implements RunParts {
         ...(this.deadlineAt !== undefined && { timeoutMs: Math.max(1, this.deadlineAt - performance.now()) }),
       },
     );
+    this.group = group;
     for (const [index, task] of tasks.entries()) {
-      task.handle = this.group.handles[index]!;
+      task.handle = group.handles[index]!;
       this.tasks.set(task.id, task);
     }
-    noteRetries(this.group, this, coordinator.desk.redactor);
-    this.group.onSettled((outcome) => this.settled(outcome));
+    // Nothing of a group starts before this returns.
+    for (const { knownEnd, handle } of tasks) if (knownEnd !== undefined) handle.cancel('it is skipped');
+    group.onRetry((notice) => this.retrying(notice));
+    group.onSettled((outcome) => this.settled(outcome));
+    return tasks.filter(({ handle, knownEnd }) => knownEnd !== undefined || handle.status === 'failed');
+  }
+
+  private taskRunOf({ record, planned }: PlannedTask, dependencies: Dependencies): TaskRun {
+    const isIdempotent = planned.kind === 'ready' && planned.tool.idempotent;
+    const end = planned.kind === 'ready' ? dependencies.endOf(planned) : undefined;
+    if (end?.status === 'skipped' && end.cause !== undefined) this.earlierCauses.set(record.id, end.cause);
+    return new TaskRun(record, isIdempotent, end, this);
+  }
+
+  private place(
+    task: TaskRun,
+    record: TaskRecord,
+    call: PlannedCall,
+    prefix: string,
+    dependencies: Dependencies,
+  ): Placement {
+    const executionId = (id: string) => `${prefix}/${id}`;
+    const { dependsOn, hasFailedDependency } =
+      call.kind === 'ready'
+        ? dependencies.placementOf(call, executionId)
+        : { dependsOn: [], hasFailedDependency: false };
+    return {
+      id: executionId(task.id),
+      dependsOn,
+      hasFailedDependency,
+      results: this.readResults,
+      group: this.groupName,
+      around: task,
+      reload: record.params.length > MAX_KEPT_PARAMS ? () => this.reload(task.id) : undefined,
+    };
+  }
+
+  private async reload(id: string): Promise<ReadyCall> {
+    const { store, coordinator } = this.setup;
+    const record = await store.task(this.batch, id);
+    if (record === undefined)
+      throw new VolleyError('UNKNOWN_TASK', `The task ${id} was cleared while it waited.`);
+    const planned = await planTask(coordinator.planner, record);
+    if (planned.kind === 'refused') throw planned.error;
+    return planned;
+  }
+
+  /** Results of other tasks are read when an attempt needs them. */
+  private readonly readResults: Placement['results'] = async (_, ids) => {
+    const { store } = this.setup;
+    const texts = await store.results(this.batch, ids);
+    const missing = [...ids].filter((id) => !texts.has(id));
+    const others = missing.length === 0 ? undefined : await store.tasksById(this.batch, missing);
+    return (id) => {
+      const text = texts.get(id);
+      if (text !== undefined) return JSON.parse(text);
+      const status = others?.get(id)?.status;
+      throw new VolleyError(
+        'UNRESOLVED_REFERENCE',
+        `The arguments refer to the result of ${id}, but it has none: it ${status === undefined ? 'was cleared' : `is ${status}`}.`,
+        { id },
+      );
+    };
+  };
+
+  private retrying({ id, reason, error, retryInMs }: RetryNotice): void {
+    const task = this.taskOf(id);
+    if (task === undefined) return;
+    const { redactor } = this.setup.coordinator;
+    const message = error === undefined ? failureMessage(reason) : toCallError(error, redactor).message;
+    const endedAt = Date.now();
+    const durationMs = task.attemptMs();
+    const retryAt = endedAt + Math.round(retryInMs);
+    task.pause = { reason, until: retryAt };
+    const attempt = { startedAt: task.attemptStartedAt, endedAt, durationMs, reason, message, retryAt };
+    // If writing fails, the journal ends the run.
+    this.journal.attemptFailed(task.seq, attempt).catch(() => {});
+    this.monitor.retrying(task, reason, retryInMs);
   }
 
   private settled(outcome: Outcome): void {
     const task = this.taskOf(outcome.id);
     if (task === undefined) return;
-    if (outcome.status === 'completed') this.over(task, outcome, 'completed');
-    else void this.writeEnd(task, outcome);
+    if (outcome.status === 'completed') this.over(task, 'completed');
+    else void this.writeEnd(task, outcome).then((end) => this.over(task, end));
   }
 
-  private async writeEnd(task: TaskRun, outcome: Outcome): Promise<void> {
-    const { redactor } = this.setup.coordinator.desk;
-    const end = await writtenEnd(task, this.journal, () =>
-      endOf(task, outcome, redactor, (text) => this.plain(text)),
-    );
-    this.over(task, outcome, end);
+  /** Writes how a task ended that did not complete, unless it stays open. */
+  private async writeEnd(task: TaskRun, outcome: Outcome): Promise<WrittenEnd> {
+    const { journal } = this;
+    try {
+      if (journal.isClosed || (task.isLeft && !task.hasStarted)) return undefined;
+      if (task.isLeft) {
+        await journal.putBack(task.seq, task.attemptMs());
+        return 'opened';
+      }
+      const end = task.knownEnd ?? this.endOf(task, outcome);
+      const durationMs = task.hasStarted ? task.attemptMs() : undefined;
+      if (end !== undefined) await journal.ended(task.seq, end, durationMs);
+      return end;
+    } catch {
+      // The journal has ended the run already.
+      return undefined;
+    }
+  }
+
+  private endOf(task: TaskRun, engineOutcome: Outcome): TaskEnd | undefined {
+    const { redactor } = this.setup.coordinator;
+    const outcome = renameOutcome(engineOutcome, task.function, this.taskId);
+    switch (outcome.status) {
+      case 'completed':
+        // The attempt itself has written that, with its result.
+        return undefined;
+      case 'failed': {
+        const { message, code } = toCallError(outcome.error, redactor);
+        return { status: 'failed', reason: outcome.reason, message, ...(code !== undefined && { code }) };
+      }
+      case 'cancelled':
+        return { status: 'cancelled', message: redactor.text(outcome.reason) };
+      case 'skipped': {
+        const { cause } = outcome;
+        return { status: 'skipped', cause: cause && (this.earlierCauses.get(cause) ?? cause) };
+      }
+    }
   }
 
   /** Nothing more will be written of a task. */
-  private over(task: TaskRun, outcome: Outcome, end: WrittenEnd): void {
+  private over(task: TaskRun, end: WrittenEnd): void {
     this.tasks.delete(task.id);
     task.tellOver(end);
-    if (end !== undefined && end !== 'opened') this.monitor.ended();
     if (++this.settledCount === FIRST_PREDICTION) this.prediction.begin();
     this.endIfDone();
-    if (end === 'completed') this.monitor.completed(task, outcome.durationMs);
-    else if (end !== undefined) this.monitor.tellEnd(task, end);
-    if (typeof end === 'object' && end.status === 'failed')
-      this.monitor.failed({
-        ...nameOf(task),
-        ...end,
-        attempts: task.attemptsBefore + task.attempts,
-        at: Date.now(),
-      });
+    if (end !== undefined) this.monitor.ended(task, end);
   }
 
   private endIfDone(): void {
@@ -305,6 +417,13 @@ export class BatchRun implements RunParts {
   }
 }
 
-function nameOf({ id, name, function: tool }: Pick<TaskRecord, 'id' | 'name' | 'function'>) {
-  return { id, name, function: tool };
+function failureMessage(reason: FailureReason): string {
+  switch (reason) {
+    case 'timeout':
+      return 'It ran longer than its limit.';
+    case 'stalled':
+      return 'It reported no progress for too long.';
+    default:
+      return `It failed: ${reason}.`;
+  }
 }

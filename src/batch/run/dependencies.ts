@@ -1,82 +1,89 @@
-import type { DependencyPolicy } from '../../core/terms.ts';
+import type { ReadyCall } from '../../coordinator/plan.ts';
 import type { ExecutionHandle } from '../../engine/handle.ts';
-import type { TaskEnd, TaskRecord } from '../../store/records.ts';
+import type { TaskEnd } from '../../store/records.ts';
 import type { Store, TaskSummary } from '../../store/store.ts';
+import type { PlannedTask } from './plan-tasks.ts';
 import type { TaskRun } from './task-run.ts';
 
 /** How a dependency stands when its dependent is submitted. */
 type Standing =
-  | { readonly kind: 'submitted' }
-  | { readonly kind: 'known'; readonly handle: ExecutionHandle }
+  /** It is submitted together with its dependent. */
+  | { readonly kind: 'new' }
+  | { readonly kind: 'submitted'; readonly handle: ExecutionHandle }
   | { readonly kind: 'completed' }
-  /** It was opened again since those that are about to be submitted were read. */
+  /** It was opened again after the open tasks were read. */
   | { readonly kind: 'opened' }
-  /** It ended otherwise, and this is the root cause. */
-  | { readonly kind: 'ended'; readonly cause: string };
+  /** It failed, was cancelled or skipped in an earlier run, or it was cleared. */
+  | { readonly kind: 'unsuccessful'; readonly rootCause: string };
 
-/**
- * What tasks that are about to be submitted depend on: each other, what runs, and what ended in an earlier run. The
- * last must be read before it is asked for.
- */
+const NEW: Standing = { kind: 'new' };
+const NO_DEPENDENCIES = { dependsOn: [], hasFailedDependency: false } as const;
+
+/** What tasks that are about to be submitted depend on: each other, what runs, and what ended in an earlier run. */
 export class Dependencies {
-  private readonly stored = new Map<string, Standing>();
-  /** Made when it is asked for: most tasks depend on nothing. */
-  private ids: ReadonlySet<string> | undefined;
+  private constructor(private readonly standings: ReadonlyMap<string, Standing>) {}
 
-  constructor(
-    private readonly store: Store,
-    private readonly batch: string,
-    private readonly submitted: readonly TaskRecord[],
-    private readonly running: ReadonlyMap<string, TaskRun>,
-  ) {}
-
-  /** Of these ids, those of which nothing is known before {@link read}: they neither run nor are about to. */
-  unread(ids: Iterable<string>): Set<string> {
-    const unread = new Set<string>();
-    for (const id of ids) if (!this.stored.has(id) && !this.isRun(id)) unread.add(id);
-    return unread;
+  static async read(
+    store: Store,
+    batch: string,
+    tasks: readonly PlannedTask[],
+    running: ReadonlyMap<string, TaskRun>,
+  ): Promise<Dependencies> {
+    const standings = new Map<string, Standing>();
+    const needed = new Set<string>();
+    for (const { planned } of tasks)
+      if (planned.kind === 'ready') for (const id of planned.dependsOn) needed.add(id);
+    // Most tasks depend on nothing.
+    if (needed.size === 0) return new Dependencies(standings);
+    for (const { record } of tasks) if (needed.delete(record.id)) standings.set(record.id, NEW);
+    for (const id of needed) {
+      const task = running.get(id);
+      if (task === undefined) continue;
+      needed.delete(id);
+      standings.set(id, { kind: 'submitted', handle: task.handle });
+    }
+    const stored = needed.size === 0 ? undefined : await store.tasksById(batch, needed);
+    for (const id of needed) standings.set(id, storedStanding(id, stored?.get(id)));
+    return new Dependencies(standings);
   }
 
-  /** Something that runs may end meanwhile, and is unread then. */
-  async read(ids: ReadonlySet<string>): Promise<void> {
-    const found = await this.store.tasksById(this.batch, ids);
-    for (const id of ids) this.stored.set(id, standingOf(id, found.get(id)));
+  /** Whether one was opened again, and has to be submitted as well. */
+  get hasOpened(): boolean {
+    return [...this.standings.values()].some(({ kind }) => kind === 'opened');
   }
 
-  of(id: string): Standing {
-    if (this.isSubmitted(id)) return { kind: 'submitted' };
-    const task = this.running.get(id);
-    return task === undefined ? this.stored.get(id)! : { kind: 'known', handle: task.handle };
-  }
-
-  /** Whether one of these must run first that is not among those that are about to be submitted, nor submitted. */
-  lacks(ids: readonly string[]): boolean {
-    return ids.some((id) => this.of(id).kind === 'opened');
-  }
-
-  /** How a task ends before it began, if what ended in an earlier run decides that. */
-  endBefore(ids: readonly string[], policy: DependencyPolicy): TaskEnd | undefined {
-    if (policy === 'run' || ids.length === 0) return undefined;
-    const standings = ids.map((id) => this.of(id));
-    const ended = standings.find(({ kind }) => kind === 'ended');
-    if (ended?.kind === 'ended')
-      return policy === 'skip' ? { status: 'skipped', cause: ended.cause } : undefined;
+  /** How a task ends without having run, if earlier runs have decided that. */
+  endOf({ dependsOn, call }: ReadyCall): TaskEnd | undefined {
+    const { onDependencyFailure: policy = 'skip' } = call;
+    if (policy === 'run' || dependsOn.length === 0) return undefined;
+    const standings = dependsOn.map((id) => this.standings.get(id)!);
+    const unsuccessful = standings.find((standing) => standing.kind === 'unsuccessful');
+    if (unsuccessful !== undefined)
+      return policy === 'skip' ? { status: 'skipped', cause: unsuccessful.rootCause } : undefined;
     const isUnneeded = policy === 'on-failure' && standings.every(({ kind }) => kind === 'completed');
     return isUnneeded ? { status: 'skipped', cause: undefined } : undefined;
   }
 
-  private isSubmitted(id: string): boolean {
-    this.ids ??= new Set(this.submitted.map((record) => record.id));
-    return this.ids.has(id);
-  }
-
-  private isRun(id: string): boolean {
-    return this.isSubmitted(id) || this.running.has(id);
+  /** What the engine is told of them. */
+  placementOf(
+    { dependsOn: ids }: ReadyCall,
+    executionId: (task: string) => string,
+  ): { readonly dependsOn: readonly (string | ExecutionHandle)[]; readonly hasFailedDependency: boolean } {
+    if (ids.length === 0) return NO_DEPENDENCIES;
+    const dependsOn: (string | ExecutionHandle)[] = [];
+    let hasFailedDependency = false;
+    for (const id of ids) {
+      const standing = this.standings.get(id)!;
+      if (standing.kind === 'new') dependsOn.push(executionId(id));
+      else if (standing.kind === 'submitted') dependsOn.push(standing.handle);
+      else if (standing.kind === 'unsuccessful') hasFailedDependency = true;
+    }
+    return { dependsOn, hasFailedDependency };
   }
 }
 
-function standingOf(id: string, task: TaskSummary | undefined): Standing {
+function storedStanding(id: string, task: TaskSummary | undefined): Standing {
   if (task?.status === 'completed') return { kind: 'completed' };
   if (task?.status === 'open') return { kind: 'opened' };
-  return { kind: 'ended', cause: (task?.status === 'skipped' ? task.cause : undefined) ?? id };
+  return { kind: 'unsuccessful', rootCause: (task?.status === 'skipped' ? task.cause : undefined) ?? id };
 }

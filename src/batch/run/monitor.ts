@@ -2,7 +2,6 @@ import type { FailureReason } from '../../core/failure.ts';
 import type { TaskEnd } from '../../store/records.ts';
 import type { BatchEvents, TaskEvent } from '../events.ts';
 import type { TaskRun } from './task-run.ts';
-import { Throughput } from './throughput.ts';
 
 /** A task that runs now. */
 export interface RunningTask {
@@ -28,32 +27,16 @@ export interface FailedTask {
   readonly at: number;
 }
 
-/** A task that completed. */
-export interface CompletedTask {
-  readonly id: string;
-  readonly name: string;
-  readonly function: string;
-  readonly durationMs: number;
-}
-
-/** Is told of ends as they come. */
-export interface BatchListener {
-  /** A task failed, and is not tried again. */
-  failed?(task: FailedTask, batch: string): void;
-  /** A task completed; its result is safe. */
-  completed?(task: CompletedTask, batch: string): void;
-}
-
 const MAX_FAILURES = 10;
 
 type EventBase = Omit<Extract<TaskEvent, { type: 'started' }>, 'type'>;
 
-/** What is told of a task: of one that ran here, or of one that never did. */
-type EndingTask = Pick<TaskRun, 'seq' | 'id' | 'function' | 'attempts'> & {
+/** A task of this run, or one that ended before it could run. */
+type EndingTask = Pick<TaskRun, 'seq' | 'id' | 'name' | 'function' | 'attempts'> & {
   readonly attemptsBefore?: number;
 };
 
-/** What is worth looking at while a batch runs. */
+/** Knows what runs, what failed last and how fast a run is, and publishes what happens to its tasks. */
 export class RunMonitor {
   private readonly attempts = new Map<number, RunningTask>();
   private readonly failures: FailedTask[] = [];
@@ -61,7 +44,6 @@ export class RunMonitor {
 
   constructor(
     private readonly batch: string,
-    private readonly listeners: ReadonlySet<BatchListener>,
     private readonly events: BatchEvents,
   ) {}
 
@@ -101,7 +83,8 @@ export class RunMonitor {
       step: undefined,
     };
     this.attempts.set(seq, task);
-    if (this.events.isHeard) this.events.tell({ ...this.eventOf(run), type: 'started', at: task.startedAt });
+    if (this.events.hasListeners)
+      this.events.publish({ ...this.eventOf(run), type: 'started', at: task.startedAt });
     return task;
   }
 
@@ -111,40 +94,75 @@ export class RunMonitor {
   }
 
   reported(run: TaskRun, { progress, step }: RunningTask): void {
-    if (this.events.isHeard) this.events.tell({ ...this.eventOf(run), type: 'progress', progress, step });
+    if (this.events.hasListeners)
+      this.events.publish({ ...this.eventOf(run), type: 'progress', progress, step });
   }
 
   retrying(run: TaskRun, reason: FailureReason, retryInMs: number): void {
-    if (this.events.isHeard) this.events.tell({ ...this.eventOf(run), type: 'retrying', reason, retryInMs });
+    if (this.events.hasListeners)
+      this.events.publish({ ...this.eventOf(run), type: 'retrying', reason, retryInMs });
   }
 
-  /** How a task ended is safe in the store; or that it stays for a later run. */
-  tellEnd(task: EndingTask, end: TaskEnd | 'completed' | 'opened'): void {
-    if (!this.events.isHeard) return;
+  /** The result of a task is safe in the store. */
+  completed(task: TaskRun, durationMs: number): void {
+    if (this.events.hasListeners)
+      this.events.publish({ ...this.eventOf(task), type: 'completed', durationMs });
+  }
+
+  /** The execution of a task is over, and how it ended is safe in the store; or it is open again. */
+  ended(task: EndingTask, end: TaskEnd | 'completed' | 'opened'): void {
+    if (end !== 'opened') this.throughput.add(performance.now());
+    // Published when its result was written.
+    if (end === 'completed') return;
     const event = this.eventOf(task);
-    if (typeof end === 'string') this.events.tell({ ...event, type: end });
-    else if (end.status === 'failed') this.events.tell({ ...event, type: 'failed', reason: end.reason });
-    else if (end.status === 'skipped') this.events.tell({ ...event, type: 'skipped', cause: end.cause });
-    else this.events.tell({ ...event, type: end.status });
+    if (end === 'opened') this.events.publish({ ...event, type: 'opened' });
+    else if (end.status === 'skipped') this.events.publish({ ...event, type: 'skipped', cause: end.cause });
+    else if (end.status === 'failed') this.failed(event, end);
+    else if (end.status === 'cancelled') this.events.publish({ ...event, type: 'cancelled' });
   }
 
-  ended(): void {
-    this.throughput.add(performance.now());
-  }
-
-  completed({ id, name, function: tool }: TaskRun, durationMs: number): void {
-    for (const listener of this.listeners)
-      listener.completed?.({ id, name, function: tool, durationMs }, this.batch);
-  }
-
-  failed(failure: FailedTask): void {
-    this.failures.push(failure);
+  private failed(event: EventBase, { reason, message }: Extract<TaskEnd, { status: 'failed' }>): void {
+    const { id, name, function: tool, attempt: attempts, at } = event;
+    this.failures.push({ id, name, function: tool, reason, message, attempts, at });
     if (this.failures.length > MAX_FAILURES) this.failures.shift();
-    for (const listener of this.listeners) listener.failed?.(failure, this.batch);
+    this.events.publish({ ...event, type: 'failed', reason, message });
   }
 
-  private eventOf({ seq, id, function: tool, attempts, attemptsBefore = 0 }: EndingTask): EventBase {
+  private eventOf({ seq, id, name, function: tool, attempts, attemptsBefore = 0 }: EndingTask): EventBase {
     const { batch } = this;
-    return { batch, seq, id, function: tool, attempt: attemptsBefore + attempts, at: Date.now() };
+    return { batch, seq, id, name, function: tool, attempt: attemptsBefore + attempts, at: Date.now() };
+  }
+}
+
+const WINDOW_S = 10;
+
+/** How many tasks end in a second, over the last ten. Times are those of a steady clock. */
+export class Throughput {
+  private readonly counts = new Array<number>(WINDOW_S).fill(0);
+  /** The second to which the newest count belongs. */
+  private newest: number;
+
+  constructor(private readonly startedAt: number) {
+    this.newest = Math.floor(startedAt / 1000);
+  }
+
+  add(now: number): void {
+    this.moveTo(now);
+    this.counts[this.newest % WINDOW_S]!++;
+  }
+
+  /** Undefined while nothing has ended. */
+  perSecond(now: number): number | undefined {
+    this.moveTo(now);
+    const ended = this.counts.reduce((sum, count) => sum + count, 0);
+    const span = Math.min(now - this.startedAt, (WINDOW_S - 1) * 1000 + (now % 1000));
+    return ended === 0 ? undefined : (ended * 1000) / Math.max(1, span);
+  }
+
+  private moveTo(now: number): void {
+    const second = Math.floor(now / 1000);
+    const steps = Math.min(WINDOW_S, second - this.newest);
+    for (let step = 0; step < steps; step++) this.counts[(second - step) % WINDOW_S] = 0;
+    this.newest = second;
   }
 }

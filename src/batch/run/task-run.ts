@@ -1,17 +1,20 @@
+import type { AttemptObserver } from '../../coordinator/call-runner.ts';
+import type { AttemptWork } from '../../coordinator/plan.ts';
 import { VolleyError } from '../../core/errors.ts';
 import type { FailureReason } from '../../core/failure.ts';
 import { unwritableText } from '../../core/words.ts';
 import type { ExecutionHandle } from '../../engine/handle.ts';
-import type { TaskContext, ToolFunction } from '../../engine/task.ts';
+import type { TaskContext } from '../../engine/task.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
-import type { TaskRecord } from '../../store/records.ts';
-import type { WrittenEnd } from './ends.ts';
+import type { TaskEnd, TaskRecord } from '../../store/records.ts';
 import type { RunJournal } from './journal.ts';
 import type { RunMonitor, RunningTask } from './monitor.ts';
-import { WatchedTask } from './watched-task.ts';
 
 /** Larger results are refused: they would have to be held in memory several times to be written down. */
 const MAX_RESULT_CHARACTERS = 64 * 2 ** 20;
+
+/** How a task ended, as it is safe in the store; undefined if nothing was written. */
+export type WrittenEnd = TaskEnd | 'completed' | 'opened' | undefined;
 
 /** What the tasks of a run share. */
 export interface RunParts {
@@ -46,6 +49,8 @@ export class TaskRun {
     record: TaskRecord,
     /** Whether running it twice does no harm. */
     readonly isIdempotent: boolean,
+    /** How it ends without having run, if earlier runs have decided that. */
+    readonly knownEnd: TaskEnd | undefined,
     private readonly parts: RunParts,
   ) {
     this.seq = record.seq;
@@ -53,6 +58,11 @@ export class TaskRun {
     this.name = record.name;
     this.function = record.function;
     this.attemptsBefore = record.attempts;
+  }
+
+  get isWaiting(): boolean {
+    const { status } = this.handle;
+    return status === 'pending' || status === 'queued' || status === 'retrying';
   }
 
   /** Whether this run has begun an attempt of it. */
@@ -73,7 +83,7 @@ export class TaskRun {
   }
 
   /** The work of an attempt: written down before it begins and when it has a result. */
-  async attempt(task: TaskContext, run: ToolFunction): Promise<void> {
+  async attempt(task: TaskContext, work: AttemptWork): Promise<void> {
     const { journal, monitor } = this.parts;
     const stops: unknown[] = [];
     task.onStop((reason) => {
@@ -92,13 +102,13 @@ export class TaskRun {
       if (this.isIdempotent) this.noteStart(task, shown);
       else await this.startWritten(task);
       if (stops.length > 0) throw stops[0];
-      const text = resultText(await run(new WatchedTask(task, shown, this)), this);
+      const text = resultText(await work(task, this.observer(shown)), this);
       if (stops.length > 0) throw stops[0];
       // Its result stands from here on, also for what depends on it: nobody takes it back while it is written.
       task.keeping();
       await journal.completed(this.seq, text, this.attemptMs());
       // Before anything starts that has waited for it.
-      monitor.tellEnd(this, 'completed');
+      monitor.completed(this, this.attemptMs());
     } catch (error) {
       if (!journal.isClosed) throw error;
       // That has ended the run, which must not wait for another attempt.
@@ -117,9 +127,15 @@ export class TaskRun {
     return (this.attemptEndedAt ?? performance.now()) - this.attemptBeganAt;
   }
 
-  /** The attempt has told how far it is. */
-  reported(shown: RunningTask): void {
-    this.parts.monitor.reported(this, shown);
+  private observer(shown: RunningTask): AttemptObserver {
+    return {
+      attempt: shown.attempt,
+      reported: (progress, step) => {
+        if (progress !== undefined) shown.progress = progress;
+        if (step !== undefined) shown.step = step;
+        this.parts.monitor.reported(this, shown);
+      },
+    };
   }
 
   /** It may run again after a crash, so it need not wait. If writing fails, the journal ends the run. */

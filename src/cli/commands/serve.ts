@@ -62,7 +62,7 @@ async function serve(config: VolleyConfig, options: CommonOptions, io: Io): Prom
       format: options.json ? 'json' : 'text',
       // Its lines are printable, and JSON where that was asked for.
       write: (line) => void io.stderr.raw.write(line),
-      redact: (text) => coordinator.desk.redactor.text(text),
+      redact: (text) => coordinator.redactor.text(text),
     });
     try {
       const { reopened, crashed } = await executor.recover();

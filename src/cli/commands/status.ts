@@ -1,7 +1,7 @@
+import { routeRequests } from '../../server/request-routing.ts';
 import { chosenBatch, printAnswer } from '../ask.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import { BATCH_OPTION } from '../options.ts';
-import { serverDoor } from '../server-door.ts';
 import { withStore } from '../session.ts';
 
 interface StatusOptions extends CommonOptions {
@@ -15,7 +15,7 @@ export const statusCommand = defineCommand<StatusOptions>({
   run: (_, { batch: named, detailed = false, ...options }, io) =>
     withStore(options, io, async ({ executor, store }) => {
       const batch = await chosenBatch(store, named);
-      const ask = serverDoor(store.file, store, { handle: () => executor.status(batch, detailed) });
+      const ask = routeRequests(store.file, store, { handle: () => executor.status(batch, detailed) });
       return printAnswer(await ask({ action: 'status', batch, detailed }), options, io);
     }),
 });

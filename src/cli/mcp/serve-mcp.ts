@@ -70,14 +70,14 @@ async function openBackend(
     { createFullCoordinator, discoveredTools },
     { openStore },
     { BatchExecutor },
-    { BatchNews },
+    { StoreWatch },
     { trustText },
   ] = await Promise.all([
     import('../../config/load.ts'),
     import('../../mcp/open-coordinator.ts'),
     import('../../store/sqlite-store.ts'),
     import('../../batch/batch-executor.ts'),
-    import('../../mcp/server/updates.ts'),
+    import('../../store/store-watch.ts'),
     import('../../config/trust.ts'),
   ]);
   const { config } = await loadConfig({ cwd, env, ...(file !== undefined && { file }) });
@@ -97,7 +97,7 @@ async function openBackend(
     return {
       executor,
       store,
-      news: new BatchNews(store),
+      watch: new StoreWatch(store),
       functions: (names) => discoveredTools(coordinator, names),
       features,
       close: async () => {

@@ -1,9 +1,14 @@
 import type { CallResult, ToolCall } from '../call.ts';
-import { listOf } from './arguments.ts';
-import { resultList, toolList } from './lists.ts';
-import { type ToolNames, toolNames } from './names.ts';
-import { type ListedTool, type ObjectSchema, objectSchema } from './schemas.ts';
-import { shownResult } from './text.ts';
+import {
+  type ListedTool,
+  listOf,
+  type ObjectSchema,
+  objectSchema,
+  resultList,
+  shownResult,
+  toolList,
+} from './common.ts';
+import { type ToolNames, toolNames } from './tool-names.ts';
 
 /** The block with which Claude calls a tool. */
 export interface AnthropicToolUse {

@@ -2,9 +2,7 @@ import { VolleyError } from '../../core/errors.ts';
 import { show } from '../../core/numbers.ts';
 import type { ToolDescription } from '../../tools/registry.ts';
 import type { CallResult, ToolCall } from '../call.ts';
-import { toolList } from './lists.ts';
-import { type ObjectSchema, objectSchema } from './schemas.ts';
-import { type JsonValue, shownResult } from './text.ts';
+import { type JsonValue, type ObjectSchema, objectSchema, shownResult, toolList } from './common.ts';
 
 /** A request `tools/call` of the Model Context Protocol, as far as it is read. */
 export interface McpCallRequest {

@@ -1,8 +1,6 @@
 import type { CallResult, ToolCall } from '../call.ts';
-import { listOf } from './arguments.ts';
-import { resultList } from './lists.ts';
-import type { ToolNames } from './names.ts';
-import { type JsonValue, shownResult } from './text.ts';
+import { type JsonValue, listOf, resultList, shownResult } from './common.ts';
+import type { ToolNames } from './tool-names.ts';
 
 /** A part with which a model calls a tool: of a message, or of the `toolCalls` of `generateText`. */
 export interface VercelToolCall {

@@ -3,7 +3,7 @@ import type { DemandClass } from '../demand-class.ts';
 import type { Execution } from '../execution.ts';
 import type { Group } from '../group.ts';
 import type { RateLimit } from '../rate.ts';
-import type { ResourceManager } from '../resources.ts';
+import type { ResourceAccounts } from '../resources.ts';
 import type { Tool } from '../tool.ts';
 import { type Distribution, GuessedDistribution } from './distribution.ts';
 
@@ -78,7 +78,7 @@ export class Plan {
   private readonly unknown: Source[] = [];
 
   constructor(
-    private readonly resources: ResourceManager,
+    private readonly resources: ResourceAccounts,
     private readonly now: number,
   ) {
     // Its place is fixed because it is the limit that is looked at first.

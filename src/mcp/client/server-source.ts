@@ -3,8 +3,8 @@ import type { Tool as ServerTool } from '@modelcontextprotocol/client';
 import picomatch from 'picomatch';
 import type { McpServerSettings, VolleyConfig } from '../../config/config.ts';
 import { requireUnchanged } from '../../config/trust.ts';
+import { PREPARING } from '../../coordinator/call-options.ts';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
-import { PREPARING } from '../../coordinator/outcome-error.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
 import { reasonText } from '../../core/words.ts';
@@ -43,7 +43,7 @@ export class ServerSource implements ToolSource {
     private readonly env: Environment,
     private readonly config: Pick<VolleyConfig, 'store' | 'trust'>,
   ) {
-    const { redactor } = coordinator.desk;
+    const { redactor } = coordinator;
     const { allow, deny, maxConcurrent, ratePerMinute } = settings;
     const isAllowed = picomatch([...allow], { dot: true });
     const isDenied = picomatch([...deny], { dot: true });
@@ -165,7 +165,7 @@ export class ServerSource implements ToolSource {
   private target(): Target {
     requireUnchanged(this.config.trust);
     const { connection } = this.settings;
-    const { redactor } = this.coordinator.desk;
+    const { redactor } = this.coordinator;
     const [table, field] =
       connection.kind === 'stdio' ? [connection.env, 'env'] : [connection.headers, 'headers'];
     const { values, secrets } = resolveValues(table, this.env, `mcp.servers.${this.name}.${field}`);

@@ -11,7 +11,7 @@ import { CallCount } from './call-count.ts';
 import { createServer } from './create-server.ts';
 import { McpSessions, type SessionLimits } from './http-sessions.ts';
 import type { McpBackend } from './tool.ts';
-import { newsBus } from './updates.ts';
+import { changeBus } from './updates.ts';
 
 interface McpHttpOptions extends Partial<SessionLimits> {
   readonly backend: McpBackend;
@@ -49,7 +49,7 @@ export class McpHttp {
       () => createServer({ ...shared, era: 'modern', calls: this.calls, updates: 'none' }),
       {
         legacy: 'reject',
-        bus: newsBus(backend.news),
+        bus: changeBus(backend.watch),
       },
     );
     this.sessions = new McpSessions({ maxSessions, idleMs }, (calls) =>

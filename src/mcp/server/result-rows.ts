@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { ENDED } from '../../batch/counts.ts';
-import { taskText } from '../../batch/names.ts';
-import { bytesText, linesText, oneLine } from '../../batch/text.ts';
+import { bytesText, linesText, oneLine, taskText } from '../../batch/text.ts';
 import { spanText } from '../../core/words.ts';
 import type { TaskRecord, TaskStatus } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';

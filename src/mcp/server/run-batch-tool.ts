@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { startAction } from '../../batch/actions/start.ts';
 import { countsText } from '../../batch/counts.ts';
-import { TASK } from '../../batch/input/task-input.ts';
+import { TASK } from '../../batch/input/fields.ts';
 import { linesText } from '../../batch/text.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { refuseNesting } from './batch-executor-tool.ts';

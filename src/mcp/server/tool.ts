@@ -4,16 +4,15 @@ import type { Scope } from '../../batch/actions/define-action.ts';
 import type { BatchExecutor } from '../../batch/batch-executor.ts';
 import { BATCH } from '../../batch/input/fields.ts';
 import type { Store } from '../../store/store.ts';
+import type { StoreWatch } from '../../store/store-watch.ts';
 import type { FeatureDesk } from '../../tasks/desk/feature-desk.ts';
 import type { DiscoveredTools } from '../open-coordinator.ts';
-import type { BatchNews } from './updates.ts';
 
 /** What the tools and resources of the MCP server work with. Whoever made it closes it. */
 export interface McpBackend {
   readonly executor: BatchExecutor;
   readonly store: Store;
-  /** Of the store. */
-  readonly news: BatchNews;
+  readonly watch: StoreWatch;
   /** What a batch may call: everything, or what is needed to find these names. */
   functions(names?: readonly string[]): Promise<DiscoveredTools>;
   /** Of the project; loaded on demand. */

@@ -4,59 +4,9 @@ import {
   ProtocolErrorCode,
   type ServerEventBus,
 } from '@modelcontextprotocol/server';
-import type { Store } from '../../store/store.ts';
-import { StoreWatch } from '../../store/store-watch.ts';
+import type { StoreWatch } from '../../store/store-watch.ts';
 import { batchUri, isBatchUri, resultsUri } from './resources.ts';
 import type { OpenBackend } from './tool.ts';
-
-interface NewsReader {
-  /** What can be read there has changed. */
-  changed(uri: string): void;
-  /** Batches have come or gone. */
-  listChanged(): void;
-}
-
-/**
- * Tells of batches that changed, in whichever process, each at most twice a second however much happens. The store is
- * looked at while somebody reads the news, once for all of them, and not otherwise.
- */
-export class BatchNews {
-  private readonly readers = new Set<NewsReader>();
-  private readonly watch: StoreWatch;
-  private isTellingList = false;
-
-  constructor(store: Store) {
-    this.watch = new StoreWatch(store, {
-      isWanted: () => this.readers.size > 0,
-      changed: (batch, isNew) => this.tell(batch, isNew),
-      gone: (batch) => this.tell(batch, true),
-    });
-  }
-
-  /** The answer ends it. */
-  follow(reader: NewsReader): () => void {
-    void this.watch.wake();
-    this.readers.add(reader);
-    return () => {
-      this.readers.delete(reader);
-      if (this.readers.size === 0) this.watch.close();
-    };
-  }
-
-  private tell(batch: string, isListChanged: boolean): void {
-    for (const reader of this.readers) {
-      reader.changed(batchUri(batch));
-      reader.changed(resultsUri(batch));
-    }
-    if (!isListChanged || this.isTellingList) return;
-    // One look may find many that came or went: that is one change of the list.
-    this.isTellingList = true;
-    queueMicrotask(() => {
-      this.isTellingList = false;
-      for (const reader of this.readers) reader.listChanged();
-    });
-  }
-}
 
 /** So many resources one client can subscribe to. */
 const MAX_SUBSCRIPTIONS = 1000;
@@ -80,8 +30,8 @@ export function serveSubscriptions(server: McpServer, open: OpenBackend): void {
       );
     }
     subscribed.add(uri);
-    const { news } = await open();
-    if (!isClosed) stop ??= tellChanges(server, news, (one) => subscribed.has(one));
+    const { watch } = await open();
+    if (!isClosed) stop ??= sendChanges(server, watch, (one) => subscribed.has(one));
     return {};
   });
   server.server.setRequestHandler('resources/unsubscribe', ({ params: { uri } }) => {
@@ -104,16 +54,16 @@ export function serveSubscriptions(server: McpServer, open: OpenBackend): void {
  */
 export class ListenUpdates {
   private server: McpServer | undefined;
-  private news: BatchNews | undefined;
+  private watch: StoreWatch | undefined;
   private isAsked = false;
   private stop: (() => void) | undefined;
 
   constructor(private readonly openBackend: OpenBackend) {}
 
-  /** Opens the backend, whose news are followed from then on if the client listens. */
+  /** Opens the backend, whose changes are followed from then on if the client listens. */
   readonly open: OpenBackend = async () => {
     const backend = await this.openBackend();
-    this.news = backend.news;
+    this.watch = backend.watch;
     this.follow();
     return backend;
   };
@@ -136,14 +86,14 @@ export class ListenUpdates {
   }
 
   private follow(): void {
-    const { server, news, isAsked } = this;
-    if (server === undefined || news === undefined || !isAsked) return;
-    this.stop ??= tellChanges(server, news, () => true);
+    const { server, watch, isAsked } = this;
+    if (server === undefined || watch === undefined || !isAsked) return;
+    this.stop ??= sendChanges(server, watch, () => true);
   }
 }
 
-function tellChanges(server: McpServer, news: BatchNews, isWanted: (uri: string) => boolean): () => void {
-  return news.follow({
+function sendChanges(server: McpServer, watch: StoreWatch, isWanted: (uri: string) => boolean): () => void {
+  return followChanges(watch, {
     changed: (uri) => {
       // A client that is gone ends its connection, and that ends this.
       if (isWanted(uri)) server.server.sendResourceUpdated({ uri }).catch(() => undefined);
@@ -161,14 +111,52 @@ function onClose(server: McpServer, work: () => void): void {
 }
 
 /** What 2026-era clients listen to over HTTP: the store is looked at only while one of them does. */
-export function newsBus(news: BatchNews): ServerEventBus {
+export function changeBus(watch: StoreWatch): ServerEventBus {
   return {
     // Nothing but batches changes, and that is found in the store.
     publish: () => undefined,
     subscribe: (listener) =>
-      news.follow({
+      followChanges(watch, {
         changed: (uri) => listener({ kind: 'resource_updated', uri }),
         listChanged: () => listener({ kind: 'resources_list_changed' }),
       }),
+  };
+}
+
+interface ChangeReader {
+  /** The resource has changed. */
+  changed(uri: string): void;
+  /** Batches were added or removed. */
+  listChanged(): void;
+}
+
+/** Reports batches that change from now on, in whichever process, each at most twice a second. Returns how to stop. */
+function followChanges(watch: StoreWatch, reader: ChangeReader): () => void {
+  // First: what changed while nobody looked is not for this reader.
+  const stop = watch.start();
+  let isListDue = false;
+  const listChanged = () => {
+    if (isListDue) return;
+    // One look may find many that came or went: that is one change of the list.
+    isListDue = true;
+    queueMicrotask(() => {
+      isListDue = false;
+      reader.listChanged();
+    });
+  };
+  const changed = (batch: string, isListChanged: boolean) => {
+    reader.changed(batchUri(batch));
+    reader.changed(resultsUri(batch));
+    if (isListChanged) listChanged();
+  };
+  let unlisten: (() => void) | undefined;
+  let isOver = false;
+  void watch.ready().then(() => {
+    if (!isOver) unlisten = watch.listen({ changed, gone: (batch) => changed(batch, true) });
+  });
+  return () => {
+    isOver = true;
+    unlisten?.();
+    stop();
   };
 }

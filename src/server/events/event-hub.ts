@@ -1,13 +1,59 @@
 import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { VolleyError } from '../../core/errors.ts';
+import { checkNumber } from '../../core/numbers.ts';
 import type { EventBody, EventType } from '../wire/event.ts';
-import { EventLog } from './event-log.ts';
 import { EventStream, type StreamParts } from './event-stream.ts';
-import { frameOf } from './frame.ts';
-import { type CheckedHubOptions, checkHubOptions, type HubOptions } from './hub-options.ts';
-import type { LiveEvents, StreamRequest } from './live-events.ts';
+import { FrameLog, frameOf } from './frame-log.ts';
 import { SnapshotCache, type TakeSnapshot } from './snapshots.ts';
+
+/** The limits of live events; all have a default. */
+export interface HubOptions {
+  /** How many streams may be open at once. Default 2000. */
+  readonly maxSubscribers?: number;
+  /** How many events are remembered for clients that come back. Default 16384. */
+  readonly logSize?: number;
+  /**
+   * How many bytes may wait for one client, if they are more than a socket buffers by itself; a slower one is skipped
+   * ahead. Default 1 MiB.
+   */
+  readonly maxBufferedBytes?: number;
+  /** How often a heartbeat is sent. Default 15000. */
+  readonly heartbeatMs?: number;
+  /** How long a client may read nothing at all, while there is something, before its stream is ended. Default 60000. */
+  readonly stalledMs?: number;
+  /** How long a client shall wait before it connects again. Default 1000. */
+  readonly retryMs?: number;
+  /** The least time between two reports of one execution. Default 250. */
+  readonly progressMs?: number;
+  /** The least time between two views of one batch. Default 250. */
+  readonly batchMs?: number;
+}
+
+export function checkHubOptions(options: HubOptions): Required<HubOptions> {
+  const whole = (name: keyof HubOptions, fallback: number, min: number, max: number) =>
+    checkNumber(name, options[name] ?? fallback, { min, max, integer: true });
+  return {
+    maxSubscribers: whole('maxSubscribers', 2000, 1, 100_000),
+    logSize: whole('logSize', 16_384, 16, 2 ** 20),
+    maxBufferedBytes: whole('maxBufferedBytes', 2 ** 20, 1024, 2 ** 28),
+    heartbeatMs: whole('heartbeatMs', 15_000, 10, 600_000),
+    stalledMs: whole('stalledMs', 60_000, 10, 3_600_000),
+    retryMs: whole('retryMs', 1000, 10, 600_000),
+    progressMs: whole('progressMs', 250, 0, 600_000),
+    batchMs: whole('batchMs', 250, 0, 600_000),
+  };
+}
+
+/** What a client asks for when it opens a stream. */
+export interface StreamRequest {
+  /** Only what happens to this batch. */
+  readonly batch?: string;
+  /** The id of the last event that the client has seen: the stream continues after it. */
+  readonly lastEventId?: string;
+  /** The moment (in milliseconds since 1970) from which on the client may not read any more. */
+  readonly expiresAt?: number;
+}
 
 const MAX_PENDING = 512;
 /** After events were handed out, no more are for so long: what comes meanwhile is one write. */
@@ -35,15 +81,15 @@ export interface HubCounts {
 }
 
 /**
- * Live events over SSE. An event is numbered, written as text once and remembered in a log of bounded length. The first
- * one goes out at the end of its turn of the event loop; what comes right after it is gathered for a moment, and goes to
- * every client as the same bytes, in one write. Publishing never waits for anybody.
+ * Sends events to all clients over SSE. An event is numbered, serialized once and remembered in a log of bounded length.
+ * The first one goes out at the end of its turn of the event loop; what comes right after it is gathered for a moment,
+ * and goes to every client as the same bytes, in one write. Publishing never waits for anybody.
  */
-export class EventHub implements LiveEvents, StreamParts {
-  readonly log: EventLog;
+export class EventHub implements StreamParts {
+  readonly log: FrameLog;
   readonly snapshots: SnapshotCache;
   flushed = 0;
-  private readonly options: CheckedHubOptions;
+  private readonly options: Required<HubOptions>;
   private readonly everything = new Set<EventStream>();
   private readonly byBatch = new Map<string, Set<EventStream>>();
   private readonly heartbeat: NodeJS.Timeout;
@@ -64,7 +110,7 @@ export class EventHub implements LiveEvents, StreamParts {
     this.options = checkHubOptions(options);
     this.maxPending = Math.min(MAX_PENDING, this.options.logSize / 2);
     // Names this process: numbers of another one mean nothing here.
-    this.log = new EventLog(randomBytes(6).toString('hex'), this.options.logSize);
+    this.log = new FrameLog(randomBytes(6).toString('hex'), this.options.logSize);
     this.snapshots = new SnapshotCache(this.log, take);
     this.heartbeat = setInterval(() => this.beat(), this.options.heartbeatMs).unref();
   }
@@ -84,7 +130,7 @@ export class EventHub implements LiveEvents, StreamParts {
     return { events: this.log.last, subscribers, opened, resumed, gaps, stalled, lag };
   }
 
-  /** Tells everybody. The body must not be changed afterwards: it is written out later, or never. */
+  /** Sends an event to all. The body must not change afterwards: it is serialized later, or never. `batch` is empty for what belongs to none. */
   publish<T extends EventType>(type: T, batch: string, body: EventBody<T>): void {
     this.log.append(type, batch, body);
     if (this.open === 0) {
@@ -95,25 +141,29 @@ export class EventHub implements LiveEvents, StreamParts {
     else this.due ??= this.flushSoon();
   }
 
-  async subscribe(request: StreamRequest, response: ServerResponse): Promise<void> {
+  /**
+   * Takes over a response to which nothing has been written. Rejects, and leaves the response alone, when there are too
+   * many streams, the server is closing, or there is no snapshot to be had.
+   */
+  async subscribe({ batch, lastEventId, expiresAt }: StreamRequest, response: ServerResponse): Promise<void> {
     this.checkRoom();
-    if (response.destroyed) return;
-    const { batch, lastEventId } = request;
-    const seen = lastEventId === undefined ? undefined : this.log.numberOf(lastEventId);
-    if (seen === undefined || !this.log.reachesBackTo(seen)) {
-      // If there is none to be had, the response is left to whoever can say so.
-      await this.snapshots.get(batch);
+    const after = lastEventId === undefined ? undefined : this.log.numberOf(lastEventId);
+    const isResumed = after !== undefined && this.log.reachesBackTo(after);
+    if (!isResumed) {
+      await this.snapshots.get(batch).bytes;
       this.checkRoom();
-      if (response.destroyed) return;
-    } else this.resumed++;
+    }
+    if (response.destroyed) return;
+    if (isResumed) this.resumed++;
     // What came before belongs to the past of the new stream, and what comes after it to everybody.
     this.flush();
-    const stream = new EventStream(this, response, batch, request.expiresAt ?? Number.POSITIVE_INFINITY);
+    const stream = new EventStream(this, response, batch, expiresAt ?? Number.POSITIVE_INFINITY);
     this.add(stream, response);
     begin(response, this.options.retryMs);
-    stream.open(seen, lastEventId !== undefined);
+    stream.open(after, lastEventId !== undefined);
   }
 
+  /** Ends all streams with an `end` event. */
   close(reason: 'shutdown'): Promise<void> {
     this.closing ??= this.closeOnce(reason);
     return this.closing;

@@ -1,11 +1,10 @@
 import type { ServerResponse } from 'node:http';
-import type { EventLog } from './event-log.ts';
-import { frameOf } from './frame.ts';
+import { type FrameLog, frameOf } from './frame-log.ts';
 import type { SnapshotCache } from './snapshots.ts';
 
 /** What the streams of a hub share. */
 export interface StreamParts {
-  readonly log: EventLog;
+  readonly log: FrameLog;
   readonly snapshots: SnapshotCache;
   readonly maxBufferedBytes: number;
   /** Up to this number, events were handed to all streams that keep up. */
@@ -16,20 +15,20 @@ export interface StreamParts {
   gapAnnounced(): void;
 }
 
-/** So many events are looked at for one write to a client that catches up: about as much as a socket takes at once. */
+/** How many events one write to a client that catches up covers: about as much as a socket takes at once. */
 const EVENTS_PER_WRITE = 64;
 
 /**
- * The stream of one client. While it keeps up it is given the same bytes as everybody else. One whose bytes pile up gets
- * nothing more until they are gone, which costs a number; then it goes on from the log, or is told of the gap.
+ * The stream of one client. While it keeps up, it gets the same bytes as all others. When its bytes pile up, it gets
+ * nothing more until they are gone, and only its position is kept; then it continues from the log, or hears of the gap.
  */
 export class EventStream {
   /** Since when it has been behind, by the steady clock; undefined while it keeps up. */
   behindSince: number | undefined;
-  /** While it is behind: the number of the last event that it has been sent, or undefined if it needs a snapshot. */
+  /** While it is behind: the number of the last event that it was sent, or undefined if it needs a snapshot. */
   private cursor: number | undefined;
+  private isTakingSnapshot = false;
   private hasEnded = false;
-  private isSkipping = false;
 
   constructor(
     private readonly parts: StreamParts,
@@ -37,31 +36,30 @@ export class EventStream {
     readonly batch: string | undefined,
     readonly expiresAt: number,
   ) {
-    response.on('drain', () => this.catchUp());
+    response.on('drain', () => void this.catchUp());
   }
 
   get isLive(): boolean {
     return this.behindSince === undefined && !this.hasEnded;
   }
 
-  /** How many events it has not been sent yet; of all batches. */
+  /** How many events it was not sent yet, of all batches. */
   get lag(): number {
     return this.behindSince === undefined ? 0 : this.parts.flushed - (this.cursor ?? 0);
   }
 
-  /** Begins behind the event `after` that the client has seen last, or with a snapshot if it has seen none of ours. */
+  /** Begins after the event `after` that the client has seen last, or with a snapshot if it has seen none of ours. */
   open(after: number | undefined, hasSeenOthers: boolean): void {
     this.behindSince = performance.now();
     this.cursor = after;
-    if (after === undefined) void this.skipAhead(hasSeenOthers ? null : undefined);
-    else this.catchUp();
+    void this.catchUp(hasSeenOthers ? null : undefined);
   }
 
-  /** Hands it the events behind `from`, as bytes that all streams share. */
+  /** Hands it the events after `from`, as bytes that all streams share. */
   send(bytes: Buffer, from: number): void {
     if (!this.isLive) return;
     const { writableLength, writableNeedDrain } = this.response;
-    // Of what is less than a socket buffers anyway, nobody is told when it is gone.
+    // Below what a socket buffers anyway, there is no "drain".
     if (writableNeedDrain && writableLength > this.parts.maxBufferedBytes) {
       this.behindSince = performance.now();
       this.cursor = from;
@@ -70,7 +68,7 @@ export class EventStream {
     this.response.write(bytes);
   }
 
-  /** Says something last, and ends. */
+  /** Sends a last text, and ends. */
   end(text: string): void {
     if (this.hasEnded) return;
     this.hasEnded = true;
@@ -82,45 +80,47 @@ export class EventStream {
     this.response.destroy();
   }
 
-  private catchUp(): void {
-    if (this.behindSince === undefined || this.hasEnded || this.isSkipping) return;
-    const { log } = this.parts;
-    while (this.cursor! < this.parts.flushed) {
-      if (this.response.writableNeedDrain) return;
-      if (!log.reachesBackTo(this.cursor!)) {
-        void this.skipAhead(this.batch === undefined ? this.cursor! : null);
-        return;
-      }
-      const to = Math.min(this.cursor! + EVENTS_PER_WRITE, this.parts.flushed);
-      const bytes = log.bytesBetween(this.cursor!, to, this.batch);
-      this.cursor = to;
-      if (bytes.length > 0) this.response.write(bytes);
-    }
-    this.behindSince = undefined;
-  }
-
-  /**
-   * Sends a snapshot, and what has come since; if events are gone that the client might have had, it is told so first.
-   * While it waits for the snapshot, it stays behind.
-   */
-  private async skipAhead(after: number | null | undefined): Promise<void> {
-    this.isSkipping = true;
+  private async catchUp(missedAtFirst?: null): Promise<void> {
+    if (this.isTakingSnapshot || this.behindSince === undefined) return;
     try {
-      // What was gathered is in the snapshot: handed out after it, it would come twice.
-      this.parts.flush();
-      const { number, bytes } = await this.parts.snapshots.get(this.batch);
-      if (this.hasEnded) return;
-      if (after !== undefined) {
-        this.response.write(frameOf('gap', { missed: after === null ? null : number - after }));
-        this.parts.gapAnnounced();
-      }
-      this.cursor = number;
-      this.response.write(bytes);
+      if (this.cursor === undefined) await this.skipAhead(missedAtFirst);
+      await this.sendMissed();
     } catch {
       // There is no snapshot to be had. The client comes back, and is told what is wrong.
       this.destroy();
     }
-    this.isSkipping = false;
-    this.catchUp();
+  }
+
+  private async sendMissed(): Promise<void> {
+    const { parts, response, batch } = this;
+    while (this.cursor! < parts.flushed) {
+      if (this.hasEnded || response.writableNeedDrain) return;
+      if (!parts.log.reachesBackTo(this.cursor!)) {
+        await this.skipAhead(batch === undefined ? this.cursor! : null);
+        continue;
+      }
+      const to = Math.min(this.cursor! + EVENTS_PER_WRITE, parts.flushed);
+      const bytes = parts.log.bytesBetween(this.cursor!, to, batch);
+      this.cursor = to;
+      if (bytes.length > 0) response.write(bytes);
+    }
+    this.behindSince = undefined;
+  }
+
+  /** Sends a snapshot. If the client misses events after `after`, or an unknown number of them, it hears so first. */
+  private async skipAhead(after: number | null | undefined): Promise<void> {
+    // What was gathered is in the snapshot: handed out after it, it would come twice.
+    this.parts.flush();
+    const { number, bytes } = this.parts.snapshots.get(this.batch);
+    this.isTakingSnapshot = true;
+    const snapshot = await bytes;
+    this.isTakingSnapshot = false;
+    this.cursor = number;
+    if (this.hasEnded) return;
+    if (after !== undefined) {
+      this.response.write(frameOf('gap', { missed: after === null ? null : number - after }));
+      this.parts.gapAnnounced();
+    }
+    this.response.write(snapshot);
   }
 }

@@ -1,24 +1,239 @@
 import type { ServerResponse } from 'node:http';
+import type { BatchExecutor } from '../../batch/batch-executor.ts';
+import type { BatchEvent, TaskEvent } from '../../batch/events.ts';
+import { type CallId, callOf } from '../../coordinator/call-group.ts';
+import type { ParallelExecutionEngine } from '../../engine/engine.ts';
+import type { ProgressUpdate } from '../../engine/updates.ts';
+import type { Store } from '../../store/store.ts';
+import type { StoreWatch } from '../../store/store-watch.ts';
+import { batchBody } from '../wire/batch.ts';
+import type { EventBody } from '../wire/event.ts';
+import {
+  checkHubOptions,
+  EventHub,
+  type HubCounts,
+  type HubOptions,
+  type StreamRequest,
+} from './event-hub.ts';
+import { ProgressRate } from './progress-rate.ts';
+import { takeSnapshot } from './snapshots.ts';
 
-/** What a client asks for when it opens a stream. */
-export interface StreamRequest {
-  /** Only what happens to this batch. */
-  readonly batch?: string;
-  /** The id of the last event that the client has seen: the stream goes on behind it. */
-  readonly lastEventId?: string;
-  /** The moment (in milliseconds since 1970) from which on the client may not read any more. */
-  readonly expiresAt?: number;
+export interface LiveParts {
+  readonly engine: ParallelExecutionEngine;
+  readonly executor: BatchExecutor;
+  /** The store of the executor. */
+  readonly store: Store;
+  readonly watch: StoreWatch;
 }
 
-/** Sends events to everybody who wants to know, over SSE. */
-export interface LiveEvents {
-  /**
-   * Takes over a response to which nothing has been written. Rejects, and leaves the response alone, when there are too
-   * many streams or the server is closing.
-   */
-  subscribe(request: StreamRequest, response: ServerResponse): Promise<void>;
-  /** Ends all streams with an `end` event. */
-  close(reason: 'shutdown'): Promise<void>;
-  /** How many streams are open. */
-  readonly subscribers: number;
+type CallBody = EventBody<'call'>;
+type CallUpdate = Exclude<ProgressUpdate, { type: 'abandoned' }>;
+type LatestReport = Pick<Extract<TaskEvent, { type: 'progress' }>, 'progress' | 'step'>;
+
+const MAX_STEP_LENGTH = 200;
+
+/**
+ * Publishes what happens to batches and to calls: in this process from the events of the executor and of the engine, in
+ * others as it is found in the store. No arguments, no results, no texts of errors.
+ */
+export class LiveEvents {
+  private readonly hub: EventHub;
+  private readonly tasks: ProgressRate<TaskEvent>;
+  private readonly calls: ProgressRate<CallBody>;
+  /** The latest report of each call that runs. */
+  private readonly reports = new Map<string, LatestReport>();
+  private readonly batchMs: number;
+  /** By group of calls. */
+  private readonly callListeners = new Map<string, (body: CallBody) => void>();
+  /** Batches of which a view is due. */
+  private readonly changed = new Set<string>();
+  private timer: NodeJS.Timeout | undefined;
+  /** One view after the other, so that an older one never follows a newer one. */
+  private publishing: Promise<void> = Promise.resolve();
+  /** Responses that are, or are about to be, streams. */
+  private responses = 0;
+  private unwatch: (() => void) | undefined;
+  private readonly unlisten: readonly (() => void)[];
+
+  constructor(
+    private readonly parts: LiveParts,
+    given: HubOptions = {},
+  ) {
+    const { engine, executor, store, watch } = parts;
+    const options = checkHubOptions(given);
+    this.batchMs = options.batchMs;
+    this.hub = new EventHub((batch) => takeSnapshot(executor, store, batch), options);
+    this.tasks = new ProgressRate(options.progressMs, (event) => this.publishTask(event));
+    this.calls = new ProgressRate(options.progressMs, (body) => this.publishCall(body));
+    this.unlisten = [
+      executor.follow((event) => this.takeBatchEvent(event)),
+      engine.progress.listen((update) => this.takeUpdate(update)),
+      watch.listen({
+        changed: (batch) => this.batchChanged(batch),
+        gone: (batch) => this.hub.publish('cleared', batch, { batch, at: Date.now() }),
+      }),
+    ];
+  }
+
+  get subscribers(): number {
+    return this.hub.subscribers;
+  }
+
+  counts(): HubCounts {
+    return this.hub.counts();
+  }
+
+  /** Makes the response a stream of events: see {@link EventHub.subscribe}. */
+  async subscribe(request: StreamRequest, response: ServerResponse): Promise<void> {
+    if (response.destroyed) return;
+    this.responses++;
+    response.once('close', () => {
+      if (--this.responses === 0) this.stopWatching();
+    });
+    // First: a change between this look and the snapshot is published twice rather than never.
+    this.unwatch ??= this.parts.watch.start();
+    await this.parts.watch.ready();
+    await this.hub.subscribe(request, response);
+  }
+
+  /** Calls the listener with what happens to the calls of a group of the coordinator. Returns how to stop that. */
+  followCalls(group: string, listener: (body: CallBody) => void): () => void {
+    this.callListeners.set(group, listener);
+    return () => void this.callListeners.delete(group);
+  }
+
+  /** Publishes what is still due, then nothing more, and ends all streams. */
+  async close(reason: 'shutdown'): Promise<void> {
+    for (const unlisten of this.unlisten) unlisten();
+    this.stopWatching();
+    this.tasks.close();
+    this.calls.close();
+    clearTimeout(this.timer);
+    this.publishChanged();
+    await this.publishing;
+    await this.hub.close(reason);
+  }
+
+  private stopWatching(): void {
+    this.unwatch?.();
+    this.unwatch = undefined;
+  }
+
+  private takeBatchEvent(event: BatchEvent): void {
+    const { batch, at } = event;
+    switch (event.type) {
+      case 'added':
+        this.hub.publish('added', batch, { batch, from_seq: event.fromSeq, to_seq: event.toSeq, at });
+        break;
+      case 'changed':
+        this.hub.publish('cleared', batch, { batch, at });
+        break;
+      case 'batch-started':
+      case 'batch-ended':
+        this.publishView(batch);
+        return;
+      case 'progress':
+        this.tasks.add(taskKey(event), event);
+        break;
+      default:
+        this.tasks.forget(taskKey(event));
+        this.publishTask(event);
+    }
+    this.batchChanged(batch);
+  }
+
+  private takeUpdate(update: ProgressUpdate): void {
+    const call = callOf(update);
+    if (call === undefined || update.type === 'abandoned') return;
+    const { executionId } = update;
+    if (update.type === 'progress' || update.type === 'step') {
+      const before = this.reports.get(executionId);
+      const progress = update.type === 'progress' ? update.progress : before?.progress;
+      const report = { progress, step: update.step ?? before?.step };
+      this.reports.set(executionId, report);
+      this.calls.add(executionId, { ...callBody(call, update), ...reportFields(report) });
+      return;
+    }
+    this.reports.delete(executionId);
+    this.calls.forget(executionId);
+    this.publishCall(callBody(call, update));
+  }
+
+  private publishTask(event: TaskEvent): void {
+    this.hub.publish('task', event.batch, taskBody(event));
+  }
+
+  private publishCall(body: CallBody): void {
+    this.hub.publish('call', '', body);
+    this.callListeners.get(body.group)?.(body);
+  }
+
+  /** The state of a batch may have changed: its view is published soon. */
+  private batchChanged(batch: string): void {
+    this.changed.add(batch);
+    this.timer ??= setTimeout(() => this.publishChanged(), this.batchMs).unref();
+  }
+
+  private publishChanged(): void {
+    this.timer = undefined;
+    for (const batch of this.changed) this.publishView(batch);
+  }
+
+  private publishView(batch: string): void {
+    this.changed.delete(batch);
+    this.publishing = this.publishing.then(async () => {
+      try {
+        const view = await this.parts.executor.view(batch);
+        if (view !== undefined) this.hub.publish('batch', batch, batchBody(view));
+      } catch {
+        // Whoever works with a broken store reports it.
+      }
+    });
+  }
+}
+
+function taskKey({ batch, seq }: TaskEvent): string {
+  return `${seq} ${batch}`;
+}
+
+function taskBody(event: TaskEvent): EventBody<'task'> {
+  const { batch, id, seq, type, attempt, at } = event;
+  const body = { batch, id, seq, type, attempt, at };
+  switch (event.type) {
+    case 'progress':
+      return { ...body, ...reportFields(event) };
+    case 'retrying':
+      return { ...body, reason: event.reason, retry_in_ms: Math.round(event.retryInMs) };
+    case 'failed':
+      return { ...body, reason: event.reason };
+    case 'skipped':
+      return { ...body, ...(event.cause !== undefined && { cause: event.cause }) };
+    default:
+      return body;
+  }
+}
+
+function callBody({ group, id }: CallId, update: CallUpdate): CallBody {
+  const { toolName: name, attempt, at } = update;
+  const type = update.type === 'step' ? 'progress' : update.type;
+  const body = { group, id, name, type, attempt, at };
+  switch (update.type) {
+    case 'retrying':
+      return { ...body, reason: update.reason, retry_in_ms: Math.round(update.retryInMs) };
+    case 'failed':
+      return { ...body, reason: update.reason };
+    case 'skipped': {
+      const cause = update.cause?.slice(group.length + 1);
+      return { ...body, ...(cause !== undefined && { cause }) };
+    }
+    default:
+      return body;
+  }
+}
+
+function reportFields({ progress, step }: LatestReport): { progress?: number; step?: string } {
+  return {
+    ...(progress !== undefined && { progress }),
+    ...(step !== undefined && { step: step.slice(0, MAX_STEP_LENGTH) }),
+  };
 }

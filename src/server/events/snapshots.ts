@@ -1,60 +1,77 @@
+import type { BatchExecutor } from '../../batch/batch-executor.ts';
+import { ENDED } from '../../batch/counts.ts';
+import type { Store } from '../../store/store.ts';
+import { batchBody } from '../wire/batch.ts';
 import type { EventBody } from '../wire/event.ts';
-import type { EventLog } from './event-log.ts';
-import { frameOf } from './frame.ts';
+import { executionBody } from '../wire/execution.ts';
+import { type FrameLog, frameOf } from './frame-log.ts';
 
-/** How everything, or one batch, stands now. */
+const MAX_BATCHES = 200;
+const MAX_RUNNING = 100;
+const MAX_ENDED = 100;
+/** Larger than the number of every task. */
+const AFTER_LAST = 2 ** 30;
+
+/** The current state of everything, or of one batch. */
 export type TakeSnapshot = (batch: string | undefined) => Promise<EventBody<'snapshot'>>;
 
+/** The newest batches; or one batch, with what runs and what was added last of what has ended. */
+export async function takeSnapshot(
+  executor: BatchExecutor,
+  store: Store,
+  batch: string | undefined,
+): Promise<EventBody<'snapshot'>> {
+  if (batch === undefined) return { batches: (await executor.views(undefined, MAX_BATCHES)).map(batchBody) };
+  const view = await executor.view(batch);
+  if (view === undefined) return { batches: [], executions: [] };
+  const running = await store.tasks(batch, { status: ['running'], limit: MAX_RUNNING });
+  const ended = await store.tasks(batch, { status: ENDED, beforeSeq: AFTER_LAST, limit: MAX_ENDED });
+  return {
+    batches: [batchBody(view)],
+    executions: [...running, ...ended].map((record) => ({
+      ...executionBody(record, executor),
+      // Whoever may read the text of an error asks for it.
+      message: null,
+    })),
+  };
+}
+
 export interface Snapshot {
-  /** Events behind this number are not in it. */
+  /** Later events may not be in it. */
   readonly number: number;
-  /** Shared by all who get it. */
-  readonly bytes: Buffer;
+  /** Shared by all streams that get it. */
+  readonly bytes: Promise<Buffer>;
 }
 
-interface KeptSnapshot {
-  readonly number: number;
-  readonly taken: Promise<Snapshot>;
-  readonly takenAt: number;
-}
-
-/** After so long a snapshot is taken anew. */
+/** How long a snapshot is given to others. */
 const FRESH_MS = 1000;
 const MAX_KEPT = 64;
 
-/**
- * Snapshots, for many clients that come at once. Taking one reads the store; one that is a little old and the events
- * since then say the same.
- */
+/** Snapshots for many clients that come at once. A slightly old one and the events since then say the same. */
 export class SnapshotCache {
-  private readonly kept = new Map<string | undefined, KeptSnapshot>();
+  private readonly kept = new Map<string | undefined, Snapshot & { readonly takenAt: number }>();
 
   constructor(
-    private readonly log: EventLog,
+    private readonly log: FrameLog,
     private readonly take: TakeSnapshot,
   ) {}
 
-  get(batch: string | undefined): Promise<Snapshot> {
+  get(batch: string | undefined): Snapshot {
     const now = performance.now();
     const known = this.kept.get(batch);
     if (known !== undefined && now - known.takenAt < FRESH_MS && this.log.reachesBackTo(known.number))
-      return known.taken;
+      return known;
     const number = this.log.last;
-    const kept = { number, taken: this.takeAt(batch, number), takenAt: now };
+    const id = this.log.idOf(number);
+    const bytes = this.take(batch).then((body) => Buffer.from(frameOf('snapshot', body, id)));
+    const snapshot = { number, bytes, takenAt: now };
     if (known === undefined && this.kept.size >= MAX_KEPT) this.kept.clear();
-    this.kept.set(batch, kept);
-    kept.taken.catch(() => {
-      if (this.kept.get(batch) === kept) this.kept.delete(batch);
-    });
-    return kept.taken;
+    this.kept.set(batch, snapshot);
+    // One that failed is for those who wait for it.
+    bytes.catch(() => this.kept.get(batch) === snapshot && this.kept.delete(batch));
+    return snapshot;
   }
 
-  private async takeAt(batch: string | undefined, number: number): Promise<Snapshot> {
-    const body = await this.take(batch);
-    return { number, bytes: Buffer.from(frameOf('snapshot', body, this.log.idOf(number))) };
-  }
-
-  /** What was kept is read no more. */
   clear(): void {
     this.kept.clear();
   }

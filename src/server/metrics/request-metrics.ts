@@ -1,10 +1,23 @@
-import { BoundedNames } from './labels.ts';
-
 const NAME = 'volley_http_request_seconds';
 const HELP = 'How long requests took, by route, method and status; streams until they ended.';
 const BOUNDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30];
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const MAX_ROUTES = 100;
+
+/** Keeps the values of a label from growing without end: names beyond the first so many count as `other`. */
+export class BoundedNames {
+  private readonly known = new Set<string>();
+
+  constructor(private readonly max: number) {}
+
+  /** The value of the label for a name; without `isNew`, one that was not seen before counts as `other`, too. */
+  of(name: string, isNew = true): string {
+    if (this.known.has(name)) return name;
+    if (!isNew || this.known.size >= this.max) return 'other';
+    this.known.add(name);
+    return name;
+  }
+}
 
 /** The requests of one route, method and status. */
 interface Cell {

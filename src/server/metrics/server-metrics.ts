@@ -1,11 +1,273 @@
-import type { MeasuredStatistics } from '../wire/statistics.ts';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { ResourceName } from '../../core/demand.ts';
+import type { ParallelExecutionEngine } from '../../engine/engine.ts';
+import type { DurationSummary } from '../../engine/statistics.ts';
+import type { ProgressUpdate } from '../../engine/updates.ts';
+import type { Store } from '../../store/store.ts';
+import type { HubCounts } from '../events/event-hub.ts';
+import type { MeasuredStatistics, StatisticsBody } from '../wire/statistics.ts';
+import { ProcessMetrics } from './process-metrics.ts';
+import { BoundedNames, RequestMetrics } from './request-metrics.ts';
 
-/** What the server tells of itself. */
-export interface ServerMetrics {
-  /** All of it in the form of Prometheus. */
-  text(): Promise<{ readonly contentType: string; readonly body: string }>;
+export interface MetricsParts {
+  readonly engine: ParallelExecutionEngine;
+  readonly store: Store;
+  readonly events: { counts(): HubCounts };
+}
+
+const OPEN = ['pending', 'queued', 'running', 'retrying'] as const;
+const ENDED = ['completed', 'failed', 'cancelled', 'skipped'] as const;
+const MAX_TOOLS = 200;
+/** In seconds: from a millisecond to an hour. */
+const EXECUTION_BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800, 3600];
+const COMMIT_BUCKETS = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1];
+const SAMPLE_MS = 1000;
+/** Ten minutes. */
+const MAX_SAMPLES = 600;
+
+/** Resources by the names that leave the server, in their order. */
+const RESOURCES: Readonly<Record<ResourceName, string>> = {
+  concurrency: 'concurrency',
+  cpu: 'cpu',
+  memoryMb: 'memory_mb',
+  ioOperations: 'io',
+  networkOperations: 'network',
+};
+
+/** Values of a metric, each with its labels; asked for when somebody reads the metric. */
+type Values = () => Iterable<readonly [labels: Readonly<Record<string, string>>, value: number]>;
+
+/** Everything that is measured, in a registry of its own: a program that uses prom-client itself is not disturbed. */
+export class ServerMetrics {
+  private readonly registry = new Registry();
+  private readonly requests = new RequestMetrics();
+  private readonly process: ProcessMetrics;
+  /** The use of each resource, in a ring. */
+  private readonly samples: StatisticsBody['history'] = [];
+  private nextSample = 0;
+  private readonly timer: NodeJS.Timeout;
+  private readonly unlisten: readonly (() => void)[];
+
+  constructor(private readonly parts: MetricsParts) {
+    const { engine, store } = parts;
+    this.process = new ProcessMetrics(this.registry);
+    this.addEngineMetrics();
+    this.addEventMetrics();
+    const commits = new Histogram({
+      name: 'volley_store_commit_seconds',
+      help: 'How long a transaction of the store took, from its first write until it was safe.',
+      buckets: COMMIT_BUCKETS,
+      registers: [this.registry],
+    });
+    this.unlisten = [
+      engine.progress.listen(this.executionMetrics()),
+      store.onCommit((ms) => commits.observe(ms / 1000)),
+    ];
+    this.timer = setInterval(() => this.sample(), SAMPLE_MS).unref();
+    this.sample();
+  }
+
+  /** In the format of Prometheus. */
+  async text(): Promise<{ readonly contentType: string; readonly body: string }> {
+    return {
+      contentType: this.registry.contentType,
+      body: `${await this.registry.metrics()}\n${this.requests.text()}`,
+    };
+  }
+
   /** A request has ended; `route` is a pattern, never what the client wrote. */
-  request(route: string, method: string, status: number, ms: number): void;
+  request(route: string, method: string, status: number, ms: number): void {
+    this.requests.ended(route, method, status, ms);
+  }
+
   /** The engine's own numbers, with the last ten minutes of use. */
-  statistics(): MeasuredStatistics;
+  statistics(): MeasuredStatistics {
+    const { engine, events } = this.parts;
+    const { counts, submitted, retries, duration, waiting } = engine.statistics();
+    return {
+      at: Date.now(),
+      counts,
+      submitted,
+      retries,
+      duration_ms: durations(duration),
+      waiting_ms: durations(waiting),
+      use: this.use(),
+      history: [...this.samples.slice(this.nextSample), ...this.samples.slice(0, this.nextSample)],
+      event_loop_delay_ms: this.process.delayMs(),
+      subscribers: events.counts().subscribers,
+    };
+  }
+
+  close(): void {
+    clearInterval(this.timer);
+    for (const unlisten of this.unlisten) unlisten();
+    this.process.close();
+  }
+
+  private sample(): void {
+    this.process.forgetOld();
+    this.samples[this.nextSample] = { at: Date.now(), used: this.use().map(({ used }) => used) };
+    this.nextSample = (this.nextSample + 1) % MAX_SAMPLES;
+  }
+
+  /** How much of each resource is in use, and how much there is. */
+  private use(): StatisticsBody['use'] {
+    const { utilization } = this.parts.engine.statistics();
+    return Object.entries(RESOURCES).map(([resource, name]) => {
+      const { used, limit } = utilization[resource as ResourceName];
+      return { name, used, limit: Number.isFinite(limit) ? limit : null };
+    });
+  }
+
+  private addEngineMetrics(): void {
+    const { engine } = this.parts;
+    const counted = (statuses: readonly ((typeof OPEN)[number] | (typeof ENDED)[number])[]) => () => {
+      const { counts } = engine.statistics();
+      return statuses.map((status) => [{ status }, counts[status]] as const);
+    };
+    this.gauge('volley_executions', 'Executions that have not ended, by status.', counted(OPEN), 'status');
+    this.counter(
+      'volley_executions_ended_total',
+      'Executions that have ended, by status.',
+      counted(ENDED),
+      'status',
+    );
+    this.gauge(
+      'volley_queued_executions',
+      'Executions that wait for room, by priority.',
+      () => Object.entries(engine.queued()).map(([priority, count]) => [{ priority }, count] as const),
+      'priority',
+    );
+    this.counter(
+      'volley_attempts_abandoned_total',
+      'Attempts that were told to stop and did not in their grace period.',
+      () => [[{}, engine.statistics().abandoned]],
+    );
+    this.gauge(
+      'volley_resource_used',
+      'How much of a resource running executions hold.',
+      () => this.use().map(({ name, used }) => [{ resource: name }, used] as const),
+      'resource',
+    );
+    this.gauge(
+      'volley_resource_limit',
+      'How much of a resource there is; a resource without a limit is not listed.',
+      () =>
+        this.use().flatMap(({ name, limit }) =>
+          limit === null ? [] : [[{ resource: name }, limit] as const],
+        ),
+      'resource',
+    );
+  }
+
+  private addEventMetrics(): void {
+    const value =
+      (field: keyof HubCounts): Values =>
+      () => [[{}, this.parts.events.counts()[field]]];
+    this.counter('volley_events_total', 'Events that were published.', value('events'));
+    this.counter('volley_event_streams_opened_total', 'Streams that were opened.', value('opened'));
+    this.counter(
+      'volley_event_streams_resumed_total',
+      'Streams that continued from the log.',
+      value('resumed'),
+    );
+    this.counter(
+      'volley_event_streams_stalled_total',
+      'Streams that were cut because nobody read them.',
+      value('stalled'),
+    );
+    this.counter(
+      'volley_event_gaps_total',
+      'How often a client was told that events are gone, and given a snapshot.',
+      value('gaps'),
+    );
+    this.gauge('volley_event_subscribers', 'Streams that are open.', value('subscribers'));
+    this.gauge('volley_event_lag', 'By how many events the slowest client is behind.', value('lag'));
+  }
+
+  /** Attempts, failures and times of each tool: what to do with each update of the engine. */
+  private executionMetrics(): (update: ProgressUpdate) => void {
+    const tools = new BoundedNames(MAX_TOOLS);
+    const registers = [this.registry];
+    const byTool = { labelNames: ['tool'], registers } as const;
+    const waits = new Histogram({
+      ...byTool,
+      name: 'volley_execution_wait_seconds',
+      help: 'From the submission of an execution to its first start.',
+      buckets: EXECUTION_BUCKETS,
+    });
+    const runs = new Histogram({
+      ...byTool,
+      name: 'volley_execution_run_seconds',
+      help: 'How long the last attempt of completed executions took.',
+      buckets: EXECUTION_BUCKETS,
+    });
+    const attempts = new Counter({
+      ...byTool,
+      name: 'volley_attempts_total',
+      help: 'Attempts that were started.',
+    });
+    const failures = new Counter({
+      name: 'volley_failures_total',
+      help: 'Attempts that failed, by reason, and whether another one followed.',
+      labelNames: ['tool', 'reason', 'retried'],
+      registers,
+    });
+    // No update is missed any more. The name stays for dashboards that show it.
+    new Counter({
+      name: 'volley_updates_missed_total',
+      help: 'Updates of the engine that were not counted: none.',
+      registers,
+    });
+    return (update) => {
+      // A call that never started may name anything.
+      const tool = tools.of(update.toolName, update.type === 'started');
+      switch (update.type) {
+        case 'started':
+          attempts.inc({ tool });
+          if (update.attempt === 1) waits.observe({ tool }, update.waitedMs / 1000);
+          break;
+        case 'completed':
+          runs.observe({ tool }, update.durationMs / 1000);
+          break;
+        case 'retrying':
+          failures.inc({ tool, reason: update.reason, retried: 'yes' });
+          break;
+        case 'failed':
+          failures.inc({ tool, reason: update.reason, retried: 'no' });
+          break;
+        default:
+      }
+    };
+  }
+
+  private gauge(name: string, help: string, values: Values, label?: string): void {
+    new Gauge({
+      name,
+      help,
+      labelNames: label === undefined ? [] : [label],
+      registers: [this.registry],
+      collect() {
+        this.reset();
+        for (const [labels, value] of values()) this.set(labels, value);
+      },
+    });
+  }
+
+  private counter(name: string, help: string, values: Values, label?: string): void {
+    new Counter({
+      name,
+      help,
+      labelNames: label === undefined ? [] : [label],
+      registers: [this.registry],
+      collect() {
+        this.reset();
+        for (const [labels, value] of values()) this.inc(labels, value);
+      },
+    });
+  }
+}
+
+function durations({ meanMs, p50Ms, p95Ms, p99Ms, maxMs }: DurationSummary): Record<string, number> {
+  return { mean: meanMs, p50: p50Ms, p95: p95Ms, p99: p99Ms, max: maxMs };
 }

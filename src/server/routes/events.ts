@@ -14,7 +14,7 @@ const LAST_EVENT_ID = {
 
 const RESPONSES = {
   200: {
-    description: 'Events: snapshot, task, added, batch, cleared, gap, end; see docs/observability.md.',
+    description: 'Events: snapshot, task, call, added, batch, cleared, gap, end; see docs/observability.md.',
     content: { 'text/event-stream': { schema: z.string() } },
   },
   ...REFUSALS,
@@ -53,7 +53,7 @@ export function eventRoutes(api: Api, { live, store, streams }: ServerParts): vo
       parameters: [LAST_EVENT_ID],
       responses: RESPONSES,
     }),
-    (context) => subscribe(context, undefined) as never,
+    async (context) => (await subscribe(context, undefined)) as never,
   );
 
   api.openapi(
@@ -71,7 +71,7 @@ export function eventRoutes(api: Api, { live, store, streams }: ServerParts): vo
     async (context) => {
       const { batch } = context.req.valid('param');
       await findBatch({ store }, batch);
-      return subscribe(context, batch) as never;
+      return (await subscribe(context, batch)) as never;
     },
   );
 }

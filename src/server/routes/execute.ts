@@ -1,6 +1,8 @@
 import { createRoute, z } from '@hono/zod-openapi';
-import type { CallResult } from '../../coordinator/call.ts';
+import type { ToolCall } from '../../coordinator/call.ts';
+import type { ExecuteOptions } from '../../coordinator/coordinator.ts';
 import { VolleyError } from '../../core/errors.ts';
+import type { EventBody } from '../wire/event.ts';
 import { CALL_RESULT, callResultText, EXECUTE, toCall } from '../wire/execute.ts';
 import { type Api, type ApiContext, REFUSALS, requestOf, secured, takes } from './api.ts';
 import { IDEMPOTENCY_HEADER, idempotent } from './idempotency.ts';
@@ -19,7 +21,7 @@ export function executeRoute(api: Api, parts: ServerParts): void {
       path: '/v1/execute',
       tags: ['execute'],
       summary: 'Runs a group of calls',
-      description: `The answer has all results in the order of the calls. With "Accept: ${LINES}" each comes as a line as soon as there is one, with "Accept: ${EVENTS}" as an event "result", and "end" at the end. A client that goes away cancels what has not ended.`,
+      description: `The answer has all results in the order of the calls. With "Accept: ${LINES}" each comes as a line as soon as there is one, with "Accept: ${EVENTS}" as an event "result", with an event "call" whenever a call starts, reports, is tried again or ends, and "end" at the end. A client that goes away cancels what has not ended.`,
       request: { body: takes(EXECUTE) },
       parameters: [IDEMPOTENCY_HEADER],
       responses: {
@@ -39,6 +41,7 @@ export function executeRoute(api: Api, parts: ServerParts): void {
       const current = requestOf(context);
       current.subject = `${calls.length} calls`;
       const gone = goneSignal(context);
+      const type = streamType(context.req.header('accept'));
       const options = {
         signal: gone,
         onGroup: (group: string) => parts.tracing.adopt(group),
@@ -46,7 +49,6 @@ export function executeRoute(api: Api, parts: ServerParts): void {
         ...(max_concurrent !== undefined && { maxConcurrency: max_concurrent }),
         ...(timeout_ms !== undefined && { timeoutMs: timeout_ms }),
       };
-      const type = streamType(context.req.header('accept'));
       if (type === undefined) {
         const results = await parts.coordinator.executeParallel(calls.map(toCall), options);
         // What was cancelled for that reason only is no answer to one who comes back with the same key.
@@ -59,11 +61,8 @@ export function executeRoute(api: Api, parts: ServerParts): void {
           'INVALID_REQUEST',
           'A stream cannot be repeated: leave the Idempotency-Key out.',
         );
-      const results = parts.coordinator.stream(calls.map(toCall), options);
-      // What cannot begin is refused as a whole, before the stream does.
-      const first = await results.next();
       context.header('Content-Type', type);
-      return context.body(streamOf(results, first, type), 200);
+      return context.body(await streamCalls(parts, calls.map(toCall), options, type), 200);
     },
   );
 }
@@ -83,29 +82,62 @@ function goneSignal(context: ApiContext): AbortSignal {
   return controller.signal;
 }
 
-function streamOf(
-  results: AsyncGenerator<CallResult, void, undefined>,
-  first: IteratorResult<CallResult, void>,
+/** Reports of progress are left out for a client that has left so many messages unread. */
+const MAX_UNREAD = 1000;
+
+/** Runs calls, and sends what happens to them as it happens. What cannot begin is refused before the stream does. */
+async function streamCalls(
+  { coordinator, live }: ServerParts,
+  calls: readonly ToolCall[],
+  options: ExecuteOptions & { readonly onGroup: (group: string) => void },
   type: typeof EVENTS | typeof LINES,
-): ReadableStream {
-  const textOf = (result: CallResult) => {
-    const json = callResultText(result);
-    return type === LINES ? `${json}\n` : `event: result\ndata: ${json}\n\n`;
-  };
-  let waiting: IteratorResult<CallResult, void> | undefined = first;
-  return new ReadableStream({
-    pull: async (controller) => {
-      const { done, value } = waiting ?? (await results.next());
-      waiting = undefined;
-      if (!done) {
-        controller.enqueue(Buffer.from(textOf(value)));
-        return;
-      }
-      if (type === EVENTS) controller.enqueue(Buffer.from('event: end\ndata: {}\n\n'));
-      controller.close();
+): Promise<ReadableStream> {
+  let unfollow = () => {};
+  let begin = () => {};
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
+  const results = coordinator.stream(calls, {
+    ...options,
+    onGroup: (group) => {
+      options.onGroup(group);
+      if (type === EVENTS) unfollow = live.followCalls(group, (body) => sendCall(body));
+      // What is refused with the submission, which follows at once, is heard of before that.
+      setImmediate(begin);
+    },
+  });
+  let controller!: ReadableStreamDefaultController;
+  const body = new ReadableStream({
+    start: (given) => {
+      controller = given;
     },
     cancel: async () => {
+      unfollow();
       await results.return();
     },
   });
+  const send = (event: string, json: string) => {
+    const text = type === LINES ? `${json}\n` : `event: ${event}\ndata: ${json}\n\n`;
+    controller.enqueue(Buffer.from(text));
+  };
+  const sendCall = (call: EventBody<'call'>) => {
+    if (call.type !== 'progress' || controller.desiredSize! > -MAX_UNREAD) send('call', JSON.stringify(call));
+  };
+  const first = results.next();
+  const sendResults = async () => {
+    for (let next = await first; !next.done; next = await results.next())
+      send('result', callResultText(next.value));
+    if (type === EVENTS) send('end', '{}');
+    controller.close();
+  };
+  try {
+    await Promise.race([first, begun]);
+  } catch (error) {
+    unfollow();
+    throw error;
+  }
+  sendResults()
+    .catch((error: unknown) => controller.error(error))
+    .finally(() => unfollow());
+  return body;
 }

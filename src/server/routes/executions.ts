@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createRoute, z } from '@hono/zod-openapi';
 import { findBatch, findTask } from '../../batch/context.ts';
 import { BATCH, STATUS_FILTER } from '../../batch/input/fields.ts';
-import type { Redactor } from '../../coordinator/redactor.ts';
+import type { Redactor } from '../../coordinator/redaction/redactor.ts';
 import { VolleyError } from '../../core/errors.ts';
 import type { BatchRecord, TaskRecord, TaskStatus } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
@@ -143,7 +143,7 @@ async function executionDetail(parts: ServerParts, batch: string, id: string): P
   const { options } = record;
   return {
     ...executionBody(record, executor),
-    params: shownParams(record.params, coordinator.desk.redactor),
+    params: shownParams(record.params, coordinator.redactor),
     timeout_ms: options.timeoutMs ?? null,
     max_retries: options.maxRetries ?? null,
     on_dependency_failure: options.onDependencyFailure ?? 'skip',

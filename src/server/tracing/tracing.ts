@@ -13,7 +13,7 @@ import type { BatchExecutor } from '../../batch/batch-executor.ts';
 import type { BatchEvent } from '../../batch/events.ts';
 import { countText } from '../../core/words.ts';
 import type { ParallelExecutionEngine } from '../../engine/engine.ts';
-import type { MissedUpdates, ProgressUpdate } from '../../engine/updates.ts';
+import type { ProgressUpdate } from '../../engine/updates.ts';
 
 interface OpenExecution {
   readonly span: Span;
@@ -52,11 +52,7 @@ export function startTracing(engine: ParallelExecutionEngine, executor: BatchExe
   if (!isRecorded(tracer)) return NO_TRACING;
   const spans = new ExecutionSpans(tracer);
   const unfollow = executor.follow((event) => spans.takeBatch(event));
-  const updates = engine.progress.subscribe();
-  const follow = async () => {
-    for await (const update of updates) spans.take(update);
-  };
-  void follow();
+  const unlisten = engine.progress.listen((update) => spans.take(update));
   return {
     within: (traceparent, handle) => {
       const parent = remoteSpan(traceparent);
@@ -66,7 +62,7 @@ export function startTracing(engine: ParallelExecutionEngine, executor: BatchExe
     adopt: (group) => spans.adopt(group, client.getStore()),
     stop: () => {
       unfollow();
-      void updates.return();
+      unlisten();
       spans.endAll();
     },
   };
@@ -130,7 +126,7 @@ class ExecutionSpans {
     run.span.end(at);
   }
 
-  take(update: ProgressUpdate | MissedUpdates): void {
+  take(update: ProgressUpdate): void {
     switch (update.type) {
       case 'started':
         this.started(update);

@@ -3,6 +3,19 @@ import { BATCH_VIEW } from './batch.ts';
 import { EXECUTION } from './execution.ts';
 import { TIME } from './kinds.ts';
 
+/** What can happen to a task or a call. */
+const CHANGES = ['started', 'progress', 'retrying', 'completed', 'failed', 'cancelled', 'skipped'] as const;
+
+const CHANGE_FIELDS = {
+  attempt: z.int(),
+  at: TIME,
+  progress: z.number().optional(),
+  step: z.string().optional(),
+  reason: z.string().optional(),
+  retry_in_ms: z.number().optional(),
+  cause: z.string().optional().describe('Of a skipped one: the id of the one that did not succeed.'),
+};
+
 /**
  * What comes over SSE: the kind is the `event` of the message, this is its `data`, and the `id` is opaque. No arguments,
  * no results, no texts of errors: who may read those asks for them.
@@ -19,23 +32,16 @@ export const EVENTS = {
     batch: z.string(),
     id: z.string(),
     seq: z.int(),
-    type: z.enum([
-      'started',
-      'progress',
-      'retrying',
-      'completed',
-      'failed',
-      'cancelled',
-      'skipped',
-      'opened',
-    ]),
-    attempt: z.int(),
-    at: TIME,
-    progress: z.number().optional(),
-    step: z.string().optional(),
-    reason: z.string().optional(),
-    retry_in_ms: z.number().optional(),
-    cause: z.string().optional().describe('Of a skipped one: the id of the task that did not succeed.'),
+    type: z.enum([...CHANGES, 'opened']),
+    ...CHANGE_FIELDS,
+  }),
+  /** Something happened to a call that belongs to no batch: of `/v1/execute`, or of a coordinator in the same process. */
+  call: z.object({
+    group: z.string().describe('The calls that were given together.'),
+    id: z.string(),
+    name: z.string().describe('The tool.'),
+    type: z.enum(CHANGES),
+    ...CHANGE_FIELDS,
   }),
   /** Tasks were added to a batch: `from` and `to` are their numbers. */
   added: z.object({ batch: z.string(), from_seq: z.int(), to_seq: z.int(), at: TIME }),

@@ -156,7 +156,7 @@ async function delegateAll(
       scratch: scratch.folder,
       merged: [],
       leftBefore: await leftBefore(folder, feature),
-      redact: (text) => coordinator.desk.redactor.text(text),
+      redact: (text) => coordinator.redactor.text(text),
     };
     // Nobody can guess it, so nobody but the tasks of this run can delegate.
     const run = randomBytes(16).toString('hex');

@@ -13,7 +13,7 @@ import {
   anthropicResults,
   anthropicTools,
 } from '../../../src/coordinator/formats/anthropic.ts';
-import { toolNames } from '../../../src/coordinator/formats/names.ts';
+import { toolNames } from '../../../src/coordinator/formats/tool-names.ts';
 import { RESULTS, TEXTS } from './support/results.ts';
 import { TOOLS } from './support/tools.ts';
 

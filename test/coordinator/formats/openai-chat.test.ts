@@ -6,14 +6,14 @@ import type {
   ChatCompletionToolMessageParam,
 } from 'openai/resources/chat/completions';
 import { expect, test } from 'vitest';
-import { toolNames } from '../../../src/coordinator/formats/names.ts';
 import {
   type OpenAIChatMessage,
   type OpenAIChatToolCall,
   openaiChatCalls,
   openaiChatResults,
   openaiChatTools,
-} from '../../../src/coordinator/formats/openai-chat.ts';
+} from '../../../src/coordinator/formats/openai.ts';
+import { toolNames } from '../../../src/coordinator/formats/tool-names.ts';
 import { RESULTS, TEXTS } from './support/results.ts';
 import { TOOLS } from './support/tools.ts';
 

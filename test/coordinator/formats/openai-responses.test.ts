@@ -6,14 +6,14 @@ import type {
   ResponseInputItem,
 } from 'openai/resources/responses/responses';
 import { expect, test } from 'vitest';
-import { toolNames } from '../../../src/coordinator/formats/names.ts';
 import {
   type OpenAIFunctionCall,
   type OpenAIResponse,
   openaiResponsesCalls,
   openaiResponsesResults,
   openaiResponsesTools,
-} from '../../../src/coordinator/formats/openai-responses.ts';
+} from '../../../src/coordinator/formats/openai.ts';
+import { toolNames } from '../../../src/coordinator/formats/tool-names.ts';
 import { RESULTS, TEXTS } from './support/results.ts';
 import { TOOLS } from './support/tools.ts';
 

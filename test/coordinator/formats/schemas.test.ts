@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { objectSchema } from '../../../src/coordinator/formats/schemas.ts';
+import { objectSchema } from '../../../src/coordinator/formats/common.ts';
 
 const schemaOf = (inputSchema: object) =>
   objectSchema({ name: 'now', description: '', inputSchema: { ...inputSchema } });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { shownResult } from '../../../src/coordinator/formats/text.ts';
+import { shownResult } from '../../../src/coordinator/formats/common.ts';
 import { completed, RESULTS, TEXTS } from './support/results.ts';
 
 test('shows each kind of result in words that a model can act on', () => {

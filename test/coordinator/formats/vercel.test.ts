@@ -9,7 +9,7 @@ import type {
   TypedToolCall,
 } from 'ai';
 import { expect, test } from 'vitest';
-import { toolNames } from '../../../src/coordinator/formats/names.ts';
+import { toolNames } from '../../../src/coordinator/formats/tool-names.ts';
 import {
   type VercelMessage,
   type VercelToolCall,

@@ -10,7 +10,7 @@ const SOURCES = join(ROOT, 'src');
 /** Modules that tests load from the program, besides the entries of the package. */
 const FOR_TESTS = {
   'tools/define-tool': 'src/tools/define-tool.ts',
-  'coordinator/create-coordinator': 'src/coordinator/create-coordinator.ts',
+  'coordinator/coordinator': 'src/coordinator/coordinator.ts',
   'config/load': 'src/config/load.ts',
 };
 

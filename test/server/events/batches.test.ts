@@ -4,12 +4,12 @@ import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { BatchExecutor } from '../../../src/batch/batch-executor.ts';
 import type { TaskEvent } from '../../../src/batch/events.ts';
-import type { FeedOptions } from '../../../src/server/events/batch-feed.ts';
-import type { HubOptions } from '../../../src/server/events/hub-options.ts';
-import { LiveBatches } from '../../../src/server/events/live-batches.ts';
+import type { HubOptions } from '../../../src/server/events/event-hub.ts';
+import { LiveEvents } from '../../../src/server/events/live-events.ts';
 import { EVENTS, type EventType } from '../../../src/server/wire/event.ts';
 import { executionBody } from '../../../src/server/wire/execution.ts';
 import { openStore } from '../../../src/store/sqlite-store.ts';
+import { StoreWatch } from '../../../src/store/store-watch.ts';
 import { defineTool } from '../../../src/tools/define-tool.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
 import { HeldCalls, openRig, type Rig } from '../../batch/support/rig.ts';
@@ -17,11 +17,12 @@ import { SseClient } from './support/sse-client.ts';
 
 /** A client of the live events of a rig; every event must be of its form. */
 async function serve(
-  { executor, store }: Rig,
+  { coordinator: { engine }, executor, store }: Rig,
   path: string,
-  options: FeedOptions & HubOptions = {},
-): Promise<{ client: SseClient; live: LiveBatches }> {
-  const live = new LiveBatches({ executor, store, progressMs: 20, batchMs: 20, ...options });
+  options: HubOptions = {},
+): Promise<{ client: SseClient; live: LiveEvents }> {
+  const parts = { engine, executor, store, watch: new StoreWatch(store) };
+  const live = new LiveEvents(parts, { progressMs: 20, batchMs: 20, ...options });
   const server = createServer(async (request, response) => {
     const batch = request.url!.slice(1);
     await live.subscribe(batch === '' ? {} : { batch }, response);

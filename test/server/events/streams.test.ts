@@ -154,7 +154,7 @@ test('more streams than allowed are refused until one is closed', async () => {
 
 test('a snapshot that cannot be taken is an error of the request, and no stream is left behind', async () => {
   const { connect, hub } = await openHub({
-    take: () => {
+    take: async () => {
       throw Object.assign(new Error('no store'), { code: 'STORE_CLOSED' });
     },
   });

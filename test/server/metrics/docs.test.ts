@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
-import { VolleyMetrics } from '../../../src/server/metrics/volley-metrics.ts';
+import { ServerMetrics } from '../../../src/server/metrics/server-metrics.ts';
 import { openRig } from '../../batch/support/rig.ts';
 
 const DOCS = new URL('../../../docs/', import.meta.url);
@@ -9,7 +9,7 @@ const PART_OF_HISTOGRAM = /_(bucket|sum|count)$/;
 async function knownMetrics(): Promise<Set<string>> {
   const { coordinator, store } = await openRig();
   const counts = { events: 0, subscribers: 0, opened: 0, resumed: 0, gaps: 0, stalled: 0, lag: 0 };
-  const metrics = new VolleyMetrics({ engine: coordinator.engine, store, events: { counts: () => counts } });
+  const metrics = new ServerMetrics({ engine: coordinator.engine, store, events: { counts: () => counts } });
   onTestFinished(() => metrics.close());
   const { body } = await metrics.text();
   return new Set([...body.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name!));

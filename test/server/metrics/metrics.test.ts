@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { HubCounts } from '../../../src/server/events/event-hub.ts';
-import { VolleyMetrics } from '../../../src/server/metrics/volley-metrics.ts';
+import { ServerMetrics } from '../../../src/server/metrics/server-metrics.ts';
 import { STATISTICS } from '../../../src/server/wire/statistics.ts';
 import { defineTool } from '../../../src/tools/define-tool.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
@@ -8,19 +8,19 @@ import { HeldCalls, openRig, type Rig } from '../../batch/support/rig.ts';
 
 const COUNTS: HubCounts = { events: 7, subscribers: 3, opened: 4, resumed: 1, gaps: 2, stalled: 0, lag: 5 };
 
-function measure({ coordinator, store }: Rig): VolleyMetrics {
-  const metrics = new VolleyMetrics({ engine: coordinator.engine, store, events: { counts: () => COUNTS } });
+function measure({ coordinator, store }: Rig): ServerMetrics {
+  const metrics = new ServerMetrics({ engine: coordinator.engine, store, events: { counts: () => COUNTS } });
   onTestFinished(() => metrics.close());
   return metrics;
 }
 
 /** The lines of a metric, without its help. */
-async function linesOf(metrics: VolleyMetrics, name: string): Promise<string[]> {
+async function linesOf(metrics: ServerMetrics, name: string): Promise<string[]> {
   const { body } = await metrics.text();
   return body.split('\n').filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
 }
 
-const figureOf = async (metrics: VolleyMetrics, line: string) => {
+const figureOf = async (metrics: ServerMetrics, line: string) => {
   const { body } = await metrics.text();
   const found = body.split('\n').find((one) => one.startsWith(`${line} `));
   return found === undefined ? undefined : Number(found.slice(line.length + 1));
@@ -136,6 +136,17 @@ test('a label never has more values than a fixed number', async () => {
   await Promise.all(handles.map((handle) => handle.wait()));
   await expect.poll(() => figureOf(metrics, 'volley_attempts_total{tool="other"}')).toBe(300);
   expect(await linesOf(metrics, 'volley_attempts_total')).toHaveLength(201);
+});
+
+test('a call that names no tool fills no label', async () => {
+  const rig = await openRig();
+  const metrics = measure(rig);
+  await rig.coordinator.executeParallel([
+    { id: 'a', name: 'nothing_of_that_name', arguments: {} },
+    { id: 'b', name: 'echo', arguments: {} },
+  ]);
+  expect(await figureOf(metrics, 'volley_attempts_total{tool="echo"}')).toBe(1);
+  expect((await metrics.text()).body).not.toContain('nothing_of_that_name');
 });
 
 test('statistics are of their form, with a sample of the use of each resource', async () => {

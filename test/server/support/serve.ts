@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { ServerSettings, TaskSettings } from '../../../src/config/config.ts';
 import { digestOf, digestText } from '../../../src/server/auth/secrets.ts';
-import type { HubOptions } from '../../../src/server/events/hub-options.ts';
+import type { HubOptions } from '../../../src/server/events/event-hub.ts';
 import { startServer, type VolleyServer } from '../../../src/server/server.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
 import { openRig, type Rig } from '../../batch/support/rig.ts';

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { NewTask, TaskStatus } from '../../../src/store/records.ts';
 import { openStore, type SqliteStore, type StoreOptions } from '../../../src/store/sqlite-store.ts';
+import type { Store } from '../../../src/store/store.ts';
 
 /** A folder that is gone when the test ends. */
 export function temporaryFolder(): string {
@@ -33,7 +34,10 @@ export function tasks(count: number, prefix = 't'): NewTask[] {
 }
 
 /** The statuses of all tasks of a batch by their ids, in order. */
-export async function statuses(store: SqliteStore, batch: string): Promise<Record<string, TaskStatus>> {
+export async function statuses(
+  store: Pick<Store, 'tasks'>,
+  batch: string,
+): Promise<Record<string, TaskStatus>> {
   return Object.fromEntries(
     (await store.tasks(batch, { limit: 1000 })).map(({ id, status }) => [id, status]),
   );
@@ -41,7 +45,7 @@ export async function statuses(store: SqliteStore, batch: string): Promise<Recor
 
 /** All counts that are not zero. */
 export async function counts(
-  store: SqliteStore,
+  store: Pick<Store, 'batch'>,
   batch: string,
 ): Promise<Partial<Record<TaskStatus, number>>> {
   const all = Object.entries((await store.batch(batch))?.counts ?? {});

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { BatchExecutor } from '../../../src/batch/batch-executor.ts';
 import { loadConfig } from '../../../src/config/load.ts';
-import { createCoordinator } from '../../../src/coordinator/create-coordinator.ts';
+import { createCoordinator } from '../../../src/coordinator/coordinator.ts';
 import { openStore } from '../../../src/store/sqlite-store.ts';
 import { TaskFolder } from '../../../src/tasks/files/task-folder.ts';
 import { runFeature } from '../../../src/tasks/run/feature-run.ts';

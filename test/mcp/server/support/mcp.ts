@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type CallToolResult, Client } from '@modelcontextprotocol/client';
 import { discoveredTools } from '../../../../src/mcp/open-coordinator.ts';
 import type { McpBackend } from '../../../../src/mcp/server/tool.ts';
-import { BatchNews } from '../../../../src/mcp/server/updates.ts';
+import { StoreWatch } from '../../../../src/store/store-watch.ts';
 import type { Rig } from '../../../batch/support/rig.ts';
 
 /** Revisions that a client may ask for. */
@@ -26,7 +26,7 @@ export function backendOf({ executor, store, coordinator }: Rig): McpBackend {
   return {
     executor,
     store,
-    news: new BatchNews(store),
+    watch: new StoreWatch(store),
     functions: (names) => discoveredTools(coordinator, names),
     features: async () => {
       throw new Error('no test of batches asks for features');

@@ -1,9 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { EventHub } from '../../../../src/server/events/event-hub.ts';
-import type { HubOptions } from '../../../../src/server/events/hub-options.ts';
-import type { StreamRequest } from '../../../../src/server/events/live-events.ts';
+import { EventHub, type HubOptions, type StreamRequest } from '../../../../src/server/events/event-hub.ts';
 import type { TakeSnapshot } from '../../../../src/server/events/snapshots.ts';
 import { SseClient } from './sse-client.ts';
 

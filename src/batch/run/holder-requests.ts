@@ -1,0 +1,211 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { VolleyError } from '../../core/errors.ts';
+import { reasonText, spanText } from '../../core/words.ts';
+import type { LeaseHolder } from '../../store/records.ts';
+import type { HolderRequest, Store } from '../../store/store.ts';
+import type { BatchContext } from '../context.ts';
+import { countsText, type TaskCounts } from '../counts.ts';
+import { holderText } from '../text.ts';
+import type { BatchView } from '../view.ts';
+import type { BatchRun } from './batch-run.ts';
+
+/**
+ * What one process asks of another that runs a batch. A request is a row in the store, and so is its answer: that works
+ * for every process that runs a batch, with a server or without.
+ */
+export type HolderAsk =
+  | { readonly action: 'stop'; readonly now: boolean }
+  | { readonly action: 'cancel'; readonly ids?: readonly string[] }
+  | { readonly action: 'speed' }
+  /** Tasks were added or opened again; nobody waits for an answer. */
+  | { readonly action: 'join'; readonly which: 'new' | 'all' };
+
+/** How fast a batch is, and how long it will still take, as far as that is known. */
+export type Speed = Pick<BatchView, 'ratePerSecond' | 'timeLeft'>;
+
+/** `count`: of the tasks that still run, or were cancelled. */
+interface Answer {
+  readonly ok: true;
+  readonly count: number;
+  readonly speed?: Speed;
+}
+
+type HolderAnswer = Answer | { readonly ok: false; readonly message: string };
+
+export const CANCEL_REASON = 'cancelled by request';
+
+/** Longer than a stopping task may take. */
+const WAIT_MS = 15_000;
+const ANSWER_POLL_MS = 50;
+/** A look costs a query of a table that is nearly always empty. */
+const REQUEST_POLL_MS = 100;
+
+/**
+ * Asks the process that runs a batch, and returns the number of tasks in its answer, or undefined if nobody runs the
+ * batch any more. Throws if there is no answer, and withdraws the request.
+ */
+export async function askHolder(
+  { store }: Pick<BatchContext, 'store'>,
+  batch: string,
+  holder: LeaseHolder,
+  ask: HolderAsk,
+): Promise<number | undefined> {
+  return (await answerFrom(store, batch, holder, ask))?.count;
+}
+
+/** The same, for how fast the batch is. */
+export async function askSpeed(
+  { store }: Pick<BatchContext, 'store'>,
+  batch: string,
+  holder: LeaseHolder,
+): Promise<Speed | undefined> {
+  return (await answerFrom(store, batch, holder, { action: 'speed' }))?.speed;
+}
+
+/** Waits until nobody runs a batch any more, as long as a stopping task may take. Returns whether that is so. */
+export async function untilReleased({ store }: BatchContext, batch: string): Promise<boolean> {
+  const deadline = performance.now() + WAIT_MS;
+  while ((await store.batch(batch))?.holder !== undefined) {
+    if (performance.now() > deadline) return false;
+    await sleep(ANSWER_POLL_MS);
+  }
+  return true;
+}
+
+export interface Joined {
+  readonly text: string;
+  readonly counts: TaskCounts;
+  readonly state: 'idle' | 'running' | 'stopping' | 'elsewhere';
+}
+
+/** Lets tasks that were just opened join the batch if it runs, here or elsewhere, and says what happens to them. */
+export async function joinRun(
+  { runs, store }: BatchContext,
+  batch: string,
+  which: 'new' | 'all' = 'new',
+): Promise<Joined> {
+  let run = runs.joinable(batch);
+  if (run !== undefined && !run.isStopping) await run.pull(which);
+  const record = (await store.batch(batch))!;
+  // One that was started meanwhile has looked for open tasks itself.
+  run ??= runs.joinable(batch);
+  const { counts } = record;
+  const holder = runs.otherHolder(record);
+  if (run !== undefined) {
+    return run.isStopping
+      ? { state: 'stopping', counts, text: 'The batch is being stopped: start it again afterwards.' }
+      : { state: 'running', counts, text: `The batch is running, and runs them too. ${countsText(counts)}.` };
+  }
+  const ask: HolderAsk = { action: 'join', which };
+  // Answered or not: the holder looks for open tasks at its end, too. One that has just gone cannot be asked.
+  if (holder !== undefined && (await store.ask(batch, JSON.stringify(ask))) !== undefined) {
+    return {
+      state: 'elsewhere',
+      counts,
+      text: `The batch is run by ${holderText(holder)}, which takes them too. ${countsText(counts)}.`,
+    };
+  }
+  const next = counts.open > 0 ? ' Run it with "start".' : '';
+  return { state: 'idle', counts, text: `It has ${countsText(counts)}.${next}` };
+}
+
+async function answerFrom(
+  store: Store,
+  batch: string,
+  holder: LeaseHolder,
+  ask: HolderAsk,
+): Promise<Answer | undefined> {
+  const request = await store.ask(batch, JSON.stringify(ask));
+  if (request === undefined) return undefined;
+  const held = `The batch ${JSON.stringify(batch)} is run by ${holderText(holder)}, which`;
+  try {
+    const deadline = performance.now() + WAIT_MS;
+    for (;;) {
+      // In this order: one that is gone now may have answered before.
+      const isRun = (await store.batch(batch))?.holder !== undefined;
+      const text = await store.answerTo(request);
+      if (text !== undefined) {
+        const answer = JSON.parse(text) as HolderAnswer;
+        if (answer.ok) return answer;
+        throw new VolleyError('BATCH_HELD', `${held} could not do it: ${answer.message}`, { batch, holder });
+      }
+      if (!isRun) return undefined;
+      if (performance.now() > deadline)
+        throw new VolleyError(
+          'BATCH_HELD',
+          `${held} has not answered for ${spanText(WAIT_MS)}, so nothing was changed: it may be suspended or very busy. Try again, or end that process.`,
+          { batch, holder },
+        );
+      await sleep(ANSWER_POLL_MS);
+    }
+  } finally {
+    await store.forget(request);
+  }
+}
+
+/** Does what other processes ask of this one, until the run is done. */
+export function serveRequests(run: BatchRun, store: Store): void {
+  const serving = new Set<number>();
+  let isDone = false;
+  const look = async () => {
+    let found: HolderRequest[];
+    try {
+      found = await store.asked(run.batch);
+    } catch {
+      // The run itself meets a broken store.
+      return;
+    }
+    for (const request of found) {
+      if (isDone || serving.has(request.id)) continue;
+      serving.add(request.id);
+      void serve(run, store, request);
+    }
+  };
+  const timer = setInterval(() => void look(), REQUEST_POLL_MS).unref();
+  void run.done.then(() => {
+    isDone = true;
+    clearInterval(timer);
+  });
+}
+
+async function serve(run: BatchRun, store: Store, { id, body }: HolderRequest): Promise<void> {
+  const answer = await obey(run, body);
+  try {
+    if (answer === undefined) await store.forget(id);
+    else await store.answer(id, JSON.stringify(answer));
+  } catch {
+    // Whoever asked learns it from the state of the batch.
+  }
+}
+
+/** Undefined where nobody waits for an answer. */
+async function obey(run: BatchRun, body: string): Promise<HolderAnswer | undefined> {
+  try {
+    const ask = JSON.parse(body) as HolderAsk;
+    switch (ask.action) {
+      case 'stop':
+        run.stop({ now: ask.now });
+        return { ok: true, count: countRunning(run) };
+      case 'cancel':
+        return { ok: true, count: await run.cancel(ask.ids ?? 'all', CANCEL_REASON) };
+      case 'speed':
+        return { ok: true, count: countRunning(run), speed: run.speed() };
+      case 'join':
+        if (!run.isStopping && !run.hasEnded) await run.pull(ask.which);
+        return undefined;
+      default:
+        throw new VolleyError(
+          'UNKNOWN_ACTION',
+          'The process that runs the batch does not know this request.',
+        );
+    }
+  } catch (error) {
+    return { ok: false, message: reasonText(error) };
+  }
+}
+
+function countRunning({ tasks }: BatchRun): number {
+  let count = 0;
+  for (const { handle } of tasks.values()) if (handle.status === 'running') count++;
+  return count;
+}

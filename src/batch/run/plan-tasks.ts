@@ -1,0 +1,76 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ToolCall } from '../../coordinator/call.ts';
+import type { CallPlanner, PlannedCall, RefusedCall } from '../../coordinator/plan.ts';
+import type { VolleyError } from '../../core/errors.ts';
+import { type NewTask, NO_OPTIONS, type TaskRecord } from '../../store/records.ts';
+import { isThenable } from '../../tools/needs.ts';
+
+/** A task that is stored, or about to be. */
+type StoredTask = NewTask & Partial<Pick<TaskRecord, 'failures'>>;
+
+/** A task and its plan. */
+export interface PlannedTask<T extends StoredTask = TaskRecord> {
+  readonly record: T;
+  readonly planned: PlannedCall;
+}
+
+/** After so many plans the event loop gets a break. */
+const PER_TURN = 200;
+
+/** Plans a task by itself: `${…}` means what it meant when the task was added, whatever ids were added since. */
+export function planTask(planner: CallPlanner, record: StoredTask): PlannedCall | Promise<PlannedCall> {
+  const { id, params, options, failures = 0 } = record;
+  const planned = planner.plan(id, callOf(record, JSON.parse(params)), options.dependsOn);
+  if (failures === 0) return planned;
+  return isThenable(planned)
+    ? planned.then((later) => withUsedRetries(later, failures))
+    : withUsedRetries(planned, failures);
+}
+
+export async function planTasks<T extends StoredTask>(
+  planner: CallPlanner,
+  records: readonly T[],
+): Promise<PlannedTask<T>[]> {
+  const tasks: PlannedTask<T>[] = [];
+  /** By tool. After one timeout of its schema, each of its other tasks would take as long to check. */
+  const timeouts = new Map<string, VolleyError>();
+  for (const [index, record] of records.entries()) {
+    if (index % PER_TURN === PER_TURN - 1) await nextTurn();
+    const timeout = timeouts.get(record.function);
+    const planning = timeout === undefined ? planTask(planner, record) : refused(record, timeout);
+    const planned = isThenable(planning) ? await planning : planning;
+    tasks.push({ record, planned });
+    if (planned.kind === 'refused' && planned.error.code === 'EXECUTION_TIMEOUT')
+      timeouts.set(record.function, planned.error);
+  }
+  return tasks;
+}
+
+/** Attempts that failed in earlier runs count: they have used up as many retries. */
+function withUsedRetries(planned: PlannedCall, failures: number): PlannedCall {
+  if (planned.kind === 'refused') return planned;
+  const { options } = planned;
+  const maxRetries = Math.max(0, (options.retry.maxRetries ?? 0) - failures);
+  return { ...planned, options: { ...options, retry: { ...options.retry, maxRetries } } };
+}
+
+function refused(record: StoredTask, error: VolleyError): RefusedCall {
+  return { kind: 'refused', id: record.id, call: callOf(record, {}), error };
+}
+
+/** The call of a task. */
+export function callOf(task: Pick<NewTask, 'id' | 'function' | 'options'>, params: unknown): ToolCall {
+  if (task.options === NO_OPTIONS) return { id: task.id, name: task.function, arguments: params };
+  const { priority, maxRetries, timeoutMs, dependsOn, onDependencyFailure, resources } = task.options;
+  return {
+    id: task.id,
+    name: task.function,
+    arguments: params,
+    ...(priority !== undefined && { priority }),
+    ...(maxRetries !== undefined && { retry: { maxRetries } }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(dependsOn !== undefined && { dependsOn }),
+    ...(onDependencyFailure !== undefined && { onDependencyFailure }),
+    ...(resources !== undefined && { resources }),
+  };
+}

@@ -1,0 +1,68 @@
+import { ACTIONS } from '../batch/actions/all.ts';
+import type { BatchAnswer } from '../batch/answer.ts';
+import type { BatchExecutor } from '../batch/batch-executor.ts';
+import { VolleyError } from '../core/errors.ts';
+import type { Store } from '../store/store.ts';
+import { runningServers, type ServerRecord } from './server-record.ts';
+
+/** Asked of the process that runs the batch, through the store: no server is needed, unless it is that process. */
+const ASKED_OF_HOLDER = new Set<unknown>(['status', 'stop', 'cancel', 'retry', 'wait']);
+/** The server is gone, hangs, is stopping, or refuses a body of this size: this process can do the work as well. */
+const FALL_BACK = new Set<unknown>(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 503, 413]);
+/** If the connection breaks, the server may have done these: they must not be repeated. */
+const NOT_REPEATABLE: ReadonlySet<unknown> = new Set(
+  ACTIONS.filter(({ hints }) => 'creates' in hints).map(({ name }) => name),
+);
+
+interface Request {
+  readonly action?: unknown;
+  readonly batch?: unknown;
+}
+
+/**
+ * Decides for each request of a command where it is handled: in the server that runs the batch, in this process, which
+ * asks any other holder of the batch through the store, or, where nobody runs it, in any server on this store.
+ */
+export function routeRequests(
+  file: string,
+  store: Pick<Store, 'batch'>,
+  executor: Pick<BatchExecutor, 'handle'>,
+): (request: object) => Promise<BatchAnswer> {
+  return async (request: Request) => {
+    const server = await chooseServer(file, store, request);
+    if (server === undefined) return executor.handle(request);
+    const { callServer } = await import('./call-server.ts');
+    try {
+      return await callServer<BatchAnswer>(server, '/v1/actions', ['action', 'text', 'data'], request);
+    } catch (error) {
+      const { code, status } = error instanceof VolleyError ? error.details : {};
+      if (code === 'ECONNRESET' && NOT_REPEATABLE.has(request.action)) throw connectionLost(server);
+      if (FALL_BACK.has(code) || FALL_BACK.has(status)) return executor.handle(request);
+      throw error;
+    }
+  };
+}
+
+/** Undefined for this process. */
+async function chooseServer(
+  file: string,
+  store: Pick<Store, 'batch'>,
+  { action, batch = 'default' }: Request,
+): Promise<ServerRecord | undefined> {
+  // They are in the store, wherever the batch runs.
+  if (action === 'results') return undefined;
+  const servers = await runningServers(file);
+  if (servers.length === 0) return undefined;
+  const holder = typeof batch === 'string' ? (await store.batch(batch))?.holder : undefined;
+  if (holder === undefined) return servers[0];
+  const own = servers.find(({ pid }) => pid === holder.pid);
+  return own ?? (ASKED_OF_HOLDER.has(action) ? undefined : servers[0]);
+}
+
+function connectionLost({ address, pid }: ServerRecord): VolleyError {
+  return new VolleyError(
+    'SERVER_UNREACHABLE',
+    `The server at ${address} (process ${pid}) closed the connection before it answered. It may have added the tasks: check with volley status before you add them again.`,
+    { address, pid },
+  );
+}
