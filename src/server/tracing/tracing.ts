@@ -87,7 +87,7 @@ function isRecorded(tracer: Tracer): boolean {
 
 class ExecutionSpans {
   private readonly executions = new Map<string, OpenExecution>();
-  /** By name: the last run of each, also after its end, for what is told late. */
+  /** By name: the last run of each, also after its end, for late updates. */
   private readonly batches = new Map<
     string,
     { readonly span: Span; readonly within: Context; failed: number }
