@@ -1,10 +1,25 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { z } from 'zod';
+import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
+import { knownTo } from '../coordinator/plan.ts';
+import { type References, referencesIn } from '../coordinator/references.ts';
+import { Block } from '../core/block.ts';
+import type { ResourceRequirements } from '../core/demand.ts';
 import { VolleyError } from '../core/errors.ts';
+import { GraphNode } from '../core/graph-node.ts';
+import { NearestNames } from '../core/nearest.ts';
+import { show } from '../core/numbers.ts';
+import { RowBuilder } from '../core/rows.ts';
+import { topologicalOrder } from '../core/topology.ts';
 import { countText } from '../core/words.ts';
-import type { AddedTasks, NewTask } from '../store/records.ts';
+import { type AddedTasks, type NewTask, NO_OPTIONS, type TaskOptions } from '../store/records.ts';
+import type { Store } from '../store/store.ts';
+import { isThenable } from '../tools/needs.ts';
 import type { BatchContext } from './context.ts';
-import type { BatchEvents } from './events.ts';
-import type { TaskInput } from './input/fields.ts';
-import { TaskCheck } from './task-check.ts';
+import type { RESOURCE_FIELDS, TaskInput } from './input/fields.ts';
+import type { BatchEvents } from './run/events.ts';
+import { taskCall } from './run/plan-tasks.ts';
+import { bytesText } from './text.ts';
 
 const MAX_TRIES = 20;
 const MAX_WARNINGS = 5;
@@ -57,4 +72,233 @@ function takenId(error: unknown, ids: readonly string[], inputs: readonly TaskIn
   if (!(error instanceof VolleyError) || error.code !== 'DUPLICATE_ID') return undefined;
   const { id } = error.details;
   return ids.find((chosen, index) => chosen === id && inputs[index]!.id === undefined);
+}
+
+const MAX_PARAMS_BYTES = 10 * 2 ** 20;
+const MAX_BYTES = 256 * 2 ** 20;
+const MAX_SHOWN = 5;
+/** So many problems are in the details of the error. */
+const MAX_TOLD = 100;
+const PER_TURN = 200;
+const PER_READ = 1000;
+/** How long servers that bring tools may take to tell of them, before their tasks are added unchecked. */
+const LONGEST_DISCOVERY_MS = 2000;
+/** So many of the stored tasks may be meant by a mistyped id. */
+const MAX_SUGGESTED = 1000;
+const NONE: readonly string[] = [];
+
+/** Looks at new tasks of a batch: their tools, arguments, needs and dependencies. */
+export class TaskCheck {
+  /** Made when it is asked for: most tasks depend on nothing. */
+  private own: ReadonlySet<string> | undefined;
+  private readonly stored = new Map<string, boolean>();
+  /** Asked for and not read from the store yet. */
+  private unread = new Set<string>();
+  /** The last of those that are stored: for suggestions, which need not be complete. */
+  private lastIds: readonly string[] | undefined;
+  private readonly known = { has: (id: string) => this.isKnown(id) };
+  private readonly names = new NearestNames(() => this.someIds());
+  private bytes = 0;
+
+  constructor(
+    private readonly coordinator: ParallelToolCoordinator,
+    private readonly store: Store,
+    private readonly batch: string,
+    private readonly ids: readonly string[],
+  ) {}
+
+  /** Checks all of them, and returns them as they are stored. */
+  async tasksOf(inputs: readonly TaskInput[]): Promise<NewTask[]> {
+    const tasks: NewTask[] = [];
+    const problems: { readonly place: string; readonly error: VolleyError }[] = [];
+    this.checkUnique(inputs);
+    const tools = new Set(inputs.map((input) => input.function));
+    await this.coordinator.planner.discover(tools, LONGEST_DISCOVERY_MS);
+    for (const { depends_on = NONE } of inputs) {
+      for (const id of depends_on) this.isKnown(id);
+      if (this.unread.size < PER_READ) continue;
+      await this.readUnread();
+      await nextTurn();
+    }
+    await this.readUnread();
+    for (const [index, input] of inputs.entries()) {
+      if (index % PER_TURN === PER_TURN - 1) await nextTurn();
+      try {
+        const checking = this.checkOne(this.ids[index]!, input);
+        tasks.push(isThenable(checking) ? await checking : checking);
+      } catch (error) {
+        if (!(error instanceof VolleyError)) throw error;
+        problems.push({ place: placeOf(index, input), error });
+        // Its schema did not answer, and each of the others might take as long.
+        if (error.code === 'EXECUTION_TIMEOUT') break;
+      }
+    }
+    if (problems.length > 0) throw problemOf(problems, inputs.length);
+    checkOrder(tasks);
+    return tasks;
+  }
+
+  /** Those that were chosen differ from all others. */
+  private checkUnique(inputs: readonly TaskInput[]): void {
+    const seen = new Set<string>();
+    const twice = inputs.find(({ id }) => id !== undefined && seen.size === seen.add(id).size)?.id;
+    if (twice === undefined) return;
+    throw new VolleyError('DUPLICATE_ID', `Two tasks have the id ${show(twice)}: give each its own.`, {
+      id: twice,
+    });
+  }
+
+  private checkOne(id: string, input: TaskInput): NewTask | Promise<NewTask> {
+    const { params, depends_on = NONE } = input;
+    for (const dependency of depends_on) this.requireKnown(dependency);
+    let found: References | undefined;
+    try {
+      found = referencesIn(params, knownTo(id, this.known, this.names));
+    } catch (error) {
+      if (this.unread.size === 0) throw error;
+    }
+    // Something is referred to that may be in the store: when that is known, it is looked at anew.
+    if (this.unread.size > 0) return this.readUnread().then(() => this.checkOne(id, input));
+    const references = found!;
+    const hasDependencies = depends_on.length + references.ids.size > 0;
+    const dependsOn = hasDependencies ? [...new Set([...depends_on, ...references.ids])] : NONE;
+    const task: NewTask = {
+      id,
+      name: input.name ?? input.id ?? input.function,
+      function: input.function,
+      params: this.textOf(params),
+      options: optionsOf(
+        input,
+        dependsOn,
+        references.warnings.map((warning) => this.coordinator.redactor.text(warning)),
+      ),
+    };
+    const checking = this.coordinator.planner.check(taskCall(task, params), references);
+    return isThenable(checking) ? checking.then(() => task) : task;
+  }
+
+  private textOf(params: unknown): string {
+    let text: string;
+    try {
+      text = JSON.stringify(params);
+    } catch (error) {
+      throw new VolleyError(
+        'INVALID_ARGUMENTS',
+        `The params cannot be written as JSON: ${(error as Error).message}.`,
+      );
+    }
+    const bytes = Buffer.byteLength(text);
+    if (bytes > MAX_PARAMS_BYTES) {
+      throw tooLarge(
+        `The params have ${bytesText(bytes)}, but at most ${bytesText(MAX_PARAMS_BYTES)} are taken`,
+      );
+    }
+    this.bytes += bytes;
+    if (this.bytes > MAX_BYTES)
+      throw tooLarge(`The params of all tasks have more than ${bytesText(MAX_BYTES)}`);
+    return text;
+  }
+
+  private requireKnown(dependency: string): void {
+    if (this.isKnown(dependency)) return;
+    const close = this.names.find(dependency);
+    throw new VolleyError(
+      'UNKNOWN_DEPENDENCY',
+      `It depends on ${show(dependency)}, but no task of the batch has this id${close === undefined ? '' : `; did you mean ${show(close)}?`}.`,
+      { dependency },
+    );
+  }
+
+  private *someIds(): Generator<string> {
+    yield* this.ids;
+    yield* this.lastIds ?? NONE;
+  }
+
+  private async readUnread(): Promise<void> {
+    if (this.unread.size === 0) return;
+    const ids = this.unread;
+    this.unread = new Set();
+    const found = await this.store.tasksById(this.batch, ids);
+    for (const id of ids) this.stored.set(id, found.has(id));
+    // Of those that do not exist, another one may be meant.
+    if (found.size < ids.size) this.lastIds ??= await this.store.lastIds(this.batch, MAX_SUGGESTED);
+  }
+
+  /** One that is unread counts as known until it is read, so that one look finds all that are to be read. */
+  private isKnown(id: string): boolean {
+    this.own ??= new Set(this.ids);
+    if (this.own.has(id)) return true;
+    const isStored = this.stored.get(id);
+    if (isStored === undefined) this.unread.add(id);
+    return isStored ?? true;
+  }
+}
+
+function optionsOf(input: TaskInput, dependsOn: readonly string[], warnings: readonly string[]): TaskOptions {
+  const { priority, max_retries, timeout, resources, on_dependency_failure } = input;
+  const hasOwn = (priority ?? max_retries ?? timeout ?? resources ?? on_dependency_failure) !== undefined;
+  if (!hasOwn && dependsOn.length === 0 && warnings.length === 0) return NO_OPTIONS;
+  return {
+    ...(priority !== undefined && { priority }),
+    ...(max_retries !== undefined && { maxRetries: max_retries }),
+    ...(timeout !== undefined && { timeoutMs: timeout * 1000 }),
+    ...(resources !== undefined && { resources: requirementsOf(resources) }),
+    ...(on_dependency_failure !== undefined && { onDependencyFailure: on_dependency_failure }),
+    ...(dependsOn.length > 0 && { dependsOn }),
+    ...(warnings.length > 0 && { warnings }),
+  };
+}
+
+function requirementsOf({ memory_mb, ...rest }: z.output<typeof RESOURCE_FIELDS>): ResourceRequirements {
+  return Object.fromEntries(
+    Object.entries({ ...rest, memoryMb: memory_mb }).filter(([, value]) => value !== undefined),
+  );
+}
+
+/** Throws for a cycle. Older tasks never wait for new ones, so only the new ones are looked at. */
+function checkOrder(tasks: readonly NewTask[]): void {
+  const edges = tasks.reduce((sum, { options }) => sum + (options.dependsOn?.length ?? 0), 0);
+  if (edges === 0) return;
+  const places = new Map(tasks.map(({ id }, place) => [id, place]));
+  const rows = new RowBuilder<GraphNode>(tasks.length, edges);
+  for (const { options } of tasks) {
+    for (const id of options.dependsOn ?? []) {
+      const place = places.get(id);
+      if (place !== undefined) rows.add(place);
+    }
+    rows.endRow();
+  }
+  if (!rows.refersForward) return;
+  const nodes = tasks.map(({ id }, place) => new GraphNode(place, id));
+  topologicalOrder(new Block(nodes, rows));
+}
+
+function problemOf(
+  problems: readonly { readonly place: string; readonly error: VolleyError }[],
+  total: number,
+): VolleyError {
+  const [{ error }] = problems as [(typeof problems)[number]];
+  if (total === 1) return error;
+  const texts = problems.map(({ place, error: { message } }) => `${place}: ${message}`);
+  const more = problems.length - MAX_SHOWN;
+  return new VolleyError(
+    error.code,
+    `${countText(problems.length, 'task')} of ${total} cannot be added, so none was. ${texts.slice(0, MAX_SHOWN).join(' ')}${more > 0 ? ` And ${more} more.` : ''}`,
+    { ...error.details, problems: texts.slice(0, MAX_TOLD) },
+  );
+}
+
+function tooLarge(message: string): VolleyError {
+  return new VolleyError('INVALID_ARGUMENTS', `${message}. Write large data to a file and pass its path.`);
+}
+
+/** `task 3 (id "copy")`, for whoever looks for it in the file. */
+function placeOf(index: number, { id, name, function: tool }: TaskInput): string {
+  return `task ${index + 1} (${id === undefined ? show(name ?? tool) : `id ${show(id)}`})`;
+}
+
+/** The number that a problem of `tasksOf()` begins with, from 1. */
+export function taskNumberIn(problem: string): number | undefined {
+  const [, number] = /^task (\d+) \(/.exec(problem) ?? [];
+  return number === undefined ? undefined : Number(number);
 }

@@ -1,9 +1,10 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
 import { VolleyError } from '../core/errors.ts';
 import { nearest } from '../core/nearest.ts';
-import type { BatchRecord, TaskRecord } from '../store/records.ts';
+import type { BatchRecord, TaskRecord, TaskStatus } from '../store/records.ts';
 import type { Store, TaskSummary } from '../store/store.ts';
-import type { BatchRuns } from './runs.ts';
+import type { BatchRuns } from './run/runs.ts';
 import type { TaskIds } from './task-ids.ts';
 
 /** What the actions work with. */
@@ -76,4 +77,20 @@ async function unknownTask(store: Pick<Store, 'tasks'>, batch: string, id: strin
     `The batch ${JSON.stringify(batch)} has no task ${JSON.stringify(id)}${close === undefined ? '.' : `; did you mean ${JSON.stringify(close)}?`}`,
     { batch, id, nearest: close },
   );
+}
+
+const PAGE = 500;
+
+/** All tasks of a batch in their order, a page at a time; the event loop gets a break after each. */
+export async function* taskPages(
+  store: Store,
+  batch: string,
+  status?: readonly TaskStatus[],
+): AsyncGenerator<TaskRecord[], void, undefined> {
+  for (let afterSeq = 0; ; await nextTurn()) {
+    const page = await store.tasks(batch, { ...(status && { status }), afterSeq, limit: PAGE });
+    if (page.length > 0) yield page;
+    if (page.length < PAGE) return;
+    afterSeq = page.at(-1)!.seq;
+  }
 }

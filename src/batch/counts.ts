@@ -1,18 +1,8 @@
 import { countText } from '../core/words.ts';
-import type { TaskStatus } from '../store/records.ts';
+import { TASK_STATUSES, type TaskStatus } from '../store/records.ts';
 
 /** How many tasks have each status. */
 export type TaskCounts = Readonly<Record<TaskStatus, number>>;
-
-/** In the order in which they are told. */
-export const TASK_STATUSES = [
-  'open',
-  'running',
-  'completed',
-  'failed',
-  'cancelled',
-  'skipped',
-] as const satisfies readonly TaskStatus[];
 
 /** Statuses of tasks that have ended. */
 export const ENDED = ['completed', 'failed', 'cancelled', 'skipped'] as const satisfies readonly TaskStatus[];

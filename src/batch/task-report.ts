@@ -1,10 +1,10 @@
-import { spanText } from '../core/words.ts';
+import { listText, spanText } from '../core/words.ts';
 import type { TaskRecord } from '../store/records.ts';
+import type { TaskSummary } from '../store/store.ts';
 import { type BatchContext, findBatch, findTask } from './context.ts';
-import { attemptsText, endedText } from './ended-text.ts';
-import { explainTask } from './explain-task.ts';
 import { type ResultRow, rowOf } from './result-row.ts';
-import { holderText, linesText, taskText } from './text.ts';
+import { holderText } from './run/holder-requests.ts';
+import { linesText, oneLine, taskText } from './text.ts';
 
 /** What became of a task, or why nothing has yet. */
 export interface TaskReport extends ResultRow {
@@ -50,4 +50,126 @@ async function runningText(context: BatchContext, { batch, id, startedAt }: Task
     return 'was running in a process that died: "start" sees to it, and so does volley recover.';
   const where = isHere || holder === undefined ? '' : `, in ${holderText(holder)}`;
   return linesText(`is running${since}${where}.`, await explainTask(context, batch, id));
+}
+
+const MAX_NAMED = 5;
+/** Longer messages of a failed attempt, and of a failed task, are cut. */
+const MAX_ATTEMPT_MESSAGE = 200;
+const MAX_MESSAGE = 1000;
+
+/** Why a task does not run, or how it ended, in words; undefined while it runs. Throws if there is no such task. */
+export async function explainTask(
+  context: BatchContext,
+  batch: string,
+  id: string,
+): Promise<string | undefined> {
+  const record = await findBatch(context, batch);
+  const task = await findTask(context, batch, id);
+  const run = context.runs.current(batch);
+  const text = run?.explain(id);
+  const ended = await endedText(context, task);
+  if (ended !== undefined) return `It ${ended}`;
+  if (task.status === 'running') return text ?? (run === undefined ? pauseText(task) : undefined);
+  if (text !== undefined) return text;
+  if (run !== undefined) return 'It is about to be looked at.';
+  const holder = context.runs.otherHolder(record);
+  const waits = await dependenciesText(context, task);
+  if (holder === undefined) return `${waits ?? ''}The batch is not running: start it.`;
+  return `${waits ?? 'Nothing that it depends on holds it up: its turn has not come. '}The batch is run by ${holderText(holder)}, with ${record.counts.running} running and ${record.counts.open} open${limitText(record.options)}.`;
+}
+
+/** What the store tells of one that another process will try again. */
+function pauseText({ pause }: TaskRecord): string | undefined {
+  if (pause === undefined) return undefined;
+  const when = spanText(Math.max(0, pause.until - Date.now()));
+  const { reason, message = '' } = pause;
+  return `It pauses and tries again in ${when}; the last attempt failed: ${oneLine(message === '' ? reason : message, MAX_ATTEMPT_MESSAGE)}`;
+}
+
+/** What of its dependencies keeps an open task from running. */
+async function dependenciesText(
+  { store }: BatchContext,
+  { batch, options }: TaskRecord,
+): Promise<string | undefined> {
+  const { dependsOn = [], onDependencyFailure = 'skip' } = options;
+  const found = [...(await store.tasksById(batch, dependsOn)).values()];
+  const ended = found.filter(({ status }) => !['open', 'running', 'completed'].includes(status));
+  if (ended.length > 0 && onDependencyFailure === 'skip')
+    return `It will be skipped, because it depends on ${namesText(ended)}. `;
+  const waited = found.filter(({ status }) => status === 'open' || status === 'running');
+  return waited.length === 0 ? undefined : `It waits for ${namesText(waited)}. `;
+}
+
+function namesText(tasks: readonly TaskSummary[]): string {
+  const names = tasks.slice(0, MAX_NAMED).map(({ id, status }) => `${id} (${status})`);
+  return listText(names, tasks.length);
+}
+
+/** Of the run that goes on, as far as it was told one. */
+function limitText(options: string | undefined): string {
+  const { maxConcurrency } = JSON.parse(options ?? '{}') as { maxConcurrency?: unknown };
+  return typeof maxConcurrency === 'number' ? `, at most ${maxConcurrency} at once` : '';
+}
+
+/** How a task ended, when, and what can be done, as a sentence whose subject is the task; undefined before its end. */
+export async function endedText(
+  context: Pick<BatchContext, 'store'>,
+  task: TaskRecord,
+): Promise<string | undefined> {
+  switch (task.status) {
+    case 'open':
+    case 'running':
+      return undefined;
+    case 'completed':
+      return `has completed, after ${attemptsText(task)}${tookText(task)}${agoText(task)}.`;
+    case 'failed':
+      return linesText(
+        `has failed with the reason "${task.reason}", after ${attemptsText(task)}${tookText(task)}${agoText(task)}:`,
+        oneLine(task.message ?? '', MAX_MESSAGE),
+        '"retry" opens it again.',
+      );
+    case 'cancelled':
+      return linesText(
+        `was cancelled${agoText(task)}: ${oneLine(task.message ?? '', MAX_MESSAGE)}`,
+        '"retry" opens it again.',
+      );
+    case 'skipped':
+      return skippedText(context, task);
+  }
+}
+
+/** `one attempt`, for a task that had one. */
+export function attemptsText({ attempts }: TaskRecord): string {
+  return attempts === 0 ? 'no attempt' : attempts === 1 ? 'one attempt' : `${attempts} attempts`;
+}
+
+async function skippedText({ store }: Pick<BatchContext, 'store'>, task: TaskRecord): Promise<string> {
+  const { batch, cause } = task;
+  const root = cause === undefined ? undefined : await store.task(batch, cause);
+  if (root === undefined) {
+    return cause === undefined
+      ? `was skipped${agoText(task)}: it runs only if something that it depends on fails.`
+      : `was skipped${agoText(task)} because of ${cause}, which was cleared.`;
+  }
+  return linesText(
+    `was skipped${agoText(task)} because of ${taskText(root)}, which ${rootText(root)}${root.message === undefined ? '.' : ':'}`,
+    root.message === undefined ? undefined : oneLine(root.message, MAX_MESSAGE),
+    `"retry" of ${cause} opens both again.`,
+  );
+}
+
+function rootText({ status }: TaskRecord): string {
+  if (status === 'completed') return 'has completed since';
+  return status === 'cancelled' ? 'was cancelled' : status === 'failed' ? 'failed' : `is ${status} again`;
+}
+
+function tookText(task: TaskRecord): string {
+  const took = task.durationMs;
+  return took === undefined ? '' : ` in ${spanText(took)}`;
+}
+
+function agoText({ status, endedAt }: TaskRecord): string {
+  if (endedAt === undefined) return '';
+  const comma = status === 'completed' || status === 'failed' ? ',' : '';
+  return `${comma} ${spanText(Math.max(0, Date.now() - endedAt))} ago`;
 }

@@ -1,6 +1,5 @@
 import { printableText } from '../core/printable-text.ts';
 import { reasonText } from '../core/words.ts';
-import type { LeaseHolder } from '../store/records.ts';
 
 /** A text of somebody else's on one line, and not longer than so many characters. */
 export function oneLine(text: string, length: number): string {
@@ -43,11 +42,7 @@ export function taskText(task: {
   return `${task.id}${name} (${task.function})`;
 }
 
-export function holderText({ pid, host }: LeaseHolder): string {
-  return `process ${pid} on ${host}`;
-}
-
 /** Why a run ended before its time, in a line. */
-export function problemText(problem: unknown): string {
+export function runProblemText(problem: unknown): string {
   return `The batch stopped before its end: ${oneLine(reasonText(problem), 500)} What was not finished can be started again.`;
 }

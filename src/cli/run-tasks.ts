@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { basename, extname } from 'node:path';
-import { taskPages } from '../batch/pages.ts';
+import { taskPages } from '../batch/context.ts';
 import { VolleyError } from '../core/errors.ts';
 import type { Store } from '../store/store.ts';
 import type { PlacedTasks } from './input/place-problems.ts';

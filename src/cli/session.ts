@@ -1,5 +1,5 @@
 import type { BatchAnswer } from '../batch/answer.ts';
-import { BatchExecutor } from '../batch/batch-executor.ts';
+import { BatchExecutor } from '../batch/executor/batch-executor.ts';
 import type { VolleyConfig } from '../config/config.ts';
 import { type LoadOptions, loadConfig, loadStoreFile } from '../config/load.ts';
 import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';

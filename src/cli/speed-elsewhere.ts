@@ -1,4 +1,4 @@
-import type { BatchExecutor } from '../batch/batch-executor.ts';
+import type { BatchExecutor } from '../batch/executor/batch-executor.ts';
 import { lessBy } from '../batch/run/prediction.ts';
 import type { BatchView } from '../batch/view.ts';
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { startAction } from '../batch/actions/start.ts';
-import { CONCURRENCY_ADVICE } from '../batch/description.ts';
+import { CONCURRENCY_ADVICE } from '../batch/executor/description.ts';
 import { fieldOptions } from './action-command.ts';
 import { addHelpNote } from './help.ts';
 

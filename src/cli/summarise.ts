@@ -1,4 +1,4 @@
-import { taskPages } from '../batch/pages.ts';
+import { taskPages } from '../batch/context.ts';
 import type { TaskRecord, TaskStatus } from '../store/records.ts';
 import type { CommonOptions } from './command.ts';
 import { groupFailures } from './display/failure-groups.ts';

@@ -35,6 +35,7 @@ export {
   ParallelExecutionEngine,
   type RefusedItem,
 } from './engine.ts';
+export type { ProgressStream } from './event-log.ts';
 export { GroupHandle, type GroupOutcome, type RetryNotice } from './group-handle.ts';
 export type { CancelResult, ExecutionHandle } from './handle.ts';
 export type { AllocationRecord, UtilizationSample } from './history.ts';
@@ -49,7 +50,6 @@ export {
   type ResourceManagerOptions,
 } from './resource-manager.ts';
 export type { DurationSummary, ExecutionStatistics } from './statistics.ts';
-export type { ProgressStream } from './subscription.ts';
 export type { Report, TaskContext, ToolFunction } from './task.ts';
 export { ToolFailure } from './tool-failure.ts';
 export type { MissedUpdates, ProgressUpdate } from './updates.ts';

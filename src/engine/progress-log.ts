@@ -5,11 +5,10 @@ import { checkNumber, checkObject } from '../core/numbers.ts';
 import { type ExecutionStatus, isSettled, STATUS_NAMES } from '../core/status.ts';
 import { reasonText } from '../core/words.ts';
 import type { Clock } from './clock.ts';
-import { EventLog } from './event-log.ts';
+import { EventLog, ExecutionCursor, LogCursor, type ProgressStream, Subscription } from './event-log.ts';
 import type { Job } from './job.ts';
 import { errorOf, outcomeOf } from './outcome.ts';
 import { StatisticsKeeper } from './statistics.ts';
-import { ExecutionCursor, LogCursor, type ProgressStream, Subscription } from './subscription.ts';
 import { type ProgressUpdate, UPDATE_TYPES, type UpdateType } from './updates.ts';
 
 /** How far one execution has come. */
@@ -47,9 +46,9 @@ const TYPE_INDEX = Object.fromEntries(UPDATE_TYPES.map((type, index) => [type, i
   UpdateType,
   number
 >;
-const LONGEST_TEXT = 2000;
+const MAX_TEXT = 2000;
 
-/** Where everything that happens is written down, and where everybody reads it. */
+/** Records everything that happens to executions, and serves its readers. */
 export class ProgressLog {
   readonly statistics = new StatisticsKeeper();
   private readonly log: EventLog;
@@ -93,7 +92,7 @@ export class ProgressLog {
     );
   }
 
-  /** How far one execution has come, as far as its reports are still remembered. */
+  /** Status and progress of one execution, as far as its reports are still remembered. */
   snapshot(execution: Execution): ExecutionSnapshot {
     const { id, attempt, statusName: status, demand } = execution;
     const { epoch } = this.clock;
@@ -137,7 +136,7 @@ export class ProgressLog {
     return {
       ...(byStatus as Record<ExecutionStatus, number>),
       total,
-      // Sums of reported parts are not exact.
+      // Sums of reported shares are not exact.
       progress:
         total === 0 ? 0 : settled === total ? 1 : Math.max(0, Math.min(1, (settled + partial) / total)),
     };
@@ -169,7 +168,7 @@ export class ProgressLog {
   }
 
   reported(execution: Execution, now: number, progress: number | undefined, step: string | undefined): void {
-    const text = step?.slice(0, LONGEST_TEXT);
+    const text = step?.slice(0, MAX_TEXT);
     if (progress === undefined) {
       this.append(TYPE_INDEX.step, execution, now, text);
       return;
@@ -192,7 +191,7 @@ export class ProgressLog {
     this.append(TYPE_INDEX[execution.statusName as UpdateType], execution, execution.since, undefined);
   }
 
-  /** Lets all readers come to their end. */
+  /** Lets all readers finish. */
   close(): void {
     this.isClosed = true;
     this.log.arrivals.fire();
@@ -274,7 +273,7 @@ export class ProgressLog {
           case 'failed':
             return { ...base, type: 'failed', reason: outcome.reason, error: errorText(errorOf(execution)) };
           case 'cancelled':
-            return { ...base, type: 'cancelled', reason: outcome.reason.slice(0, LONGEST_TEXT) };
+            return { ...base, type: 'cancelled', reason: outcome.reason.slice(0, MAX_TEXT) };
           case 'skipped':
             return { ...base, type: 'skipped', cause: outcome.cause };
         }
@@ -283,7 +282,7 @@ export class ProgressLog {
   }
 }
 
-/** The message alone: a stack belongs to the outcome, not into a stream. */
+/** The message alone: a stack belongs in the outcome, not in a stream. */
 function errorText(error: unknown): string {
-  return reasonText(error).slice(0, LONGEST_TEXT);
+  return reasonText(error).slice(0, MAX_TEXT);
 }

@@ -6,10 +6,10 @@ import { checkNumber, checkObject, show } from '../core/numbers.ts';
 import { STATUS_NAMES, Status, type StatusCode } from '../core/status.ts';
 import { checkReport } from './check-report.ts';
 import { SystemClock } from './clock.ts';
+import type { ProgressStream } from './event-log.ts';
 import { Job } from './job.ts';
 import { type AggregatedProgress, type ExecutionSnapshot, ProgressLog } from './progress-log.ts';
 import type { ExecutionStatistics } from './statistics.ts';
-import type { ProgressStream } from './subscription.ts';
 import { Task } from './task.ts';
 import { failureOf } from './tool-failure.ts';
 import type { ProgressUpdate } from './updates.ts';
@@ -22,14 +22,14 @@ export interface ProgressTrackerOptions {
   readonly retainSettled?: number;
 }
 
-/** How far everything has come, with what is known of the past. */
+/** How far everything has come, with statistics. */
 export interface TrackedProgress extends AggregatedProgress {
   readonly statistics: Omit<ExecutionStatistics, 'utilization'>;
 }
 
 /**
- * Everything that happens, for whoever wants to watch. An engine has one, and writes to it itself; one of your own is
- * told what happens:
+ * Updates and aggregated progress of executions. An engine has one that it writes itself; use one of your own for work
+ * that no engine runs:
  *
  * ```ts
  * const tracker = new ProgressTracker();
@@ -39,7 +39,7 @@ export interface TrackedProgress extends AggregatedProgress {
  * ```
  */
 export class ProgressTracker {
-  /** Of one that no engine writes to. */
+  /** Undefined for the tracker of an engine. */
   private readonly own: OwnExecutions | undefined;
   private readonly log: ProgressLog;
 
@@ -85,12 +85,12 @@ export class ProgressTracker {
     return { ...log.aggregated(), statistics: log.statistics.summary(log.counts) };
   }
 
-  /** Begins to follow an execution. */
+  /** Records that an execution has started. */
   start(id: string, toolName: string): void {
     this.writable().start(id, toolName);
   }
 
-  /** Notes the share that is done, from 0 to 1, the current step, or both. */
+  /** Records the share that is done, from 0 to 1, the current step, or both. */
   update(id: string, progress: number, step?: string): void;
   update(id: string, step: string): void;
   update(id: string, first: number | string, step?: string): void {
@@ -124,7 +124,7 @@ export class ProgressTracker {
   }
 }
 
-/** The executions of a tracker that no engine writes to. */
+/** The executions of a tracker without an engine. */
 class OwnExecutions {
   readonly log: ProgressLog;
   private readonly clock = new SystemClock();

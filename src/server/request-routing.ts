@@ -1,6 +1,6 @@
 import { ACTIONS } from '../batch/actions/all.ts';
 import type { BatchAnswer } from '../batch/answer.ts';
-import type { BatchExecutor } from '../batch/batch-executor.ts';
+import type { BatchExecutor } from '../batch/executor/batch-executor.ts';
 import { VolleyError } from '../core/errors.ts';
 import type { Store } from '../store/store.ts';
 import { runningServers, type ServerRecord } from './server-record.ts';

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
-import type { BatchExecutor } from '../batch/batch-executor.ts';
+import type { BatchExecutor } from '../batch/executor/batch-executor.ts';
 import type { VolleyConfig } from '../config/config.ts';
 import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
 import { VolleyError } from '../core/errors.ts';

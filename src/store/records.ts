@@ -4,7 +4,10 @@ import type { Priority } from '../core/priority.ts';
 import type { DependencyPolicy } from '../core/terms.ts';
 
 /** Where a stored task stands. `open` has not been started, or shall be started again. */
-export type TaskStatus = 'open' | 'running' | 'completed' | 'failed' | 'cancelled' | 'skipped';
+export type TaskStatus = (typeof TASK_STATUSES)[number];
+
+/** In the order in which they are listed. */
+export const TASK_STATUSES = ['open', 'running', 'completed', 'failed', 'cancelled', 'skipped'] as const;
 
 /** A task as it is added. */
 export interface NewTask {

@@ -3,9 +3,9 @@ import type { Store } from './store.ts';
 
 /** Nothing announces what another process writes, so the store is looked at again and again. */
 const LOOK_MS = 500;
-/** The newest batches are compared, up to so many. */
+/** Only the newest batches are compared. */
 const MAX_BATCHES = 1000;
-/** The first running tasks of a batch are compared, up to so many. */
+/** Only the first running tasks of a batch are compared. */
 const MAX_RUNNING = 100;
 
 /** Hears of batches that changed. */
@@ -26,7 +26,7 @@ export class StoreWatch {
 
   constructor(private readonly store: Store) {}
 
-  /** The listener hears of changes while the watch is on, and when it goes on again, of what changed meanwhile. */
+  /** Calls the listener for each change while the watch runs, and when it starts again, for changes since it stopped. */
   listen(listener: StoreListener): () => void {
     this.listeners.add(listener);
     return () => void this.listeners.delete(listener);

@@ -1,4 +1,4 @@
-import type { BatchRequest } from '../../src/batch/batch-executor.ts';
+import type { BatchRequest } from '../../src/batch/executor/batch-executor.ts';
 
 /** What is sent, and what every interface answers: data, or the code of a refusal. */
 export interface Step {

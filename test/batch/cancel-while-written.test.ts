@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { BatchAnswer } from '../../src/batch/answer.ts';
-import { BatchExecutor } from '../../src/batch/batch-executor.ts';
+import { BatchExecutor } from '../../src/batch/executor/batch-executor.ts';
 import { VolleyError } from '../../src/core/errors.ts';
 import type { Store } from '../../src/store/store.ts';
 import { gate } from '../engine/support/gate.ts';

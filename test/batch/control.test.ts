@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { BatchExecutor } from '../../src/batch/batch-executor.ts';
+import { BatchExecutor } from '../../src/batch/executor/batch-executor.ts';
 import { ownIdentity } from '../../src/store/process-identity.ts';
 import { openStore } from '../../src/store/sqlite-store.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { BatchEvent } from '../../src/batch/events.ts';
+import type { BatchEvent } from '../../src/batch/run/events.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { HeldCalls, openRig, type Rig } from './support/rig.ts';
@@ -107,6 +107,29 @@ describe('who follows an executor', () => {
       'changed',
       'changed',
     ]);
+  });
+
+  it('hears of no progress after the end of a task that ignores its signal', async () => {
+    let isOver = false;
+    const deaf = defineTool({
+      name: 'deaf',
+      run: async (_, { report }) => {
+        for (let round = 1; !isOver; round++) {
+          report(`round ${round}`);
+          await new Promise((resolve) => setTimeout(resolve, 1));
+        }
+      },
+    }) as Tool;
+    const rig = await openRig([deaf]);
+    const { told } = listen(rig);
+    await rig.ask('add', { id: 'a', function: 'deaf' });
+    await rig.ask('start');
+    await expect.poll(() => told).toContain('a progress 1');
+    await rig.ask('cancel', { ids: ['a'] });
+    expect((await rig.executor.view())?.running).toEqual([]);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    isOver = true;
+    expect(told.slice(told.indexOf('a cancelled 1'))).toEqual(['a cancelled 1', 'batch-ended']);
   });
 
   it('is told nothing more when it has gone', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { commonText } from '../../src/batch/common-text.ts';
+import { commonText } from '../../src/batch/results-summary.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
 import { openRig } from './support/rig.ts';
 

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { BatchExecutor } from '../../src/batch/batch-executor.ts';
+import { BatchExecutor } from '../../src/batch/executor/batch-executor.ts';
 import { parseTaskFile } from '../../src/cli/input/task-file.ts';
 import { defaultConfig } from '../../src/config/default-config.ts';
 import { ParallelToolCoordinator } from '../../src/coordinator/coordinator.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { countText, listText } from '../../core/words.ts';
 import { addTasks, warningsOf } from '../add-tasks.ts';
 import { BATCH, TASK } from '../input/fields.ts';
-import { joinRun } from '../run/holder-requests.ts';
+import { joinRun } from '../join-run.ts';
 import { linesText } from '../text.ts';
 import { defineAction } from './define-action.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { addTasks, warningsOf } from '../add-tasks.ts';
 import { BATCH, TASK_FIELDS } from '../input/fields.ts';
-import { joinRun } from '../run/holder-requests.ts';
+import { joinRun } from '../join-run.ts';
 import { linesText, taskText } from '../text.ts';
 import { defineAction } from './define-action.ts';
 

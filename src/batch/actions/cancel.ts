@@ -3,8 +3,8 @@ import { VolleyError } from '../../core/errors.ts';
 import { countText } from '../../core/words.ts';
 import { type BatchContext, findBatch, findTasks } from '../context.ts';
 import { countsText } from '../counts.ts';
-import { publishChange } from '../events.ts';
 import { BATCH, IDS } from '../input/fields.ts';
+import { publishChange } from '../run/events.ts';
 import { askHolder, CANCEL_REASON } from '../run/holder-requests.ts';
 import { defineAction } from './define-action.ts';
 

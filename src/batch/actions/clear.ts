@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { VolleyError } from '../../core/errors.ts';
 import { countText } from '../../core/words.ts';
-import type { TaskStatus } from '../../store/records.ts';
+import { TASK_STATUSES, type TaskStatus } from '../../store/records.ts';
 import type { BatchContext } from '../context.ts';
-import { countsText, TASK_STATUSES } from '../counts.ts';
+import { taskPages } from '../context.ts';
+import { countsText } from '../counts.ts';
 import { BATCH, STATUS_FILTER } from '../input/fields.ts';
-import { taskPages } from '../pages.ts';
 import { defineAction } from './define-action.ts';
 
 export const clearAction = defineAction({

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { countsText } from '../counts.ts';
-import { holderText, linesText } from '../text.ts';
+import { holderText } from '../run/holder-requests.ts';
+import { linesText } from '../text.ts';
 import { defineAction } from './define-action.ts';
 
 /** The latest are told. */

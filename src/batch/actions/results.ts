@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { findBatch, findTask } from '../context.ts';
 import { BATCH, STATUS_FILTER, TASK_ID } from '../input/fields.ts';
-import { oneResult } from '../one-result.ts';
-import { resultsPage } from '../results-page.ts';
+import { oneResult, resultsPage } from '../results-page.ts';
 import { summaryOf } from '../results-summary.ts';
 import { defineAction } from './define-action.ts';
 

@@ -1,12 +1,11 @@
 import { z } from 'zod';
 import { VolleyError } from '../../core/errors.ts';
 import { countText } from '../../core/words.ts';
-import { type BatchContext, findBatch, findTasks } from '../context.ts';
+import { type BatchContext, findBatch, findTasks, taskPages } from '../context.ts';
 import { countsText } from '../counts.ts';
-import { publishChange } from '../events.ts';
 import { BATCH, IDS } from '../input/fields.ts';
-import { taskPages } from '../pages.ts';
-import { joinRun } from '../run/holder-requests.ts';
+import { joinRun } from '../join-run.ts';
+import { publishChange } from '../run/events.ts';
 import { linesText } from '../text.ts';
 import { defineAction } from './define-action.ts';
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { countText } from '../../core/words.ts';
 import { findBatch } from '../context.ts';
-import { endText } from '../end-text.ts';
 import { BATCH, SECONDS } from '../input/fields.ts';
+import { endText } from '../status.ts';
 import { linesText } from '../text.ts';
 import { defineAction } from './define-action.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { BATCH } from '../input/fields.ts';
-import { statusOf } from '../status-answer.ts';
+import { statusOf } from '../status.ts';
 import { defineAction } from './define-action.ts';
 
 export const statusAction = defineAction({

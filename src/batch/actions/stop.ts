@@ -3,10 +3,9 @@ import { countText } from '../../core/words.ts';
 import type { LeaseHolder } from '../../store/records.ts';
 import type { ActionResult } from '../answer.ts';
 import { type BatchContext, findBatch } from '../context.ts';
-import { endText } from '../end-text.ts';
 import { BATCH } from '../input/fields.ts';
-import { askHolder, untilReleased } from '../run/holder-requests.ts';
-import { holderText } from '../text.ts';
+import { askHolder, holderText, untilReleased } from '../run/holder-requests.ts';
+import { endText } from '../status.ts';
 import { defineAction } from './define-action.ts';
 
 export const stopAction = defineAction({

@@ -2,9 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { BatchRecord } from '../../store/records.ts';
 import { type BatchContext, findBatch } from '../context.ts';
-import { endText } from '../end-text.ts';
 import { BATCH, SECONDS } from '../input/fields.ts';
-import { statusData, statusText } from '../status-text.ts';
+import { endText, statusData, statusText } from '../status.ts';
 import { viewOfRecord } from '../view.ts';
 import { defineAction } from './define-action.ts';
 

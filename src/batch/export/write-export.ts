@@ -1,10 +1,12 @@
 import type { FileHandle } from 'node:fs/promises';
-import type { TaskStatus } from '../../store/records.ts';
+import { VolleyError } from '../../core/errors.ts';
+import type { TaskRecord, TaskStatus } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
+import { codeOf, fileFailure } from '../../tools/builtin/refusal.ts';
 import { replaceFile } from '../../tools/builtin/replace-file.ts';
 import type { Roots } from '../../tools/builtin/roots.ts';
-import { exportFailed } from './export-failed.ts';
-import { exportPieces } from './export-pieces.ts';
+import { taskPages } from '../context.ts';
+import { beginOfResult, rowOf } from '../result-row.ts';
 import type { ExportFormat } from './formats.ts';
 
 export interface ExportRequest {
@@ -66,4 +68,53 @@ class ChunkWriter {
     for (let from = 0; from < data.length; )
       from += (await this.handle.write(data, from, data.length - from)).bytesWritten;
   }
+}
+
+/** All tasks of a batch with their results, piece by piece; each piece but the first and the last is a task. */
+export async function* exportPieces(
+  store: Store,
+  batch: string,
+  status: readonly TaskStatus[] | undefined,
+  format: ExportFormat,
+): AsyncGenerator<string, void, undefined> {
+  let tasks = 0;
+  yield format.begin(batch);
+  for await (const page of taskPages(store, batch, status)) {
+    for (const record of page) {
+      // Most results are short, and stand with their task: nothing is waited for.
+      const result = resultOf(store, record);
+      yield format.row(rowOf(record), typeof result === 'object' ? await result : result, tasks++);
+    }
+  }
+  yield format.end();
+}
+
+function resultOf(store: Store, record: TaskRecord): string | undefined | Promise<string | undefined> {
+  if (record.status !== 'completed') return undefined;
+  const { text, isWhole } = beginOfResult(record, Number.POSITIVE_INFINITY);
+  return isWhole ? text : store.result(record.batch, record.id);
+}
+
+const FOLDER = 'Make its folder first, or choose another file.';
+const PERMISSION = 'Choose a folder that may be written, or change its permissions.';
+const SPACE = 'Free some space, or choose a file on another disk.';
+
+/** What whoever asked for a file can do about it, by what the system says. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  ENOENT: FOLDER,
+  ENOTDIR: FOLDER,
+  EACCES: PERMISSION,
+  EPERM: PERMISSION,
+  EROFS: PERMISSION,
+  ENOSPC: SPACE,
+  EDQUOT: SPACE,
+  EFBIG: SPACE,
+};
+
+/** Why a file that was asked for could not be written, and what to do. */
+export function exportFailed(path: string, error: unknown): VolleyError {
+  if (error instanceof VolleyError) return error;
+  const { message } = fileFailure('write', path, error);
+  const remedy = REMEDIES[codeOf(error) ?? ''] ?? 'Choose another file.';
+  return new VolleyError('EXPORT_FAILED', `${message} ${remedy}`, { path }, { cause: error });
 }

@@ -6,15 +6,14 @@ import type { Priority } from '../../core/priority.ts';
 import type { DependencyPolicy } from '../../core/terms.ts';
 import { countText } from '../../core/words.ts';
 import type { NewTask, TaskRecord, TaskStatus } from '../../store/records.ts';
+import type { Store } from '../../store/store.ts';
 import { addBatchAction } from '../actions/add-batch.ts';
-import type { BatchContext } from '../context.ts';
+import { TaskCheck } from '../add-tasks.ts';
+import { type BatchContext, taskPages } from '../context.ts';
 import { checkInput } from '../input/check.ts';
 import type { TaskInput } from '../input/fields.ts';
-import { taskPages } from '../pages.ts';
 import { autoConcurrency } from '../run/auto-concurrency.ts';
 import { planTasks } from '../run/plan-tasks.ts';
-import { TaskCheck } from '../task-check.ts';
-import { type LearnedDuration, learnedDurations } from './learned.ts';
 
 /** A task that a start would run. */
 export interface RunnableTask {
@@ -159,4 +158,53 @@ function runnableTasks(candidates: readonly Candidate[]): RunnableTask[] {
     resources: ready.needs ?? {},
     conflictsWith: ready.options.conflictsWith,
   }));
+}
+
+/** How long the tasks of a function took. */
+export interface LearnedDuration {
+  readonly meanMs: number;
+  /** The latest, some of them. */
+  readonly samplesMs: readonly number[];
+  /** How many tasks it comes from. */
+  readonly count: number;
+}
+
+/** So many ended tasks are looked at, of the latest batches first. */
+const MAX_TASKS = 5000;
+const PAGE = 500;
+const MAX_SAMPLES = 200;
+
+/** What the store knows of how long functions take: from what completed in any batch. */
+export async function learnedDurations(
+  store: Store,
+  functions: ReadonlySet<string>,
+): Promise<Map<string, LearnedDuration>> {
+  const found = new Map<string, number[]>();
+  let left = MAX_TASKS;
+  for (const { name, counts } of (await store.batches()).reverse()) {
+    if (counts.completed === 0) continue;
+    for (let afterSeq = 0; left > 0; ) {
+      const page = await store.tasks(name, { status: ['completed'], afterSeq, limit: Math.min(PAGE, left) });
+      for (const task of page) {
+        const ms = task.durationMs;
+        if (ms === undefined || !functions.has(task.function)) continue;
+        const known = found.get(task.function);
+        if (known === undefined) found.set(task.function, [ms]);
+        else known.push(ms);
+      }
+      left -= page.length;
+      if (page.length < PAGE) break;
+      afterSeq = page.at(-1)!.seq;
+    }
+    if (left <= 0) break;
+  }
+  return new Map([...found].map(([name, all]) => [name, learned(all)]));
+}
+
+function learned(all: readonly number[]): LearnedDuration {
+  return {
+    meanMs: all.reduce((sum, ms) => sum + ms, 0) / all.length,
+    samplesMs: all.slice(-MAX_SAMPLES),
+    count: all.length,
+  };
 }

@@ -1,12 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { VolleyError } from '../../core/errors.ts';
+import type { TimeLeft } from '../../core/predict.ts';
 import { reasonText, spanText } from '../../core/words.ts';
 import type { LeaseHolder } from '../../store/records.ts';
 import type { HolderRequest, Store } from '../../store/store.ts';
-import type { BatchContext } from '../context.ts';
-import { countsText, type TaskCounts } from '../counts.ts';
-import { holderText } from '../text.ts';
-import type { BatchView } from '../view.ts';
 import type { BatchRun } from './batch-run.ts';
 
 /**
@@ -21,7 +18,10 @@ export type HolderAsk =
   | { readonly action: 'join'; readonly which: 'new' | 'all' };
 
 /** How fast a batch is, and how long it will still take, as far as that is known. */
-export type Speed = Pick<BatchView, 'ratePerSecond' | 'timeLeft'>;
+export interface Speed {
+  readonly ratePerSecond: number | undefined;
+  readonly timeLeft: TimeLeft | undefined;
+}
 
 /** `count`: of the tasks that still run, or were cancelled. */
 interface Answer {
@@ -45,7 +45,7 @@ const REQUEST_POLL_MS = 100;
  * batch any more. Throws if there is no answer, and withdraws the request.
  */
 export async function askHolder(
-  { store }: Pick<BatchContext, 'store'>,
+  { store }: { readonly store: Store },
   batch: string,
   holder: LeaseHolder,
   ask: HolderAsk,
@@ -55,7 +55,7 @@ export async function askHolder(
 
 /** The same, for how fast the batch is. */
 export async function askSpeed(
-  { store }: Pick<BatchContext, 'store'>,
+  { store }: { readonly store: Store },
   batch: string,
   holder: LeaseHolder,
 ): Promise<Speed | undefined> {
@@ -63,50 +63,13 @@ export async function askSpeed(
 }
 
 /** Waits until nobody runs a batch any more, as long as a stopping task may take. Returns whether that is so. */
-export async function untilReleased({ store }: BatchContext, batch: string): Promise<boolean> {
+export async function untilReleased({ store }: { readonly store: Store }, batch: string): Promise<boolean> {
   const deadline = performance.now() + WAIT_MS;
   while ((await store.batch(batch))?.holder !== undefined) {
     if (performance.now() > deadline) return false;
     await sleep(ANSWER_POLL_MS);
   }
   return true;
-}
-
-export interface Joined {
-  readonly text: string;
-  readonly counts: TaskCounts;
-  readonly state: 'idle' | 'running' | 'stopping' | 'elsewhere';
-}
-
-/** Lets tasks that were just opened join the batch if it runs, here or elsewhere, and says what happens to them. */
-export async function joinRun(
-  { runs, store }: BatchContext,
-  batch: string,
-  which: 'new' | 'all' = 'new',
-): Promise<Joined> {
-  let run = runs.joinable(batch);
-  if (run !== undefined && !run.isStopping) await run.pull(which);
-  const record = (await store.batch(batch))!;
-  // One that was started meanwhile has looked for open tasks itself.
-  run ??= runs.joinable(batch);
-  const { counts } = record;
-  const holder = runs.otherHolder(record);
-  if (run !== undefined) {
-    return run.isStopping
-      ? { state: 'stopping', counts, text: 'The batch is being stopped: start it again afterwards.' }
-      : { state: 'running', counts, text: `The batch is running, and runs them too. ${countsText(counts)}.` };
-  }
-  const ask: HolderAsk = { action: 'join', which };
-  // Answered or not: the holder looks for open tasks at its end, too. One that has just gone cannot be asked.
-  if (holder !== undefined && (await store.ask(batch, JSON.stringify(ask))) !== undefined) {
-    return {
-      state: 'elsewhere',
-      counts,
-      text: `The batch is run by ${holderText(holder)}, which takes them too. ${countsText(counts)}.`,
-    };
-  }
-  const next = counts.open > 0 ? ' Run it with "start".' : '';
-  return { state: 'idle', counts, text: `It has ${countsText(counts)}.${next}` };
 }
 
 async function answerFrom(
@@ -208,4 +171,8 @@ function countRunning({ tasks }: BatchRun): number {
   let count = 0;
   for (const { handle } of tasks.values()) if (handle.status === 'running') count++;
   return count;
+}
+
+export function holderText({ pid, host }: LeaseHolder): string {
+  return `process ${pid} on ${host}`;
 }

@@ -1,6 +1,6 @@
 import type { FailureReason } from '../../core/failure.ts';
 import type { TaskEnd } from '../../store/records.ts';
-import type { BatchEvents, TaskEvent } from '../events.ts';
+import type { BatchEvents, TaskEvent } from './events.ts';
 import type { TaskRun } from './task-run.ts';
 
 /** A task that runs now. */
@@ -48,10 +48,10 @@ export class RunMonitor {
   ) {}
 
   /** The oldest first. */
-  running(most: number): RunningTask[] {
+  running(max: number): RunningTask[] {
     const found: RunningTask[] = [];
     for (const task of this.attempts.values()) {
-      if (found.length === most) break;
+      if (found.length === max) break;
       found.push({ ...task });
     }
     return found;
@@ -93,12 +93,16 @@ export class RunMonitor {
     if (this.attempts.get(seq) === attempt) this.attempts.delete(seq);
   }
 
-  reported(run: TaskRun, { progress, step }: RunningTask): void {
+  reported(run: TaskRun, attempt: RunningTask): void {
+    // An attempt that ignores its signal may report after its end.
+    if (this.attempts.get(run.seq) !== attempt) return;
+    const { progress, step } = attempt;
     if (this.events.hasListeners)
       this.events.publish({ ...this.eventOf(run), type: 'progress', progress, step });
   }
 
   retrying(run: TaskRun, reason: FailureReason, retryInMs: number): void {
+    this.attempts.delete(run.seq);
     if (this.events.hasListeners)
       this.events.publish({ ...this.eventOf(run), type: 'retrying', reason, retryInMs });
   }
@@ -111,6 +115,7 @@ export class RunMonitor {
 
   /** The execution of a task is over, and how it ended is safe in the store; or it is open again. */
   ended(task: EndingTask, end: TaskEnd | 'completed' | 'opened'): void {
+    this.attempts.delete(task.seq);
     if (end !== 'opened') this.throughput.add(performance.now());
     // Published when its result was written.
     if (end === 'completed') return;

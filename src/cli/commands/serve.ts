@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { BatchExecutor } from '../../batch/batch-executor.ts';
+import { BatchExecutor } from '../../batch/executor/batch-executor.ts';
 import type { VolleyConfig } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
 import { packageVersion } from '../../config/package-version.ts';

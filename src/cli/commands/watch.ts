@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { statusData } from '../../batch/status-text.ts';
+import { statusData } from '../../batch/status.ts';
 import type { BatchView } from '../../batch/view.ts';
 import { chosenBatch, printAnswer } from '../ask.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { SCOPES } from '../../batch/actions/define-action.ts';
-import { TASK_STATUSES } from '../../batch/counts.ts';
 import { PRIORITIES } from '../../core/priority.ts';
+import { TASK_STATUSES } from '../../store/records.ts';
 import { chosenBatch, namedBatch } from '../ask.ts';
 import type { CommonOptions } from '../command.ts';
 import { TASKS_COMMANDS } from '../commands/tasks/all.ts';

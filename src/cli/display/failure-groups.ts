@@ -1,4 +1,4 @@
-import { commonText } from '../../batch/common-text.ts';
+import { commonText } from '../../batch/results-summary.ts';
 import { printableLine } from '../../core/printable-text.ts';
 import { causeText } from './event-lines.ts';
 import type { FailedTask } from './view.ts';

@@ -1,5 +1,5 @@
 import { addBatchAction } from '../../batch/actions/add-batch.ts';
-import { taskNumberIn } from '../../batch/task-check.ts';
+import { taskNumberIn } from '../../batch/add-tasks.ts';
 import type { PlainObject, TaskFile } from './task-file.ts';
 
 /** Tasks of a file, and where each of them stands in it. */

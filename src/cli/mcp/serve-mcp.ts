@@ -76,7 +76,7 @@ async function openBackend(
     import('../../config/load.ts'),
     import('../../mcp/open-coordinator.ts'),
     import('../../store/sqlite-store.ts'),
-    import('../../batch/batch-executor.ts'),
+    import('../../batch/executor/batch-executor.ts'),
     import('../../store/store-watch.ts'),
     import('../../config/trust.ts'),
   ]);

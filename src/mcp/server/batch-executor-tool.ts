@@ -3,7 +3,7 @@ import { ACTIONS } from '../../batch/actions/all.ts';
 import { DEFINITIONS } from '../../batch/actions/definitions.ts';
 import { BATCH_TOOL, type Request, readRequest, requestScope } from '../../batch/actions/request.ts';
 import type { BatchAnswer } from '../../batch/answer.ts';
-import { BATCH_TOOL_DESCRIPTION } from '../../batch/description.ts';
+import { BATCH_TOOL_DESCRIPTION } from '../../batch/executor/description.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { show } from '../../core/numbers.ts';
 import {

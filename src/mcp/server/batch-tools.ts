@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { countsText, TASK_STATUSES } from '../../batch/counts.ts';
+import { countsText } from '../../batch/counts.ts';
 import { TASK_ID } from '../../batch/input/fields.ts';
 import { linesText } from '../../batch/text.ts';
+import { TASK_STATUSES } from '../../store/records.ts';
 import { RESULT_ROW, resultRows } from './result-rows.ts';
 import { BATCH_NAME, COUNTS, defineServedTool, MAX_CHARS, READS, WAIT_SECONDS } from './tool.ts';
 import { waitForEnd } from './wait-for-end.ts';

@@ -5,7 +5,7 @@ import { nearest } from '../../core/nearest.ts';
 import { countText } from '../../core/words.ts';
 import type { ToolDescription } from '../../tools/registry.ts';
 import { sourceNameOf } from '../../tools/tool-source.ts';
-import type { McpServerHealth } from '../client/health.ts';
+import type { McpServerHealth } from '../client/server-link.ts';
 import { defineServedTool, type ToolAnswer } from './tool.ts';
 
 const SHORT_DESCRIPTION = 160;

@@ -1,7 +1,7 @@
 import type { ToolAnnotations } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import type { Scope } from '../../batch/actions/define-action.ts';
-import type { BatchExecutor } from '../../batch/batch-executor.ts';
+import type { BatchExecutor } from '../../batch/executor/batch-executor.ts';
 import { BATCH } from '../../batch/input/fields.ts';
 import type { Store } from '../../store/store.ts';
 import type { StoreWatch } from '../../store/store-watch.ts';

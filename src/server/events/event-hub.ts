@@ -56,10 +56,10 @@ export interface StreamRequest {
 }
 
 const MAX_PENDING = 512;
-/** After events were handed out, no more are for so long: what comes meanwhile is one write. */
+/** The pause after a flush: events that come meanwhile are one write. */
 const MIN_PAUSE_MS = 1;
 const MAX_PAUSE_MS = 50;
-/** And for so many times as long as it took, so that many clients take a fifth of the thread at most. */
+/** The pause as a multiple of the time that the flush took, so that many clients take at most a fifth of the thread. */
 const PAUSE_FACTOR = 4;
 /** How long clients have to take the last event. */
 const END_MS = 1000;
@@ -70,11 +70,11 @@ export interface HubCounts {
   readonly subscribers: number;
   /** Streams that were opened. */
   readonly opened: number;
-  /** Streams that went on from the log. */
+  /** Streams that continued from the log. */
   readonly resumed: number;
-  /** How often a stream was told that events are gone. */
+  /** Gaps that were announced to clients. */
   readonly gaps: number;
-  /** Streams that were ended because nobody read them. */
+  /** Streams that were cut because their clients read nothing. */
   readonly stalled: number;
   /** By how many events the slowest client is behind. */
   readonly lag: number;
@@ -93,7 +93,7 @@ export class EventHub implements StreamParts {
   private readonly everything = new Set<EventStream>();
   private readonly byBatch = new Map<string, Set<EventStream>>();
   private readonly heartbeat: NodeJS.Timeout;
-  /** So many events are written out before the turn is over; fewer than the log remembers. */
+  /** This many events are flushed before the turn is over; fewer than the log keeps. */
   private readonly maxPending: number;
   /** Until then events are gathered, by the steady clock. */
   private pauseUntil = 0;
@@ -225,7 +225,7 @@ export class EventHub implements StreamParts {
     this.flushed = to;
     const start = performance.now();
     if (this.everything.size > 0) {
-      const bytes = log.writeOut(from, to);
+      const bytes = log.serialize(from, to);
       for (const stream of this.everything) stream.send(bytes, from);
     }
     if (this.byBatch.size > 0) this.flushByBatch(from, to);

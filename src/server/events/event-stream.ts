@@ -11,7 +11,7 @@ export interface StreamParts {
   readonly flushed: number;
   /** Hands out what has been gathered. */
   flush(): void;
-  /** A stream was told that events are gone. */
+  /** Counts a gap. */
   gapAnnounced(): void;
 }
 
@@ -86,7 +86,7 @@ export class EventStream {
       if (this.cursor === undefined) await this.skipAhead(missedAtFirst);
       await this.sendMissed();
     } catch {
-      // There is no snapshot to be had. The client comes back, and is told what is wrong.
+      // The snapshot failed. The client connects again, and gets the error.
       this.destroy();
     }
   }

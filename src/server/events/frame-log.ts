@@ -13,7 +13,7 @@ export class FrameLog {
   last = 0;
   private readonly batches: string[];
   private readonly types: string[];
-  /** Until they are written out. */
+  /** Until they are serialized. */
   private readonly bodies: unknown[];
   /** The bytes in which an event is, and where. */
   private readonly pieces: (Buffer | undefined)[];
@@ -37,7 +37,7 @@ export class FrameLog {
     return Math.max(1, this.last - this.capacity + 1);
   }
 
-  /** Whether everything behind a number is still here. */
+  /** Whether everything after a number is still here. */
   reachesBackTo(number: number): boolean {
     return number >= this.oldest - 1 && number <= this.last;
   }
@@ -69,12 +69,12 @@ export class FrameLog {
   /** One event. */
   bytesOf(number: number): Buffer {
     const slot = number % this.capacity;
-    if (this.pieces[slot] === undefined) this.writeOut(number - 1, number);
+    if (this.pieces[slot] === undefined) this.serialize(number - 1, number);
     return this.pieces[slot]!.subarray(this.starts[slot]!, this.ends[slot]!);
   }
 
-  /** Everything behind `from` up to `to`, which nobody has read yet: as one piece that all share. */
-  writeOut(from: number, to: number): Buffer {
+  /** Serializes everything after `from` up to `to`, which nobody has read yet, as one piece that all share. */
+  serialize(from: number, to: number): Buffer {
     const { capacity, types, bodies, starts, ends, pieces } = this;
     let text = '';
     for (let number = from + 1, slot = number % capacity; number <= to; number++) {
@@ -90,7 +90,7 @@ export class FrameLog {
     return bytes;
   }
 
-  /** Everything behind `from` up to `to`, of one batch or of all. */
+  /** Everything after `from` up to `to`, of one batch or of all. */
   bytesBetween(from: number, to: number, batch: string | undefined): Buffer {
     const parts: Buffer[] = [];
     for (let number = from + 1; number <= to; number++)

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import type { BatchExecutor } from '../../batch/batch-executor.ts';
-import type { BatchEvent, TaskEvent } from '../../batch/events.ts';
+import type { BatchExecutor } from '../../batch/executor/batch-executor.ts';
+import type { BatchEvent, TaskEvent } from '../../batch/run/events.ts';
 import { type CallId, callOf } from '../../coordinator/call-group.ts';
 import type { ParallelExecutionEngine } from '../../engine/engine.ts';
 import type { ProgressUpdate } from '../../engine/updates.ts';

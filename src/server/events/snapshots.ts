@@ -1,5 +1,5 @@
-import type { BatchExecutor } from '../../batch/batch-executor.ts';
 import { ENDED } from '../../batch/counts.ts';
+import type { BatchExecutor } from '../../batch/executor/batch-executor.ts';
 import type { Store } from '../../store/store.ts';
 import { batchBody } from '../wire/batch.ts';
 import type { EventBody } from '../wire/event.ts';

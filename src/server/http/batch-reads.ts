@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { BatchExecutor } from '../../batch/batch-executor.ts';
+import type { BatchExecutor } from '../../batch/executor/batch-executor.ts';
 import type { Store } from '../../store/store.ts';
 import { batchBody } from '../wire/batch.ts';
 import type { RequestContext } from './request-log.ts';

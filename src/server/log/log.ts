@@ -1,6 +1,6 @@
 import { printableJson } from '../../core/printable-text.ts';
 
-/** From the most to the least that is told. */
+/** From the most to the least output. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
 /** How important a line is. */
@@ -29,7 +29,7 @@ export interface LogOptions {
   readonly redact?: (text: string) => string;
 }
 
-const LONGEST_VALUE = 2000;
+const MAX_VALUE_LENGTH = 2000;
 /** Values that go by such names are never written, whatever they are. */
 const SECRET = /authorization|cookie|password|passwd|secret|token|api_?key/i;
 
@@ -57,7 +57,7 @@ function safe(name: string, value: unknown, redact: (text: string) => string): u
   if (SECRET.test(name)) return '***';
   if (typeof value === 'number' || typeof value === 'boolean' || value === null) return value;
   const text = typeof value === 'string' ? value : value instanceof Error ? value.message : jsonOf(value);
-  return redact(text).slice(0, LONGEST_VALUE);
+  return redact(text).slice(0, MAX_VALUE_LENGTH);
 }
 
 function jsonOf(value: unknown): string {

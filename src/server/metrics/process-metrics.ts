@@ -3,7 +3,7 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 
 const NANOSECONDS = 1e9;
 const MICROSECONDS = 1e6;
-/** The delay is that of the last so long, at most. */
+/** The delay is measured over at most this long. */
 const WINDOW_MS = 60_000;
 /** How often the event loop is looked at. Its own waiting is not a delay. */
 const RESOLUTION_MS = 10;

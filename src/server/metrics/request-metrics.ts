@@ -4,7 +4,7 @@ const BOUNDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30];
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const MAX_ROUTES = 100;
 
-/** Keeps the values of a label from growing without end: names beyond the first so many count as `other`. */
+/** Bounds the values of a label: names beyond the first `max` count as `other`. */
 export class BoundedNames {
   private readonly known = new Set<string>();
 
@@ -22,7 +22,7 @@ export class BoundedNames {
 /** The requests of one route, method and status. */
 interface Cell {
   readonly labels: string;
-  /** How many took at most so long, by bound; each is counted at one of them, those that took longer behind the last. */
+  /** Requests by the first bound that they did not exceed; the last count is of those that exceeded all. */
   readonly counts: number[];
   sum: number;
 }

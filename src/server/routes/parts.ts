@@ -1,4 +1,4 @@
-import type { BatchExecutor } from '../../batch/batch-executor.ts';
+import type { BatchExecutor } from '../../batch/executor/batch-executor.ts';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import type { McpHttp } from '../../mcp/server/mcp-http.ts';
 import type { Store } from '../../store/store.ts';

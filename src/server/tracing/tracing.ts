@@ -9,8 +9,8 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import type { BatchExecutor } from '../../batch/batch-executor.ts';
-import type { BatchEvent } from '../../batch/events.ts';
+import type { BatchExecutor } from '../../batch/executor/batch-executor.ts';
+import type { BatchEvent } from '../../batch/run/events.ts';
 import { countText } from '../../core/words.ts';
 import type { ParallelExecutionEngine } from '../../engine/engine.ts';
 import type { ProgressUpdate } from '../../engine/updates.ts';
@@ -87,7 +87,7 @@ function isRecorded(tracer: Tracer): boolean {
 
 class ExecutionSpans {
   private readonly executions = new Map<string, OpenExecution>();
-  /** By name: the last run of each, also after its end, for what is told late. */
+  /** By name: the last run of each, also after its end, for late updates. */
   private readonly batches = new Map<
     string,
     { readonly span: Span; readonly within: Context; failed: number }

@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi';
-import { TASK_STATUSES } from '../../batch/counts.ts';
 import type { BatchView } from '../../batch/view.ts';
+import { TASK_STATUSES } from '../../store/records.ts';
 import { TIME } from './kinds.ts';
 
 const COUNT = z.int().min(0);

@@ -1,7 +1,6 @@
 import { z } from '@hono/zod-openapi';
-import type { BatchExecutor } from '../../batch/batch-executor.ts';
-import { TASK_STATUSES } from '../../batch/counts.ts';
-import type { AttemptRecord, TaskRecord } from '../../store/records.ts';
+import type { BatchExecutor } from '../../batch/executor/batch-executor.ts';
+import { type AttemptRecord, TASK_STATUSES, type TaskRecord } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import { TIME } from './kinds.ts';
 

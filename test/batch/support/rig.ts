@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { BatchAnswer } from '../../../src/batch/answer.ts';
-import { BatchExecutor } from '../../../src/batch/batch-executor.ts';
+import { BatchExecutor } from '../../../src/batch/executor/batch-executor.ts';
 import type { VolleyConfig } from '../../../src/config/config.ts';
 import type { ParallelToolCoordinator } from '../../../src/coordinator/coordinator.ts';
 import type { RetryOptions } from '../../../src/core/retry.ts';

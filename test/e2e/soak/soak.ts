@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { BatchExecutor } from '../../../src/batch/batch-executor.ts';
+import { BatchExecutor } from '../../../src/batch/executor/batch-executor.ts';
 import { defaultConfig } from '../../../src/config/default-config.ts';
 import { ParallelToolCoordinator } from '../../../src/coordinator/coordinator.ts';
 import { seededRandom } from '../../../src/core/random.ts';

@@ -1,4 +1,4 @@
-import type { BatchExecutor } from '../../../src/batch/batch-executor.ts';
+import type { BatchExecutor } from '../../../src/batch/executor/batch-executor.ts';
 import type { Random } from '../../../src/core/random.ts';
 
 const SIZE = 250;

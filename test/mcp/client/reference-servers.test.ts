@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { BatchExecutor } from '../../../src/batch/batch-executor.ts';
+import { BatchExecutor } from '../../../src/batch/executor/batch-executor.ts';
 import type { McpServerSettings } from '../../../src/config/config.ts';
 import { mcpHealth } from '../../../src/mcp/client/attach.ts';
 import { openStore } from '../../../src/store/sqlite-store.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { BatchExecutor } from '../../../src/batch/batch-executor.ts';
+import { BatchExecutor } from '../../../src/batch/executor/batch-executor.ts';
 import type { McpServerSettings } from '../../../src/config/config.ts';
 import { openStore, type SqliteStore } from '../../../src/store/sqlite-store.ts';
 import { notesServer, openWith, testFolder } from './support/open.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { BatchExecutor } from '../../../src/batch/batch-executor.ts';
+import { BatchExecutor } from '../../../src/batch/executor/batch-executor.ts';
 import { waitForEnd } from '../../../src/mcp/server/wait-for-end.ts';
 import { openStore } from '../../../src/store/sqlite-store.ts';
 import { HeldCalls, openRig } from '../../batch/support/rig.ts';

@@ -82,19 +82,20 @@ export function readTests({ newPlace, open }: StoreHarness): void {
       const [here, there] = [await open(place), await open(place)];
       for (const batch of ['changes', 'goes', 'stays']) await there.addTasks(batch, tasks(1));
       const told: string[] = [];
-      const watch = new StoreWatch(here, {
-        isWanted: () => true,
+      const watch = new StoreWatch(here);
+      watch.listen({
         changed: (batch, isNew) => told.push(`${batch} ${isNew ? 'is new' : 'changed'}`),
         gone: (batch) => told.push(`${batch} is gone`),
       });
-      onTestFinished(() => watch.close());
-      await watch.wake();
+      const stop = watch.start();
+      await watch.ready();
+      stop();
       expect(told).toEqual([]);
-      watch.close();
       await there.started('changes', 1, 1);
       await there.clear('goes');
       await there.addTasks('comes', tasks(1));
-      await watch.wake();
+      onTestFinished(watch.start());
+      await watch.ready();
       expect(told.sort()).toEqual(['changes changed', 'comes is new', 'goes is gone']);
     });
   });

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { BatchExecutor } from '../../../src/batch/batch-executor.ts';
+import { BatchExecutor } from '../../../src/batch/executor/batch-executor.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { createCoordinator } from '../../../src/coordinator/coordinator.ts';
 import { openStore } from '../../../src/store/sqlite-store.ts';

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 import { buildDashboard } from '../../../scripts/build-dashboard.ts';
-import { BatchExecutor } from '../../../src/batch/batch-executor.ts';
+import { BatchExecutor } from '../../../src/batch/executor/batch-executor.ts';
 import { defaultConfig } from '../../../src/config/default-config.ts';
 import { startServer, type VolleyServer } from '../../../src/server/server.ts';
 import type { Tool } from '../../../src/tools/tool.ts';

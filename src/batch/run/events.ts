@@ -1,6 +1,6 @@
-import type { FailureReason } from '../core/failure.ts';
-import type { TaskRecord } from '../store/records.ts';
-import type { Recovery, Store } from '../store/store.ts';
+import type { FailureReason } from '../../core/failure.ts';
+import type { TaskRecord } from '../../store/records.ts';
+import type { Recovery, Store } from '../../store/store.ts';
 
 interface TaskEventBase {
   readonly batch: string;

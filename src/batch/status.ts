@@ -1,9 +1,53 @@
 import type { TimeLeft } from '../core/predict.ts';
 import { spanText } from '../core/words.ts';
+import type { BatchRecord } from '../store/records.ts';
+import type { ActionResult } from './answer.ts';
+import { type BatchContext, unknownBatch } from './context.ts';
 import { countsText, endedOf } from './counts.ts';
+import { holderText } from './run/holder-requests.ts';
 import type { FailedTask, RunningTask } from './run/monitor.ts';
-import { holderText, linesText, numberText, oneLine, taskText } from './text.ts';
-import type { BatchView } from './view.ts';
+import { explainTask } from './task-report.ts';
+import { linesText, numberText, oneLine, runProblemText, taskText } from './text.ts';
+import { type BatchView, readView } from './view.ts';
+
+const MAX_EXPLAINED = 5;
+const MAX_LOOKED_AT = 100;
+
+/** How far a batch has come: what `status` answers. */
+export async function statusOf(
+  context: BatchContext,
+  batch: string,
+  detailed: boolean,
+): Promise<ActionResult> {
+  const view = await readView(batch, context);
+  if (view === undefined) throw await unknownBatch(context.store, batch);
+  const run = context.runs.current(batch);
+  const waiting =
+    run?.explainWaiting(detailed ? MAX_EXPLAINED : 1) ??
+    (view.state === 'elsewhere' ? await waitingElsewhere(context, batch, detailed) : []);
+  return {
+    text: linesText(statusText(view, waiting, detailed), view.problem),
+    data: { ...statusData(view, waiting, detailed) },
+  };
+}
+
+/** The first ones of those that another process will try again or has not come to, as far as the store tells. */
+async function waitingElsewhere(
+  context: BatchContext,
+  batch: string,
+  detailed: boolean,
+): Promise<WaitingTask[]> {
+  const { store } = context;
+  const running = await store.tasks(batch, { status: ['running'], limit: MAX_LOOKED_AT });
+  const pausing = running.filter(({ pause }) => pause !== undefined);
+  const open = detailed ? await store.tasks(batch, { status: ['open'], limit: MAX_EXPLAINED }) : [];
+  const first = [...pausing, ...open].slice(0, detailed ? MAX_EXPLAINED : 1);
+  const explained = first.map(async ({ id }) => ({
+    id,
+    text: (await explainTask(context, batch, id)) ?? '',
+  }));
+  return (await Promise.all(explained)).filter(({ text }) => text !== '');
+}
 
 export interface WaitingTask {
   readonly id: string;
@@ -125,4 +169,38 @@ function timeText(at: number): string {
 
 function seconds(ms: number): number {
   return Math.round(ms / 100) / 10;
+}
+
+/** How a batch stands when nothing of it runs any more. */
+export function endText({ name, counts }: BatchRecord, problem: unknown): ActionResult {
+  const { failed, skipped, cancelled, open, running } = counts;
+  const remedy =
+    failed + skipped + cancelled > 0 ? 'See "results" for the reasons; "retry" opens them again.' : undefined;
+  // Nobody runs it: who did has died, or says himself why he gave it up.
+  const hasDied = running > 0 && problem === undefined;
+  const state = hasDied
+    ? 'is not running: the process that ran it died'
+    : open + running > 0
+      ? 'does not run'
+      : 'has ended';
+  const left = hasDied
+    ? 'The next "start" sees to what it left.'
+    : open > 0 && problem === undefined
+      ? 'What is open runs with the next "start".'
+      : undefined;
+  return {
+    text: linesText(
+      problem === undefined ? undefined : runProblemText(problem),
+      `The batch "${name}" ${state}. It has ${countsText(counts)}.`,
+      remedy,
+      left,
+    ),
+    data: {
+      batch: name,
+      state: 'idle',
+      counts,
+      succeeded: counts.completed === Object.values(counts).reduce((sum, count) => sum + count, 0),
+      ...(problem !== undefined && { problem: runProblemText(problem) }),
+    },
+  };
 }

@@ -1,6 +1,6 @@
-import { ACTIONS } from './actions/all.ts';
-import { BATCH_TOOL } from './actions/request.ts';
-import { CONCURRENCY_BY_KIND } from './run/auto-concurrency.ts';
+import { ACTIONS } from '../actions/all.ts';
+import { BATCH_TOOL } from '../actions/request.ts';
+import { CONCURRENCY_BY_KIND } from '../run/auto-concurrency.ts';
 
 /** How many tasks to run at once, by the kind of work; `max_concurrent: "auto"` does the same. */
 export const CONCURRENCY_ADVICE = `How many at once (max_concurrent):

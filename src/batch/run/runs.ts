@@ -1,9 +1,9 @@
-import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
-import { VolleyError } from '../core/errors.ts';
-import type { BatchRecord, LeaseHolder } from '../store/records.ts';
-import type { Lease, Recovery, Store } from '../store/store.ts';
+import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
+import { VolleyError } from '../../core/errors.ts';
+import type { BatchRecord, LeaseHolder } from '../../store/records.ts';
+import type { Lease, Recovery, Store } from '../../store/store.ts';
+import type { BatchRun, RunOptions } from './batch-run.ts';
 import { BatchEvents, publishRecovery } from './events.ts';
-import type { BatchRun, RunOptions } from './run/batch-run.ts';
 
 /** How long servers that bring tools may take to tell of them, before their tasks count as not idempotent. */
 const LONGEST_DISCOVERY_MS = 10_000;
@@ -153,8 +153,8 @@ export class BatchRuns {
     // All that is needed to run something; whoever only looks at batches does without.
     const [coordinator, { BatchRun }, { serveRequests }] = await Promise.all([
       this.coordinator(),
-      import('./run/batch-run.ts'),
-      import('./run/holder-requests.ts'),
+      import('./batch-run.ts'),
+      import('./holder-requests.ts'),
     ]);
     const lease = await store.lease(batch);
     let recovery: Recovery;

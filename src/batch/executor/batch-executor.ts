@@ -1,24 +1,22 @@
 import type { z } from 'zod';
-import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
-import { type ErrorCode, VolleyError } from '../core/errors.ts';
-import type { FailureReason } from '../core/failure.ts';
-import { reasonText } from '../core/words.ts';
-import type { TaskRecord } from '../store/records.ts';
-import type { Recovery, Store } from '../store/store.ts';
-import { ACTIONS, type ActionName } from './actions/all.ts';
-import type { Action } from './actions/define-action.ts';
-import { readRequest, requestedAction } from './actions/request.ts';
-import type { BatchAnswer } from './answer.ts';
-import type { BatchContext } from './context.ts';
-import { shortDetails } from './details.ts';
-import type { BatchEventListener } from './events.ts';
-import { explainTask } from './explain-task.ts';
-import type { RunnableBatch, RunnableOptions } from './forecast/runnable.ts';
-import type { RunningTask } from './run/monitor.ts';
-import { BatchRuns } from './runs.ts';
-import { TaskIds } from './task-ids.ts';
-import { reportTask, type TaskReport } from './task-report.ts';
-import { type BatchView, readView, standingOf, viewOfRecord } from './view.ts';
+import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
+import { type ErrorCode, VolleyError } from '../../core/errors.ts';
+import type { FailureReason } from '../../core/failure.ts';
+import { reasonText } from '../../core/words.ts';
+import type { TaskRecord } from '../../store/records.ts';
+import type { Recovery, Store } from '../../store/store.ts';
+import { ACTIONS, type ActionName } from '../actions/all.ts';
+import type { Action } from '../actions/define-action.ts';
+import { readRequest, requestedAction } from '../actions/request.ts';
+import type { BatchAnswer } from '../answer.ts';
+import type { BatchContext } from '../context.ts';
+import type { RunnableBatch, RunnableOptions } from '../forecast/runnable.ts';
+import type { BatchEventListener } from '../run/events.ts';
+import type { RunningTask } from '../run/monitor.ts';
+import { BatchRuns } from '../run/runs.ts';
+import { TaskIds } from '../task-ids.ts';
+import { explainTask, reportTask, type TaskReport } from '../task-report.ts';
+import { type BatchView, readView, standingOf, viewOfRecord } from '../view.ts';
 
 /** What an executor works with. */
 export interface BatchExecutorOptions {
@@ -72,7 +70,7 @@ export class BatchExecutor implements AsyncDisposable {
   async handle(request: unknown): Promise<BatchAnswer> {
     try {
       const { action, args } = readRequest(request);
-      const [chosen, { checkInput }] = await Promise.all([definitionOf(action), import('./input/check.ts')]);
+      const [chosen, { checkInput }] = await Promise.all([definitionOf(action), import('../input/check.ts')]);
       const result = await chosen.run(checkInput(chosen.schema, action, args), this.context);
       return { ok: true, action, ...result };
     } catch (error) {
@@ -102,7 +100,7 @@ export class BatchExecutor implements AsyncDisposable {
   async status(batch: string, detailed: boolean): Promise<BatchAnswer> {
     const action = 'status';
     try {
-      const { statusOf } = await import('./status-answer.ts');
+      const { statusOf } = await import('../status.ts');
       return { ok: true, action, ...(await statusOf(this.context, batch, detailed)) };
     } catch (error) {
       return this.refusal(action, error);
@@ -133,7 +131,7 @@ export class BatchExecutor implements AsyncDisposable {
     const record = await store.batch(batch);
     const holder = record && runs.otherHolder(record);
     if (holder === undefined) return undefined;
-    const { askSpeed } = await import('./run/holder-requests.ts');
+    const { askSpeed } = await import('../run/holder-requests.ts');
     return askSpeed(this.context, batch, holder);
   }
 
@@ -182,7 +180,7 @@ export class BatchExecutor implements AsyncDisposable {
     tasks: readonly unknown[] = [],
     options: RunnableOptions = {},
   ): Promise<RunnableBatch> {
-    const { runnableBatch } = await import('./forecast/runnable.ts');
+    const { runnableBatch } = await import('../forecast/runnable.ts');
     return runnableBatch(this.context, batch, tasks, options);
   }
 
@@ -228,4 +226,16 @@ export class BatchExecutor implements AsyncDisposable {
 
 function definitionOf(action: string): Promise<Action> {
   return ACTIONS.find(({ name }) => name === action)!.load() as Promise<Action>;
+}
+
+const MAX_ENTRIES = 20;
+
+/** Details of an error as an answer tells them: of a long list, such as a cycle of thousands of tasks, the beginning. */
+export function shortDetails(details: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(details).map(([name, value]) => [
+      name,
+      Array.isArray(value) && value.length > MAX_ENTRIES ? value.slice(0, MAX_ENTRIES) : value,
+    ]),
+  );
 }
