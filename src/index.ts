@@ -1,10 +1,14 @@
 export type { BatchAnswer, BatchAnswerError } from './batch/answer.ts';
-export { BatchExecutor, type BatchExecutorOptions } from './batch/executor/batch-executor.ts';
 export type { TaskCounts } from './batch/counts.ts';
+export { BatchExecutor, type BatchExecutorOptions } from './batch/executor/batch-executor.ts';
 export { BATCH_TOOL_DESCRIPTION } from './batch/executor/description.ts';
+export type {
+  LearnedDuration,
+  RunnableBatch,
+  RunnableOptions,
+  RunnableTask,
+} from './batch/forecast/runnable.ts';
 export type { BatchEvent, BatchEventListener, TaskEvent } from './batch/run/events.ts';
-export type { LearnedDuration } from './batch/forecast/runnable.ts';
-export type { RunnableBatch, RunnableOptions, RunnableTask } from './batch/forecast/runnable.ts';
 export type { FailedTask, RunningTask } from './batch/run/monitor.ts';
 export type { TaskReport } from './batch/task-report.ts';
 export type { BatchView } from './batch/view.ts';
@@ -154,8 +158,7 @@ export {
 } from './engine/index.ts';
 export { openCoordinator } from './mcp/open-coordinator.ts';
 export { CONTAINS, type Containment, type Fault, type RunnerKind } from './runners/containment.ts';
-export type { Diagnosis, Layer, LayerName } from './runners/process/diagnose.ts';
-export { diagnose } from './runners/process/diagnose-system.ts';
+export { type Diagnosis, diagnose, type Layer, type LayerName } from './runners/process/diagnose.ts';
 export type {
   RunLimits,
   Runner,

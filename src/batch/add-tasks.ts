@@ -16,9 +16,9 @@ import { type AddedTasks, type NewTask, NO_OPTIONS, type TaskOptions } from '../
 import type { Store } from '../store/store.ts';
 import { isThenable } from '../tools/needs.ts';
 import type { BatchContext } from './context.ts';
-import type { RESOURCES, TaskInput } from './input/fields.ts';
+import type { RESOURCE_FIELDS, TaskInput } from './input/fields.ts';
 import type { BatchEvents } from './run/events.ts';
-import { callOf } from './run/plan-tasks.ts';
+import { taskCall } from './run/plan-tasks.ts';
 import { bytesText } from './text.ts';
 
 const MAX_TRIES = 20;
@@ -173,7 +173,7 @@ export class TaskCheck {
         references.warnings.map((warning) => this.coordinator.redactor.text(warning)),
       ),
     };
-    const checking = this.coordinator.planner.check(callOf(task, params), references);
+    const checking = this.coordinator.planner.check(taskCall(task, params), references);
     return isThenable(checking) ? checking.then(() => task) : task;
   }
 
@@ -249,7 +249,7 @@ function optionsOf(input: TaskInput, dependsOn: readonly string[], warnings: rea
   };
 }
 
-function requirementsOf({ memory_mb, ...rest }: z.output<typeof RESOURCES>): ResourceRequirements {
+function requirementsOf({ memory_mb, ...rest }: z.output<typeof RESOURCE_FIELDS>): ResourceRequirements {
   return Object.fromEntries(
     Object.entries({ ...rest, memoryMb: memory_mb }).filter(([, value]) => value !== undefined),
   );

@@ -7,7 +7,7 @@ import { countsText, endedOf } from './counts.ts';
 import { holderText } from './run/holder-requests.ts';
 import type { FailedTask, RunningTask } from './run/monitor.ts';
 import { explainTask } from './task-report.ts';
-import { linesText, numberText, oneLine, problemText, taskText } from './text.ts';
+import { linesText, numberText, oneLine, runProblemText, taskText } from './text.ts';
 import { type BatchView, readView } from './view.ts';
 
 const MAX_EXPLAINED = 5;
@@ -190,7 +190,7 @@ export function endText({ name, counts }: BatchRecord, problem: unknown): Action
       : undefined;
   return {
     text: linesText(
-      problem === undefined ? undefined : problemText(problem),
+      problem === undefined ? undefined : runProblemText(problem),
       `The batch "${name}" ${state}. It has ${countsText(counts)}.`,
       remedy,
       left,
@@ -200,7 +200,7 @@ export function endText({ name, counts }: BatchRecord, problem: unknown): Action
       state: 'idle',
       counts,
       succeeded: counts.completed === Object.values(counts).reduce((sum, count) => sum + count, 0),
-      ...(problem !== undefined && { problem: problemText(problem) }),
+      ...(problem !== undefined && { problem: runProblemText(problem) }),
     },
   };
 }

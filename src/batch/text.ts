@@ -43,6 +43,6 @@ export function taskText(task: {
 }
 
 /** Why a run ended before its time, in a line. */
-export function problemText(problem: unknown): string {
+export function runProblemText(problem: unknown): string {
   return `The batch stopped before its end: ${oneLine(reasonText(problem), 500)} What was not finished can be started again.`;
 }

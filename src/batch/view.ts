@@ -6,7 +6,7 @@ import { endedOf, type TaskCounts, totalOf } from './counts.ts';
 import type { BatchRun } from './run/batch-run.ts';
 import type { FailedTask, RunningTask } from './run/monitor.ts';
 import type { BatchRuns } from './run/runs.ts';
-import { problemText } from './text.ts';
+import { runProblemText } from './text.ts';
 
 /** How a batch stands at one moment: all that a display needs. */
 export interface BatchView {
@@ -103,7 +103,7 @@ function viewOf(
     endedAt,
     maxConcurrency: run?.maxConcurrency,
     holder,
-    problem: problem === undefined ? undefined : problemText(problem),
+    problem: problem === undefined ? undefined : runProblemText(problem),
   };
 }
 

@@ -13,7 +13,7 @@ import { ownCommands } from './output/own-name.ts';
 import { withOwnStore, withSession } from './session.ts';
 
 /** How an answer is printed. */
-interface AnswerOptions extends CommonOptions {
+export interface AnswerOptions extends CommonOptions {
   /** What its text is: JSON, or bytes that are wanted as they are. Otherwise it is text for people. */
   readonly textIs?: 'json' | 'raw' | undefined;
 }
@@ -23,7 +23,7 @@ export function ask(request: object, options: CommonOptions, io: Io): Promise<Ex
   return withSession(options, io, async ({ handle }) => printAnswer(await handle(request), options, io));
 }
 
-/** The same for what adds something, for which a store is made where there is none. */
+/** The same for what adds something, for which a store is made if there is none. */
 export function askToAdd(request: object, options: CommonOptions, io: Io): Promise<ExitStatus> {
   return withOwnStore(options, io, async ({ handle }) => printAnswer(await handle(request), options, io));
 }

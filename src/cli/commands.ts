@@ -1,3 +1,5 @@
+import { ACTIONS, type ActionName } from '../batch/actions/all.ts';
+import type { Action, ActionGroup } from '../batch/actions/define-action.ts';
 import type { CliCommand } from './command.ts';
 
 /** A command as the help lists it; all else of it is loaded when it is asked for, so that every command starts quickly. */
@@ -12,6 +14,15 @@ export interface CommandEntry {
   load(): Promise<CliCommand>;
 }
 
+/** Commands of actions that do more than send a request. */
+const OWN_COMMANDS: Partial<Record<ActionName, () => Promise<CliCommand>>> = {
+  add_batch: async () => (await import('./commands/add-batch.ts')).addBatchCommand,
+  start: async () => (await import('./commands/start.ts')).startCommand,
+  status: async () => (await import('./commands/status.ts')).statusCommand,
+  wait: async () => (await import('./commands/wait.ts')).waitCommand,
+  results: async () => (await import('./commands/results.ts')).resultsCommand,
+};
+
 /** In the order in which the help lists them. */
 export const COMMANDS: readonly CommandEntry[] = [
   ...under('Run work:', [
@@ -21,41 +32,7 @@ export const COMMANDS: readonly CommandEntry[] = [
         'add the tasks of a file, or one for each of many files, and run them; the same command resumes',
       load: async () => (await import('./commands/run.ts')).runCommand,
     },
-    {
-      name: 'add',
-      summary: 'add a task to a batch',
-      load: async () => (await import('./commands/add.ts')).addCommand,
-    },
-    {
-      name: 'add-batch',
-      summary: 'add the tasks of a file to a batch, without running it',
-      load: async () => (await import('./commands/add-batch.ts')).addBatchCommand,
-    },
-    {
-      name: 'start',
-      summary: 'run all open tasks of a batch',
-      load: async () => (await import('./commands/start.ts')).startCommand,
-    },
-    {
-      name: 'retry',
-      summary: 'open failed, cancelled and skipped tasks again',
-      load: async () => (await import('./commands/retry.ts')).retryCommand,
-    },
-    {
-      name: 'stop',
-      summary: 'let a running batch finish what runs, and start no more',
-      load: async () => (await import('./commands/stop.ts')).stopCommand,
-    },
-    {
-      name: 'cancel',
-      summary: 'end tasks of a batch',
-      load: async () => (await import('./commands/cancel.ts')).cancelCommand,
-    },
-    {
-      name: 'clear',
-      summary: 'forget a batch, or its tasks of some status',
-      load: async () => (await import('./commands/clear.ts')).clearCommand,
-    },
+    ...actionCommands('run'),
     {
       name: 'recover',
       summary: 'see to tasks that were running in a process that died',
@@ -69,12 +46,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     },
   ]),
   ...under('See how it goes:', [
-    {
-      name: 'status',
-      summary: 'how far a batch is, what runs, what waits and why',
-      onlyShows: true,
-      load: async () => (await import('./commands/status.ts')).statusCommand,
-    },
+    ...actionCommands('look'),
     {
       name: 'watch',
       summary: 'watch a batch that another process runs, until it ends',
@@ -82,32 +54,10 @@ export const COMMANDS: readonly CommandEntry[] = [
       load: async () => (await import('./commands/watch.ts')).watchCommand,
     },
     {
-      name: 'wait',
-      summary: 'wait for the end of a batch that another process runs',
-      load: async () => (await import('./commands/wait.ts')).waitCommand,
-    },
-    {
-      name: 'list',
-      summary: 'all batches of this folder',
-      onlyShows: true,
-      load: async () => (await import('./commands/list.ts')).listCommand,
-    },
-    {
       name: 'explain',
       summary: 'why a task does not run, or what became of it',
       onlyShows: true,
       load: async () => (await import('./commands/explain.ts')).explainCommand,
-    },
-    {
-      name: 'results',
-      summary: 'the results of a batch, or one of them whole',
-      onlyShows: true,
-      load: async () => (await import('./commands/results.ts')).resultsCommand,
-    },
-    {
-      name: 'export',
-      summary: 'write the results of a batch to a file',
-      load: async () => (await import('./commands/export.ts')).exportCommand,
     },
   ]),
   ...under('Features for coding agents:', [
@@ -177,4 +127,20 @@ export const COMMANDS: readonly CommandEntry[] = [
 
 function under(group: string, commands: readonly CommandEntry[]): CommandEntry[] {
   return commands.map((command) => ({ ...command, group }));
+}
+
+/** A command for each action, whose definition says how it is called. */
+function actionCommands(group: ActionGroup): CommandEntry[] {
+  return ACTIONS.filter(({ cli }) => cli.group === group).map(({ name, cli, hints, load }) => ({
+    name: name.replaceAll('_', '-'),
+    summary: `${cli.summary[0]!.toLowerCase()}${cli.summary.slice(1)}`,
+    // Whoever waits wants the exit status, even if nobody reads the text.
+    onlyShows: 'readOnly' in hints && name !== 'wait',
+    load:
+      OWN_COMMANDS[name] ??
+      (async () => {
+        const [{ actionCommand }, action] = await Promise.all([import('./action-command.ts'), load()]);
+        return actionCommand(action as Action);
+      }),
+  }));
 }

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { exportFailed } from '../batch/export/write-export.ts';
 import { taskPages } from '../batch/context.ts';
+import { exportFailed } from '../batch/export/write-export.ts';
 import { VolleyError } from '../core/errors.ts';
 import { printableLine } from '../core/printable-text.ts';
 import type { Store } from '../store/store.ts';

@@ -2,27 +2,20 @@ import { HTTPException } from 'hono/http-exception';
 import { VolleyError } from '../core/errors.ts';
 import { nearest } from '../core/nearest.ts';
 import { unauthenticated } from './auth/principal.ts';
-import { jsonFault } from './http/check-json.ts';
-import { headersOf, problemOf } from './http/problem.ts';
-import { openApiDocument } from './openapi.ts';
-import type { ServerParts } from './parts.ts';
-import { actionRoute } from './routes/actions.ts';
+import { jsonFault } from './http/body.ts';
+import { problemBody, problemHeaders } from './http/problem.ts';
+import { actionRoutes } from './routes/actions.ts';
 import { type Api, type ApiContext, createApi, requestOf } from './routes/api.ts';
-import { attemptRoute } from './routes/attempts.ts';
-import { batchActionRoutes } from './routes/batch-actions.ts';
-import { batchRoutes } from './routes/batches.ts';
+import { attemptRoute, batchRoutes, exportRoute } from './routes/batches.ts';
 import { dashboard } from './routes/dashboard.ts';
 import { eventRoutes } from './routes/events.ts';
 import { executeRoute } from './routes/execute.ts';
-import { executionRoutes } from './routes/executions.ts';
-import { exportRoute } from './routes/export.ts';
+import { executionRoutes, resultRoute } from './routes/executions.ts';
 import { featureRoutes } from './routes/features.ts';
 import { mcpRoute } from './routes/mcp.ts';
-import { documentRoute } from './routes/openapi.ts';
-import { resultRoute } from './routes/result.ts';
-import { resultRoutes } from './routes/results.ts';
+import type { ServerParts } from './routes/parts.ts';
 import { sessionRoutes } from './routes/session.ts';
-import { systemRoutes } from './routes/system.ts';
+import { documentRoute, openApiDocument, systemRoutes } from './routes/system.ts';
 import { toolRoutes } from './routes/tools.ts';
 
 /** All routes of the server, and what is answered where there is none. */
@@ -44,8 +37,7 @@ export function createApp(parts: ServerParts): Api {
 /** Everything that is described, and nothing else. */
 export function addRoutes(api: Api, parts: ServerParts): void {
   batchRoutes(api, parts);
-  batchActionRoutes(api, parts);
-  resultRoutes(api, parts);
+  actionRoutes(api, parts);
   exportRoute(api, parts);
   attemptRoute(api, parts);
   executionRoutes(api, parts);
@@ -53,7 +45,6 @@ export function addRoutes(api: Api, parts: ServerParts): void {
   featureRoutes(api, parts);
   toolRoutes(api, parts);
   executeRoute(api, parts);
-  actionRoute(api, parts);
   eventRoutes(api, parts);
   sessionRoutes(api, parts);
   systemRoutes(api, parts);
@@ -96,11 +87,11 @@ function matches(pattern: string, path: string): boolean {
 
 function refusal(context: ApiContext, thrown: unknown, { log }: ServerParts): Response {
   const error = thrown instanceof HTTPException ? faultOf(thrown, context) : thrown;
-  const problem = problemOf(error);
+  const problem = problemBody(error);
   if (problem.code === 'INTERNAL') log.failed(context.env.incoming, error);
   const { total } = (problem.facts ?? {}) as { total?: number };
   return context.body(JSON.stringify(problem), problem.status as 500, {
-    ...headersOf(problem),
+    ...problemHeaders(problem),
     ...(problem.status === 416 && { 'Content-Range': `bytes */${total}` }),
   });
 }

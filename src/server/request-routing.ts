@@ -1,3 +1,4 @@
+import { ACTIONS } from '../batch/actions/all.ts';
 import type { BatchAnswer } from '../batch/answer.ts';
 import type { BatchExecutor } from '../batch/executor/batch-executor.ts';
 import { VolleyError } from '../core/errors.ts';
@@ -9,7 +10,9 @@ const ASKED_OF_HOLDER = new Set<unknown>(['status', 'stop', 'cancel', 'retry', '
 /** The server is gone, hangs, is stopping, or refuses a body of this size: this process can do the work as well. */
 const FALL_BACK = new Set<unknown>(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 503, 413]);
 /** If the connection breaks, the server may have done these: they must not be repeated. */
-const NOT_REPEATABLE = new Set<unknown>(['add', 'add_batch']);
+const NOT_REPEATABLE: ReadonlySet<unknown> = new Set(
+  ACTIONS.filter(({ hints }) => 'creates' in hints).map(({ name }) => name),
+);
 
 interface Request {
   readonly action?: unknown;

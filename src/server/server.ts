@@ -8,37 +8,30 @@ import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
 import { VolleyError } from '../core/errors.ts';
 import { reasonText } from '../core/words.ts';
 import { discoveredTools } from '../mcp/open-coordinator.ts';
-import { McpHttp } from '../mcp/server/http/mcp-http.ts';
+import { McpHttp } from '../mcp/server/mcp-http.ts';
 import type { Store } from '../store/store.ts';
 import { StoreWatch } from '../store/store-watch.ts';
 import { FeatureDesk } from '../tasks/desk/feature-desk.ts';
 import { taskPlaceOf } from '../tasks/files/task-place.ts';
 import { createApp } from './app.ts';
-import { Authenticator } from './auth/authenticator.ts';
-import { SessionCookie } from './auth/cookie.ts';
-import { OneTimeKeys } from './auth/one-time-keys.ts';
+import { Authenticator, SessionCookie, TokenTable } from './auth/authenticator.ts';
 import { newSecret, proofOf } from './auth/secrets.ts';
-import { clearSessionFiles, removeSessionFile, sessionFile } from './auth/session-files.ts';
-import { Sessions } from './auth/sessions.ts';
-import { TokenTable } from './auth/token-table.ts';
+import { clearSessionFiles, OneTimeKeys, removeSessionFile, Sessions, sessionFile } from './auth/sessions.ts';
 import type { HubOptions } from './events/event-hub.ts';
 import { LiveEvents } from './events/live-events.ts';
-import { BatchReads } from './http/batch-reads.ts';
-import { ClientStreams } from './http/client-streams.ts';
+import { BatchReads, BatchTexts } from './http/batch-reads.ts';
 import { Gate } from './http/gate.ts';
-import { HostRule } from './http/host-rule.ts';
-import { IdempotencyTable } from './http/idempotency.ts';
-import { OriginRule } from './http/origin-rule.ts';
-import { headersOf, problemOf } from './http/problem.ts';
-import { RequestLimits } from './http/request-limits.ts';
+import { ClientStreams, RequestLimits } from './http/limits.ts';
+import { HostRule, OriginRule } from './http/origin.ts';
+import { problemBody, problemHeaders } from './http/problem.ts';
 import { RequestLog } from './http/request-log.ts';
 import { type Listening, listen, notStarted } from './listen.ts';
 import type { Log } from './log/log.ts';
 import { ServerMetrics } from './metrics/server-metrics.ts';
-import type { ServerParts } from './parts.ts';
+import { IdempotencyTable } from './routes/idempotency.ts';
+import type { ServerParts } from './routes/parts.ts';
 import { leaveRecord, portsInUse, removeRecord } from './server-record.ts';
 import { startTracing, type Tracing } from './tracing/tracing.ts';
-import { BatchTexts } from './views/batch-texts.ts';
 
 /** What a server works with. The executor is closed with the server, all else stays open. */
 export interface ServerOptions {
@@ -239,8 +232,8 @@ function writeRecord(...record: Parameters<typeof leaveRecord>): string {
 /** The answer to an address that cannot be read. */
 function badRequest(): Response {
   const error = new VolleyError('INVALID_REQUEST', 'The address of the request cannot be read.');
-  const problem = problemOf(error);
-  return new Response(JSON.stringify(problem), { status: problem.status, headers: headersOf(problem) });
+  const problem = problemBody(error);
+  return new Response(JSON.stringify(problem), { status: problem.status, headers: problemHeaders(problem) });
 }
 
 /** Beside the built server; or, when it runs from its sources, where the build puts it. */

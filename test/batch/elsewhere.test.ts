@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { BatchAnswer } from '../../src/batch/answer.ts';
 import { BatchExecutor } from '../../src/batch/executor/batch-executor.ts';
-import { executionBody } from '../../src/server/views/execution-body.ts';
+import { executionBody } from '../../src/server/wire/execution.ts';
 import type { Lease, Store } from '../../src/store/store.ts';
 import { StoreWatch } from '../../src/store/store-watch.ts';
 import type { Tool } from '../../src/tools/tool.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { HostRule } from '../../src/server/http/host-rule.ts';
+import { HostRule } from '../../src/server/http/origin.ts';
 import { raw, serve, TOKENS } from './support/serve.ts';
 
 const statusOf = (answer: string) => Number(answer.split(' ')[1]);

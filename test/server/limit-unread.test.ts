@@ -3,7 +3,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { expect, onTestFinished, test } from 'vitest';
-import { limitUnread } from '../../src/server/http/limit-unread.ts';
+import { limitUnread } from '../../src/server/http/limits.ts';
 import { closed } from './support/serve.ts';
 
 const MEGABYTE = 2 ** 20;

@@ -6,7 +6,7 @@ import { joinRun } from '../join-run.ts';
 import { linesText } from '../text.ts';
 import { defineAction } from './define-action.ts';
 
-const MAX_TASKS = 100_000;
+export const MAX_TASKS = 100_000;
 /** How many ids are told; those of larger batches are found with `results`. */
 const MAX_IDS = 100;
 const MAX_SHOWN = 5;
@@ -19,7 +19,7 @@ export const addBatchAction = defineAction({
   hints: { creates: true },
   schema: z.strictObject({
     batch: BATCH,
-    tasks: z.array(TASK).min(1).max(MAX_TASKS),
+    tasks: z.array(TASK).min(1).max(MAX_TASKS).describe('The tasks.'),
   }),
   cli: {
     group: 'run',

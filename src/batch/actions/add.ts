@@ -19,9 +19,10 @@ export const addAction = defineAction({
       `volley add --id report --function write_file --params '{"path":"r.txt","content":"\${lines.total}"}' --depends-on lines`,
     ],
     options: {
-      function: { help: 'the tool to call (volley tools lists them)' },
+      function: { flags: '--function <name>', help: 'the tool to call (volley tools lists them)' },
       params: { help: 'the arguments of the tool as JSON' },
       timeout: { flags: '--timeout <seconds>' },
+      on_dependency_failure: { flags: '--on-dependency-failure <policy>' },
       resources: false,
     },
   },

@@ -8,7 +8,7 @@ export const SCOPES = ['read', 'run', 'admin'] as const;
 export type Scope = (typeof SCOPES)[number];
 
 /** What interfaces must know of an action before they call it. */
-export interface ActionHints {
+interface ActionHints {
   /** Changes nothing. */
   readonly readOnly?: true;
   /** Cannot be undone. */
@@ -62,7 +62,7 @@ export interface HttpForm {
 }
 
 /** The command of an action, which goes by its name with dashes. Each field is an option. */
-export interface CliForm {
+interface CliForm {
   readonly group: ActionGroup;
   /** Whole command lines, for the help. */
   readonly examples: readonly string[];

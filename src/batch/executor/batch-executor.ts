@@ -7,10 +7,10 @@ import type { TaskRecord } from '../../store/records.ts';
 import type { Recovery, Store } from '../../store/store.ts';
 import { ACTIONS, type ActionName } from '../actions/all.ts';
 import type { Action } from '../actions/define-action.ts';
+import { readRequest, requestedAction } from '../actions/request.ts';
 import type { BatchAnswer } from '../answer.ts';
 import type { BatchContext } from '../context.ts';
 import type { RunnableBatch, RunnableOptions } from '../forecast/runnable.ts';
-import { actionOf, readRequest } from '../input/request.ts';
 import type { BatchEventListener } from '../run/events.ts';
 import type { RunningTask } from '../run/monitor.ts';
 import { BatchRuns } from '../run/runs.ts';
@@ -37,8 +37,6 @@ type DefinitionOf<N extends ActionName> = Awaited<
 export type BatchRequest = {
   [N in ActionName]: { readonly action: N } & z.input<DefinitionOf<N>['schema']>;
 }[ActionName];
-
-const NAMES: readonly ActionName[] = ACTIONS.map(({ name }) => name);
 
 /**
  * What is behind `batch_executor_tool`, for every door: named batches of tasks that are kept in a store and run in
@@ -71,12 +69,12 @@ export class BatchExecutor implements AsyncDisposable {
   handle(request: unknown): Promise<BatchAnswer>;
   async handle(request: unknown): Promise<BatchAnswer> {
     try {
-      const { action, args } = readRequest(request, NAMES);
+      const { action, args } = readRequest(request);
       const [chosen, { checkInput }] = await Promise.all([definitionOf(action), import('../input/check.ts')]);
       const result = await chosen.run(checkInput(chosen.schema, action, args), this.context);
       return { ok: true, action, ...result };
     } catch (error) {
-      return this.refusal(actionOf(request), error);
+      return this.refusal(requestedAction(request), error);
     }
   }
 

@@ -1,5 +1,5 @@
 import { ACTIONS } from '../actions/all.ts';
-import { TOOL_NAME } from '../input/request.ts';
+import { BATCH_TOOL } from '../actions/request.ts';
 import { CONCURRENCY_BY_KIND } from '../run/auto-concurrency.ts';
 
 /** How many tasks to run at once, by the kind of work; `max_concurrent: "auto"` does the same. */
@@ -11,7 +11,7 @@ export const CONCURRENCY_ADVICE = `How many at once (max_concurrent):
 The limits of the configuration hold besides.`;
 
 /** What a model is told of `batch_executor_tool`. */
-export const BATCH_TOOL_DESCRIPTION = `${TOOL_NAME} runs many calls of tools in parallel and keeps tasks and results in a file, so that they survive a restart.
+export const BATCH_TOOL_DESCRIPTION = `${BATCH_TOOL} runs many calls of tools in parallel and keeps tasks and results in a file, so that they survive a restart.
 
 Use it for many similar, independent pieces of work (analyse 50 files, ask 20 endpoints), for work with dependencies, and for work that takes longer than one answer.
 Do not use it for one or two quick calls, or where the next step depends on looking at each result: call the tool itself.

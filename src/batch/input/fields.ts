@@ -48,7 +48,7 @@ export const PARAMS = z
   )
   .meta({ type: 'object' });
 
-export const RESOURCES = z.strictObject({
+export const RESOURCE_FIELDS = z.strictObject({
   cpu: z.number().min(0).optional().describe('Cores.'),
   memory_mb: z.number().min(0).optional(),
   io: z.enum(['none', 'low', 'medium', 'high']).optional(),
@@ -69,7 +69,7 @@ export const TASK_FIELDS = {
   id: TASK_ID.optional().describe('Unique in the batch. Default: one is chosen and returned.'),
   depends_on: z.array(TASK_ID).max(10_000).optional().describe('Ids of tasks that must end first.'),
   timeout: SECONDS.optional().describe('Seconds for one attempt.'),
-  resources: RESOURCES.optional().describe('What it needs, if that differs from its tool.'),
+  resources: RESOURCE_FIELDS.optional().describe('What it needs, if that differs from its tool.'),
   on_dependency_failure: z
     .enum(['skip', 'run', 'on-failure'])
     .optional()

@@ -9,14 +9,14 @@ import { type Outcome, renameOutcome } from '../../engine/outcome.ts';
 import type { TaskEnd, TaskRecord } from '../../store/records.ts';
 import type { Lease, Store } from '../../store/store.ts';
 import { autoConcurrency } from './auto-concurrency.ts';
-import { Dependencies } from './dependencies.ts';
+import { TaskDependencies } from './dependencies.ts';
 import type { BatchEvents } from './events.ts';
 import type { Speed } from './holder-requests.ts';
 import { RunJournal } from './journal.ts';
 import { RunMonitor } from './monitor.ts';
 import { type PlannedTask, planTask, planTasks } from './plan-tasks.ts';
 import { Prediction } from './prediction.ts';
-import { type RunParts, TaskRun, type WrittenEnd } from './task-run.ts';
+import { TaskRun, type TaskRunParts, type WrittenEnd } from './task-run.ts';
 
 /** How a batch is run. */
 export interface RunOptions {
@@ -46,7 +46,7 @@ const MAX_KEPT_PARAMS = 4096;
 let submissions = 0;
 
 /** A batch while this process runs it: from the lease to its release. */
-export class BatchRun implements RunParts {
+export class BatchRun implements TaskRunParts {
   readonly batch: string;
   readonly journal: RunJournal;
   readonly monitor: RunMonitor;
@@ -205,7 +205,7 @@ export class BatchRun implements RunParts {
     if (records.length === 0) return;
     const { coordinator, store } = this.setup;
     const tasks = await planTasks(coordinator.planner, records);
-    const dependencies = await Dependencies.read(store, this.batch, tasks, this.tasks);
+    const dependencies = await TaskDependencies.read(store, this.batch, tasks, this.tasks);
     if (this.isStopping || this.problem !== undefined) return;
     // Tasks that were opened again meanwhile are submitted with the others.
     if (dependencies.hasOpened) return this.pullNow('all');
@@ -229,7 +229,7 @@ export class BatchRun implements RunParts {
   }
 
   /** Returns those that have ended already: they cannot run, or earlier runs have decided that they do not. */
-  private submit(planned: readonly PlannedTask[], dependencies: Dependencies): TaskRun[] {
+  private submit(planned: readonly PlannedTask[], dependencies: TaskDependencies): TaskRun[] {
     const { coordinator, options } = this.setup;
     const { maxConcurrency, failFast } = options;
     this.maxConcurrency ??=
@@ -258,7 +258,7 @@ export class BatchRun implements RunParts {
     return tasks.filter(({ handle, knownEnd }) => knownEnd !== undefined || handle.status === 'failed');
   }
 
-  private taskRunOf({ record, planned }: PlannedTask, dependencies: Dependencies): TaskRun {
+  private taskRunOf({ record, planned }: PlannedTask, dependencies: TaskDependencies): TaskRun {
     const isIdempotent = planned.kind === 'ready' && planned.tool.idempotent;
     const end = planned.kind === 'ready' ? dependencies.endOf(planned) : undefined;
     if (end?.status === 'skipped' && end.cause !== undefined) this.earlierCauses.set(record.id, end.cause);
@@ -270,7 +270,7 @@ export class BatchRun implements RunParts {
     record: TaskRecord,
     call: PlannedCall,
     prefix: string,
-    dependencies: Dependencies,
+    dependencies: TaskDependencies,
   ): Placement {
     const executionId = (id: string) => `${prefix}/${id}`;
     const { dependsOn, hasFailedDependency } =

@@ -20,7 +20,7 @@ const NEW: Standing = { kind: 'new' };
 const NO_DEPENDENCIES = { dependsOn: [], hasFailedDependency: false } as const;
 
 /** What tasks that are about to be submitted depend on: each other, what runs, and what ended in an earlier run. */
-export class Dependencies {
+export class TaskDependencies {
   private constructor(private readonly standings: ReadonlyMap<string, Standing>) {}
 
   static async read(
@@ -28,13 +28,13 @@ export class Dependencies {
     batch: string,
     tasks: readonly PlannedTask[],
     running: ReadonlyMap<string, TaskRun>,
-  ): Promise<Dependencies> {
+  ): Promise<TaskDependencies> {
     const standings = new Map<string, Standing>();
     const needed = new Set<string>();
     for (const { planned } of tasks)
       if (planned.kind === 'ready') for (const id of planned.dependsOn) needed.add(id);
     // Most tasks depend on nothing.
-    if (needed.size === 0) return new Dependencies(standings);
+    if (needed.size === 0) return new TaskDependencies(standings);
     for (const { record } of tasks) if (needed.delete(record.id)) standings.set(record.id, NEW);
     for (const id of needed) {
       const task = running.get(id);
@@ -44,7 +44,7 @@ export class Dependencies {
     }
     const stored = needed.size === 0 ? undefined : await store.tasksById(batch, needed);
     for (const id of needed) standings.set(id, storedStanding(id, stored?.get(id)));
-    return new Dependencies(standings);
+    return new TaskDependencies(standings);
   }
 
   /** Whether one was opened again, and has to be submitted as well. */

@@ -20,7 +20,7 @@ const PER_TURN = 200;
 /** Plans a task by itself: `${…}` means what it meant when the task was added, whatever ids were added since. */
 export function planTask(planner: CallPlanner, record: StoredTask): PlannedCall | Promise<PlannedCall> {
   const { id, params, options, failures = 0 } = record;
-  const planned = planner.plan(id, callOf(record, JSON.parse(params)), options.dependsOn);
+  const planned = planner.plan(id, taskCall(record, JSON.parse(params)), options.dependsOn);
   if (failures === 0) return planned;
   return isThenable(planned)
     ? planned.then((later) => withUsedRetries(later, failures))
@@ -55,11 +55,11 @@ function withUsedRetries(planned: PlannedCall, failures: number): PlannedCall {
 }
 
 function refused(record: StoredTask, error: VolleyError): RefusedCall {
-  return { kind: 'refused', id: record.id, call: callOf(record, {}), error };
+  return { kind: 'refused', id: record.id, call: taskCall(record, {}), error };
 }
 
 /** The call of a task. */
-export function callOf(task: Pick<NewTask, 'id' | 'function' | 'options'>, params: unknown): ToolCall {
+export function taskCall(task: Pick<NewTask, 'id' | 'function' | 'options'>, params: unknown): ToolCall {
   if (task.options === NO_OPTIONS) return { id: task.id, name: task.function, arguments: params };
   const { priority, maxRetries, timeoutMs, dependsOn, onDependencyFailure, resources } = task.options;
   return {

@@ -17,7 +17,7 @@ const MAX_RESULT_CHARACTERS = 64 * 2 ** 20;
 export type WrittenEnd = TaskEnd | 'completed' | 'opened' | undefined;
 
 /** What the tasks of a run share. */
-export interface RunParts {
+export interface TaskRunParts {
   readonly journal: RunJournal;
   readonly monitor: RunMonitor;
   /** An attempt has ended, or was told to. */
@@ -51,7 +51,7 @@ export class TaskRun {
     readonly isIdempotent: boolean,
     /** How it ends without having run, if earlier runs have decided that. */
     readonly knownEnd: TaskEnd | undefined,
-    private readonly parts: RunParts,
+    private readonly parts: TaskRunParts,
   ) {
     this.seq = record.seq;
     this.id = record.id;

@@ -1,13 +1,14 @@
+import { addBatchAction } from '../../batch/actions/add-batch.ts';
 import type { BatchAnswer } from '../../batch/answer.ts';
 import { listText } from '../../core/words.ts';
 import type { Store } from '../../store/store.ts';
+import { fieldOptions } from '../action-command.ts';
 import { printAnswer } from '../ask.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import { placedAnswer } from '../input/placed-answer.ts';
 import { readTaskFile } from '../input/read-task-file.ts';
 import type { PlainObject } from '../input/task-file.ts';
 import { EXIT } from '../io.ts';
-import { NAMED_BATCH_OPTION } from '../options.ts';
 import { createColours, wantsColours } from '../output/colours.ts';
 import { ownName } from '../output/own-name.ts';
 import { withIds } from '../run-tasks.ts';
@@ -20,11 +21,12 @@ interface AddBatchOptions extends CommonOptions {
 }
 
 export const addBatchCommand = defineCommand<AddBatchOptions>({
-  examples: ['volley add-batch audit.json', 'generate-tasks | volley add-batch - --batch audit'],
+  examples: addBatchAction.cli.examples,
   declare: (program) =>
-    program
-      .argument('<file>', 'JSON, JSON Lines, YAML or TOML; - for standard input')
-      .option(...NAMED_BATCH_OPTION),
+    fieldOptions(
+      program.argument('<file>', 'JSON, JSON Lines, YAML or TOML; - for standard input'),
+      addBatchAction,
+    ),
   run: async ([file], { batch, ...options }, io) => {
     const read = await readTaskFile(file!, io.stdin, io.cwd);
     const { batch: own, ...ofRun } = read.settings;

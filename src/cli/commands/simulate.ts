@@ -1,6 +1,5 @@
 import { findBatch } from '../../batch/context.ts';
-import type { LearnedDuration } from '../../batch/forecast/runnable.ts';
-import type { RunnableBatch } from '../../batch/forecast/runnable.ts';
+import type { LearnedDuration, RunnableBatch } from '../../batch/forecast/runnable.ts';
 import { type Forecast, forecastOf } from '../../batch/forecast/simulation.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { countText, spanText } from '../../core/words.ts';

@@ -1,3 +1,4 @@
+import { startAction } from '../../batch/actions/start.ts';
 import { findBatch } from '../../batch/context.ts';
 import { chosenBatch, printAnswer } from '../ask.ts';
 import { defineCommand } from '../command.ts';
@@ -16,11 +17,7 @@ interface StartCommandOptions extends StartOptions {
 }
 
 export const startCommand = defineCommand<StartCommandOptions>({
-  examples: [
-    'volley start --max-concurrent 5 --timeout 300',
-    'volley start --dry-run',
-    'volley start --batch audit --detach && volley watch --batch audit',
-  ],
+  examples: startAction.cli.examples,
   declare: (program) =>
     startOptions(program.option(...BATCH_OPTION)).option(
       '--detach',

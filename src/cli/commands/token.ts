@@ -1,5 +1,5 @@
+import { SCOPES, type Scope } from '../../batch/actions/define-action.ts';
 import { VolleyError } from '../../core/errors.ts';
-import { SCOPES, type Scope } from '../../server/auth/principal.ts';
 import { digestOf, digestText, newSecret } from '../../server/auth/secrets.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import { EXIT } from '../io.ts';

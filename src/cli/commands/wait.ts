@@ -1,23 +1,22 @@
-import { chosenBatch, given, printAnswer } from '../ask.ts';
+import { waitAction } from '../../batch/actions/wait.ts';
+import { fieldOptions, fieldsOf } from '../action-command.ts';
+import { chosenBatch, printAnswer } from '../ask.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import { EXIT } from '../io.ts';
-import { BATCH_OPTION, numberOption } from '../options.ts';
 import { withSession } from '../session.ts';
 
-interface WaitOptions extends CommonOptions {
-  readonly batch?: string;
-  readonly timeout?: number;
-}
-
-export const waitCommand = defineCommand<WaitOptions>({
-  examples: ['volley wait', 'volley wait --batch audit --timeout 60'],
-  declare: (program) =>
-    program.option(...BATCH_OPTION).option('--timeout <seconds>', 'at most so long', numberOption),
-  run: (_, { batch: named, timeout, ...options }, io) =>
+export const waitCommand = defineCommand<CommonOptions & { readonly batch?: string }>({
+  examples: waitAction.cli.examples,
+  declare: (program) => fieldOptions(program, waitAction),
+  run: (_, options, io) =>
     withSession(options, io, async ({ executor, store }) => {
-      const batch = await chosenBatch(store, named);
+      const batch = await chosenBatch(store, options.batch);
       // Whoever runs it, its end is seen in the store: no server has to keep a request open for that.
-      const answer = await executor.handle(given({ action: 'wait', batch, timeout }));
+      const answer = await executor.handle({
+        action: 'wait',
+        ...fieldsOf(waitAction, { ...options }),
+        batch,
+      });
       const status = printAnswer(answer, options, io);
       return answer.ok && answer.data['succeeded'] !== true ? EXIT.failed : status;
     }),

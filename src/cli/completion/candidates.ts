@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { SCOPES } from '../../batch/actions/define-action.ts';
 import { PRIORITIES } from '../../core/priority.ts';
 import { TASK_STATUSES } from '../../store/records.ts';
 import { chosenBatch, namedBatch } from '../ask.ts';
@@ -42,7 +43,7 @@ const VALUES_OF_COMMANDS: Readonly<Record<string, Values>> = {
   'results --format': () => plain(['summary', 'detailed', 'json']),
   'export --format': () => plain(['json', 'csv', 'jsonl', 'markdown']),
   'mcp --scope': () => plain(['project', 'user']),
-  'token --scope': async () => plain((await import('../../server/auth/principal.ts')).SCOPES),
+  'token --scope': () => plain(SCOPES),
   'serve --log-level': async () => plain((await import('../../server/log/log.ts')).LOG_LEVELS),
 };
 const ARGUMENTS: Readonly<Record<string, Values>> = {

@@ -1,8 +1,8 @@
 import { packageVersion } from '../../config/package-version.ts';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import { reasonText } from '../../core/words.ts';
-import type { McpBackend } from '../../mcp/server/backend.ts';
 import { serveMcpStdio } from '../../mcp/server/serve-stdio.ts';
+import type { McpBackend } from '../../mcp/server/tool.ts';
 import type { FeatureDesk } from '../../tasks/desk/feature-desk.ts';
 import type { RunSetting } from '../../tasks/run/feature-run.ts';
 import type { CommonOptions } from '../command.ts';

@@ -1,9 +1,9 @@
 import type { CallResult, ToolCall } from '../call.ts';
 import {
   type ListedTool,
-  listOf,
   type ObjectSchema,
   objectSchema,
+  requireList,
   resultList,
   shownResult,
   toolList,
@@ -51,7 +51,7 @@ export function anthropicTools(tools: readonly ListedTool[], names = toolNames(t
 export function anthropicCalls(message: AnthropicMessage, names?: ToolNames): ToolCall[] {
   const content = message?.content;
   if (typeof content === 'string') return [];
-  return listOf(content, 'a message of the Messages API')
+  return requireList(content, 'a message of the Messages API')
     .filter((block): block is AnthropicToolUse => block?.type === 'tool_use')
     .map(({ id, name, input }) => ({
       id,

@@ -63,7 +63,7 @@ export function parsedArguments(text: unknown): Pick<ToolCall, 'arguments' | 'in
 }
 
 /** A list of a message; an error says which message was expected. */
-export function listOf<T>(list: readonly T[] | null | undefined, expected: string): readonly T[] {
+export function requireList<T>(list: readonly T[] | null | undefined, expected: string): readonly T[] {
   if (Array.isArray(list)) return list;
   throw new VolleyError(
     'INVALID_CALL',

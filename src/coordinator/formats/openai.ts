@@ -1,10 +1,10 @@
 import type { CallResult, ToolCall } from '../call.ts';
 import {
   type ListedTool,
-  listOf,
   type ObjectSchema,
   objectSchema,
   parsedArguments,
+  requireList,
   resultList,
   shownResult,
   toolList,
@@ -52,7 +52,7 @@ export function openaiChatTools(tools: readonly ListedTool[], names = toolNames(
 export function openaiChatCalls(message: OpenAIChatMessage, names?: ToolNames): ToolCall[] {
   // A message without calls may have no list of them. What surrounds a message has none either, and no calls get lost.
   const isMessage = ['role', 'content', 'tool_calls'].some((field) => field in Object(message));
-  return listOf(
+  return requireList(
     isMessage ? (message.tool_calls ?? []) : undefined,
     'a message of the Chat Completions API (choices[0].message of its answer)',
   )
@@ -125,7 +125,7 @@ export function openaiResponsesTools(
 
 /** The calls of functions in a response, in their order. One with broken arguments is among them and will fail alone. */
 export function openaiResponsesCalls(response: OpenAIResponse, names?: ToolNames): ToolCall[] {
-  return listOf(response?.output, 'a response of the Responses API')
+  return requireList(response?.output, 'a response of the Responses API')
     .filter((item): item is OpenAIFunctionCall => item?.type === 'function_call')
     .map(({ call_id, name, arguments: text }) => ({
       id: call_id,

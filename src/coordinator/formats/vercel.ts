@@ -1,5 +1,5 @@
 import type { CallResult, ToolCall } from '../call.ts';
-import { type JsonValue, listOf, resultList, shownResult } from './common.ts';
+import { type JsonValue, requireList, resultList, shownResult } from './common.ts';
 import type { ToolNames } from './tool-names.ts';
 
 /** A part with which a model calls a tool: of a message, or of the `toolCalls` of `generateText`. */
@@ -34,7 +34,7 @@ export interface VercelToolResult {
 export function vercelCalls(message: VercelMessage, names?: ToolNames): ToolCall[] {
   const content = isList(message) ? message : message?.content;
   if (typeof content === 'string') return [];
-  return listOf<Part>(content, 'a message of the AI SDK')
+  return requireList<Part>(content, 'a message of the AI SDK')
     .filter((part): part is VercelToolCall => part?.type === 'tool-call')
     .filter((part) => part.providerExecuted !== true)
     .map((part) => ({

@@ -1,5 +1,5 @@
 import type { IsSecretName } from './secret-names.ts';
-import type { Span } from './spans.ts';
+import type { SecretSpan } from './spans.ts';
 
 /**
  * A name and what stands between it and its value: `password=`, `"api_key": `, `\"token\":`, `token =>`, `key := `.
@@ -33,8 +33,8 @@ const COOKIES = /cookie2?$/i;
 const COOKIE_END = /[\r\n\\]/g;
 
 /** The values of secret fields, whatever the notation. */
-export function assignedSecrets(text: string, isSecretName: IsSecretName): Span[] {
-  const spans: Span[] = [];
+export function assignedSecrets(text: string, isSecretName: IsSecretName): SecretSpan[] {
+  const spans: SecretSpan[] = [];
   for (const pattern of [NAMED, OPTION]) {
     let done = 0;
     for (const { 0: head, 1: name, index } of text.matchAll(pattern)) {

@@ -1,7 +1,7 @@
 import { assignedSecrets } from './assigned-secrets.ts';
 import { EnvironmentSecrets } from './environment-secrets.ts';
 import { type IsSecretName, secretNames } from './secret-names.ts';
-import { type Span, without } from './spans.ts';
+import { type SecretSpan, without } from './spans.ts';
 import { shapedSecrets } from './token-shapes.ts';
 
 /** How far beyond the visible part a text is searched, so that no secret is cut in half and half shown. */
@@ -63,8 +63,8 @@ export class Redactor {
     this.hasLooked = false;
   };
 
-  private secretsIn(text: string): Span[] {
-    const spans: Span[] = [
+  private secretsIn(text: string): SecretSpan[] {
+    const spans: SecretSpan[] = [
       ...shapedSecrets(text),
       ...assignedSecrets(text, this.isSecretName),
       ...this.variablesIn(text),
@@ -75,8 +75,8 @@ export class Redactor {
     return [...spans, ...found.map((span) => decoded.source(span))];
   }
 
-  private variablesIn(text: string): Span[] {
-    const spans: Span[] = [];
+  private variablesIn(text: string): SecretSpan[] {
+    const spans: SecretSpan[] = [];
     for (const secret of this.environment.all())
       for (let at = text.indexOf(secret); at !== -1; at = text.indexOf(secret, at + secret.length))
         spans.push([at, at + secret.length]);
@@ -91,7 +91,7 @@ const PIECE = /%([0-9a-f]{2})/gi;
 interface PercentDecoded {
   readonly text: string;
   /** Where a part of the decoded text stands in the encoded one. */
-  source(span: Span): Span;
+  source(span: SecretSpan): SecretSpan;
 }
 
 /** Undefined where nothing is encoded. Bytes are taken one by one: tokens are ASCII. */

@@ -1,11 +1,11 @@
 /** A part of a text that is not shown: from the first position up to, not including, the second. */
-export type Span = readonly [from: number, to: number];
+export type SecretSpan = readonly [from: number, to: number];
 
 /** What stands where a secret was. */
 const REMOVED = '[redacted]';
 
 /** The beginning of a text up to a position, without the spans. A span that reaches beyond it is removed as a whole. */
-export function without(text: string, spans: readonly Span[], end: number): string {
+export function without(text: string, spans: readonly SecretSpan[], end: number): string {
   let shown = '';
   let at = 0;
   for (const [from, to] of merged(spans)) {
@@ -17,7 +17,7 @@ export function without(text: string, spans: readonly Span[], end: number): stri
 }
 
 /** Spans in their order; those that overlap or touch become one. */
-function merged(spans: readonly Span[]): Span[] {
+function merged(spans: readonly SecretSpan[]): SecretSpan[] {
   const result: [number, number][] = [];
   for (const [from, to] of [...spans].sort((a, b) => a[0] - b[0])) {
     const last = result.at(-1);

@@ -1,4 +1,4 @@
-import type { Span } from './spans.ts';
+import type { SecretSpan } from './spans.ts';
 
 /**
  * Well-known shapes of secrets. Each expression takes in whatever it has looked at, or gives up after a bounded number
@@ -59,8 +59,8 @@ const SHAPES: readonly Shape[] = [
 const ADDRESS = /\/\/[^\s/:@[]{0,256}:(?!\d{1,5}(?:[/?#\s"'`]|$))[^\s"'`<>]*/g;
 
 /** Those that stand in a text as they are. */
-function plainSecrets(text: string): Span[] {
-  const spans: Span[] = prefixedTokens(text);
+function plainSecrets(text: string): SecretSpan[] {
+  const spans: SecretSpan[] = prefixedTokens(text);
   for (const { pattern, isSecret, after } of SHAPES)
     for (const { 0: found, index } of text.matchAll(pattern)) {
       const from = after === undefined ? index : index + found.indexOf(after) + after.length;
@@ -81,7 +81,7 @@ const CAPITAL = /[A-Z]/;
 const READABLE = /[ -~]{12}/;
 
 /** Well-known shapes of secrets, also inside of base64 and hexadecimal digits: then all of those are taken out. */
-export function shapedSecrets(text: string): Span[] {
+export function shapedSecrets(text: string): SecretSpan[] {
   const spans = plainSecrets(text);
   for (const { 0: run, index } of text.matchAll(RUN))
     if (decodings(run).some((decoded) => READABLE.test(decoded) && plainSecrets(decoded).length > 0))
@@ -136,8 +136,8 @@ const BODY = /[A-Za-z0-9_-]*/y;
 const DOTTED_BODY = /[A-Za-z0-9_.-]*[A-Za-z0-9_-]/y;
 
 /** Tokens that are known by how they begin. Each character is looked at a bounded number of times. */
-export function prefixedTokens(text: string): Span[] {
-  const spans: Span[] = [];
+export function prefixedTokens(text: string): SecretSpan[] {
+  const spans: SecretSpan[] = [];
   ANY_PREFIX.lastIndex = 0;
   for (let found = ANY_PREFIX.exec(text); found !== null; found = ANY_PREFIX.exec(text)) {
     const { 0: prefix, index } = found;

@@ -1,13 +1,13 @@
 import { McpServer } from '@modelcontextprotocol/server';
-import type { OpenBackend } from './backend.ts';
 import type { CallCount } from './call-count.ts';
-import { registerResources } from './register-resources.ts';
+import { registerResources } from './resources.ts';
+import { serveTasks } from './serve-tasks.ts';
 import { serveTools } from './serve-tools.ts';
-import { serveSubscriptions } from './subscriptions.ts';
-import { serveTasks } from './tasks/serve-tasks.ts';
-import { TASKS_EXTENSION } from './tasks/tasks-extension.ts';
+import { TASKS_EXTENSION } from './task-state.ts';
+import type { OpenBackend } from './tool.ts';
+import { serveSubscriptions } from './updates.ts';
 
-export interface CreateServerOptions {
+interface CreateServerOptions {
   readonly open: OpenBackend;
   /** Which revisions it speaks: 2026-07-28, or those of 2025. */
   readonly era: 'legacy' | 'modern';

@@ -8,8 +8,11 @@ import {
 } from '@modelcontextprotocol/server';
 import { findInexactNumber, inexactNumberError } from '../../core/json-numbers.ts';
 import { reasonText } from '../../core/words.ts';
-import { MAX_MESSAGE_BYTES, MAX_UNREAD_BYTES } from './limits.ts';
 
+/** Bytes of one message. */
+const MAX_MESSAGE_BYTES = 32 * 1024 * 1024;
+/** Bytes of answers that a client may leave unread before its connection is closed. */
+const MAX_UNREAD_BYTES = 128 * 1024 * 1024;
 const NEWLINE = 10;
 /** How 2026-era clients ask to hear of changes. The SDK answers it without telling us. */
 const LISTEN = 'subscriptions/listen';

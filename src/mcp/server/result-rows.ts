@@ -23,7 +23,7 @@ export const RESULT_ROW = z.object({
 
 type ResultRow = z.output<typeof RESULT_ROW>;
 
-export interface RowsQuery {
+interface RowsQuery {
   readonly status: readonly TaskStatus[] | undefined;
   readonly afterSeq: number;
   readonly limit: number;
@@ -31,7 +31,7 @@ export interface RowsQuery {
   readonly maxChars: number;
 }
 
-export interface ResultRows {
+interface ResultRows {
   readonly text: string;
   readonly rows: readonly ResultRow[];
   /** The `afterSeq` of the next page, if there is one. */

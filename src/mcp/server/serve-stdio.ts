@@ -1,13 +1,13 @@
 import type { Readable, Writable } from 'node:stream';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { reasonText } from '../../core/words.ts';
-import type { OpenBackend } from './backend.ts';
 import { CallCount } from './call-count.ts';
 import { createServer } from './create-server.ts';
 import { LineTransport } from './line-transport.ts';
-import { ListenUpdates } from './subscriptions.ts';
+import type { OpenBackend } from './tool.ts';
+import { ListenUpdates } from './updates.ts';
 
-export interface StdioOptions {
+interface StdioOptions {
   readonly open: OpenBackend;
   readonly version: string;
   readonly input: Readable;

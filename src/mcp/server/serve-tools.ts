@@ -6,16 +6,41 @@ import {
   type ServerContext,
   type Tool,
 } from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import type { Scope } from '../../batch/actions/define-action.ts';
+import { checkInput } from '../../batch/input/check.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
 import { reasonText } from '../../core/words.ts';
-import { jsonSchemaOf } from './json-schema.ts';
-import { taskBody } from './tasks/serve-tasks.ts';
-import { taskState, taskView } from './tasks/task-state.ts';
-import { takesTasks } from './tasks/tasks-extension.ts';
-import type { McpCall, McpTool } from './tool.ts';
-import { callOf, contentOf, requireScope, type ToolHost } from './tool-host.ts';
-import { MCP_TOOLS } from './tools/all.ts';
+import { batchExecutorTool } from './batch-executor-tool.ts';
+import { batchResultsTool, batchStatusTool } from './batch-tools.ts';
+import type { CallCount } from './call-count.ts';
+import { tasksCompleteTool, tasksReportTool, tasksRunTool, tasksStatusTool } from './feature-tools.ts';
+import { listFunctionsTool } from './list-functions-tool.ts';
+import { runBatchTool } from './run-batch-tool.ts';
+import { takesTasks, taskBody, taskState, taskView } from './task-state.ts';
+import type { McpBackend, McpCall, OpenBackend, ServedTool, ToolAnswer } from './tool.ts';
+
+/** In the order in which clients list them: what models should reach for comes first. */
+export const MCP_TOOLS: readonly ServedTool[] = [
+  runBatchTool,
+  listFunctionsTool,
+  batchStatusTool,
+  batchResultsTool,
+  batchExecutorTool,
+  tasksRunTool,
+  tasksReportTool,
+  tasksStatusTool,
+  tasksCompleteTool,
+];
+
+/** What calls of a client are served with. */
+export interface ToolHost {
+  readonly open: OpenBackend;
+  readonly calls: CallCount;
+  /** Hears of defects of ours. */
+  onError(error: unknown): void;
+}
 
 /** What a client that takes tasks waits for before it gets one: most batches end sooner. */
 const WAIT_BEFORE_TASK_SECONDS = 5;
@@ -25,11 +50,12 @@ let listed: Tool[] | undefined;
 /** Serves the tools, plainly and as tasks for clients that ask for that. */
 export function serveTools({ server }: McpServer, host: ToolHost, era: 'legacy' | 'modern'): void {
   server.setRequestHandler('tools/list', () => {
-    listed ??= MCP_TOOLS.map(toListed);
+    // Over HTTP every request has a server of its own.
+    listed ??= MCP_TOOLS.map(describeTool);
     return { tools: listed };
   });
   server.setRequestHandler('tools/call', async ({ params }, context) => {
-    const tool = MCP_TOOLS.find(({ name }) => name === params.name) ?? unknown(params.name);
+    const tool = MCP_TOOLS.find(({ name }) => name === params.name) ?? unknownTool(params.name);
     const isTask = era === 'legacy' ? params.task !== undefined : takesTasks(context);
     const taskAfter =
       isTask && tool.asTask === true ? (era === 'legacy' ? 0 : WAIT_BEFORE_TASK_SECONDS) : undefined;
@@ -37,7 +63,9 @@ export function serveTools({ server }: McpServer, host: ToolHost, era: 'legacy' 
   });
 }
 
-function toListed({ name, title, description, input, output, annotations, asTask }: McpTool): Tool {
+/** A tool as clients list it. */
+export function describeTool(tool: ServedTool): Tool {
+  const { name, title, description, input, output, annotations, asTask } = tool;
   return {
     name,
     title,
@@ -49,7 +77,11 @@ function toListed({ name, title, description, input, output, annotations, asTask
   };
 }
 
-function unknown(name: string): never {
+function jsonSchemaOf(schema: z.ZodType): Record<string, unknown> {
+  return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+}
+
+function unknownTool(name: string): never {
   const close = nearest(
     name,
     MCP_TOOLS.map((tool) => tool.name),
@@ -60,7 +92,7 @@ function unknown(name: string): never {
 
 /** A failure is an answer that a model can read, never an error of the protocol. */
 async function answer(
-  tool: McpTool,
+  { name, scope, input, run }: ServedTool,
   given: unknown,
   context: ServerContext,
   { open, onError }: ToolHost,
@@ -68,15 +100,55 @@ async function answer(
   taskAfter: number | undefined,
 ): Promise<CallToolResult> {
   try {
-    requireScope(context, tool.scopeOf(given));
+    requireCallerScope(context, typeof scope === 'string' ? scope : scope(given));
     const backend = await open();
-    const call: McpCall = { ...callOf(context, backend), taskAfterSeconds: taskAfter };
-    const result = await tool.run(given, call);
-    if (result.task === undefined) return contentOf(result);
+    const call: McpCall = { ...createCall(context, backend), taskAfterSeconds: taskAfter };
+    const result = await run(checkInput(input, name, given), call);
+    if (result.task === undefined) return toolResult(result);
     const task = taskBody(taskState(await taskView(backend, result.task)), era);
     return era === 'modern' ? { content: [], resultType: 'task', ...task } : { content: [], task };
   } catch (error) {
     if (!(error instanceof VolleyError) || error.code === 'INTERNAL') onError(error);
     return { content: [{ type: 'text', text: reasonText(error) }], isError: true };
   }
+}
+
+/** Over HTTP the caller has scopes; whoever started this process may do everything. */
+export function requireCallerScope({ http }: ServerContext, scope: Scope): void {
+  const { authInfo } = http ?? {};
+  if (http === undefined || authInfo?.scopes.includes(scope) === true) return;
+  throw new VolleyError(
+    'NOT_PERMITTED',
+    `This needs the scope "${scope}", but the token of ${authInfo?.clientId ?? 'the client'} does not have it: use another token.`,
+    { needed: scope },
+  );
+}
+
+export function createCall({ mcpReq }: ServerContext, backend: McpBackend): McpCall {
+  const { progressToken } = mcpReq._meta ?? {};
+  return {
+    backend,
+    signal: mcpReq.signal,
+    report:
+      progressToken === undefined
+        ? undefined
+        : (progress, total, message) =>
+            mcpReq.notify({
+              method: 'notifications/progress',
+              params: { progressToken, progress, total, message },
+            }),
+    log: (level, data) => {
+      // A client that has disconnected has no use for it.
+      mcpReq.log(level, data, 'volley').catch(() => undefined);
+    },
+  };
+}
+
+/** An answer as the protocol has it. */
+export function toolResult({ text, data, isError = false }: ToolAnswer): CallToolResult {
+  return {
+    content: [{ type: 'text', text }],
+    ...(Object.keys(data).length > 0 && { structuredContent: data }),
+    ...(isError && { isError }),
+  };
 }

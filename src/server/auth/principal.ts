@@ -1,9 +1,5 @@
+import { SCOPES, type Scope } from '../../batch/actions/define-action.ts';
 import { VolleyError } from '../../core/errors.ts';
-
-/** From the least to the most; each includes those before it. */
-export const SCOPES = ['read', 'run', 'admin'] as const;
-
-export type Scope = (typeof SCOPES)[number];
 
 /** Who sends a request. */
 export interface Principal {

@@ -6,7 +6,7 @@ import type { ParallelExecutionEngine } from '../../engine/engine.ts';
 import type { ProgressUpdate } from '../../engine/updates.ts';
 import type { Store } from '../../store/store.ts';
 import type { StoreWatch } from '../../store/store-watch.ts';
-import { batchBody } from '../views/batch-body.ts';
+import { batchBody } from '../wire/batch.ts';
 import type { EventBody } from '../wire/event.ts';
 import {
   checkHubOptions,

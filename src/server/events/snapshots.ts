@@ -1,9 +1,9 @@
 import { ENDED } from '../../batch/counts.ts';
 import type { BatchExecutor } from '../../batch/executor/batch-executor.ts';
 import type { Store } from '../../store/store.ts';
-import { batchBody } from '../views/batch-body.ts';
-import { executionBody } from '../views/execution-body.ts';
+import { batchBody } from '../wire/batch.ts';
 import type { EventBody } from '../wire/event.ts';
+import { executionBody } from '../wire/execution.ts';
 import { type FrameLog, frameOf } from './frame-log.ts';
 
 const MAX_BATCHES = 200;

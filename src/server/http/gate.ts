@@ -3,18 +3,16 @@ import { VolleyError } from '../../core/errors.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { Principal } from '../auth/principal.ts';
 import type { BatchReads } from './batch-reads.ts';
-import { checkJson } from './check-json.ts';
+import { checkJson, hasBody, readRequestBody } from './body.ts';
 import { clientAddress } from './client-address.ts';
-import type { HostRule } from './host-rule.ts';
-import type { OriginRule } from './origin-rule.ts';
-import { problemOf, sendProblem } from './problem.ts';
-import { hasBody, readBody } from './read-body.ts';
-import { type RequestContext, setContext } from './request-context.ts';
-import type { RequestLimits } from './request-limits.ts';
+import type { RequestLimits } from './limits.ts';
+import type { HostRule, OriginRule } from './origin.ts';
+import { problemBody, sendProblem } from './problem.ts';
 import type { RequestLog } from './request-log.ts';
+import { type RequestContext, setContext } from './request-log.ts';
 import { setSecurityHeaders } from './security-headers.ts';
 
-export interface GateParts {
+interface GateParts {
   readonly hosts: HostRule;
   readonly origins: OriginRule;
   readonly authenticator: Authenticator;
@@ -121,7 +119,7 @@ export class Gate {
     const { maxBodyBytes, maxDepth, next } = this.parts;
     try {
       const most = principal === undefined ? Math.min(maxBodyBytes, MAX_BYTES_OF_STRANGERS) : maxBodyBytes;
-      const body = await readBody(incoming, most);
+      const body = await readRequestBody(incoming, most);
       checkJson(body, incoming.headers['content-type'], maxDepth);
       // Where the adapter of Hono looks for a body that was read already.
       Object.assign(incoming, { rawBody: body });
@@ -134,7 +132,7 @@ export class Gate {
 
   private refuse(outgoing: ServerResponse, error: unknown): void {
     if (outgoing.destroyed) return;
-    const problem = problemOf(error);
+    const problem = problemBody(error);
     const { retry_after: retryAfter } = (problem.facts ?? {}) as { retry_after?: number };
     if (problem.code === 'INTERNAL') this.parts.log.failed(outgoing.req, error);
     if (!outgoing.headersSent) setSecurityHeaders(outgoing);

@@ -1,6 +1,8 @@
 import type { ServerResponse } from 'node:http';
+import { z } from '@hono/zod-openapi';
+import type { Context } from 'hono';
+import { faultText } from '../../batch/input/check.ts';
 import { ERROR_CODES, type ErrorCode, VolleyError } from '../../core/errors.ts';
-import type { ProblemBody } from '../wire/problem.ts';
 
 export const PROBLEM_TYPE = 'application/problem+json';
 
@@ -68,7 +70,7 @@ function statusOf(code: ErrorCode): number {
 }
 
 /** An error as the client may see it. What broke inside of us is for the log, not for the client. */
-export function problemOf(thrown: unknown, status?: number): ProblemBody {
+export function problemBody(thrown: unknown, status?: number): ProblemBody {
   const error = thrown instanceof VolleyError ? thrown : undefined;
   const code = error?.code ?? 'INTERNAL';
   const isOurs = error === undefined || code === 'INTERNAL';
@@ -83,7 +85,7 @@ export function problemOf(thrown: unknown, status?: number): ProblemBody {
 }
 
 /** Headers that belong to a status. */
-export function headersOf(problem: ProblemBody, retryAfter?: number): Record<string, string> {
+export function problemHeaders(problem: ProblemBody, retryAfter?: number): Record<string, string> {
   return {
     'Content-Type': PROBLEM_TYPE,
     ...(problem.status === 401 && { 'WWW-Authenticate': 'Bearer realm="volley"' }),
@@ -103,7 +105,7 @@ export function sendProblem(outgoing: ServerResponse, problem: ProblemBody, retr
   }
   const { req } = outgoing;
   const text = JSON.stringify(problem);
-  const headers = { ...headersOf(problem, retryAfter), 'Content-Length': Buffer.byteLength(text) };
+  const headers = { ...problemHeaders(problem, retryAfter), 'Content-Length': Buffer.byteLength(text) };
   outgoing.writeHead(problem.status, req.complete ? headers : { ...headers, Connection: 'close' });
   const body = req.method === 'HEAD' ? '' : text;
   if (req.complete) {
@@ -116,4 +118,74 @@ export function sendProblem(outgoing: ServerResponse, problem: ProblemBody, retr
   const timer = setTimeout(end, NOTICE_MS).unref();
   outgoing.once('close', () => clearTimeout(timer));
   req.once('end', end).resume();
+}
+
+/** `application/problem+json` (RFC 9457) with Volley's own code. */
+export const PROBLEM = z
+  .object({
+    type: z.string().describe('urn:volley:error: and the code.'),
+    title: z.string().describe('What the code means.'),
+    status: z.int(),
+    detail: z.string().describe('What is wrong and what to do.'),
+    code: z.string().describe('One of docs/errors.md.'),
+    /** Further facts of the error, such as `nearest`. */
+    facts: z.record(z.string(), z.unknown()).optional(),
+    errors: z
+      .array(
+        z.object({
+          in: z.enum(['body', 'query', 'path']),
+          pointer: z.string().describe('A JSON pointer to the field.'),
+          detail: z.string(),
+        }),
+      )
+      .optional()
+      .describe('Every field that is wrong, the first 20.'),
+  })
+  .openapi('Problem');
+
+export type ProblemBody = z.output<typeof PROBLEM>;
+
+const MAX_ERRORS = 20;
+
+const PLACES: Readonly<Record<string, 'body' | 'query' | 'path'>> = {
+  json: 'body',
+  query: 'query',
+  param: 'path',
+};
+
+/** The answer to a request that breaks its schema: every wrong field, with a JSON pointer to it. */
+export function schemaProblem(
+  { target, data, error }: { target: string; data: unknown; error: z.core.$ZodError },
+  context: Context,
+): Response {
+  const place = PLACES[target] ?? 'body';
+  const errors = error.issues.flatMap((issue) => errorsOf(issue, data, place)).slice(0, MAX_ERRORS);
+  const [first] = errors;
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : '';
+  const problem = problemBody(
+    new VolleyError(
+      'INVALID_REQUEST',
+      `The ${place} of the request is not valid: ${first!.pointer || 'it'} ${first!.detail}${more}. Nothing was done.`,
+    ),
+  );
+  return context.body(JSON.stringify({ ...problem, errors }), 400, problemHeaders(problem));
+}
+
+function errorsOf(
+  issue: z.core.$ZodIssue,
+  data: unknown,
+  place: 'body' | 'query' | 'path',
+): NonNullable<ProblemBody['errors']> {
+  const detail = faultText(issue, data).slice(0, 300);
+  if (issue.code !== 'unrecognized_keys') return [{ in: place, pointer: pointerTo(issue.path), detail }];
+  return issue.keys.map((key) => ({
+    in: place,
+    pointer: pointerTo([...issue.path, key]),
+    detail: 'is no field of it',
+  }));
+}
+
+/** RFC 6901. */
+function pointerTo(path: readonly PropertyKey[]): string {
+  return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }

@@ -1,6 +1,9 @@
 import type { ServerResponse } from 'node:http';
 
-/** Answers of the API are data: nothing of them is to be run, framed, embedded or kept by a browser. */
+/**
+ * Set before Hono sees a request, so that refusals of the gate and plain reads have them too: its `secureHeaders` cannot.
+ * Answers of the API are data: nothing of them is to be run, framed, embedded or kept by a browser.
+ */
 const API = {
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
   'X-Content-Type-Options': 'nosniff',

@@ -5,7 +5,7 @@ import type { DurationSummary } from '../../engine/statistics.ts';
 import type { ProgressUpdate } from '../../engine/updates.ts';
 import type { Store } from '../../store/store.ts';
 import type { HubCounts } from '../events/event-hub.ts';
-import type { MeasuredStatistics, StatisticsBody } from '../wire/machine.ts';
+import type { MeasuredStatistics, StatisticsBody } from '../wire/statistics.ts';
 import { ProcessMetrics } from './process-metrics.ts';
 import { BoundedNames, RequestMetrics } from './request-metrics.ts';
 

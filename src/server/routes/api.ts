@@ -2,12 +2,11 @@ import type { HttpBindings } from '@hono/node-server';
 import { OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
 import { routePath } from 'hono/route';
+import type { Scope } from '../../batch/actions/define-action.ts';
 import { BATCH, TASK_ID } from '../../batch/input/fields.ts';
-import { requireScope, type Scope } from '../auth/principal.ts';
-import { PROBLEM_TYPE } from '../http/problem.ts';
-import { contextOf, type RequestContext } from '../http/request-context.ts';
-import { schemaProblem } from '../http/schema-problem.ts';
-import { PROBLEM } from '../wire/problem.ts';
+import { requireScope } from '../auth/principal.ts';
+import { PROBLEM, PROBLEM_TYPE, schemaProblem } from '../http/problem.ts';
+import { contextOf, type RequestContext } from '../http/request-log.ts';
 
 export type ApiEnv = { Bindings: HttpBindings };
 export type Api = OpenAPIHono<ApiEnv>;
@@ -69,3 +68,15 @@ export function mayTake<S extends z.ZodType>(schema: S) {
 export const BATCH_PATH = z.object({ batch: BATCH.unwrap() });
 
 export const TASK_PATH = z.object({ batch: BATCH.unwrap(), id: TASK_ID });
+
+/** A whole number in an address. Not for each server anew: what it is described with is kept for ever. */
+export function integerIn(min: number, max: number) {
+  return z
+    .string()
+    .regex(/^\d{1,15}$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.int().min(min).max(max))
+    .openapi({ type: 'integer', minimum: min, maximum: max });
+}
+
+export const LIMIT = integerIn(1, 1000).optional();

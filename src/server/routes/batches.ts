@@ -1,22 +1,48 @@
 import { createRoute, z } from '@hono/zod-openapi';
-import { unknownBatch } from '../../batch/context.ts';
-import type { ServerParts } from '../parts.ts';
-import { batchBody } from '../views/batch-body.ts';
-import { BATCH_VIEW } from '../wire/batch.ts';
+import { MAX_TASKS } from '../../batch/actions/add-batch.ts';
+import type { startAction } from '../../batch/actions/start.ts';
+import { findBatch, unknownBatch } from '../../batch/context.ts';
+import { EXPORT_FORMATS } from '../../batch/export/formats.ts';
+import { exportPieces } from '../../batch/export/write-export.ts';
+import { BATCH, STATUS_FILTER, TASK_FIELDS } from '../../batch/input/fields.ts';
+import { BATCH_VIEW, batchBody } from '../wire/batch.ts';
+import { ATTEMPT } from '../wire/execution.ts';
 import { NEXT_CURSOR } from '../wire/kinds.ts';
-import { LIMIT, NEW_BATCH, NEW_TASKS, numberIn } from '../wire/requests.ts';
-import { type Api, answers, BATCH_PATH, REFUSALS, requestOf, secured, takes } from './api.ts';
-import { ask } from './ask.ts';
-import { IDEMPOTENCY_HEADER, idempotent } from './idempotent.ts';
+import { START } from './actions.ts';
+import {
+  type Api,
+  answers,
+  BATCH_PATH,
+  integerIn,
+  LIMIT,
+  REFUSALS,
+  requestOf,
+  secured,
+  takes,
+} from './api.ts';
+import { IDEMPOTENCY_HEADER, idempotent } from './idempotency.ts';
+import type { ServerParts } from './parts.ts';
+
+/** Of `start`, but for the batch. */
+type StartArgs = Omit<z.output<typeof startAction.schema>, 'batch'>;
 
 const TAGS = ['batches'];
 const DEFAULT_LIMIT = 50;
 
-const PAGE = z.object({ limit: LIMIT, cursor: numberIn(1, Number.MAX_SAFE_INTEGER).optional() });
+const PAGE = z.object({ limit: LIMIT, cursor: integerIn(1, Number.MAX_SAFE_INTEGER).optional() });
+
+/** Made here: only a schema that is made after Hono extended zod can have a name in the description. */
+const NEW_TASK = z.strictObject(TASK_FIELDS).openapi('NewTask');
+const TASKS = z.array(NEW_TASK).min(1).max(MAX_TASKS);
+const NEW_TASKS = z.strictObject({ tasks: TASKS }).openapi('NewTasks');
+
+const NEW_BATCH = z
+  .strictObject({ batch: BATCH, tasks: TASKS, start: START.optional().describe('Starts it at once, too.') })
+  .openapi('NewBatch');
 
 /** Reads batches and adds to them. */
 export function batchRoutes(api: Api, parts: ServerParts): void {
-  const { executor, store } = parts;
+  const { executor, store, texts } = parts;
 
   const bodyOf = async (batch: string) => {
     const view = await executor.view(batch);
@@ -27,6 +53,7 @@ export function batchRoutes(api: Api, parts: ServerParts): void {
   api.openapi(
     createRoute({
       ...secured('read'),
+      operationId: 'listBatches',
       method: 'get',
       path: '/v1/batches',
       tags: TAGS,
@@ -49,6 +76,7 @@ export function batchRoutes(api: Api, parts: ServerParts): void {
   api.openapi(
     createRoute({
       ...secured('run', idempotent(parts)),
+      operationId: 'createBatch',
       method: 'post',
       path: '/v1/batches',
       tags: TAGS,
@@ -61,10 +89,11 @@ export function batchRoutes(api: Api, parts: ServerParts): void {
     async (context) => {
       const { batch, tasks, start } = context.req.valid('json');
       requestOf(context).subject = `add ${tasks.length} to ${batch}`;
-      await ask(parts, { action: 'add_batch', batch, tasks });
+      await executor.perform('add_batch', { batch, tasks });
       // One that runs takes them by itself.
       if (start !== undefined && (await executor.view(batch))?.state === 'idle')
-        await ask(parts, { action: 'start', batch, ...start });
+        await executor.perform('start', { batch, ...(start as StartArgs) });
+      texts.clear();
       context.header('Location', `/v1/batches/${encodeURIComponent(batch)}`);
       return context.json(await bodyOf(batch), 201);
     },
@@ -73,6 +102,7 @@ export function batchRoutes(api: Api, parts: ServerParts): void {
   api.openapi(
     createRoute({
       ...secured('read'),
+      operationId: 'getBatch',
       method: 'get',
       path: '/v1/batches/{batch}',
       tags: TAGS,
@@ -86,6 +116,7 @@ export function batchRoutes(api: Api, parts: ServerParts): void {
   api.openapi(
     createRoute({
       ...secured('run', idempotent(parts)),
+      operationId: 'addTasks',
       method: 'post',
       path: '/v1/batches/{batch}/tasks',
       tags: TAGS,
@@ -104,8 +135,137 @@ export function batchRoutes(api: Api, parts: ServerParts): void {
       const { batch } = context.req.valid('param');
       const { tasks } = context.req.valid('json');
       requestOf(context).subject = `add ${tasks.length} to ${batch}`;
-      const { data } = await ask(parts, { action: 'add_batch', batch, tasks });
+      const { data } = await executor.perform('add_batch', { batch, tasks });
+      texts.clear();
       return context.json({ ids: data['ids'] as string[], batch: await bodyOf(batch) }, 201);
     },
   );
+}
+
+const DEFAULT_ATTEMPTS = 1000;
+const MAX_ATTEMPTS = 5000;
+
+const BRIEF_ATTEMPT = ATTEMPT.pick({
+  attempt: true,
+  started_at: true,
+  ended_at: true,
+  duration_ms: true,
+  outcome: true,
+})
+  .extend({ id: z.string().describe('Of the execution.') })
+  .openapi('BriefAttempt');
+
+const QUERY = z.object({
+  limit: integerIn(1, MAX_ATTEMPTS).optional().describe('Executions on a page.'),
+  cursor: integerIn(0, 2 ** 30 - 1).optional(),
+});
+
+/** All attempts of a batch, for a timeline. */
+export function attemptRoute(api: Api, { store }: ServerParts): void {
+  api.openapi(
+    createRoute({
+      ...secured('read'),
+      operationId: 'listAttempts',
+      method: 'get',
+      path: '/v1/batches/{batch}/attempts',
+      tags: ['batches'],
+      summary: 'When attempts ran, execution by execution',
+      request: { params: BATCH_PATH, query: QUERY },
+      responses: {
+        200: answers(z.object({ attempts: z.array(BRIEF_ATTEMPT), next_cursor: NEXT_CURSOR }), 'A page.'),
+        ...REFUSALS,
+      },
+    }),
+    async (context) => {
+      const { batch } = context.req.valid('param');
+      const { limit = DEFAULT_ATTEMPTS, cursor: afterSeq = 0 } = context.req.valid('query');
+      await findBatch({ store }, batch);
+      const { attempts, lastSeq } = await store.attempts(batch, { afterSeq, limit });
+      const brief = attempts.map(({ id, attempt, startedAt, endedAt, durationMs, outcome }) => ({
+        id,
+        attempt,
+        started_at: startedAt,
+        ended_at: endedAt ?? null,
+        duration_ms: durationMs ?? null,
+        outcome,
+      }));
+      return context.json(
+        { attempts: brief, next_cursor: lastSeq === undefined ? null : String(lastSeq) },
+        200,
+      );
+    },
+  );
+}
+
+const TYPES = {
+  json: 'application/json',
+  csv: 'text/csv; charset=utf-8',
+  jsonl: 'application/x-ndjson',
+  markdown: 'text/markdown; charset=utf-8',
+} as const satisfies Record<keyof typeof EXPORT_FORMATS, string>;
+
+const ENDINGS = { json: 'json', csv: 'csv', jsonl: 'jsonl', markdown: 'md' } as const;
+const CHUNK = 65_536;
+
+/** All tasks with their results as a file. */
+export function exportRoute(api: Api, { store }: ServerParts): void {
+  api.openapi(
+    createRoute({
+      ...secured('read'),
+      operationId: 'exportBatch',
+      method: 'get',
+      path: '/v1/batches/{batch}/export',
+      tags: ['batches'],
+      summary: 'All tasks with their results, as a download',
+      request: {
+        params: BATCH_PATH,
+        query: z.object({
+          format: z.enum(['json', 'csv', 'jsonl', 'markdown']).default('json'),
+          status: STATUS_FILTER.optional(),
+        }),
+      },
+      responses: {
+        200: {
+          description: 'The file.',
+          content: Object.fromEntries(
+            Object.values(TYPES).map((type) => [type.split(';')[0]!, { schema: z.string() }]),
+          ),
+        },
+        ...REFUSALS,
+      },
+    }),
+    async (context) => {
+      const { batch } = context.req.valid('param');
+      const { format, status } = context.req.valid('query');
+      await findBatch({ store }, batch);
+      context.header('Content-Type', TYPES[format]);
+      context.header('Content-Disposition', `attachment; filename="${fileName(batch)}.${ENDINGS[format]}"`);
+      const pieces = exportPieces(store, batch, status, EXPORT_FORMATS[format]);
+      return context.body(streamOf(pieces), 200);
+    },
+  );
+}
+
+/** A name of a batch may hold anything that can be printed: what a header or a file could stumble over is replaced. */
+function fileName(batch: string): string {
+  return batch.replace(/[^\w.-]+/g, '_').replace(/^[._]+/, '') || 'batch';
+}
+
+/** Pieces are read as the client takes them. */
+function streamOf(pieces: AsyncGenerator<string, void, undefined>): ReadableStream {
+  return new ReadableStream({
+    pull: async (controller) => {
+      let chunk = '';
+      while (chunk.length < CHUNK) {
+        const { done, value } = await pieces.next();
+        if (done) break;
+        chunk += value;
+      }
+      if (chunk === '') controller.close();
+      else controller.enqueue(Buffer.from(chunk));
+    },
+    cancel: async () => {
+      await pieces.return();
+    },
+  });
 }

@@ -1,8 +1,8 @@
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { createRoute, z } from '@hono/zod-openapi';
 import { findBatch } from '../../batch/context.ts';
-import type { ServerParts } from '../parts.ts';
 import { type Api, type ApiContext, BATCH_PATH, REFUSALS, requestOf, secured } from './api.ts';
+import type { ServerParts } from './parts.ts';
 
 const LAST_EVENT_ID = {
   name: 'Last-Event-ID',
@@ -45,6 +45,7 @@ export function eventRoutes(api: Api, { live, store, streams }: ServerParts): vo
   api.openapi(
     createRoute({
       ...secured('read'),
+      operationId: 'streamEvents',
       method: 'get',
       path: '/v1/events',
       tags: ['events'],
@@ -58,6 +59,7 @@ export function eventRoutes(api: Api, { live, store, streams }: ServerParts): vo
   api.openapi(
     createRoute({
       ...secured('read'),
+      operationId: 'streamBatchEvents',
       method: 'get',
       path: '/v1/batches/{batch}/events',
       tags: ['events'],

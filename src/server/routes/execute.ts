@@ -2,11 +2,11 @@ import { createRoute, z } from '@hono/zod-openapi';
 import type { ToolCall } from '../../coordinator/call.ts';
 import type { ExecuteOptions } from '../../coordinator/coordinator.ts';
 import { VolleyError } from '../../core/errors.ts';
-import type { ServerParts } from '../parts.ts';
 import type { EventBody } from '../wire/event.ts';
 import { CALL_RESULT, callResultText, EXECUTE, toCall } from '../wire/execute.ts';
 import { type Api, type ApiContext, REFUSALS, requestOf, secured, takes } from './api.ts';
-import { IDEMPOTENCY_HEADER, idempotent } from './idempotent.ts';
+import { IDEMPOTENCY_HEADER, idempotent } from './idempotency.ts';
+import type { ServerParts } from './parts.ts';
 
 const EVENTS = 'text/event-stream';
 const LINES = 'application/x-ndjson';
@@ -16,6 +16,7 @@ export function executeRoute(api: Api, parts: ServerParts): void {
   api.openapi(
     createRoute({
       ...secured('run', idempotent(parts)),
+      operationId: 'executeCalls',
       method: 'post',
       path: '/v1/execute',
       tags: ['execute'],

@@ -1,25 +1,34 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createRoute, z } from '@hono/zod-openapi';
+import { findBatch, findTask } from '../../batch/context.ts';
 import { BATCH, STATUS_FILTER } from '../../batch/input/fields.ts';
-import type { ServerParts } from '../parts.ts';
-import { executionBody } from '../views/execution-body.ts';
-import { executionDetail } from '../views/execution-detail.ts';
-import { findExecutions } from '../views/find-executions.ts';
-import { EXECUTION, EXECUTION_DETAIL } from '../wire/execution.ts';
+import type { Redactor } from '../../coordinator/redaction/redactor.ts';
+import { VolleyError } from '../../core/errors.ts';
+import type { BatchRecord, TaskRecord, TaskStatus } from '../../store/records.ts';
+import type { Store } from '../../store/store.ts';
+import {
+  attemptList,
+  EXECUTION,
+  EXECUTION_DETAIL,
+  type ExecutionDetailBody,
+  executionBody,
+} from '../wire/execution.ts';
 import { NEXT_CURSOR } from '../wire/kinds.ts';
-import { BATCH_ANSWER, LIMIT } from '../wire/requests.ts';
-import { type Api, answers, REFUSALS, requestOf, secured, TASK_PATH } from './api.ts';
-import { ask } from './ask.ts';
+import { BATCH_ANSWER } from './actions.ts';
+import { type Api, answers, integerIn, LIMIT, REFUSALS, requestOf, secured, TASK_PATH } from './api.ts';
+import type { ServerParts } from './parts.ts';
 
 const TAGS = ['executions'];
 const DEFAULT_LIMIT = 100;
 
 /** Reads executions, and ends or reopens one. */
 export function executionRoutes(api: Api, parts: ServerParts): void {
-  const { executor, store } = parts;
+  const { executor, store, texts } = parts;
 
   api.openapi(
     createRoute({
       ...secured('read'),
+      operationId: 'listExecutions',
       method: 'get',
       path: '/v1/executions',
       tags: TAGS,
@@ -61,6 +70,7 @@ export function executionRoutes(api: Api, parts: ServerParts): void {
   api.openapi(
     createRoute({
       ...secured('read'),
+      operationId: 'getExecution',
       method: 'get',
       path: '/v1/executions/{batch}/{id}',
       tags: TAGS,
@@ -77,6 +87,7 @@ export function executionRoutes(api: Api, parts: ServerParts): void {
   api.openapi(
     createRoute({
       ...secured('read'),
+      operationId: 'explainExecution',
       method: 'get',
       path: '/v1/executions/{batch}/{id}/explain',
       tags: TAGS,
@@ -103,6 +114,7 @@ export function executionRoutes(api: Api, parts: ServerParts): void {
     api.openapi(
       createRoute({
         ...secured('run'),
+        operationId: `${action}Execution`,
         method: 'post',
         path: `/v1/executions/{batch}/{id}/${action}`,
         tags: TAGS,
@@ -113,8 +125,255 @@ export function executionRoutes(api: Api, parts: ServerParts): void {
       async (context) => {
         const { batch, id } = context.req.valid('param' as never) as z.output<typeof TASK_PATH>;
         requestOf(context).subject = `${batch}/${id}`;
-        return context.json(await ask(parts, { action, batch, ids: [id] }), 200);
+        const answer = await executor.perform(action, { batch, ids: [id] });
+        texts.clear();
+        return context.json(answer, 200);
       },
     );
   }
+}
+
+/** Everything about one execution, with the beginning of its result. */
+async function executionDetail(parts: ServerParts, batch: string, id: string): Promise<ExecutionDetailBody> {
+  const { executor, store, coordinator } = parts;
+  const explanation = (await executor.explain(batch, id)) ?? null;
+  const record = await store.task(batch, id);
+  if (record === undefined)
+    throw new VolleyError('UNKNOWN_TASK', `The task ${JSON.stringify(id)} was cleared.`, { batch, id });
+  const { options } = record;
+  return {
+    ...executionBody(record, executor),
+    params: shownParams(record.params, coordinator.redactor),
+    timeout_ms: options.timeoutMs ?? null,
+    max_retries: options.maxRetries ?? null,
+    on_dependency_failure: options.onDependencyFailure ?? 'skip',
+    attempt_list: await attemptList(store, record),
+    explanation,
+    warnings: [...(options.warnings ?? [])],
+    result_bytes: record.resultBytes ?? null,
+    result_preview: record.preview ?? null,
+  };
+}
+
+/** Without secrets; as text where that, or its length, has broken the JSON. */
+function shownParams(json: string, redactor: Redactor): unknown {
+  const text = redactor.text(json);
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Which executions are asked for. */
+interface ExecutionQuery {
+  /** Of all batches, the newest first, where none is named. */
+  readonly batch: string | undefined;
+  readonly status: readonly TaskStatus[] | undefined;
+  readonly function: string | undefined;
+  /** A part of the id or the name, in any case. */
+  readonly search: string | undefined;
+  /** Whether the last added come first. */
+  readonly isBackwards: boolean;
+  readonly limit: number;
+  readonly cursor: string | undefined;
+}
+
+export interface ExecutionPage {
+  readonly records: readonly TaskRecord[];
+  readonly nextCursor: string | null;
+}
+
+interface Place {
+  readonly batch: BatchRecord;
+  /** The last task that was looked at; undefined before the first. */
+  readonly seq: number | undefined;
+}
+
+const PAGE = 500;
+/** So many are looked at for one answer; the next page goes on from there, even if this one is short. */
+const MAX_LOOKED_AT = 10_000;
+const CURSOR = /^(\d{1,15})\.(\d{1,10})$/;
+
+/** Finds executions a page at a time. The work for one page is bounded, however rare what is looked for is. */
+async function findExecutions(store: Store, query: ExecutionQuery): Promise<ExecutionPage> {
+  const records: TaskRecord[] = [];
+  const isWanted = matcher(query);
+  let lookedAt = 0;
+  for (let place = await firstPlace(store, query); place !== undefined; await nextTurn()) {
+    const { batch, seq } = place;
+    const found = await pageAfter(store, query, batch.name, seq);
+    for (const record of found) {
+      place = { batch, seq: record.seq };
+      lookedAt++;
+      if (!isWanted(record)) continue;
+      records.push(record);
+      if (records.length === query.limit) return { records, nextCursor: cursorOf(place) };
+    }
+    if (lookedAt >= MAX_LOOKED_AT) return { records, nextCursor: cursorOf(place) };
+    if (found.length < PAGE) {
+      lookedAt++;
+      const next = query.batch === undefined ? (await store.batchPage(batch.number, 1))[0] : undefined;
+      place = next && { batch: next, seq: undefined };
+    }
+  }
+  return { records, nextCursor: null };
+}
+
+async function firstPlace(store: Store, { batch: name, cursor }: ExecutionQuery): Promise<Place | undefined> {
+  const [, number, seq] = cursor === undefined ? [] : (CURSOR.exec(cursor) ?? []);
+  if (cursor !== undefined && number === undefined)
+    throw new VolleyError('INVALID_REQUEST', 'The cursor is not one that a page before has given.');
+  if (name !== undefined) {
+    return { batch: await findBatch({ store }, name), seq: seq === undefined ? undefined : Number(seq) };
+  }
+  if (number === undefined) {
+    const [newest] = await store.batchPage(undefined, 1);
+    return newest && { batch: newest, seq: undefined };
+  }
+  // It may have been cleared since: then the next one is meant.
+  const [batch] = await store.batchPage(Number(number) + 1, 1);
+  return batch && { batch, seq: batch.number === Number(number) ? Number(seq) : undefined };
+}
+
+async function pageAfter(
+  store: Store,
+  { status, isBackwards }: ExecutionQuery,
+  batch: string,
+  seq: number | undefined,
+): Promise<TaskRecord[]> {
+  const from = isBackwards ? { beforeSeq: seq ?? 2 ** 30 } : { afterSeq: seq ?? 0 };
+  return isBackwards && seq === 1
+    ? []
+    : store.tasks(batch, { ...from, ...(status && { status }), limit: PAGE });
+}
+
+function matcher({ function: tool, search }: ExecutionQuery): (record: TaskRecord) => boolean {
+  const part = search?.toLowerCase();
+  return (record) =>
+    (tool === undefined || record.function === tool) &&
+    (part === undefined ||
+      record.id.toLowerCase().includes(part) ||
+      record.name.toLowerCase().includes(part));
+}
+
+function cursorOf({ batch, seq }: Place): string {
+  return `${batch.number}.${seq ?? 0}`;
+}
+
+const PART = 2 ** 18;
+const MAX_BYTES = 2 ** 20;
+const DEFAULT_BYTES = 65_536;
+
+const RESULT_PART = z
+  .object({
+    offset: z.int(),
+    next_offset: z.int().nullable().describe('null at the end.'),
+    total: z.int().describe('The length of the whole result in bytes.'),
+    part: z.string().describe('Of the result as JSON text; whole characters.'),
+  })
+  .openapi('ResultPart');
+
+const QUERY = z.object({
+  offset: integerIn(0, 2 ** 40).optional(),
+  length: integerIn(1, MAX_BYTES).optional(),
+});
+
+/** The result of one execution. */
+export function resultRoute(api: Api, { store }: ServerParts): void {
+  api.openapi(
+    createRoute({
+      ...secured('read'),
+      operationId: 'getResult',
+      method: 'get',
+      path: '/v1/executions/{batch}/{id}/result',
+      tags: ['executions'],
+      summary: 'The result, whole or a part of it',
+      description:
+        'Whole as JSON; exact bytes of it with the header "Range: bytes=…"; or, with "offset" and "length", a part as text in an object.',
+      request: { params: TASK_PATH, query: QUERY },
+      responses: {
+        200: {
+          description: 'The result, or the part of it that "offset" and "length" ask for.',
+          content: { 'application/json': { schema: z.union([z.unknown(), RESULT_PART]) } },
+        },
+        206: { description: 'The bytes that the header Range asks for.' },
+        ...REFUSALS,
+      },
+    }),
+    async (context) => {
+      const { batch, id } = context.req.valid('param');
+      const { offset, length } = context.req.valid('query');
+      const record = await completed(store, batch, id);
+      const { resultBytes: total = 0 } = record;
+      if (offset !== undefined || length !== undefined)
+        return context.json(await partOf(store, record, offset ?? 0, length ?? DEFAULT_BYTES), 200);
+      context.header('Accept-Ranges', 'bytes');
+      context.header('Content-Type', 'application/json');
+      const range = byteRange(context.req.header('range'), total);
+      const { start, end } = range ?? { start: 0, end: total };
+      if (range !== undefined) context.header('Content-Range', `bytes ${start}-${end - 1}/${total}`);
+      context.header('Content-Length', String(end - start));
+      return context.body(streamOf(store, record, { start, end }), range === undefined ? 200 : 206);
+    },
+  );
+}
+
+async function completed(store: Store, batch: string, id: string): Promise<TaskRecord> {
+  const record = await findTask({ store }, batch, id);
+  if (record.status === 'completed') return record;
+  throw new VolleyError('UNKNOWN_EXECUTION', `${id} is ${record.status}, so it has no result.`, {
+    batch,
+    id,
+    status: record.status,
+  });
+}
+
+async function partOf(
+  store: Store,
+  { batch, id, resultBytes: total = 0 }: TaskRecord,
+  offset: number,
+  length: number,
+) {
+  const end = Math.min(total, offset + length);
+  const part = (await store.result(batch, id, { offset, length })) ?? '';
+  return { offset, next_offset: end < total ? end : null, total, part };
+}
+
+/** A piece at a time, as the client reads. */
+function streamOf(store: Store, { batch, id }: TaskRecord, { start, end }: ByteRange): ReadableStream {
+  let at = start;
+  return new ReadableStream({
+    pull: async (controller) => {
+      const length = Math.min(PART, end - at);
+      const bytes = length === 0 ? undefined : await store.resultBytes(batch, id, { offset: at, length });
+      at += bytes?.length ?? 0;
+      if (bytes !== undefined && bytes.length > 0) controller.enqueue(new Uint8Array(bytes));
+      if (at >= end) controller.close();
+      // It was cleared meanwhile: the client must not take what it has for all.
+      else if (bytes === undefined || bytes.length === 0)
+        controller.error(new Error('the result was cleared'));
+    },
+  });
+}
+
+/** The bytes from `start` to before `end`. */
+interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+const RANGE = /^bytes=(\d{0,15})-(\d{0,15})$/;
+
+/** What a header `Range` asks for; undefined for all, also where it is of a form that we do not serve. */
+function byteRange(header: string | undefined, total: number): ByteRange | undefined {
+  const [, first, last] = header === undefined ? [] : (RANGE.exec(header) ?? []);
+  if (first === undefined || last === undefined || (first === '' && last === '')) return undefined;
+  const start = first === '' ? Math.max(0, total - Number(last)) : Number(first);
+  const end = first === '' || last === '' ? total : Math.min(total, Number(last) + 1);
+  if (first !== '' && last !== '' && Number(last) < Number(first)) return undefined;
+  if (start < total && end > start) return { start, end };
+  throw new VolleyError('RANGE_NOT_SATISFIABLE', `The result has ${total} bytes: ask for a part of them.`, {
+    total,
+  });
 }

@@ -1,20 +1,11 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { neverRun } from '../../tasks/desk/never-run.ts';
+import { RUN_INPUT } from '../../tasks/desk/run-input.ts';
 import { batchNameOf } from '../../tasks/run/batch-name.ts';
 import type { RunReport } from '../../tasks/run/report.ts';
 import { reportText } from '../../tasks/run/report-text.ts';
-import type { ServerParts } from '../parts.ts';
-import {
-  COMPLETED,
-  COMPLETION,
-  FEATURE,
-  FEATURE_DETAIL,
-  FEATURE_PATH,
-  NEW_RUN,
-  RUN,
-  SUBTASK_PATH,
-} from '../wire/features.ts';
 import { type Api, answers, mayTake, REFUSALS, requestOf, secured, takes } from './api.ts';
+import type { ServerParts } from './parts.ts';
 
 const TAGS = ['features'];
 
@@ -23,6 +14,7 @@ export function featureRoutes(api: Api, { features, texts }: ServerParts): void 
   api.openapi(
     createRoute({
       ...secured('read'),
+      operationId: 'listFeatures',
       method: 'get',
       path: '/v1/features',
       tags: TAGS,
@@ -35,6 +27,7 @@ export function featureRoutes(api: Api, { features, texts }: ServerParts): void 
   api.openapi(
     createRoute({
       ...secured('read'),
+      operationId: 'getFeature',
       method: 'get',
       path: '/v1/features/{feature}',
       tags: TAGS,
@@ -51,6 +44,7 @@ export function featureRoutes(api: Api, { features, texts }: ServerParts): void 
   api.openapi(
     createRoute({
       ...secured('run'),
+      operationId: 'runFeature',
       method: 'post',
       path: '/v1/features/{feature}/run',
       tags: TAGS,
@@ -78,6 +72,7 @@ export function featureRoutes(api: Api, { features, texts }: ServerParts): void 
   api.openapi(
     createRoute({
       ...secured('read'),
+      operationId: 'getFeatureReport',
       method: 'get',
       path: '/v1/features/{feature}/report',
       tags: TAGS,
@@ -97,6 +92,7 @@ export function featureRoutes(api: Api, { features, texts }: ServerParts): void 
   api.openapi(
     createRoute({
       ...secured('run'),
+      operationId: 'completeSubtask',
       method: 'post',
       path: '/v1/features/{feature}/subtasks/{seq}/complete',
       tags: TAGS,
@@ -133,3 +129,87 @@ type Writable<T> = T extends readonly (infer E)[]
   : T extends object
     ? { -readonly [K in keyof T]: Writable<T[K]> }
     : T;
+
+const TEXT_TIME = z.string().nullable().describe('ISO 8601.');
+
+const HEAD = {
+  feature: z.string().describe('The name of its folder in .tmp/tasks.'),
+  name: z.string(),
+  status: z.enum(['active', 'completed', 'blocked', 'archived']),
+  subtask_count: z.int(),
+  completed_count: z.int(),
+  running: z.boolean().describe('Whether agents work on it now.'),
+};
+
+export const FEATURE = z.object(HEAD).openapi('Feature');
+
+const SUBTASK = z
+  .object({
+    seq: z.string(),
+    id: z.string(),
+    title: z.string(),
+    status: z.string(),
+    effective_status: z.string().describe('What counts: it differs where a claim ran out.'),
+    depends_on: z.array(z.string()),
+    parallel: z.boolean(),
+    suggested_agent: z.string().nullable(),
+    deliverables: z.array(z.string()),
+    agent_id: z.string().nullable(),
+    lease_until: TEXT_TIME,
+    started_at: TEXT_TIME,
+    completed_at: TEXT_TIME,
+    completion_summary: z.string().nullable(),
+    blocked_reason: z.string().nullable(),
+  })
+  .openapi('Subtask');
+
+const FEATURE_DETAIL = z
+  .object({ ...HEAD, subtasks: z.array(SUBTASK), unreadable: z.array(z.string()) })
+  .openapi('FeatureDetail');
+
+const NEW_RUN = z.strictObject(RUN_INPUT.shape).openapi('NewRun');
+
+/** Programs that need more of it find all fields in docs/tasks.md. */
+const REPORT = z
+  .looseObject({
+    feature: z.string(),
+    status: z.enum(['completed', 'partial', 'failed', 'stopped', 'nothing']),
+    subtasks: z.array(
+      z.looseObject({ seq: z.string(), status: z.enum(['completed', 'failed', 'skipped', 'left']) }),
+    ),
+    statistics: z.looseObject({}),
+    next: z.looseObject({}),
+  })
+  .openapi('RunReport');
+
+export const RUN = z
+  .object({
+    feature: z.string(),
+    batch: z.string().describe('The batch that the run is: /v1/batches/{batch} and its events.'),
+    state: z.enum(['running', 'ended']),
+    report: REPORT.nullable().describe('When it has ended.'),
+    text: z.string().nullable().describe('The report as Markdown.'),
+  })
+  .openapi('Run');
+
+const COMPLETION = z
+  .strictObject({
+    summary: z.string().min(1).max(10_000).describe('What was done.'),
+    agent: z.string().min(1).max(200).optional().describe("Who did it; refused while another's claim holds."),
+  })
+  .openapi('Completion');
+
+const COMPLETED = z
+  .object({
+    feature: z.string(),
+    subtask: SUBTASK,
+    changed: z.boolean().describe('False if it was completed before.'),
+    marked: z.boolean(),
+    evidence: z.array(z.object({ subject: z.string(), ok: z.boolean(), text: z.string() })),
+    ready: z.array(z.string()).describe('What can be started now.'),
+  })
+  .openapi('Completed');
+
+const FEATURE_PATH = z.object({ feature: z.string().min(1).max(255) });
+
+const SUBTASK_PATH = FEATURE_PATH.extend({ seq: z.string().min(1).max(300) });

@@ -1,7 +1,7 @@
 import { requireScope, scopesOf } from '../auth/principal.ts';
-import { limitUnread } from '../http/limit-unread.ts';
-import type { ServerParts } from '../parts.ts';
+import { limitUnread } from '../http/limits.ts';
 import { type Api, requestOf } from './api.ts';
+import type { ServerParts } from './parts.ts';
 
 /** MCP over streamable HTTP, for agents. What a tool needs beyond reading is asked for when it is called. */
 export function mcpRoute(api: Api, { mcp, streams }: ServerParts): void {

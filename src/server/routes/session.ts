@@ -1,8 +1,9 @@
 import { createRoute, z } from '@hono/zod-openapi';
-import { requireScope, SCOPES, scopesOf, unauthenticated } from '../auth/principal.ts';
-import type { ServerParts } from '../parts.ts';
+import { SCOPES } from '../../batch/actions/define-action.ts';
+import { requireScope, scopesOf, unauthenticated } from '../auth/principal.ts';
 import { TIME } from '../wire/kinds.ts';
 import { type Api, answers, open, REFUSALS, requestOf, secured, takes } from './api.ts';
+import type { ServerParts } from './parts.ts';
 
 const TAGS = ['session'];
 
@@ -21,6 +22,7 @@ export function sessionRoutes(api: Api, parts: ServerParts): void {
   api.openapi(
     createRoute({
       middleware: [open],
+      operationId: 'signIn',
       method: 'post',
       path: '/v1/session',
       tags: TAGS,
@@ -48,6 +50,7 @@ export function sessionRoutes(api: Api, parts: ServerParts): void {
   api.openapi(
     createRoute({
       ...secured('read'),
+      operationId: 'getSession',
       method: 'get',
       path: '/v1/session',
       tags: TAGS,
@@ -66,6 +69,7 @@ export function sessionRoutes(api: Api, parts: ServerParts): void {
   api.openapi(
     createRoute({
       ...secured('read'),
+      operationId: 'signOut',
       method: 'delete',
       path: '/v1/session',
       tags: TAGS,
@@ -84,6 +88,7 @@ export function sessionRoutes(api: Api, parts: ServerParts): void {
   api.openapi(
     createRoute({
       ...secured('admin'),
+      operationId: 'createSessionKey',
       method: 'post',
       path: '/v1/session/keys',
       tags: TAGS,

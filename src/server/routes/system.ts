@@ -1,9 +1,8 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { mcpHealth } from '../../mcp/client/attach.ts';
-import type { ServerParts } from '../parts.ts';
-import { STATISTICS } from '../wire/machine.ts';
-import { mcpServerBody } from '../wire/mcp-server.ts';
+import { mcpServerBody, STATISTICS } from '../wire/statistics.ts';
 import { type Api, answers, open, REFUSALS, secured } from './api.ts';
+import type { ServerParts } from './parts.ts';
 
 const HEALTH = z.object({ status: z.enum(['ok', 'stopping']) }).openapi('Health');
 const CHALLENGE = z.string().regex(/^[\da-f]{64}$/);
@@ -15,6 +14,7 @@ export function systemRoutes(api: Api, parts: ServerParts): void {
   api.openapi(
     createRoute({
       middleware: [open],
+      operationId: 'getHealth',
       method: 'get',
       path: '/healthz',
       tags: ['system'],
@@ -34,6 +34,7 @@ export function systemRoutes(api: Api, parts: ServerParts): void {
   api.openapi(
     createRoute({
       middleware: [open],
+      operationId: 'getReadiness',
       method: 'get',
       path: '/readyz',
       tags: ['system'],
@@ -49,6 +50,7 @@ export function systemRoutes(api: Api, parts: ServerParts): void {
   api.openapi(
     createRoute({
       ...secured('read'),
+      operationId: 'getStatistics',
       method: 'get',
       path: '/v1/statistics',
       tags: ['system'],
@@ -62,6 +64,7 @@ export function systemRoutes(api: Api, parts: ServerParts): void {
   api.openapi(
     createRoute({
       ...secured('read'),
+      operationId: 'getMetrics',
       method: 'get',
       path: '/metrics',
       tags: ['system'],
@@ -76,4 +79,52 @@ export function systemRoutes(api: Api, parts: ServerParts): void {
       return context.body(body, 200, { 'Content-Type': contentType }) as never;
     },
   );
+}
+
+/** The description of the API. It is made when somebody asks for it, and kept. */
+export function documentRoute(api: Api, make: () => object): void {
+  let text: string | undefined;
+  api.openapi(
+    createRoute({
+      ...secured('read'),
+      operationId: 'getOpenApi',
+      method: 'get',
+      path: '/openapi.json',
+      tags: ['system'],
+      summary: 'This description',
+      responses: { 200: answers(z.record(z.string(), z.unknown()), 'OpenAPI 3.1.'), ...REFUSALS },
+    }),
+    (context) => {
+      text ??= JSON.stringify(make());
+      return context.body(text, 200, { 'Content-Type': 'application/json' }) as never;
+    },
+  );
+}
+
+const DESCRIPTION =
+  "Volley runs an AI agent's work in parallel. Everything that the dashboard shows can be read here. Errors are application/problem+json with a stable code.";
+
+/** The description of the API, made from the schemas that check its requests. */
+export function openApiDocument(api: Api, version: string): object {
+  const document = api.getOpenAPI31Document({
+    openapi: '3.1.0',
+    info: { title: 'Volley', version, description: DESCRIPTION },
+    servers: [{ url: '/' }],
+  });
+  const { components = {} } = document;
+  return {
+    ...document,
+    components: {
+      ...components,
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer' },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'volley_<port>',
+          description: 'Of a browser that has exchanged a one-time key.',
+        },
+      },
+    },
+  };
 }

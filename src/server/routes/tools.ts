@@ -3,10 +3,10 @@ import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
 import { discoveredTools } from '../../mcp/open-coordinator.ts';
 import type { ToolDescription } from '../../tools/registry.ts';
-import { headersOf, problemOf } from '../http/problem.ts';
-import type { ServerParts } from '../parts.ts';
-import { MCP_SERVER, mcpServerBody } from '../wire/mcp-server.ts';
+import { problemBody, problemHeaders } from '../http/problem.ts';
+import { MCP_SERVER, mcpServerBody } from '../wire/statistics.ts';
 import { type Api, answers, REFUSALS, secured } from './api.ts';
+import type { ServerParts } from './parts.ts';
 
 const TOOL = z
   .object({
@@ -31,6 +31,7 @@ export function toolRoutes(api: Api, { coordinator }: ServerParts): void {
   api.openapi(
     createRoute({
       ...secured('read'),
+      operationId: 'listTools',
       method: 'get',
       path: '/v1/tools',
       tags: ['tools'],
@@ -74,6 +75,7 @@ export function toolRoutes(api: Api, { coordinator }: ServerParts): void {
   api.openapi(
     createRoute({
       ...secured('read'),
+      operationId: 'getTool',
       method: 'get',
       path: '/v1/tools/{name}',
       tags: ['tools'],
@@ -94,8 +96,8 @@ export function toolRoutes(api: Api, { coordinator }: ServerParts): void {
       const error = new VolleyError('UNKNOWN_TOOL', `There is no tool ${JSON.stringify(name)}${hint}.`, {
         nearest: close,
       });
-      const problem = problemOf(error, 404);
-      return context.body(JSON.stringify(problem), 404, headersOf(problem)) as never;
+      const problem = problemBody(error, 404);
+      return context.body(JSON.stringify(problem), 404, problemHeaders(problem)) as never;
     },
   );
 }

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { PARAMS, PRIORITY, RESOURCES, TASK_ID } from '../../batch/input/fields.ts';
+import { PARAMS, PRIORITY, RESOURCE_FIELDS, TASK_ID } from '../../batch/input/fields.ts';
 import type { CallResult, ToolCall } from '../../coordinator/call.ts';
 import { MAX_SPAN_MS } from '../../core/numbers.ts';
 import { unwritableText } from '../../core/words.ts';
@@ -17,7 +17,7 @@ const CALL = z
     priority: PRIORITY.optional(),
     timeout_ms: SPAN_MS.optional().describe('For one attempt.'),
     max_retries: z.int().min(0).max(1000).optional(),
-    resources: RESOURCES.optional(),
+    resources: RESOURCE_FIELDS.optional(),
   })
   .openapi('Call');
 

@@ -1,5 +1,7 @@
 import { z } from '@hono/zod-openapi';
-import { TASK_STATUSES } from '../../store/records.ts';
+import type { BatchExecutor } from '../../batch/executor/batch-executor.ts';
+import { type AttemptRecord, TASK_STATUSES, type TaskRecord } from '../../store/records.ts';
+import type { Store } from '../../store/store.ts';
 import { TIME } from './kinds.ts';
 
 /** One task of a batch as a row of a table: no arguments, no result. */
@@ -68,3 +70,51 @@ export const EXECUTION_DETAIL = EXECUTION.extend({
 export type ExecutionBody = z.output<typeof EXECUTION>;
 export type AttemptBody = z.output<typeof ATTEMPT>;
 export type ExecutionDetailBody = z.output<typeof EXECUTION_DETAIL>;
+
+/** A task as a row of a table, with what only the executor knows of one that runs in this process. */
+export function executionBody(record: TaskRecord, executor: BatchExecutor): ExecutionBody {
+  const { batch, id, seq, options } = record;
+  const pause = record.status === 'running' ? executor.pause(record) : undefined;
+  const running = pause === undefined ? executor.running(batch, seq) : undefined;
+  // A start is told as it happens, and written a moment later: who reads in between must not be told less.
+  const isJustBegun = record.status === 'open' && running !== undefined;
+  return {
+    batch,
+    id,
+    seq,
+    name: record.name,
+    function: record.function,
+    status: isJustBegun ? 'running' : record.status,
+    priority: options.priority ?? 'normal',
+    attempts: record.attempts + (isJustBegun ? running.attempt : 0),
+    depends_on: [...(options.dependsOn ?? [])],
+    added_at: record.addedAt,
+    started_at: record.startedAt ?? running?.startedAt ?? null,
+    ended_at: record.endedAt ?? null,
+    duration_ms: record.durationMs ?? null,
+    progress: running?.progress ?? null,
+    step: running?.step ?? null,
+    retry_at: pause?.until ?? null,
+    reason: pause?.reason ?? record.reason ?? null,
+    code: record.code ?? null,
+    message: record.message ?? null,
+    cause: record.cause ?? null,
+  };
+}
+
+/** The attempts of one execution, the oldest first. */
+export async function attemptList(store: Store, { batch, id }: TaskRecord): Promise<AttemptBody[]> {
+  return (await store.attemptsOf(batch, id)).map(attemptBody);
+}
+
+function attemptBody(record: AttemptRecord): AttemptBody {
+  return {
+    attempt: record.attempt,
+    started_at: record.startedAt,
+    ended_at: record.endedAt ?? null,
+    duration_ms: record.durationMs ?? null,
+    outcome: record.outcome,
+    reason: record.reason ?? null,
+    message: record.message ?? null,
+  };
+}

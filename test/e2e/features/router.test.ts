@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { MCP_TOOLS } from '../../../src/mcp/server/tools/all.ts';
+import { MCP_TOOLS } from '../../../src/mcp/server/serve-tools.ts';
 import { projectWith, put } from '../../tasks/support/feature.ts';
 import { buildProgram } from '../support/built-program.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import type { BatchView } from '../../../src/batch/view.ts';
-import { BatchProgress } from '../../../src/mcp/server/progress.ts';
+import { BatchProgress } from '../../../src/mcp/server/wait-for-end.ts';
 
 function view(progress: number, running = 1): BatchView {
   const completed = Math.floor(progress * 4);
@@ -13,13 +13,13 @@ test('every notification tells of more than the one before, also as a sign of li
   try {
     const told: [number, number, string][] = [];
     const progress = new BatchProgress(async (...args) => void told.push(args));
-    for (const share of [0, 0, 0.3, 0.25, 0.3]) await progress.tell(view(share));
+    for (const share of [0, 0, 0.3, 0.25, 0.3]) await progress.update(view(share));
     vi.advanceTimersByTime(10_001);
-    await progress.tell(view(0.3));
-    await progress.tell(view(0.3));
-    await progress.tell(view(1, 0));
+    await progress.update(view(0.3));
+    await progress.update(view(0.3));
+    await progress.update(view(1, 0));
     vi.advanceTimersByTime(10_001);
-    await progress.tell(view(1, 0));
+    await progress.update(view(1, 0));
     expect(told).toEqual([
       [0, 4, '0 of 4 done, 1 running'],
       [1.2, 4, '1 of 4 done, 1 running'],
@@ -40,12 +40,12 @@ test('a client that takes long is not sent more meanwhile, and one that is gone 
       fail = reject;
     });
   });
-  const first = progress.tell(view(0));
-  await progress.tell(view(0.5));
+  const first = progress.update(view(0));
+  await progress.update(view(0.5));
   expect(told).toEqual([0]);
   fail(new Error('gone'));
   await first;
-  const second = progress.tell(view(0.75));
+  const second = progress.update(view(0.75));
   expect(told).toEqual([0, 3]);
   fail(new Error('gone'));
   await second;

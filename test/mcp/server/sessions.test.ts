@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { McpHttp } from '../../../src/mcp/server/http/mcp-http.ts';
+import { McpHttp } from '../../../src/mcp/server/mcp-http.ts';
 import { HeldCalls, openRig } from '../../batch/support/rig.ts';
 import { backendOf, until } from './support/mcp.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { BatchExecutor } from '../../../src/batch/executor/batch-executor.ts';
-import { untilEnded } from '../../../src/mcp/server/until-ended.ts';
+import { waitForEnd } from '../../../src/mcp/server/wait-for-end.ts';
 import { openStore } from '../../../src/store/sqlite-store.ts';
 import { HeldCalls, openRig } from '../../batch/support/rig.ts';
 import { backendOf } from './support/mcp.ts';
@@ -15,7 +15,7 @@ test('a store that cannot be read any more fails the call that waits, and not th
   const executor = new BatchExecutor({ coordinator: rig.coordinator, store });
   const backend = backendOf({ ...rig, store, executor });
   const call = { backend, signal: new AbortController().signal, report: undefined, log: () => undefined };
-  const refused = expect(untilEnded(call, 'default', 60)).rejects.toThrow();
+  const refused = expect(waitForEnd(call, 'default', 60)).rejects.toThrow();
   await store.close();
   await refused;
   held.finish('k');

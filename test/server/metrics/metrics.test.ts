@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { HubCounts } from '../../../src/server/events/event-hub.ts';
 import { ServerMetrics } from '../../../src/server/metrics/server-metrics.ts';
-import { STATISTICS } from '../../../src/server/wire/machine.ts';
+import { STATISTICS } from '../../../src/server/wire/statistics.ts';
 import { defineTool } from '../../../src/tools/define-tool.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
 import { HeldCalls, openRig, type Rig } from '../../batch/support/rig.ts';

@@ -1,8 +1,8 @@
+import type { ProblemBody } from '../../../src/server/http/problem.ts';
 import type { BatchBody } from '../../../src/server/wire/batch.ts';
 import type { EventBody, EventType } from '../../../src/server/wire/event.ts';
 import type { AttemptBody, ExecutionBody, ExecutionDetailBody } from '../../../src/server/wire/execution.ts';
-import type { StatisticsBody } from '../../../src/server/wire/machine.ts';
-import type { ProblemBody } from '../../../src/server/wire/problem.ts';
+import type { StatisticsBody } from '../../../src/server/wire/statistics.ts';
 
 export type Batch = BatchBody;
 export type Execution = ExecutionBody;

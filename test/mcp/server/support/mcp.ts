@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CallToolResult, Client } from '@modelcontextprotocol/client';
 import { discoveredTools } from '../../../../src/mcp/open-coordinator.ts';
-import type { McpBackend } from '../../../../src/mcp/server/backend.ts';
+import type { McpBackend } from '../../../../src/mcp/server/tool.ts';
 import { StoreWatch } from '../../../../src/store/store-watch.ts';
 import type { Rig } from '../../../batch/support/rig.ts';
 

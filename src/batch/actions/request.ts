@@ -1,0 +1,100 @@
+import { VolleyError } from '../../core/errors.ts';
+import { parseExactJson } from '../../core/json-numbers.ts';
+import { nearest } from '../../core/nearest.ts';
+import { show } from '../../core/numbers.ts';
+
+import { ACTIONS, type ActionName } from './all.ts';
+import type { Scope } from './define-action.ts';
+
+export const BATCH_TOOL = 'batch_executor_tool';
+
+/** A request that was found to name an action; its other fields are not looked at yet. */
+export interface Request {
+  readonly action: ActionName;
+  readonly args: Readonly<Record<string, unknown>>;
+}
+
+const NAMES: readonly string[] = ACTIONS.map(({ name }) => name);
+const ENVELOPE = new Set(['thoughts', 'tool_name', 'tool_args']);
+
+/** Reads a request: an object, or JSON text of one, bare or in an envelope of `thoughts`, `tool_name`, `tool_args`. */
+export function readRequest(request: unknown): Request {
+  const { action, ...args } = unwrap(objectOf(request, 'The request'));
+  const known = ACTIONS.find(({ name }) => name === action);
+  if (known !== undefined) return { action: known.name, args };
+  const problem = action === undefined ? 'The request has no "action"' : `There is no action ${show(action)}`;
+  const close = typeof action === 'string' ? nearest(action, NAMES) : undefined;
+  const all = NAMES.join(', ');
+  throw new VolleyError(
+    action === undefined ? 'INVALID_REQUEST' : 'UNKNOWN_ACTION',
+    close === undefined
+      ? `${problem}: use ${all}.`
+      : `${problem}; did you mean "${close}"? There are ${all}.`,
+    { action, nearest: close },
+  );
+}
+
+/**
+ * The scope that a request needs. It is read as the executor reads it, with envelopes and JSON texts, so that no other
+ * way of writing it needs less. The executor refuses one that cannot be read.
+ */
+export function requestScope(request: unknown): Scope {
+  try {
+    const { action } = readRequest(request);
+    return ACTIONS.find(({ name }) => name === action)!.scope;
+  } catch {
+    return 'run';
+  }
+}
+
+/** What was asked for, for the answer to a request that cannot be read. */
+export function requestedAction(request: unknown): string {
+  const read = typeof request === 'string' ? parsedOrNot(request) : request;
+  if (typeof read !== 'object' || read === null) return '';
+  const { action, tool_args } = read as { action?: unknown; tool_args?: unknown };
+  if (typeof action === 'string') return action.slice(0, 100);
+  return tool_args === undefined ? '' : requestedAction(tool_args);
+}
+
+function unwrap(request: Record<string, unknown>): Record<string, unknown> {
+  if (!Object.hasOwn(request, 'tool_args')) return request;
+  const { tool_name: name = BATCH_TOOL } = request;
+  if (name !== BATCH_TOOL) {
+    throw invalid(`The tool_name of the request must be "${BATCH_TOOL}", but it is ${show(name)}`);
+  }
+  const unknown = Object.keys(request).find((field) => !ENVELOPE.has(field));
+  if (unknown !== undefined) {
+    throw invalid(
+      `The request has a field ${show(unknown)} beside tool_args: what belongs to the action stands inside tool_args`,
+    );
+  }
+  return objectOf(request['tool_args'], 'tool_args');
+}
+
+function objectOf(value: unknown, what: string): Record<string, unknown> {
+  const read = typeof value === 'string' ? parsed(value, what) : value;
+  if (typeof read === 'object' && read !== null && !Array.isArray(read))
+    return read as Record<string, unknown>;
+  throw invalid(`${what} must be an object such as { "action": "status" }, but it is ${show(read)}`);
+}
+
+function parsedOrNot(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function parsed(text: string, what: string): unknown {
+  try {
+    return parseExactJson(text);
+  } catch (error) {
+    if (error instanceof VolleyError) throw error;
+    throw invalid(`${what} is not valid JSON: ${(error as Error).message}`);
+  }
+}
+
+function invalid(message: string): VolleyError {
+  return new VolleyError('INVALID_REQUEST', `${message}.`);
+}

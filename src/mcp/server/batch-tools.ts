@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import { countsText } from '../../batch/counts.ts';
+import { TASK_ID } from '../../batch/input/fields.ts';
+import { linesText } from '../../batch/text.ts';
+import { TASK_STATUSES } from '../../store/records.ts';
+import { RESULT_ROW, resultRows } from './result-rows.ts';
+import { BATCH_NAME, COUNTS, defineServedTool, MAX_CHARS, READS, WAIT_SECONDS } from './tool.ts';
+import { waitForEnd } from './wait-for-end.ts';
+
+const MAX_SEQ = 2 ** 30 - 1;
+
+export const batchStatusTool = defineServedTool({
+  name: 'batch_status',
+  title: 'How far a batch is',
+  description: `Returns how far a batch is: counts, rate, time left, what runs, what failed last, what waits and why. Without "batch" it lists all batches.
+
+Use it after run_batch answered "running", or after batch_executor_tool started a batch. "wait" answers as soon as the batch has ended, or after so many seconds: use it instead of asking again and again.
+Do not use it to read results: that is batch_results.
+
+Example: {"batch": "run-1f3a9c", "wait": 50}`,
+  input: z.strictObject({
+    batch: BATCH_NAME.optional().describe('The name of the batch. Default: all batches are listed.'),
+    detailed: z.boolean().default(false).describe('Show more of what runs, failed and waits.'),
+    wait: WAIT_SECONDS.default(0).describe('Seconds to wait for the end of the batch before answering.'),
+  }),
+  output: z.looseObject({
+    batch: z.string().optional(),
+    state: z
+      .string()
+      .optional()
+      .describe('idle: it does not run, or has ended; running, stopping, elsewhere.'),
+    counts: COUNTS.optional().describe('How many tasks have each status.'),
+    percent: z.number().optional(),
+    batches: z.array(z.looseObject({})).optional().describe('Without "batch": all of them.'),
+  }),
+  annotations: READS,
+  scope: 'read',
+  run: async ({ batch, detailed, wait }, call) => {
+    const { executor, store } = call.backend;
+    if (batch === undefined) return executor.perform('list', {});
+    if (wait > 0 && (await store.batch(batch)) !== undefined) await waitForEnd(call, batch, wait);
+    return executor.perform('status', { batch, detailed });
+  },
+});
+
+export const batchResultsTool = defineServedTool({
+  name: 'batch_results',
+  title: 'Results of a batch',
+  description: `Returns the results of a batch in the order of its tasks, in pages; long ones are cut. With "id" it returns one of them whole, or from "offset" on.
+
+Use it after a batch has ended, or for those that have ended so far; {"status": ["failed"]} shows only what failed and why. run_batch returns results by itself: no need to ask again unless some were cut.
+
+Example: {"batch": "run-1f3a9c", "id": "readme"}`,
+  input: z.strictObject({
+    batch: BATCH_NAME.describe('The name of the batch.'),
+    id: TASK_ID.optional().describe('One task: its result whole, or the part from "offset" on.'),
+    offset: z.number().int().min(0).max(MAX_SEQ).default(0).describe('With id: where to begin, in bytes.'),
+    status: z
+      .array(z.enum(TASK_STATUSES))
+      .min(1)
+      .optional()
+      .describe('Only tasks with these statuses. Default: all that ended.'),
+    limit: z.number().int().min(1).max(1000).default(100).describe('Tasks on a page. Default 100.'),
+    cursor: z.number().int().min(0).max(MAX_SEQ).default(0).describe('The next_cursor of the page before.'),
+    max_chars: MAX_CHARS,
+  }),
+  output: z.looseObject({
+    batch: z.string().optional(),
+    counts: COUNTS.optional(),
+    results: z.array(RESULT_ROW).optional(),
+    next_cursor: z.number().optional(),
+    result: z.unknown().optional().describe('With id: the result.'),
+    part: z.string().optional().describe('With id: a part of its JSON text, if it is too long.'),
+    next_offset: z.number().optional(),
+  }),
+  annotations: READS,
+  scope: 'read',
+  run: async ({ batch, id, offset, status, limit, cursor, max_chars: maxChars }, { backend }) => {
+    const { executor, store } = backend;
+    if (id !== undefined) {
+      const range = { offset, length: maxChars };
+      return executor.perform('results', {
+        batch,
+        id,
+        range,
+        format: 'summary',
+        limit,
+        offset: 0,
+        cursor: 0,
+      });
+    }
+    const { data } = await executor.perform('status', { batch, detailed: false });
+    const { rows, text, next } = await resultRows(store, batch, {
+      status,
+      afterSeq: cursor,
+      limit,
+      maxChars,
+    });
+    const counts = data['counts'] as Parameters<typeof countsText>[0];
+    return {
+      text: linesText(
+        `The batch "${batch}" has ${countsText(counts)}.`,
+        rows.length === 0 ? 'None of them is on this page.' : undefined,
+        text === '' ? undefined : text,
+        next === undefined ? undefined : `The next page has "cursor": ${next}.`,
+      ),
+      data: { batch, counts, results: rows, ...(next !== undefined && { next_cursor: next }) },
+    };
+  },
+});

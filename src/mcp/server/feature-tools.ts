@@ -1,0 +1,163 @@
+import { z } from 'zod';
+import { linesText, oneLine } from '../../batch/text.ts';
+import { neverRun } from '../../tasks/desk/never-run.ts';
+import { RUN_INPUT } from '../../tasks/desk/run-input.ts';
+import { batchNameOf } from '../../tasks/run/batch-name.ts';
+import type { RunReport } from '../../tasks/run/report.ts';
+import {
+  DEFAULT_WAIT_SECONDS,
+  defineServedTool,
+  type McpCall,
+  READS,
+  RUNS,
+  type ToolAnswer,
+  WAIT_SECONDS,
+} from './tool.ts';
+import { waitForEnd } from './wait-for-end.ts';
+
+const FEATURE_NAME = z.string().min(1).max(255).describe('The name of its folder in .tmp/tasks.');
+
+/** What a run came to, or how far it is. */
+const RUN_OUTPUT = z.object({
+  feature: z.string(),
+  batch: z.string().describe('The batch that the run is, for batch_status and batch_executor_tool.'),
+  state: z.enum(['running', 'ended']),
+  counts: z
+    .record(z.string(), z.number())
+    .optional()
+    .describe('While it runs: how many subtasks stand where.'),
+  report: z.looseObject({}).optional().describe('Of the run, when it has ended.'),
+});
+
+export const tasksRunTool = defineServedTool({
+  name: 'tasks_run',
+  title: 'Run the subtasks of a feature',
+  description: `Lets a coding agent do each subtask of a feature in .tmp/tasks, many at once as dependencies allow; checks what they delivered, completes what it could verify, and reports. What is not safe is refused before anything starts.
+
+Use it instead of delegating subtasks one by one: for a whole feature, or with "subtasks" or "batch" for one batch. Not for work that is not described there.
+Agents take minutes: after "wait" seconds the answer is "running" and the run goes on; tasks_report waits for its end. Cancelling the call cancels the run. Run again, it does only what is not completed.
+
+Example: {"feature": "auth-system", "subtasks": ["01", "02"], "session": ".tmp/sessions/auth/context.md"}`,
+  input: RUN_INPUT.extend({
+    feature: FEATURE_NAME,
+    wait: WAIT_SECONDS.default(DEFAULT_WAIT_SECONDS).describe(
+      `Seconds to wait for the end. Default ${DEFAULT_WAIT_SECONDS}.`,
+    ),
+  }),
+  output: RUN_OUTPUT,
+  annotations: RUNS,
+  scope: 'run',
+  run: async ({ feature, wait, ...input }, call) => {
+    const desk = await call.backend.features();
+    call.signal.throwIfAborted();
+    const { batch, ended } = await desk.start(feature, input);
+    const outcome = await waitForEnd(call, batch, wait);
+    if (outcome === 'cancelled') {
+      await call.backend.executor.perform('cancel', { batch, all: true });
+      return runAnswer(feature, batch, await ended);
+    }
+    return outcome === 'running'
+      ? runningAnswer(call, feature, batch)
+      : runAnswer(feature, batch, await ended);
+  },
+});
+
+/** What a run that has ended comes to. */
+async function runAnswer(feature: string, batch: string, report: RunReport): Promise<ToolAnswer> {
+  const { reportText } = await import('../../tasks/run/report-text.ts');
+  const isError = report.status === 'failed' || report.status === 'partial';
+  return { text: reportText(report), data: { feature, batch, state: 'ended', report }, isError };
+}
+
+async function runningAnswer(call: McpCall, feature: string, batch: string): Promise<ToolAnswer> {
+  const { text, data } = await call.backend.executor.perform('status', { batch, detailed: false });
+  const next = JSON.stringify({ feature, wait: DEFAULT_WAIT_SECONDS });
+  return {
+    text: linesText(text, `It goes on without you. ${next} to tasks_report waits for its end.`),
+    data: { feature, batch, state: 'running', counts: data['counts'] },
+  };
+}
+
+export const tasksReportTool = defineServedTool({
+  name: 'tasks_report',
+  title: 'Report of the last run of a feature',
+  description: `Returns the report of the last run of a feature: what became of each subtask and why, what was verified, and what can be done next.
+
+Use it after tasks_run answered "running": with "wait" it answers as soon as the run has ended.
+
+Example: {"feature": "auth-system", "wait": 50}`,
+  input: z.strictObject({
+    feature: FEATURE_NAME,
+    wait: WAIT_SECONDS.default(0).describe('Seconds to wait for the end.'),
+  }),
+  output: RUN_OUTPUT,
+  annotations: READS,
+  scope: 'read',
+  run: async ({ feature, wait }, call) => {
+    const desk = await call.backend.features();
+    const batch = batchNameOf(feature);
+    if (wait > 0 && (await desk.isRunning(feature))) await waitForEnd(call, batch, wait);
+    const { state, report } = await desk.report(feature);
+    if (state === 'running') return runningAnswer(call, feature, batch);
+    if (report === undefined) throw neverRun(feature);
+    return { ...(await runAnswer(feature, batch, report)), isError: false };
+  },
+});
+
+export const tasksStatusTool = defineServedTool({
+  name: 'tasks_status',
+  title: 'Status of a feature',
+  description: `Returns the status of a feature of .tmp/tasks and of each of its subtasks. Without "feature" it lists all features.
+
+Example: {"feature": "auth-system"}`,
+  input: z.strictObject({
+    feature: FEATURE_NAME.optional().describe('Default: all features are listed.'),
+  }),
+  output: z.looseObject({
+    feature: z.string().optional(),
+    subtasks: z.array(z.looseObject({})).optional(),
+    running: z.boolean().optional().describe('Whether agents work on it now.'),
+    features: z.array(z.looseObject({})).optional().describe('Without "feature": all of them.'),
+  }),
+  annotations: READS,
+  scope: 'read',
+  run: async ({ feature }, { backend }) => {
+    const desk = await backend.features();
+    if (feature !== undefined) return desk.status(feature);
+    const features = await desk.list();
+    const lines = features.map(
+      (one) =>
+        `[${one.feature}] ${oneLine(one.name, 200)}: ${one.status}, ${one.completed_count}/${one.subtask_count}${one.running ? ', running' : ''}`,
+    );
+    return { text: lines.join('\n') || 'There are no features in .tmp/tasks yet.', data: { features } };
+  },
+});
+
+export const tasksCompleteTool = defineServedTool({
+  name: 'tasks_complete',
+  title: 'Complete a subtask',
+  description: `Marks a subtask as completed if its work is there: deliverables, checks and dependencies. If not, it says what is missing, and changes nothing. For what you did yourself: tasks_run completes what it verified.
+
+Example: {"feature": "auth-system", "seq": "01", "summary": "Set up the project."}`,
+  input: z.strictObject({
+    feature: FEATURE_NAME,
+    seq: z.string().min(1).max(300).describe('The number of the subtask.'),
+    summary: z.string().min(1).max(10_000).describe('What was done.'),
+    agent: z.string().min(1).max(200).optional().describe('Who did it.'),
+  }),
+  output: z.looseObject({
+    feature: z.string(),
+    subtask: z.looseObject({}),
+    changed: z.boolean().describe('False if it was completed before.'),
+    marked: z.boolean().describe('It is done, and counts when it has been merged.'),
+    evidence: z.array(z.looseObject({ subject: z.string(), ok: z.boolean(), text: z.string() })),
+    ready: z.array(z.string()).describe('What can be started now.'),
+  }),
+  // It runs the commands that verify the subtask.
+  annotations: RUNS,
+  scope: 'run',
+  run: async ({ feature, ...completion }, { backend, signal }) => {
+    const desk = await backend.features();
+    return desk.complete(feature, completion, signal);
+  },
+});

@@ -1,0 +1,119 @@
+import type { BatchView } from '../../batch/view.ts';
+import type { McpCall } from './tool.ts';
+
+/** Between two looks at the batch; its end is heard at once, if it is run here. */
+const LOOK_MS = 250;
+/** So many failures are logged one by one. */
+const MAX_LOGGED = 20;
+
+/** Waits until a batch has ended, the time is up, or the call is cancelled. Reports progress to the client meanwhile. */
+export async function waitForEnd(
+  call: McpCall,
+  batch: string,
+  seconds: number,
+): Promise<'ended' | 'running' | 'cancelled'> {
+  const { signal, backend } = call;
+  const { executor } = backend;
+  const progress = new BatchProgress(call.report);
+  const stopLogging = logFailures(call, batch);
+  const deadline = performance.now() + seconds * 1000;
+  try {
+    return await new Promise((resolve, reject) => {
+      let isOver = false;
+      const stop = () => {
+        isOver = true;
+        clearInterval(timer);
+        stopFollowing();
+        signal.removeEventListener('abort', onAbort);
+      };
+      const outcome = async () => {
+        if (signal.aborted) return 'cancelled';
+        const standing = await executor.standing(batch);
+        if (signal.aborted) return 'cancelled';
+        if (standing === undefined) return 'ended';
+        if (isOver) return undefined;
+        void progress.update(standing);
+        if (standing.state === 'idle') return 'ended';
+        return performance.now() >= deadline ? 'running' : undefined;
+      };
+      const look = async () => {
+        try {
+          const end = await outcome();
+          if (end === undefined) return;
+          stop();
+          resolve(end);
+        } catch (error) {
+          // A store that cannot be read is the end of this call, and of nothing else.
+          stop();
+          reject(error);
+        }
+      };
+      const onAbort = () => void look();
+      const timer = setInterval(onAbort, LOOK_MS);
+      const stopFollowing = executor.follow((event) => {
+        if (event.type === 'batch-ended' && event.batch === batch) void look();
+      });
+      signal.addEventListener('abort', onAbort);
+      void look();
+    });
+  } finally {
+    stopLogging();
+  }
+}
+
+function logFailures({ backend, log }: McpCall, batch: string): () => void {
+  let count = 0;
+  return backend.executor.follow((event) => {
+    if (event.type !== 'failed' || event.batch !== batch || ++count > MAX_LOGGED) return;
+    const { id, function: name, reason } = event;
+    log('warning', { event: 'task failed', batch, id, function: name, reason });
+  });
+}
+
+type Standing = Pick<BatchView, 'counts' | 'total' | 'progress'>;
+
+/** A client that hears nothing for too long gives up, so it hears from time to time that work goes on. */
+const HEARTBEAT_MS = 10_000;
+/** Every notification must tell of more than the one before. */
+const MIN_STEP = 0.001;
+
+/** Reports progress of a batch to a client: no faster than it reads, and always more than before. */
+export class BatchProgress {
+  private last = -1;
+  private lastAt = performance.now();
+  private isSending = false;
+
+  constructor(private readonly report: McpCall['report']) {}
+
+  async update(view: Standing): Promise<void> {
+    const { report } = this;
+    if (report === undefined || this.isSending || view.total === 0) return;
+    const value = this.next(view);
+    if (value === undefined) return;
+    this.last = value;
+    this.lastAt = performance.now();
+    this.isSending = true;
+    try {
+      await report(value, view.total, textOf(view));
+    } catch {
+      // It went away: its call is cancelled for that reason.
+    } finally {
+      this.isSending = false;
+    }
+  }
+
+  private next({ progress, total }: Standing): number | undefined {
+    const value = Math.floor(progress * total * 1000) / 1000;
+    if (value > this.last) return value;
+    const nudged = this.last + MIN_STEP;
+    return performance.now() - this.lastAt >= HEARTBEAT_MS && nudged < total ? nudged : undefined;
+  }
+}
+
+function textOf({ counts, total }: Standing): string {
+  const { completed, failed, skipped, cancelled, running } = counts;
+  const parts = [`${completed + failed + skipped + cancelled} of ${total} done`];
+  if (running > 0) parts.push(`${running} running`);
+  if (failed > 0) parts.push(`${failed} failed`);
+  return parts.join(', ');
+}

@@ -1,0 +1,62 @@
+import { z } from '@hono/zod-openapi';
+import type { McpServerHealth } from '../../mcp/client/server-link.ts';
+import { TIME } from './kinds.ts';
+
+/** How an MCP server of the configuration is. */
+export const MCP_SERVER = z
+  .object({
+    name: z.string(),
+    kind: z.enum(['stdio', 'http']),
+    status: z
+      .enum(['idle', 'starting', 'ready', 'failed', 'waiting', 'closed'])
+      .describe('"idle" before its first use; "waiting" after a failure, until it may be tried again.'),
+    tools: z.int().describe('How many of its tools can be called.'),
+    restarts: z.int(),
+    calls: z.int(),
+    failed_calls: z.int(),
+    problem: z.string().nullable().describe('Why it could not be started, or ended.'),
+    retry_in_ms: z.number().nullable(),
+  })
+  .openapi('McpServer');
+
+type McpServerBody = z.output<typeof MCP_SERVER>;
+
+export function mcpServerBody(health: McpServerHealth): McpServerBody {
+  const { name, kind, status, tools, restarts, calls, failedCalls, problem, retryInMs } = health;
+  return {
+    name,
+    kind,
+    status,
+    tools,
+    restarts,
+    calls,
+    failed_calls: failedCalls,
+    problem: problem ?? null,
+    retry_in_ms: retryInMs ?? null,
+  };
+}
+
+/** One resource: how much of it is in use and how much there is. */
+const USE = z.object({ name: z.string(), used: z.number(), limit: z.number().nullable() });
+
+/** What the server has done and does; sampled once a second, the last ten minutes of it. */
+export const STATISTICS = z
+  .object({
+    at: TIME,
+    counts: z.record(z.string(), z.int()).describe('Executions of the engine by status.'),
+    submitted: z.int(),
+    retries: z.int(),
+    duration_ms: z.record(z.string(), z.number()).describe('mean, p50, p95, p99, max.'),
+    waiting_ms: z.record(z.string(), z.number()),
+    use: z.array(USE).describe('concurrency, cpu, memory_mb, io, network.'),
+    history: z.array(z.object({ at: TIME, used: z.array(z.number()) })).describe('In the order of "use".'),
+    event_loop_delay_ms: z.object({ p50: z.number(), p99: z.number() }),
+    subscribers: z.int(),
+    mcp_servers: z.array(MCP_SERVER).describe('Those of the configuration, in its order.'),
+  })
+  .openapi('Statistics');
+
+export type StatisticsBody = z.output<typeof STATISTICS>;
+
+/** What is measured, without what is asked of others. */
+export type MeasuredStatistics = Omit<StatisticsBody, 'mcp_servers'>;

@@ -1,0 +1,175 @@
+import type { LookupAddress } from 'node:dns';
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import { linearGlob } from '../pattern/glob.ts';
+import type { LinearPattern } from '../pattern/regex.ts';
+import type { HttpSettings } from './environment.ts';
+import { requestFailed } from './http-exchange.ts';
+import { codeOf, quoted, refusal } from './refusal.ts';
+
+/** Ranges of IPv4 that are not somewhere on the public internet, by what they are for. */
+const SPECIAL_V4: readonly (readonly [range: string, use: string])[] = [
+  ['0.0.0.0/8', 'unspecified'],
+  ['10.0.0.0/8', 'private'],
+  ['100.64.0.0/10', 'shared by a carrier'],
+  ['127.0.0.0/8', 'loopback'],
+  ['169.254.0.0/16', 'link-local'],
+  ['172.16.0.0/12', 'private'],
+  ['192.0.0.0/24', 'reserved'],
+  ['192.0.2.0/24', 'documentation'],
+  ['192.88.99.0/24', 'reserved'],
+  ['192.168.0.0/16', 'private'],
+  ['198.18.0.0/15', 'benchmarking'],
+  ['198.51.100.0/24', 'documentation'],
+  ['203.0.113.0/24', 'documentation'],
+  ['224.0.0.0/4', 'multicast'],
+  ['240.0.0.0/4', 'reserved'],
+];
+
+/** The same for IPv6, where everything outside `2000::/3` is not public either. */
+const SPECIAL_V6: readonly (readonly [range: string, use: string])[] = [
+  ['::1/128', 'loopback'],
+  ['::/128', 'unspecified'],
+  ['fc00::/7', 'private'],
+  ['fe80::/10', 'link-local'],
+  ['fec0::/10', 'private'],
+  ['ff00::/8', 'multicast'],
+  ['2001:db8::/32', 'documentation'],
+  ['3fff::/20', 'documentation'],
+  // Teredo, benchmarking and other protocols' own.
+  ['2001::/23', 'reserved'],
+  // 6to4: a tunnel to whatever IPv4 address stands in it; nobody offers it any more.
+  ['2002::/16', 'a tunnel'],
+];
+
+/** Forms of IPv6 whose last 32 bits are an IPv4 address, which then decides. */
+const CARRIERS_OF_V4 = ['::ffff:0:0/96', '::ffff:0:0:0/96', '64:ff9b::/96', '::/96'];
+
+interface Range {
+  readonly first: bigint;
+  readonly shift: bigint;
+  readonly use: string;
+}
+
+const RANGES_V4 = SPECIAL_V4.map(([range, use]) => rangeOf(range, use, 32));
+const RANGES_V6 = SPECIAL_V6.map(([range, use]) => rangeOf(range, use, 128));
+const CARRIERS = CARRIERS_OF_V4.map((range) => rangeOf(range, '', 128));
+const GLOBAL_V6 = rangeOf('2000::/3', '', 128);
+
+/** What an address is for, such as `loopback`; undefined if it is a public one. */
+export function specialUseOf(address: string): string | undefined {
+  // A zone such as %eth0 names a way out of this machine, not another place.
+  const plain = address.split('%', 1)[0]!;
+  const family = isIP(plain);
+  if (family === 4) return useIn(RANGES_V4, numberOf(plain));
+  if (family !== 6) return 'not an address';
+  const value = numberOf(plain);
+  const special = useIn(RANGES_V6, value);
+  if (special !== undefined) return special;
+  if (CARRIERS.some((range) => isIn(range, value))) return useIn(RANGES_V4, value & 0xffff_ffffn);
+  return isIn(GLOBAL_V6, value) ? undefined : 'reserved';
+}
+
+function useIn(ranges: readonly Range[], value: bigint): string | undefined {
+  return ranges.find((range) => isIn(range, value))?.use;
+}
+
+function isIn({ first, shift }: Range, value: bigint): boolean {
+  return value >> shift === first;
+}
+
+function rangeOf(text: string, use: string, bits: number): Range {
+  const [address, length] = text.split('/') as [string, string];
+  const shift = BigInt(bits - Number(length));
+  return { first: numberOf(address) >> shift, shift, use };
+}
+
+/** The number that a valid address stands for. */
+function numberOf(address: string): bigint {
+  if (!address.includes(':')) {
+    return address.split('.').reduce((value, part) => (value << 8n) | BigInt(part), 0n);
+  }
+  const [head, tail] = address.split('::') as [string, string | undefined];
+  const before = groupsOf(head);
+  const after = groupsOf(tail ?? '');
+  const zeros = new Array<number>(8 - before.length - after.length).fill(0);
+  return [...before, ...zeros, ...after].reduce((value, group) => (value << 16n) | BigInt(group), 0n);
+}
+
+function groupsOf(text: string): number[] {
+  if (text === '') return [];
+  return text.split(':').flatMap((group) => {
+    if (!group.includes('.')) return [Number.parseInt(group, 16)];
+    const value = Number(numberOf(group));
+    return [value >>> 16, value & 0xffff];
+  });
+}
+
+/** Tells the addresses of a host name. */
+export type Resolve = (host: string) => Promise<readonly LookupAddress[]>;
+
+export const resolveByTheSystem: Resolve = (host) => lookup(host, { all: true, verbatim: true });
+
+/** What is wrong with the form of a URL, if anything. */
+export function urlProblem(text: string): string | undefined {
+  if (!URL.canParse(text)) return 'must be a whole URL such as https://example.com/path';
+  const { protocol, username, password, hostname } = new URL(text);
+  if (protocol !== 'http:' && protocol !== 'https:')
+    return `must begin with http:// or https://, not ${protocol}`;
+  if (username !== '' || password !== '')
+    return 'must not hold a user name or password: send a header instead';
+  return hostname === '' ? 'must name a host' : undefined;
+}
+
+/** Decides where requests may go. */
+export class Destinations {
+  private hosts: readonly LinearPattern[] | undefined;
+
+  constructor(
+    private readonly settings: HttpSettings,
+    private readonly resolve: Resolve,
+  ) {}
+
+  /**
+   * The addresses to which a request to the URL may go. They are what is connected to, so that a name which means
+   * something else a moment later changes nothing. One address that is not allowed refuses the host.
+   */
+  async addressesFor(url: URL): Promise<readonly LookupAddress[]> {
+    const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+    this.hosts ??= this.settings.allowHosts.map((glob) => linearGlob(glob.toLowerCase()));
+    if (!this.hosts.some((matcher) => matcher.test(host))) {
+      throw notAllowed(`The host ${quoted(host)} is not one of those that may be asked`, { host });
+    }
+    const addresses = await this.addressesOf(host);
+    if (this.settings.allowPrivate) return addresses;
+    for (const { address } of addresses) {
+      const use = specialUseOf(address);
+      if (use === undefined) continue;
+      const which =
+        address === host ? `The address ${address}` : `The host ${quoted(host)} is at ${address}, which`;
+      throw notAllowed(`${which} is ${use}: only public addresses may be asked`, { host, address });
+    }
+    return addresses;
+  }
+
+  private async addressesOf(host: string): Promise<readonly LookupAddress[]> {
+    const family = isIP(host);
+    if (family !== 0) return [{ address: host, family }];
+    try {
+      const addresses = await this.resolve(host);
+      if (addresses.length > 0) return addresses;
+    } catch (error) {
+      const isUnknown = codeOf(error) === 'ENOTFOUND';
+      throw requestFailed(`the host ${quoted(host)} has no address (${codeOf(error)})`, !isUnknown, error);
+    }
+    throw requestFailed(`the host ${quoted(host)} has no address`, false);
+  }
+}
+
+function notAllowed(problem: string, details: Record<string, unknown>): Error {
+  return refusal(
+    'ADDRESS_NOT_ALLOWED',
+    `${problem}. Use another, or change the settings of http_request.`,
+    details,
+  );
+}
