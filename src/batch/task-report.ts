@@ -50,7 +50,7 @@ async function runningText(context: BatchContext, { batch, id, startedAt }: Task
   const isHere = context.runs.current(batch) !== undefined;
   const holder = context.runs.otherHolder(record);
   if (!isHere && holder === undefined)
-    return 'was running in a process that died. "start" and "volley recover" settle it.';
+    return 'was running in a process that died: "start" sees to it, and so does volley recover.';
   const where = isHere || holder === undefined ? '' : `, in ${holderText(holder)}`;
   return linesText(`${running}${where}.`, await explainTask(context, batch, id));
 }
