@@ -24,7 +24,7 @@ import { bytesText } from './text.ts';
 const MAX_TRIES = 20;
 const MAX_WARNINGS = 5;
 
-/** Checks tasks, all of them or none is added, and lets them join the batch if it runs. They are safe when it returns. */
+/** Checks tasks and adds all of them, or none. They are safe when it resolves. */
 export async function addTasks(
   context: BatchContext,
   batch: string,
@@ -49,7 +49,7 @@ export async function addTasks(
   }
 }
 
-/** Warnings about added tasks, for the first few of them: as text, and as a field of the answer. */
+/** Warnings about the first few added tasks, as text and as a field of the answer. */
 export function warningsOf(tasks: readonly NewTask[]): { text: string[]; data: { warnings?: object[] } } {
   const warned = tasks.filter(({ options }) => options.warnings !== undefined);
   if (warned.length === 0) return { text: [], data: {} };
@@ -67,7 +67,7 @@ function publishAdded(events: BatchEvents, batch: string, { firstSeq, lastSeq, a
     events.publish({ type: 'added', batch, fromSeq: firstSeq, toSeq: lastSeq, at: addedAt });
 }
 
-/** The id that was chosen and that another process, or a person, has used before. */
+/** The chosen id that is taken, by another process or by a person. */
 function takenId(error: unknown, ids: readonly string[], inputs: readonly TaskInput[]): string | undefined {
   if (!(error instanceof VolleyError) || error.code !== 'DUPLICATE_ID') return undefined;
   const { id } = error.details;
@@ -77,19 +77,19 @@ function takenId(error: unknown, ids: readonly string[], inputs: readonly TaskIn
 const MAX_PARAMS_BYTES = 10 * 2 ** 20;
 const MAX_BYTES = 256 * 2 ** 20;
 const MAX_SHOWN = 5;
-/** So many problems are in the details of the error. */
+/** How many problems the details of the error list. */
 const MAX_TOLD = 100;
 const PER_TURN = 200;
 const PER_READ = 1000;
-/** How long servers that bring tools may take to tell of them, before their tasks are added unchecked. */
+/** How long tool servers may take to list their tools. After that their tasks are added unchecked. */
 const LONGEST_DISCOVERY_MS = 2000;
-/** So many of the stored tasks may be meant by a mistyped id. */
+/** How many stored ids are compared with a mistyped one. */
 const MAX_SUGGESTED = 1000;
 const NONE: readonly string[] = [];
 
-/** Looks at new tasks of a batch: their tools, arguments, needs and dependencies. */
+/** Checks new tasks of a batch: their tools, arguments, needs and dependencies. */
 export class TaskCheck {
-  /** Made when it is asked for: most tasks depend on nothing. */
+  /** Made when it is needed: most tasks depend on nothing. */
   private own: ReadonlySet<string> | undefined;
   private readonly stored = new Map<string, boolean>();
   /** Asked for and not read from the store yet. */
@@ -129,7 +129,7 @@ export class TaskCheck {
       } catch (error) {
         if (!(error instanceof VolleyError)) throw error;
         problems.push({ place: placeOf(index, input), error });
-        // Its schema did not answer, and each of the others might take as long.
+        // The schema did not answer in time, and each other task might take as long.
         if (error.code === 'EXECUTION_TIMEOUT') break;
       }
     }
@@ -255,7 +255,7 @@ function requirementsOf({ memory_mb, ...rest }: z.output<typeof RESOURCE_FIELDS>
   );
 }
 
-/** Throws for a cycle. Older tasks never wait for new ones, so only the new ones are looked at. */
+/** Throws for a cycle. Stored tasks never wait for new ones, so only the new ones are checked. */
 function checkOrder(tasks: readonly NewTask[]): void {
   const edges = tasks.reduce((sum, { options }) => sum + (options.dependsOn?.length ?? 0), 0);
   if (edges === 0) return;
@@ -292,7 +292,7 @@ function tooLarge(message: string): VolleyError {
   return new VolleyError('INVALID_ARGUMENTS', `${message}. Write large data to a file and pass its path.`);
 }
 
-/** `task 3 (id "copy")`, for whoever looks for it in the file. */
+/** `task 3 (id "copy")`, to be found in a file. */
 function placeOf(index: number, { id, name, function: tool }: TaskInput): string {
   return `task ${index + 1} (${id === undefined ? show(name ?? tool) : `id ${show(id)}`})`;
 }

@@ -9,7 +9,7 @@ import type { TaskIds } from './task-ids.ts';
 
 /** What the actions work with. */
 export interface BatchContext {
-  /** Opened when something is checked or run for the first time: looking at batches needs none. */
+  /** Opened when something is checked or run for the first time. Looking at batches needs none. */
   coordinator(): Promise<ParallelToolCoordinator>;
   readonly store: Store;
   readonly runs: BatchRuns;
@@ -22,7 +22,7 @@ export async function findBatch({ store }: Pick<BatchContext, 'store'>, name: st
   throw await unknownBatch(store, name);
 }
 
-/** Says which one may have been meant. */
+/** Suggests the batch that was probably meant. */
 export async function unknownBatch(store: Pick<Store, 'batches'>, name: string): Promise<VolleyError> {
   const names = (await store.batches()).map((batch) => batch.name);
   const close = nearest(name, names);
@@ -41,7 +41,7 @@ export async function unknownBatch(store: Pick<Store, 'batches'>, name: string):
   });
 }
 
-/** How many ids are looked at for one that was meant. */
+/** How many ids are compared for a suggestion. */
 const MAX_COMPARED = 1000;
 
 export async function findTask(
@@ -81,7 +81,7 @@ async function unknownTask(store: Pick<Store, 'tasks'>, batch: string, id: strin
 
 const PAGE = 500;
 
-/** All tasks of a batch in their order, a page at a time; the event loop gets a break after each. */
+/** Yields all tasks of a batch in their order, page by page. The event loop gets a break after each. */
 export async function* taskPages(
   store: Store,
   batch: string,

@@ -1,7 +1,7 @@
 import type { TaskRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 
-/** What is told of a task and how it ended, without its result. */
+/** A task and how it ended, without its result. */
 export interface ResultRow {
   readonly id: string;
   readonly name: string;
@@ -17,7 +17,7 @@ export interface ResultRow {
   readonly code: string | null;
   /** Of a failed or cancelled one. */
   readonly message: string | null;
-  /** Of a skipped one: the id of the task that is to blame. */
+  /** Of a skipped one: the id of the root cause. */
   readonly cause: string | null;
   /** Possible mistakes in its arguments. */
   readonly warnings?: readonly string[];

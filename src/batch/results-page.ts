@@ -11,13 +11,13 @@ import { bytesText, linesText, oneLine, taskText } from './text.ts';
 export interface PageRequest {
   readonly status: readonly TaskStatus[] | undefined;
   readonly limit: number;
-  /** Tasks that are passed over. */
+  /** How many tasks to skip. */
   readonly offset: number;
-  /** What the page before gave as `next_cursor`. */
+  /** The `next_cursor` of the page before. */
   readonly cursor: number;
 }
 
-/** So many characters of results a page shows in all, as far as each can have a few. */
+/** Characters of results on a page, shared by its tasks. */
 const BUDGET = 12_000;
 const SHORTEST = 40;
 const LONGEST = 2000;
@@ -89,7 +89,7 @@ function outcomeText(record: TaskRecord, length: number): string {
   }
 }
 
-/** So much of a result is given where no range is asked for. */
+/** How much of a result is returned without a range. */
 const DEFAULT_BYTES = 65_536;
 
 const STANDING: Readonly<Record<Exclude<TaskStatus, 'completed'>, string>> = {

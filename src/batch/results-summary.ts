@@ -12,7 +12,7 @@ const MAX_CAUSES = 8;
 const MAX_SLOWEST = 5;
 const MAX_FIRST = 10;
 const EXAMPLES = 3;
-/** Different causes beyond these are counted as one: a summary is to stay small. */
+/** More causes than these are ignored: a summary must stay small. */
 const MAX_GROUPS = 1000;
 
 interface Cause {
@@ -24,14 +24,14 @@ interface Cause {
   readonly examples: string[];
 }
 
-/** What came of a batch in a few lines, however large it is. */
+/** Summarizes a batch of any size in a few lines. */
 export async function summaryOf(
   store: Store,
   batch: string,
   counts: TaskCounts,
   statuses: readonly TaskStatus[] = ENDED,
 ): Promise<ActionResult> {
-  // Most of a large batch has completed, and is not read.
+  // Most tasks of a large batch have completed, and need not be read.
   const others = statuses.filter((status) => status !== 'completed');
   const digest = new Digest();
   for await (const page of others.length === 0 ? [] : taskPages(store, batch, others))
@@ -76,7 +76,7 @@ export async function summaryOf(
   };
 }
 
-/** The few that took longest; the event loop gets a break between looks at many. */
+/** The few that took longest. The event loop gets a break between pages. */
 async function slowestOf(
   store: Store,
   batch: string,
@@ -94,7 +94,7 @@ async function slowestOf(
   }
 }
 
-/** Sees every task once that did not complete, and keeps little of it. */
+/** Groups the tasks that did not complete by cause, and keeps little of each. */
 class Digest {
   private readonly causes = new Map<string, Cause>();
 
@@ -109,7 +109,7 @@ class Digest {
   private addCause(record: TaskRecord): void {
     const { status, reason = status } = record;
     const text = causeText(record);
-    // The same failure of many tasks differs in names and numbers only: paths, sizes, places.
+    // One failure of many tasks differs only in names and numbers.
     const key = `${reason} ${text.replace(/"[^"]*"/g, '""').replace(/\d+/g, '#')}`;
     let cause = this.causes.get(key);
     if (cause === undefined) {

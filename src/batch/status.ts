@@ -13,7 +13,7 @@ import { type BatchView, readView } from './view.ts';
 const MAX_EXPLAINED = 5;
 const MAX_LOOKED_AT = 100;
 
-/** How far a batch has come: what `status` answers. */
+/** The answer to `status`. */
 export async function statusOf(
   context: BatchContext,
   batch: string,
@@ -31,7 +31,7 @@ export async function statusOf(
   };
 }
 
-/** The first ones of those that another process will try again or has not come to, as far as the store tells. */
+/** The first tasks that another process will retry or has not started, as far as the store knows. */
 async function waitingElsewhere(
   context: BatchContext,
   batch: string,
@@ -73,7 +73,7 @@ export function statusText(view: BatchView, waiting: readonly WaitingTask[], isD
   );
 }
 
-/** What `status` and `watch` tell programs. */
+/** The data of `status` and `watch`. */
 export function statusData(view: BatchView, waiting: readonly WaitingTask[], isDetailed: boolean): object {
   const { counts, total, timeLeft, holder } = view;
   return {
@@ -103,7 +103,7 @@ export function statusData(view: BatchView, waiting: readonly WaitingTask[], isD
   };
 }
 
-/** While it runs, what is going on says more than what went wrong. */
+/** While a batch runs, its running tasks matter more than its failures. */
 function failuresShown({ state }: BatchView, isDetailed: boolean): number {
   if (isDetailed) return MAX_FAILURES;
   return state === 'idle' ? FEW : 1;
@@ -171,12 +171,12 @@ function seconds(ms: number): number {
   return Math.round(ms / 100) / 10;
 }
 
-/** How a batch stands when nothing of it runs any more. */
+/** The state of a batch of which nothing runs any more. */
 export function endText({ name, counts }: BatchRecord, problem: unknown): ActionResult {
   const { failed, skipped, cancelled, open, running } = counts;
   const remedy =
     failed + skipped + cancelled > 0 ? 'See "results" for the reasons; "retry" opens them again.' : undefined;
-  // Nobody runs it: who did has died, or says himself why he gave it up.
+  // Nobody runs it. A run that gave up reports its problem; one without has died.
   const hasDied = running > 0 && problem === undefined;
   const state = hasDied
     ? 'is not running: the process that ran it died'

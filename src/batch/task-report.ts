@@ -42,14 +42,17 @@ async function standingText(context: BatchContext, task: TaskRecord): Promise<st
 }
 
 async function runningText(context: BatchContext, { batch, id, startedAt }: TaskRecord): Promise<string> {
-  const since = startedAt === undefined ? '' : ` since ${spanText(Math.max(0, Date.now() - startedAt))}`;
+  const running =
+    startedAt === undefined
+      ? 'is running'
+      : `has been running for ${spanText(Math.max(0, Date.now() - startedAt))}`;
   const record = await findBatch(context, batch);
   const isHere = context.runs.current(batch) !== undefined;
   const holder = context.runs.otherHolder(record);
   if (!isHere && holder === undefined)
     return 'was running in a process that died: "start" sees to it, and so does volley recover.';
   const where = isHere || holder === undefined ? '' : `, in ${holderText(holder)}`;
-  return linesText(`is running${since}${where}.`, await explainTask(context, batch, id));
+  return linesText(`${running}${where}.`, await explainTask(context, batch, id));
 }
 
 const MAX_NAMED = 5;
@@ -71,11 +74,11 @@ export async function explainTask(
   if (ended !== undefined) return `It ${ended}`;
   if (task.status === 'running') return text ?? (run === undefined ? pauseText(task) : undefined);
   if (text !== undefined) return text;
-  if (run !== undefined) return 'It is about to be looked at.';
+  if (run !== undefined) return 'It is about to be checked and submitted.';
   const holder = context.runs.otherHolder(record);
   const waits = await dependenciesText(context, task);
   if (holder === undefined) return `${waits ?? ''}The batch is not running: start it.`;
-  return `${waits ?? 'Nothing that it depends on holds it up: its turn has not come. '}The batch is run by ${holderText(holder)}, with ${record.counts.running} running and ${record.counts.open} open${limitText(record.options)}.`;
+  return `${waits ?? 'Ready; queued behind other tasks. '}The batch is run by ${holderText(holder)}, with ${record.counts.running} running and ${record.counts.open} open${limitText(record.options)}.`;
 }
 
 /** What the store tells of one that another process will try again. */
@@ -83,7 +86,7 @@ function pauseText({ pause }: TaskRecord): string | undefined {
   if (pause === undefined) return undefined;
   const when = spanText(Math.max(0, pause.until - Date.now()));
   const { reason, message = '' } = pause;
-  return `It pauses and tries again in ${when}; the last attempt failed: ${oneLine(message === '' ? reason : message, MAX_ATTEMPT_MESSAGE)}`;
+  return `It is retried in ${when}; the last attempt failed: ${oneLine(message === '' ? reason : message, MAX_ATTEMPT_MESSAGE)}`;
 }
 
 /** What of its dependencies keeps an open task from running. */

@@ -1,7 +1,7 @@
 import { printableText } from '../core/printable-text.ts';
 import { reasonText } from '../core/words.ts';
 
-/** A text of somebody else's on one line, and not longer than so many characters. */
+/** Puts untrusted text on one line of at most so many characters. */
 export function oneLine(text: string, length: number): string {
   const begin = text.length > length ? text.slice(0, length + 1) : text;
   const plain = printableText(begin)
@@ -10,7 +10,7 @@ export function oneLine(text: string, length: number): string {
   return text.length > length ? `${plain.slice(0, length)}…` : plain;
 }
 
-/** Lines that are there, as one text. */
+/** Joins lines, and leaves out undefined ones. */
 export function linesText(...lines: readonly (string | undefined | readonly string[])[]): string {
   return lines
     .flat()
@@ -42,7 +42,7 @@ export function taskText(task: {
   return `${task.id}${name} (${task.function})`;
 }
 
-/** Why a run ended before its time, in a line. */
+/** Why a run ended early, in a line. */
 export function runProblemText(problem: unknown): string {
   return `The batch stopped before its end: ${oneLine(reasonText(problem), 500)} What was not finished can be started again.`;
 }

@@ -8,7 +8,7 @@ import type { FailedTask, RunningTask } from './run/monitor.ts';
 import type { BatchRuns } from './run/runs.ts';
 import { runProblemText } from './text.ts';
 
-/** How a batch stands at one moment: all that a display needs. */
+/** A snapshot of a batch: all that a display needs. */
 export interface BatchView {
   readonly name: string;
   /** `elsewhere`: another process runs it. */
@@ -17,10 +17,10 @@ export interface BatchView {
   readonly total: number;
   /** The share of the work that is done, 0 to 1: what has ended, and the reported part of what runs. */
   readonly progress: number;
-  /** How many tasks end in a second, over the last ten; undefined while nobody can tell. */
+  /** Tasks that end per second, over the last ten seconds; undefined if unknown. */
   readonly ratePerSecond: number | undefined;
   readonly timeLeft: TimeLeft | undefined;
-  /** The oldest first; not all of them where there are many. */
+  /** The oldest first, up to a limit. */
   readonly running: readonly RunningTask[];
   /** The newest first. */
   readonly lastFailures: readonly FailedTask[];
@@ -28,16 +28,16 @@ export interface BatchView {
   readonly startedAt: number | undefined;
   readonly endedAt: number | undefined;
   readonly maxConcurrency: number | undefined;
-  /** Who runs it, where that is another process. */
+  /** The other process that runs it. */
   readonly holder: LeaseHolder | undefined;
-  /** Why its last run here ended before its time, in words. */
+  /** Why its last run in this process ended early. */
   readonly problem: string | undefined;
 }
 
 const MAX_RUNNING = 100;
 const MAX_FAILURES = 10;
 
-/** How far a batch is, and nothing that takes time to work out. */
+/** The parts of a snapshot that are cheap to compute. */
 export function standingOf(
   record: BatchRecord,
   { runs }: { readonly runs: BatchRuns },

@@ -87,9 +87,9 @@ describe('a batch that another process runs', () => {
     await expect.poll(() => told, WAIT).toContain('default');
     const { data, text } = await there.ask('status');
     expect(data).toMatchObject({ counts: { running: 2 }, running: [{ id: 'b' }], waiting: [{ id: 'a' }] });
-    expect(text).toMatch(/Waiting:\n- a It pauses and tries again in .*; the last attempt failed: no good$/m);
+    expect(text).toMatch(/Waiting:\n- a It is retried in .*; the last attempt failed: no good$/m);
     expect((await there.executor.report('default', 'a')).text).toMatch(
-      /^a \(late\) is running .*\nIt pauses and tries again in /,
+      /^a \(late\) has been running for .*\nIt is retried in /,
     );
     const { until } = here.executor.pause((await here.store.task('default', 'a'))!)!;
     expect(executionBody((await there.store.task('default', 'a'))!, there.executor)).toMatchObject({

@@ -25,7 +25,7 @@ export interface BatchExecutorOptions {
    * so that whoever only looks at batches need not wait for all tools.
    */
   readonly coordinator: ParallelToolCoordinator | (() => Promise<ParallelToolCoordinator>);
-  /** Keeps tasks and results. It stays open, too. */
+  /** Keeps tasks and results. It stays open as well. */
   readonly store: Store;
 }
 
@@ -107,12 +107,12 @@ export class BatchExecutor implements AsyncDisposable {
     }
   }
 
-  /** How a batch stands now. It costs the same however large the batch is. */
+  /** Returns a snapshot of a batch. Its cost does not grow with the batch. */
   view(batch = 'default'): Promise<BatchView | undefined> {
     return readView(batch, this.context);
   }
 
-  /** How far a batch is: a part of {@link view} that may be looked at all the time. */
+  /** Returns the parts of {@link view} that are cheap enough to poll. */
   async standing(
     batch: string,
   ): Promise<Pick<BatchView, 'state' | 'counts' | 'total' | 'progress'> | undefined> {
@@ -135,7 +135,7 @@ export class BatchExecutor implements AsyncDisposable {
     return askSpeed(this.context, batch, holder);
   }
 
-  /** How batches stand, the newest first: those that were made before the one with this number. */
+  /** Returns snapshots of the batches that were made before the one with this number, the newest first. */
   async views(
     beforeNumber: number | undefined,
     limit: number,
@@ -149,12 +149,12 @@ export class BatchExecutor implements AsyncDisposable {
     );
   }
 
-  /** The attempt that runs here now of a task, by its number in the batch. */
+  /** The attempt of a task that runs in this process, by the number of the task. */
   running(batch: string, seq: number): RunningTask | undefined {
     return this.context.runs.current(batch)?.monitor.attemptOf(seq);
   }
 
-  /** Why the last attempt of a task failed and when the next one is due, while a run waits for that moment. */
+  /** Why the last attempt of a task failed and when the next one is due, while a run waits for it. */
   pause({
     batch,
     id,
@@ -164,17 +164,17 @@ export class BatchExecutor implements AsyncDisposable {
     return run === undefined ? pause : run.tasks.get(id)?.pause;
   }
 
-  /** Why a task does not run, or how it ended, when, and what to do, in words; undefined while it runs. */
+  /** Explains why a task does not run, or how it ended and what to do; undefined while it runs. */
   explain(batch: string, id: string): Promise<string | undefined> {
     return explainTask(this.context, batch, id);
   }
 
-  /** What became of a task, or why it does not run, in words and in numbers. */
+  /** Reports what became of a task, or why it does not run. */
   report(batch: string, id: string): Promise<TaskReport> {
     return reportTask(this.context, batch, id);
   }
 
-  /** Checks tasks as `add_batch` does, and those that are open, and tells what a start would run. It changes nothing. */
+  /** Checks tasks as `add_batch` does, and the open ones, and returns what a start would run. Changes nothing. */
   async runnable(
     batch: string,
     tasks: readonly unknown[] = [],
@@ -209,7 +209,7 @@ export class BatchExecutor implements AsyncDisposable {
 
   private refusal(action: string, thrown: unknown): BatchAnswer {
     const code = thrown instanceof VolleyError ? thrown.code : 'INTERNAL';
-    // Where nothing was checked or run, nothing but the request itself can be in it.
+    // Without a coordinator nothing was checked or run, so the message can only hold parts of the request.
     const redacted = (text: string) => this.coordinator?.redactor.text(text) ?? text;
     const message = redacted(reasonText(thrown));
     const details = thrown instanceof VolleyError ? thrown.details : {};
@@ -230,7 +230,7 @@ function definitionOf(action: string): Promise<Action> {
 
 const MAX_ENTRIES = 20;
 
-/** Details of an error as an answer tells them: of a long list, such as a cycle of thousands of tasks, the beginning. */
+/** Cuts long lists in the details of an error, such as a cycle of thousands of tasks. */
 export function shortDetails(details: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(details).map(([name, value]) => [

@@ -45,7 +45,7 @@ interface Candidate {
   readonly ready: ReadyCall;
 }
 
-/** Which tasks of the batch are looked at besides. */
+/** Which stored tasks are included. */
 export interface RunnableOptions {
   /** All: as if none had run. Default: those that are open. */
   readonly besides?: 'open' | 'all' | 'none';
@@ -123,7 +123,7 @@ async function planCandidates(
   );
 }
 
-/** What would be skipped at once, to the end of every chain. */
+/** Ids of tasks that would be skipped, to the end of every chain. */
 async function skippedOf(
   { store }: BatchContext,
   batch: string,
@@ -141,7 +141,7 @@ async function skippedOf(
       else if (stored.get(id)?.status !== 'completed') skipped.add(task.id);
     }
   }
-  // A set that grows while it is gone through comes to those that are added, too.
+  // Iterating over a set includes what is added meanwhile.
   for (const id of skipped) for (const dependent of dependents.get(id) ?? []) skipped.add(dependent);
   return skipped;
 }
@@ -169,12 +169,12 @@ export interface LearnedDuration {
   readonly count: number;
 }
 
-/** So many ended tasks are looked at, of the latest batches first. */
+/** How many completed tasks are read, from the latest batches first. */
 const MAX_TASKS = 5000;
 const PAGE = 500;
 const MAX_SAMPLES = 200;
 
-/** What the store knows of how long functions take: from what completed in any batch. */
+/** How long functions took in all batches of the store. */
 export async function learnedDurations(
   store: Store,
   functions: ReadonlySet<string>,

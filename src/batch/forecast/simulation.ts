@@ -3,34 +3,34 @@ import type { SchedulerLimits } from '../../core/scheduler-options.ts';
 import { type SimulatedExecution, simulate } from '../../core/simulate.ts';
 import type { RunnableBatch, RunnableTask } from './runnable.ts';
 
-/** What a batch would take with so many at once. */
+/** How long a batch would take with so many tasks at once. */
 export interface Forecast {
   readonly maxConcurrent: number;
-  /** Nine in ten runs take at least, and at most, so long; the middle one takes what is expected. */
+  /** Nine in ten runs end between low and high; the median is expected. */
   readonly lowMs: number;
   readonly expectedMs: number;
   readonly highMs: number;
-  /** How many times as fast as one after the other. */
+  /** Compared with running one task after the other. */
   readonly speedUp: number;
-  /** The share of the places that are used, 0 to 1. */
+  /** The share of the slots that is used, 0 to 1. */
   readonly utilisation: number;
 }
 
 export interface ForecastOptions {
   readonly maxConcurrent: number;
-  /** What holds besides. */
+  /** Limits of the configuration. */
   readonly limits: SchedulerLimits;
-  /** How long a task takes of whose function nothing is known. */
+  /** The assumed duration of functions that never ran. */
   readonly assumedMs: number;
 }
 
-/** So many tasks are played in all, over as many runs as that makes. */
+/** How many tasks are simulated in all runs together. */
 const MAX_PLAYED = 40_000;
 const MAX_RUNS = 25;
 const FEWEST_RUNS = 3;
 const TAIL = 0.05;
 
-/** Plays a batch on virtual time, several times, with durations drawn from what was seen. The same input gives the same. */
+/** Simulates a batch several times, with durations drawn from earlier runs. Deterministic. */
 export function forecastOf({ tasks, learned }: RunnableBatch, options: ForecastOptions): Forecast {
   const { maxConcurrent, limits, assumedMs } = options;
   const executions = tasks.map((task) => executionOf(task, learned, assumedMs));
@@ -71,7 +71,7 @@ function executionOf(
     conflictsWith: task.conflictsWith,
     durationMs: known === undefined ? assumedMs : draw(known),
     estimatedMs: Math.max(1, known?.meanMs ?? assumedMs),
-    // What was seen in earlier runs was allowed to take so long.
+    // Durations of earlier runs were within their timeouts.
     timeoutMs: Number.POSITIVE_INFINITY,
   };
 }

@@ -53,7 +53,7 @@ export class BatchRun implements TaskRunParts {
   readonly prediction = new Prediction(() => this.group?.timeLeft());
   /** Settles when everything is written and the lease is released. Never rejects. */
   readonly done: Promise<void>;
-  /** What ended the run before its time, if something did. */
+  /** What ended the run early, if something did. */
   problem: unknown;
   isStopping = false;
   /** Whether no more tasks can join. */
@@ -61,7 +61,7 @@ export class BatchRun implements TaskRunParts {
   group: GroupHandle | undefined;
   /** How many may run at once, as soon as that is known. */
   maxConcurrency: number | undefined;
-  /** What has been submitted and is not written down as ended, by id. */
+  /** Submitted tasks whose end is not written yet, by id. */
   readonly tasks = new Map<string, TaskRun>();
   private readonly groupName: string;
   /** Of tasks that were skipped because of an earlier run: the root cause, also of what is skipped because of them. */
@@ -72,7 +72,7 @@ export class BatchRun implements TaskRunParts {
   private settledCount = 0;
   private pulls: Promise<void> = Promise.resolve();
   private openPulls = 0;
-  /** Whether the last look at all open tasks found none that this run does not have. */
+  /** Whether the last look at all open tasks found nothing new. */
   private isDrained = false;
   private resolveDone: () => void = () => {};
 
@@ -89,7 +89,7 @@ export class BatchRun implements TaskRunParts {
     lease.lost.addEventListener('abort', this.onLost, { once: true });
   }
 
-  /** Submits open tasks that this run does not have: those added since, or all that are found. */
+  /** Submits open tasks that this run does not have: those added since the last pull, or all. */
   pull(which: 'new' | 'all'): Promise<void> {
     this.openPulls++;
     this.isDrained = false;
@@ -103,14 +103,14 @@ export class BatchRun implements TaskRunParts {
     return this.pulls;
   }
 
-  /** Starts nothing more. What runs ends by itself, or at once with `now`; what is left stays open. */
+  /** Starts nothing more. Running tasks finish, or are cancelled with `now`. The others stay open. */
   stop({ now }: { readonly now: boolean }): void {
     this.isStopping = true;
     this.sweep();
     if (now) {
       for (const task of [...this.tasks.values()]) {
         if (task.handle.status !== 'running') continue;
-        // Of one that may not run twice, a person decides whether it does.
+        // A person decides whether a task runs again that may not run twice.
         task.isLeft = task.isIdempotent;
         task.handle.cancel('the batch was stopped while it ran');
       }
@@ -118,7 +118,7 @@ export class BatchRun implements TaskRunParts {
     this.endIfDone();
   }
 
-  /** Ends tasks of the run for good: all, or those of the ids that it has. Says how many, when that is written. */
+  /** Cancels tasks of the run: all, or those with these ids. Returns how many, when that is written. */
   async cancel(ids: readonly string[] | 'all', reason: string): Promise<number> {
     await this.pulls;
     const asked = ids === 'all' ? this.tasks.keys() : new Set(ids);
@@ -130,11 +130,11 @@ export class BatchRun implements TaskRunParts {
   }
 
   attemptOver(): void {
-    // The engine learns of it first: what it would try again is to be left.
+    // The engine must hear of the end first, or it would retry what is left for a later run.
     if (this.isStopping) setImmediate(() => this.sweep());
   }
 
-  /** What the running tasks reported, summed up: 1.5 for one that is done and one that is half done. */
+  /** The sum of the progress of running tasks: 1.5 for one that is done and one that is half done. */
   partial(): number {
     if (this.group === undefined) return 0;
     const { progress, total, completed, failed, cancelled, skipped } = this.group.progress();
@@ -145,7 +145,7 @@ export class BatchRun implements TaskRunParts {
     return { ratePerSecond: this.monitor.ratePerSecond(), timeLeft: this.prediction.timeLeft() };
   }
 
-  /** Why some of those that wait do so: the first few. */
+  /** Why the first few waiting tasks wait. */
   explainWaiting(most: number): { readonly id: string; readonly text: string }[] {
     const found: { id: string; text: string }[] = [];
     for (const id of this.tasks.keys()) {
@@ -184,7 +184,7 @@ export class BatchRun implements TaskRunParts {
 
   private readonly onLost = (): void => this.abandon(this.setup.lease.lost.reason);
 
-  /** Ends the run at once, because nothing can be written any more. */
+  /** Ends the run, because nothing can be written any more. */
   private abandon(error: unknown): void {
     this.problem ??= error;
     this.journal.close(error);
@@ -388,7 +388,7 @@ export class BatchRun implements TaskRunParts {
 
   private endIfDone(): void {
     if (this.tasks.size > 0 || this.openPulls > 0 || this.hasEnded) return;
-    // Others may have added tasks, or opened some again, since those were submitted.
+    // Tasks may have been added or reopened since the last pull.
     if (!this.isStopping && this.problem === undefined && !this.isDrained) {
       void this.pull('all');
       return;
@@ -401,7 +401,7 @@ export class BatchRun implements TaskRunParts {
     const { lease, end } = this.setup;
     try {
       if (!(await end(this.isStopping || this.problem !== undefined))) {
-        // Somebody has added or opened a task since the last look, and was told that this run takes it.
+        // A task was added or reopened since the last pull, and its owner was told that this run takes it.
         this.hasEnded = false;
         void this.pull('all');
         return;
@@ -411,7 +411,7 @@ export class BatchRun implements TaskRunParts {
     }
     lease.lost.removeEventListener('abort', this.onLost);
     this.prediction.end();
-    // The engine remembers its last executions, and they lead here: not to all the others, too.
+    // The engine remembers its last executions, which refer to this run. They must not keep all the others.
     this.group = undefined;
     this.resolveDone();
   }

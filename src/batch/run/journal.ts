@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Completion, FailedAttempt, TaskEnd } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 
-/** What has completed in one turn of the event loop: it is one write, and one promise for all. */
+/** The tasks that complete in one turn of the event loop share one write and one promise. */
 interface Completions {
   readonly tasks: Completion[];
   readonly written: Promise<void>;
@@ -15,7 +15,7 @@ interface Completions {
 export class RunJournal {
   private failure: unknown;
   private hasFailed = false;
-  /** When attempts began that are not written down yet, by the number of the task. */
+  /** Start times of attempts that are not written yet, by the number of the task. */
   private readonly starts = new Map<number, number>();
   /** Of this turn of the event loop. */
   private completions: Completions | undefined;
@@ -44,7 +44,7 @@ export class RunJournal {
     this.starts.set(seq, at);
   }
 
-  /** The promise is broken if one of those that complete in the same turn cannot be written. */
+  /** Rejects if a task that completes in the same turn cannot be written. */
   completed(seq: number, result: string, durationMs: number): Promise<void> {
     if (this.completions === undefined) {
       const tasks: Completion[] = [];
@@ -65,13 +65,13 @@ export class RunJournal {
     return this.write(() => this.store.ended(this.batch, seq, end, Date.now(), startedAt, durationMs));
   }
 
-  /** An attempt failed, and another one will follow. */
+  /** An attempt failed, and a retry follows. */
   attemptFailed(seq: number, attempt: FailedAttempt): Promise<void> {
     this.writeStart(seq);
     return this.write(() => this.store.attemptFailed(this.batch, seq, attempt));
   }
 
-  /** Opens a task again that was begun and shall be begun anew by a later run. */
+  /** Reopens a task that has started, for a later run. */
   putBack(seq: number, durationMs: number): Promise<void> {
     const startedAt = this.takeStart(seq);
     const message = 'The batch was stopped.';

@@ -1,10 +1,10 @@
 import type { TimeLeft } from '../../core/predict.ts';
 
-/** A run that has lasted for so long is worth a prediction that nobody has asked for yet. */
+/** After so long a run makes a prediction that nobody has asked for yet. */
 const FIRST_MS = 1000;
-/** After so long a prediction is made anew. */
+/** After so long a prediction is renewed. */
 const FRESH_MS = 1000;
-/** After so long it says nothing any more. */
+/** After so long it is worthless. */
 const STALE_MS = 5000;
 
 /**
@@ -13,7 +13,7 @@ const STALE_MS = 5000;
  */
 export class Prediction {
   private latest: TimeLeft | undefined;
-  /** By the steady clock. */
+  /** By the monotonic clock. */
   private madeAt = 0;
   private isDue = false;
   private first: NodeJS.Timeout | undefined;
@@ -27,7 +27,7 @@ export class Prediction {
     return this.latest && lessBy(this.latest, age);
   }
 
-  /** Makes one after a while, so that it is there when somebody asks for the first time. */
+  /** Makes one after a while, so that the first caller finds it. */
   begin(): void {
     this.first ??= setTimeout(() => this.renew(), FIRST_MS).unref();
   }
@@ -52,7 +52,7 @@ export class Prediction {
   }
 }
 
-/** What is left of a prediction when so much time has passed since. */
+/** A prediction after so much time has passed. */
 export function lessBy({ lowMs, expectedMs, highMs }: TimeLeft, age: number): TimeLeft {
   const after = (ms: number) => Math.max(0, Math.round(ms - age));
   return { lowMs: after(lowMs), expectedMs: after(expectedMs), highMs: after(highMs) };

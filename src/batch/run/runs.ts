@@ -5,21 +5,21 @@ import type { Lease, Recovery, Store } from '../../store/store.ts';
 import type { BatchRun, RunOptions } from './batch-run.ts';
 import { BatchEvents, publishRecovery } from './events.ts';
 
-/** How long servers that bring tools may take to tell of them, before their tasks count as not idempotent. */
+/** How long tool servers may take to list their tools. After that their tasks count as not idempotent. */
 const LONGEST_DISCOVERY_MS = 10_000;
-/** So many tasks that a dead process has left are looked at for the servers that they need. */
+/** Of tasks that a dead process left, so many are searched for tool servers. */
 const MAX_LOOKED_AT = 1000;
 
 /** The batches that this process runs. */
 export class BatchRuns {
   readonly events = new BatchEvents();
-  /** The last run of each batch, until everything of it is written. */
+  /** The last run of each batch, until all of it is written. */
   private readonly runs = new Map<string, BatchRun>();
-  /** Batches that are about to run, or are being changed: each settles when it runs, or that has come to nothing. */
+  /** Batches that are being started or changed. Each promise settles when that is done, or has failed. */
   private readonly starting = new Map<string, Promise<void>>();
-  /** Leases that could not be given back, because the store was out of order: it is tried again before the next start. */
+  /** Leases that could not be released because the store failed. The next start tries again. */
   private readonly unreleased = new Map<string, Lease>();
-  /** Why the last run of a batch ended before its time. */
+  /** Why the last run of a batch ended early. */
   private readonly problems = new Map<string, unknown>();
   private isClosed = false;
 
@@ -33,7 +33,7 @@ export class BatchRuns {
     return this.runs.get(batch);
   }
 
-  /** The same, and of a batch that is just being started its run as soon as there is one. */
+  /** The same, but waits for a batch that is being started. */
   async currentOrNext(batch: string): Promise<BatchRun | undefined> {
     await this.starting.get(batch);
     return this.runs.get(batch);
@@ -45,7 +45,7 @@ export class BatchRuns {
     return run?.hasEnded === false ? run : undefined;
   }
 
-  /** Who runs a batch, where that is not this executor. */
+  /** The holder of a batch that this executor does not run. */
   otherHolder({ name, holder }: BatchRecord): LeaseHolder | undefined {
     const isOwn = this.runs.has(name) || this.starting.has(name) || this.unreleased.has(name);
     return isOwn ? undefined : holder;
@@ -55,13 +55,13 @@ export class BatchRuns {
     return this.problems.get(batch);
   }
 
-  /** Takes the lease, sees to what a dead process has left, and submits all open tasks. */
+  /** Takes the lease, recovers what a dead process left, and submits all open tasks. */
   async start(batch: string, options: RunOptions): Promise<{ run: BatchRun; recovery: Recovery }> {
     if (this.isClosed) throw closedError();
     return this.alone(batch, (settle) => this.startNow(batch, options, settle));
   }
 
-  /** Changes a batch that this executor does not run. What a dead process has left of it is seen to before. */
+  /** Changes a batch that this executor does not run, after recovering what a dead process left. */
   async whileIdle<T>(batch: string, work: () => Promise<T>): Promise<T> {
     return this.alone(batch, async () => {
       if ((await this.store.batch(batch))!.counts.running > 0) await this.recover(batch);
@@ -76,7 +76,7 @@ export class BatchRuns {
     return recovery;
   }
 
-  /** Stops everything, lets what runs finish for so long, and waits until all is written and every lease is given back. */
+  /** Stops everything, waits up to `graceMs` for running tasks, and until all is written and every lease is released. */
   async close(graceMs?: number): Promise<void> {
     this.isClosed = true;
     const runs = [...this.runs.values()];
@@ -89,7 +89,7 @@ export class BatchRuns {
     clearTimeout(timer);
   }
 
-  /** Who is idempotent of those that a dead process may have left, by the tools that there are; what is unknown is not. */
+  /** Tells which functions of tasks that a dead process left are idempotent. Unknown ones are not. */
   private async isIdempotent(batch?: string): Promise<(functionName: string) => boolean> {
     const coordinator = await this.coordinator();
     await coordinator.planner.discover(await this.runningFunctions(batch), LONGEST_DISCOVERY_MS);
@@ -98,7 +98,7 @@ export class BatchRuns {
     return (name) => idempotent.has(name);
   }
 
-  /** The functions of tasks that are, or were, in the midst of it. */
+  /** The functions of tasks with the status running. */
   private async runningFunctions(only: string | undefined): Promise<Set<string>> {
     const functions = new Set<string>();
     for (const { name, counts } of await this.store.batches()) {
@@ -150,7 +150,7 @@ export class BatchRuns {
     settle: () => void,
   ): Promise<{ run: BatchRun; recovery: Recovery }> {
     const { store, events } = this;
-    // All that is needed to run something; whoever only looks at batches does without.
+    // Loaded only here: programs that look at batches need none of it.
     const [coordinator, { BatchRun }, { serveRequests }] = await Promise.all([
       this.coordinator(),
       import('./batch-run.ts'),

@@ -10,7 +10,7 @@ import type { TaskEnd, TaskRecord } from '../../store/records.ts';
 import type { RunJournal } from './journal.ts';
 import type { RunMonitor, RunningTask } from './monitor.ts';
 
-/** Larger results are refused: they would have to be held in memory several times to be written down. */
+/** Writing a result holds it in memory several times, so larger ones are refused. */
 const MAX_RESULT_CHARACTERS = 64 * 2 ** 20;
 
 /** How a task ended, as it is safe in the store; undefined if nothing was written. */
@@ -20,7 +20,7 @@ export type WrittenEnd = TaskEnd | 'completed' | 'opened' | undefined;
 export interface TaskRunParts {
   readonly journal: RunJournal;
   readonly monitor: RunMonitor;
-  /** An attempt has ended, or was told to. */
+  /** An attempt has ended, or was asked to stop. */
   attemptOver(): void;
 }
 
@@ -31,9 +31,9 @@ export class TaskRun {
   readonly name: string;
   readonly function: string;
   handle!: ExecutionHandle;
-  /** How many attempts earlier runs have begun. */
+  /** How many attempts earlier runs started. */
   readonly attemptsBefore: number;
-  /** How many attempts this run has begun, and the time of day at which the last one did. */
+  /** How many attempts this run started, and the time of day at which the last one did. */
   attempts = 0;
   attemptStartedAt = 0;
   /** The same moment by the monotonic clock. */
@@ -47,7 +47,7 @@ export class TaskRun {
 
   constructor(
     record: TaskRecord,
-    /** Whether running it twice does no harm. */
+    /** Whether it may run twice. */
     readonly isIdempotent: boolean,
     /** How it ends without having run, if earlier runs have decided that. */
     readonly knownEnd: TaskEnd | undefined,
@@ -65,12 +65,12 @@ export class TaskRun {
     return status === 'pending' || status === 'queued' || status === 'retrying';
   }
 
-  /** Whether this run has begun an attempt of it. */
+  /** Whether this run has started an attempt of it. */
   get hasStarted(): boolean {
     return this.attempts > 0;
   }
 
-  /** How it ended, when that is written down. Ask before that. */
+  /** Resolves when its end is written. Call it before that. */
   whenOver(): Promise<WrittenEnd> {
     return new Promise((resolve) => {
       this.waiting ??= [];
@@ -82,7 +82,7 @@ export class TaskRun {
     for (const resolve of this.waiting ?? []) resolve(end);
   }
 
-  /** The work of an attempt: written down before it begins and when it has a result. */
+  /** Runs an attempt, and writes its start and its result into the store. */
   async attempt(task: TaskContext, work: AttemptWork): Promise<void> {
     const { journal, monitor } = this.parts;
     const stops: unknown[] = [];
@@ -90,7 +90,7 @@ export class TaskRun {
       stops.push(reason);
       this.parts.attemptOver();
     });
-    // That the attempt before has failed is told in a microtask: one that follows at once must not overtake it.
+    // The failure of the attempt before is reported in a microtask. This attempt must not overtake it.
     if (task.attempt > 1) await undefined;
     this.attempts = task.attempt;
     this.pause = undefined;
@@ -104,24 +104,24 @@ export class TaskRun {
       if (stops.length > 0) throw stops[0];
       const text = resultText(await work(task, this.observer(shown)), this);
       if (stops.length > 0) throw stops[0];
-      // Its result stands from here on, also for what depends on it: nobody takes it back while it is written.
+      // From here on the result counts, also for dependents: nothing cancels it while it is written.
       task.keeping();
       await journal.completed(this.seq, text, this.attemptMs());
-      // Before anything starts that has waited for it.
+      // Published before any dependent starts.
       monitor.completed(this, this.attemptMs());
     } catch (error) {
       if (!journal.isClosed) throw error;
-      // That has ended the run, which must not wait for another attempt.
+      // The run has ended, and must not wait for a retry.
       throw new ToolFailure('Nothing can be written down any more.', { retryable: false, cause: error });
     } finally {
-      // Another attempt may have begun, where this one did not stop when it was told to.
+      // Another attempt may have started if this one did not stop when it was asked to.
       if (this.attempts === task.attempt) this.attemptEndedAt = performance.now();
       monitor.attemptOver(this, shown);
       this.parts.attemptOver();
     }
   }
 
-  /** How long the last attempt took, or has taken until now; none does in a pause. */
+  /** How long the last attempt took, or has taken so far; 0 in a pause. */
   attemptMs(): number {
     if (!this.hasStarted || this.pause !== undefined) return 0;
     return (this.attemptEndedAt ?? performance.now()) - this.attemptBeganAt;
@@ -138,7 +138,7 @@ export class TaskRun {
     };
   }
 
-  /** It may run again after a crash, so it need not wait. If writing fails, the journal ends the run. */
+  /** The task may run again after a crash, so this does not wait. If writing fails, the journal ends the run. */
   private noteStart({ attempt }: TaskContext, { startedAt }: RunningTask): void {
     const { journal } = this.parts;
     if (attempt === 1) journal.startedSoon(this.seq, startedAt);
