@@ -1,12 +1,12 @@
 import { countText } from '../core/words.ts';
 import type { TaskFolder } from '../tasks/files/task-folder.ts';
-import { wavesOf } from '../tasks/graph/waves.ts';
+import { planWaves } from '../tasks/plan/subtask-graph.ts';
 import { runFeature } from '../tasks/run/feature-run.ts';
 import { planRun, type RunPlan } from '../tasks/run/plan-run.ts';
 import type { RunReport } from '../tasks/run/report.ts';
 import { reportText } from '../tasks/run/report-text.ts';
-import type { RunRequest } from '../tasks/run/request.ts';
-import { shortTitle } from '../tasks/text/lines.ts';
+import type { RunRequest } from '../tasks/run/run-request.ts';
+import { shortTitle } from '../tasks/files/feature-text.ts';
 import type { CommonOptions } from './command.ts';
 import { say } from './commands/tasks/support.ts';
 import { runInForeground } from './foreground.ts';
@@ -60,7 +60,7 @@ export function dryRunFeature(
 ): Promise<ExitStatus> {
   return withSession(options, io, async ({ config }) => {
     const plan = await planRun(folder, config, request, io.env);
-    const waves = wavesOf(plan.selection.subtasks).map((wave) => wave.map(({ seq }) => seq));
+    const waves = planWaves(plan.selection.subtasks).map((wave) => wave.map(({ seq }) => seq));
     const data = {
       feature: plan.feature.name,
       max_concurrent: plan.terms.maxConcurrent,

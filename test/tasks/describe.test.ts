@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { parseDescription } from '../../src/tasks/describe/describe.ts';
-import { draftTexts } from '../../src/tasks/describe/draft.ts';
-import { parseTaskMaster } from '../../src/tasks/describe/task-master.ts';
-import { parseFeature } from '../../src/tasks/files/read-feature.ts';
-import { validateFeature } from '../../src/tasks/validate/feature.ts';
+import { parseFeature } from '../../src/tasks/files/parse-feature.ts';
+import { parseDescription } from '../../src/tasks/plan/description.ts';
+import { renderDraft } from '../../src/tasks/plan/draft.ts';
+import { parseTaskMaster } from '../../src/tasks/plan/task-master.ts';
+import { validateFeature } from '../../src/tasks/plan/validate.ts';
 import { NOW } from './support/feature.ts';
 
 const MARKDOWN = `# Sign-in for everyone
@@ -37,7 +37,7 @@ Note: with codes.
 
 describe('a description', () => {
   test('in Markdown becomes a feature that is valid', () => {
-    const { name, texts } = draftTexts(parseDescription('auth.md', MARKDOWN), NOW);
+    const { name, texts } = renderDraft(parseDescription('auth.md', MARKDOWN), NOW);
     const feature = parseFeature(name, texts);
     expect(validateFeature(feature)).toEqual([]);
     expect(feature.task).toMatchObject({
@@ -75,7 +75,7 @@ describe('a description', () => {
   test('in YAML has the fields of the files, and keeps others', () => {
     const yaml =
       'name: Sign in\nmine: 1\nsubtasks:\n  - title: One\n    theirs: [2]\n  - { seq: 120, title: Two, depends_on: ["01"] }\n';
-    const { name, texts } = draftTexts(parseDescription('a.yaml', yaml), NOW);
+    const { name, texts } = renderDraft(parseDescription('a.yaml', yaml), NOW);
     expect(name).toBe('sign-in');
     expect([...texts.keys()]).toEqual(['subtask_01.json', 'subtask_120.json', 'task.json']);
     expect(JSON.parse(texts.get('subtask_01.json')!)).toMatchObject({ seq: '01', theirs: [2] });
@@ -85,7 +85,7 @@ describe('a description', () => {
   test.each(['markdown', 'yaml'])('in %s is valid as the guide shows it', (language) => {
     const guide = readFileSync(new URL('../../docs/tasks.md', import.meta.url), 'utf8');
     const shown = new RegExp(`\`\`\`${language}\\n([^]*?)\\n\`\`\``).exec(guide)![1]!;
-    const { name, texts, warnings } = draftTexts(parseDescription(`a.${language}`, shown), NOW);
+    const { name, texts, warnings } = renderDraft(parseDescription(`a.${language}`, shown), NOW);
     expect([name, texts.size, warnings]).toEqual(['auth-system', 3, []]);
   });
 
@@ -100,7 +100,7 @@ describe('a description', () => {
     ['a.yaml', 'name: [', 'a.yaml: '],
     ['a.yaml', 'name: A\nsubtasks: 3', '"subtasks" must be a list'],
   ])('%s with %j is refused: %s', (file, text, message) => {
-    expect(() => draftTexts(parseDescription(file, text), NOW)).toThrow(message);
+    expect(() => renderDraft(parseDescription(file, text), NOW)).toThrow(message);
   });
 });
 
@@ -136,7 +136,7 @@ describe('a tasks.json of claude-task-master', () => {
     ['of one list', { tasks, meta: {} }],
   ])('%s becomes a feature in which subtasks stand for their task', (_, data) => {
     const draft = parseTaskMaster('tasks.json', JSON.stringify(data), undefined);
-    const { name, texts } = draftTexts({ ...draft, feature: 'app' }, NOW);
+    const { name, texts } = renderDraft({ ...draft, feature: 'app' }, NOW);
     const { subtasks, task } = parseFeature(name, texts);
     expect(
       subtasks.map(({ seq, title, status, dependsOn }) => [seq, title, status, dependsOn.join()]),

@@ -1,12 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { cyclesOf } from '../../src/tasks/graph/cycles.ts';
-import { planOf } from '../../src/tasks/plan.ts';
-import { planText } from '../../src/tasks/text/plan-text.ts';
-import { dependencyTree } from '../../src/tasks/text/tree-text.ts';
+import { dependencyTree, featurePlanText, planFeature } from '../../src/tasks/plan/plan.ts';
+import { findCycles } from '../../src/tasks/plan/subtask-graph.ts';
 import { feature } from './support/feature.ts';
 
 function plan(subtasks: Record<string, Record<string, unknown>>) {
-  const { waves, criticalPath, left, conflicts } = planOf(feature(subtasks));
+  const { waves, criticalPath, left, conflicts } = planFeature(feature(subtasks));
   const seqs = (list: readonly { seq: string }[]) => list.map(({ seq }) => seq);
   return { waves: waves.map(seqs), path: seqs(criticalPath), left: seqs(left), conflicts: conflicts.length };
 }
@@ -65,7 +63,7 @@ describe('a plan', () => {
       '05': { depends_on: ['01'] },
     };
     expect(plan(chain).path).toEqual(['02', '03', '04']);
-    expect(planText(feature(chain), planOf(feature(chain)))).toContain(
+    expect(featurePlanText(feature(chain), planFeature(feature(chain)))).toContain(
       'Critical path (3 steps): 02 → 03 → 04',
     );
   });
@@ -79,7 +77,7 @@ test('each circle is found once, as a path', () => {
     '04': { depends_on: ['04'] },
     '05': { depends_on: ['01'] },
   });
-  expect(cyclesOf(subtasks)).toEqual([
+  expect(findCycles(subtasks)).toEqual([
     ['01', '03', '02', '01'],
     ['04', '04'],
   ]);

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import picomatch from 'picomatch';
 import { describe, expect, test } from 'vitest';
-import { overlapOf } from '../../src/tasks/overlap/deliverables.ts';
+import { findOverlap } from '../../src/tasks/plan/deliverables.ts';
 import { feature } from './support/feature.ts';
 
 function meet(a: string, b: string): boolean {
   const [first, second] = feature({ '01': { deliverables: [a] }, '02': { deliverables: [b] } }).subtasks;
-  const there = overlapOf(first!, second!) !== undefined;
-  expect(overlapOf(second!, first!) !== undefined, 'the other way round').toBe(there);
+  const there = findOverlap(first!, second!) !== undefined;
+  expect(findOverlap(second!, first!) !== undefined, 'the other way round').toBe(there);
   return there;
 }
 

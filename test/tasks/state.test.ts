@@ -1,17 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import { ownIdentity } from '../../src/store/process-identity.ts';
-import type { Feature } from '../../src/tasks/feature.ts';
+import type { Feature } from '../../src/tasks/files/feature.ts';
 import { editJson } from '../../src/tasks/files/json-edit.ts';
-import { parseFeature } from '../../src/tasks/files/read-feature.ts';
-import { archiveFields } from '../../src/tasks/state/archive.ts';
-import { blockSubtask, unblockSubtask } from '../../src/tasks/state/block.ts';
-import type { Change } from '../../src/tasks/state/change.ts';
-import { claimSubtask } from '../../src/tasks/state/claim.ts';
-import { completeSubtask } from '../../src/tasks/state/complete.ts';
-import { taskFields } from '../../src/tasks/state/counters.ts';
-import { readySubtasks } from '../../src/tasks/state/readiness.ts';
-import { releaseSubtask } from '../../src/tasks/state/release.ts';
-import { waitingSubtasks } from '../../src/tasks/waiting.ts';
+import { parseFeature } from '../../src/tasks/files/parse-feature.ts';
+import { readySubtasks, waitingSubtasks } from '../../src/tasks/files/readiness.ts';
+import {
+  archiveFields,
+  blockSubtask,
+  claimSubtask,
+  completeSubtask,
+  counterFields,
+  releaseSubtask,
+  type TaskFileChange,
+  unblockSubtask,
+} from '../../src/tasks/files/subtask-changes.ts';
 import { at, feature, NOW, texts } from './support/feature.ts';
 
 const MINUTE = 60_000;
@@ -22,7 +24,7 @@ function board(subtasks: Record<string, Record<string, unknown>>) {
   const read = (): Feature => parseFeature('auth', files);
   return {
     read,
-    apply: (change: Change) => {
+    apply: (change: TaskFileChange) => {
       files.set(change.file, editJson(files.get(change.file)!, change.fields));
       return read();
     },
@@ -164,14 +166,14 @@ test('blocking holds a subtask up with a reason until it is unblocked', () => {
 
 test('the counters follow, and the feature is completed and opened again with its subtasks', () => {
   const all = { '01': { status: 'completed' }, '02': { status: 'completed' } };
-  expect(taskFields(feature(all, { completed_count: 7 }), NOW)).toEqual({
+  expect(counterFields(feature(all, { completed_count: 7 }), NOW)).toEqual({
     subtask_count: 2,
     completed_count: 2,
     status: 'completed',
     completed_at: '2026-02-03T10:00:00.000Z',
   });
   const open = feature({ ...all, '03': {} }, { status: 'completed', subtask_count: 3, completed_count: 2 });
-  expect(taskFields(open, NOW)).toEqual({ status: 'active', completed_at: null });
+  expect(counterFields(open, NOW)).toEqual({ status: 'active', completed_at: null });
 });
 
 test('only a finished feature is put away, unless it is forced', () => {

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Feature } from '../../src/tasks/feature.ts';
-import { parseFeature } from '../../src/tasks/files/read-feature.ts';
-import { validateBatch } from '../../src/tasks/validate/batch.ts';
-import { validateFeature } from '../../src/tasks/validate/feature.ts';
+import type { Feature } from '../../src/tasks/files/feature.ts';
+import { parseFeature } from '../../src/tasks/files/parse-feature.ts';
+import { validateBatch, validateFeature } from '../../src/tasks/plan/validate.ts';
 import { at, feature } from './support/feature.ts';
 
 const problems = (one: Feature) =>

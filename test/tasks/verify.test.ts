@@ -2,9 +2,9 @@ import { utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { defaultConfig } from '../../src/config/default-config.ts';
-import { complete } from '../../src/tasks/complete.ts';
 import { TaskFolder } from '../../src/tasks/files/task-folder.ts';
 import { CommandRunner } from '../../src/tasks/verify/command-runner.ts';
+import { verifyAndComplete } from '../../src/tasks/verify/complete.ts';
 import { verifySubtask } from '../../src/tasks/verify/verify.ts';
 import { feature, project, projectWith, put, readJson, texts } from './support/feature.ts';
 
@@ -104,7 +104,12 @@ describe('completing', () => {
         return super.change(...args);
       }
     }
-    const told = complete(new Unblocking(root), 'auth', { seq: '01', summary: 'I did it', env }, commands);
+    const told = verifyAndComplete(
+      new Unblocking(root),
+      'auth',
+      { seq: '01', summary: 'I did it', env },
+      commands,
+    );
     await expect(told).rejects.toMatchObject({
       code: 'VERIFICATION_FAILED',
       details: { failures: ['a.ts does not exist'] },
@@ -115,7 +120,7 @@ describe('completing', () => {
   test('believes what is there, not who says so', async () => {
     const root = projectWith({ '01': { deliverables: ['a.ts'], verification: ['grep -q export a.ts'] } });
     const folder = new TaskFolder(root);
-    const tell = () => complete(folder, 'auth', { seq: '01', summary: 'I did it', env }, commands);
+    const tell = () => verifyAndComplete(folder, 'auth', { seq: '01', summary: 'I did it', env }, commands);
     await expect(tell()).rejects.toMatchObject({
       code: 'VERIFICATION_FAILED',
       details: { failures: ['a.ts does not exist', expect.stringContaining('`grep')] },

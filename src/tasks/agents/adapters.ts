@@ -1,4 +1,5 @@
-import type { AgentAdapter } from './adapter.ts';
+import type { AgentAdapter, AgentReader } from './adapter.ts';
+import { textEvents } from './agent-output.ts';
 import { claudeAdapter } from './claude.ts';
 import { codexAdapter } from './codex.ts';
 import { geminiAdapter } from './gemini.ts';
@@ -19,4 +20,18 @@ export const ADAPTER_NAMES: readonly string[] = [...ADAPTERS.map(({ name }) => n
 /** Undefined for what is not known, and for `command`, which `commandAdapter()` makes of its command. */
 export function adapterFor(name: string): AgentAdapter | undefined {
   return ADAPTERS.find((adapter) => adapter.name === name);
+}
+
+/** Any program: it gets the prompt on its standard input, and what it writes are its words. */
+export function commandAdapter(argv: readonly [string, ...string[]]): AgentAdapter {
+  return {
+    name: 'command',
+    command: async ({ prompt }) => ({ argv, env: {}, input: prompt }),
+    reader: lineReader,
+  };
+}
+
+/** How it ended is told by its exit status, so there is no result. */
+function lineReader(): AgentReader {
+  return { line: textEvents, end: () => [] };
 }

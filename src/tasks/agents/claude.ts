@@ -1,9 +1,18 @@
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { AgentAdapter, AgentTask } from './adapter.ts';
-import { messagesReader } from './messages-reader.ts';
-import { withOwnCommands } from './own-commands.ts';
-import { linkInto, userFolder } from './own-state.ts';
+import type { AgentAdapter, AgentEvent, AgentReader, AgentTask, AgentUsage } from './adapter.ts';
+import {
+  asCount,
+  asFieldList,
+  asFields,
+  asString,
+  type JsonFields,
+  jsonReader,
+  shownText,
+  textEvents,
+  toolEvent,
+} from './agent-output.ts';
+import { linkUserFiles, userHomePath, withVolleyCommands } from './user-settings.ts';
 
 /** Where one of these is set no login of the user's is needed. */
 const KEYS = [
@@ -39,11 +48,13 @@ export const claudeAdapter: AgentAdapter = {
     env: await ownFolder(task),
     input: task.prompt,
   }),
-  reader: messagesReader,
+  reader: streamJsonReader,
 };
 
 function shellRules(allowed: readonly string[] | undefined): readonly string[] {
-  return allowed === undefined ? ['Bash'] : withOwnCommands(allowed).map((command) => `Bash(${command}:*)`);
+  return allowed === undefined
+    ? ['Bash']
+    : withVolleyCommands(allowed).map((command) => `Bash(${command}:*)`);
 }
 
 /**
@@ -54,8 +65,76 @@ function shellRules(allowed: readonly string[] | undefined): readonly string[] {
 async function ownFolder({ env, stateFolder }: AgentTask): Promise<Record<string, string>> {
   if (!KEYS.some((name) => env[name])) return {};
   const configured = env['CLAUDE_CONFIG_DIR'];
-  await linkInto(stateFolder, configured || userFolder(env, '.claude'), SETTINGS);
-  const state = configured ? join(configured, '.claude.json') : userFolder(env, '.claude.json');
+  await linkUserFiles(stateFolder, configured || userHomePath(env, '.claude'), SETTINGS);
+  const state = configured ? join(configured, '.claude.json') : userHomePath(env, '.claude.json');
   await copyFile(state, join(stateFolder, '.claude.json')).catch(() => undefined);
   return { CLAUDE_CONFIG_DIR: stateFolder };
+}
+
+/** Reads the messages of `--output-format stream-json` as Claude Code writes them, and Qwen Code likewise. */
+export function streamJsonReader(): AgentReader {
+  /** A message may come in several parts, each with all that it used so far. */
+  const byMessage = new Map<string, JsonFields>();
+
+  return jsonReader((fields) => {
+    switch (fields['type']) {
+      case 'assistant': {
+        const message = asFields(fields['message']);
+        byMessage.set(asString(message['id']), asFields(message['usage']));
+        return [...asFieldList(message['content']).flatMap(partEvents), usageEvent(sumOf(byMessage))];
+      }
+      case 'result':
+        return [usageEvent(totalOf(fields, sumOf(byMessage))), resultOf(fields)];
+      default:
+        return [];
+    }
+  });
+}
+
+function partEvents(part: JsonFields): readonly AgentEvent[] {
+  if (part['type'] === 'text') return textEvents(part['text']);
+  return part['type'] === 'tool_use' ? [toolEvent(part['name'], part['input'])] : [];
+}
+
+function usageEvent(usage: AgentUsage): AgentEvent {
+  return { type: 'usage', ...usage };
+}
+
+function sumOf(byMessage: ReadonlyMap<string, JsonFields>): Required<Omit<AgentUsage, 'costUsd'>> {
+  let inputTokens = 0;
+  let outputTokens = 0;
+  for (const usage of byMessage.values()) {
+    inputTokens += inputOf(usage);
+    outputTokens += asCount(usage['output_tokens']);
+  }
+  return { turns: byMessage.size, inputTokens, outputTokens };
+}
+
+/** The result counts better than the messages tell, where it counts at all. */
+function totalOf(result: JsonFields, sum: ReturnType<typeof sumOf>): AgentUsage {
+  const usage = asFields(result['usage']);
+  const cost = result['total_cost_usd'];
+  return {
+    turns: asCount(result['num_turns']) || sum.turns,
+    inputTokens: inputOf(usage) || sum.inputTokens,
+    outputTokens: asCount(usage['output_tokens']) || sum.outputTokens,
+    ...(typeof cost === 'number' ? { costUsd: asCount(cost) } : {}),
+  };
+}
+
+/** Tokens of the cache are no part of `input_tokens`. */
+function inputOf(usage: JsonFields): number {
+  return (
+    asCount(usage['input_tokens']) +
+    asCount(usage['cache_creation_input_tokens']) +
+    asCount(usage['cache_read_input_tokens'])
+  );
+}
+
+function resultOf(fields: JsonFields): AgentEvent {
+  const said = asString(fields['result']) || asString(asFields(fields['error'])['message']);
+  // Qwen Code calls it a success when its model answers with an error.
+  const isRefused = said.startsWith('[API Error:');
+  const ok = fields['is_error'] !== true && fields['subtype'] === 'success' && !isRefused;
+  return { type: 'result', ok, text: shownText(said || (ok ? '' : asString(fields['subtype']))) };
 }

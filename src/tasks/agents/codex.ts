@@ -1,5 +1,16 @@
-import type { AgentAdapter } from './adapter.ts';
-import { codexReader } from './codex-reader.ts';
+import type { AgentAdapter, AgentEvent, AgentReader } from './adapter.ts';
+import {
+  asCount,
+  asFieldList,
+  asFields,
+  asString,
+  errorText,
+  type JsonFields,
+  jsonReader,
+  shownText,
+  textEvents,
+  toolEvent,
+} from './agent-output.ts';
 
 /**
  * Codex keeps what agents do within its own sandbox: they write nowhere but in the workspace, and reach no network unless
@@ -33,3 +44,72 @@ export const codexAdapter: AgentAdapter = {
   }),
   reader: codexReader,
 };
+
+/** How Codex starts a command, which is all that is to be seen of it. */
+const SHELL = /^\S*sh -l?c (['"]?)(.*)\1$/s;
+
+/** Reads `codex exec --json`: a thread of turns, and in them items that start and complete. */
+export function codexReader(): AgentReader {
+  const shown = new Set<string>();
+  let lastWord = '';
+  let turns = 0;
+  let inputTokens = 0;
+  let outputTokens = 0;
+
+  const item = (fields: JsonFields): readonly AgentEvent[] => {
+    if (fields['type'] === 'agent_message') {
+      lastWord = shownText(asString(fields['text'])) || lastWord;
+      return textEvents(fields['text']);
+    }
+    const id = asString(fields['id']);
+    const tool = toolOf(fields);
+    // It is named when it starts, and again when it completes.
+    if (tool === undefined || shown.has(id)) return [];
+    shown.add(id);
+    return [tool];
+  };
+
+  return jsonReader((fields) => {
+    switch (fields['type']) {
+      case 'item.started':
+        return asFields(fields['item'])['type'] === 'agent_message' ? [] : item(asFields(fields['item']));
+      case 'item.completed':
+        return item(asFields(fields['item']));
+      case 'turn.completed': {
+        const usage = asFields(fields['usage']);
+        turns += 1;
+        inputTokens += asCount(usage['input_tokens']);
+        outputTokens += asCount(usage['output_tokens']);
+        return [
+          { type: 'usage', turns, inputTokens, outputTokens },
+          { type: 'result', ok: true, text: lastWord },
+        ];
+      }
+      case 'turn.failed': {
+        const text = errorText(asFields(fields['error'])['message']) || 'the turn failed';
+        return [{ type: 'result', ok: false, text }];
+      }
+      case 'error':
+        return textEvents(errorText(fields['message']));
+      default:
+        return [];
+    }
+  });
+}
+
+function toolOf(fields: JsonFields): AgentEvent | undefined {
+  switch (fields['type']) {
+    case 'command_execution':
+      return toolEvent('shell', asString(fields['command']).replace(SHELL, '$2'));
+    case 'file_change': {
+      const paths = asFieldList(fields['changes']).map(({ path }) => asString(path));
+      return toolEvent('edit', { path: paths.join(', ') });
+    }
+    case 'mcp_tool_call':
+      return toolEvent(`${asString(fields['server'])}.${asString(fields['tool'])}`, fields['arguments']);
+    case 'web_search':
+      return toolEvent('web_search', fields);
+    default:
+      return undefined;
+  }
+}

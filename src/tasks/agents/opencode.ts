@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import type { AgentAdapter, AgentTask } from './adapter.ts';
-import { opencodeReader } from './opencode-reader.ts';
-import { withOwnCommands } from './own-commands.ts';
+import type { AgentAdapter, AgentReader, AgentTask } from './adapter.ts';
+import { asCount, asFields, asString, jsonReader, shownText, textEvents, toolEvent } from './agent-output.ts';
+import { withVolleyCommands } from './user-settings.ts';
 
 /**
  * opencode. Several that share its database die of its locks, so each gets one of its own; the login stays where it is.
@@ -36,7 +36,7 @@ export const opencodeAdapter: AgentAdapter = {
 function permissions({ cwd, deniedPaths, allowedCommands }: AgentTask): object {
   const below = relative(rootOf(cwd), cwd);
   const denied = deniedPaths.flatMap((glob) => patterns(below, glob)).map((pattern) => [pattern, 'deny']);
-  const allowed = withOwnCommands(allowedCommands ?? []).map((command) => [`${command}*`, 'allow']);
+  const allowed = withVolleyCommands(allowedCommands ?? []).map((command) => [`${command}*`, 'allow']);
   return {
     edit: Object.fromEntries([['*', 'allow'], ...denied]),
     bash: allowedCommands === undefined ? 'allow' : Object.fromEntries([['*', 'deny'], ...allowed]),
@@ -62,4 +62,47 @@ function inlineConfig(env: AgentTask['env']): object {
   } catch {
     return {};
   }
+}
+
+/** Reads `opencode run --format json`. It has no event for its end: without an error its last text is the result. */
+export function opencodeReader(): AgentReader {
+  let turns = 0;
+  let inputTokens = 0;
+  let outputTokens = 0;
+  let costUsd = 0;
+  let lastWord = '';
+  let error: string | undefined;
+
+  return jsonReader(
+    (fields) => {
+      const part = asFields(fields['part']);
+      switch (fields['type']) {
+        case 'text':
+          lastWord = shownText(asString(part['text'])) || lastWord;
+          return textEvents(part['text']);
+        case 'tool_use':
+          return [toolEvent(part['tool'], asFields(part['state'])['input'])];
+        case 'step_finish': {
+          const tokens = asFields(part['tokens']);
+          const cache = asFields(tokens['cache']);
+          turns += 1;
+          inputTokens += asCount(tokens['input']) + asCount(cache['read']) + asCount(cache['write']);
+          outputTokens += asCount(tokens['output']) + asCount(tokens['reasoning']);
+          costUsd += asCount(part['cost']);
+          return [{ type: 'usage', turns, inputTokens, outputTokens, costUsd }];
+        }
+        case 'error': {
+          const { name, data } = asFields(fields['error']);
+          error = shownText(asString(asFields(data)['message']) || asString(name)) || 'an error';
+          return textEvents(error);
+        }
+        default:
+          return [];
+      }
+    },
+    () =>
+      turns === 0 && error === undefined
+        ? []
+        : [{ type: 'result', ok: error === undefined, text: error ?? lastWord }],
+  );
 }

@@ -4,6 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { VolleyError } from '../../core/errors.ts';
 import { spanText } from '../../core/words.ts';
 import { isBusy } from '../../store/store-error.ts';
+import { batchNameOf } from './feature.ts';
+import type { TaskFolder } from './task-folder.ts';
 
 const FILE = '.lock';
 /** Whoever has the lock writes a few small files. */
@@ -86,5 +88,29 @@ function holderOf(file: string): number | undefined {
     return pid > 0 ? pid : undefined;
   } catch {
     return undefined;
+  }
+}
+
+/** A run that has just been killed is gone in no time; one that lives keeps its lock. */
+const RUN_PATIENCE_MS = 300;
+
+/** Two runs of one feature would get in each other's way, and so would whoever removes their worktrees. */
+export async function withRunLock<T>(
+  folder: TaskFolder,
+  feature: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await withFolderLock(join(folder.path, feature), work, RUN_PATIENCE_MS);
+  } catch (error) {
+    if (!(error instanceof VolleyError && error.code === 'TASKS_LOCKED' && 'pid' in error.details))
+      throw error;
+    const { pid } = error.details;
+    const who = pid === undefined ? 'another process' : `process ${pid}`;
+    throw new VolleyError(
+      'FEATURE_RUNNING',
+      `${feature} is being run by ${who}. Follow it with volley watch --batch ${batchNameOf(feature)}, or wait for its end.`,
+      { feature, pid },
+    );
   }
 }

@@ -4,7 +4,7 @@ import { mkdir, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { userFolder } from '../../config/user-folder.ts';
 import { codeOf } from '../../tools/builtin/refusal.ts';
-import { type FeatureTexts, readTexts } from './read-feature.ts';
+import { type FeatureTexts, readTexts } from './parse-feature.ts';
 
 /**
  * Copies of the files of a project's features, kept while one of them is run, in the user's own folder. Whatever Volley

@@ -1,20 +1,18 @@
 import { type Dirent, existsSync, statSync } from 'node:fs';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
-import { dirname, join, posix } from 'node:path';
+import { dirname, join, posix, resolve } from 'node:path';
 import { VolleyError } from '../../core/errors.ts';
 import { livesAsSeenBy, ownIdentity } from '../../store/process-identity.ts';
 import { codeOf, fileFailure } from '../../tools/builtin/refusal.ts';
 import { replaceFile } from '../../tools/builtin/replace-file.ts';
 import { Roots } from '../../tools/builtin/roots.ts';
-import type { Feature } from '../feature.ts';
-import { unknownFeature } from '../lookup.ts';
-import type { Change } from '../state/change.ts';
-import { taskFields } from '../state/counters.ts';
-import type { Moment } from '../state/moment.ts';
+import type { Feature } from './feature.ts';
 import { withFolderLock } from './folder-lock.ts';
 import { editJson } from './json-edit.ts';
-import { TASK_FILE } from './parse-task.ts';
-import { type FeatureTexts, parseFeature, readTexts } from './read-feature.ts';
+import { type FeatureTexts, parseFeature, readTexts, TASK_FILE } from './parse-feature.ts';
+import type { Moment } from './readiness.ts';
+import { counterFields, type TaskFileChange } from './subtask-changes.ts';
+import { unknownFeature } from './subtask-reference.ts';
 import { differingFiles, TaskCopies, textsOrNone } from './task-copies.ts';
 
 const PLACE = join('.tmp', 'tasks');
@@ -94,7 +92,7 @@ export class TaskFolder {
   }
 
   /** Puts back whatever was written to the features of a guarded folder by others than Volley. */
-  async putBack(): Promise<void> {
+  async restoreTampered(): Promise<void> {
     for (const name of this.guard?.copies.names() ?? []) await this.untampered(name);
   }
 
@@ -109,7 +107,7 @@ export class TaskFolder {
    */
   async change(
     name: string,
-    decide: (feature: Feature, moment: Moment) => Change | undefined,
+    decide: (feature: Feature, moment: Moment) => TaskFileChange | undefined,
   ): Promise<Feature> {
     return this.locked(name, async () => {
       const texts = new Map(await this.texts(name, true));
@@ -117,7 +115,7 @@ export class TaskFolder {
       const change = decide(parseFeature(name, texts), moment);
       if (change !== undefined) await this.edit(name, texts, change);
       const feature = parseFeature(name, texts);
-      const fields = taskFields(feature, moment.now);
+      const fields = counterFields(feature, moment.now);
       if (Object.keys(fields).length === 0) return feature;
       await this.edit(name, texts, { file: TASK_FILE, fields });
       return parseFeature(name, texts);
@@ -209,7 +207,7 @@ export class TaskFolder {
   private async edit(
     name: string,
     texts: Map<string, string | Error>,
-    { file, fields }: Change,
+    { file, fields }: TaskFileChange,
   ): Promise<void> {
     const text = editJson(texts.get(file) as string, fields);
     await this.write(name, file, text);
@@ -242,4 +240,24 @@ function asVolleyError(action: string, path: string, error: unknown): VolleyErro
   if (error instanceof VolleyError) return error;
   const { message } = fileFailure(action, path, error);
   return new VolleyError('TASKS_UNAVAILABLE', message, { path }, { cause: error });
+}
+
+/** Where the files of tasks are, and where the work on them is. */
+export interface TaskLocation {
+  readonly folder: TaskFolder;
+  /** The folder that deliverables count from. */
+  readonly workspace: string;
+}
+
+/** What tells an agent in a workspace of its own where the tasks are, and where it began: agents go where they like. */
+export const PROJECT_VARIABLE = 'VOLLEY_TASKS_PROJECT';
+export const WORKSPACE_VARIABLE = 'VOLLEY_WORKSPACE';
+/** The name under which its subtask is claimed. */
+export const AGENT_VARIABLE = 'VOLLEY_AGENT';
+
+/** The tasks of the nearest folder; for an agent of a run, those of the project that it works for. */
+export function locateTasks(cwd: string, env: Readonly<Record<string, string | undefined>>): TaskLocation {
+  const { [PROJECT_VARIABLE]: project, [WORKSPACE_VARIABLE]: workspace } = env;
+  const folder = project ? new TaskFolder(resolve(project)) : TaskFolder.nearest(cwd);
+  return { folder, workspace: project && workspace ? resolve(workspace) : folder.project };
 }

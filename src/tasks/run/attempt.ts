@@ -1,16 +1,15 @@
-import type { VolleyError } from '../../core/errors.ts';
+import { VolleyError } from '../../core/errors.ts';
 import { reasonText, spanText } from '../../core/words.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
 import type { ToolContext } from '../../runners/runner.ts';
-import type { Subtask } from '../feature.ts';
-import { subtaskOf } from '../lookup.ts';
-import { isAnothers } from '../state/complete.ts';
-import { reopenSubtask } from '../state/reopen.ts';
-import { requireTrusted } from '../trust.ts';
-import { ClaimKeeper } from './claim-keeper.ts';
+import { ownIdentity } from '../../store/process-identity.ts';
+import type { Feature, Subtask } from '../files/feature.ts';
+import { claimSubtask, isCompletedByOther, reopenSubtask } from '../files/subtask-changes.ts';
+import { findSubtask } from '../files/subtask-reference.ts';
+import type { TaskFolder } from '../files/task-folder.ts';
+import { requireTrusted } from '../verify/trust.ts';
 import { delegate } from './delegate.ts';
-import { type AttemptRecord, COMPLETED_ELSEWHERE } from './ledger.ts';
-import { claimantOf, type RunParts } from './run-parts.ts';
+import { COMPLETED_ELSEWHERE, claimNameOf, type RunContext, type SubtaskAttempt } from './run-context.ts';
 
 /** What is kept as the result of the task. */
 export interface SubtaskResult {
@@ -24,8 +23,8 @@ export interface SubtaskResult {
 const LONGEST_ERROR = 4000;
 
 /** One attempt at a subtask: it is claimed, delegated, and completed or given back. */
-export async function attempt(run: RunParts, seq: string, context: ToolContext): Promise<SubtaskResult> {
-  const { folder, feature, ledger, working } = run;
+export async function runAttempt(run: RunContext, seq: string, context: ToolContext): Promise<SubtaskResult> {
+  const { folder, feature, attempts: ledger, working } = run;
   const agent = run.agents.get(seq)!;
   const record = ledger.open(seq, agent.name);
   const controller = new AbortController();
@@ -35,13 +34,13 @@ export async function attempt(run: RunParts, seq: string, context: ToolContext):
   const lost = (error: VolleyError) => controller.abort(error);
   const { timeoutMs } = run.terms;
   const timer = setTimeout(() => controller.abort(late(timeoutMs)), timeoutMs);
-  const name = claimantOf(run, agent);
+  const name = claimNameOf(run, agent);
   const claim = new ClaimKeeper(folder, feature, seq, name, lost);
   let isClaimed = false;
   try {
     const claimed = await claim.take();
     isClaimed = true;
-    const subtask = subtaskOf(claimed, seq);
+    const subtask = findSubtask(claimed, seq);
     if (subtask.status === 'completed') return anothers(record, subtask);
     // Its commands may have been changed since the run began.
     requireTrusted(folder, claimed, run.env);
@@ -58,10 +57,10 @@ export async function attempt(run: RunParts, seq: string, context: ToolContext):
     return resultOf(record, summary);
   } catch (error) {
     const now = await folder.read(feature).then(
-      (read) => subtaskOf(read, seq),
+      (read) => findSubtask(read, seq),
       () => undefined,
     );
-    if (now !== undefined && isAnothers(now, name)) return anothers(record, now);
+    if (now !== undefined && isCompletedByOther(now, name)) return anothers(record, now);
     record.error = run.redact(reasonText(error)).slice(0, LONGEST_ERROR);
     throw error;
   } finally {
@@ -76,7 +75,7 @@ export async function attempt(run: RunParts, seq: string, context: ToolContext):
 }
 
 /** A person, or another agent, was quicker. What this one did counts for nothing, and is no failure either. */
-function anothers(record: AttemptRecord, { completionSummary = '' }: Subtask): SubtaskResult {
+function anothers(record: SubtaskAttempt, { completionSummary = '' }: Subtask): SubtaskResult {
   record.evidence = [];
   record.discrepancy = COMPLETED_ELSEWHERE;
   return resultOf(record, completionSummary);
@@ -86,14 +85,73 @@ function late(timeoutMs: number): ToolFailure {
   return new ToolFailure(`It took longer than ${spanText(timeoutMs)} and was ended.`, { reason: 'timeout' });
 }
 
-function begin(working: RunParts['working'], subtask: Subtask, record: AttemptRecord): void {
+function begin(working: RunContext['working'], subtask: Subtask, record: SubtaskAttempt): void {
   for (const other of working.values()) {
-    other.record.beside.add(subtask.seq);
-    record.beside.add(other.subtask.seq);
+    other.record.concurrentWith.add(subtask.seq);
+    record.concurrentWith.add(other.subtask.seq);
   }
   working.set(subtask.seq, { subtask, record });
 }
 
-function resultOf({ agent, evidence, touched }: AttemptRecord, summary: string): SubtaskResult {
+function resultOf({ agent, evidence, touched }: SubtaskAttempt, summary: string): SubtaskResult {
   return { summary, agent, verified: evidence.length > 0, touched: touched.length };
+}
+
+/** It is bound to this process besides, so that it ends with it. */
+const LEASE_MS = 10 * 60_000;
+const HEARTBEAT_MS = 60_000;
+
+/** Holds a subtask for an agent of this process while an attempt at it goes on. */
+export class ClaimKeeper {
+  /** Whether somebody had begun the subtask who is gone: what they did may be there already. */
+  isLeftBehind = false;
+  private timer: NodeJS.Timeout | undefined;
+  private beating: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly folder: TaskFolder,
+    private readonly feature: string,
+    private readonly seq: string,
+    private readonly agent: string,
+    /** Somebody has taken it away: blocked it, or given it to another. */
+    private readonly onLost: (error: VolleyError) => void,
+  ) {}
+
+  /** Takes the subtask; throws where that is not possible now. */
+  async take(): Promise<Feature> {
+    const feature = await this.claim((before) => {
+      this.isLeftBehind = before.status === 'in_progress' && before.startedAt !== undefined;
+    });
+    this.timer = setInterval(() => {
+      this.beating = this.beating.then(() => this.beat());
+    }, HEARTBEAT_MS);
+    this.timer.unref();
+    return feature;
+  }
+
+  /** Renews it no more. */
+  async stop(): Promise<void> {
+    clearInterval(this.timer);
+    await this.beating;
+  }
+
+  private claim(look?: (before: Subtask) => void): Promise<Feature> {
+    const { folder, feature, seq, agent } = this;
+    const request = { seq, agent, leaseMs: LEASE_MS, process: ownIdentity() };
+    return folder.change(feature, (now, moment) => {
+      const before = findSubtask(now, seq);
+      look?.(before);
+      // The agent itself may have called it done.
+      return before.status === 'completed' ? undefined : claimSubtask(now, request, moment);
+    });
+  }
+
+  private async beat(): Promise<void> {
+    try {
+      await this.claim();
+    } catch (error) {
+      // A lock that is not free now will be at the next beat.
+      if (error instanceof VolleyError && error.code === 'SUBTASK_REFUSED') this.onLost(error);
+    }
+  }
 }

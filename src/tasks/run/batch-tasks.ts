@@ -1,12 +1,17 @@
+import { z } from 'zod';
 import { oneLine } from '../../batch/text.ts';
+import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
+import { VolleyError } from '../../core/errors.ts';
 import { PRIORITIES } from '../../core/priority.ts';
-import type { Subtask } from '../feature.ts';
-import { DependencyMap } from '../graph/dependencies.ts';
-import { wavesOf } from '../graph/waves.ts';
-import { overlapOf } from '../overlap/deliverables.ts';
-import type { RunTerms } from './request.ts';
+import type { ToolContext } from '../../runners/runner.ts';
+import { defineTool } from '../../tools/define-tool.ts';
+import type { Subtask } from '../files/feature.ts';
+import { findOverlap } from '../plan/deliverables.ts';
+import { planWaves, SubtaskGraph } from '../plan/subtask-graph.ts';
+import type { SubtaskResult } from './attempt.ts';
+import type { RunTerms } from './run-request.ts';
 
-export const TOOL_NAME = 'delegate_subtask';
+export const DELEGATE_TOOL = 'delegate_subtask';
 
 /** How many locks a task of a batch may name. */
 const MAX_LOCKS = 64;
@@ -17,7 +22,7 @@ const LONGEST_NAME = 190;
  */
 const SPARE_SECONDS = 3600;
 
-export interface BatchPlan {
+export interface BatchTaskPlan {
   readonly feature: string;
   /** Which run the tasks belong to: nobody else may do them. */
   readonly run: string;
@@ -28,7 +33,7 @@ export interface BatchPlan {
 }
 
 /** The tasks of a batch that delegate subtasks: their order, and what may not run beside what. */
-export function batchTasks(subtasks: readonly Subtask[], plan: BatchPlan): Record<string, unknown>[] {
+export function batchTasks(subtasks: readonly Subtask[], plan: BatchTaskPlan): Record<string, unknown>[] {
   const { feature, run, terms } = plan;
   const members = new Set(subtasks.map(({ seq }) => seq));
   const before = plan.waves ? waveBefore(subtasks) : new Map<string, readonly string[]>();
@@ -39,7 +44,7 @@ export function batchTasks(subtasks: readonly Subtask[], plan: BatchPlan): Recor
     return {
       id: seq,
       name: oneLine(title, LONGEST_NAME) || seq,
-      function: TOOL_NAME,
+      function: DELEGATE_TOOL,
       params: { feature, seq, agent: plan.agentOf(seq), run },
       ...(after.size > 0 && { depends_on: [...after] }),
       ...(isPriority(priority) && { priority }),
@@ -51,7 +56,7 @@ export function batchTasks(subtasks: readonly Subtask[], plan: BatchPlan): Recor
 }
 
 function waveBefore(subtasks: readonly Subtask[]): Map<string, readonly string[]> {
-  const waves = wavesOf(subtasks);
+  const waves = planWaves(subtasks);
   return new Map(
     waves.flatMap((wave, place) =>
       wave.map(({ seq }): [string, readonly string[]] => [
@@ -78,11 +83,11 @@ class Locks {
     subtasks: readonly Subtask[],
   ) {
     this.whole = `feature:${feature}`.slice(0, 200);
-    const map = new DependencyMap(subtasks);
+    const map = new SubtaskGraph(subtasks);
     const parallel = subtasks.filter((subtask) => subtask.parallel);
     for (const [place, subtask] of parallel.entries()) {
       for (const other of parallel.slice(0, place)) {
-        if (overlapOf(other, subtask) === undefined) continue;
+        if (findOverlap(other, subtask) === undefined) continue;
         if (map.waitsFor(subtask.seq, other.seq) || map.waitsFor(other.seq, subtask.seq)) continue;
         this.earlier.set(subtask.seq, [...(this.earlier.get(subtask.seq) ?? []), other.seq]);
         this.overlapped.add(other.seq);
@@ -102,4 +107,58 @@ class Locks {
   private nameOf(seq: string): string {
     return `files:${this.feature.slice(0, 150)}:${seq}`;
   }
+}
+
+/** Does one attempt at a subtask of a run. */
+type Attempt = (seq: string, context: ToolContext) => Promise<SubtaskResult>;
+
+const INPUT = z.strictObject({ feature: z.string(), seq: z.string(), agent: z.string(), run: z.string() });
+
+/** The runs of each coordinator that are going on, by their secret ids. */
+const known = new WeakMap<ParallelToolCoordinator, Map<string, Attempt>>();
+
+/**
+ * Lets tasks of a batch delegate subtasks while a run goes on. The tool is for these tasks alone: it is listed nowhere,
+ * and does nothing for whoever does not know the id of a run. The answer takes the run away, and waits for the attempts
+ * that have not come to their end: the engine goes on as soon as it has told one to stop.
+ */
+export function openDelegations(
+  coordinator: ParallelToolCoordinator,
+  run: string,
+  attempt: Attempt,
+): () => Promise<void> {
+  let runs = known.get(coordinator);
+  if (runs === undefined) {
+    runs = new Map();
+    known.set(coordinator, runs);
+    coordinator.registerInternal(delegateTool(runs));
+  }
+  const open = new Set<Promise<unknown>>();
+  runs.set(run, (seq, context) => {
+    const going = attempt(seq, context);
+    open.add(going);
+    return going.finally(() => open.delete(going));
+  });
+  return async () => {
+    runs.delete(run);
+    await Promise.allSettled(open);
+  };
+}
+
+/** Not idempotent: what a crash interrupted is settled by the next run, by what the files of the tasks say. */
+function delegateTool(runs: ReadonlyMap<string, Attempt>) {
+  return defineTool<z.infer<typeof INPUT>, SubtaskResult>({
+    name: DELEGATE_TOOL,
+    description: 'Lets an agent do a subtask of a feature. Only volley tasks run uses it.',
+    input: INPUT,
+    run: ({ run, seq }, context) => {
+      const attempt = runs.get(run);
+      if (attempt !== undefined) return attempt(seq, context);
+      throw new VolleyError(
+        'TOOL_NOT_ALLOWED',
+        `The tool ${DELEGATE_TOOL} may not be called: volley tasks run delegates subtasks, and knows what is done already.`,
+        { name: DELEGATE_TOOL },
+      );
+    },
+  });
 }

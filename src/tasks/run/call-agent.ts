@@ -2,19 +2,23 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { oneLine } from '../../batch/text.ts';
 import { requireUnchanged } from '../../config/trust.ts';
+import { VolleyError } from '../../core/errors.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
 import type { ToolContext } from '../../runners/runner.ts';
 import type { AgentCommand, AgentEvent, AgentTask } from '../agents/adapter.ts';
+import { type AgentExit, type AgentLog, runAgent } from '../agents/agent-process.ts';
+import type { ChosenAgent } from '../agents/choose-agents.ts';
 import { buildPrompt } from '../agents/prompt.ts';
-import { AGENT_VARIABLE, PROJECT_VARIABLE, WORKSPACE_VARIABLE } from '../files/task-place.ts';
-import { Mailbox } from '../mailbox/mailbox.ts';
+import { sumUsage } from '../agents/usage.ts';
+import { subtaskView } from '../files/feature-text.ts';
+import { blockSubtask } from '../files/subtask-changes.ts';
+import { findSubtask, seqFromReference } from '../files/subtask-reference.ts';
+import { AGENT_VARIABLE, PROJECT_VARIABLE, WORKSPACE_VARIABLE } from '../files/task-folder.ts';
+import { completedAnswer, verifyAndComplete } from '../verify/complete.ts';
 import type { Workspace } from '../workspace/workspace.ts';
-import { type AgentExit, type AgentLog, runAgent } from './agent-process.ts';
-import { agentRequest } from './agent-request.ts';
-import type { ChosenAgent } from './choose-agents.ts';
 import type { Delegation } from './delegate.ts';
-import { claimantOf, type RunParts } from './run-parts.ts';
-import { sumUsage } from './usage.ts';
+import { type AgentRequest, Mailbox } from './mailbox.ts';
+import { claimNameOf, type RunContext } from './run-context.ts';
 
 /** How an agent ended, by its own account. */
 export interface AgentEnd {
@@ -28,7 +32,7 @@ const LONGEST_STEP = 200;
 
 /** Starts the agent of a subtask and follows it to its end. Throws if it had to be ended. */
 export async function callAgent(
-  run: RunParts,
+  run: RunContext,
   delegation: Delegation,
   workspace: Workspace,
   { signal, report }: ToolContext,
@@ -43,10 +47,10 @@ export async function callAgent(
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
   const mailbox = await Mailbox.open(run.scratch, (request) =>
-    agentRequest(run, delegation, workspace, request, asking.signal),
+    handleAgentRequest(run, delegation, workspace, request, asking.signal),
   );
   const log: AgentLog = { usage: {}, lastText: undefined, result: undefined };
-  const usedBefore = sumUsage(run.ledger.of(subtask.seq).map(({ usage }) => usage));
+  const usedBefore = sumUsage(run.attempts.of(subtask.seq).map(({ usage }) => usage));
   try {
     const env = { ...environmentOf(run, delegation, workspace), ...mailbox.env };
     const task = taskOf(run, delegation, workspace, {
@@ -81,13 +85,13 @@ export async function callAgent(
     signal.removeEventListener('abort', stop);
     await mailbox.close();
     record.usage = log.usage;
-    record.word = run.redact(log.result?.text ?? log.lastText ?? '') || undefined;
+    record.lastMessage = run.redact(log.result?.text ?? log.lastText ?? '') || undefined;
     await rm(stateFolder, { recursive: true, force: true }).catch(() => undefined);
   }
 }
 
 function environmentOf(
-  run: RunParts,
+  run: RunContext,
   { agent, subtask }: Delegation,
   { folder }: Workspace,
 ): Record<string, string> {
@@ -96,14 +100,14 @@ function environmentOf(
     ...agent.env,
     VOLLEY_FEATURE: run.feature,
     VOLLEY_SUBTASK: subtask.seq,
-    [AGENT_VARIABLE]: claimantOf(run, agent),
+    [AGENT_VARIABLE]: claimNameOf(run, agent),
     [PROJECT_VARIABLE]: run.folder.project,
     [WORKSPACE_VARIABLE]: folder,
   };
 }
 
 function taskOf(
-  run: RunParts,
+  run: RunContext,
   { agent, feature, subtask }: Delegation,
   { folder }: Workspace,
   {
@@ -113,7 +117,7 @@ function taskOf(
     turnsBefore,
   }: { stateFolder: string; env: Record<string, string>; mailbox: string; turnsBefore: number },
 ): AgentTask {
-  const { session, template, terms, settings, ledger, working } = run;
+  const { session, template, terms, settings, attempts: ledger, working } = run;
   const mates = [...working.values()].map((one) => one.subtask);
   const batchMates = mates.filter(({ seq }) => seq !== subtask.seq);
   const last = ledger.of(subtask.seq).at(-2);
@@ -151,7 +155,7 @@ function stepOf(event: AgentEvent): string {
 }
 
 function endOf(
-  run: RunParts,
+  run: RunContext,
   { name }: ChosenAgent,
   exit: AgentExit,
   { result, lastText }: AgentLog,
@@ -170,4 +174,38 @@ function endOf(
   const message = `${name} ${how}${why === '' ? '.' : `: ${why}`}`;
   const reason = signal === undefined ? 'error' : 'crashed';
   return { said: 'nothing', text, failure: new ToolFailure(message, { reason }) };
+}
+
+/** Does what the agent of an attempt asks for: to complete or to block the subtask that it works on, and no other. */
+export async function handleAgentRequest(
+  run: RunContext,
+  { agent, subtask }: Delegation,
+  workspace: Workspace,
+  request: AgentRequest,
+  signal: AbortSignal,
+) {
+  signal.throwIfAborted();
+  const { folder, feature } = run;
+  const { seq } = subtask;
+  if (request.feature !== feature || seqFromReference(request.seq, feature) !== seq) {
+    const message = `The agent of ${feature} ${seq} can only complete or block its own subtask, not ${request.feature} ${request.seq}.`;
+    throw new VolleyError('SUBTASK_REFUSED', message, { feature, seq });
+  }
+  if (request.action === 'block') {
+    const { reason } = request;
+    const blocked = await folder.change(feature, (now) => blockSubtask(now, { seq, reason }));
+    const view = subtaskView(findSubtask(blocked, seq), folder.moment());
+    return { data: { feature, subtask: view }, text: `${seq} of ${feature} is blocked.` };
+  }
+  const completion = {
+    ...{ seq, signal, env: run.env },
+    summary: request.summary,
+    agent: claimNameOf(run, agent),
+    workspace: workspace.folder,
+  };
+  return completedAnswer(
+    await verifyAndComplete(folder, feature, completion, run.commands),
+    seq,
+    folder.moment(),
+  );
 }

@@ -9,28 +9,24 @@ import { type ErrorCode, VolleyError } from '../../core/errors.ts';
 import { createLauncher } from '../../runners/process/create-launcher.ts';
 import type { Launcher } from '../../runners/process/launcher.ts';
 import type { Store } from '../../store/store.ts';
+import { batchNameOf } from '../files/feature.ts';
+import { withRunLock } from '../files/folder-lock.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
-import { DeniedPaths } from '../permissions/denied.ts';
 import { CommandRunner } from '../verify/command-runner.ts';
-import { sharedWorkspaces } from '../workspace/shared.ts';
+import { agentEnvironment } from '../workspace/child-environment.ts';
+import { DeniedPaths } from '../workspace/denied-paths.ts';
+import { sharedWorkspaces } from '../workspace/shared-workspace.ts';
 import type { Workspaces } from '../workspace/workspace.ts';
 import { gitWorktrees } from '../workspace/worktrees.ts';
-import { attempt } from './attempt.ts';
-import { batchNameOf } from './batch-name.ts';
-import { batchTasks } from './batch-tasks.ts';
-import { buildReport } from './build-report.ts';
-import { openDelegations } from './delegations.ts';
-import { agentEnvironment } from './environment.ts';
-import { Ledger } from './ledger.ts';
+import { runAttempt } from './attempt.ts';
+import { batchTasks, openDelegations } from './batch-tasks.ts';
 import { planRun, type RunPlan } from './plan-run.ts';
-import type { RunReport } from './report.ts';
+import { buildReport, type RunReport } from './report.ts';
 import { readReport, reportWrittenAt, writeReport } from './report-file.ts';
-import type { RunRequest, RunTerms } from './request.ts';
-import { runOptions } from './run-options.ts';
-import type { RunParts } from './run-parts.ts';
-import { Safeguard } from './safeguard.ts';
+import { AttemptLog, type RunContext } from './run-context.ts';
+import { type RunRequest, type RunTerms, runOptions } from './run-request.ts';
 import { openScratch } from './scratch.ts';
-import { whileNotRun } from './while-not-run.ts';
+import { TamperGuard } from './tamper-guard.ts';
 
 /** What a run works with. */
 export interface RunSetting {
@@ -68,7 +64,7 @@ export async function runFeature(
   }
   // What is unknown or unsafe is told without a lock.
   await planRun(folder, config, request, env);
-  return whileNotRun(folder, request.feature, async () => {
+  return withRunLock(folder, request.feature, async () => {
     const plan = await planRun(folder, config, request, env);
     return runPlan(setting, plan, request, start);
   });
@@ -83,7 +79,7 @@ async function runPlan(
   const { folder, config, store } = setting;
   const { selection, terms } = plan;
   const { name } = plan.feature;
-  const ledger = new Ledger();
+  const ledger = new AttemptLog();
   const startedAt = Date.now();
   const isAny = selection.subtasks.length > 0;
   const strayed = isAny ? await delegateAll(setting, plan, request, ledger, start) : [];
@@ -107,7 +103,7 @@ async function delegateAll(
   setting: RunSetting,
   plan: RunPlan,
   request: RunRequest,
-  ledger: Ledger,
+  ledger: AttemptLog,
   start: StartBatch,
 ): Promise<readonly string[]> {
   const { folder, config, executor } = setting;
@@ -125,15 +121,15 @@ async function delegateAll(
     const coordinator = await setting.coordinator();
     const scratch = await openScratch(join(folder.path, feature));
     closing.push(() => scratch.close());
-    const working: RunParts['working'] = new Map();
-    const safeguard = await Safeguard.open(folder, feature, working);
+    const working: RunContext['working'] = new Map();
+    const safeguard = await TamperGuard.open(folder, feature, working);
     closing.push(() => safeguard.close());
     const denied = new DeniedPaths(config, folder.project, safeguard.deniedPaths);
     workspaces = await openWorkspaces(setting, feature, denied, terms, launcher);
-    const parts: RunParts = {
+    const parts: RunContext = {
       folder: safeguard.folder,
       ...{
-        safeguard,
+        tamperGuard: safeguard,
         denied,
         working,
         feature,
@@ -142,7 +138,7 @@ async function delegateAll(
         workspaces,
         launcher,
         commands,
-        ledger,
+        attempts: ledger,
         session,
         template,
       },
@@ -152,12 +148,12 @@ async function delegateAll(
       env: await agentEnvironment(setting.env, scratch.folder),
       scratch: scratch.folder,
       merged: [],
-      leftBefore: await leftBefore(folder, feature),
+      pathsFromLastRun: await leftBefore(folder, feature),
       redact: (text) => coordinator.desk.redactor.text(text),
     };
     // Nobody can guess it, so nobody but the tasks of this run can delegate.
     const run = randomBytes(16).toString('hex');
-    closing.push(openDelegations(coordinator, run, (seq, context) => attempt(parts, seq, context)));
+    closing.push(openDelegations(coordinator, run, (seq, context) => runAttempt(parts, seq, context)));
     const agentOf = (seq: string) => agents.get(seq)?.name ?? '';
     const waves = request.waves === true;
     const tasks = batchTasks(selection.subtasks, { feature, run, terms, waves, agentOf });
@@ -168,7 +164,7 @@ async function delegateAll(
     await closing.reduceRight((later, close) => later.finally(close), Promise.resolve());
   }
   // The work itself does not depend on that.
-  return workspaces.strayed().catch(() => []);
+  return workspaces.changedInProject().catch(() => []);
 }
 
 function openWorkspaces(

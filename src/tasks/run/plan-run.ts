@@ -4,15 +4,14 @@ import type { VolleyConfig } from '../../config/config.ts';
 import { notTrusted } from '../../config/trust.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { fileFailure } from '../../tools/builtin/refusal.ts';
+import { type ChosenAgent, chooseAgents, requirePrograms } from '../agents/choose-agents.ts';
 import { buildPrompt } from '../agents/prompt.ts';
-import type { Feature, Subtask } from '../feature.ts';
+import type { Feature, Subtask } from '../files/feature.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
-import { DeniedPaths } from '../permissions/denied.ts';
-import { requireTrusted } from '../trust.ts';
-import { type ChosenAgent, chooseAgents } from './choose-agents.ts';
-import { type RunRequest, type RunTerms, termsOf } from './request.ts';
-import { requirePrograms } from './require-programs.ts';
-import { type Selection, select } from './selection.ts';
+import { requireTrusted } from '../verify/trust.ts';
+import { DeniedPaths } from '../workspace/denied-paths.ts';
+import { type RunRequest, type RunTerms, runTermsOf } from './run-request.ts';
+import { type Selection, selectSubtasks } from './selection.ts';
 
 /** What a run would do. Whoever has one knows that nothing speaks against it. */
 export interface RunPlan {
@@ -37,7 +36,7 @@ export async function planRun(
   if (waiting.length > 0) throw notTrusted('Nothing was started:', trust, waiting);
   const feature = await folder.read(request.feature);
   requireTrusted(folder, feature, env);
-  const selection = select(feature, request, folder.moment());
+  const selection = selectSubtasks(feature, request, folder.moment());
   const agents = chooseAgents(selection.subtasks, request, settings);
   const denied = new DeniedPaths(config, folder.project);
   for (const subtask of selection.subtasks) checkDeliverables(feature, subtask, denied);
@@ -47,7 +46,7 @@ export async function planRun(
   if (first !== undefined) buildPrompt(first, feature, { batchMates: [], template });
   const session = request.session === undefined ? undefined : resolve(folder.project, request.session);
   if (session !== undefined) await readable(session);
-  const terms = termsOf(request, settings);
+  const terms = runTermsOf(request, settings);
   requirePrograms(agents, terms, { project: folder.project, env });
   return { feature, selection, agents, terms, session, template };
 }

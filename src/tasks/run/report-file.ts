@@ -4,7 +4,7 @@ import { VolleyError } from '../../core/errors.ts';
 import { codeOf, fileFailure } from '../../tools/builtin/refusal.ts';
 import { replaceFile } from '../../tools/builtin/replace-file.ts';
 import { Roots } from '../../tools/builtin/roots.ts';
-import { readPlain } from '../files/read-plain.ts';
+import { readRegularFile } from '../files/regular-file.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
 import type { RunReport } from './report.ts';
 
@@ -30,7 +30,7 @@ export async function readReport(folder: TaskFolder, feature: string): Promise<R
   const path = join(folder.path, feature, FILE);
   let text: string;
   try {
-    text = await readPlain(path, LIMITS);
+    text = await readRegularFile(path, LIMITS);
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;
     throw new VolleyError(
@@ -53,4 +53,10 @@ export async function readReport(folder: TaskFolder, feature: string): Promise<R
     `${path} is no report of a run: take it away, and the next run writes a new one.`,
     { path },
   );
+}
+
+/** What to say where a feature has no report. */
+export function notRunYet(feature: string): VolleyError {
+  const message = `${feature} has not been run yet: volley tasks run ${feature} does.`;
+  return new VolleyError('INVALID_VALUE', message, { feature });
 }

@@ -2,9 +2,9 @@ import { oneLine } from '../../batch/text.ts';
 import { shellQuote } from '../../core/shell-quote.ts';
 import { countText, listText, spanText } from '../../core/words.ts';
 import type { AgentUsage } from '../agents/adapter.ts';
-import { COMPLETED_ELSEWHERE } from './ledger.ts';
+import { costText, totalTokens } from '../agents/usage.ts';
 import type { RunReport, SubtaskReport } from './report.ts';
-import { costText, tokensOf } from './usage.ts';
+import { COMPLETED_ELSEWHERE } from './run-context.ts';
 
 const MAX_NAMED = 10;
 const LONGEST_LINE = 1000;
@@ -196,7 +196,7 @@ function leftOutLines({ left_out: left }: RunReport): string[] {
 }
 
 function usageText(usage: AgentUsage): string {
-  const tokens = tokensOf(usage);
+  const tokens = totalTokens(usage);
   return [
     ...(usage.turns === undefined ? [] : [countText(usage.turns, 'turn')]),
     ...(tokens === undefined ? [] : [countText(tokens, 'token')]),

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { readPlain } from '../files/read-plain.ts';
+import { readRegularFile } from '../files/regular-file.ts';
 
 /** In the folder of a feature: the name of what its run has in the folder for such things. */
 const NOTE = '.scratch';
@@ -16,7 +16,7 @@ export interface Scratch {
 /** Makes one, and removes that of an earlier run of the same feature which was killed. For one at a time. */
 export async function openScratch(featureFolder: string): Promise<Scratch> {
   const note = join(featureFolder, NOTE);
-  const left = await readPlain(note, { maxBytes: 1024, followLinks: false }).catch(() => '');
+  const left = await readRegularFile(note, { maxBytes: 1024, followLinks: false }).catch(() => '');
   // Whatever stands there, nothing else is removed.
   if (NAME.test(left)) await rm(join(tmpdir(), left), { recursive: true, force: true });
   const folder = await mkdtemp(join(tmpdir(), 'volley-run-'));

@@ -1,14 +1,17 @@
 import { VolleyError } from '../../core/errors.ts';
 import { countText } from '../../core/words.ts';
-import type { Feature, Subtask } from '../feature.ts';
-import { wavesOf } from '../graph/waves.ts';
-import { subtaskOf } from '../lookup.ts';
-import { errorsOf, type Problem, problemText } from '../problem.ts';
-import type { Moment } from '../state/moment.ts';
-import { statusNow } from '../state/readiness.ts';
-import { validateBatch } from '../validate/batch.ts';
-import { validateFeature } from '../validate/feature.ts';
-import type { RunRequest } from './request.ts';
+import {
+  type Feature,
+  type FeatureProblem,
+  featureProblemText,
+  onlyErrors,
+  type Subtask,
+} from '../files/feature.ts';
+import { effectiveStatus, type Moment } from '../files/readiness.ts';
+import { findSubtask } from '../files/subtask-reference.ts';
+import { planWaves } from '../plan/subtask-graph.ts';
+import { validateBatch, validateFeature } from '../plan/validate.ts';
+import type { RunRequest } from './run-request.ts';
 
 /** What a run shall do. */
 export interface Selection {
@@ -26,8 +29,8 @@ export interface Selection {
 const MAX_SHOWN = 5;
 
 /** Chooses what is run, and refuses what is not safe before anything starts. */
-export function select(feature: Feature, request: RunRequest, moment: Moment): Selection {
-  const waves = wavesOf(feature.subtasks);
+export function selectSubtasks(feature: Feature, request: RunRequest, moment: Moment): Selection {
+  const waves = planWaves(feature.subtasks);
   const asked = askedFor(feature, request, waves);
   if (asked === undefined) return wholeFeature(feature, request, moment);
   const done = asked.filter(({ status }) => status === 'completed');
@@ -52,7 +55,7 @@ function askedFor(
   if (subtasks !== undefined) {
     if (subtasks.length === 0)
       throw new VolleyError('INVALID_VALUE', 'The batch has no subtasks: name some.');
-    const seqs = new Set(subtasks.map((reference) => subtaskOf(feature, reference)));
+    const seqs = new Set(subtasks.map((reference) => findSubtask(feature, reference)));
     return feature.subtasks.filter((subtask) => seqs.has(subtask));
   }
   if (batch === undefined) return undefined;
@@ -74,7 +77,7 @@ function wholeFeature(feature: Feature, { serialize = false }: RunRequest, momen
   const done = feature.subtasks.filter(({ status }) => status === 'completed');
   const leftOut = new Map<string, string>();
   for (const subtask of feature.subtasks) {
-    const status = statusNow(subtask, moment);
+    const status = effectiveStatus(subtask, moment);
     if (status === 'blocked')
       leftOut.set(subtask.seq, `it is blocked (${subtask.blockedReason ?? 'no reason given'})`);
     if (status === 'in_progress')
@@ -100,13 +103,13 @@ function wholeFeature(feature: Feature, { serialize = false }: RunRequest, momen
   };
 }
 
-function refuse({ name }: Feature, problems: readonly Problem[]): void {
-  const errors = errorsOf(problems);
+function refuse({ name }: Feature, problems: readonly FeatureProblem[]): void {
+  const errors = onlyErrors(problems);
   if (errors.length === 0) return;
   const overlap = errors.some(({ code }) => code === 'overlap')
     ? ' With --serialize a whole feature runs those one after another that may write to the same files.'
     : '';
-  const texts = errors.map(problemText);
+  const texts = errors.map(featureProblemText);
   throw new VolleyError(
     'INVALID_FEATURE',
     `${name} cannot be run like that, so nothing was started.${overlap} ${texts.slice(0, MAX_SHOWN).join(' ')}`,

@@ -6,13 +6,14 @@ import { PathGuard } from '../../config/path-guard.ts';
 import { ProtectedPaths } from '../../config/protected-paths.ts';
 import { environmentOf } from '../../coordinator/environment.ts';
 import { RunnerSet } from '../../coordinator/runner-set.ts';
+import { printableText } from '../../core/printable-text.ts';
 import type { CommandOptions, CommandResult } from '../../runners/process/command.ts';
 import type { SandboxPolicy } from '../../runners/runner.ts';
 import { isInside } from '../../tools/builtin/real-path.ts';
 import { commandEnvironment, runShellCommand } from '../../tools/builtin/shell.ts';
 
 /** Where a verification command runs. */
-export interface CommandPlace {
+export interface CheckLocation {
   /** The project, or a worktree of it. */
   readonly folder: string;
   readonly project: string;
@@ -32,7 +33,7 @@ export class CommandRunner {
 
   run(
     command: string,
-    place: CommandPlace,
+    place: CheckLocation,
     options: Pick<CommandOptions, 'signal' | 'onOutput'>,
   ): Promise<CommandResult> {
     const { folder } = place;
@@ -46,7 +47,7 @@ export class CommandRunner {
     return this.runners.close();
   }
 
-  private policyFor({ folder, project }: CommandPlace, { mode, network }: SandboxPolicy): SandboxPolicy {
+  private policyFor({ folder, project }: CheckLocation, { mode, network }: SandboxPolicy): SandboxPolicy {
     const { own, common } = gitFoldersOf(folder) ?? {};
     const git = [own, common].filter((path) => path !== undefined);
     // A set-up may have linked to something of the project.
@@ -95,4 +96,10 @@ function entriesBesideVolley(project: string): string[] {
   return readdirSync(project)
     .filter((name) => name.toLowerCase() !== '.volley')
     .map((name) => join(project, name));
+}
+
+/** The end of what a program wrote, as text: colours and the like are for a terminal that a report is not. */
+export function outputEnd(output: string, length: number): string {
+  const text = printableText(output).trim();
+  return text.length > length ? `…${text.slice(-length)}` : text;
 }

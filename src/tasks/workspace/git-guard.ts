@@ -16,7 +16,7 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { gitFoldersOf } from '../../config/git-folders.ts';
 import { isInside, realAsFarAsItExists } from '../../tools/builtin/real-path.ts';
 import { codeOf } from '../../tools/builtin/refusal.ts';
-import { Git, pathsOf } from './git.ts';
+import { Git, splitNul } from './git.ts';
 
 /** Anything but a folder, as it was found. */
 interface Kept {
@@ -316,7 +316,7 @@ export class GitGuard {
 async function submodulesOf(root: string): Promise<string[]> {
   const { exitCode, stdout } = await new Git(root).run(['ls-files', '--stage', '-z']);
   if (exitCode !== 0) return [];
-  const links = pathsOf(stdout).filter((line) => line.startsWith('160000 '));
+  const links = splitNul(stdout).filter((line) => line.startsWith('160000 '));
   const folders = links.map((line) => join(root, line.slice(line.indexOf('\t') + 1)));
   const found: string[] = [];
   for (const folder of new Set(folders)) {

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { VolleyError } from '../../core/errors.ts';
 import { printableText } from '../../core/printable-text.ts';
-import { childEnvironment } from '../child-environment.ts';
+import { childEnvironment } from './child-environment.ts';
 
 export interface GitAnswer {
   readonly exitCode: number;
@@ -65,7 +65,7 @@ export class Git {
   async ask(args: readonly string[], input = ''): Promise<string> {
     const answer = await this.run(args, input);
     if (answer.exitCode === 0) return answer.stdout;
-    const message = `git ${args[0]} failed in ${this.folder}: ${wordsOf(answer)}`;
+    const message = `git ${args[0]} failed in ${this.folder}: ${gitFailureText(answer)}`;
     throw new VolleyError('WORKTREE_FAILED', message, { folder: this.folder, exitCode: answer.exitCode });
   }
 
@@ -74,16 +74,16 @@ export class Git {
   }
 
   async paths(args: readonly string[], input = ''): Promise<string[]> {
-    return pathsOf(await this.ask(args, input));
+    return splitNul(await this.ask(args, input));
   }
 }
 
-export function pathsOf(text: string): string[] {
+export function splitNul(text: string): string[] {
   return text.split('\0').filter((path) => path !== '');
 }
 
 /** What git says went wrong. */
-export function wordsOf({ exitCode, stdout, stderr }: GitAnswer): string {
+export function gitFailureText({ exitCode, stdout, stderr }: GitAnswer): string {
   const text = printableText(stderr.trim() || stdout.trim());
   return text === '' ? `it ended with exit status ${exitCode}` : text.slice(-SHOWN_LENGTH);
 }

@@ -1,12 +1,10 @@
 import { mkdir, readFile, rm } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join, posix, resolve } from 'node:path';
 import { gitFoldersOf } from '../../config/git-folders.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { listText } from '../../core/words.ts';
 import { withFolderLock } from '../files/folder-lock.ts';
-import { Git, wordsOf } from './git.ts';
-import { isOwnPath } from './own-paths.ts';
-import { fromProject } from './project-path.ts';
+import { Git, gitFailureText } from './git.ts';
 
 /** How long making, merging and removing worktrees of others may take. */
 const PATIENCE_MS = 15 * 60_000;
@@ -37,7 +35,7 @@ export class Repository {
       throw refused(git.folder, 'no branch is checked out: check out the one to work on');
     if (await git.succeeds(['show-ref', '--verify', '-q', BRANCHES.slice(0, -1)]))
       throw refused(git.folder, 'there is a branch volley, which leaves no room for volley/…: rename it');
-    await repository.alone(async () => {
+    await repository.exclusive(async () => {
       await endOwnMerge(git, mergeMark);
       await requireClean(git, prefix);
     });
@@ -58,7 +56,7 @@ export class Repository {
   }
 
   /** One after another, also between processes: git refuses much of what is done to a repository at the same time. */
-  alone<T>(work: () => Promise<T>): Promise<T> {
+  exclusive<T>(work: () => Promise<T>): Promise<T> {
     const result = this.turn.then(() => withFolderLock(this.lockFolder, work, PATIENCE_MS));
     this.turn = result.catch(() => {});
     return result;
@@ -93,7 +91,8 @@ async function placeOf(project: string) {
   const place = await git.run(['rev-parse', '--show-toplevel', '--show-prefix', '--git-common-dir']);
   if (/not a git repository/.test(place.stderr))
     throw refused(project, 'it is in no git repository: make one (git init) and commit what there is');
-  if (place.exitCode !== 0) throw refused(project, `git says ${JSON.stringify(wordsOf(place))}: see to that`);
+  if (place.exitCode !== 0)
+    throw refused(project, `git says ${JSON.stringify(gitFailureText(place))}: see to that`);
   const [root, prefix, common] = place.stdout.split('\n') as [string, string, string];
   return { root, prefix, common: resolve(project, common) };
 }
@@ -122,8 +121,8 @@ async function requireClean(git: Git, prefix: string): Promise<void> {
   const status = ['status', '--porcelain', '-z', '--no-renames', '--untracked-files=no'];
   const entries = await git.paths([...status, '--ignore-submodules=dirty']);
   const changed = entries
-    .map((entry) => fromProject(prefix, entry.slice('XY '.length)))
-    .filter((path) => !isOwnPath(path));
+    .map((entry) => toProjectPath(prefix, entry.slice('XY '.length)))
+    .filter((path) => !isVolleyPath(path));
   if (changed.length === 0) return;
   const shown = listText(changed.slice(0, MAX_LISTED), changed.length);
   const what = `there are changes that are not committed, and worktrees would not have them (${shown}): commit or stash them`;
@@ -133,4 +132,16 @@ async function requireClean(git: Git, prefix: string): Promise<void> {
 function refused(folder: string, what: string): VolleyError {
   const message = `Worktrees cannot be made in ${folder}: ${what}, or run without worktrees.`;
   return new VolleyError('WORKSPACE_UNAVAILABLE', message, { folder });
+}
+
+/** A path of the repository as seen from the project within it. What of git's own counts keeps its name. */
+export function toProjectPath(prefix: string, path: string): string {
+  return prefix === '' || path.startsWith('.git/') ? path : posix.relative(`/${prefix}`, `/${path}`);
+}
+
+/** What Volley itself writes into a project. It is nobody's work. */
+export const VOLLEY_PATHS = ['.tmp/tasks', '.volley'] as const;
+
+export function isVolleyPath(path: string): boolean {
+  return VOLLEY_PATHS.some((own) => path === own || path.startsWith(`${own}/`));
 }

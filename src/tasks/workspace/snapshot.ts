@@ -1,19 +1,12 @@
-import { type Dirent, lstatSync, readdirSync, type Stats } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { type Dirent, lstatSync, readdirSync, readFileSync, readlinkSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { VolleyError } from '../../core/errors.ts';
 import { countText } from '../../core/words.ts';
-import {
-  type FileState,
-  hashOfFile,
-  hashOfLink,
-  isSameFile,
-  MAX_HASHED_BYTES,
-  stateOf,
-} from './file-state.ts';
 
 /** The files of a folder at one moment, by their relative paths. */
-export interface Snapshot {
+export interface FolderSnapshot {
   readonly files: ReadonlyMap<string, FileState>;
   /** Whether there was room for what `node_modules` holds. */
   readonly hasModules: boolean;
@@ -28,11 +21,11 @@ const MODULES = 'node_modules';
 const HELD_BY_MODULES = ['.bin', '.pnpm', '.store'];
 
 /** Looks at all files of a folder but those that `isPassedOver` names. What was read for an earlier one is read only once. */
-export async function takeSnapshot(
+export async function snapshotFolder(
   root: string,
   isPassedOver: (path: string) => boolean,
-  before?: Snapshot,
-): Promise<Snapshot> {
+  before?: FolderSnapshot,
+): Promise<FolderSnapshot> {
   const walk = new Walk(root, isPassedOver, before);
   for (;;) {
     const until = performance.now() + SLICE_MS;
@@ -44,7 +37,7 @@ export async function takeSnapshot(
 }
 
 /** What differs, sorted. */
-export function changesBetween(before: Snapshot, after: Snapshot): string[] {
+export function changesBetween(before: FolderSnapshot, after: FolderSnapshot): string[] {
   const changed: string[] = [];
   for (const [path, state] of after.files) {
     const old = before.files.get(path);
@@ -52,7 +45,7 @@ export function changesBetween(before: Snapshot, after: Snapshot): string[] {
   }
   for (const path of before.files.keys()) if (!after.files.has(path)) changed.push(path);
   const isComparable = before.hasModules && after.hasModules;
-  return (isComparable ? changed : changed.filter((path) => !isOfModules(path))).sort();
+  return (isComparable ? changed : changed.filter((path) => !isInNodeModules(path))).sort();
 }
 
 class Walk {
@@ -70,10 +63,10 @@ class Walk {
   constructor(
     private readonly root: string,
     private readonly isPassedOver: (path: string) => boolean,
-    private readonly before: Snapshot | undefined,
+    private readonly before: FolderSnapshot | undefined,
   ) {}
 
-  result(): Snapshot {
+  result(): FolderSnapshot {
     return { files: this.files, hasModules: this.hasModules };
   }
 
@@ -102,7 +95,7 @@ class Walk {
   }
 
   private enter(name: string, path: string): void {
-    const isModules = isOfModules(path);
+    const isModules = isInNodeModules(path);
     if (isModules && !this.hasModules) return;
     const isCache = name.startsWith('.') && !HELD_BY_MODULES.includes(name);
     if (isCache && isModulesFolder(this.folder)) return;
@@ -117,7 +110,7 @@ class Walk {
     if (this.files.size >= MAX_FILES) this.giveUp(path);
     else {
       const before = this.before?.files.get(path);
-      const known = stats === undefined ? UNKNOWN : stateOf(stats, before, Date.now());
+      const known = stats === undefined ? UNKNOWN : fileStateOf(stats, before, Date.now());
       this.files.set(path, known.hash === undefined ? this.read(entry, path, file, known) : known);
     }
   }
@@ -127,13 +120,13 @@ class Walk {
     const { size } = state;
     if (!entry.isFile() || size > MAX_HASHED_BYTES || size > this.bytesLeft) return state;
     // Packages are many; of what tells which there are, the content counts.
-    if (isOfModules(path) && !isModulesFolder(this.folder)) return state;
+    if (isInNodeModules(path) && !isModulesFolder(this.folder)) return state;
     this.bytesLeft -= size;
     return { ...state, hash: hashOfFile(file) };
   }
 
   private giveUp(path: string): void {
-    if (!isOfModules(path)) {
+    if (!isInNodeModules(path)) {
       const message = `${this.root} holds more than ${countText(MAX_FILES, 'file')}, so it cannot be told what agents touch there: move what is no source out of it.`;
       throw new VolleyError('WORKSPACE_UNAVAILABLE', message, { folder: this.root });
     }
@@ -171,10 +164,82 @@ function entriesOf(folder: string): Dirent[] {
   }
 }
 
-export function isOfModules(path: string): boolean {
+export function isInNodeModules(path: string): boolean {
   return `/${path}/`.includes(`/${MODULES}/`);
 }
 
 function isModulesFolder(folder: string): boolean {
   return folder === MODULES || folder.endsWith(`/${MODULES}`);
+}
+
+/** What is known of a file at one moment. */
+export interface FileState {
+  readonly size: number;
+  readonly mtimeMs: number;
+  readonly ctimeMs: number;
+  readonly ino: number;
+  readonly mode: number;
+  readonly nlink: number;
+  /** Of the content, where it was read. */
+  readonly hash: string | undefined;
+  /** Changed so shortly before that a later change may bear the same time. */
+  readonly isFresh: boolean;
+}
+
+/** Clocks of files tick some milliseconds apart; those of some file systems know whole seconds only. */
+const TICK_MS = 50;
+const COARSE_TICK_MS = 2000;
+
+/** Larger ones are known by their times. */
+export const MAX_HASHED_BYTES = 2 * 1024 * 1024;
+
+/** What is known without reading the file, or what was read before if it has not been changed since. */
+export function fileStateOf(stats: Stats, before: FileState | undefined, now: number): FileState {
+  const { size, mtimeMs, ctimeMs, ino, mode, nlink } = stats;
+  const newest = Math.max(mtimeMs, ctimeMs);
+  const isFresh = newest > now - (newest % 1000 === 0 ? COARSE_TICK_MS : TICK_MS);
+  const state = { size, mtimeMs, ctimeMs, ino, mode, nlink, hash: undefined, isFresh };
+  return before !== undefined && !before.isFresh && isUntouched(before, state) ? before : state;
+}
+
+export function hashOfFile(path: string): string | undefined {
+  try {
+    return hashOf(readFileSync(path));
+  } catch {
+    // Gone, or not to be read: its times have to do.
+    return undefined;
+  }
+}
+
+export function hashOfLink(path: string): string | undefined {
+  try {
+    return `-> ${readlinkSync(path)}`;
+  } catch {
+    return undefined;
+  }
+}
+
+function hashOf(content: Buffer | string): string {
+  return createHash('sha256').update(content).digest('base64');
+}
+
+/** By content, as far as it is known on both sides; otherwise by what the file system says. */
+export function isSameFile(before: FileState, after: FileState): boolean {
+  if (before === after) return true;
+  if (before.mode !== after.mode) return false;
+  if (before.hash !== undefined && after.hash !== undefined) return before.hash === after.hash;
+  if (before.size !== after.size || before.mtimeMs !== after.mtimeMs || before.ino !== after.ino)
+    return false;
+  // The other time cannot be set at will; but a link from elsewhere moves it as well.
+  return before.ctimeMs === after.ctimeMs || before.nlink !== after.nlink;
+}
+
+function isUntouched(a: FileState, b: FileState): boolean {
+  return (
+    a.size === b.size &&
+    a.mtimeMs === b.mtimeMs &&
+    a.ctimeMs === b.ctimeMs &&
+    a.ino === b.ino &&
+    a.mode === b.mode
+  );
 }

@@ -1,4 +1,4 @@
-import type { Subtask } from '../feature.ts';
+import type { Subtask } from '../files/feature.ts';
 
 /** What became of bringing the work of a subtask into the project. */
 export type Delivery =
@@ -65,5 +65,5 @@ export interface Workspaces {
    * What was changed in the project itself meanwhile, where nobody should work, as far as it can be told. It may have been
    * an agent that left its place, or the user.
    */
-  strayed(): Promise<readonly string[]>;
+  changedInProject(): Promise<readonly string[]>;
 }

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { buildPrompt } from '../../../src/tasks/agents/prompt.ts';
-import { PLACEHOLDERS } from '../../../src/tasks/agents/prompt-template.ts';
-import type { Feature, Subtask } from '../../../src/tasks/feature.ts';
+import { buildPrompt, PLACEHOLDERS } from '../../../src/tasks/agents/prompt.ts';
+import type { Feature, Subtask } from '../../../src/tasks/files/feature.ts';
 import { feature } from '../support/feature.ts';
 
 const TASK = {

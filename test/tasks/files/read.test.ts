@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readTexts } from '../../../src/tasks/files/read-feature.ts';
+import { readTexts } from '../../../src/tasks/files/parse-feature.ts';
+import { releaseSubtask } from '../../../src/tasks/files/subtask-changes.ts';
 import { TaskFolder } from '../../../src/tasks/files/task-folder.ts';
-import { releaseSubtask } from '../../../src/tasks/state/release.ts';
 import { feature, project, projectWith, put } from '../support/feature.ts';
 
 describe('reading a feature', () => {

@@ -2,14 +2,14 @@ import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createLauncher } from '../../../src/runners/process/create-launcher.ts';
-import { complete } from '../../../src/tasks/complete.ts';
-import { FeatureDesk } from '../../../src/tasks/desk/feature-desk.ts';
+import { blockSubtask } from '../../../src/tasks/files/subtask-changes.ts';
 import { TaskFolder } from '../../../src/tasks/files/task-folder.ts';
+import { FeatureService } from '../../../src/tasks/run/feature-service.ts';
 import { planRun } from '../../../src/tasks/run/plan-run.ts';
 import { reportText } from '../../../src/tasks/run/report-text.ts';
-import type { RunRequest } from '../../../src/tasks/run/request.ts';
-import { blockSubtask } from '../../../src/tasks/state/block.ts';
+import type { RunRequest } from '../../../src/tasks/run/run-request.ts';
 import { CommandRunner } from '../../../src/tasks/verify/command-runner.ts';
+import { verifyAndComplete } from '../../../src/tasks/verify/complete.ts';
 import { gitWorktrees } from '../../../src/tasks/workspace/worktrees.ts';
 import { eventually, isAlive } from '../../runners/process/support/launch.ts';
 import { git } from '../workspace/support.ts';
@@ -208,7 +208,7 @@ describe('a run', { timeout: 180_000 }, () => {
     const refusal = { code: 'SUBTASK_REFUSED', message: expect.stringContaining('(auth 07)') };
     await expect(run()).rejects.toMatchObject(refusal);
     const place = { folder: setting.folder, workspace: project.folder };
-    await expect(new FeatureDesk(place, setting).start('auth', {})).rejects.toMatchObject(refusal);
+    await expect(new FeatureService(place, setting).start('auth', {})).rejects.toMatchObject(refusal);
     expect(project.begun()).toEqual([]);
   });
 
@@ -249,7 +249,7 @@ describe('a run', { timeout: 180_000 }, () => {
     const running = run();
     await expect.poll(() => project.notes('start').length, { timeout: 60_000 }).toBe(3);
     const by = (seq: string, force: boolean) =>
-      complete(
+      verifyAndComplete(
         setting.folder,
         'auth',
         { seq, summary: 'By hand', force, env: process.env },

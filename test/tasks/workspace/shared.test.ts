@@ -1,9 +1,9 @@
 import { appendFileSync, chmodSync, rmSync, statSync, symlinkSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { deniedAmong } from '../../../src/tasks/permissions/denied.ts';
-import { stateOf } from '../../../src/tasks/workspace/file-state.ts';
-import { sharedWorkspaces } from '../../../src/tasks/workspace/shared.ts';
+import { deniedAmong } from '../../../src/tasks/workspace/denied-paths.ts';
+import { sharedWorkspaces } from '../../../src/tasks/workspace/shared-workspace.ts';
+import { fileStateOf } from '../../../src/tasks/workspace/snapshot.ts';
 import { project, put } from '../support/feature.ts';
 import { git, never, repository, subtask, useDifficultGit } from './support.ts';
 
@@ -78,11 +78,11 @@ test('what was read of a file that had just been changed is not trusted later, f
   const stats = statSync(join(folder, 'a'));
   const at = Math.max(stats.mtimeMs, stats.ctimeMs);
   const [fresh, settled] = [at + 1, at + 10_000].map((now) => ({
-    ...stateOf(stats, undefined, now),
+    ...fileStateOf(stats, undefined, now),
     hash: 'x',
   }));
-  expect(stateOf(stats, fresh, at + 10_000).hash).toBeUndefined();
-  expect(stateOf(stats, settled, at + 20_000).hash).toBe('x');
+  expect(fileStateOf(stats, fresh, at + 10_000).hash).toBeUndefined();
+  expect(fileStateOf(stats, settled, at + 20_000).hash).toBe('x');
 });
 
 describe('git in a shared project', () => {

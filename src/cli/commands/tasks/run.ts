@@ -1,12 +1,14 @@
 import type { TaskBudget } from '../../../config/config.ts';
 import { VolleyError } from '../../../core/errors.ts';
-import { taskPlaceOf } from '../../../tasks/files/task-place.ts';
+import { locateTasks } from '../../../tasks/files/task-folder.ts';
 import type { RunReport } from '../../../tasks/run/report.ts';
-import type { RunRequest } from '../../../tasks/run/request.ts';
+import { notRunYet, readReport } from '../../../tasks/run/report-file.ts';
+import { reportText } from '../../../tasks/run/report-text.ts';
+import type { RunRequest } from '../../../tasks/run/run-request.ts';
 import { type CommonOptions, defineCommand } from '../../command.ts';
 import { EXIT, type ExitStatus } from '../../io.ts';
 import { listOption, numberOption } from '../../options.ts';
-import { FEATURE_ARGUMENT, say } from './support.ts';
+import { FEATURE_ARGUMENT, openFolder, say } from './support.ts';
 
 interface RunOptions extends CommonOptions {
   readonly agent?: string;
@@ -28,7 +30,7 @@ interface RunOptions extends CommonOptions {
 
 const A_WEEK_SECONDS = 604_800;
 
-export const runCommand = defineCommand<RunOptions>({
+export const runFeatureCommand = defineCommand<RunOptions>({
   examples: [
     'volley tasks run auth-system --agent codex --max-concurrent 4 --worktrees',
     'volley tasks run auth-system --subtasks 01,02,03 --session .tmp/sessions/auth/context.md',
@@ -58,7 +60,7 @@ export const runCommand = defineCommand<RunOptions>({
       .option('--budget-cost <dollars>', 'US dollars for each subtask', numberOption)
       .option('--dry-run', 'check everything and show what would run; nothing is started'),
   run: async ([feature], options, io) => {
-    const { folder } = taskPlaceOf(io.cwd, io.env);
+    const { folder } = locateTasks(io.cwd, io.env);
     const request = requestOf(feature!, options);
     const place = { ...io, cwd: folder.project };
     // What runs agents is loaded by those who run some.
@@ -134,3 +136,15 @@ function positive(option: string, value: number, max: number): number {
     `${option} must be more than 0 and at most ${max}, but it is ${value}.`,
   );
 }
+
+export const reportCommand = defineCommand({
+  examples: ['volley tasks report auth-system', 'volley tasks report auth-system --json'],
+  declare: (program) => program.argument(...FEATURE_ARGUMENT),
+  run: async ([name], options, io) => {
+    const folder = openFolder(io);
+    const { name: feature } = await folder.read(name!);
+    const report = await readReport(folder, feature);
+    if (report === undefined) throw notRunYet(feature);
+    return say(io, options, { ...report }, reportText(report));
+  },
+});

@@ -3,9 +3,8 @@ import { resolve } from 'node:path';
 import type { VolleyConfig } from '../../../config/config.ts';
 import { loadConfig } from '../../../config/load.ts';
 import { VolleyError } from '../../../core/errors.ts';
-import type { Feature } from '../../../tasks/feature.ts';
-import type { TaskFolder } from '../../../tasks/files/task-folder.ts';
-import { taskPlaceOf } from '../../../tasks/files/task-place.ts';
+import type { Feature } from '../../../tasks/files/feature.ts';
+import { locateTasks, type TaskFolder } from '../../../tasks/files/task-folder.ts';
 import { fileFailure } from '../../../tools/builtin/refusal.ts';
 import type { CommonOptions } from '../../command.ts';
 import { EXIT, type ExitStatus, type Io } from '../../io.ts';
@@ -21,7 +20,7 @@ export const FEATURES_ARGUMENT = [
 export const SEQ_ARGUMENT = ['<seq>', 'the number of the subtask'] as const;
 
 export function openFolder({ cwd, env }: Io): TaskFolder {
-  return taskPlaceOf(cwd, env).folder;
+  return locateTasks(cwd, env).folder;
 }
 
 /** The configuration of the project that the tasks are in. */

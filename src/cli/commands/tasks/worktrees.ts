@@ -2,9 +2,13 @@ import { relative } from 'node:path';
 import { VolleyError } from '../../../core/errors.ts';
 import { shellQuote } from '../../../core/shell-quote.ts';
 import { countText, listText } from '../../../core/words.ts';
-import { type KeptWork, keptWork, removeKeptWork } from '../../../tasks/kept-work.ts';
-import type { KeptWorktree } from '../../../tasks/workspace/kept.ts';
-import { isWork } from '../../../tasks/workspace/work-left.ts';
+import {
+  type KeptWorktree,
+  type KeptWorktrees,
+  listKeptWorktrees,
+  removeKeptWorktrees,
+} from '../../../tasks/workspace/kept-worktrees.ts';
+import { hasUnmergedWork } from '../../../tasks/workspace/worktree-folders.ts';
 import { type CommonOptions, defineCommand } from '../../command.ts';
 import { FEATURES_ARGUMENT, openFolder, say } from './support.ts';
 
@@ -36,8 +40,8 @@ export const worktreesCommand = defineCommand<WorktreesOptions>({
     const folder = openFolder(io);
     const choice = { feature, seq };
     const { removed, ...found } = remove
-      ? await removeKeptWork(folder, choice, force)
-      : { ...(await keptWork(folder, choice)), removed: [] };
+      ? await removeKeptWorktrees(folder, choice, force)
+      : { ...(await listKeptWorktrees(folder, choice)), removed: [] };
     const shown = (one: KeptWorktree) => ({
       ...{ name: one.folder, folder: one.root ?? null, branch: one.branch, tip: one.tip ?? null },
       ...{
@@ -60,16 +64,16 @@ export const worktreesCommand = defineCommand<WorktreesOptions>({
 });
 
 function keptLines(
-  { worktrees, branch }: KeptWork,
+  { worktrees, branch }: KeptWorktrees,
   feature: string | undefined,
   placeOf: (path: string) => string,
 ): string[] {
   if (worktrees.length === 0) return ['No worktree is kept.'];
   const lines = worktrees.map((one) => {
     const where = one.root === undefined ? 'its folder is gone' : placeOf(one.root);
-    return `  ${isWork(one.work) ? '○' : '✓'} ${one.folder} (${where}; ${one.branch}): ${workText(one, branch)}`;
+    return `  ${hasUnmergedWork(one.work) ? '○' : '✓'} ${one.folder} (${where}; ${one.branch}): ${workText(one, branch)}`;
   });
-  const spare = worktrees.filter(({ work }) => !isWork(work)).length;
+  const spare = worktrees.filter(({ work }) => !hasUnmergedWork(work)).length;
   const name = shellQuote(feature ?? 'FEATURE');
   return [
     `${countText(worktrees.length, 'worktree')} ${worktrees.length === 1 ? 'is' : 'are'} kept:`,

@@ -1,0 +1,141 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { batchNameOf, progressOf, titleOf } from '../files/feature.ts';
+import { featureStatusText, featureView } from '../files/feature-text.ts';
+import type { TaskLocation } from '../files/task-folder.ts';
+import { withCommandRunner } from '../verify/command-runner.ts';
+import { type CompletedAnswer, completedAnswer, verifyAndComplete } from '../verify/complete.ts';
+import { type RunSetting, runFeature } from './feature-run.ts';
+import { askRun, isAgentOfRun } from './mailbox.ts';
+import type { RunReport } from './report.ts';
+import { readReport } from './report-file.ts';
+import { type RunInput, toRunRequest } from './run-request.ts';
+
+/** What is asked of a subtask that shall be completed. */
+export interface CompletionRequest {
+  readonly seq: string;
+  readonly summary: string;
+  readonly agent?: string | undefined;
+}
+
+/** A run that was started. */
+export interface StartedRun {
+  /** The batch that it is. */
+  readonly batch: string;
+  readonly ended: Promise<RunReport>;
+}
+
+/** Another process writes its report shortly after its batch has ended. */
+const REPORT_TRIES = 20;
+const REPORT_PAUSE_MS = 100;
+
+/** The features of a project for programs and models: what they ask over MCP and HTTP is done here. */
+export class FeatureService {
+  private readonly setting: RunSetting;
+  /** Runs of this process, by feature. */
+  private readonly runs = new Map<string, Promise<RunReport>>();
+
+  constructor(
+    private readonly place: TaskLocation,
+    setting: Omit<RunSetting, 'folder'>,
+  ) {
+    this.setting = { ...setting, folder: place.folder };
+  }
+
+  /** All features, without their subtasks. */
+  async list() {
+    const { folder } = this.place;
+    const features = await Promise.all((await folder.names()).map((name) => folder.read(name)));
+    return features.map((feature) => {
+      const { done, total } = progressOf(feature);
+      return {
+        feature: feature.name,
+        name: titleOf(feature),
+        status: feature.task?.status ?? ('active' as const),
+        subtask_count: total,
+        completed_count: done,
+        running: this.isRunning(feature.name),
+      };
+    });
+  }
+
+  async status(name: string) {
+    const { folder } = this.place;
+    const feature = await folder.read(name);
+    const moment = folder.moment();
+    const data = { ...featureView(feature, moment), running: this.isRunning(name) };
+    return { text: featureStatusText(feature, moment), data };
+  }
+
+  /** Checks everything and starts the agents. What is wrong is thrown; what fails later is in the report. */
+  async start(name: string, input: RunInput): Promise<StartedRun> {
+    const { config, executor } = this.setting;
+    const request = toRunRequest(name, input, config.tasks);
+    let begin!: () => void;
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
+    const ended = runFeature(this.setting, request, async (batch, terms) => {
+      const started = await executor.handle({ action: 'start', batch, ...terms });
+      if (!started.ok) return started;
+      this.runs.set(name, ended);
+      begin();
+      return executor.handle({ action: 'wait', batch });
+    });
+    const forget = () => {
+      if (this.runs.get(name) === ended) this.runs.delete(name);
+    };
+    ended.then(forget, forget);
+    await Promise.race([begun, ended]);
+    return { batch: batchNameOf(name), ended };
+  }
+
+  /** The report of the last run. While another goes on there is none. */
+  async report(name: string): Promise<{ state: 'running' | 'ended'; report: RunReport | undefined }> {
+    const { folder } = this.place;
+    await folder.read(name);
+    for (let tries = 1; ; tries++) {
+      if (this.isBusy(name)) return { state: 'running', report: undefined };
+      // Its batch has ended, and it is being written down.
+      await this.runs.get(name)?.catch(() => undefined);
+      const report = await readReport(folder, name);
+      const startedAt = this.setting.executor.view(batchNameOf(name))?.startedAt ?? 0;
+      const isLate = report === undefined || Date.parse(report.ended_at) < startedAt;
+      if (!isLate || startedAt === 0 || tries === REPORT_TRIES) return { state: 'ended', report };
+      await sleep(REPORT_PAUSE_MS);
+    }
+  }
+
+  /** Completes a subtask if its work is there. */
+  async complete(
+    name: string,
+    { seq, summary, agent }: CompletionRequest,
+    signal?: AbortSignal,
+  ): Promise<CompletedAnswer> {
+    const { folder, workspace } = this.place;
+    const { env, config } = this.setting;
+    if (isAgentOfRun(env)) {
+      const request = { action: 'complete', feature: name, seq, summary } as const;
+      return askRun<CompletedAnswer['data']>(env, request, signal);
+    }
+    const completion = { seq, summary, agent, workspace, env, ...(signal !== undefined && { signal }) };
+    const completed = await withCommandRunner(config, (commands) =>
+      verifyAndComplete(folder, name, completion, commands),
+    );
+    return completedAnswer(completed, seq, folder.moment());
+  }
+
+  /** When the executor has been closed: waits until what ran has been written down. */
+  async close(): Promise<void> {
+    await Promise.allSettled(this.runs.values());
+  }
+
+  /** Here, or in another process. */
+  isRunning(name: string): boolean {
+    return this.runs.has(name) || this.isBusy(name);
+  }
+
+  private isBusy(name: string): boolean {
+    const view = this.setting.executor.view(batchNameOf(name));
+    return view !== undefined && view.state !== 'idle';
+  }
+}
