@@ -1,11 +1,11 @@
 import { printableText } from '../../core/printable-text.ts';
 import type { AgentEvent, AgentReader } from './adapter.ts';
 
-/** An object of which nothing is known: other people's programs wrote it. */
+/** An untrusted JSON object. */
 export type JsonFields = Readonly<Record<string, unknown>>;
 
-/** Of parameters of tools, those that say best what is done. */
-const TELLING = [
+/** The tool parameters that best describe an action, best first. */
+const DESCRIPTIVE = [
   'command',
   'file_path',
   'filePath',
@@ -18,7 +18,7 @@ const TELLING = [
   'description',
 ];
 
-/** A reader of events that stand on a line each. Anything else on a line is passed over: warnings, banners, noise. */
+/** Reads one JSON event per line. Other lines, such as warnings and banners, are ignored. */
 export function jsonReader(
   event: (fields: JsonFields) => readonly AgentEvent[],
   end: () => readonly AgentEvent[] = () => [],
@@ -44,29 +44,29 @@ export function asString(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** A count of something; what is no count is nothing. */
+/** Anything that is not a positive number is 0. */
 export function asCount(value: unknown): number {
   return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0;
 }
 
-/** A word of the agent, unless it is empty. */
+/** A text event, unless the text is empty. */
 export function textEvents(value: unknown): readonly AgentEvent[] {
   const text = shownText(asString(value));
   return text === '' ? [] : [{ type: 'text', text }];
 }
 
-/** What went wrong, in words: servers of models answer in JSON, and agents pass it on as it is. */
+/** An error message, extracted from a model server's JSON answer if the agent passes that on. */
 export function errorText(value: unknown): string {
   const text = asString(value);
   const inner = parsed(text.slice(Math.max(0, text.indexOf('{')), text.lastIndexOf('}') + 1));
   return shownText(asString(asFields(inner?.['error'])['message']) || text);
 }
 
-/** The use of a tool, with the parameter that says most. */
+/** A tool call with its most descriptive parameter. */
 export function toolEvent(name: unknown, parameters: unknown): AgentEvent {
   const given = typeof parameters === 'string' ? { command: parameters } : asFields(parameters);
   const detail = shownText(
-    asString(TELLING.map((key) => given[key]).find((value) => asString(value) !== '')),
+    asString(DESCRIPTIVE.map((key) => given[key]).find((value) => asString(value) !== '')),
   );
   const tool = { type: 'tool', name: asString(name) || 'tool' } as const;
   return detail === '' ? tool : { ...tool, detail };
@@ -83,7 +83,7 @@ function parsed(line: string): JsonFields | undefined {
 
 const MAX_LENGTH = 4000;
 
-/** What an agent says, fit to be shown and kept: without the control characters of terminals, and of bounded length. */
+/** An agent's text without control characters and of limited length, safe to show and store. */
 export function shownText(text: string): string {
   const plain = printableText(text.slice(0, 4 * MAX_LENGTH)).trim();
   return plain.length > MAX_LENGTH ? `${plain.slice(0, MAX_LENGTH)}…` : plain;

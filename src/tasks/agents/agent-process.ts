@@ -8,10 +8,12 @@ import { outputEnd } from '../verify/command-runner.ts';
 import type { AgentCommand, AgentEvent, AgentReader, AgentUsage } from './adapter.ts';
 import { budgetExceeded, sumUsage } from './usage.ts';
 
-const OUTPUT_BYTES = 1024 * 2 ** 20;
-const SHOWN_LENGTH = 1000;
+const MAX_OUTPUT_BYTES = 1024 * 2 ** 20;
+const MAX_SHOWN_LENGTH = 1000;
+/** Longer lines are dropped; no meaningful event is that long. */
+const MAX_LINE_LENGTH = 16 * 2 ** 20;
 
-/** What an agent has said so far. It is there however the agent ends. */
+/** What an agent has reported so far. Valid however the agent ends. */
 export interface AgentLog {
   usage: AgentUsage;
   lastText: string | undefined;
@@ -25,51 +27,47 @@ export interface AgentOptions {
   readonly env: Readonly<Record<string, string>>;
   readonly stallMs: number;
   readonly budget: TaskBudget;
-  /** What earlier attempts have used of the budget. */
+  /** The part of the budget that earlier attempts used. */
   readonly usedBefore: AgentUsage;
   readonly signal: AbortSignal;
   readonly onEvent: (event: AgentEvent) => void;
 }
 
-/** How the process of an agent ended by itself. */
 export interface AgentExit {
   readonly exitCode: number | undefined;
   readonly signal: string | undefined;
-  /** The end of what it wrote as errors. */
+  /** The end of its standard error. */
   readonly errors: string;
 }
 
 /**
- * Runs an agent to its end. One that writes nothing for too long, or uses more than it may, is ended, with all that it
- * started; so is one whose signal is aborted.
+ * Runs an agent until it exits. It is terminated, with all its child processes, if it prints nothing for too long,
+ * exceeds its budget, or the signal is aborted.
  */
 export async function runAgent(launcher: Launcher, options: AgentOptions, log: AgentLog): Promise<AgentExit> {
-  const { command, reader, cwd, env, stallMs, budget, usedBefore, signal } = options;
-  const controller = new AbortController();
-  const end = () => controller.abort(signal.reason);
-  signal.addEventListener('abort', end, { once: true });
-  if (signal.aborted) end();
+  const { command, reader, cwd, env, stallMs, budget, usedBefore } = options;
+  const limits = new AbortController();
+  const signal = AbortSignal.any([options.signal, limits.signal]);
   const take = (event: AgentEvent) => {
     note(log, event);
     options.onEvent(event);
     if (event.type !== 'usage') return;
     const over = budgetExceeded(sumUsage([usedBefore, log.usage]), budget);
-    if (over !== undefined) controller.abort(overBudget(over));
+    if (over === undefined) return;
+    const message = `The agent exceeded its budget (${over}) and was terminated.`;
+    limits.abort(new ToolFailure(message, { reason: 'budget', retryable: false }));
   };
   const lines = new LineSplitter((line) => reader.line(line).forEach(take));
-  const timer = setTimeout(() => controller.abort(stalled(stallMs)), stallMs);
+  const stalled = `The agent printed nothing for ${spanText(stallMs)} and was terminated.`;
+  const timer = setTimeout(() => limits.abort(new ToolFailure(stalled, { reason: 'stalled' })), stallMs);
   try {
-    const {
-      exitCode,
-      signal: by,
-      stderr,
-    } = await runCommand(launcher, {
+    const result = await runCommand(launcher, {
       argv: command.argv,
       cwd,
       env: { ...env, ...command.env },
       ...(command.input !== undefined && { input: command.input }),
-      limits: { outputBytes: OUTPUT_BYTES },
-      signal: controller.signal,
+      limits: { outputBytes: MAX_OUTPUT_BYTES },
+      signal,
       onOutput: (stream, chunk) => {
         timer.refresh();
         if (stream === 'stdout') lines.push(chunk);
@@ -77,12 +75,12 @@ export async function runAgent(launcher: Launcher, options: AgentOptions, log: A
     });
     lines.end();
     reader.end().forEach(take);
-    // What it used may be told in its last line only.
-    if (controller.signal.aborted) throw controller.signal.reason;
-    return { exitCode, signal: by, errors: outputEnd(stderr, SHOWN_LENGTH) };
+    // The usage may be reported only in the last line.
+    signal.throwIfAborted();
+    const errors = outputEnd(result.stderr, MAX_SHOWN_LENGTH);
+    return { exitCode: result.exitCode, signal: result.signal, errors };
   } finally {
     clearTimeout(timer);
-    signal.removeEventListener('abort', end);
   }
 }
 
@@ -94,24 +92,8 @@ function note(log: AgentLog, event: AgentEvent): void {
   else if (event.type === 'text') log.lastText = event.text;
 }
 
-function stalled(stallMs: number): ToolFailure {
-  return new ToolFailure(`The agent wrote nothing for ${spanText(stallMs)} and was ended.`, {
-    reason: 'stalled',
-  });
-}
-
-function overBudget(over: string): ToolFailure {
-  return new ToolFailure(`The agent used more than its budget (${over}) and was ended.`, {
-    reason: 'budget',
-    retryable: false,
-  });
-}
-
-/** Longer lines are left out: nothing that an agent means is that long. */
-const LONGEST_LINE = 16 * 2 ** 20;
-
-/** Makes lines of chunks. */
-export class LineSplitter {
+/** Splits a stream of chunks into lines. */
+class LineSplitter {
   private readonly decoder = new StringDecoder('utf8');
   private rest = '';
   private isTooLong = false;
@@ -122,7 +104,7 @@ export class LineSplitter {
     this.take(this.decoder.write(chunk));
   }
 
-  /** The last line may have no end. */
+  /** The last line may lack a newline. */
   end(): void {
     this.take(this.decoder.end());
     if (this.rest !== '' && !this.isTooLong) this.onLine(this.rest);
@@ -140,7 +122,7 @@ export class LineSplitter {
     }
     if (this.isTooLong) return;
     this.rest += text.slice(from);
-    if (this.rest.length <= LONGEST_LINE) return;
+    if (this.rest.length <= MAX_LINE_LENGTH) return;
     this.isTooLong = true;
     this.rest = '';
   }

@@ -14,7 +14,7 @@ import {
 } from './agent-output.ts';
 import { linkUserFiles, userHomePath, withVolleyCommands } from './user-settings.ts';
 
-/** Where one of these is set no login of the user's is needed. */
+/** With any of these set, the user's login is not needed. */
 const KEYS = [
   'ANTHROPIC_API_KEY',
   'ANTHROPIC_AUTH_TOKEN',
@@ -25,7 +25,7 @@ const KEYS = [
 const SETTINGS = ['settings.json', 'CLAUDE.md', 'agents', 'commands', 'skills', 'plugins'];
 const EDITING = ['Edit', 'Write', 'NotebookEdit', 'Read', 'Glob', 'Grep'];
 
-/** Claude Code does without asking what the rules allow, and without a person to ask it leaves all else. */
+/** Claude Code does what its rules allow without asking, and refuses everything else when unattended. */
 export const claudeAdapter: AgentAdapter = {
   name: 'claude',
   command: async (task) => ({
@@ -58,9 +58,9 @@ function shellRules(allowed: readonly string[] | undefined): readonly string[] {
 }
 
 /**
- * Several that write to one `.claude.json` have been seen to destroy it. Where a key in the environment stands for the
- * login each gets a folder of its own, and a copy of that file. A login itself cannot be shared between folders: it is
- * renewed under a lock in the folder, and renewed twice at once it is lost. Then the user's own folder is used.
+ * Several processes that write to one `.claude.json` can corrupt it. If a key in the environment replaces the login, each
+ * process gets its own folder and a copy of that file. Otherwise the user's folder is used: a login is renewed under a
+ * lock in its folder, and two renewals at once would invalidate it.
  */
 async function ownFolder({ env, stateFolder }: AgentTask): Promise<Record<string, string>> {
   if (!KEYS.some((name) => env[name])) return {};
@@ -71,9 +71,9 @@ async function ownFolder({ env, stateFolder }: AgentTask): Promise<Record<string
   return { CLAUDE_CONFIG_DIR: stateFolder };
 }
 
-/** Reads the messages of `--output-format stream-json` as Claude Code writes them, and Qwen Code likewise. */
+/** Reads `--output-format stream-json` of Claude Code and Qwen Code. */
 export function streamJsonReader(): AgentReader {
-  /** A message may come in several parts, each with all that it used so far. */
+  /** A message may come in several parts, each with its total usage so far. */
   const byMessage = new Map<string, JsonFields>();
 
   return jsonReader((fields) => {
@@ -110,7 +110,7 @@ function sumOf(byMessage: ReadonlyMap<string, JsonFields>): Required<Omit<AgentU
   return { turns: byMessage.size, inputTokens, outputTokens };
 }
 
-/** The result counts better than the messages tell, where it counts at all. */
+/** Prefers the totals of the result over the sum of the messages. */
 function totalOf(result: JsonFields, sum: ReturnType<typeof sumOf>): AgentUsage {
   const usage = asFields(result['usage']);
   const cost = result['total_cost_usd'];
@@ -122,7 +122,7 @@ function totalOf(result: JsonFields, sum: ReturnType<typeof sumOf>): AgentUsage 
   };
 }
 
-/** Tokens of the cache are no part of `input_tokens`. */
+/** `input_tokens` excludes cached tokens. */
 function inputOf(usage: JsonFields): number {
   return (
     asCount(usage['input_tokens']) +
@@ -133,7 +133,7 @@ function inputOf(usage: JsonFields): number {
 
 function resultOf(fields: JsonFields): AgentEvent {
   const said = asString(fields['result']) || asString(asFields(fields['error'])['message']);
-  // Qwen Code calls it a success when its model answers with an error.
+  // Qwen Code reports success when its model answers with an error.
   const isRefused = said.startsWith('[API Error:');
   const ok = fields['is_error'] !== true && fields['subtype'] === 'success' && !isRefused;
   return { type: 'result', ok, text: shownText(said || (ok ? '' : asString(fields['subtype']))) };

@@ -13,11 +13,11 @@ import {
 } from './agent-output.ts';
 
 /**
- * Codex keeps what agents do within its own sandbox: they write nowhere but in the workspace, and reach no network unless
- * the user's configuration lets them. It has no lists of paths or commands that can be given for one run.
+ * Codex runs commands in its own sandbox: they can write only to the workspace, and have no network unless the user
+ * configured it. It does not accept lists of paths or commands for a single run.
  *
- * Its databases get a place of their own, for those lock when several run; login, configuration and the files of sessions
- * stay where they are, so that a token that is renewed is renewed for all.
+ * Its databases go to a private folder, since they lock when several processes run. Login, configuration and sessions
+ * stay shared, so that a renewed token is renewed for all.
  */
 export const codexAdapter: AgentAdapter = {
   name: 'codex',
@@ -33,7 +33,7 @@ export const codexAdapter: AgentAdapter = {
       task.cwd,
       '--add-dir',
       task.mailbox,
-      // A login shell would set `PATH` anew, and `volley` could not be found.
+      // A login shell would reset `PATH`, so `volley` would not be found.
       '--config',
       'allow_login_shell=false',
       ...(task.model === undefined ? [] : ['--model', task.model]),
@@ -45,11 +45,11 @@ export const codexAdapter: AgentAdapter = {
   reader: codexReader,
 };
 
-/** How Codex starts a command, which is all that is to be seen of it. */
+/** The wrapper that Codex puts around a command. */
 const SHELL = /^\S*sh -l?c (['"]?)(.*)\1$/s;
 
-/** Reads `codex exec --json`: a thread of turns, and in them items that start and complete. */
-export function codexReader(): AgentReader {
+/** Reads `codex exec --json`: turns of items that start and complete. */
+function codexReader(): AgentReader {
   const shown = new Set<string>();
   let lastWord = '';
   let turns = 0;
@@ -63,7 +63,7 @@ export function codexReader(): AgentReader {
     }
     const id = asString(fields['id']);
     const tool = toolOf(fields);
-    // It is named when it starts, and again when it completes.
+    // Reported when it starts and again when it completes.
     if (tool === undefined || shown.has(id)) return [];
     shown.add(id);
     return [tool];

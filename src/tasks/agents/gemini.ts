@@ -15,7 +15,7 @@ import {
 } from './agent-output.ts';
 import { linkUserFiles, userHomePath, withVolleyCommands } from './user-settings.ts';
 
-/** What of the user's folder an agent needs: the login, and how it is set up. */
+/** The files of the user's folder that an agent needs: login and settings. */
 const USERS = [
   'oauth_creds.json',
   'google_accounts.json',
@@ -32,7 +32,7 @@ const USERS = [
   'skills',
 ];
 
-/** Gemini CLI. Its documentation asks for a home of its own for each of several that run at once. */
+/** Gemini CLI. Its documentation requires a separate home for each concurrent process. */
 export const geminiAdapter: AgentAdapter = {
   name: 'gemini',
   command: async (task) => {
@@ -45,7 +45,7 @@ export const geminiAdapter: AgentAdapter = {
     return {
       argv: [
         'gemini',
-        // What comes in on standard input is the prompt; this only says that nobody is there to talk to.
+        // The prompt comes on standard input; this only selects non-interactive mode.
         '--prompt',
         '',
         '--output-format',
@@ -56,7 +56,7 @@ export const geminiAdapter: AgentAdapter = {
         policy,
         ...(task.model === undefined ? [] : ['--model', task.model]),
       ],
-      // The folder is the user's choice, and need not be confirmed again: else what is configured in it would not count.
+      // The user chose the folder. Without this, Gemini would ignore its configuration.
       env: { GEMINI_CLI_HOME: task.stateFolder, GEMINI_CLI_TRUST_WORKSPACE: 'true' },
       input: task.prompt,
     };
@@ -65,13 +65,13 @@ export const geminiAdapter: AgentAdapter = {
 };
 
 const EDITING_TOOLS = ['write_file', 'replace'];
-/** Above the rules that a mode brings along. */
+/** Priorities above the built-in rules of the approval modes. */
 const ALLOWED = 500;
 const DENIED = 900;
 const PIECES = /\*\*\/|\*+|\?|[^*?]+/g;
 
-/** The rules of Gemini CLI for what a task may touch and run. */
-export function geminiPolicy({ cwd, deniedPaths, allowedCommands }: AgentTask): string {
+/** The Gemini CLI policy for the paths and commands of a task. */
+function geminiPolicy({ cwd, deniedPaths, allowedCommands }: AgentTask): string {
   const denied = deniedPaths.map((glob) => ({
     toolName: EDITING_TOOLS,
     argsPattern: `"file_path":"(|\\./|${escaped(cwd)}/)${pathPattern(glob)}"`,
@@ -88,7 +88,7 @@ export function geminiPolicy({ cwd, deniedPaths, allowedCommands }: AgentTask): 
   return stringify({ rule: [...denied, ...commands] });
 }
 
-/** A glob as it stands in JSON. Gemini CLI refuses groups that may be repeated or left out, as picomatch makes them. */
+/** A glob as a pattern over JSON text. Gemini CLI rejects repeated or optional groups, which picomatch would produce. */
 function pathPattern(glob: string): string {
   const piece = (text: string): string => {
     if (text === '**/') return '(|[^"]*/)';
@@ -107,8 +107,8 @@ function escaped(text: string): string {
 
 const MAX_KEPT = 16_000;
 
-/** Reads `gemini --output-format stream-json`. Its messages come in pieces, which are put together. */
-export function geminiReader(): AgentReader {
+/** Reads `gemini --output-format stream-json`, and joins messages that come in pieces. */
+function geminiReader(): AgentReader {
   let pieces = '';
   let lastWord = '';
   const spoken = (): readonly AgentEvent[] => {

@@ -5,8 +5,8 @@ import { asCount, asFields, asString, jsonReader, shownText, textEvents, toolEve
 import { withVolleyCommands } from './user-settings.ts';
 
 /**
- * opencode. Several that share its database die of its locks, so each gets one of its own; the login stays where it is.
- * Snapshots, which would be taken of one tree by all at once, are left out: the work is looked at by its content anyway.
+ * opencode. Each process gets its own database, since a shared one fails on its locks; the login is shared. Snapshots are
+ * off: all processes would take them of the same tree, and Volley compares contents itself.
  */
 export const opencodeAdapter: AgentAdapter = {
   name: 'opencode',
@@ -32,7 +32,7 @@ export const opencodeAdapter: AgentAdapter = {
   reader: opencodeReader,
 };
 
-/** The last rule that matches counts. What would have to be asked is refused when nobody is there to ask. */
+/** The last matching rule wins. Unattended, anything that needs confirmation is refused. */
 function permissions({ cwd, deniedPaths, allowedCommands }: AgentTask): object {
   const below = relative(rootOf(cwd), cwd);
   const denied = deniedPaths.flatMap((glob) => patterns(below, glob)).map((pattern) => [pattern, 'deny']);
@@ -43,13 +43,13 @@ function permissions({ cwd, deniedPaths, allowedCommands }: AgentTask): object {
   };
 }
 
-/** Its `*` matches slashes too, and its `**` is no different: a leading one would leave out the folder itself. */
+/** Its `*` and `**` both match slashes, so a leading `**` + slash would miss the top folder. */
 function patterns(below: string, glob: string): readonly string[] {
   const globs = glob.startsWith('**/') ? [glob, glob.slice(3)] : [glob];
   return globs.map((pattern) => join(below, pattern).replaceAll('\\', '/'));
 }
 
-/** Where its paths count from: the repository, or else the root of the file system. */
+/** Its paths are relative to the repository, or to the file system's root. */
 function rootOf(folder: string): string {
   const above = dirname(folder);
   return above === folder || existsSync(join(folder, '.git')) ? folder : rootOf(above);
@@ -64,8 +64,8 @@ function inlineConfig(env: AgentTask['env']): object {
   }
 }
 
-/** Reads `opencode run --format json`. It has no event for its end: without an error its last text is the result. */
-export function opencodeReader(): AgentReader {
+/** Reads `opencode run --format json`. It has no end event: without an error, the last text is the result. */
+function opencodeReader(): AgentReader {
   let turns = 0;
   let inputTokens = 0;
   let outputTokens = 0;

@@ -2,7 +2,7 @@ import type { AgentAdapter } from './adapter.ts';
 import { streamJsonReader } from './claude.ts';
 import { withVolleyCommands } from './user-settings.ts';
 
-/** Qwen Code. What it keeps of a run goes into a place of its own; its configuration and login stay where they are. */
+/** Qwen Code. Its runtime state goes to a private folder; its configuration and login are shared. */
 export const qwenAdapter: AgentAdapter = {
   name: 'qwen',
   command: async ({ prompt, stateFolder, model, maxTurns, allowedCommands, deniedPaths }) => ({

@@ -1,7 +1,6 @@
 import type { TaskBudget } from '../../config/config.ts';
 import type { AgentUsage } from './adapter.ts';
 
-/** What agents used, as far as they told. */
 export function sumUsage(parts: Iterable<AgentUsage>): AgentUsage {
   const sum: { -readonly [K in keyof AgentUsage]: AgentUsage[K] } = {};
   for (const part of parts) {
@@ -18,14 +17,13 @@ export function totalTokens({ inputTokens, outputTokens }: AgentUsage): number |
     : (inputTokens ?? 0) + (outputTokens ?? 0);
 }
 
-/** What is used up, in words; undefined while there is some left of everything. */
+/** Describes the limit that is exceeded; undefined if none is. */
 export function budgetExceeded(usage: AgentUsage, { turns, tokens, cost }: TaskBudget): string | undefined {
   const used = totalTokens(usage);
-  if (turns !== undefined && (usage.turns ?? 0) > turns)
-    return `${usage.turns} turns, where ${turns} are allowed`;
-  if (tokens !== undefined && (used ?? 0) > tokens) return `${used} tokens, where ${tokens} are allowed`;
+  if (turns !== undefined && (usage.turns ?? 0) > turns) return `${usage.turns} turns of ${turns} allowed`;
+  if (tokens !== undefined && (used ?? 0) > tokens) return `${used} tokens of ${tokens} allowed`;
   if (cost !== undefined && (usage.costUsd ?? 0) > cost)
-    return `${costText(usage.costUsd!)}, where ${costText(cost)} are allowed`;
+    return `${costText(usage.costUsd!)} of ${costText(cost)} allowed`;
   return undefined;
 }
 

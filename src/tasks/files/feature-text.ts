@@ -16,72 +16,76 @@ const MARKS: Readonly<Record<SubtaskStatus, string>> = {
   pending: '○',
   blocked: '✗',
 };
-const LONGEST_TITLE = 200;
+const MAX_TITLE_LENGTH = 200;
 
 /** `✓ 01 - Set up the project [completed]` */
 export function subtaskLine(subtask: Subtask): string {
   return `${MARKS[subtask.status]} ${plainLine(subtask)}`;
 }
 
-/** The same without its mark. */
+/** The same without the mark. */
 export function plainLine({ seq, title, status }: Subtask): string {
   return `${oneLine(seq, 20)} - ${shortTitle(title)} [${status}]`;
 }
 
-export function shortTitle(title: string): string {
-  return oneLine(title, LONGEST_TITLE);
+/** `[auth-system] Authentication` */
+export function featureHeading(feature: Feature): string {
+  return `[${feature.name}] ${shortTitle(titleOf(feature))}`;
 }
 
-/** How a feature stands: its name, its progress, and a line for each subtask. */
+export function shortTitle(title: string): string {
+  return oneLine(title, MAX_TITLE_LENGTH);
+}
+
 export function featureStatusText(feature: Feature, moment: Moment): string {
-  const { name, task, subtasks, broken, problems } = feature;
+  const { task, subtasks, broken, problems } = feature;
   const { done, total } = progressOf(feature);
   const unreadable = problems.filter(({ code }) => code === 'unreadable');
   return [
-    `[${name}] ${shortTitle(titleOf(feature))}`,
+    featureHeading(feature),
     `  Status: ${task?.status ?? 'active'} | Progress: ${percentOf(done, total)}% (${done}/${total})`,
-    '  ',
+    '',
     '  Subtasks:',
-    ...subtasks.map((subtask) => `  ${subtaskLine(subtask)}${noteOf(subtask, moment)}`),
+    ...subtasks.map((subtask) => `  ${subtaskLine(subtask)}${lapsedClaim(subtask, moment)}`),
     ...broken.map(({ seq, file }) => `  ! ${seq} - ${file} [unreadable]`),
     ...(unreadable.length > 0
-      ? ['  ', '  Problems:', ...unreadable.map((one) => `  ! ${featureProblemText(one)}`)]
+      ? ['', '  Problems:', ...unreadable.map((one) => `  ! ${featureProblemText(one)}`)]
       : []),
   ].join('\n');
 }
 
-/** 100 only when all is done. */
+/** 100 only when everything is done. */
 function percentOf(done: number, total: number): number {
   if (done === total) return total === 0 ? 0 : 100;
   return Math.min(99, Math.round((100 * done) / total));
 }
 
-/** Only where somebody who had it is gone. */
-function noteOf(subtask: Subtask, moment: Moment): string {
+function lapsedClaim(subtask: Subtask, moment: Moment): string {
   const { claim, status } = subtask;
   if (status !== 'in_progress' || claim === undefined || isHeld(subtask, moment)) return '';
   const ago = spanText(Math.max(0, moment.now - claim.heartbeatAt));
-  return ` (free again: ${claim.agent} was last heard of ${ago} ago)`;
+  return ` (claim expired; last heartbeat from ${claim.agent} ${ago} ago)`;
 }
 
-/** A subtask as programs get it: the names of the files. */
+/** A subtask as JSON output shows it, with the field names of the files. */
 export function subtaskView(subtask: Subtask, moment: Moment) {
   const { claim, startedAt, completedAt } = subtask;
+  const timeOrNull = (ms: number | undefined) => (ms === undefined ? null : isoTime(ms));
   return {
     seq: subtask.seq,
     id: subtask.id,
     title: subtask.title,
     status: subtask.status,
-    /** What counts: it differs where a claim ran out. */
+    /** Differs from `status` if a claim has lapsed. */
     effective_status: effectiveStatus(subtask, moment),
     depends_on: subtask.dependsOn,
     parallel: subtask.parallel,
     suggested_agent: subtask.suggestedAgent ?? null,
     deliverables: subtask.deliverables,
     agent_id: subtask.agentId ?? null,
-    lease_until: claim === undefined ? null : isoTime(claim.leaseUntil),
-    started_at: startedAt === undefined ? null : isoTime(startedAt),
-    completed_at: completedAt === undefined ? null : isoTime(completedAt),
+    lease_until: timeOrNull(claim?.leaseUntil),
+    started_at: timeOrNull(startedAt),
+    completed_at: timeOrNull(completedAt),
     completion_summary: subtask.completionSummary ?? null,
     blocked_reason: subtask.blockedReason ?? null,
   };

@@ -6,50 +6,50 @@ export type SubtaskStatus = (typeof SUBTASK_STATUSES)[number];
 export const FEATURE_STATUSES = ['active', 'completed', 'blocked', 'archived'] as const;
 type FeatureStatus = (typeof FEATURE_STATUSES)[number];
 
-/** A file that an agent shall read, or a part of one. */
+/** A file, or part of one, that an agent should read. */
 export interface FileReference {
   readonly path: string;
-  /** Such as `10-50`. */
+  /** For example `10-50`. */
   readonly lines: string | undefined;
   readonly reason: string | undefined;
 }
 
-/** How it is shown that a subtask was done, besides its deliverables. */
+/** Evidence a subtask must show besides its deliverables. */
 export type Check =
   | {
       readonly type: 'command';
       readonly command: string;
       readonly expectExit: number;
-      /** Must stand somewhere in what the command writes. */
+      /** Must appear in the command's output. */
       readonly expectText: string | undefined;
       readonly timeoutMs: number;
     }
   | { readonly type: 'file_exists'; readonly path: string }
   | { readonly type: 'file_contains'; readonly path: string; readonly text: string };
 
-/** An agent's right to a subtask for a while. Whoever does not renew it in time loses it. */
+/** A lease on a subtask. An agent that does not renew it in time loses it. */
 export interface Claim {
   readonly agent: string;
   readonly heartbeatAt: number;
   readonly leaseUntil: number;
-  /** The process whose end also ends the claim, if it is bound to one. */
+  /** The claim also ends when this process does. */
   readonly process: ProcessIdentity | undefined;
 }
 
-/** What a `subtask_NN.json` says; what it leaves out has a default. Times are in milliseconds since 1970. */
+/** The content of a `subtask_NN.json`, with defaults filled in. Times are in milliseconds since 1970. */
 export interface Subtask {
-  /** The name of its file within the folder of the feature. */
+  /** The file name inside the feature's folder. */
   readonly file: string;
   readonly seq: string;
-  /** What the file itself says it is; the name of the file decides. */
+  /** The `seq` field in the file. The file name wins if they differ. */
   readonly statedSeq: string | undefined;
   readonly id: string;
   readonly title: string;
   readonly description: string | undefined;
   readonly status: SubtaskStatus;
-  /** Sequences of the same feature, each once. */
+  /** Unique sequence numbers within the same feature. */
   readonly dependsOn: readonly string[];
-  /** Whether others may run at the same time. */
+  /** Whether other subtasks may run at the same time. */
   readonly parallel: boolean;
   readonly contextFiles: readonly FileReference[];
   readonly referenceFiles: readonly FileReference[];
@@ -64,29 +64,29 @@ export interface Subtask {
   readonly completionSummary: string | undefined;
   readonly blockedReason: string | undefined;
   readonly claim: Claim | undefined;
-  /** What an agent said of its work when it called it done, before that was brought into the project. */
+  /** Set when the agent reported completion from its own worktree and the work is not merged yet. */
   readonly marked: { readonly summary: string } | undefined;
 }
 
-/** A file that should be a subtask and cannot be read as one. It counts, and is never done. */
+/** A subtask file that cannot be parsed. It counts as an open subtask. */
 export interface BrokenFile {
   readonly file: string;
   readonly seq: string;
 }
 
-/** A folder of `.tmp/tasks`: its `task.json` and its subtasks in the order of their numbers. */
+/** A folder of `.tmp/tasks`: its `task.json` and its subtasks, ordered by number. */
 export interface Feature {
   /** The name of the folder. */
   readonly name: string;
-  /** Undefined where `task.json` is missing or cannot be read. */
+  /** Undefined if `task.json` is missing or unreadable. */
   readonly task: TaskHead | undefined;
   readonly subtasks: readonly Subtask[];
   readonly broken: readonly BrokenFile[];
-  /** What was found wrong while reading. */
+  /** Problems found while reading. */
   readonly problems: readonly FeatureProblem[];
 }
 
-/** What a `task.json` says. */
+/** The content of a `task.json`. */
 export interface TaskHead {
   readonly id: string | undefined;
   readonly name: string;
@@ -95,23 +95,12 @@ export interface TaskHead {
   readonly contextFiles: readonly FileReference[];
   readonly referenceFiles: readonly FileReference[];
   readonly exitCriteria: readonly string[];
-  /** The counters as they stand there, right or wrong. */
+  /** The counters as written, right or wrong. */
   readonly subtaskCount: number | undefined;
   readonly completedCount: number | undefined;
   readonly completedAt: number | undefined;
 }
 
-export function titleOf({ name, task }: Feature): string {
-  return task?.name ?? name;
-}
-
-/** How many subtasks there are, and how many of them are done. */
-export function progressOf({ subtasks, broken }: Feature): { done: number; total: number } {
-  const done = subtasks.filter(({ status }) => status === 'completed').length;
-  return { done, total: subtasks.length + broken.length };
-}
-
-/** What can be wrong with a feature. */
 export type ProblemCode =
   | 'unreadable'
   | 'wrong-type'
@@ -133,12 +122,12 @@ export type ProblemCode =
   | 'open-dependency'
   | 'not-open';
 
-/** One thing that is wrong, where, and what to do. */
+/** Something wrong with a feature, where, and how to fix it. */
 export interface FeatureProblem {
   readonly code: ProblemCode;
-  /** A warning holds nothing up. */
+  /** Warnings do not prevent a run. */
   readonly severity: 'error' | 'warning';
-  /** With the folder of the feature: `auth-system/subtask_01.json`. */
+  /** Includes the feature's folder: `auth-system/subtask_01.json`. */
   readonly file: string;
   readonly text: string;
   readonly remedy: string;
@@ -152,7 +141,16 @@ export function onlyErrors(problems: readonly FeatureProblem[]): FeatureProblem[
   return problems.filter(({ severity }) => severity === 'error');
 }
 
-/** The batch that a feature runs as. */
+export function titleOf({ name, task }: Feature): string {
+  return task?.name ?? name;
+}
+
+export function progressOf({ subtasks, broken }: Feature): { done: number; total: number } {
+  const done = subtasks.filter(({ status }) => status === 'completed').length;
+  return { done, total: subtasks.length + broken.length };
+}
+
+/** The name of the batch that runs a feature. */
 export function batchNameOf(feature: string): string {
   return `feature-${feature}`.slice(0, 100);
 }

@@ -1,20 +1,21 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { replaceFile } from '../../tools/builtin/replace-file.ts';
+import { Roots } from '../../tools/builtin/roots.ts';
 
-interface PlainLimits {
+interface ReadLimits {
   readonly maxBytes: number;
-  /** Whether a link may lead to the file. */
   readonly followLinks: boolean;
 }
 
-/** The text of a file of a modest size, and of nothing that a reader would wait for: no pipe, no device. */
-export async function readRegularFile(path: string, { maxBytes, followLinks }: PlainLimits): Promise<string> {
+/** Reads a regular file of limited size. Pipes and devices, which could block the reader, are refused. */
+export async function readRegularFile(path: string, { maxBytes, followLinks }: ReadLimits): Promise<string> {
   const flags = constants.O_RDONLY | constants.O_NONBLOCK | (followLinks ? 0 : constants.O_NOFOLLOW);
   const file = await open(path, flags);
   try {
     const stats = await file.stat();
-    if (!stats.isFile()) throw new Error('it is not a file');
-    if (stats.size > maxBytes) throw new Error(`it is larger than ${maxBytes / 1024} KB`);
+    if (!stats.isFile()) throw new Error('not a regular file');
+    if (stats.size > maxBytes) throw new Error(`larger than ${maxBytes / 1024} KB`);
     const buffer = Buffer.alloc(stats.size);
     let length = 0;
     while (length < buffer.length) {
@@ -26,4 +27,15 @@ export async function readRegularFile(path: string, { maxBytes, followLinks }: P
   } finally {
     await file.close();
   }
+}
+
+/** Replaces a file below a folder atomically. */
+export async function replaceFileIn(
+  folder: string,
+  path: string,
+  text: string,
+  createDirectories: boolean,
+): Promise<void> {
+  const options = { createDirectories, signal: new AbortController().signal };
+  await replaceFile(new Roots([folder]), path, options, (handle) => handle.writeFile(text));
 }

@@ -3,7 +3,9 @@ import { nearest } from '../../core/nearest.ts';
 import { listText } from '../../core/words.ts';
 import type { Feature, Subtask } from './feature.ts';
 
-/** The one form of a sequence number: two digits, or more where they are needed. What is no number stays as it is. */
+const MAX_LISTED = 10;
+
+/** Pads a sequence number to at least two digits. Anything that is not a number is returned trimmed. */
 export function normalizeSeq(value: string | number): string {
   const text = String(value).trim();
   return /^\d{1,9}$/.test(text) ? String(Number(text)).padStart(2, '0') : text;
@@ -13,7 +15,7 @@ export function isSeq(text: string): boolean {
   return /^\d{2,9}$/.test(text);
 }
 
-/** The sequence that a reference means: `1`, `01` or `auth-system-01`. */
+/** Accepts `1`, `01` and `auth-system-01`. */
 export function seqFromReference(reference: string | number, feature: string): string {
   const text = String(reference).trim();
   const prefix = `${feature}-`;
@@ -30,65 +32,51 @@ export function subtaskFile(seq: string): string {
   return `subtask_${seq}.json`;
 }
 
-/** The sequence that the name of a file says; undefined where it is no file of a subtask. */
+/** Undefined if it is not the name of a subtask file. */
 export function seqFromFile(file: string): string | undefined {
   const found = /^subtask_(.+)\.json$/.exec(file)?.[1];
   return found === undefined ? undefined : normalizeSeq(found);
 }
 
-const MAX_LISTED = 10;
-
-/** The subtask that a reference means: `1`, `01` or `auth-system-01`. */
+/** Finds a subtask by `1`, `01` or `auth-system-01`. */
 export function findSubtask(feature: Feature, reference: string): Subtask {
-  const seq = seqFromReference(reference, feature.name);
+  const { name, problems } = feature;
+  const seq = seqFromReference(reference, name);
   const [found, second] = feature.subtasks.filter((one) => one.seq === seq);
   if (second !== undefined) {
-    throw new VolleyError(
-      'INVALID_FEATURE',
-      `Both ${found!.file} and ${second.file} are subtask ${seq} of ${feature.name}: rename one of them.`,
-      { feature: feature.name, seq },
-    );
+    const message = `${found!.file} and ${second.file} are both subtask ${seq} of ${name}. Rename one of them.`;
+    throw new VolleyError('INVALID_FEATURE', message, { feature: name, seq });
   }
   if (found !== undefined) return found;
-  const broken = feature.broken.find((one) => one.seq === seq);
-  if (broken !== undefined) {
-    const why = feature.problems.find(({ file }) => file === `${feature.name}/${broken.file}`);
-    throw new VolleyError(
-      'INVALID_FEATURE',
-      `Subtask ${seq} cannot be read: ${feature.name}/${broken.file}: ${why?.text} ${why?.remedy}`,
-      { feature: feature.name, seq, file: broken.file },
-    );
-  }
-  throw unknownSubtask(feature, reference, seq);
+  const file = feature.broken.find((one) => one.seq === seq)?.file;
+  if (file === undefined) throw unknownSubtask(feature, reference, seq);
+  const why = problems.find((one) => one.file === `${name}/${file}`);
+  const message = `Cannot read subtask ${seq}: ${name}/${file}: ${why?.text} ${why?.remedy}`;
+  throw new VolleyError('INVALID_FEATURE', message, { feature: name, seq, file });
 }
 
 export function unknownFeature(name: string, known: readonly string[]): VolleyError {
   const close = nearest(name, known);
   const hint =
     known.length === 0
-      ? 'there are none yet: volley tasks new makes one'
+      ? 'No features yet. Create one with volley tasks new.'
       : close === undefined
-        ? `there are ${listText(known.slice(0, MAX_LISTED), known.length)}`
-        : `did you mean ${JSON.stringify(close)}?`;
-  return new VolleyError('UNKNOWN_FEATURE', `There is no feature ${JSON.stringify(name)}: ${hint}`, {
-    feature: name,
-    nearest: close,
-  });
+        ? `Features: ${listText(known.slice(0, MAX_LISTED), known.length)}.`
+        : `Did you mean ${JSON.stringify(close)}?`;
+  const message = `Unknown feature ${JSON.stringify(name)}. ${hint}`;
+  return new VolleyError('UNKNOWN_FEATURE', message, { feature: name, nearest: close });
 }
 
 function unknownSubtask({ name, subtasks }: Feature, reference: string, seq: string): VolleyError {
   const seqs = subtasks.map((one) => one.seq);
   const close = nearestSeq(seq, seqs);
   const hint =
-    close === undefined ? 'it has no subtasks' : `it has ${rangeText(seqs)}; did you mean ${close}?`;
-  return new VolleyError(
-    'UNKNOWN_SUBTASK',
-    `There is no subtask ${JSON.stringify(reference)} in ${name}: ${hint}`,
-    { feature: name, seq, nearest: close },
-  );
+    close === undefined ? 'It has no subtasks.' : `It has ${rangeText(seqs)}. Did you mean ${close}?`;
+  const message = `${name} has no subtask ${JSON.stringify(reference)}. ${hint}`;
+  return new VolleyError('UNKNOWN_SUBTASK', message, { feature: name, seq, nearest: close });
 }
 
-/** The nearest by number; of what is no number the nearest by letters. */
+/** The nearest by number, or by spelling if `seq` is not a number. */
 function nearestSeq(seq: string, seqs: readonly string[]): string | undefined {
   const wanted = Number(seq);
   if (Number.isNaN(wanted)) return nearest(seq, seqs) ?? seqs[0];

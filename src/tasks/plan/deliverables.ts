@@ -9,17 +9,64 @@ export interface Overlap {
   readonly second: string;
 }
 
-/** Subtasks are compared with many others. */
+/** A path or glob, level by level; `**` is any number of levels. */
+type Pattern = readonly (Segment | '**')[];
+
+/** The name of one level of a path, which may be a glob. */
+type Segment = readonly Part[];
+
+type Part =
+  | { readonly type: 'letter'; readonly letter: string }
+  | { readonly type: 'one'; readonly set: RegExp | undefined }
+  | { readonly type: 'any' };
+
+const ANY: Part = { type: 'any' };
+const MAX_ALTERNATIVES = 64;
+
+/** A cache: subtasks are compared with many others. */
 const parsed = new WeakMap<Subtask, readonly (readonly Pattern[])[]>();
 
-/** The first deliverables that meet; undefined where none do. What is taken out again with `!` is not asked about. */
+/** Why a path or glob is not usable as a path within the project; undefined if it is. */
+export function projectPathProblem(path: string): string | undefined {
+  if (path.trim() === '') return 'is empty';
+  if (path.includes('\0')) return 'contains a NUL character';
+  if (posix.isAbsolute(path) || /^[a-z]:[\\/]/i.test(path)) return 'is an absolute path';
+  const problem = globProblem(path);
+  if (problem !== undefined) return problem;
+  const [first] = posix.normalize(path.replaceAll('\\', '/')).split('/');
+  return first === '..' ? 'is outside the project' : undefined;
+}
+
+/** Whether a pattern excludes paths; `!(a|b)` is an ordinary glob. */
+export function isNegated(pattern: string): boolean {
+  return pattern.startsWith('!') && pattern[1] !== '(';
+}
+
+/** Matches relative paths against paths, folders and globs. A path includes everything below it; `!` excludes. */
+export function patternMatcher(patterns: readonly string[], ignoreCase = false): (path: string) => boolean {
+  const wanted = patterns.filter((one) => !isNegated(one)).map((one) => matcherOf(one, ignoreCase));
+  const unwanted = patterns.filter(isNegated).map((one) => matcherOf(one.slice(1), ignoreCase));
+  return (path) => wanted.some((matches) => matches(path)) && !unwanted.some((matches) => matches(path));
+}
+
+function matcherOf(pattern: string, ignoreCase: boolean): (path: string) => boolean {
+  const cased = (text: string) => (ignoreCase ? text.toLowerCase() : text);
+  const plain = posix.normalize(pattern.trim().replaceAll('\\', '/')).replace(/(?<=.)\/$/, '');
+  if (plain === '.') return () => true;
+  const name = cased(plain);
+  const isPattern = globProblem(plain) === undefined && isGlob(plain);
+  const glob = isPattern ? picomatch(plain, { dot: true, nocase: ignoreCase }) : undefined;
+  // The plain name counts too, since names may contain glob characters: `app/[id]/page.tsx`.
+  return (path) => cased(path) === name || cased(path).startsWith(`${name}/`) || glob?.(path) === true;
+}
+
+/** The first pair of overlapping deliverables; undefined if there is none. Exclusions are ignored. */
 export function findOverlap(a: Subtask, b: Subtask): Overlap | undefined {
   const [ours, theirs] = [patternsOf(a), patternsOf(b)];
   for (const [i, first] of ours.entries()) {
     for (const [j, second] of theirs.entries()) {
-      if (first.some((one) => second.some((other) => patternsIntersect(one, other)))) {
+      if (first.some((one) => second.some((other) => patternsIntersect(one, other))))
         return { first: a.deliverables[i]!, second: b.deliverables[j]! };
-      }
     }
   }
   return undefined;
@@ -34,18 +81,12 @@ function patternsOf(subtask: Subtask): readonly (readonly Pattern[])[] {
   return patterns;
 }
 
-/** A path or glob, level by level; `**` is any number of levels. */
-export type Pattern = readonly (Segment | '**')[];
-
-const MAX_ALTERNATIVES = 64;
-
 /**
- * The patterns of a deliverable: one for each alternative of its braces. A path without a glob stands for itself and
- * for everything below it, for it may be a folder. Letters are compared without their case, for on many systems they
- * name the same file.
+ * Parses a deliverable into one pattern for each brace alternative. A path that is not a glob may be a folder, so it
+ * includes everything below it. Case is ignored, since many file systems ignore it.
  */
 export function parsePatterns(deliverable: string): Pattern[] {
-  // It is refused elsewhere; until then it may stand for anything.
+  // Validation reports it; until it is fixed it may match anything.
   if (globProblem(deliverable) !== undefined) return [['**']];
   return expandBraces(deliverable.trim().normalize('NFC').toLowerCase()).map((text) => {
     const path = posix.normalize(text.replaceAll('\\', '/'));
@@ -56,18 +97,29 @@ export function parsePatterns(deliverable: string): Pattern[] {
   });
 }
 
-/** What is taken out again; `!(a|b)` is a glob of its own. */
-export function isNegated(deliverable: string): boolean {
-  return deliverable.startsWith('!') && deliverable[1] !== '(';
-}
-
 function isGlob(path: string): boolean {
   return picomatch.scan(path).isGlob;
 }
 
-/** Whether some path matches both. */
+/** Expands `{a,b}`, innermost first. Beyond the limit, braces stay and match anything. */
+export function expandBraces(text: string): string[] {
+  let texts = [text];
+  for (;;) {
+    const next = texts.flatMap((one) => {
+      const braces = /\{([^{}]*,[^{}]*)\}/.exec(one);
+      if (braces === null) return [one];
+      const [whole, inside] = braces as unknown as [string, string];
+      const [before, after] = [one.slice(0, braces.index), one.slice(braces.index + whole.length)];
+      return inside.split(',').map((alternative) => before + alternative + after);
+    });
+    if (next.length > MAX_ALTERNATIVES || next.length === texts.length) return texts;
+    texts = next;
+  }
+}
+
+/** Whether some path matches both patterns. */
 export function patternsIntersect(a: Pattern, b: Pattern): boolean {
-  // How much of each a path may have used up. A list of what is still to be looked at, for a path may be long.
+  // States are how much of each pattern is used up. Iterative, since paths may be long.
   const seen = new Set<number>();
   const open: (readonly [number, number])[] = [];
   const add = (i: number, j: number) => {
@@ -90,42 +142,15 @@ export function patternsIntersect(a: Pattern, b: Pattern): boolean {
   return false;
 }
 
-/** Takes `{a,b}` apart, the innermost first. Too many stay as they are, and then stand for anything. */
-export function expandBraces(text: string): string[] {
-  let texts = [text];
-  for (;;) {
-    const next = texts.flatMap((one) => {
-      const braces = /\{([^{}]*,[^{}]*)\}/.exec(one);
-      if (braces === null) return [one];
-      const [whole, inside] = braces as unknown as [string, string];
-      const [before, after] = [one.slice(0, braces.index), one.slice(braces.index + whole.length)];
-      return inside.split(',').map((alternative) => before + alternative + after);
-    });
-    if (next.length > MAX_ALTERNATIVES || next.length === texts.length) return texts;
-    texts = next;
-  }
-}
-
-/** A part of a name between slashes that stands for one character, or for any number of them. */
-type Part =
-  | { readonly type: 'letter'; readonly letter: string }
-  | { readonly type: 'one'; readonly set: RegExp | undefined }
-  | { readonly type: 'any' };
-
-/** The name of one level of a path, which may be a glob. */
-export type Segment = readonly Part[];
-
-const ANY: Part = { type: 'any' };
-
-/** Reads `*`, `?` and `[a-z]`; of everything else that globs know, any text may come. */
-export function parseSegment(text: string): Segment {
-  // `+(a|b)`, `!(a)` and a `{` that was not taken apart: whatever they stand for, it may be any text.
+/** Parses `*`, `?` and `[a-z]`. Any other glob syntax matches anything. */
+function parseSegment(text: string): Segment {
+  // `+(a|b)`, `!(a)`, and braces that were not expanded.
   if (/[!?*+@]\(/.test(text) || /[{}]/.test(text)) return [ANY];
   const parts: Part[] = [];
   for (let at = 0; at < text.length; ) {
     const sign = text[at]!;
     const set = sign === '[' ? /^\[[^\]]+\]/.exec(text.slice(at))?.[0] : undefined;
-    if (set !== undefined) parts.push({ type: 'one', set: setOf(set) });
+    if (set !== undefined) parts.push({ type: 'one', set: parseSet(set) });
     else if (sign === '*') parts.push(ANY);
     else if (sign === '?') parts.push({ type: 'one', set: undefined });
     else if (sign === '\\' && at + 1 < text.length) parts.push({ type: 'letter', letter: text[at + 1]! });
@@ -135,8 +160,8 @@ export function parseSegment(text: string): Segment {
   return parts;
 }
 
-/** Undefined, which is any character, for a set that cannot be read. */
-function setOf(text: string): RegExp | undefined {
+/** An invalid set is undefined, which matches any character. */
+function parseSet(text: string): RegExp | undefined {
   try {
     return new RegExp(`^${text.replace(/^\[!/, '[^')}$`, 'i');
   } catch {
@@ -144,22 +169,21 @@ function setOf(text: string): RegExp | undefined {
   }
 }
 
-/** Whether some name matches both. */
-export function segmentsIntersect(a: Segment, b: Segment): boolean {
-  // Which places of b can be reached with what of a was read.
-  let reached = reachedByNothing(b);
+/** Whether some name matches both segments. */
+function segmentsIntersect(a: Segment, b: Segment): boolean {
+  // The positions in b that are reachable after the parts of a so far.
+  let reached = new Set<number>();
+  addWithStars(b, 0, reached);
   for (const part of a) {
     const next = new Set<number>();
     if (part.type === 'any') {
-      // Whatever of b follows may be read by it.
-      const first = Math.min(...reached);
-      for (let place = first; place <= b.length; place++) next.add(place);
+      for (let place = Math.min(...reached); place <= b.length; place++) next.add(place);
     } else {
       for (const place of reached) {
         const other = b[place];
         if (other === undefined) continue;
         if (other.type === 'any') next.add(place);
-        else if (lettersMeet(part, other)) addWithStars(b, place + 1, next);
+        else if (partsIntersect(part, other)) addWithStars(b, place + 1, next);
       }
     }
     for (const place of [...next]) addWithStars(b, place, next);
@@ -169,42 +193,15 @@ export function segmentsIntersect(a: Segment, b: Segment): boolean {
   return reached.has(b.length);
 }
 
-function reachedByNothing(b: Segment): Set<number> {
-  const places = new Set<number>();
-  addWithStars(b, 0, places);
-  return places;
-}
-
-/** A star may also stand for nothing. */
+/** A star may match nothing. */
 function addWithStars(b: Segment, place: number, into: Set<number>): void {
   into.add(place);
   while (b[place]?.type === 'any') into.add(++place);
 }
 
-function lettersMeet(a: Part, b: Part): boolean {
+function partsIntersect(a: Part, b: Part): boolean {
   if (a.type === 'letter' && b.type === 'letter') return a.letter === b.letter;
   if (a.type === 'letter') return b.type !== 'one' || b.set?.test(a.letter) !== false;
-  if (b.type === 'letter') return lettersMeet(b, a);
+  if (b.type === 'letter') return partsIntersect(b, a);
   return true;
-}
-
-/**
- * Whether a relative path is one of those that paths, folders and globs name. A path stands for all below it, too; what
- * begins with `!` is taken out again.
- */
-export function patternMatcher(patterns: readonly string[], isCaseless = false): (path: string) => boolean {
-  const wanted = patterns.filter((one) => !isNegated(one)).map((one) => matcherOf(one, isCaseless));
-  const unwanted = patterns.filter(isNegated).map((one) => matcherOf(one.slice(1), isCaseless));
-  return (path) => wanted.some((matches) => matches(path)) && !unwanted.some((matches) => matches(path));
-}
-
-function matcherOf(pattern: string, isCaseless: boolean): (path: string) => boolean {
-  const cased = (text: string) => (isCaseless ? text.toLowerCase() : text);
-  const plain = posix.normalize(pattern.trim().replaceAll('\\', '/')).replace(/(?<=.)\/$/, '');
-  if (plain === '.') return () => true;
-  const name = cased(plain);
-  const isGlob = globProblem(plain) === undefined && picomatch.scan(plain).isGlob;
-  const glob = isGlob ? picomatch(plain, { dot: true, nocase: isCaseless }) : undefined;
-  // A name may hold what a glob gives a meaning to: `app/[id]/page.tsx`.
-  return (path) => cased(path) === name || cased(path).startsWith(`${name}/`) || glob?.(path) === true;
 }

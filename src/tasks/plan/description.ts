@@ -3,52 +3,38 @@ import { parseDocument } from 'yaml';
 import { type FeatureDraft, invalidDraft } from './draft.ts';
 import { tooDeepAt } from './yaml-depth.ts';
 
-/** Reads the description of a feature; the ending of the file's name says how it is written. */
+const MAX_ALIASES = 100;
+const MAX_DEPTH = 100;
+
+/** Parses the description of a feature: Markdown, YAML or JSON, by the file's extension. */
 export function parseDescription(file: string, text: string): FeatureDraft {
-  const draft = read(file, text);
-  if (draft.task['name'] === undefined && draft.feature === undefined) {
-    throw invalidDraft(`${file}: the feature has no name: begin with "# Name", or "name:" in YAML.`);
-  }
-  if (draft.subtasks.length === 0) {
-    throw invalidDraft(
-      `${file}: there are no subtasks: each begins with "## Title", or stands in "subtasks:" in YAML.`,
-    );
-  }
+  const extension = extname(file).toLowerCase();
+  const isMarkdown = extension === '.md' || extension === '.markdown';
+  if (!isMarkdown && !['.yaml', '.yml', '.json'].includes(extension))
+    throw invalidDraft(`${file}: unknown file type. Use .md, .yaml or .json.`);
+  const draft = isMarkdown ? parseMarkdown(text) : parseYamlDescription(file, text);
+  if (draft.task['name'] === undefined && draft.feature === undefined)
+    throw invalidDraft(`${file}: the feature has no name. Add "# Name", or "name:" in YAML.`);
+  if (draft.subtasks.length === 0)
+    throw invalidDraft(`${file}: no subtasks. Add one as "## Title", or under "subtasks:" in YAML.`);
   return draft;
 }
 
-function read(file: string, text: string): FeatureDraft {
-  switch (extname(file).toLowerCase()) {
-    case '.md':
-    case '.markdown':
-      return parseMarkdown(text);
-    case '.yaml':
-    case '.yml':
-    case '.json':
-      return parseYamlDescription(file, text);
-    default:
-      throw invalidDraft(`${file}: a description ends in .md, .yaml or .json.`);
-  }
-}
-
-const MAX_ALIASES = 100;
-const DEEPEST = 100;
-
-/** Reads a feature from YAML or JSON: the fields of `task.json`, `feature` for the folder, and `subtasks`. */
-export function parseYamlDescription(file: string, text: string): FeatureDraft {
-  if (tooDeepAt(text, DEEPEST) !== undefined)
-    throw invalidDraft(`${file}: it is nested deeper than ${DEEPEST} levels.`);
+/** The fields of `task.json`, `feature` for the folder's name, and `subtasks`. */
+function parseYamlDescription(file: string, text: string): FeatureDraft {
+  if (tooDeepAt(text, MAX_DEPTH) !== undefined)
+    throw invalidDraft(`${file}: nested deeper than ${MAX_DEPTH} levels.`);
   const document = parseDocument(text);
   const [fault] = document.errors;
   if (fault !== undefined) throw invalidDraft(`${file}: ${fault.message}`);
   const data: unknown = document.toJS({ maxAliasCount: MAX_ALIASES });
-  if (!isRecord(data)) throw invalidDraft(`${file}: it must be a map with "name" and "subtasks".`);
+  if (!isRecord(data)) throw invalidDraft(`${file}: must be a map with "name" and "subtasks".`);
   const { feature, subtasks, ...task } = data;
   if (!Array.isArray(subtasks) || !subtasks.every(isRecord)) {
     throw invalidDraft(`${file}: "subtasks" must be a list of maps, each with a "title".`);
   }
   if (feature !== undefined && typeof feature !== 'string')
-    throw invalidDraft(`${file}: "feature" must be a text.`);
+    throw invalidDraft(`${file}: "feature" must be a string.`);
   return { feature, task, subtasks };
 }
 
@@ -58,7 +44,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 
 type Fields = Record<string, unknown>;
 
-/** What a line such as `Depends on: 01, 02` sets. */
+/** The field that a line such as `Depends on: 01, 02` sets. */
 const KEYS: Readonly<Record<string, (value: string, into: Fields) => void>> = {
   feature: (value, into) => set(into, 'feature', stripBackticks(value)),
   objective: (value, into) => set(into, 'objective', value),
@@ -76,14 +62,14 @@ const KEYS: Readonly<Record<string, (value: string, into: Fields) => void>> = {
   verify: (value, into) => add(into, 'verification', [checkOf(stripBackticks(value))]),
 };
 
-/** A number needs two digits, or a sign behind it, so that "2 factor login" is a title. */
+/** A number needs two digits or punctuation after it, so that "2 factor login" is a title. */
 const HEADING = /^##\s+(?:(\d{2,9}|\d+(?=[.):]))[.):]?\s*(?:[-–—]\s+)?)?(\S.*)$/;
 
 /**
- * Reads a feature from Markdown: `#` is its name, each `##` a subtask. Lines such as `Depends on: 01` set fields, other
- * items of lists are criteria, and other text is the objective or the description.
+ * Parses Markdown: `#` is the name, each `##` a subtask. Lines such as `Depends on: 01` set fields, other list items are
+ * criteria, and other text is the objective or the description.
  */
-export function parseMarkdown(text: string): FeatureDraft {
+function parseMarkdown(text: string): FeatureDraft {
   const head: Fields = {};
   const subtasks: Fields[] = [];
   let into = head;
@@ -140,8 +126,8 @@ function add(into: Fields, key: string, values: readonly unknown[]): void {
   into[key] = [...((into[key] as unknown[] | undefined) ?? []), ...values];
 }
 
-/** `a, b` as a list; commas inside braces belong to a glob, and ticks around a path do not belong to it. */
-export function splitList(text: string): string[] {
+/** Splits `a, b` at commas outside braces, and strips backticks. */
+function splitList(text: string): string[] {
   const items: string[] = [];
   let depth = 0;
   let item = '';
@@ -156,6 +142,6 @@ export function splitList(text: string): string[] {
   return [...items, item].map(stripBackticks).filter((one) => one !== '');
 }
 
-export function stripBackticks(text: string): string {
+function stripBackticks(text: string): string {
   return text.trim().replace(/^`([^`]*)`$/, '$1');
 }

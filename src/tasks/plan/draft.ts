@@ -6,9 +6,9 @@ import { isoTime } from '../files/readiness.ts';
 import { normalizeSeq, subtaskFile } from '../files/subtask-reference.ts';
 import { validateFeature } from './validate.ts';
 
-/** A feature that is to be made: the fields of its files, as far as somebody said something. */
+/** The fields that a description gives for a new feature. */
 export interface FeatureDraft {
-  /** The folder; made of the name if it is missing. */
+  /** The folder's name; derived from the title if missing. */
   readonly feature?: string | undefined;
   readonly task: Readonly<Record<string, unknown>>;
   readonly subtasks: readonly Readonly<Record<string, unknown>>[];
@@ -17,7 +17,7 @@ export interface FeatureDraft {
 const MAX_SUBTASKS = 1000;
 const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/i;
 
-/** The texts of a feature's files, and what is odd about them without being wrong. Wrong ones throw. */
+/** Renders the files of a feature and validates them. Throws on errors, returns warnings. */
 export function renderDraft(
   draft: FeatureDraft,
   now: number,
@@ -25,27 +25,26 @@ export function renderDraft(
   const title = draft.task['name'];
   const name = draft.feature ?? slugOf(typeof title === 'string' ? title : '');
   if (!NAME.test(name) || name === 'completed') {
-    const rule = 'letters, digits, ".", "_" and "-", 64 at most, and not "completed"';
-    throw invalidDraft(`${JSON.stringify(name)} cannot be the name of a feature: use ${rule}.`);
+    const rule = 'up to 64 letters, digits, ".", "_" and "-", and not "completed"';
+    throw invalidDraft(`${JSON.stringify(name)} is not a valid feature name. Use ${rule}.`);
   }
   if (draft.subtasks.length > MAX_SUBTASKS) {
-    throw invalidDraft(
-      `${countText(draft.subtasks.length, 'subtask')} are too many: ${MAX_SUBTASKS} at most.`,
-    );
+    const count = countText(draft.subtasks.length, 'subtask');
+    throw invalidDraft(`${count} are too many; the maximum is ${MAX_SUBTASKS}.`);
   }
   const texts = new Map<string, string>();
   for (const [place, subtask] of draft.subtasks.entries()) {
     const seq = normalizeSeq(String(subtask['seq'] ?? place + 1));
     const file = subtaskFile(seq);
-    if (texts.has(file)) throw invalidDraft(`Two subtasks have the number ${seq}: give one of them another.`);
+    if (texts.has(file)) throw invalidDraft(`Two subtasks have the number ${seq}. Renumber one of them.`);
     texts.set(file, textOf(subtaskFields(name, seq, subtask)));
   }
   texts.set(TASK_FILE, textOf(taskFields(name, draft, now)));
   const problems = validateFeature(parseFeature(name, texts));
-  // Common deliverables are a matter of how it is run.
-  const [wrong, odd] = [onlyErrors(problems).filter(({ code }) => code !== 'overlap'), problems];
-  if (wrong.length > 0) throw invalidDraft(wrong.map(featureProblemText).join('\n'), wrong);
-  return { name, texts, warnings: odd };
+  // Overlapping subtasks can still run one after another.
+  const errors = onlyErrors(problems).filter(({ code }) => code !== 'overlap');
+  if (errors.length > 0) throw invalidDraft(errors.map(featureProblemText).join('\n'), errors);
+  return { name, texts, warnings: problems };
 }
 
 function taskFields(name: string, { task, subtasks }: FeatureDraft, now: number): Record<string, unknown> {

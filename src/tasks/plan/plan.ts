@@ -5,31 +5,30 @@ import {
   featureProblemText,
   onlyErrors,
   type Subtask,
-  titleOf,
 } from '../files/feature.ts';
-import { plainLine, shortTitle, subtaskLine } from '../files/feature-text.ts';
+import { featureHeading, plainLine, subtaskLine } from '../files/feature-text.ts';
 import { findSubtask } from '../files/subtask-reference.ts';
-import { criticalPath, planWaves, SubtaskGraph } from './subtask-graph.ts';
+import { planWaves, SubtaskGraph } from './subtask-graph.ts';
 import { validateFeature } from './validate.ts';
 
-/** How what is open of a feature could be run. */
+/** How the open subtasks of a feature could run. */
 export interface FeaturePlan {
-  /** Each can run at once when those before it are done. */
+  /** Each wave can run at once when the previous ones are done. */
   readonly waves: readonly (readonly Subtask[])[];
-  /** The number of each wave among those of the whole feature: it stays the same while the feature goes on. */
+  /** The number of each wave within the whole feature, which does not change as work progresses. */
   readonly numbers: readonly number[];
-  /** The longest chain of what waits for each other: no run has fewer steps. */
+  /** The longest chain of dependencies. */
   readonly criticalPath: readonly Subtask[];
-  /** What speaks against running it, overlapping deliverables among it. */
+  /** Errors that prevent a run, including overlapping deliverables. */
   readonly conflicts: readonly FeatureProblem[];
-  /** Blocked, and what waits for something blocked, missing or in a circle: it is in no wave. */
+  /** Subtasks in no wave: blocked, or waiting for something blocked, missing or in a cycle. */
   readonly left: readonly Subtask[];
 }
 
 export function planFeature(feature: Feature): FeaturePlan {
   const possible = new Set(startable(feature));
-  const all = planWaves(feature.subtasks).map((wave, place) => ({
-    number: place + 1,
+  const all = planWaves(feature.subtasks).map((wave, index) => ({
+    number: index + 1,
     open: wave.filter((subtask) => possible.has(subtask)),
   }));
   const some = all.filter(({ open }) => open.length > 0);
@@ -38,13 +37,13 @@ export function planFeature(feature: Feature): FeaturePlan {
   return {
     waves,
     numbers: some.map(({ number }) => number),
-    criticalPath: criticalPath([...planned]),
+    criticalPath: new SubtaskGraph([...planned]).criticalPath(),
     conflicts: onlyErrors(validateFeature(feature)),
     left: feature.subtasks.filter((subtask) => subtask.status !== 'completed' && !planned.has(subtask)),
   };
 }
 
-/** What is open and waits for nothing that will not come. */
+/** Open subtasks whose dependencies are done or can be done. */
 function startable({ subtasks }: Feature): Subtask[] {
   const done = new Set(subtasks.filter(({ status }) => status === 'completed').map(({ seq }) => seq));
   let open = subtasks.filter(({ status }) => status === 'pending' || status === 'in_progress');
@@ -60,44 +59,42 @@ export function featurePlanText(
   feature: Feature,
   { waves, numbers, criticalPath, conflicts, left }: FeaturePlan,
 ): string {
-  const lines = [`[${feature.name}] ${shortTitle(titleOf(feature))}`];
   const count = waves.flat().length;
-  if (count === 0) lines.push('  Nothing is left that could be run.');
-  else lines.push(`  ${countText(count, 'subtask')} in ${countText(waves.length, 'wave')}`);
-  for (const [place, wave] of waves.entries()) {
-    lines.push('', `  Wave ${numbers[place]}: ${wave.map(({ seq }) => seq).join(', ')}`);
-    for (const subtask of wave) {
-      const alone = subtask.parallel ? '' : ' alone';
-      lines.push(`    ${plainLine(subtask)}${alone}`);
-    }
+  const lines = [
+    featureHeading(feature),
+    count === 0
+      ? '  No subtasks left to run.'
+      : `  ${countText(count, 'subtask')} in ${countText(waves.length, 'wave')}`,
+  ];
+  for (const [index, wave] of waves.entries()) {
+    lines.push('', `  Wave ${numbers[index]}: ${wave.map(({ seq }) => seq).join(', ')}`);
+    for (const subtask of wave)
+      lines.push(`    ${plainLine(subtask)}${subtask.parallel ? '' : ' (runs alone)'}`);
   }
   if (criticalPath.length > 0) {
     const path = criticalPath.map(({ seq }) => seq).join(' → ');
     lines.push('', `  Critical path (${countText(criticalPath.length, 'step')}): ${path}`);
   }
-  if (left.length > 0) {
-    lines.push('', '  Cannot be run:', ...left.map((subtask) => `    ${plainLine(subtask)}`));
-  }
-  if (conflicts.length > 0) {
+  if (left.length > 0) lines.push('', '  Cannot run:', ...left.map((subtask) => `    ${plainLine(subtask)}`));
+  if (conflicts.length > 0)
     lines.push('', '  Conflicts:', ...conflicts.map((one) => `    ${featureProblemText(one)}`));
-  }
   return lines.join('\n');
 }
 
-/** What a subtask waits for, and what those wait for. What was shown is not shown again, so that a circle ends. */
+/** The dependencies of a subtask as a tree. Each subtask is expanded once, so cycles end. */
 export function dependencyTree(feature: Feature, reference: string): string {
   const root = findSubtask(feature, reference);
-  const map = new SubtaskGraph(feature.subtasks);
+  const graph = new SubtaskGraph(feature.subtasks);
   const lines = [subtaskLine(root)];
   const expanded = new Set([root.seq]);
   const visit = (dependsOn: readonly string[], indent: string, path: readonly string[]): void => {
-    for (const [place, seq] of dependsOn.entries()) {
-      const isLast = place === dependsOn.length - 1;
-      const subtask = map.get(seq);
-      const label = subtask === undefined ? `! ${seq} - there is no such subtask` : subtaskLine(subtask);
+    for (const [index, seq] of dependsOn.entries()) {
+      const isLast = index === dependsOn.length - 1;
+      const subtask = graph.get(seq);
+      const label = subtask === undefined ? `! ${seq} - no such subtask` : subtaskLine(subtask);
       const isAgain = expanded.has(seq);
       const hasMore = subtask !== undefined && subtask.dependsOn.length > 0;
-      const note = path.includes(seq) ? ' (a cycle)' : isAgain && hasMore ? ' (see above)' : '';
+      const note = path.includes(seq) ? ' (cycle)' : isAgain && hasMore ? ' (see above)' : '';
       lines.push(`${indent}${isLast ? '└── ' : '├── '}${label}${note}`);
       if (isAgain || subtask === undefined) continue;
       expanded.add(seq);

@@ -2,11 +2,11 @@ import type { Subtask } from '../files/feature.ts';
 import { compareSeqs } from '../files/subtask-reference.ts';
 import { findOverlap } from './deliverables.ts';
 
-/** What waits for what, by sequence; of dependencies that nobody has nothing is said. */
+/** The dependencies between subtasks, by sequence number. Dependencies that do not exist are ignored. */
 export class SubtaskGraph {
   private readonly bySeq: ReadonlyMap<string, Subtask>;
 
-  constructor(readonly subtasks: readonly Subtask[]) {
+  constructor(subtasks: readonly Subtask[]) {
     this.bySeq = new Map(subtasks.map((subtask) => [subtask.seq, subtask]));
   }
 
@@ -18,7 +18,7 @@ export class SubtaskGraph {
     return this.bySeq.get(seq)?.dependsOn.filter((one) => this.bySeq.has(one)) ?? [];
   }
 
-  /** Whether one waits for the other, directly or through others. */
+  /** Whether one subtask depends on another, directly or indirectly. */
   waitsFor(seq: string, other: string): boolean {
     const seen = new Set([seq]);
     for (const one of seen) {
@@ -30,7 +30,12 @@ export class SubtaskGraph {
     return false;
   }
 
-  /** Each behind what it depends on; what is in a circle, or behind one, is left out. */
+  /** Whether one of the two waits for the other, so that they never run at the same time. */
+  areOrdered(a: string, b: string): boolean {
+    return this.waitsFor(a, b) || this.waitsFor(b, a);
+  }
+
+  /** A topological order, without subtasks that are in a cycle or depend on one. */
   order(): string[] {
     const open = new Map([...this.bySeq.keys()].map((seq) => [seq, this.dependencies(seq).length]));
     const after = new Map<string, string[]>();
@@ -47,23 +52,68 @@ export class SubtaskGraph {
     }
     return order;
   }
+
+  /** Disjoint dependency cycles, each as a path that ends where it began. */
+  cycles(): string[][] {
+    const cycles: string[][] = [];
+    for (let graph: SubtaskGraph = this; ; ) {
+      const free = new Set(graph.order());
+      const stuck = [...graph.bySeq.values()].filter(({ seq }) => !free.has(seq));
+      if (stuck.length === 0) return cycles;
+      const cycle = new SubtaskGraph(stuck).cycleFrom(stuck[0]!.seq);
+      cycles.push(cycle);
+      graph = new SubtaskGraph(stuck.filter(({ seq }) => !cycle.includes(seq)));
+    }
+  }
+
+  /** Every subtask here depends on another one here, so following dependencies must come around. */
+  private cycleFrom(start: string): string[] {
+    const walked: string[] = [];
+    let at = start;
+    while (!walked.includes(at)) {
+      walked.push(at);
+      at = this.dependencies(at)[0]!;
+    }
+    return [...walked.slice(walked.indexOf(at)), at];
+  }
+
+  /** The longest chain of dependencies, first to last: the minimum number of steps. */
+  criticalPath(): Subtask[] {
+    const length = new Map<string, number>();
+    const from = new Map<string, string>();
+    let last: string | undefined;
+    for (const seq of this.order()) {
+      let longest = 0;
+      for (const earlier of this.dependencies(seq)) {
+        if (length.get(earlier)! <= longest) continue;
+        longest = length.get(earlier)!;
+        from.set(seq, earlier);
+      }
+      length.set(seq, longest + 1);
+      if (last === undefined || longest + 1 > length.get(last)!) last = seq;
+    }
+    const path: Subtask[] = [];
+    for (let seq = last; seq !== undefined; seq = from.get(seq)) path.push(this.get(seq)!);
+    return path.reverse();
+  }
 }
 
 /**
- * Subtasks in waves, each of which can run at once when those before it are done: no dependencies inside, no common
- * deliverables, and what may not run beside others is alone. What is in a circle is in no wave.
+ * Groups subtasks into waves that can each run at once: without dependencies or shared deliverables inside a wave, and
+ * with subtasks that are not parallel alone. Subtasks in a cycle are left out.
  */
 export function planWaves(subtasks: readonly Subtask[]): Subtask[][] {
-  const map = new SubtaskGraph(subtasks);
-  let waiting = map
+  const graph = new SubtaskGraph(subtasks);
+  let waiting = graph
     .order()
     .sort(compareSeqs)
-    .map((seq) => map.get(seq)!);
+    .map((seq) => graph.get(seq)!);
   const done = new Set<string>();
   const waves: Subtask[][] = [];
   while (waiting.length > 0) {
-    const ready = waiting.filter(({ seq }) => map.dependencies(seq).every((one) => done.has(one)));
-    const wave = selectConcurrent(ready);
+    const wave = selectConcurrent(
+      waiting.filter(({ seq }) => graph.dependencies(seq).every((one) => done.has(one))),
+    );
     waves.push(wave);
     for (const { seq } of wave) done.add(seq);
     waiting = waiting.filter(({ seq }) => !done.has(seq));
@@ -71,7 +121,7 @@ export function planWaves(subtasks: readonly Subtask[]): Subtask[][] {
   return waves;
 }
 
-/** As many as can run at once, the first first; one alone where that may not run beside others. */
+/** As many ready subtasks as can run at the same time; if none can run beside others, the first alone. */
 export function selectConcurrent(ready: readonly Subtask[]): Subtask[] {
   const chosen: Subtask[] = [];
   for (const subtask of ready) {
@@ -79,50 +129,4 @@ export function selectConcurrent(ready: readonly Subtask[]): Subtask[] {
       chosen.push(subtask);
   }
   return chosen.length > 0 ? chosen : ready.slice(0, 1);
-}
-
-/** The longest chain of subtasks that wait for each other, the first first: no run can have fewer steps. */
-export function criticalPath(subtasks: readonly Subtask[]): Subtask[] {
-  const map = new SubtaskGraph(subtasks);
-  const length = new Map<string, number>();
-  const from = new Map<string, string>();
-  let last: string | undefined;
-  for (const seq of map.order()) {
-    let longest = 0;
-    for (const earlier of map.dependencies(seq)) {
-      if (length.get(earlier)! <= longest) continue;
-      longest = length.get(earlier)!;
-      from.set(seq, earlier);
-    }
-    length.set(seq, longest + 1);
-    if (last === undefined || longest + 1 > length.get(last)!) last = seq;
-  }
-  const path: Subtask[] = [];
-  for (let seq = last; seq !== undefined; seq = from.get(seq)) path.push(map.get(seq)!);
-  return path.reverse();
-}
-
-/** The circles in which subtasks wait for each other, each as a path that ends where it began. None shares a subtask. */
-export function findCycles(subtasks: readonly Subtask[]): string[][] {
-  const cycles: string[][] = [];
-  for (let left = subtasks; ; ) {
-    const map = new SubtaskGraph(left);
-    const free = new Set(map.order());
-    const stuck = left.filter(({ seq }) => !free.has(seq));
-    if (stuck.length === 0) return cycles;
-    const cycle = firstCycle(new SubtaskGraph(stuck), stuck[0]!.seq);
-    cycles.push(cycle);
-    left = stuck.filter(({ seq }) => !cycle.includes(seq));
-  }
-}
-
-/** Every one that is left waits for another that is left: following them must come round. */
-function firstCycle(map: SubtaskGraph, start: string): string[] {
-  const walked: string[] = [];
-  let at = start;
-  while (!walked.includes(at)) {
-    walked.push(at);
-    at = map.dependencies(at)[0]!;
-  }
-  return [...walked.slice(walked.indexOf(at)), at];
 }

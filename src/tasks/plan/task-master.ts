@@ -3,7 +3,7 @@ import { listText } from '../../core/words.ts';
 import { compareSeqs, normalizeSeq } from '../files/subtask-reference.ts';
 import { type FeatureDraft, invalidDraft } from './draft.ts';
 
-/** A task or subtask of claude-task-master, as its file has it. */
+/** A task or subtask in a claude-task-master file. */
 interface MasterTask {
   readonly id?: unknown;
   readonly title?: unknown;
@@ -16,14 +16,14 @@ interface MasterTask {
   readonly subtasks?: unknown;
 }
 
-/** A task without subtasks, or a subtask: what becomes a subtask here. `key` is `3` or `3.1`. */
+/** A task without subtasks, or a subtask. Each becomes a subtask here. `key` is `3` or `3.1`. */
 interface Leaf {
   readonly key: string;
   readonly parent: MasterTask | undefined;
   readonly task: MasterTask;
 }
 
-/** Nobody works on it here yet; what is only put off must be opened by hand. */
+/** Everything else, including `in-progress`, becomes pending: nobody works on it here yet. */
 const STATUSES: Readonly<Record<string, string>> = {
   done: 'completed',
   deferred: 'blocked',
@@ -32,8 +32,8 @@ const STATUSES: Readonly<Record<string, string>> = {
 const DEFAULT_TAG = 'master';
 
 /**
- * Reads the tasks.json of claude-task-master. A task with subtasks becomes those: each waits for what the task waited
- * for, and who waited for the task waits for all of them. What was cancelled is left out.
+ * Parses the tasks.json of claude-task-master. A task with subtasks is replaced by them: each inherits the task's
+ * dependencies, and tasks that depend on it depend on all of them. Cancelled tasks are left out.
  */
 export function parseTaskMaster(file: string, text: string, tag: string | undefined): FeatureDraft {
   const { name, tasks } = chosenList(file, text, tag);
@@ -46,7 +46,7 @@ export function parseTaskMaster(file: string, text: string, tag: string | undefi
   };
 }
 
-/** One list, as it was once, or one for each tag. */
+/** Old files have one list; newer ones have one for each tag. */
 function chosenList(
   file: string,
   text: string,
@@ -64,15 +64,13 @@ function chosenList(
   const found = tags.find(([name]) => name === wanted);
   if (found === undefined) {
     if (names.length === 0)
-      throw invalidDraft(
-        `${file}: there is no list "tasks" in it: is it a tasks.json of claude-task-master?`,
-      );
+      throw invalidDraft(`${file}: no "tasks" list. Is it a tasks.json of claude-task-master?`);
     const close = nearest(wanted!, names);
     const hint =
       close === undefined
-        ? `it has ${listText(names)}; choose with --tag`
-        : `did you mean ${JSON.stringify(close)}?`;
-    throw invalidDraft(`${file}: there is no tag ${JSON.stringify(wanted)}: ${hint}`);
+        ? `Choose one of ${listText(names)} with --tag.`
+        : `Did you mean ${JSON.stringify(close)}?`;
+    throw invalidDraft(`${file}: no tag ${JSON.stringify(wanted)}. ${hint}`);
   }
   return { name: found[0], tasks: records((found[1] as { tasks: unknown[] }).tasks) };
 }
@@ -82,9 +80,9 @@ function parsed(file: string, text: string): Record<string, unknown> {
     const data: unknown = JSON.parse(text);
     if (typeof data === 'object' && data !== null) return data as Record<string, unknown>;
   } catch (error) {
-    throw invalidDraft(`${file}: it is not valid JSON (${(error as Error).message}).`);
+    throw invalidDraft(`${file}: invalid JSON (${(error as Error).message}).`);
   }
-  throw invalidDraft(`${file}: it holds no object.`);
+  throw invalidDraft(`${file}: not a JSON object.`);
 }
 
 function leavesOf(tasks: readonly MasterTask[]): Leaf[] {
@@ -101,14 +99,14 @@ function isWanted({ status }: MasterTask): boolean {
   return status !== 'cancelled';
 }
 
-/** Some files have the number of the parent in it. */
+/** Some files include the parent's id. */
 function childKey(parent: string, id: unknown): string {
   return String(id).includes('.') ? String(id) : `${parent}.${id}`;
 }
 
 function subtaskOf({ key, parent, task }: Leaf, seqs: ReadonlyMap<string, string>): Record<string, unknown> {
   const own = list(task.dependencies).flatMap((one) => {
-    // Within a task a bare number is another of its subtasks, if it has one of that number.
+    // Within a task, a bare number refers to a sibling if there is one.
     const sibling = parent === undefined ? undefined : seqs.get(childKey(String(parent.id), one));
     return sibling === undefined ? seqsOf(one, seqs) : [sibling];
   });
@@ -132,7 +130,7 @@ function descriptionOf({ description, details }: MasterTask): { description?: st
   return texts.length === 0 ? {} : { description: texts.join('\n\n') };
 }
 
-/** What a reference became: itself, or all subtasks of the task. Nothing where it was left out. */
+/** The subtasks that a reference became: one, all subtasks of a task, or none if it was left out. */
 function seqsOf(reference: unknown, seqs: ReadonlyMap<string, string>): string[] {
   const key = String(reference);
   const found = seqs.get(key);

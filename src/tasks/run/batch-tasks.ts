@@ -13,26 +13,25 @@ import type { RunTerms } from './run-request.ts';
 
 export const DELEGATE_TOOL = 'delegate_subtask';
 
-/** How many locks a task of a batch may name. */
+/** The maximum number of locks of a task. */
 const MAX_LOCKS = 64;
 const LONGEST_NAME = 190;
 /**
- * An attempt keeps to its time by itself, for the engine goes on as soon as it has told one to stop: the next would begin
- * while the agent of this one is being ended. What has been verified by then may still be merged.
+ * Attempts enforce their own timeout. The engine would start the next attempt while this agent is still being terminated,
+ * so its timeout is longer. Work that was verified in time may still be merged.
  */
 const SPARE_SECONDS = 3600;
 
 export interface BatchTaskPlan {
   readonly feature: string;
-  /** Which run the tasks belong to: nobody else may do them. */
+  /** The secret id of the run: the tasks work only for it. */
   readonly run: string;
   readonly terms: RunTerms;
   readonly waves: boolean;
-  /** The name of each one's agent. */
   agentOf(seq: string): string;
 }
 
-/** The tasks of a batch that delegate subtasks: their order, and what may not run beside what. */
+/** The batch tasks that delegate subtasks, with their order and locks. */
 export function batchTasks(subtasks: readonly Subtask[], plan: BatchTaskPlan): Record<string, unknown>[] {
   const { feature, run, terms } = plan;
   const members = new Set(subtasks.map(({ seq }) => seq));
@@ -71,10 +70,10 @@ function isPriority(text: string | undefined): boolean {
   return text !== undefined && ([...PRIORITIES, 'medium'] as string[]).includes(text);
 }
 
-/** What keeps subtasks apart: one that may not run beside others, and those that may write to the same files. */
+/** Locks that keep apart subtasks that are not parallel or may write the same files. */
 class Locks {
   private readonly whole: string;
-  /** For each, the earlier ones that it overlaps with. */
+  /** The earlier subtasks that each one overlaps with. */
   private readonly earlier = new Map<string, string[]>();
   private readonly overlapped = new Set<string>();
 
@@ -83,12 +82,12 @@ class Locks {
     subtasks: readonly Subtask[],
   ) {
     this.whole = `feature:${feature}`.slice(0, 200);
-    const map = new SubtaskGraph(subtasks);
+    const graph = new SubtaskGraph(subtasks);
     const parallel = subtasks.filter((subtask) => subtask.parallel);
     for (const [place, subtask] of parallel.entries()) {
       for (const other of parallel.slice(0, place)) {
         if (findOverlap(other, subtask) === undefined) continue;
-        if (map.waitsFor(subtask.seq, other.seq) || map.waitsFor(other.seq, subtask.seq)) continue;
+        if (graph.areOrdered(subtask.seq, other.seq)) continue;
         this.earlier.set(subtask.seq, [...(this.earlier.get(subtask.seq) ?? []), other.seq]);
         this.overlapped.add(other.seq);
       }
@@ -109,18 +108,16 @@ class Locks {
   }
 }
 
-/** Does one attempt at a subtask of a run. */
 type Attempt = (seq: string, context: ToolContext) => Promise<SubtaskResult>;
 
 const INPUT = z.strictObject({ feature: z.string(), seq: z.string(), agent: z.string(), run: z.string() });
 
-/** The runs of each coordinator that are going on, by their secret ids. */
+/** The current runs of each coordinator, by secret id. */
 const known = new WeakMap<ParallelToolCoordinator, Map<string, Attempt>>();
 
 /**
- * Lets tasks of a batch delegate subtasks while a run goes on. The tool is for these tasks alone: it is listed nowhere,
- * and does nothing for whoever does not know the id of a run. The answer takes the run away, and waits for the attempts
- * that have not come to their end: the engine goes on as soon as it has told one to stop.
+ * Lets batch tasks delegate subtasks during a run. The tool is internal: it is not listed, and requires the id of a run.
+ * The returned function ends this, and waits for attempts that are still ending, which the engine does not.
  */
 export function openDelegations(
   coordinator: ParallelToolCoordinator,
@@ -145,18 +142,18 @@ export function openDelegations(
   };
 }
 
-/** Not idempotent: what a crash interrupted is settled by the next run, by what the files of the tasks say. */
+/** Not idempotent: after a crash, the next run decides by the task files. */
 function delegateTool(runs: ReadonlyMap<string, Attempt>) {
   return defineTool<z.infer<typeof INPUT>, SubtaskResult>({
     name: DELEGATE_TOOL,
-    description: 'Lets an agent do a subtask of a feature. Only volley tasks run uses it.',
+    description: 'Delegates a subtask to an agent. Used only by volley tasks run.',
     input: INPUT,
     run: ({ run, seq }, context) => {
       const attempt = runs.get(run);
       if (attempt !== undefined) return attempt(seq, context);
       throw new VolleyError(
         'TOOL_NOT_ALLOWED',
-        `The tool ${DELEGATE_TOOL} may not be called: volley tasks run delegates subtasks, and knows what is done already.`,
+        `The tool ${DELEGATE_TOOL} can only be called by volley tasks run.`,
         { name: DELEGATE_TOOL },
       );
     },

@@ -24,13 +24,13 @@ import { claimNameOf, type RunContext } from './run-context.ts';
 export interface AgentEnd {
   readonly said: 'done' | 'nothing';
   readonly text: string | undefined;
-  /** It ended as one that failed. */
+  /** Set if it exited with a failure. */
   readonly failure: ToolFailure | undefined;
 }
 
-const LONGEST_STEP = 200;
+const MAX_STEP_LENGTH = 200;
 
-/** Starts the agent of a subtask and follows it to its end. Throws if it had to be ended. */
+/** Runs the agent of a subtask until it exits. Throws if it had to be terminated. */
 export async function callAgent(
   run: RunContext,
   delegation: Delegation,
@@ -39,27 +39,41 @@ export async function callAgent(
 ): Promise<AgentEnd> {
   const { agent, subtask, record } = delegation;
   const { terms } = run;
-  // Another agent may have changed what this one is started with.
+  // Another agent may have changed the configuration that this one is started with.
   requireUnchanged(run.trust);
   const stateFolder = await mkdtemp(join(run.scratch, 'agent-'));
-  const asking = new AbortController();
-  const stop = () => asking.abort(signal.reason);
-  signal.addEventListener('abort', stop, { once: true });
-  if (signal.aborted) stop();
+  const ended = new AbortController();
+  const requestSignal = AbortSignal.any([signal, ended.signal]);
   const mailbox = await Mailbox.open(run.scratch, (request) =>
-    handleAgentRequest(run, delegation, workspace, request, asking.signal),
+    handleAgentRequest(run, delegation, workspace, request, requestSignal),
   );
   const log: AgentLog = { usage: {}, lastText: undefined, result: undefined };
   const usedBefore = sumUsage(run.attempts.of(subtask.seq).map(({ usage }) => usage));
   try {
-    const env = { ...environmentOf(run, delegation, workspace), ...mailbox.env };
-    const task = taskOf(run, delegation, workspace, {
-      ...{ stateFolder, env },
+    const env = {
+      ...run.env,
+      ...agent.env,
+      VOLLEY_FEATURE: run.feature,
+      VOLLEY_SUBTASK: subtask.seq,
+      [AGENT_VARIABLE]: claimNameOf(run, agent),
+      [PROJECT_VARIABLE]: run.folder.project,
+      [WORKSPACE_VARIABLE]: workspace.folder,
+      ...mailbox.env,
+    };
+    const { turns } = terms.budget;
+    const task: AgentTask = {
+      prompt: promptOf(run, delegation),
+      cwd: workspace.folder,
+      stateFolder,
       mailbox: mailbox.folder,
-      turnsBefore: usedBefore.turns ?? 0,
-    });
+      env,
+      model: agent.model,
+      deniedPaths: run.denied.globs,
+      allowedCommands: run.settings.allowedCommands,
+      maxTurns: turns === undefined ? undefined : Math.max(1, turns - (usedBefore.turns ?? 0)),
+    };
     const command = withProgram(await agent.adapter.command(task), agent);
-    report(`${agent.name} starts`);
+    report(`starting ${agent.name}`);
     const exit = await runAgent(
       run.launcher,
       {
@@ -80,9 +94,8 @@ export async function callAgent(
     );
     return endOf(run, agent, exit, log);
   } finally {
-    // Requests that its agent makes from now on are ignored.
-    asking.abort();
-    signal.removeEventListener('abort', stop);
+    // Requests of the agent are ignored from now on.
+    ended.abort();
     await mailbox.close();
     record.usage = log.usage;
     record.lastMessage = run.redact(log.result?.text ?? log.lastText ?? '') || undefined;
@@ -90,54 +103,17 @@ export async function callAgent(
   }
 }
 
-function environmentOf(
-  run: RunContext,
-  { agent, subtask }: Delegation,
-  { folder }: Workspace,
-): Record<string, string> {
-  return {
-    ...run.env,
-    ...agent.env,
-    VOLLEY_FEATURE: run.feature,
-    VOLLEY_SUBTASK: subtask.seq,
-    [AGENT_VARIABLE]: claimNameOf(run, agent),
-    [PROJECT_VARIABLE]: run.folder.project,
-    [WORKSPACE_VARIABLE]: folder,
-  };
-}
-
-function taskOf(
-  run: RunContext,
-  { agent, feature, subtask }: Delegation,
-  { folder }: Workspace,
-  {
-    stateFolder,
-    env,
-    mailbox,
-    turnsBefore,
-  }: { stateFolder: string; env: Record<string, string>; mailbox: string; turnsBefore: number },
-): AgentTask {
-  const { session, template, terms, settings, attempts: ledger, working } = run;
-  const mates = [...working.values()].map((one) => one.subtask);
-  const batchMates = mates.filter(({ seq }) => seq !== subtask.seq);
-  const last = ledger.of(subtask.seq).at(-2);
-  const kept = last?.kept === undefined ? [] : [`What it did is kept in ${last.kept}; it is not here.`];
+function promptOf(run: RunContext, { feature, subtask }: Delegation): string {
+  const { session, template, attempts, working } = run;
+  const running = [...working.values()].map((one) => one.subtask);
+  const batchMates = running.filter(({ seq }) => seq !== subtask.seq);
+  const last = attempts.of(subtask.seq).at(-2);
+  const kept = last?.kept === undefined ? [] : [`Its work is kept in ${last.kept}; it is not here.`];
   const earlier = last?.error === undefined ? undefined : [last.error, ...kept];
-  const { turns } = terms.budget;
-  return {
-    prompt: buildPrompt(subtask, feature, { session, batchMates, template, earlier }),
-    cwd: folder,
-    stateFolder,
-    mailbox,
-    env,
-    model: agent.model,
-    deniedPaths: run.denied.globs,
-    allowedCommands: settings.allowedCommands,
-    maxTurns: turns === undefined ? undefined : Math.max(1, turns - turnsBefore),
-  };
+  return buildPrompt(subtask, feature, { session, batchMates, template, earlier });
 }
 
-/** A command of the user's stands for the program of the adapter. */
+/** The user's own command replaces the adapter's program. */
 function withProgram(command: AgentCommand, { program }: ChosenAgent): AgentCommand {
   if (program === undefined) return command;
   return { ...command, argv: [...program, ...command.argv.slice(1)] as [string, ...string[]] };
@@ -146,9 +122,12 @@ function withProgram(command: AgentCommand, { program }: ChosenAgent): AgentComm
 function stepOf(event: AgentEvent): string {
   switch (event.type) {
     case 'text':
-      return oneLine(event.text, LONGEST_STEP);
+      return oneLine(event.text, MAX_STEP_LENGTH);
     case 'tool':
-      return oneLine(event.detail === undefined ? event.name : `${event.name} ${event.detail}`, LONGEST_STEP);
+      return oneLine(
+        event.detail === undefined ? event.name : `${event.name} ${event.detail}`,
+        MAX_STEP_LENGTH,
+      );
     default:
       return '';
   }
@@ -157,27 +136,26 @@ function stepOf(event: AgentEvent): string {
 function endOf(
   run: RunContext,
   { name }: ChosenAgent,
-  exit: AgentExit,
+  { exitCode, signal, errors }: AgentExit,
   { result, lastText }: AgentLog,
 ): AgentEnd {
-  const { exitCode, signal, errors } = exit;
   const text = result?.text ?? lastText;
   if (exitCode === 0 && result?.ok !== false)
     return { said: result === undefined ? 'nothing' : 'done', text, failure: undefined };
   const how =
     signal !== undefined
-      ? `was ended by ${signal}`
+      ? `was terminated by ${signal}`
       : exitCode === 0
-        ? 'says that it failed'
-        : `ended with exit status ${exitCode}`;
+        ? 'reported a failure'
+        : `exited with status ${exitCode}`;
   const why = run.redact((exitCode === 0 ? text : errors || text) ?? '').trim();
   const message = `${name} ${how}${why === '' ? '.' : `: ${why}`}`;
   const reason = signal === undefined ? 'error' : 'crashed';
   return { said: 'nothing', text, failure: new ToolFailure(message, { reason }) };
 }
 
-/** Does what the agent of an attempt asks for: to complete or to block the subtask that it works on, and no other. */
-export async function handleAgentRequest(
+/** Handles a request from the agent of an attempt: to complete or block its own subtask. */
+async function handleAgentRequest(
   run: RunContext,
   { agent, subtask }: Delegation,
   workspace: Workspace,
@@ -195,7 +173,7 @@ export async function handleAgentRequest(
     const { reason } = request;
     const blocked = await folder.change(feature, (now) => blockSubtask(now, { seq, reason }));
     const view = subtaskView(findSubtask(blocked, seq), folder.moment());
-    return { data: { feature, subtask: view }, text: `${seq} of ${feature} is blocked.` };
+    return { data: { feature, subtask: view }, text: `Blocked ${seq} of ${feature}.` };
   }
   const completion = {
     ...{ seq, signal, env: run.env },
@@ -203,9 +181,6 @@ export async function handleAgentRequest(
     agent: claimNameOf(run, agent),
     workspace: workspace.folder,
   };
-  return completedAnswer(
-    await verifyAndComplete(folder, feature, completion, run.commands),
-    seq,
-    folder.moment(),
-  );
+  const completed = await verifyAndComplete(folder, feature, completion, run.commands);
+  return completedAnswer(completed, seq, folder.moment());
 }

@@ -10,25 +10,23 @@ import type { RunReport } from './report.ts';
 import { readReport } from './report-file.ts';
 import { type RunInput, toRunRequest } from './run-request.ts';
 
-/** What is asked of a subtask that shall be completed. */
 export interface CompletionRequest {
   readonly seq: string;
   readonly summary: string;
   readonly agent?: string | undefined;
 }
 
-/** A run that was started. */
 export interface StartedRun {
-  /** The batch that it is. */
+  /** The name of its batch. */
   readonly batch: string;
   readonly ended: Promise<RunReport>;
 }
 
-/** Another process writes its report shortly after its batch has ended. */
+/** Another process writes its report shortly after its batch ends. */
 const REPORT_TRIES = 20;
 const REPORT_PAUSE_MS = 100;
 
-/** The features of a project for programs and models: what they ask over MCP and HTTP is done here. */
+/** The features of a project, as MCP and HTTP clients use them. */
 export class FeatureService {
   private readonly setting: RunSetting;
   /** Runs of this process, by feature. */
@@ -66,7 +64,7 @@ export class FeatureService {
     return { text: featureStatusText(feature, moment), data };
   }
 
-  /** Checks everything and starts the agents. What is wrong is thrown; what fails later is in the report. */
+  /** Checks everything and starts the agents. Throws on problems; later failures are in the report. */
   async start(name: string, input: RunInput): Promise<StartedRun> {
     const { config, executor } = this.setting;
     const request = toRunRequest(name, input, config.tasks);
@@ -89,13 +87,13 @@ export class FeatureService {
     return { batch: batchNameOf(name), ended };
   }
 
-  /** The report of the last run. While another goes on there is none. */
+  /** The report of the last run, unless the feature is running. */
   async report(name: string): Promise<{ state: 'running' | 'ended'; report: RunReport | undefined }> {
     const { folder } = this.place;
     await folder.read(name);
     for (let tries = 1; ; tries++) {
       if (this.isBusy(name)) return { state: 'running', report: undefined };
-      // Its batch has ended, and it is being written down.
+      // The batch has ended, and its report is being written.
       await this.runs.get(name)?.catch(() => undefined);
       const report = await readReport(folder, name);
       const startedAt = this.setting.executor.view(batchNameOf(name))?.startedAt ?? 0;
@@ -105,7 +103,7 @@ export class FeatureService {
     }
   }
 
-  /** Completes a subtask if its work is there. */
+  /** Verifies and completes a subtask. */
   async complete(
     name: string,
     { seq, summary, agent }: CompletionRequest,
@@ -117,19 +115,19 @@ export class FeatureService {
       const request = { action: 'complete', feature: name, seq, summary } as const;
       return askRun<CompletedAnswer['data']>(env, request, signal);
     }
-    const completion = { seq, summary, agent, workspace, env, ...(signal !== undefined && { signal }) };
+    const completion = { seq, summary, agent, workspace, env, signal };
     const completed = await withCommandRunner(config, (commands) =>
       verifyAndComplete(folder, name, completion, commands),
     );
     return completedAnswer(completed, seq, folder.moment());
   }
 
-  /** When the executor has been closed: waits until what ran has been written down. */
+  /** Waits until all reports are written. Close the executor first. */
   async close(): Promise<void> {
     await Promise.allSettled(this.runs.values());
   }
 
-  /** Here, or in another process. */
+  /** Whether the feature is running, here or in another process. */
   isRunning(name: string): boolean {
     return this.runs.has(name) || this.isBusy(name);
   }

@@ -8,11 +8,11 @@ import { reasonText } from '../../core/words.ts';
 import { readRegularFile } from '../files/regular-file.ts';
 import { AGENT_VARIABLE } from '../files/task-folder.ts';
 
-/** Where an agent of a run leaves what it asks of that run, and what shows that it is that agent. */
+/** The agent's mailbox folder, and the token that authenticates it. */
 export const MAILBOX_VARIABLE = 'VOLLEY_RUN_MAILBOX';
 export const TOKEN_VARIABLE = 'VOLLEY_RUN_TOKEN';
 
-/** What an agent may ask of its run. */
+/** A request of an agent to its run. */
 export type AgentRequest = { readonly feature: string; readonly seq: string } & (
   | { readonly action: 'complete'; readonly summary: string }
   | { readonly action: 'block'; readonly reason: string }
@@ -22,19 +22,19 @@ export type RunAnswer =
   | { readonly ok: true; readonly data: Readonly<Record<string, unknown>>; readonly text: string }
   | { readonly ok: false; readonly code: string; readonly message: string; readonly details: object };
 
-/** A request as it stands in a file. The token itself is in no file. */
+/** A request as written to a file. The token itself is never written. */
 interface SignedRequest {
   readonly body: string;
   readonly signature: string;
 }
 
-export function signRequest(token: string, id: string, request: AgentRequest): SignedRequest {
+function signRequest(token: string, id: string, request: AgentRequest): SignedRequest {
   const body = JSON.stringify(request);
   return { body, signature: signatureOf(token, id, body) };
 }
 
-/** The request, if it is signed with the token. */
-export function verifyRequest(token: string, id: string, text: string): AgentRequest | undefined {
+/** Returns the request if it is signed with the token. */
+function verifyRequest(token: string, id: string, text: string): AgentRequest | undefined {
   const { body, signature } = objectIn(text);
   if (typeof body !== 'string' || typeof signature !== 'string') return undefined;
   const [given, expected] = [signature, signatureOf(token, id, body)].map((one) => Buffer.from(one));
@@ -63,7 +63,7 @@ function objectIn(text: string): Record<string, unknown> {
 
 function malformed(cause?: unknown): VolleyError {
   const message =
-    'The request is malformed: an agent can complete its subtask with a summary, or block it with a reason.';
+    'Malformed request. An agent can complete its subtask with a summary, or block it with a reason.';
   return new VolleyError('SUBTASK_REFUSED', message, {}, { cause });
 }
 
@@ -71,7 +71,7 @@ function signatureOf(token: string, id: string, body: string): string {
   return createHmac('sha256', token).update(`${id}\n${body}`).digest('hex');
 }
 
-/** Does what an agent asks for; throws where it is refused. */
+/** Handles a request; throws to refuse it. */
 type Handler = (request: AgentRequest) => Promise<{ data: Readonly<Record<string, unknown>>; text: string }>;
 
 const PAUSE_MS = 50;
@@ -80,8 +80,8 @@ const MAX_REQUESTS = 1000;
 const REQUEST = /^([0-9a-f]{16})\.request$/;
 
 /**
- * A folder in which the agent of one attempt leaves requests and finds the answers. Files work in every sandbox that
- * agents have; sockets do not. What stands in it is the agent's, and is believed only with the token of the attempt.
+ * A folder in which the agent of one attempt leaves requests and finds answers. Files work in every agent's sandbox;
+ * sockets do not. The agent controls the folder, so requests must be signed with the attempt's token.
  */
 export class Mailbox {
   private readonly token = randomBytes(32).toString('hex');
@@ -102,12 +102,12 @@ export class Mailbox {
     return mailbox;
   }
 
-  /** The environment variables that tell the agent where the mailbox is. */
+  /** The environment variables for the agent. */
   get env(): Record<string, string> {
     return { [MAILBOX_VARIABLE]: this.folder, [TOKEN_VARIABLE]: this.token };
   }
 
-  /** Takes no more requests, and waits for the one that is being handled. */
+  /** Accepts no more requests, and waits for the current one. */
   async close(): Promise<void> {
     this.isClosed = true;
     clearTimeout(this.timer);
@@ -117,8 +117,8 @@ export class Mailbox {
 
   private next(): void {
     this.timer = setTimeout(() => {
-      this.work = this.look()
-        // The agent may have removed the folder: then it gets no answer.
+      this.work = this.poll()
+        // The agent may have removed the folder.
         .catch(() => undefined)
         .then(() => {
           if (!this.isClosed) this.next();
@@ -127,7 +127,7 @@ export class Mailbox {
     this.timer.unref();
   }
 
-  private async look(): Promise<void> {
+  private async poll(): Promise<void> {
     const names = await readdir(this.folder).catch(() => []);
     for (const name of names) {
       const [, id] = REQUEST.exec(name) ?? [];
@@ -136,7 +136,7 @@ export class Mailbox {
       const answer = await this.answer(id, join(this.folder, name));
       const draft = join(this.scratch, `${id}.draft`);
       await writeFile(draft, JSON.stringify(answer));
-      // A link that the agent may have put there is replaced, not followed.
+      // Renaming replaces a link that the agent may have put there, and does not follow it.
       await rename(draft, join(this.folder, `${id}.answer`)).catch(() => rm(draft, { force: true }));
     }
   }
@@ -157,14 +157,14 @@ export class Mailbox {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Whether this process belongs to an agent of a run, which changes no files of tasks by itself. */
+/** Whether this process belongs to an agent of a run, which must not change task files itself. */
 export function isAgentOfRun(env: Environment): boolean {
   return Boolean(env[AGENT_VARIABLE] || env[MAILBOX_VARIABLE] || env[TOKEN_VARIABLE]);
 }
 
 /**
- * Leaves a request for the run that this process works for, and waits for its answer. Verifying work may take as long
- * as its commands do. Throws what the run refuses.
+ * Sends a request to the run that this process works for, and waits for the answer, which may take as long as its
+ * verification commands. Throws if the run refuses.
  */
 export async function askRun<T extends object = Readonly<Record<string, unknown>>>(
   env: Environment,
@@ -185,16 +185,16 @@ export async function askRun<T extends object = Readonly<Record<string, unknown>
     const text = await readFile(`${place}.answer`, 'utf8').catch(() => undefined);
     if (text !== undefined) return answered<T>(JSON.parse(text) as RunAnswer);
     if (!existsSync(folder)) throw unanswered(request);
-    await sleep(PAUSE_MS, undefined, { ...(signal !== undefined && { signal }) });
+    await sleep(PAUSE_MS, undefined, { signal });
   }
 }
 
-/** Refuses what is not for an agent of a run to do. */
+/** Throws if this process belongs to an agent of a run. */
 export function refuseForAgents(env: Environment, what: string): void {
   if (!isAgentOfRun(env)) return;
   throw new VolleyError(
     'SUBTASK_REFUSED',
-    `An agent of a run cannot ${what}. It works on its own subtask and ends it with volley tasks complete or volley tasks block.`,
+    `An agent of a run cannot ${what}. It can only end its own subtask, with volley tasks complete or volley tasks block.`,
   );
 }
 
@@ -204,6 +204,6 @@ function answered<T extends object>(answer: RunAnswer): { data: T; text: string 
 }
 
 function unanswered({ feature, seq }: AgentRequest, cause?: unknown): VolleyError {
-  const message = `The attempt at ${feature} ${seq} rejects this request: it has ended, or this is not its agent.`;
+  const message = `The attempt at ${feature} ${seq} rejects this request because it has ended, or this is not its agent.`;
   return new VolleyError('SUBTASK_REFUSED', message, { feature, seq }, { cause });
 }

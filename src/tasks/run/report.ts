@@ -8,24 +8,24 @@ import { planWaves, selectConcurrent } from '../plan/subtask-graph.ts';
 import type { AttemptLog } from './run-context.ts';
 import type { Selection } from './selection.ts';
 
-/** What became of a subtask in a run. */
+/** The outcome of a subtask in a run. */
 export interface SubtaskReport {
   readonly seq: string;
   readonly title: string;
-  /** `left` was not begun, or was interrupted, and is run by the next run. */
+  /** `left` means not started or interrupted; the next run continues with it. */
   readonly status: 'completed' | 'failed' | 'skipped' | 'left';
   readonly agent: string | null;
   /** Why it failed: `error`, `timeout`, `stalled`, `crashed`, `budget`. */
   readonly reason: string | null;
   readonly error: string | null;
-  /** The subtask because of which it was skipped. */
+  /** The failed subtask that it depends on. */
   readonly skipped_because: string | null;
   readonly summary: string | null;
   readonly deliverables: readonly string[];
-  /** Whether it names anything by which its work could be verified, and that was found. */
+  /** Whether it has deliverables or checks, and all were met. */
   readonly verified: boolean;
   readonly evidence: readonly { readonly subject: string; readonly ok: boolean; readonly text: string }[];
-  /** What the agent said last. It is noted, and proves nothing. */
+  /** The agent's final message. Informative only. */
   readonly word: string | null;
   readonly discrepancy: string | null;
   readonly touched: readonly string[];
@@ -33,33 +33,33 @@ export interface SubtaskReport {
   readonly denied: readonly string[];
   readonly conflicts: readonly string[];
   readonly branch: string | null;
-  /** Where work is kept that was not brought in. */
+  /** The path of work that was not merged. */
   readonly kept: string | null;
   readonly attempts: number;
   readonly duration_ms: number;
   readonly usage: AgentUsage;
 }
 
-/** What a run came to, as it is kept beside the tasks. */
+/** The report of a run, as stored next to the task files. */
 export interface RunReport {
   readonly feature: string;
   readonly name: string;
   readonly status: 'completed' | 'partial' | 'failed' | 'stopped' | 'nothing';
-  /** The number of the batch, where it was one. */
+  /** The number of the batch, if one was requested. */
   readonly batch: number | null;
   readonly explicit: boolean;
   readonly worktrees: boolean;
-  /** The words of the command line that ask for the same of other subtasks. */
+  /** The command line options that repeat the run for other subtasks. */
   readonly options: readonly string[];
   readonly started_at: string;
   readonly ended_at: string;
   readonly duration_ms: number;
   readonly subtasks: readonly SubtaskReport[];
-  /** Of what was asked for, what was done before. */
+  /** Requested subtasks that were already completed. */
   readonly done_before: readonly string[];
-  /** What is open and could not be run. */
+  /** Open subtasks that could not run. */
   readonly left_out: readonly { readonly seq: string; readonly why: string }[];
-  /** What is not committed in the project itself and was not there before, though agents worked in worktrees. */
+  /** New uncommitted changes in the project itself while agents worked in worktrees. */
   readonly changed_in_project: readonly string[];
   readonly statistics: {
     readonly total: number;
@@ -70,37 +70,36 @@ export interface RunReport {
     /** In percent. */
     readonly success_rate: number;
     readonly attempts: number;
-    /** The time of all agents together. */
+    /** The total time of all agents. */
     readonly work_ms: number;
     readonly usage: AgentUsage;
   };
   readonly next: {
     readonly feature_completed: boolean;
-    /** What can be started now and at once. */
+    /** Subtasks that can start now, all at once. */
     readonly ready: readonly string[];
     readonly batch: number | null;
     readonly depends_on: readonly string[];
-    /** What to type. */
+    /** The next command. */
     readonly command: string | null;
   };
 }
 
-export interface RunFacts {
-  /** As it is after the run. */
+interface RunFacts {
+  /** The feature after the run. */
   readonly feature: Feature;
   readonly selection: Selection;
-  readonly ledger: AttemptLog;
+  readonly attempts: AttemptLog;
   readonly worktrees: boolean;
   readonly options: readonly string[];
   readonly startedAt: number;
-  /** What was changed in the project itself while agents worked in worktrees. */
-  readonly strayed: readonly string[];
+  /** Changes in the project itself while agents worked in worktrees. */
+  readonly projectChanges: readonly string[];
   readonly moment: Moment;
-  /** How the task of a subtask ended; undefined where it was cleared. */
+  /** The batch task of a subtask; undefined if it was cleared. */
   taskOf(seq: string): TaskRecord | undefined;
 }
 
-/** So many paths of each kind are kept. */
 const MAX_PATHS = 200;
 
 export function buildReport(facts: RunFacts): RunReport {
@@ -122,7 +121,7 @@ export function buildReport(facts: RunFacts): RunReport {
     subtasks,
     done_before: selection.done.map(({ seq }) => seq),
     left_out: selection.leftOut,
-    changed_in_project: facts.strayed.slice(0, MAX_PATHS),
+    changed_in_project: facts.projectChanges.slice(0, MAX_PATHS),
     statistics: {
       total: subtasks.length,
       completed,
@@ -146,11 +145,11 @@ function statusOf(total: number, completed: number, failed: number): RunReport['
 }
 
 function subtaskReport(
-  { feature, ledger, taskOf }: RunFacts,
+  { feature, attempts: log, taskOf }: RunFacts,
   { seq, title, deliverables }: Subtask,
 ): SubtaskReport {
   const now = feature.subtasks.find((one) => one.seq === seq);
-  const attempts = ledger.of(seq);
+  const attempts = log.of(seq);
   const last = attempts.at(-1);
   const task = taskOf(seq);
   const status = reportedStatus(now, task);
@@ -181,7 +180,7 @@ function subtaskReport(
   };
 }
 
-/** What counts are the files; how the task ended says why it is not done. */
+/** The task files decide; the batch task says why a subtask is not done. */
 function reportedStatus(now: Subtask | undefined, task: TaskRecord | undefined): SubtaskReport['status'] {
   if (now?.status === 'completed') return 'completed';
   if (task?.status === 'failed' || task?.status === 'completed') return 'failed';

@@ -12,83 +12,85 @@ import type { Workspaces } from '../workspace/workspace.ts';
 import type { RunTerms } from './run-request.ts';
 import type { TamperGuard } from './tamper-guard.ts';
 
-/** The name under which an agent of a run claims its subtasks. */
-export function claimNameOf({ id }: Pick<RunContext, 'id'>, { name }: ChosenAgent): string {
-  return `${name}-${id}`;
-}
+/** The subtasks that are being worked on, by sequence number. */
+export type WorkingSubtasks = Map<string, { readonly subtask: Subtask; readonly record: SubtaskAttempt }>;
 
 /** What the attempts of a run share. */
 export interface RunContext {
-  /** What it reads there is what Volley wrote. */
+  /** Guarded: it returns only what Volley wrote. */
   readonly folder: TaskFolder;
   readonly tamperGuard: TamperGuard;
   readonly feature: string;
-  /** Tells the agents of this run from those of others. */
+  /** Distinguishes the agents of this run from those of others. */
   readonly id: string;
   readonly terms: RunTerms;
   readonly settings: TaskSettings;
-  /** What no agent may touch. */
   readonly denied: DeniedPaths;
   /** Of the folder whose configuration names the agents. */
   readonly trust: WorkspaceTrust;
   readonly agents: ReadonlyMap<string, ChosenAgent>;
   readonly workspaces: Workspaces;
   readonly launcher: Launcher;
-  /** What runs verification commands. */
+  /** Runs verification commands. */
   readonly commands: CommandRunner;
   readonly attempts: AttemptLog;
-  /** What is being worked on now, by sequence. */
-  readonly working: Map<string, { readonly subtask: Subtask; readonly record: SubtaskAttempt }>;
-  /** What this run has brought into the project, in that order. */
+  readonly working: WorkingSubtasks;
+  /** The subtasks that this run merged into the project, in order. */
   readonly merged: Subtask[];
-  /** The environment that agents start with. */
+  /** The environment of agents. */
   readonly env: Readonly<Record<string, string>>;
-  /** For what lives no longer than the run. */
+  /** A temporary folder that is removed after the run. */
   readonly scratch: string;
-  /** The file with the context of the session, absolute. */
+  /** The absolute path of the session's context file. */
   readonly session: string | undefined;
-  /** The text of the user's own template of the prompt. */
+  /** The user's own prompt template. */
   readonly template: string | undefined;
-  /** What an earlier run has left of a subtask's work in the project. */
+  /** Paths that the last run changed for a subtask and that are unchanged since. */
   pathsFromLastRun(seq: string): readonly string[];
-  /** Takes secrets out. */
+  /** Removes secrets. */
   redact(text: string): string;
 }
 
-/** Where an agent had nothing to do with it in the end. */
-export const COMPLETED_ELSEWHERE = 'Somebody else completed it: what its agent did does not count.';
+/** The name under which an agent of a run claims subtasks. */
+export function claimNameOf({ id }: Pick<RunContext, 'id'>, { name }: ChosenAgent): string {
+  return `${name}-${id}`;
+}
 
-/** What one attempt at a subtask came to. */
+/** The discrepancy of an attempt whose subtask was completed by someone else. */
+export const COMPLETED_ELSEWHERE =
+  'Someone else completed the subtask, so the work of this agent does not count.';
+
+/** One attempt at a subtask. */
 export interface SubtaskAttempt {
   readonly agent: string;
   readonly startedAt: number;
   endedAt: number;
   usage: AgentUsage;
-  /** What the agent said at its end. */
+  /** The agent's final message. */
   lastMessage: string | undefined;
   evidence: readonly Evidence[];
-  /** All paths that were touched, as far as they can be told apart. */
+  /** The changed paths, as far as they can be attributed. */
   touched: readonly string[];
-  /** Those of them that are no deliverables. */
+  /** The changed paths that are not deliverables. */
   outside: readonly string[];
   denied: readonly string[];
-  /** What it or another that worked at the same time changed of what Volley or git runs; it was restored. */
+  /** Protected files of Volley or git that this agent or a concurrent one changed. They were restored. */
   readonly tampered: string[];
-  /** What of that could not be restored, or was moved, in words. */
+  /** What could not be restored, in words. */
   readonly notRestored: string[];
-  /** Subtasks that others worked on in the same folder meanwhile. */
+  /** Subtasks that ran at the same time. */
   readonly concurrentWith: Set<string>;
   conflicts: readonly string[];
-  /** Where the work is that could not be brought in. */
+  /** The path of work that was not merged. */
   kept: string | undefined;
   branch: string | undefined;
-  /** Where the agent's word and the evidence differ. */
+  /** How the agent's report differs from the evidence. */
   discrepancy: string | undefined;
-  /** Why it was not enough; undefined where it was. */
+  /** Why the attempt failed, if it did. */
   error: string | undefined;
 }
 
-/** What is known of the subtasks of a run, by sequence. */
+/** The attempts of a run, by sequence number. */
 export class AttemptLog {
   private readonly records = new Map<string, SubtaskAttempt[]>();
 

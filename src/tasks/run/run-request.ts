@@ -2,34 +2,34 @@ import { z } from 'zod';
 import type { TaskBudget, TaskSettings } from '../../config/config.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { shellQuote } from '../../core/shell-quote.ts';
-import { projectPathProblem } from '../plan/validate.ts';
+import { projectPathProblem } from '../plan/deliverables.ts';
 
-/** What somebody asks of a run; what is left out is as the configuration says. */
+/** What a caller asks of a run. The configuration supplies the rest. */
 export interface RunRequest {
   readonly feature: string;
-  /** An explicit batch: these, and nothing after them. */
-  readonly subtasks?: readonly string[];
-  /** The same by the number of a batch of the whole feature, from 1. */
-  readonly batch?: number;
-  /** The agent for all of them, whatever they suggest. */
-  readonly agent?: string;
-  /** Whether a person chose the agent: then it may be any that is known. */
-  readonly isPersonal?: boolean;
-  /** A file with what agents should know of the session. */
-  readonly session?: string;
-  /** Whether a wave begins only when the one before it is done. */
-  readonly waves?: boolean;
-  /** Whether what may write to the same files runs one after the other, instead of being refused. */
-  readonly serialize?: boolean;
-  readonly worktrees?: boolean;
-  readonly maxConcurrent?: number;
-  readonly maxRetries?: number;
-  readonly timeoutMs?: number;
-  readonly stallMs?: number;
-  readonly budget?: TaskBudget;
+  /** Only these subtasks, all at once. */
+  readonly subtasks?: readonly string[] | undefined;
+  /** Only this batch of the feature, counted from 1. */
+  readonly batch?: number | undefined;
+  /** The agent for all subtasks, whatever they suggest. */
+  readonly agent?: string | undefined;
+  /** Whether a person chose the agent, who may choose any known one. */
+  readonly isPersonal?: boolean | undefined;
+  /** A file with context for all agents. */
+  readonly session?: string | undefined;
+  /** Whether each wave waits for the previous one. */
+  readonly waves?: boolean | undefined;
+  /** Whether subtasks that may write the same files run one after another instead of being refused. */
+  readonly serialize?: boolean | undefined;
+  readonly worktrees?: boolean | undefined;
+  readonly maxConcurrent?: number | undefined;
+  readonly maxRetries?: number | undefined;
+  readonly timeoutMs?: number | undefined;
+  readonly stallMs?: number | undefined;
+  readonly budget?: TaskBudget | undefined;
 }
 
-/** How a run treats each subtask. */
+/** The limits of a run. */
 export interface RunTerms {
   readonly maxConcurrent: number;
   readonly maxRetries: number;
@@ -50,74 +50,66 @@ export function runTermsOf(request: RunRequest, settings: TaskSettings): RunTerm
   };
 }
 
-/** The words of the command line that ask for the same, but for which subtasks. What volley.toml says goes without. */
-export function runOptions(
-  request: RunRequest,
-  { budget: usual }: { readonly budget: TaskBudget },
-): string[] {
-  const { agent, session, worktrees, maxConcurrent, maxRetries, timeoutMs, stallMs, budget = {} } = request;
-  const value = (name: string, given: string | number | undefined) =>
-    given === undefined ? [] : [name, shellQuote(String(given))];
+/** The command line options that repeat a request for other subtasks. Settings of volley.toml are left out. */
+export function runOptions(request: RunRequest, settings: { readonly budget: TaskBudget }): string[] {
+  const { worktrees, timeoutMs, stallMs, budget = {} } = request;
+  const option = (name: string, value: string | number | undefined) =>
+    value === undefined ? [] : [name, shellQuote(String(value))];
+  const seconds = (ms: number | undefined) => (ms === undefined ? undefined : ms / 1000);
   const limit = (key: keyof TaskBudget) =>
-    value(`--budget-${key}`, budget[key] === usual[key] ? undefined : budget[key]);
+    option(`--budget-${key}`, budget[key] === settings.budget[key] ? undefined : budget[key]);
   return [
-    ...value('--agent', agent),
-    ...value('--session', session),
+    ...option('--agent', request.agent),
+    ...option('--session', request.session),
     ...(request.waves === true ? ['--waves'] : []),
     ...(request.serialize === true ? ['--serialize'] : []),
     ...(worktrees === undefined ? [] : [worktrees ? '--worktrees' : '--no-worktrees']),
-    ...value('--max-concurrent', maxConcurrent),
-    ...value('--max-retries', maxRetries),
-    ...value('--timeout', toSeconds(timeoutMs)),
-    ...value('--stall', toSeconds(stallMs)),
+    ...option('--max-concurrent', request.maxConcurrent),
+    ...option('--max-retries', request.maxRetries),
+    ...option('--timeout', seconds(timeoutMs)),
+    ...option('--stall', seconds(stallMs)),
     ...limit('turns'),
     ...limit('tokens'),
     ...limit('cost'),
   ];
 }
 
-function toSeconds(ms: number | undefined): number | undefined {
-  return ms === undefined ? undefined : ms / 1000;
-}
-
-const A_WEEK_SECONDS = 604_800;
+export const MAX_RUN_SECONDS = 604_800;
 const MAX_SUBTASKS = 1000;
 
-const seconds = z.number().positive().max(A_WEEK_SECONDS);
+const seconds = z.number().positive().max(MAX_RUN_SECONDS);
 
-/** What programs and models may ask of a run. People at the command line may ask for more. */
+/** What programs and models may ask of a run. The command line allows more. */
 export const RUN_INPUT = z.strictObject({
   subtasks: z
     .array(z.string().min(1).max(200))
     .min(1)
     .max(MAX_SUBTASKS)
     .optional()
-    .describe(
-      'These at once, such as ["01", "02"], and nothing after them. Default: all that is open, in order.',
-    ),
-  batch: z.number().int().min(1).max(10_000).optional().describe('The same by the number of a batch.'),
+    .describe('Only these subtasks, all at once, such as ["01", "02"]. Default: all open ones, in order.'),
+  batch: z.number().int().min(1).max(10_000).optional().describe('Only the batch with this number.'),
   agent: z
     .string()
     .min(1)
     .max(200)
     .optional()
-    .describe('For all of them, if volley.toml allows it. Default: whom each suggests.'),
+    .describe('The agent for all subtasks, if volley.toml allows it. Default: the one each suggests.'),
   session: z
     .string()
     .min(1)
     .max(4096)
     .optional()
     .describe('A file of the project with context for all agents.'),
-  waves: z.boolean().optional().describe('One wave after another.'),
+  waves: z.boolean().optional().describe('Start a wave only when the previous one is done.'),
   serialize: z
     .boolean()
     .optional()
-    .describe('One after another what may write the same files, instead of refusing.'),
-  worktrees: z.literal(true).optional().describe('Each agent in a git worktree of its own.'),
-  max_concurrent: z.number().int().min(1).max(1000).optional().describe('Agents at once.'),
+    .describe('Run subtasks that may write the same files one after another instead of refusing.'),
+  worktrees: z.literal(true).optional().describe('Run each agent in its own git worktree.'),
+  max_concurrent: z.number().int().min(1).max(1000).optional().describe('Maximum agents at once.'),
   max_retries: z.number().int().min(0).max(100).optional().describe('Attempts after the first.'),
-  timeout: seconds.optional().describe('Seconds for each attempt.'),
-  stall: seconds.optional().describe('Seconds without output until it is taken to be stuck.'),
+  timeout: seconds.optional().describe('Seconds per attempt.'),
+  stall: seconds.optional().describe('Seconds without output before an agent is considered stuck.'),
   budget: z
     .strictObject({
       turns: z.number().int().min(1).max(1_000_000).optional(),
@@ -125,49 +117,35 @@ export const RUN_INPUT = z.strictObject({
       cost: z.number().positive().max(1_000_000).optional().describe('US dollars.'),
     })
     .optional()
-    .describe('For each subtask; at most what volley.toml has.'),
+    .describe('Per subtask; volley.toml sets the maximum.'),
 });
 
 export type RunInput = z.output<typeof RUN_INPUT>;
 
-/** The request of a run, within what the configuration allows. */
+/** Converts the input of a program or model, within the limits of the configuration. */
 export function toRunRequest(feature: string, input: RunInput, { budget }: TaskSettings): RunRequest {
-  const { subtasks, batch, agent, session, waves, serialize, worktrees } = input;
-  const { max_concurrent: maxConcurrent, max_retries: maxRetries, timeout, stall } = input;
-  if (session !== undefined) requireInside(session);
+  const { max_concurrent: maxConcurrent, max_retries: maxRetries, timeout, stall, ...same } = input;
+  const { session } = input;
+  const problem = session === undefined ? undefined : projectPathProblem(session);
+  if (problem !== undefined) {
+    const message = `The session ${JSON.stringify(session)} ${problem}. Name a file of the project.`;
+    throw new VolleyError('INVALID_VALUE', message, { session });
+  }
   return {
+    ...same,
     feature,
-    budget: leastOf(budget, input.budget ?? {}),
-    ...(subtasks !== undefined && { subtasks }),
-    ...(batch !== undefined && { batch }),
-    ...(agent !== undefined && { agent }),
-    ...(session !== undefined && { session }),
-    ...(waves !== undefined && { waves }),
-    ...(serialize !== undefined && { serialize }),
-    ...(worktrees !== undefined && { worktrees }),
-    ...(maxConcurrent !== undefined && { maxConcurrent }),
-    ...(maxRetries !== undefined && { maxRetries }),
-    ...(timeout !== undefined && { timeoutMs: timeout * 1000 }),
-    ...(stall !== undefined && { stallMs: stall * 1000 }),
+    maxConcurrent,
+    maxRetries,
+    timeoutMs: timeout && timeout * 1000,
+    stallMs: stall && stall * 1000,
+    budget: smallerBudget(budget, input.budget ?? {}),
   };
 }
 
-function requireInside(session: string): void {
-  const problem = projectPathProblem(session);
-  if (problem === undefined) return;
-  throw new VolleyError(
-    'INVALID_VALUE',
-    `The session ${JSON.stringify(session)} ${problem}: name a file of the project.`,
-    {
-      session,
-    },
-  );
-}
-
-function leastOf(allowed: TaskBudget, asked: NonNullable<RunInput['budget']>): TaskBudget {
-  const least = (key: 'turns' | 'tokens' | 'cost') => {
+function smallerBudget(allowed: TaskBudget, asked: NonNullable<RunInput['budget']>): TaskBudget {
+  const smaller = (key: 'turns' | 'tokens' | 'cost') => {
     const known = [allowed[key], asked[key]].filter((one) => one !== undefined);
     return known.length === 0 ? {} : { [key]: Math.min(...known) };
   };
-  return { ...least('turns'), ...least('tokens'), ...least('cost') };
+  return { ...smaller('turns'), ...smaller('tokens'), ...smaller('cost') };
 }

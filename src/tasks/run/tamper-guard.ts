@@ -1,24 +1,20 @@
 import type { TaskFolder } from '../files/task-folder.ts';
 import { GitGuard } from '../workspace/git-guard.ts';
-import type { RunContext } from './run-context.ts';
+import type { WorkingSubtasks } from './run-context.ts';
 
 /**
- * What no agent of a run may change, whatever sandbox it has: the files of tasks, and what git runs. Whose change it
- * was cannot be told, so it counts against all that were at work when it was found.
+ * Restores what no agent of a run may change, whatever its sandbox: the task files, and what git runs. A change cannot be
+ * attributed to one agent, so it counts against all that were working when it was found.
  */
 export class TamperGuard {
   private constructor(
-    /** For the run itself: what it reads there is what Volley wrote. */
+    /** Guarded: it returns only what Volley wrote. */
     readonly folder: TaskFolder,
     private readonly git: GitGuard | undefined,
     private readonly blame: (paths: readonly string[], problems?: readonly string[]) => void,
   ) {}
 
-  static async open(
-    folder: TaskFolder,
-    feature: string,
-    working: RunContext['working'],
-  ): Promise<TamperGuard> {
+  static async open(folder: TaskFolder, feature: string, working: WorkingSubtasks): Promise<TamperGuard> {
     const blame = (paths: readonly string[], problems: readonly string[] = []) => {
       for (const { record } of working.values()) {
         record.tampered.push(...paths);
@@ -29,13 +25,13 @@ export class TamperGuard {
     return new TamperGuard(await folder.guarded(feature, blame), git, blame);
   }
 
-  /** What agents may not touch in this repository besides. */
+  /** Patterns that agents may not touch in this repository. */
   get deniedPaths(): string[] {
     const hooks = this.git?.hooksInProject;
     return hooks === undefined ? [] : [`${hooks}/**`];
   }
 
-  /** Puts back what was changed. */
+  /** Restores what was changed. */
   async check(): Promise<void> {
     const { paths, problems } = (await this.git?.restore()) ?? { paths: [], problems: [] };
     if (paths.length > 0) this.blame(paths, problems);

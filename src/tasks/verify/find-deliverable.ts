@@ -4,20 +4,20 @@ import { join, posix } from 'node:path';
 import picomatch from 'picomatch';
 import { globProblem } from '../../core/glob.ts';
 
-/** What a deliverable leads to. */
+/** The files that match a deliverable. */
 export interface Found {
   readonly files: number;
-  /** When one of them was changed last, in milliseconds since 1970. */
+  /** The latest change of any of them, in milliseconds since 1970. */
   readonly changedAt: number;
 }
 
 const MAX_ENTRIES = 50_000;
-const PASSED_OVER = ['node_modules', '.git'];
+const SKIPPED = ['node_modules', '.git'];
 
-/** Looks for a path or glob in a folder; undefined where nothing is there. A folder is as new as what is in it. */
+/** Searches a folder for a path or glob. Undefined if nothing matches. A folder includes everything in it. */
 export async function findDeliverable(folder: string, pattern: string): Promise<Found | undefined> {
   const path = posix.normalize(pattern.replaceAll('\\', '/')).replace(/(?<=.)\/$/, '');
-  // A name may hold what a glob gives a meaning to.
+  // The plain path first, since names may contain glob characters.
   const stats = await stat(join(folder, path)).catch(() => undefined);
   const search = new Search(folder);
   if (stats?.isDirectory()) {
@@ -46,7 +46,7 @@ class Search {
     return this.files === 0 ? undefined : { files: this.files, changedAt: this.changedAt };
   }
 
-  /** Moving a file into place changes its entry, not its content. */
+  /** `ctime` counts, since moving a file into place does not change `mtime`. */
   note({ mtimeMs, ctimeMs }: Stats): void {
     this.files++;
     this.changedAt = Math.max(this.changedAt, mtimeMs, ctimeMs);
@@ -60,8 +60,8 @@ class Search {
       if (++this.visited > MAX_ENTRIES) return;
       const path = inside === '' ? entry.name : posix.join(inside, entry.name);
       if (entry.isDirectory()) {
-        const isPassedOver = PASSED_OVER.includes(entry.name) && !named.has(entry.name);
-        if (!isPassedOver) await this.enter(path, matches, named);
+        const isSkipped = SKIPPED.includes(entry.name) && !named.has(entry.name);
+        if (!isSkipped) await this.enter(path, matches, named);
       } else if (matches(path)) {
         const stats = await lstat(join(this.folder, path)).catch(() => undefined);
         if (stats !== undefined) this.note(stats);

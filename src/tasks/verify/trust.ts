@@ -8,7 +8,6 @@ import type { TaskFolder } from '../files/task-folder.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 type CommandCheck = Extract<Check, { type: 'command' }>;
 
-/** A command that verifies a subtask. */
 interface VerificationCommand extends CommandCheck {
   readonly seq: string;
 }
@@ -19,13 +18,13 @@ export function verificationCommands({ subtasks }: Feature): VerificationCommand
   );
 }
 
-/** Remembers that the user has approved the verification commands of a feature as they are. */
+/** Records the user's approval of a feature's current verification commands. */
 export function trustFeature({ project }: TaskFolder, feature: Feature, store: TrustStore): void {
   const hash = commandsHash(feature);
   if (hash !== undefined) store.approveFeature(project, feature.name, hash);
 }
 
-/** Throws unless the user has approved the commands of a feature. */
+/** Throws unless the user has approved the feature's verification commands. */
 export function requireTrusted(folder: TaskFolder, feature: Feature, env: Environment): void {
   if (isTrusted(folder, feature, new TrustStore(env))) return;
   const { name } = feature;
@@ -37,13 +36,13 @@ export function requireTrusted(folder: TaskFolder, feature: Feature, env: Enviro
   );
 }
 
-/** Whether the user has approved the verification commands of a feature as they are, if it has any. */
+/** Whether the feature's current verification commands, if any, are approved. */
 export function isTrusted({ project }: TaskFolder, feature: Feature, store: TrustStore): boolean {
   const hash = commandsHash(feature);
   return hash === undefined || store.featureHash(project, feature.name) === hash;
 }
 
-/** Covers the commands and their expected results, and nothing that changes while a feature runs. */
+/** Covers the commands and their expected results, but nothing that changes during a run. */
 function commandsHash(feature: Feature): string | undefined {
   const commands = verificationCommands(feature);
   if (commands.length === 0) return undefined;

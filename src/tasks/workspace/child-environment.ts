@@ -6,11 +6,10 @@ import { TRUST_VARIABLE } from '../../config/user-folder.ts';
 import { shellQuote } from '../../core/shell-quote.ts';
 
 /**
- * What ties git to one repository, as `git rev-parse --local-env-vars` has it; what is set besides where git receives a
- * push; and how the git that was called shall read paths, which many editors have it take by the letter. Settings are left
- * (`GIT_CONFIG_COUNT`, `GIT_CONFIG_PARAMETERS`): git itself hands them on to other repositories.
+ * Variables that tie git to one repository (`git rev-parse --local-env-vars`), that a push sets, or that change how paths
+ * are read. Settings (`GIT_CONFIG_COUNT`, `GIT_CONFIG_PARAMETERS`) stay: git itself passes them on to other repositories.
  */
-const OF_ANOTHER_GIT = new Set([
+const REPOSITORY_VARIABLES = new Set([
   'GIT_ALTERNATE_OBJECT_DIRECTORIES',
   'GIT_COMMON_DIR',
   'GIT_CONFIG',
@@ -34,15 +33,15 @@ const OF_ANOTHER_GIT = new Set([
 ]);
 
 /**
- * The environment for whatever is started in a workspace: git, agents, set-ups and checks. Git sets the above for its
- * hooks; whoever starts Volley from one would have them work on the repository of the hook, wherever they stand.
+ * The environment of programs that run in a workspace: git, agents, setup commands and checks. Git sets the variables
+ * above for its hooks; if Volley is started by a hook, they would redirect these programs to the hook's repository.
  */
 export function childEnvironment(
   given: Readonly<Record<string, string | undefined>> = process.env,
 ): Record<string, string> {
   const entries = Object.entries(given).filter(
     (entry): entry is [string, string] =>
-      entry[1] !== undefined && !OF_ANOTHER_GIT.has(entry[0]) && entry[0] !== TRUST_VARIABLE,
+      entry[1] !== undefined && !REPOSITORY_VARIABLES.has(entry[0]) && entry[0] !== TRUST_VARIABLE,
   );
   return Object.fromEntries(entries);
 }
@@ -50,8 +49,7 @@ export function childEnvironment(
 const PROGRAM = fileURLToPath(new URL('../../cli/main.js', import.meta.url));
 
 /**
- * What agents start with: the user's environment, and this very program as `volley`, wherever they work and whatever is
- * installed there.
+ * The environment of agents: the user's, with this very program as `volley`, whatever else is installed.
  */
 export async function agentEnvironment(
   given: Readonly<Record<string, string | undefined>>,

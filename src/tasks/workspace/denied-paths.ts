@@ -4,16 +4,13 @@ import { PROTECTED_RULES, ProtectedPaths } from '../../config/protected-paths.ts
 import { realAsFarAsItExists } from '../../tools/builtin/real-path.ts';
 import { patternMatcher } from '../plan/deliverables.ts';
 
-/**
- * Those of the paths that no agent may touch. Upper and lower case are the same here, for on many systems they name the
- * same file, and a path above the project counts as if it stood in it.
- */
+/** The paths that match. Ignores case, as many file systems do, and treats paths above the project as inside it. */
 export function deniedAmong(paths: readonly string[], patterns: readonly string[]): string[] {
   const isDenied = patternMatcher(patterns, true);
   return paths.filter((path) => isDenied(withinProject(path)));
 }
 
-/** What no agent of a project may touch: what the user denies, and what is protected from agents. */
+/** The paths that no agent may touch: those the user denies, and protected ones. */
 export class DeniedPaths {
   private readonly project: string;
   private readonly protection: ProtectedPaths;
@@ -22,7 +19,7 @@ export class DeniedPaths {
   constructor(
     config: VolleyConfig,
     project: string,
-    /** What is denied besides. */
+    /** Additional denied patterns. */
     more: readonly string[] = [],
   ) {
     this.project = realAsFarAsItExists(project);
@@ -31,32 +28,32 @@ export class DeniedPaths {
     this.patterns = [...config.tasks.deniedPaths, ...more];
   }
 
-  /** Paths of the project, or of a worktree of it. */
+  /** Filters paths of the project or of one of its worktrees. */
   among(paths: readonly string[]): string[] {
     const denied = new Set(deniedAmong(paths, this.patterns));
     return paths.filter((path) => denied.has(path) || this.isProtected(path));
   }
 
-  /** What the user would have to change for these to be allowed. */
+  /** The setting that the user would have to change to allow these paths. */
   remedyFor(paths: readonly string[]): string {
     return paths.every((path) => this.isProtected(path))
       ? 'add it to writable in [tools] of volley.toml'
       : 'remove it from denied_paths in [tasks] of volley.toml';
   }
 
-  /** The same for agents that can keep to globs. */
+  /** The same as globs, for agents that support them. */
   get globs(): string[] {
     const named = PROTECTED_RULES.filter(({ agents }) => agents === 'protected').map(
       ({ pattern }) => pattern,
     );
-    // Perhaps a setting has made it writable.
+    // A setting may have made it writable.
     const isDenied = (pattern: string) => this.isProtected(pattern.replaceAll('*', 'x'));
     return [...this.patterns, ...named.filter(isDenied).map((pattern) => `**/${pattern}`)];
   }
 
   private isProtected(path: string): boolean {
     const place = join(this.project, withinProject(path));
-    // Volley itself writes the store while agents work.
+    // Volley itself writes the store while agents run.
     return !this.protection.isStore(place) && this.protection.protects(place) !== undefined;
   }
 }

@@ -1,4 +1,4 @@
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { withRunLock } from '../files/folder-lock.ts';
@@ -9,24 +9,33 @@ import {
   branchPrefix,
   findUnmergedWork,
   hasUnmergedWork,
+  isElsewhere,
   removeWorktree,
   type UnmergedWork,
+  WORKTREES,
   type WorktreeName,
   worktreeNames,
   worktreeOfBranch,
   worktreeOfFolder,
 } from './worktree-folders.ts';
-import { WORKTREES } from './worktrees.ts';
 
-/** Which worktrees are meant: of a feature, of one of its subtasks, or all. */
+/** The worktrees of a feature, of one of its subtasks, or all. */
 export interface KeptChoice {
   readonly feature?: string | undefined;
   readonly seq?: string | undefined;
 }
 
-/** What is kept of the work of agents, as the project stands. */
+/** A worktree that was kept after its attempt ended, or its remaining branch. */
+export interface KeptWorktree extends WorktreeName {
+  /** The absolute path; undefined if the folder is gone. */
+  readonly root: string | undefined;
+  /** The commit of its branch; undefined if the branch is gone. */
+  readonly tip: string | undefined;
+  readonly work: UnmergedWork;
+}
+
 export interface KeptWorktrees {
-  /** What their work was compared with: a branch, or a commit. */
+  /** The branch or commit that the work was compared with. */
   readonly branch: string;
   readonly worktrees: readonly KeptWorktree[];
 }
@@ -35,13 +44,19 @@ export interface KeptRemoval extends KeptWorktrees {
   readonly removed: readonly KeptWorktree[];
 }
 
-/** What is kept; features that were put away may have some, too. */
+interface Tip {
+  readonly commit: string;
+  /** Where it is checked out; empty if nowhere. */
+  readonly at: string;
+}
+
+/** Lists kept worktrees, including those of archived features. */
 export async function listKeptWorktrees(folder: TaskFolder, choice: KeptChoice): Promise<KeptWorktrees> {
   const place = join(folder.project, WORKTREES);
   const repository = existsSync(place) ? await Repository.find(folder.project) : undefined;
   const all =
     repository === undefined ? [] : await repository.exclusive(() => findKeptWorktrees(repository, place));
-  const worktrees = all.filter(isMeantBy(choice));
+  const worktrees = all.filter(matches(choice));
   const { feature } = choice;
   if (worktrees.length === 0 && feature !== undefined) {
     const names = await folder.names();
@@ -51,8 +66,8 @@ export async function listKeptWorktrees(folder: TaskFolder, choice: KeptChoice):
 }
 
 /**
- * Removes what holds no work; with `force` all the same. Refuses with `FEATURE_RUNNING` what agents of a run may be
- * working in.
+ * Removes worktrees without unmerged work; with `force`, also those with such work. Throws `FEATURE_RUNNING` for a
+ * feature that is being run.
  */
 export async function removeKeptWorktrees(
   folder: TaskFolder,
@@ -61,25 +76,24 @@ export async function removeKeptWorktrees(
 ): Promise<KeptRemoval> {
   const before = await listKeptWorktrees(folder, choice);
   const removed: KeptWorktree[] = [];
-  const isToGo = ({ work }: KeptWorktree) => force || !hasUnmergedWork(work);
-  if (before.worktrees.some(isToGo)) {
+  const isRemovable = ({ work }: KeptWorktree) => force || !hasUnmergedWork(work);
+  if (before.worktrees.some(isRemovable)) {
     const repository = await Repository.find(folder.project);
     const place = join(folder.project, WORKTREES);
     const remove = (isOf: (kept: KeptWorktree) => boolean) =>
       repository.exclusive(async () => {
-        // Looked at anew, for nobody can run it now.
+        // Listed again, now that nobody can run the feature.
         const now = await findKeptWorktrees(repository, place);
-        for (const kept of now.filter((one) => isOf(one) && isMeantBy(choice)(one) && isToGo(one))) {
-          await removeKept(repository, place, kept);
+        for (const kept of now.filter((one) => isOf(one) && matches(choice)(one) && isRemovable(one))) {
+          await removeWorktree(repository.git, join(place, kept.folder), kept.branch);
           removed.push(kept);
         }
       });
     const names = await folder.names();
     const ownerOf = ({ branch }: KeptWorktree) => names.find((name) => branch.startsWith(branchPrefix(name)));
-    const owners = new Set(before.worktrees.filter(isToGo).map(ownerOf));
-    for (const owner of owners) {
+    for (const owner of new Set(before.worktrees.filter(isRemovable).map(ownerOf))) {
       const isOf = (kept: KeptWorktree) => ownerOf(kept) === owner;
-      // One that was put away is run by nobody.
+      // An archived feature cannot be running.
       if (owner === undefined) await remove(isOf);
       else await withRunLock(folder, owner, () => remove(isOf));
     }
@@ -88,36 +102,21 @@ export async function removeKeptWorktrees(
   return { ...before, worktrees: before.worktrees.filter(({ branch }) => !gone.has(branch)), removed };
 }
 
-function isMeantBy({ feature, seq }: KeptChoice): (kept: KeptWorktree) => boolean {
+function matches({ feature, seq }: KeptChoice): (kept: KeptWorktree) => boolean {
   if (feature === undefined) return () => true;
   if (seq === undefined) return ({ branch }) => branch.startsWith(branchPrefix(feature));
   const names = [...worktreeNames(feature, seqFromReference(seq, feature))].map(({ branch }) => branch);
   return ({ branch }) => names.includes(branch);
 }
 
-/** A worktree that is there though nobody works in it any more, or the branch that is left of one. */
-export interface KeptWorktree extends WorktreeName {
-  /** The whole path of its folder; undefined where that is gone. */
-  readonly root: string | undefined;
-  /** The commit of its branch; undefined where that is gone. */
-  readonly tip: string | undefined;
-  readonly work: UnmergedWork;
-}
-
-interface Tip {
-  readonly commit: string;
-  /** Where it is checked out; empty where it is not. */
-  readonly at: string;
-}
-
-/** All that stands in the folder of worktrees, and branches of ours that no folder has any more. */
-export async function findKeptWorktrees(repository: Repository, folder: string): Promise<KeptWorktree[]> {
-  const tips = await tipsOf(repository);
+/** All worktree folders, and Volley's branches that have no folder. */
+async function findKeptWorktrees(repository: Repository, folder: string): Promise<KeptWorktree[]> {
+  const tips = await readTips(repository);
   const entries = await readdir(folder, { withFileTypes: true });
   const names = new Map<string, WorktreeName>();
   for (const entry of entries) {
     const name = entry.isDirectory() ? worktreeOfFolder(entry.name) : undefined;
-    if (name !== undefined && !isElsewhere(tips.get(name.branch), join(folder, name.folder)))
+    if (name !== undefined && !isElsewhere(tips.get(name.branch)?.at ?? '', join(folder, name.folder)))
       names.set(name.branch, name);
   }
   for (const [branch, { at }] of tips) {
@@ -134,12 +133,7 @@ export async function findKeptWorktrees(repository: Repository, folder: string):
   return kept.sort((a, b) => (a.folder < b.folder ? -1 : 1));
 }
 
-/** Whatever it holds. */
-export function removeKept({ git }: Repository, folder: string, { folder: name, branch }: KeptWorktree) {
-  return removeWorktree(git, join(folder, name), branch);
-}
-
-async function tipsOf({ git }: Repository): Promise<Map<string, Tip>> {
+async function readTips({ git }: Repository): Promise<Map<string, Tip>> {
   const format = '--format=%(refname:lstrip=2) %(objectname) %(worktreepath)';
   const lines = (await git.ask(['for-each-ref', format, BRANCHES])).split('\n');
   return new Map(
@@ -148,10 +142,4 @@ async function tipsOf({ git }: Repository): Promise<Map<string, Tip>> {
       return found === null ? [] : [[found[1]!, { commit: found[2]!, at: found[3]! }] as const];
     }),
   );
-}
-
-/** Another project of the same repository has a feature of this name, too. */
-function isElsewhere(tip: Tip | undefined, root: string): boolean {
-  if (tip === undefined || tip.at === '' || !existsSync(tip.at)) return false;
-  return realpathSync(tip.at) !== realpathSync(root);
 }

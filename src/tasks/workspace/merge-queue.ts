@@ -7,80 +7,80 @@ import { branchOf, commitOf, mergedHead, type Repository, shortName, toProjectPa
 import type { Delivery, DeliveryGuard } from './workspace.ts';
 import { isMerged, removeWorktreeFolder } from './worktree-folders.ts';
 
-/** Each time the project had got something else when the checks had ended. */
+/** How often a merged result is checked before giving up because the project keeps changing. */
 const MAX_CHECKS = 5;
 
-/** Work that is to be brought into the project. */
+/** Work to merge into the project. */
 export interface MergeRequest {
   readonly commit: string;
   readonly message: string;
-  /** Makes a new folder ready for checks. */
+  /** Prepares a new folder for checks. */
   prepare(folder: string, signal: AbortSignal): Promise<void>;
 }
 
-/** Work together with what the project has, in a worktree that nobody else knows. */
-interface Whole {
-  /** What the project had. */
+/** Work merged with the project in a separate worktree. */
+interface Candidate {
+  /** The project's commit. */
   readonly target: string;
   readonly commit: string;
   readonly check: NonNullable<ReturnType<DeliveryGuard['recheck']>>;
 }
 
 /**
- * Where verified work enters the project. What the project got since the work was begun may not fit it, though each is
- * right by itself: then the two are merged apart from the project and looked at, and the project gets what was looked at.
+ * Merges verified work into the project. If the project changed since the work began, the two are first merged and checked
+ * in a separate worktree, and the project then gets exactly the commit that was checked.
  */
 export class MergeQueue {
   private turn: Promise<unknown> = Promise.resolve();
 
   constructor(
     private readonly repository: Repository,
-    /** Where the worktree for that is made. */
+    /** The path of the separate worktree. */
     private readonly root: string,
   ) {}
 
-  /** Removes what a crash has left. */
+  /** Removes leftovers of a crash. */
   reset(): Promise<void> {
     return this.repository.exclusive(() => removeWorktreeFolder(this.repository.git, this.root));
   }
 
-  /** One after another: whatever came in between would have to be looked at again. */
-  take(offer: MergeRequest, guard: DeliveryGuard | undefined): Promise<Delivery> {
-    const result = this.turn.then(() => this.bringIn(offer, guard));
+  /** One at a time, since anything merged in between would have to be checked again. */
+  take(request: MergeRequest, guard: DeliveryGuard | undefined): Promise<Delivery> {
+    const result = this.turn.then(() => this.process(request, guard));
     this.turn = result.catch(() => {});
     return result;
   }
 
-  private async bringIn(offer: MergeRequest, guard: DeliveryGuard | undefined): Promise<Delivery> {
+  private async process(request: MergeRequest, guard: DeliveryGuard | undefined): Promise<Delivery> {
     for (let checks = 1; checks <= MAX_CHECKS; checks++) {
-      const whole = await this.repository.exclusive(() => this.mergeOrMakeWhole(offer, guard));
-      if ('ok' in whole) return whole;
+      const candidate = await this.repository.exclusive(() => this.mergeOrPrepare(request, guard));
+      if ('ok' in candidate) return candidate;
       try {
-        const problem = await this.problemOf(offer, whole, guard!);
+        const problem = await this.problemOf(request, candidate, guard!);
         if (problem !== undefined) return failure(problem);
-        const delivery = await this.repository.exclusive(() => this.moveTo(whole, guard!));
+        const delivery = await this.repository.exclusive(() => this.moveTo(candidate, guard!));
         if (delivery !== undefined) return delivery;
       } finally {
-        // What cannot be removed is no reason to refuse what fits.
+        // A failed cleanup is no reason to refuse the merge.
         await this.reset().catch(() => undefined);
       }
     }
     const { branchName } = this.repository;
-    return failure(`${branchName} was changed each of the ${MAX_CHECKS} times that it was checked with it`);
+    return failure(`${branchName} changed during each of ${MAX_CHECKS} checks of the merged result`);
   }
 
-  private async mergeOrMakeWhole(
+  private async mergeOrPrepare(
     { commit, message }: MergeRequest,
     guard: DeliveryGuard | undefined,
-  ): Promise<Delivery | Whole> {
+  ): Promise<Delivery | Candidate> {
     const { repository } = this;
     await guard?.confirm();
     if (await isMerged(repository, commit)) return { ok: true };
     const obstacle = await obstacleToMerging(repository);
     if (obstacle !== undefined) return failure(obstacle);
     const target = await repository.head();
-    // Then it was looked at with all that the project has.
-    const isKnown = await repository.git.succeeds(['merge-base', '--is-ancestor', target, commit]);
+    // Then it was verified together with everything the project has.
+    const isKnown = await repository.git.isAncestor(target, commit);
     const check = isKnown ? undefined : guard?.recheck();
     if (check === undefined) return mergeWork(repository, commit, message);
     guard?.signal.throwIfAborted();
@@ -88,11 +88,13 @@ export class MergeQueue {
       const merged = await this.merge(target, commit, message);
       return merged.ok ? { target, commit: merged.commit, check } : merged;
     } catch (error) {
-      return failure(`it could not be checked together with ${repository.branchName}: ${reasonText(error)}`);
+      return failure(
+        `it could not be merged with ${repository.branchName} for checking: ${reasonText(error)}`,
+      );
     }
   }
 
-  /** In the worktree that is for it. */
+  /** Merges in the separate worktree. */
   private async merge(target: string, commit: string, message: string) {
     const { repository, root } = this;
     const { git } = repository;
@@ -107,7 +109,7 @@ export class MergeQueue {
 
   private async problemOf(
     { prepare, commit: work }: MergeRequest,
-    { check, target: project, commit: both }: Whole,
+    { check, target: project, commit: both }: Candidate,
     { signal }: DeliveryGuard,
   ): Promise<string | undefined> {
     const { git, branchName, prefix } = this.repository;
@@ -124,50 +126,46 @@ export class MergeQueue {
       },
     );
     if (missing.length === 0) return undefined;
-    return `it is right by itself, but not together with what ${branchName} has by now: ${missing.join('; ')}`;
+    return `it passes its checks alone, but not merged with the current ${branchName}: ${missing.join('; ')}`;
   }
 
-  /** Undefined where the project has got something else meanwhile. */
-  private async moveTo({ target, commit }: Whole, guard: DeliveryGuard): Promise<Delivery | undefined> {
+  /** Undefined if the project changed meanwhile. */
+  private async moveTo({ target, commit }: Candidate, guard: DeliveryGuard): Promise<Delivery | undefined> {
     const { repository } = this;
     const obstacle = await obstacleToMerging(repository);
     if (obstacle !== undefined) return failure(obstacle);
     if ((await repository.head()) !== target) return undefined;
     await guard.confirm();
-    return forwardTo(repository, commit);
+    return fastForward(repository, commit);
   }
 }
 
 const MAX_LISTED = 10;
 const PLAINLY = ['-q', '--no-squash', '--no-verify'];
 
-/** Why nothing can be merged into the project as it stands. */
-export async function obstacleToMerging({
-  git,
-  branch,
-  branchName,
-}: Repository): Promise<string | undefined> {
+/** Why nothing can be merged into the project now. */
+async function obstacleToMerging({ git, branch, branchName }: Repository): Promise<string | undefined> {
   const current = await branchOf(git);
   if (current !== branch) {
     const now = current === undefined ? 'no branch' : shortName(current);
-    return `the project is on ${now} now, not on ${branchName} as at the start`;
+    return `the project is now on ${now} instead of ${branchName}`;
   }
   if ((await mergedHead(git)) !== undefined)
-    return 'another merge is under way in the project: commit it, or give it up (git merge --abort)';
+    return 'another merge is in progress in the project (commit it, or abort it with git merge --abort)';
   return undefined;
 }
 
-/** Merges a commit into the branch of the project. Where that cannot be done, the project stays as it is. */
-export async function mergeWork(repository: Repository, commit: string, message: string): Promise<Delivery> {
-  // After a crash it tells this merge from one that the user has begun, which is not ours to give up.
+/** Merges a commit into the project's branch. On failure the project stays as it is. */
+async function mergeWork(repository: Repository, commit: string, message: string): Promise<Delivery> {
+  // After a crash, distinguishes this merge from one the user began, which must not be aborted.
   await writeFile(repository.mergeMark, commit);
   const delivery = await mergeInto(repository.git, repository, commit, message);
   await rm(repository.mergeMark, { force: true });
   return delivery;
 }
 
-/** Merges a commit into what a working tree of the repository has checked out. */
-export async function mergeInto(
+/** Merges a commit into the checked-out branch of a working tree. */
+async function mergeInto(
   tree: Git,
   { branchName, prefix }: Repository,
   commit: string,
@@ -183,11 +181,11 @@ export async function mergeInto(
     return failure(`git could not merge it into ${branchName}: ${gitFailureText(merged)}`);
   const paths = [...new Set(conflicts.map((path) => toProjectPath(prefix, path)))].sort();
   const shown = listText(paths.slice(0, MAX_LISTED), paths.length);
-  return failure(`it is in conflict with what ${branchName} has by now in ${shown}`, paths);
+  return failure(`it conflicts with ${branchName} in ${shown}`, paths);
 }
 
-/** Moves the branch of the project on to a commit that follows it. */
-export async function forwardTo({ git, branchName }: Repository, commit: string): Promise<Delivery> {
+/** Fast-forwards the project's branch. */
+async function fastForward({ git, branchName }: Repository, commit: string): Promise<Delivery> {
   const moved = await git.run(['merge', ...PLAINLY, '--ff-only', commit]);
   if (moved.exitCode === 0) return { ok: true };
   return failure(`git could not merge it into ${branchName}: ${gitFailureText(moved)}`);

@@ -3,32 +3,32 @@ import { ChangeTracker, type TreeState } from './change-tracker.ts';
 import { isVolleyPath } from './repository.ts';
 import type { Workspace, Workspaces } from './workspace.ts';
 
-/** One that works in the project at this time. */
+/** An attempt that is working in the project. */
 interface Worker {
   readonly isOwn: (path: string) => boolean;
-  /** All that worked at the same time, if only for a while. */
-  readonly beside: Set<Worker>;
+  /** All others that worked at the same time, even briefly. */
+  readonly concurrent: Set<Worker>;
 }
 
 /**
- * All work in the project itself. Of what changed meanwhile, deliverables of one that works at the same time are that
- * one's; whose the rest is cannot be told, so it counts for all of them.
+ * All attempts work in the project itself. A changed deliverable of a concurrent attempt is attributed to that attempt;
+ * any other change counts for all of them.
  */
 export function sharedWorkspaces(folder: string): Workspaces {
-  const lookout = new ChangeTracker(folder, isVolleyPath);
+  const tracker = new ChangeTracker(folder, isVolleyPath);
   const working = new Set<Worker>();
   return {
-    // What is done in the project needs not be brought there.
+    // Nothing needs to be merged.
     leftover: async () => undefined,
     changedInProject: async () => [],
     open: async ({ deliverables }, signal) => {
-      const worker: Worker = { isOwn: patternMatcher(deliverables), beside: new Set(working) };
-      for (const other of working) other.beside.add(worker);
+      const worker: Worker = { isOwn: patternMatcher(deliverables), concurrent: new Set(working) };
+      for (const other of working) other.concurrent.add(worker);
       working.add(worker);
       try {
-        const start = await lookout.inspect();
+        const start = await tracker.inspect();
         signal.throwIfAborted();
-        return workspaceOf(folder, lookout, worker, start, () => working.delete(worker));
+        return workspaceOf(folder, tracker, worker, start, () => working.delete(worker));
       } catch (error) {
         working.delete(worker);
         throw error;
@@ -39,17 +39,17 @@ export function sharedWorkspaces(folder: string): Workspaces {
 
 function workspaceOf(
   folder: string,
-  lookout: ChangeTracker,
-  { isOwn, beside }: Worker,
+  tracker: ChangeTracker,
+  { isOwn, concurrent }: Worker,
   start: TreeState,
   leave: () => void,
 ): Workspace {
-  const isAnothers = (path: string) => !isOwn(path) && [...beside].some((other) => other.isOwn(path));
+  const isAnothers = (path: string) => !isOwn(path) && [...concurrent].some((other) => other.isOwn(path));
   return {
     folder,
     branch: undefined,
     changes: async () => {
-      const changed = await lookout.changes(start, await lookout.inspect());
+      const changed = await tracker.changes(start, await tracker.inspect());
       return changed.filter((path) => !isAnothers(path));
     },
     deliver: async (_, guard) => {

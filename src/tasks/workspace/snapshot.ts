@@ -1,32 +1,33 @@
 import { createHash } from 'node:crypto';
-import { type Dirent, lstatSync, readdirSync, readFileSync, readlinkSync, type Stats } from 'node:fs';
+import { type Dirent, readFileSync, readlinkSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { VolleyError } from '../../core/errors.ts';
 import { countText } from '../../core/words.ts';
+import { folderEntries, lstatIfAny } from './folder-entries.ts';
 
-/** The files of a folder at one moment, by their relative paths. */
+/** The files of a folder at one moment, by relative path. */
 export interface FolderSnapshot {
   readonly files: ReadonlyMap<string, FileState>;
-  /** Whether there was room for what `node_modules` holds. */
+  /** False if there were too many files to include `node_modules`. */
   readonly hasModules: boolean;
 }
 
 const MAX_FILES = 250_000;
 const MAX_BYTES = 256 * 1024 * 1024;
-/** How long the rest of the process waits for it at a time. */
+/** How long the event loop may be blocked at a time. */
 const SLICE_MS = 10;
 const MODULES = 'node_modules';
-/** Folders of `node_modules` with a leading dot are caches, but for these. */
+/** Dot folders in `node_modules` are caches, except these. */
 const HELD_BY_MODULES = ['.bin', '.pnpm', '.store'];
 
-/** Looks at all files of a folder but those that `isPassedOver` names. What was read for an earlier one is read only once. */
+/** Visits all files that are not ignored. Contents read for an earlier snapshot are not read again. */
 export async function snapshotFolder(
   root: string,
-  isPassedOver: (path: string) => boolean,
+  isIgnored: (path: string) => boolean,
   before?: FolderSnapshot,
 ): Promise<FolderSnapshot> {
-  const walk = new Walk(root, isPassedOver, before);
+  const walk = new Walk(root, isIgnored, before);
   for (;;) {
     const until = performance.now() + SLICE_MS;
     while (performance.now() < until) {
@@ -36,7 +37,7 @@ export async function snapshotFolder(
   }
 }
 
-/** What differs, sorted. */
+/** The sorted paths that differ. */
 export function changesBetween(before: FolderSnapshot, after: FolderSnapshot): string[] {
   const changed: string[] = [];
   for (const [path, state] of after.files) {
@@ -51,10 +52,10 @@ export function changesBetween(before: FolderSnapshot, after: FolderSnapshot): s
 class Walk {
   private readonly files = new Map<string, FileState>();
   private readonly folders: string[] = [''];
-  /** Last, for there are the most of them. */
+  /** Visited last, since there are so many. */
   private readonly modules: string[] = [];
   private hasModules = true;
-  /** Entries of the folder that is being looked at. */
+  /** The entries of the current folder. */
   private entries: readonly Dirent[] = [];
   private at = 0;
   private folder = '';
@@ -62,7 +63,7 @@ class Walk {
 
   constructor(
     private readonly root: string,
-    private readonly isPassedOver: (path: string) => boolean,
+    private readonly isIgnored: (path: string) => boolean,
     private readonly before: FolderSnapshot | undefined,
   ) {}
 
@@ -70,7 +71,7 @@ class Walk {
     return { files: this.files, hasModules: this.hasModules };
   }
 
-  /** Looks at one more entry; false when there is none. */
+  /** Visits one more entry; false at the end. */
   step(): boolean {
     const entry = this.entries[this.at++];
     if (entry !== undefined) {
@@ -80,7 +81,7 @@ class Walk {
     const folder = this.folders.pop() ?? this.modules.pop();
     if (folder === undefined) return false;
     this.folder = folder;
-    this.entries = entriesOf(join(this.root, folder));
+    this.entries = folderEntries(join(this.root, folder));
     this.at = 0;
     return true;
   }
@@ -88,8 +89,8 @@ class Walk {
   private look(entry: Dirent): void {
     const { name } = entry;
     const path = this.folder === '' ? name : `${this.folder}/${name}`;
-    // What of git counts is looked at elsewhere.
-    if (name === '.git' || this.isPassedOver(path)) return;
+    // The refs of git are compared elsewhere.
+    if (name === '.git' || this.isIgnored(path)) return;
     if (entry.isDirectory()) this.enter(name, path);
     else this.note(entry, path);
   }
@@ -104,8 +105,8 @@ class Walk {
 
   private note(entry: Dirent, path: string): void {
     const file = join(this.root, path);
-    const stats = statsOf(file);
-    // Gone meanwhile; but a name that is no text is not found either, and has to count.
+    const stats = lstatIfAny(file);
+    // Gone meanwhile. Names that are not valid text cannot be looked up, but must count.
     if (stats === undefined && !path.includes('\ufffd')) return;
     if (this.files.size >= MAX_FILES) this.giveUp(path);
     else {
@@ -116,18 +117,18 @@ class Walk {
   }
 
   private read(entry: Dirent, path: string, file: string, state: FileState): FileState {
-    if (entry.isSymbolicLink()) return { ...state, hash: hashOfLink(file) };
+    if (entry.isSymbolicLink()) return { ...state, hash: contentHash(file, true) };
     const { size } = state;
     if (!entry.isFile() || size > MAX_HASHED_BYTES || size > this.bytesLeft) return state;
-    // Packages are many; of what tells which there are, the content counts.
+    // Inside packages, times are enough; only the top level of `node_modules` is compared by content.
     if (isInNodeModules(path) && !isModulesFolder(this.folder)) return state;
     this.bytesLeft -= size;
-    return { ...state, hash: hashOfFile(file) };
+    return { ...state, hash: contentHash(file, false) };
   }
 
   private giveUp(path: string): void {
     if (!isInNodeModules(path)) {
-      const message = `${this.root} holds more than ${countText(MAX_FILES, 'file')}, so it cannot be told what agents touch there: move what is no source out of it.`;
+      const message = `${this.root} has more than ${countText(MAX_FILES, 'file')}, too many to track what agents change. Move files that are not source out of it.`;
       throw new VolleyError('WORKSPACE_UNAVAILABLE', message, { folder: this.root });
     }
     this.hasModules = false;
@@ -147,23 +148,6 @@ const UNKNOWN: FileState = {
   isFresh: false,
 };
 
-function statsOf(file: string): Stats | undefined {
-  try {
-    return lstatSync(file);
-  } catch {
-    return undefined;
-  }
-}
-
-function entriesOf(folder: string): Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch {
-    // Gone meanwhile, or closed to us.
-    return [];
-  }
-}
-
 export function isInNodeModules(path: string): boolean {
   return `/${path}/`.includes(`/${MODULES}/`);
 }
@@ -172,28 +156,27 @@ function isModulesFolder(folder: string): boolean {
   return folder === MODULES || folder.endsWith(`/${MODULES}`);
 }
 
-/** What is known of a file at one moment. */
-export interface FileState {
+interface FileState {
   readonly size: number;
   readonly mtimeMs: number;
   readonly ctimeMs: number;
   readonly ino: number;
   readonly mode: number;
   readonly nlink: number;
-  /** Of the content, where it was read. */
+  /** The hash of the content, if it was read. */
   readonly hash: string | undefined;
-  /** Changed so shortly before that a later change may bear the same time. */
+  /** Changed so recently that a later change may have the same time. */
   readonly isFresh: boolean;
 }
 
-/** Clocks of files tick some milliseconds apart; those of some file systems know whole seconds only. */
+/** The resolution of file times; some file systems store whole seconds only. */
 const TICK_MS = 50;
 const COARSE_TICK_MS = 2000;
 
-/** Larger ones are known by their times. */
-export const MAX_HASHED_BYTES = 2 * 1024 * 1024;
+/** Larger files are compared by their times. */
+const MAX_HASHED_BYTES = 2 * 1024 * 1024;
 
-/** What is known without reading the file, or what was read before if it has not been changed since. */
+/** The state without reading the file, or the earlier state if the file is unchanged since. */
 export function fileStateOf(stats: Stats, before: FileState | undefined, now: number): FileState {
   const { size, mtimeMs, ctimeMs, ino, mode, nlink } = stats;
   const newest = Math.max(mtimeMs, ctimeMs);
@@ -202,35 +185,24 @@ export function fileStateOf(stats: Stats, before: FileState | undefined, now: nu
   return before !== undefined && !before.isFresh && isUntouched(before, state) ? before : state;
 }
 
-export function hashOfFile(path: string): string | undefined {
+/** Undefined if it is gone or unreadable; then its times decide. */
+function contentHash(path: string, isLink: boolean): string | undefined {
   try {
-    return hashOf(readFileSync(path));
-  } catch {
-    // Gone, or not to be read: its times have to do.
-    return undefined;
-  }
-}
-
-export function hashOfLink(path: string): string | undefined {
-  try {
-    return `-> ${readlinkSync(path)}`;
+    if (isLink) return `-> ${readlinkSync(path)}`;
+    return createHash('sha256').update(readFileSync(path)).digest('base64');
   } catch {
     return undefined;
   }
 }
 
-function hashOf(content: Buffer | string): string {
-  return createHash('sha256').update(content).digest('base64');
-}
-
-/** By content, as far as it is known on both sides; otherwise by what the file system says. */
-export function isSameFile(before: FileState, after: FileState): boolean {
+/** Compares by content if both hashes are known, otherwise by metadata. */
+function isSameFile(before: FileState, after: FileState): boolean {
   if (before === after) return true;
   if (before.mode !== after.mode) return false;
   if (before.hash !== undefined && after.hash !== undefined) return before.hash === after.hash;
   if (before.size !== after.size || before.mtimeMs !== after.mtimeMs || before.ino !== after.ino)
     return false;
-  // The other time cannot be set at will; but a link from elsewhere moves it as well.
+  // `ctime` cannot be forged, but a hard link from elsewhere changes it too.
   return before.ctimeMs === after.ctimeMs || before.nlink !== after.nlink;
 }
 

@@ -1,18 +1,22 @@
 import { relative } from 'node:path';
 import { VolleyError } from '../../../core/errors.ts';
 import { spanText } from '../../../core/words.ts';
+import type { Feature, Subtask } from '../../../tasks/files/feature.ts';
 import { subtaskView } from '../../../tasks/files/feature-text.ts';
 import { withRunLock } from '../../../tasks/files/folder-lock.ts';
+import type { Moment } from '../../../tasks/files/readiness.ts';
 import {
   archiveFields,
   blockSubtask,
   claimSubtask,
   releaseSubtask,
+  type TaskFileChange,
   unblockSubtask,
 } from '../../../tasks/files/subtask-changes.ts';
 import { findSubtask } from '../../../tasks/files/subtask-reference.ts';
 import { askRun, isAgentOfRun, refuseForAgents } from '../../../tasks/run/mailbox.ts';
 import { type CommonOptions, defineCommand } from '../../command.ts';
+import type { ExitStatus, Io } from '../../io.ts';
 import { numberOption } from '../../options.ts';
 import { FEATURE_ARGUMENT, openFolder, SEQ_ARGUMENT, say } from './support.ts';
 
@@ -21,8 +25,16 @@ interface ClaimOptions extends CommonOptions {
   readonly lease: number;
 }
 
+interface ReleaseOptions extends CommonOptions {
+  readonly agent?: string;
+}
+
+interface ArchiveOptions extends CommonOptions {
+  readonly force?: boolean;
+}
+
 const DEFAULT_LEASE_SECONDS = 1800;
-const LONGEST_LEASE_SECONDS = 7 * 24 * 60 * 60;
+const MAX_LEASE_SECONDS = 7 * 24 * 60 * 60;
 
 export const claimCommand = defineCommand<ClaimOptions>({
   examples: [
@@ -33,36 +45,20 @@ export const claimCommand = defineCommand<ClaimOptions>({
     program
       .argument(...FEATURE_ARGUMENT)
       .argument(...SEQ_ARGUMENT)
-      .requiredOption('--agent <name>', 'who takes it')
-      .option(
-        '--lease <seconds>',
-        'for how long, unless it is claimed again',
-        numberOption,
-        DEFAULT_LEASE_SECONDS,
-      ),
+      .requiredOption('--agent <name>', 'who claims it')
+      .option('--lease <seconds>', 'how long the claim lasts', numberOption, DEFAULT_LEASE_SECONDS),
   run: async ([name, seq], options, io) => {
     const { agent, lease } = options;
-    if (!(lease > 0 && lease <= LONGEST_LEASE_SECONDS)) {
-      throw new VolleyError('INVALID_VALUE', `--lease must be from 1 to ${LONGEST_LEASE_SECONDS} seconds.`);
-    }
+    if (!(lease > 0 && lease <= MAX_LEASE_SECONDS))
+      throw new VolleyError('INVALID_VALUE', `--lease must be between 1 and ${MAX_LEASE_SECONDS} seconds.`);
     refuseForAgents(io.env, 'claim subtasks');
-    const folder = openFolder(io);
     const request = { seq: seq!, agent, leaseMs: lease * 1000 };
-    const feature = await folder.change(name!, (now, moment) => claimSubtask(now, request, moment));
-    const subtask = findSubtask(feature, seq!);
-    const data = { feature: feature.name, subtask: subtaskView(subtask, folder.moment()) };
-    return say(
-      io,
-      options,
-      data,
-      `${agent} has ${subtask.seq} of ${feature.name} for ${spanText(lease * 1000)}.`,
-    );
+    return change(name!, seq!, options, io, {
+      decide: (now, moment) => claimSubtask(now, request, moment),
+      text: (subtask) => `${agent} has claimed ${subtask} for ${spanText(lease * 1000)}.`,
+    });
   },
 });
-
-interface ReleaseOptions extends CommonOptions {
-  readonly agent?: string;
-}
 
 export const releaseCommand = defineCommand<ReleaseOptions>({
   examples: ['volley tasks release auth-system 04', 'volley tasks release auth-system 04 --agent coder-1'],
@@ -73,12 +69,10 @@ export const releaseCommand = defineCommand<ReleaseOptions>({
       .option('--agent <name>', 'only if this agent has it'),
   run: async ([name, seq], options, io) => {
     refuseForAgents(io.env, 'release subtasks');
-    const folder = openFolder(io);
-    const request = { seq: seq!, agent: options.agent };
-    const feature = await folder.change(name!, (now) => releaseSubtask(now, request));
-    const subtask = findSubtask(feature, seq!);
-    const data = { feature: feature.name, subtask: subtaskView(subtask, folder.moment()) };
-    return say(io, options, data, `${subtask.seq} of ${feature.name} is open again.`);
+    return change(name!, seq!, options, io, {
+      decide: (now) => releaseSubtask(now, { seq: seq!, agent: options.agent }),
+      text: (subtask) => `Released ${subtask}.`,
+    });
   },
 });
 
@@ -95,11 +89,10 @@ export const blockCommand = defineCommand({
       const { data, text } = await askRun(io.env, { action: 'block', feature: name!, ...request });
       return say(io, options, data, text);
     }
-    const folder = openFolder(io);
-    const feature = await folder.change(name!, (now) => blockSubtask(now, request));
-    const subtask = findSubtask(feature, seq!);
-    const data = { feature: feature.name, subtask: subtaskView(subtask, folder.moment()) };
-    return say(io, options, data, `${subtask.seq} of ${feature.name} is blocked.`);
+    return change(name!, seq!, options, io, {
+      decide: (now) => blockSubtask(now, request),
+      text: (subtask) => `Blocked ${subtask}.`,
+    });
   },
 });
 
@@ -108,16 +101,29 @@ export const unblockCommand = defineCommand({
   declare: (program) => program.argument(...FEATURE_ARGUMENT).argument(...SEQ_ARGUMENT),
   run: async ([name, seq], options, io) => {
     refuseForAgents(io.env, 'unblock subtasks');
-    const folder = openFolder(io);
-    const feature = await folder.change(name!, (now) => unblockSubtask(now, { seq: seq! }));
-    const subtask = findSubtask(feature, seq!);
-    const data = { feature: feature.name, subtask: subtaskView(subtask, folder.moment()) };
-    return say(io, options, data, `${subtask.seq} of ${feature.name} is open again.`);
+    return change(name!, seq!, options, io, {
+      decide: (now) => unblockSubtask(now, { seq: seq! }),
+      text: (subtask) => `Unblocked ${subtask}.`,
+    });
   },
 });
 
-interface ArchiveOptions extends CommonOptions {
-  readonly force?: boolean;
+/** Changes a subtask and prints it. */
+async function change(
+  name: string,
+  seq: string,
+  options: CommonOptions,
+  io: Io,
+  {
+    decide,
+    text,
+  }: { decide: (now: Feature, moment: Moment) => TaskFileChange; text(subtask: string): string },
+): Promise<ExitStatus> {
+  const folder = openFolder(io);
+  const feature = await folder.change(name, decide);
+  const subtask: Subtask = findSubtask(feature, seq);
+  const data = { feature: feature.name, subtask: subtaskView(subtask, folder.moment()) };
+  return say(io, options, data, text(`${subtask.seq} of ${feature.name}`));
 }
 
 export const archiveCommand = defineCommand<ArchiveOptions>({
@@ -129,11 +135,11 @@ export const archiveCommand = defineCommand<ArchiveOptions>({
     const folder = openFolder(io);
     const { force = false } = options;
     await folder.read(name!);
-    // A run would have nowhere to write down what becomes of it.
+    // A running feature must stay where its run can update it.
     const place = await withRunLock(folder, name!, () =>
       folder.archive(name!, (feature, { now }) => archiveFields(feature, now, force)),
     );
     const path = relative(folder.project, place);
-    return say(io, options, { feature: name, path }, `${name} is now in ${path}.`);
+    return say(io, options, { feature: name, path }, `Archived ${name} to ${path}.`);
   },
 });

@@ -20,7 +20,7 @@ export const newCommand = defineCommand<NewOptions>({
   declare: (program) =>
     program
       .argument('<file>', 'a description: .md, .yaml or .json')
-      .option('--feature <name>', 'the folder (default: what the file says)'),
+      .option('--feature <name>', 'the name of the folder (default: from the file)'),
   run: async ([file], options, io) => {
     const draft = parseDescription(file!, await readInput(file!, io));
     return createFeature(draft, options.feature, options, io);
@@ -37,15 +37,15 @@ export const importCommand = defineCommand<ImportOptions>({
   declare: (program) =>
     program
       .argument('<file>', 'a tasks.json of claude-task-master')
-      .option('--feature <name>', 'the folder (default: the tag)')
-      .option('--tag <name>', 'which list of the file (default: the only one, or master)'),
+      .option('--feature <name>', 'the name of the folder (default: the tag)')
+      .option('--tag <name>', 'the list in the file (default: the only one, or master)'),
   run: async ([file], options, io) => {
     const draft = parseTaskMaster(file!, await readInput(file!, io), options.tag);
     return createFeature(draft, options.feature, options, io);
   },
 });
 
-/** Writes the files of a feature, and says what to look at. */
+/** Writes the files of a feature and prints what to do next. */
 export async function createFeature(
   draft: FeatureDraft,
   feature: string | undefined,
@@ -60,16 +60,16 @@ export async function createFeature(
     `Wrote ${name} with ${countText(made.subtasks.length, 'subtask')} to ${folder.path}.`,
     ...warnings.map((problem) => `  ! ${featureProblemText(problem)}`),
     ...trust(folder, made, io),
-    `See volley tasks plan ${name}.`,
+    `Next: volley tasks plan ${name}`,
   ].join('\n');
   return say(io, options, { feature: name, subtasks: made.subtasks.map(({ seq }) => seq), warnings }, text);
 }
 
-/** Approves a feature that the user described, not one that an agent described. Returns what is left to do. */
+/** Approves a feature that the user wrote, but not one that an agent wrote. Returns notes for the user. */
 function trust(folder: TaskFolder, feature: Feature, { env }: Io): string[] {
   if (verificationCommands(feature).length === 0) return [];
   const todo = 'its verification commands need your approval: volley trust.';
-  if (isAgentOfRun(env)) return [`  ! An agent wrote it, so ${todo}`];
+  if (isAgentOfRun(env)) return [`  ! It was written by an agent, so ${todo}`];
   try {
     trustFeature(folder, feature, new TrustStore(env));
     return [];

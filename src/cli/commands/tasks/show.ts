@@ -12,6 +12,7 @@ import {
   titleOf,
 } from '../../../tasks/files/feature.ts';
 import {
+  featureHeading,
   featureStatusText,
   featureView,
   plainLine,
@@ -19,135 +20,164 @@ import {
   subtaskLine,
   subtaskView,
 } from '../../../tasks/files/feature-text.ts';
-import {
-  type Moment,
-  openDependencies,
-  readySubtasks,
-  type Waiting,
-  waitingSubtasks,
-} from '../../../tasks/files/readiness.ts';
+import { openDependencies, readySubtasks, waitingSubtasks } from '../../../tasks/files/readiness.ts';
 import { findSubtask } from '../../../tasks/files/subtask-reference.ts';
 import { dependencyTree, featurePlanText, planFeature } from '../../../tasks/plan/plan.ts';
 import { SubtaskGraph, selectConcurrent } from '../../../tasks/plan/subtask-graph.ts';
 import { validateBatch, validateFeature } from '../../../tasks/plan/validate.ts';
 import { type CommonOptions, defineCommand } from '../../command.ts';
 import type { FinishedTask } from '../../drawing/finished-task.ts';
-import { graphDrawerFor } from '../../drawing/graph-file.ts';
 import { EXIT } from '../../io.ts';
 import { listOption } from '../../options.ts';
 import {
   FEATURE_ARGUMENT,
   FEATURES_ARGUMENT,
-  featuresOf,
   openFolder,
-  paragraphs,
   SEQ_ARGUMENT,
   say,
+  showFeatures,
 } from './support.ts';
+
+interface GraphOptions extends CommonOptions {
+  readonly output?: string;
+}
+
+interface ValidateOptions extends CommonOptions {
+  readonly subtasks?: readonly string[];
+}
 
 export const featureStatusCommand = defineCommand({
   examples: ['volley tasks status', 'volley tasks status auth-system --json'],
   declare: (program) => program.argument(...FEATURES_ARGUMENT),
-  run: async ([name], options, io) => {
-    const folder = openFolder(io);
-    const features = await featuresOf(folder, name);
-    const moment = folder.moment();
-    const text = paragraphs(
-      features.map((feature) => featureStatusText(feature, moment)),
-      folder,
-    );
-    return say(io, options, { features: features.map((feature) => featureView(feature, moment)) }, text);
-  },
+  run: ([name], options, io) =>
+    showFeatures(name, options, io, (feature, moment) => ({
+      text: featureStatusText(feature, moment),
+      view: featureView(feature, moment),
+    })),
 });
 
 export const nextCommand = defineCommand({
   examples: ['volley tasks next', 'volley tasks next auth-system'],
   declare: (program) => program.argument(...FEATURES_ARGUMENT),
-  run: async ([name], options, io) => {
-    const folder = openFolder(io);
-    const moment = folder.moment();
-    const found = (await featuresOf(folder, name)).map((feature) => ({
-      feature: feature.name,
-      ready: readySubtasks(feature, moment),
-    }));
-    const texts = found.map(({ feature, ready }) => {
-      if (ready.length === 0) return `[${feature}] Nothing can be started now.`;
+  run: ([name], options, io) =>
+    showFeatures(name, options, io, (feature, moment) => {
+      const ready = readySubtasks(feature, moment);
       const lines = ready.map((one) => `  ${plainLine(one)}${one.parallel ? ' parallel' : ''}`);
-      return [`[${feature}] Can be started:`, ...lines].join('\n');
-    });
-    const views = found.map(({ feature, ready }) => ({
-      feature,
-      ready: ready.map((subtask) => subtaskView(subtask, moment)),
-    }));
-    return say(io, options, { features: views }, paragraphs(texts, folder));
-  },
+      return {
+        text: listText(feature, 'Ready to start:', lines, 'Nothing is ready to start.'),
+        view: { feature: feature.name, ready: ready.map((subtask) => subtaskView(subtask, moment)) },
+      };
+    }),
 });
 
 export const parallelCommand = defineCommand({
   examples: ['volley tasks parallel auth-system'],
   declare: (program) => program.argument(...FEATURES_ARGUMENT),
-  run: async ([name], options, io) => {
-    const folder = openFolder(io);
-    const moment = folder.moment();
-    const found = (await featuresOf(folder, name)).map((feature) => batchOf(feature, moment));
-    const texts = found.map(({ feature, batch, later }) => {
-      if (batch.length === 0) return `[${feature}] Nothing can be started now that may run beside others.`;
-      const left =
-        later.length > 0
-          ? [`  Not with them: ${later.map(({ seq }) => seq).join(', ')} (the same deliverables)`]
-          : [];
-      return [
-        `[${feature}] Can run at the same time:`,
-        ...batch.map((one) => `  ${plainLine(one)}`),
-        ...left,
-      ].join('\n');
-    });
-    const views = found.map(({ feature, batch, later }) => ({
-      feature,
-      parallel: batch.map((subtask) => subtaskView(subtask, moment)),
-      conflicting: later.map(({ seq }) => seq),
-    }));
-    return say(io, options, { features: views }, paragraphs(texts, folder));
-  },
+  run: ([name], options, io) =>
+    showFeatures(name, options, io, (feature, moment) => {
+      const ready = readySubtasks(feature, moment).filter(({ parallel }) => parallel);
+      const batch = selectConcurrent(ready);
+      const later = ready.filter((subtask) => !batch.includes(subtask)).map(({ seq }) => seq);
+      const lines = batch.map((one) => `  ${plainLine(one)}`);
+      if (later.length > 0)
+        lines.push(`  Not at the same time: ${later.join(', ')} (overlapping deliverables)`);
+      return {
+        text: listText(feature, 'Can run at the same time:', lines, 'No parallel subtask is ready to start.'),
+        view: {
+          feature: feature.name,
+          parallel: batch.map((subtask) => subtaskView(subtask, moment)),
+          conflicting: later,
+        },
+      };
+    }),
 });
-
-/** Those that are ready, may run beside others, and share no deliverables; and those left out for the latter. */
-function batchOf(feature: Feature, moment: Moment) {
-  const ready = readySubtasks(feature, moment).filter(({ parallel }) => parallel);
-  const batch = selectConcurrent(ready);
-  return { feature: feature.name, batch, later: ready.filter((subtask) => !batch.includes(subtask)) };
-}
 
 export const blockedCommand = defineCommand({
   examples: ['volley tasks blocked', 'volley tasks blocked auth-system'],
   declare: (program) => program.argument(...FEATURES_ARGUMENT),
+  run: ([name], options, io) =>
+    showFeatures(name, options, io, (feature, moment) => {
+      const waiting = waitingSubtasks(feature, moment);
+      const lines = waiting.map(({ subtask, reason, waitsFor }) => {
+        const why = [
+          ...(reason === undefined ? [] : [shortTitle(reason)]),
+          ...(waitsFor.length > 0 ? [`waits for ${waitsFor.join(', ')}`] : []),
+        ];
+        return `  ${subtaskLine(subtask)} ${why.join('; ')}`;
+      });
+      return {
+        text: listText(feature, 'Blocked or waiting:', lines, 'Nothing is blocked or waiting.'),
+        view: {
+          feature: feature.name,
+          blocked: waiting.map(({ subtask, reason, waitsFor }) => ({
+            ...subtaskView(subtask, moment),
+            reason: reason ?? null,
+            waits_for: waitsFor,
+          })),
+        },
+      };
+    }),
+});
+
+export const planCommand = defineCommand({
+  examples: ['volley tasks plan auth-system', 'volley tasks plan --json'],
+  declare: (program) => program.argument(...FEATURES_ARGUMENT),
+  run: ([name], options, io) =>
+    showFeatures(name, options, io, (feature) => {
+      const plan = planFeature(feature);
+      const seqs = (subtasks: readonly Subtask[]) => subtasks.map(({ seq }) => seq);
+      return {
+        text: featurePlanText(feature, plan),
+        view: {
+          feature: feature.name,
+          waves: plan.waves.map(seqs),
+          wave_numbers: plan.numbers,
+          critical_path: seqs(plan.criticalPath),
+          conflicts: plan.conflicts,
+          cannot_run: seqs(plan.left),
+        },
+      };
+    }),
+});
+
+export const validateCommand = defineCommand<ValidateOptions>({
+  examples: ['volley tasks validate', 'volley tasks validate auth-system --subtasks 01,02,03'],
+  declare: (program) =>
+    program
+      .argument(...FEATURES_ARGUMENT)
+      .option('--subtasks <list>', 'also check whether these can start at the same time', listOption),
   run: async ([name], options, io) => {
-    const folder = openFolder(io);
-    const moment = folder.moment();
-    const found = (await featuresOf(folder, name)).map((feature) => ({
-      feature: feature.name,
-      waiting: waitingSubtasks(feature, moment),
-    }));
-    const texts = found.map(({ feature, waiting }) =>
-      waiting.length === 0
-        ? `[${feature}] Nothing is held up.`
-        : [`[${feature}] Held up:`, ...waiting.map((one) => `  ${lineOf(one)}`)].join('\n'),
+    const { subtasks } = options;
+    if (subtasks !== undefined && name === undefined)
+      throw new VolleyError('INVALID_VALUE', '--subtasks requires a feature.');
+    return showFeatures(
+      name,
+      options,
+      io,
+      (feature, moment) => {
+        const batch = subtasks === undefined ? [] : validateBatch(feature, subtasks, moment);
+        const problems = unique([...validateFeature(feature), ...batch]);
+        const lines = problems.flatMap(({ severity, file, text, remedy }) => [
+          `  ${severity === 'error' ? '✗' : '!'} ${file}: ${text}`,
+          `    ${remedy}`,
+        ]);
+        return {
+          text: listText(feature, `${countText(problems.length, 'problem')}:`, lines, 'No problems found.'),
+          view: { feature: feature.name, problems },
+        };
+      },
+      (views) => (views.every(({ problems }) => onlyErrors(problems).length === 0) ? EXIT.ok : EXIT.usage),
     );
-    const views = found.map(({ feature, waiting }) => ({
-      feature,
-      blocked: waiting.map(({ subtask, reason, waitsFor }) => ({
-        ...subtaskView(subtask, moment),
-        reason: reason ?? null,
-        waits_for: waitsFor,
-      })),
-    }));
-    return say(io, options, { features: views }, paragraphs(texts, folder));
   },
 });
 
-function lineOf({ subtask, reason, waitsFor }: Waiting): string {
-  const waits = waitsFor.length > 0 ? ` waits for ${waitsFor.join(', ')}` : '';
-  return `${subtaskLine(subtask)}${reason === undefined ? '' : ` ${shortTitle(reason)}`}${waits}`;
+/** The batch may repeat problems of the whole feature. */
+function unique(problems: readonly FeatureProblem[]): FeatureProblem[] {
+  return [...new Map(problems.map((problem) => [`${problem.file}\0${problem.text}`, problem])).values()];
+}
+
+function listText({ name }: Feature, heading: string, lines: readonly string[], none: string): string {
+  return lines.length === 0 ? `[${name}] ${none}` : [`[${name}] ${heading}`, ...lines].join('\n');
 }
 
 export const depsCommand = defineCommand({
@@ -156,47 +186,18 @@ export const depsCommand = defineCommand({
   run: async ([name, reference], options, io) => {
     const feature = await openFolder(io).read(name!);
     const subtask = findSubtask(feature, reference!);
-    const map = new SubtaskGraph(feature.subtasks);
+    const graph = new SubtaskGraph(feature.subtasks);
     const data = {
       feature: feature.name,
       seq: subtask.seq,
       depends_on: subtask.dependsOn,
       open: openDependencies(feature, subtask),
-      /** Also those that it waits for through others. */
-      all: feature.subtasks.map(({ seq }) => seq).filter((seq) => map.waitsFor(subtask.seq, seq)),
+      /** Including indirect dependencies. */
+      all: feature.subtasks.map(({ seq }) => seq).filter((seq) => graph.waitsFor(subtask.seq, seq)),
     };
     return say(io, options, data, dependencyTree(feature, subtask.seq));
   },
 });
-
-export const planCommand = defineCommand({
-  examples: ['volley tasks plan auth-system', 'volley tasks plan --json'],
-  declare: (program) => program.argument(...FEATURES_ARGUMENT),
-  run: async ([name], options, io) => {
-    const folder = openFolder(io);
-    const plans = (await featuresOf(folder, name)).map((feature) => ({
-      feature,
-      plan: planFeature(feature),
-    }));
-    const text = paragraphs(
-      plans.map(({ feature, plan }) => featurePlanText(feature, plan)),
-      folder,
-    );
-    const views = plans.map(({ feature, plan }) => ({
-      feature: feature.name,
-      waves: plan.waves.map((wave) => wave.map(({ seq }) => seq)),
-      wave_numbers: plan.numbers,
-      critical_path: plan.criticalPath.map(({ seq }) => seq),
-      conflicts: plan.conflicts,
-      cannot_run: plan.left.map(({ seq }) => seq),
-    }));
-    return say(io, options, { features: views }, text);
-  },
-});
-
-interface GraphOptions extends CommonOptions {
-  readonly output?: string;
-}
 
 const DRAWN_AS: Readonly<Record<SubtaskStatus, TaskStatus>> = {
   completed: 'completed',
@@ -208,17 +209,17 @@ const DRAWN_AS: Readonly<Record<SubtaskStatus, TaskStatus>> = {
 export const graphCommand = defineCommand<GraphOptions>({
   examples: ['volley tasks graph auth-system', 'volley tasks graph auth-system --output auth.svg'],
   declare: (program) =>
-    program.argument(...FEATURE_ARGUMENT).option('--output <file>', 'a picture, as .svg, .mmd or .dot'),
+    program.argument(...FEATURE_ARGUMENT).option('--output <file>', 'write a picture: .svg, .mmd or .dot'),
   run: async ([name], options, io) => {
     const { output } = options;
-    const draw = output === undefined ? undefined : graphDrawerFor(output);
+    const draw =
+      output === undefined ? undefined : (await import('../../drawing/graph-file.ts')).graphDrawerFor(output);
     const feature = await openFolder(io).read(name!);
     const edges = feature.subtasks.flatMap(({ seq, dependsOn }) =>
       dependsOn.map((from) => ({ from, to: seq })),
     );
-    if (draw !== undefined) {
+    if (draw !== undefined)
       await writeFile(resolve(io.cwd, output!), draw(titleOf(feature), feature.subtasks.map(drawn)));
-    }
     const data = { feature: feature.name, edges, ...(output !== undefined && { written: output }) };
     return say(io, options, data, output === undefined ? graphText(feature) : `Wrote ${output}`);
   },
@@ -229,7 +230,7 @@ function graphText(feature: Feature): string {
     const { dependsOn } = subtask;
     return `  ${subtaskLine(subtask)}${dependsOn.length > 0 ? ` ← ${dependsOn.join(', ')}` : ''}`;
   });
-  return [`[${feature.name}] ${shortTitle(titleOf(feature))}`, ...lines].join('\n');
+  return [featureHeading(feature), ...lines].join('\n');
 }
 
 function drawn(subtask: Subtask): FinishedTask {
@@ -246,48 +247,4 @@ function drawn(subtask: Subtask): FinishedTask {
     attempts: 1,
     dependsOn,
   };
-}
-
-interface ValidateOptions extends CommonOptions {
-  readonly subtasks?: readonly string[];
-}
-
-export const validateCommand = defineCommand<ValidateOptions>({
-  examples: ['volley tasks validate', 'volley tasks validate auth-system --subtasks 01,02,03'],
-  declare: (program) =>
-    program
-      .argument(...FEATURES_ARGUMENT)
-      .option('--subtasks <list>', 'also whether these can be started at once', listOption),
-  run: async ([name], options, io) => {
-    const { subtasks } = options;
-    if (subtasks !== undefined && name === undefined) {
-      throw new VolleyError('INVALID_VALUE', '--subtasks needs the feature they belong to.');
-    }
-    const folder = openFolder(io);
-    const moment = folder.moment();
-    const found = (await featuresOf(folder, name)).map((feature) => {
-      const batch = subtasks === undefined ? [] : validateBatch(feature, subtasks, moment);
-      return { feature: feature.name, problems: unique([...validateFeature(feature), ...batch]) };
-    });
-    const isRight = found.every(({ problems }) => onlyErrors(problems).length === 0);
-    const text = paragraphs(
-      found.map(({ feature, problems }) => problemsText(feature, problems)),
-      folder,
-    );
-    return say(io, options, { features: found }, text, isRight ? EXIT.ok : EXIT.usage);
-  },
-});
-
-function problemsText(feature: string, problems: readonly FeatureProblem[]): string {
-  if (problems.length === 0) return `[${feature}] Nothing is wrong.`;
-  const lines = problems.flatMap(({ severity, file, text, remedy }) => [
-    `  ${severity === 'error' ? '✗' : '!'} ${file}: ${text}`,
-    `    ${remedy}`,
-  ]);
-  return [`[${feature}] ${countText(problems.length, 'problem')}:`, ...lines].join('\n');
-}
-
-/** A batch may have what the whole has, too. */
-function unique(problems: readonly FeatureProblem[]): FeatureProblem[] {
-  return [...new Map(problems.map((problem) => [`${problem.file}\0${problem.text}`, problem])).values()];
 }

@@ -34,7 +34,7 @@ export const verifyCommand = defineCommand({
     const isDone = found.every(({ evidence }) => evidence.every(({ ok }) => ok));
     const data = { feature: feature.name, subtasks: found.map(({ seq, evidence }) => ({ seq, evidence })) };
     const text = found.map(({ line, evidence }) => [line, ...evidenceLines(evidence)].join('\n'));
-    const nothing = 'No subtask has been begun.';
+    const nothing = 'No subtask is in progress or completed.';
     return say(io, options, data, text.join('\n') || nothing, isDone ? EXIT.ok : EXIT.failed);
   },
 });
@@ -44,7 +44,7 @@ function begun({ subtasks }: Feature) {
 }
 
 function evidenceLines(evidence: readonly Evidence[]): string[] {
-  if (evidence.length === 0) return ['  ! it names no deliverables and no checks, so nothing can be shown'];
+  if (evidence.length === 0) return ['  ! no deliverables or checks, so there is nothing to verify'];
   return evidence.map((one) => `  ${one.ok ? '✓' : '✗'} ${evidenceText(one).replaceAll('\n', '\n    ')}`);
 }
 
@@ -60,8 +60,8 @@ export const completeCommand = defineCommand<CompleteOptions>({
       .argument(...FEATURE_ARGUMENT)
       .argument(...SEQ_ARGUMENT)
       .argument('<summary>', 'what was done')
-      .option('--agent <name>', "who did it; refused while another's claim holds")
-      .option('--force', 'in spite of what is missing; the file says so'),
+      .option('--agent <name>', 'who did it; refused while another agent has claimed it')
+      .option('--force', 'complete it even if checks fail; the file records that'),
   run: async ([name, seq, summary], options, io) => {
     const { force = false } = options;
     const { folder, workspace } = locateTasks(io.cwd, io.env);
@@ -81,7 +81,7 @@ export const completeCommand = defineCommand<CompleteOptions>({
       return say(io, options, data, text);
     } catch (error) {
       if (!(error instanceof VolleyError && error.code === 'VERIFICATION_FAILED')) throw error;
-      // The command was right; the work is not.
+      // Not a usage error.
       reportError(error, options, io);
       return EXIT.failed;
     }
