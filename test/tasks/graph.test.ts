@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { dependencyTree, featurePlanText, planFeature } from '../../src/tasks/plan/plan.ts';
-import { findCycles } from '../../src/tasks/plan/subtask-graph.ts';
+import { SubtaskGraph } from '../../src/tasks/plan/subtask-graph.ts';
 import { feature } from './support/feature.ts';
 
 function plan(subtasks: Record<string, Record<string, unknown>>) {
@@ -77,7 +77,7 @@ test('each circle is found once, as a path', () => {
     '04': { depends_on: ['04'] },
     '05': { depends_on: ['01'] },
   });
-  expect(findCycles(subtasks)).toEqual([
+  expect(new SubtaskGraph(subtasks).cycles()).toEqual([
     ['01', '03', '02', '01'],
     ['04', '04'],
   ]);
@@ -97,11 +97,11 @@ test('a tree of dependencies shows each branch once, and ends in a circle', () =
       '│   └── ✓ 01 - Do 01 [completed]',
       '├── ○ 03 - Do 03 [pending]',
       '│   └── ○ 02 - Do 02 [pending] (see above)',
-      '└── ! 09 - there is no such subtask',
+      '└── ! 09 - no such subtask',
     ].join('\n'),
   );
   const circle = feature({ '01': { depends_on: ['02'] }, '02': { depends_on: ['01'] } });
   expect(dependencyTree(circle, '01')).toBe(
-    '○ 01 - Do 01 [pending]\n└── ○ 02 - Do 02 [pending]\n    └── ○ 01 - Do 01 [pending] (a cycle)',
+    '○ 01 - Do 01 [pending]\n└── ○ 02 - Do 02 [pending]\n    └── ○ 01 - Do 01 [pending] (cycle)',
   );
 });

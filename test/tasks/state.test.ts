@@ -40,6 +40,8 @@ const done = (seq: string, more = {}) => ({
   force: false,
   ...more,
 });
+const refused = (details: object) =>
+  expect.objectContaining({ code: 'SUBTASK_REFUSED', details: expect.objectContaining(details) });
 const seqs = (list: readonly { seq: string }[]) => list.map(({ seq }) => seq);
 
 describe('a claim', () => {
@@ -48,7 +50,7 @@ describe('a claim', () => {
     apply(claimSubtask(read(), claim('1'), at()));
     expect(read().subtasks[0]).toMatchObject({ status: 'in_progress', agentId: 'a', startedAt: NOW });
     expect(() => claimSubtask(read(), claim('01', 'b'), at(NOW + MINUTE - 1))).toThrow(
-      'Subtask 01 of auth is claimed by a until 2026-02-03T10:01:00.000Z',
+      refused({ seq: '01', agent: 'a', leaseUntil: '2026-02-03T10:01:00.000Z' }),
     );
     expect(readySubtasks(read(), at(NOW + MINUTE - 1))).toEqual([]);
     expect(seqs(readySubtasks(read(), at(NOW + MINUTE)))).toEqual(['01']);
@@ -80,19 +82,19 @@ describe('a claim', () => {
       '03': { status: 'blocked' },
       '04': { status: 'completed' },
     });
-    expect(() => claimSubtask(now, claim('01'), at())).toThrow('Release it first');
-    expect(() => claimSubtask(now, claim('02'), at())).toThrow('waits for 01, 09');
-    expect(() => claimSubtask(now, claim('03'), at())).toThrow('is blocked');
-    expect(() => claimSubtask(now, claim('04'), at())).toThrow('is completed already');
+    expect(() => claimSubtask(now, claim('01'), at())).toThrow(refused({ seq: '01' }));
+    expect(() => claimSubtask(now, claim('02'), at())).toThrow(refused({ open: ['01', '09'] }));
+    expect(() => claimSubtask(now, claim('03'), at())).toThrow(refused({ seq: '03' }));
+    expect(() => claimSubtask(now, claim('04'), at())).toThrow(refused({ seq: '04' }));
   });
 
   test('is given back by release, only by its holder where a name is given', () => {
     const { read, apply } = board({ '01': {} });
     apply(claimSubtask(read(), claim('1'), at()));
-    expect(() => releaseSubtask(read(), { seq: '01', agent: 'b' })).toThrow("is not b's: a has it");
+    expect(() => releaseSubtask(read(), { seq: '01', agent: 'b' })).toThrow(refused({ agent: 'a' }));
     apply(releaseSubtask(read(), { seq: '01', agent: 'a' }));
     expect(read().subtasks[0]).toMatchObject({ status: 'pending', claim: undefined, startedAt: undefined });
-    expect(() => releaseSubtask(read(), { seq: '01' })).toThrow('nothing to release');
+    expect(() => releaseSubtask(read(), { seq: '01' })).toThrow(refused({ seq: '01' }));
   });
 });
 
@@ -104,11 +106,15 @@ describe('completing', () => {
       '03': { status: 'blocked' },
     });
     expect(() => completeSubtask(read(), done('02'), at())).toThrow(
-      'it depends on 01, which is pending; it depends on 07, which is not there',
+      refused({ obstacles: [expect.stringContaining('01'), expect.stringContaining('07')] }),
     );
-    expect(() => completeSubtask(read(), done('03'), at())).toThrow('it is blocked');
+    expect(() => completeSubtask(read(), done('03'), at())).toThrow(
+      refused({ obstacles: [expect.stringContaining('blocked')] }),
+    );
     apply(claimSubtask(read(), claim('01'), at()));
-    expect(() => completeSubtask(read(), done('01', { agent: 'b' }), at())).toThrow('a has claimed it');
+    expect(() => completeSubtask(read(), done('01', { agent: 'b' }), at())).toThrow(
+      refused({ obstacles: [expect.stringMatching(/^a /)] }),
+    );
     expect(completeSubtask(read(), done('01', { agent: 'b' }), at(NOW + MINUTE))).toBeDefined();
   });
 
@@ -117,7 +123,7 @@ describe('completing', () => {
     expect(() => completeSubtask(feature({ '01': {} }), done('01', { failures }), at())).toThrow(
       expect.objectContaining({
         code: 'VERIFICATION_FAILED',
-        message: expect.stringContaining(failures[0]!),
+        details: expect.objectContaining({ failures }),
       }),
     );
   });
@@ -161,7 +167,7 @@ test('blocking holds a subtask up with a reason until it is unblocked', () => {
   ]);
   apply(unblockSubtask(read(), { seq: '01' }));
   expect(read().subtasks[0]).toMatchObject({ status: 'pending', blockedReason: undefined });
-  expect(() => unblockSubtask(read(), { seq: '01' })).toThrow('is pending, not blocked');
+  expect(() => unblockSubtask(read(), { seq: '01' })).toThrow(refused({ seq: '01' }));
 });
 
 test('the counters follow, and the feature is completed and opened again with its subtasks', () => {
@@ -178,14 +184,19 @@ test('the counters follow, and the feature is completed and opened again with it
 
 test('only a finished feature is put away, unless it is forced', () => {
   const open = feature({ '01': { status: 'completed' }, '02': {} });
-  expect(() => archiveFields(open, NOW, false)).toThrow('1 of 2 subtasks are completed');
+  expect(() => archiveFields(open, NOW, false)).toThrow(refused({ done: 1, total: 2 }));
   expect(archiveFields(open, NOW, true)).toMatchObject({ status: 'archived' });
 });
 
 test('an unknown subtask gets the nearest, and one of two with the same number an error', () => {
   const now = feature({ '01': {}, '02': {}, '11': {} });
-  expect(() => blockSubtask(now, { seq: '9', reason: '' })).toThrow('it has 01, 02 and 11; did you mean 11?');
+  expect(() => blockSubtask(now, { seq: '9', reason: '' })).toThrow(
+    expect.objectContaining({
+      code: 'UNKNOWN_SUBTASK',
+      details: expect.objectContaining({ nearest: '11' }),
+    }),
+  );
   expect(() => blockSubtask(feature({ '1': {}, '01': {} }), { seq: '1', reason: '' })).toThrow(
-    'Both subtask_01.json and',
+    expect.objectContaining({ code: 'INVALID_FEATURE', details: { feature: 'auth', seq: '01' } }),
   );
 });

@@ -23,7 +23,7 @@ describe('deliverables', () => {
 
   test('must exist: files, folders and globs', async () => {
     const root = project({ 'a.ts': '', 'src/deep/b.ts': '', 'lib/x.ts': '', 'node_modules/c.md': '' });
-    const unknown = 'exists (nobody noted when the work began, so it may be older)';
+    const unknown = 'exists (it may be old: no start time was recorded)';
     expect(await verify(root, { deliverables })).toEqual([
       `yes: a.ts ${unknown}`,
       `yes: src/ ${unknown}`,
@@ -32,7 +32,7 @@ describe('deliverables', () => {
       'no: lib/y.ts does not exist',
       'no: gone.ts does not exist',
       'no: *.md does not exist',
-      'no: ../a.ts leads outside the project, so it cannot be a deliverable',
+      'no: ../a.ts is outside the project, so it cannot be a deliverable',
     ]);
   });
 
@@ -67,7 +67,7 @@ describe('checks', () => {
       'no: b.ts does not exist',
       'yes: a.ts contains "needle"',
       'no: a.ts does not contain "hay"',
-      'no: dir is not a file that exists',
+      'no: dir does not exist or is not a file',
     ]);
   });
 
@@ -82,12 +82,13 @@ describe('checks', () => {
       { type: 'command', command: 'no-such-program' },
     ];
     expect(await verify(root, { verification })).toEqual([
-      'yes: `test -f a.txt` ended with exit status 0',
-      'yes: `cat a.txt; exit 3` ended with exit status 3 and wrote "ell"',
-      'no: `cat a.txt` ended with exit status 0 but did not write "bye": hello',
-      'no: `echo 1 failed; echo old >&2; exit 1` ended with exit status 1, not 0: 1 failed\nold',
-      'no: `sleep 60` ran longer than 200 ms and was ended',
-      expect.stringMatching(/^no: `no-such-program` ended with exit status 127, not 0: .*not found/),
+      'yes: `test -f a.txt` exited with status 0',
+      'yes: `cat a.txt; exit 3` exited with status 3 and printed "ell"',
+      'no: `cat a.txt` exited with status 0 but did not print "bye": hello',
+      'no: `echo 1 failed; echo old >&2; exit 1` exited with status 1, not 0: 1 failed\nold',
+      'no: `sleep 60` ran longer than 200 ms and was terminated',
+      // 126 where a folder of PATH cannot be searched.
+      expect.stringMatching(/^no: `no-such-program` exited with status 12[67], not 0: .*no-such-program/),
     ]);
   });
 });

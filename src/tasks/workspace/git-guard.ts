@@ -166,12 +166,13 @@ export class GitGuard {
     const isAsItWas = inode === undefined ? isSame(kept, keptAt(path)) : now?.isDirectory() === true;
     if (isAsItWas) return;
     attempt(path, () => {
+      // Before anything is created here that could reuse the inode of a removed folder.
+      const moved = folderEntries(dirname(path))
+        .map(({ name }) => join(dirname(path), name))
+        .find((one) => inodeOf(lstatIfAny(one)) === inode && lstatIfAny(join(one, 'HEAD')) !== undefined);
       if (now !== undefined)
         problems.push(`the replacement of ${this.shown(path)} was moved to ${this.setAside(path)}`);
       if (inode === undefined) return this.write(path, kept);
-      const moved = folderEntries(dirname(path))
-        .map(({ name }) => join(dirname(path), name))
-        .find((one) => inodeOf(lstatIfAny(one)) === inode);
       if (moved === undefined) throw new Error('it was removed');
       renameSync(moved, path);
     });

@@ -55,7 +55,7 @@ describe('the lock of a folder', () => {
     );
     await expect(withFolderLock(folder, async () => 'mine')).rejects.toMatchObject({
       code: 'TASKS_LOCKED',
-      message: expect.stringContaining('it may be deleted'),
+      message: expect.stringContaining('may be deleted'),
     });
   });
 });

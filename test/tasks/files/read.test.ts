@@ -72,11 +72,11 @@ describe('reading a feature', () => {
       startedAt: undefined,
       parallel: false,
     });
-    expect(problems.map(({ text }) => text)).toEqual([
-      '"status" is "done", which counts as "blocked" until it is mended.',
-      '"parallel" is "yes".',
-      '"deliverables" is {"a":1}.',
-      '"started_at" is "soon".',
+    expect(problems).toMatchObject([
+      { code: 'status', text: expect.stringContaining('"done"') },
+      { code: 'wrong-type', text: '"parallel" is "yes".' },
+      { code: 'wrong-type', text: '"deliverables" is {"a":1}.' },
+      { code: 'wrong-type', text: '"started_at" is "soon".' },
     ]);
   });
 });
