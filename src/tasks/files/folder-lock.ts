@@ -50,7 +50,7 @@ export async function withRunLock<T>(
       throw error;
     const { pid } = error.details;
     const who = pid === undefined ? 'another process' : `process ${pid}`;
-    const message = `${feature} is already being run by ${who}. Follow it with volley watch --batch ${batchNameOf(feature)}, or wait until it ends.`;
+    const message = `${feature} is being run by ${who}. Follow it with volley watch --batch ${batchNameOf(feature)}, or wait until it ends.`;
     throw new VolleyError('FEATURE_RUNNING', message, { feature, pid });
   }
 }

@@ -172,7 +172,9 @@ async function judge(
   const isUnreported = mark === undefined;
   return {
     summary,
-    discrepancy: isUnreported ? 'The agent did not report completion; Volley did.' : undefined,
+    discrepancy: isUnreported
+      ? 'The agent did not report completion; Volley verified and completed the subtask.'
+      : undefined,
   };
 }
 

@@ -114,7 +114,7 @@ function outcomeLines(subtask: SubtaskReport): string[] {
     }
     case 'skipped':
       return [
-        `⏭ Subtask ${seq} - Skipped because ${cause === null ? 'a dependency' : `subtask ${cause}`} failed: ${title}`,
+        `⏭ Subtask ${seq} - Skipped because ${cause === null ? 'a dependency' : `subtask ${cause}`} did not complete: ${title}`,
       ];
     default:
       return [`○ Subtask ${seq} - Not done${error === null ? '' : ` (${oneLine(error, 200)})`}: ${title}`];

@@ -69,7 +69,7 @@ test('nothing is removed while its feature is run, or for a word too few', async
     const said = await ask(folder, '--remove');
     expect(said).toMatchObject({
       status: 2,
-      stderr: expect.stringContaining('auth is already being run by process'),
+      stderr: expect.stringContaining('auth is being run by process'),
     });
   });
   expect(await ask(folder, '--force')).toMatchObject({ status: 2 });

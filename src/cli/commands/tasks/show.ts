@@ -62,7 +62,7 @@ export const nextCommand = defineCommand({
   run: ([name], options, io) =>
     showFeatures(name, options, io, (feature, moment) => {
       const ready = readySubtasks(feature, moment);
-      const lines = ready.map((one) => `  ${plainLine(one)}${one.parallel ? ' parallel' : ''}`);
+      const lines = ready.map((one) => `  ${plainLine(one)}${one.parallel ? ' (parallel)' : ''}`);
       return {
         text: listText(feature, 'Ready to start:', lines, 'Nothing is ready to start.'),
         view: { feature: feature.name, ready: ready.map((subtask) => subtaskView(subtask, moment)) },
