@@ -20,7 +20,7 @@ export interface AgentLog {
   result: { readonly ok: boolean; readonly text: string } | undefined;
 }
 
-export interface AgentOptions {
+interface AgentOptions {
   readonly command: AgentCommand;
   readonly reader: AgentReader;
   readonly cwd: string;

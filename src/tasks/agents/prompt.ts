@@ -57,7 +57,7 @@ When everything is done, report it with this command. Replace SUMMARY with one s
 The command checks the work first and prints what is missing. Then finish with a short summary.
 `;
 
-export interface PromptOptions {
+interface PromptOptions {
   /** A file with context for the session. */
   readonly session?: string | undefined;
   /** Other subtasks that run at the same time. */

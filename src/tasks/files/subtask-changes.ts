@@ -10,7 +10,7 @@ export interface TaskFileChange {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-export interface ClaimRequest {
+interface ClaimRequest {
   readonly seq: string;
   readonly agent: string;
   readonly leaseMs: number;
@@ -18,7 +18,7 @@ export interface ClaimRequest {
   readonly process?: ProcessIdentity;
 }
 
-export interface CompleteRequest {
+interface CompleteRequest {
   readonly seq: string;
   readonly summary: string;
   /** If set, a claim held by another agent is a reason to refuse. */

@@ -4,7 +4,7 @@ import { globProblem } from '../../core/glob.ts';
 import type { Subtask } from '../files/feature.ts';
 
 /** Deliverables of two subtasks that may name the same file. */
-export interface Overlap {
+interface Overlap {
   readonly first: string;
   readonly second: string;
 }

@@ -12,7 +12,7 @@ import { planWaves, SubtaskGraph } from './subtask-graph.ts';
 import { validateFeature } from './validate.ts';
 
 /** How the open subtasks of a feature could run. */
-export interface FeaturePlan {
+interface FeaturePlan {
   /** Each wave can run at once when the previous ones are done. */
   readonly waves: readonly (readonly Subtask[])[];
   /** The number of each wave within the whole feature, which does not change as work progresses. */

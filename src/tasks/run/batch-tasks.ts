@@ -11,7 +11,7 @@ import { planWaves, SubtaskGraph } from '../plan/subtask-graph.ts';
 import type { SubtaskResult } from './attempt.ts';
 import type { RunTerms } from './run-request.ts';
 
-export const DELEGATE_TOOL = 'delegate_subtask';
+const DELEGATE_TOOL = 'delegate_subtask';
 
 /** The maximum number of locks of a task. */
 const MAX_LOCKS = 64;
@@ -22,7 +22,7 @@ const LONGEST_NAME = 190;
  */
 const SPARE_SECONDS = 3600;
 
-export interface BatchTaskPlan {
+interface BatchTaskPlan {
   readonly feature: string;
   /** The secret id of the run: the tasks work only for it. */
   readonly run: string;

@@ -38,7 +38,7 @@ export interface RunSetting {
 }
 
 /** Starts the batch with additional parameters for `start`, and waits until it ends. */
-export type StartBatch = (
+type StartBatch = (
   batch: string,
   terms: Readonly<Record<string, unknown>>,
   agentOf: (id: string) => string,

@@ -10,13 +10,13 @@ import type { RunReport } from './report.ts';
 import { readReport } from './report-file.ts';
 import { type RunInput, toRunRequest } from './run-request.ts';
 
-export interface CompletionRequest {
+interface CompletionRequest {
   readonly seq: string;
   readonly summary: string;
   readonly agent?: string | undefined;
 }
 
-export interface StartedRun {
+interface StartedRun {
   /** The name of its batch. */
   readonly batch: string;
   readonly ended: Promise<RunReport>;

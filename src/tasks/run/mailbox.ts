@@ -9,8 +9,8 @@ import { readRegularFile } from '../files/regular-file.ts';
 import { AGENT_VARIABLE } from '../files/task-folder.ts';
 
 /** The agent's mailbox folder, and the token that authenticates it. */
-export const MAILBOX_VARIABLE = 'VOLLEY_RUN_MAILBOX';
-export const TOKEN_VARIABLE = 'VOLLEY_RUN_TOKEN';
+const MAILBOX_VARIABLE = 'VOLLEY_RUN_MAILBOX';
+const TOKEN_VARIABLE = 'VOLLEY_RUN_TOKEN';
 
 /** A request of an agent to its run. */
 export type AgentRequest = { readonly feature: string; readonly seq: string } & (
@@ -18,7 +18,7 @@ export type AgentRequest = { readonly feature: string; readonly seq: string } & 
   | { readonly action: 'block'; readonly reason: string }
 );
 
-export type RunAnswer =
+type RunAnswer =
   | { readonly ok: true; readonly data: Readonly<Record<string, unknown>>; readonly text: string }
   | { readonly ok: false; readonly code: string; readonly message: string; readonly details: object };
 

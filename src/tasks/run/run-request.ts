@@ -74,7 +74,7 @@ export function runOptions(request: RunRequest, settings: { readonly budget: Tas
   ];
 }
 
-export const MAX_RUN_SECONDS = 604_800;
+const MAX_RUN_SECONDS = 604_800;
 const MAX_SUBTASKS = 1000;
 
 const seconds = z.number().positive().max(MAX_RUN_SECONDS);

@@ -8,7 +8,7 @@ const NOTE = '.scratch';
 const NAME = /^volley-run-\w{6}$/;
 
 /** A temporary folder for one run. */
-export interface Scratch {
+interface Scratch {
   readonly folder: string;
   close(): Promise<void>;
 }

@@ -8,7 +8,7 @@ import type { CommandRunner } from './command-runner.ts';
 import { requireTrusted } from './trust.ts';
 import { type Evidence, failedChecks, verifySubtask } from './verify.ts';
 
-export interface SubtaskCompletion {
+interface SubtaskCompletion {
   readonly seq: string;
   readonly summary: string;
   readonly agent?: string | undefined;
@@ -20,7 +20,7 @@ export interface SubtaskCompletion {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-export interface CompletedSubtask {
+interface CompletedSubtask {
   readonly feature: Feature;
   readonly evidence: readonly Evidence[];
   /** False if it was already completed. */

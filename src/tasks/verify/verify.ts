@@ -18,7 +18,7 @@ export interface Evidence {
   readonly text: string;
 }
 
-export interface VerifyContext extends CheckLocation {
+interface VerifyContext extends CheckLocation {
   readonly commands: Pick<CommandRunner, 'run'>;
   readonly signal?: AbortSignal | undefined;
   /** Whether a deliverable changed, if contents were compared. Otherwise file times decide. */

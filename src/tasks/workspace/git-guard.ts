@@ -33,7 +33,7 @@ interface GitEntry {
 }
 
 /** What was changed. It was restored, except as the problems say. */
-export interface GitTampering {
+interface GitTampering {
   /** Paths relative to the project; those of the repository begin with `.git`. */
   readonly paths: readonly string[];
   readonly problems: readonly string[];

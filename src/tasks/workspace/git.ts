@@ -5,7 +5,7 @@ import { VolleyError } from '../../core/errors.ts';
 import { printableText } from '../../core/printable-text.ts';
 import { childEnvironment } from './child-environment.ts';
 
-export interface GitAnswer {
+interface GitAnswer {
   readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;

@@ -20,7 +20,7 @@ import {
 } from './worktree-folders.ts';
 
 /** The worktrees of a feature, of one of its subtasks, or all. */
-export interface KeptChoice {
+interface KeptChoice {
   readonly feature?: string | undefined;
   readonly seq?: string | undefined;
 }
@@ -40,7 +40,7 @@ export interface KeptWorktrees {
   readonly worktrees: readonly KeptWorktree[];
 }
 
-export interface KeptRemoval extends KeptWorktrees {
+interface KeptRemoval extends KeptWorktrees {
   readonly removed: readonly KeptWorktree[];
 }
 

@@ -11,7 +11,7 @@ import { isMerged, removeWorktreeFolder } from './worktree-folders.ts';
 const MAX_CHECKS = 5;
 
 /** Work to merge into the project. */
-export interface MergeRequest {
+interface MergeRequest {
   readonly commit: string;
   readonly message: string;
   /** Prepares a new folder for checks. */

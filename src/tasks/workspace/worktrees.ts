@@ -24,7 +24,7 @@ import {
   worktreeNames,
 } from './worktree-folders.ts';
 
-export interface WorktreeOptions {
+interface WorktreeOptions {
   /** The folder that paths are relative to; it may be below the root of the repository. */
   readonly project: string;
   readonly feature: string;

@@ -46,7 +46,7 @@ export const importCommand = defineCommand<ImportOptions>({
 });
 
 /** Writes the files of a feature and prints what to do next. */
-export async function createFeature(
+async function createFeature(
   draft: FeatureDraft,
   feature: string | undefined,
   options: CommonOptions,
