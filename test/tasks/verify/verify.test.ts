@@ -1,12 +1,12 @@
 import { utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { defaultConfig } from '../../src/config/default-config.ts';
-import { TaskFolder } from '../../src/tasks/files/task-folder.ts';
-import { CommandRunner } from '../../src/tasks/verify/command-runner.ts';
-import { verifyAndComplete } from '../../src/tasks/verify/complete.ts';
-import { verifySubtask } from '../../src/tasks/verify/verify.ts';
-import { feature, project, projectWith, put, readJson, texts } from './support/feature.ts';
+import { defaultConfig } from '../../../src/config/default-config.ts';
+import { TaskFolder } from '../../../src/tasks/files/task-folder.ts';
+import { CommandRunner } from '../../../src/tasks/verify/command-runner.ts';
+import { verifyAndComplete } from '../../../src/tasks/verify/complete.ts';
+import { verifySubtask } from '../../../src/tasks/verify/verify.ts';
+import { feature, project, projectWith, put, readJson, texts } from '../support/feature.ts';
 
 const commands = new CommandRunner(defaultConfig());
 afterAll(() => commands.close());

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { dependencyTree, featurePlanText, planFeature } from '../../src/tasks/plan/plan.ts';
-import { SubtaskGraph } from '../../src/tasks/plan/subtask-graph.ts';
-import { feature } from './support/feature.ts';
+import { dependencyTree, featurePlanText, planFeature } from '../../../src/tasks/plan/plan.ts';
+import { SubtaskGraph } from '../../../src/tasks/plan/subtask-graph.ts';
+import { feature } from '../support/feature.ts';
 
 function plan(subtasks: Record<string, Record<string, unknown>>) {
   const { waves, criticalPath, left, conflicts } = planFeature(feature(subtasks));

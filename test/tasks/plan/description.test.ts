@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { parseFeature } from '../../src/tasks/files/parse-feature.ts';
-import { parseDescription } from '../../src/tasks/plan/description.ts';
-import { renderDraft } from '../../src/tasks/plan/draft.ts';
-import { parseTaskMaster } from '../../src/tasks/plan/task-master.ts';
-import { validateFeature } from '../../src/tasks/plan/validate.ts';
-import { NOW } from './support/feature.ts';
+import { parseFeature } from '../../../src/tasks/files/parse-feature.ts';
+import { parseDescription } from '../../../src/tasks/plan/description.ts';
+import { renderDraft } from '../../../src/tasks/plan/draft.ts';
+import { parseTaskMaster } from '../../../src/tasks/plan/task-master.ts';
+import { validateFeature } from '../../../src/tasks/plan/validate.ts';
+import { NOW } from '../support/feature.ts';
 
 const MARKDOWN = `# Sign-in for everyone
 
@@ -83,7 +83,7 @@ describe('a description', () => {
   });
 
   test.each(['markdown', 'yaml'])('in %s is valid as the guide shows it', (language) => {
-    const guide = readFileSync(new URL('../../docs/tasks.md', import.meta.url), 'utf8');
+    const guide = readFileSync(new URL('../../../docs/tasks.md', import.meta.url), 'utf8');
     const shown = new RegExp(`\`\`\`${language}\\n([^]*?)\\n\`\`\``).exec(guide)![1]!;
     const { name, texts, warnings } = renderDraft(parseDescription(`a.${language}`, shown), NOW);
     expect([name, texts.size, warnings]).toEqual(['auth-system', 3, []]);

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { project, put, texts } from './support/feature.ts';
-import { buildTasks, startProgram } from './support/processes.ts';
+import { project, put, texts } from '../support/feature.ts';
+import { buildTasks, startProgram } from '../support/processes.ts';
 
 const AGENTS = 20;
 /** VOLLEY_TASKS_ROUNDS=50 for the long form. */

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import picomatch from 'picomatch';
 import { describe, expect, test } from 'vitest';
-import { findOverlap } from '../../src/tasks/plan/deliverables.ts';
-import { feature } from './support/feature.ts';
+import { findOverlap } from '../../../src/tasks/plan/deliverables.ts';
+import { feature } from '../support/feature.ts';
 
 function meet(a: string, b: string): boolean {
   const [first, second] = feature({ '01': { deliverables: [a] }, '02': { deliverables: [b] } }).subtasks;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { Feature } from '../../src/tasks/files/feature.ts';
-import { parseFeature } from '../../src/tasks/files/parse-feature.ts';
-import { validateBatch, validateFeature } from '../../src/tasks/plan/validate.ts';
-import { at, feature } from './support/feature.ts';
+import type { Feature } from '../../../src/tasks/files/feature.ts';
+import { parseFeature } from '../../../src/tasks/files/parse-feature.ts';
+import { validateBatch, validateFeature } from '../../../src/tasks/plan/validate.ts';
+import { at, feature } from '../support/feature.ts';
 
 const problems = (one: Feature) => validateFeature(one).map(({ code, file }) => [code, file]);
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { defaultConfig } from '../../src/config/default-config.ts';
-import { RUN_INPUT, toRunRequest } from '../../src/tasks/run/run-request.ts';
+import { defaultConfig } from '../../../src/config/default-config.ts';
+import { RUN_INPUT, toRunRequest } from '../../../src/tasks/run/run-request.ts';
 
 test('whoever asks from outside may lower budgets, but not raise them, and is no person who may choose any agent', () => {
   const settings = { ...defaultConfig().tasks, budget: { turns: 5, cost: 2 } };
