@@ -9,7 +9,7 @@ import { RunnerSet } from '../../coordinator/runner-set.ts';
 import { printableText } from '../../core/printable-text.ts';
 import type { CommandOptions, CommandResult } from '../../runners/process/command.ts';
 import type { SandboxPolicy } from '../../runners/runner.ts';
-import { isInside } from '../../tools/builtin/real-path.ts';
+import { isInside } from '../../tools/builtin/roots.ts';
 import { commandEnvironment, runShellCommand } from '../../tools/builtin/shell.ts';
 
 /** Where a check runs. */

@@ -11,8 +11,8 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { gitFoldersOf } from '../../config/git-folders.ts';
-import { isInside, realAsFarAsItExists } from '../../tools/builtin/real-path.ts';
 import { codeOf } from '../../tools/builtin/refusal.ts';
+import { isInside, realAsFarAsItExists } from '../../tools/builtin/roots.ts';
 import { filesBelow, folderEntries, lstatIfAny } from './folder-entries.ts';
 import { Git, submodulePaths } from './git.ts';
 

@@ -4,7 +4,16 @@ import type { Feature } from '../../../src/tasks/files/feature.ts';
 import { editJson } from '../../../src/tasks/files/json-edit.ts';
 import { parseFeature } from '../../../src/tasks/files/parse-feature.ts';
 import { readySubtasks, waitingSubtasks } from '../../../src/tasks/files/readiness.ts';
-import { archiveFields, blockSubtask, claimSubtask, completeSubtask, counterFields, releaseSubtask, type TaskFileChange, unblockSubtask } from '../../../src/tasks/files/subtask-changes.ts';
+import {
+  archiveFields,
+  blockSubtask,
+  claimSubtask,
+  completeSubtask,
+  counterFields,
+  releaseSubtask,
+  type TaskFileChange,
+  unblockSubtask,
+} from '../../../src/tasks/files/subtask-changes.ts';
 import { at, feature, NOW, texts } from '../support/feature.ts';
 
 const MINUTE = 60_000;

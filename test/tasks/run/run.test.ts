@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createLauncher } from '../../../src/runners/process/create-launcher.ts';
+import { createLauncher } from '../../../src/runners/process/helper-launcher.ts';
 import { blockSubtask } from '../../../src/tasks/files/subtask-changes.ts';
 import { TaskFolder } from '../../../src/tasks/files/task-folder.ts';
 import { FeatureService } from '../../../src/tasks/run/feature-service.ts';
