@@ -11,8 +11,8 @@ import { discoveredTools } from '../mcp/open-coordinator.ts';
 import { McpHttp } from '../mcp/server/mcp-http.ts';
 import type { Store } from '../store/store.ts';
 import { StoreWatch } from '../store/store-watch.ts';
-import { FeatureDesk } from '../tasks/desk/feature-desk.ts';
-import { taskPlaceOf } from '../tasks/files/task-place.ts';
+import { locateTasks } from '../tasks/files/task-folder.ts';
+import { FeatureService } from '../tasks/run/feature-service.ts';
 import { createApp } from './app.ts';
 import { Authenticator, SessionCookie, TokenTable } from './auth/authenticator.ts';
 import { newSecret, proofOf } from './auth/secrets.ts';
@@ -76,7 +76,7 @@ export class VolleyServer {
   private readonly texts: BatchTexts;
   private readonly live: LiveEvents;
   private readonly metrics: ServerMetrics;
-  private readonly features: FeatureDesk;
+  private readonly features: FeatureService;
   private readonly mcp: McpHttp;
   private readonly tracing: Tracing;
   /** Where a later server has another port, so that no browser comes back with its cookie. */
@@ -104,7 +104,7 @@ export class VolleyServer {
     this.live = new LiveEvents({ engine: coordinator.engine, executor, store, watch }, events);
     this.metrics = new ServerMetrics({ engine: coordinator.engine, store, events: this.live });
     this.tracing = startTracing(coordinator.engine, executor);
-    this.features = new FeatureDesk(taskPlaceOf(config.folder, {}), {
+    this.features = new FeatureService(locateTasks(config.folder, {}), {
       ...{ config, executor, store, env: process.env },
       coordinator: async () => coordinator,
     });

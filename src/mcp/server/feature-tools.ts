@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { linesText, oneLine } from '../../batch/text.ts';
-import { neverRun } from '../../tasks/desk/never-run.ts';
-import { RUN_INPUT } from '../../tasks/desk/run-input.ts';
-import { batchNameOf } from '../../tasks/run/batch-name.ts';
+import { batchNameOf } from '../../tasks/files/feature.ts';
 import type { RunReport } from '../../tasks/run/report.ts';
+import { notRunYet } from '../../tasks/run/report-file.ts';
+import { RUN_INPUT } from '../../tasks/run/run-request.ts';
 import {
   DEFAULT_WAIT_SECONDS,
   defineServedTool,
@@ -99,7 +99,7 @@ Example: {"feature": "auth-system", "wait": 50}`,
     if (wait > 0 && (await desk.isRunning(feature))) await waitForEnd(call, batch, wait);
     const { state, report } = await desk.report(feature);
     if (state === 'running') return runningAnswer(call, feature, batch);
-    if (report === undefined) throw neverRun(feature);
+    if (report === undefined) throw notRunYet(feature);
     return { ...(await runAnswer(feature, batch, report)), isError: false };
   },
 });

@@ -5,7 +5,7 @@ import type { BatchExecutor } from '../../batch/executor/batch-executor.ts';
 import { BATCH } from '../../batch/input/fields.ts';
 import type { Store } from '../../store/store.ts';
 import type { StoreWatch } from '../../store/store-watch.ts';
-import type { FeatureDesk } from '../../tasks/desk/feature-desk.ts';
+import type { FeatureService } from '../../tasks/run/feature-service.ts';
 import type { DiscoveredTools } from '../open-coordinator.ts';
 
 /** What the tools and resources of the MCP server work with. Whoever made it closes it. */
@@ -16,7 +16,7 @@ export interface McpBackend {
   /** What a batch may call: everything, or what is needed to find these names. */
   functions(names?: readonly string[]): Promise<DiscoveredTools>;
   /** Of the project; loaded on demand. */
-  features(): Promise<FeatureDesk>;
+  features(): Promise<FeatureService>;
 }
 
 /** Opens the backend with the first call, so that a client gets its first answer before anything is loaded. */

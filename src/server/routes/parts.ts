@@ -2,7 +2,7 @@ import type { BatchExecutor } from '../../batch/executor/batch-executor.ts';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import type { McpHttp } from '../../mcp/server/mcp-http.ts';
 import type { Store } from '../../store/store.ts';
-import type { FeatureDesk } from '../../tasks/desk/feature-desk.ts';
+import type { FeatureService } from '../../tasks/run/feature-service.ts';
 import type { SessionCookie } from '../auth/authenticator.ts';
 import type { OneTimeKeys, Sessions } from '../auth/sessions.ts';
 import type { LiveEvents } from '../events/live-events.ts';
@@ -18,7 +18,7 @@ export interface ServerParts {
   readonly coordinator: ParallelToolCoordinator;
   readonly store: Store;
   readonly executor: BatchExecutor;
-  readonly features: FeatureDesk;
+  readonly features: FeatureService;
   readonly texts: BatchTexts;
   readonly live: LiveEvents;
   readonly mcp: McpHttp;
