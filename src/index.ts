@@ -1,6 +1,10 @@
 export type { BatchAnswer, BatchAnswerError } from './batch/answer.ts';
 export type { TaskCounts } from './batch/counts.ts';
-export { BatchExecutor, type BatchExecutorOptions } from './batch/executor/batch-executor.ts';
+export {
+  BatchExecutor,
+  type BatchExecutorOptions,
+  type BatchRequest,
+} from './batch/executor/batch-executor.ts';
 export { BATCH_TOOL_DESCRIPTION } from './batch/executor/description.ts';
 export type {
   LearnedDuration,

@@ -172,7 +172,7 @@ const TABLE: readonly (readonly [string, unknown, string, string])[] = [
   ],
   ['an unknown batch', { action: 'start', batch: 'defualt' }, 'UNKNOWN_BATCH', 'did you mean "default"?'],
   ['an unknown task', { action: 'results', id: 'ther' }, 'UNKNOWN_TASK', 'did you mean "there"?'],
-  ['neither ids nor all', { action: 'cancel' }, 'INVALID_REQUEST', 'either "ids" or "all"'],
+  ['neither ids nor all', { action: 'cancel' }, 'INVALID_REQUEST', 'either their ids'],
   ['a retry of what is open', { action: 'retry', ids: ['there'] }, 'INVALID_REQUEST', 'is open'],
   ['an unknown format', { action: 'results', format: 'sumary' }, 'INVALID_REQUEST', 'did you mean summary?'],
   ['an unknown status', { action: 'results', filter_status: 'done' }, 'INVALID_REQUEST', 'open, running'],

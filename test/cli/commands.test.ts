@@ -164,7 +164,7 @@ describe('the help', () => {
     [['results', '--id', 'a', '--offset', '-1'], 'error --offset must be at least 0'],
     [['token', 'ci', '--scope', 'all'], 'The scope must be read, run or admin, but it is "all".'],
     [['serve', '--port', '99999'], 'It must be a whole number from 0 to 65535; 0 takes a free one.'],
-    [['cancel'], 'Say which tasks: Say which tasks.'],
+    [['cancel', '--batch', 'tasks'], 'Say which tasks: either their ids, or all of them.'],
     [['simulate', '--max-concurrent', '0'], 'whole numbers from 1 to 10000'],
     [['simulate', '--assume', 'long'], 'a span of time such as 500ms'],
   ])('says what was meant by %j', SLOW, async (argv, words) => {

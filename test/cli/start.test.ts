@@ -35,7 +35,7 @@ describe('a command that only looks', () => {
       'cli/main.ts',
       'cli/commands/status.ts',
       'config/store-of-file.ts',
-      'batch/status-answer.ts',
+      'batch/status.ts',
     );
     expect(layers.filter((layer) => HEAVY.includes(layer))).toEqual([]);
     expect(packages).toEqual(['@photostructure/sqlite', 'commander', 'smol-toml']);

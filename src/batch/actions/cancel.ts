@@ -33,7 +33,7 @@ export const cancelAction = defineAction({
   },
   run: async ({ batch, ids, all }, context) => {
     if ((ids === undefined) === (all === undefined))
-      throw new VolleyError('INVALID_REQUEST', 'Say which tasks: either "ids" or "all", and not both.');
+      throw new VolleyError('INVALID_REQUEST', 'Say which tasks: either their ids, or all of them.');
     await findBatch(context, batch);
     if (ids !== undefined) await findTasks(context, batch, ids);
     const cancelled = await cancelTasks(context, batch, ids ?? 'all');

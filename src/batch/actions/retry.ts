@@ -29,7 +29,7 @@ export const retryAction = defineAction({
   },
   run: async ({ batch, ids, all }, context) => {
     if (ids !== undefined && all !== undefined)
-      throw new VolleyError('INVALID_REQUEST', 'Say which tasks: "ids" or "all", and not both.');
+      throw new VolleyError('INVALID_REQUEST', 'Say which tasks: either their ids, or all of them.');
     await findBatch(context, batch);
     const chosen = ids && (await withSkipped(context, batch, ids));
     const reopened = await context.store.reopen(batch, chosen);
