@@ -2,8 +2,9 @@ import type { z } from 'zod';
 import { nearest } from '../core/nearest.ts';
 import { listText } from '../core/words.ts';
 import { nodeAt, tablesOf, validText } from './outline.ts';
-import { configSchema, type Settings } from './schema.ts';
+import type { Settings } from './schema.ts';
 import { pathText, valueText } from './toml-text.ts';
+import { configSchema } from './zod-schema.ts';
 
 /** Something that is wrong with a key or with its value. */
 export interface Finding {
@@ -18,7 +19,7 @@ const MAX_LISTED = 12;
 /** The settings with their defaults, or everything that is wrong with them. */
 export function checkSettings(data: unknown): { settings: Settings } | { findings: Finding[] } {
   // Once: code that is generated to check faster would take longer than the check itself.
-  const result = configSchema.safeParse(data, { jitless: true });
+  const result = configSchema().safeParse(data, { jitless: true });
   if (result.success) return { settings: result.data };
   const findings = new Map<string, Finding>();
   for (const finding of result.error.issues.flatMap((issue) => findingsOf(issue, data))) {

@@ -1,9 +1,8 @@
 import { readlinkSync, realpathSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { DEFAULTS } from './defaults.ts';
 import type { Override, TomlTable } from './environment.ts';
-import type { Settings } from './schema.ts';
+import { DEFAULTS, type Settings } from './schema.ts';
 import { pathText } from './toml-text.ts';
 
 /** A setting in a folder's file that applies only if the user trusts the folder. */

@@ -3,10 +3,9 @@ import { dirname, join, resolve } from 'node:path';
 import { VolleyError } from '../core/errors.ts';
 import type { AssembledSettings } from './assemble.ts';
 import type { VolleyConfig } from './config.ts';
-import { DEFAULTS } from './defaults.ts';
 import { configError } from './problems.ts';
 import { toConfig } from './resolve.ts';
-import type { Settings } from './schema.ts';
+import { DEFAULTS, type Settings } from './schema.ts';
 import type { TrustQuestion } from './trust.ts';
 import { TRUST_VARIABLE } from './user-folder.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { listText } from '../core/words.ts';
-import { configSchema } from './schema.ts';
 import { numberText, valueText } from './toml-text.ts';
+import { configSchema } from './zod-schema.ts';
 
 /** A part of the schema as JSON Schema shows it, as far as ours uses that. */
 export interface SchemaNode {
@@ -44,7 +44,7 @@ let outline: SchemaNode | undefined;
 
 /** The whole schema, for whoever describes it: the check itself asks {@link configSchema}. */
 export function schemaOutline(): SchemaNode {
-  outline ??= z.toJSONSchema(configSchema, { io: 'input', target: 'draft-7' }) as SchemaNode;
+  outline ??= z.toJSONSchema(configSchema(), { io: 'input', target: 'draft-7' }) as SchemaNode;
   return outline;
 }
 

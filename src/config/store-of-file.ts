@@ -1,5 +1,4 @@
-import { DEFAULTS } from './defaults.ts';
-import { SECTIONS } from './sections/load.ts';
+import { DEFAULTS, SECTIONS } from './schema.ts';
 import { parseSource, readSource } from './source.ts';
 
 /** Longer paths are left to the schema. */

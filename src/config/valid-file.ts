@@ -1,9 +1,8 @@
 import type { AssembledSettings } from './assemble.ts';
-import { DEFAULTS } from './defaults.ts';
 import { rootFindings } from './roots.ts';
-import type { Settings } from './schema.ts';
-import { SECTIONS } from './sections/load.ts';
+import { DEFAULTS, SECTIONS, type Settings } from './schema.ts';
 import { parseSource, readSource } from './source.ts';
+import { sectionSchema } from './zod-schema.ts';
 
 /**
  * The settings of a file with which nothing is wrong, looked at section by section: only those that it has are loaded,
@@ -19,7 +18,7 @@ export async function settingsOfValidFile(
   const settings: Record<string, unknown> = { ...DEFAULTS };
   for (const [name, table] of Object.entries(parsed.data)) {
     if (!Object.hasOwn(SECTIONS, name)) return undefined;
-    const section = await SECTIONS[name as keyof Settings]();
+    const section = sectionSchema(name as keyof Settings);
     // Once: code that is generated to check faster would take longer than the check itself.
     const checked = section.safeParse(table, { jitless: true });
     if (!checked.success) return undefined;
