@@ -3,7 +3,7 @@ import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'nod
 import { isDeepStrictEqual } from 'node:util';
 import type { Override, TomlTable } from './environment.ts';
 import { DEFAULTS, type Settings } from './schema.ts';
-import { pathText } from './toml-text.ts';
+import { keyText } from './toml-text.ts';
 
 /** A setting in a folder's file that applies only if the user trusts the folder. */
 export interface WaitingSetting {
@@ -65,7 +65,7 @@ export function waitingSettings(
       const isOverridden = overrides.some((override) => isDeepStrictEqual(override.path, path));
       return !isOverridden && !isHarmless(path, value, folder);
     })
-    .map(({ path, value }) => ({ setting: pathText(path), path, value }));
+    .map(({ path, value }) => ({ setting: keyText(path), path, value }));
 }
 
 /** Replaces the settings that need approval with their defaults. */

@@ -1,5 +1,6 @@
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
 import { checkNumber } from '../core/numbers.ts';
+import { isContinuation } from '../tools/builtin/text.ts';
 import { AttemptReader } from './attempt-table.ts';
 import { LeaseTable } from './leases.ts';
 import type { ProcessIdentity } from './process-identity.ts';
@@ -9,7 +10,6 @@ import {
   type BatchData,
   batchRecord,
   fromStored,
-  isContinuation,
   keyOf,
   lastKeyOf,
   MAX_SEQ,
@@ -19,7 +19,7 @@ import {
   RUNNING,
   STATUSES,
   type StoredText,
-  seqOf,
+  seqInKey,
   statusNumber,
   type TaskData,
   taskRecord,
@@ -281,7 +281,7 @@ export class Reader {
       if (row === undefined) return { attempts: [], lastSeq: undefined };
       const end = lastKeyOf(row.id);
       const { attempts, lastKey } = this.attemptReader.page(keyOf(row.id, afterSeq), end, limit);
-      return { attempts, lastSeq: lastKey === undefined ? undefined : seqOf(lastKey) };
+      return { attempts, lastSeq: lastKey === undefined ? undefined : seqInKey(lastKey) };
     });
   }
 
@@ -339,7 +339,7 @@ function checkQuery({ afterSeq, beforeSeq, limit }: TaskQuery): void {
 function taskSummary(id: string, { key, function: tool, status, attempts, cause }: SummaryData): TaskSummary {
   return {
     id,
-    seq: seqOf(key),
+    seq: seqInKey(key),
     function: fromStored(tool),
     status: STATUSES[status]!,
     attempts,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { defaultConfig } from '../../src/config/default-config.ts';
+import { defaultConfig } from '../../src/config/config.ts';
 import { DEFAULTS } from '../../src/config/schema.ts';
 import { configSchema } from '../../src/config/zod-schema.ts';
 import { retryPolicy } from '../../src/core/retry.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { defaultConfig } from '../../src/config/default-config.ts';
+import { defaultConfig } from '../../src/config/config.ts';
 import { RUN_INPUT } from '../../src/tasks/desk/run-input.ts';
 import { runRequestOf } from '../../src/tasks/desk/run-request.ts';
 
