@@ -1,6 +1,5 @@
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
 import { checkNumber } from '../core/numbers.ts';
-import { isContinuation } from '../tools/builtin/text.ts';
 import { AttemptReader } from './attempt-table.ts';
 import { LeaseTable } from './leases.ts';
 import type { ProcessIdentity } from './process-identity.ts';
@@ -327,6 +326,11 @@ export class Reader {
       this.reader.exec('COMMIT');
     }
   }
+}
+
+/** Whether a byte of UTF-8 goes on with a character that began before it. */
+function isContinuation(byte: number | undefined): boolean {
+  return byte !== undefined && (byte & 0b1100_0000) === 0b1000_0000;
 }
 
 function checkQuery({ afterSeq, beforeSeq, limit }: TaskQuery): void {
