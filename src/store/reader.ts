@@ -141,7 +141,7 @@ export class Reader {
     return this.snapshot(() => {
       const row = this.oneBatch.get(toStored(name)) as BatchData | undefined;
       if (row === undefined) return undefined;
-      return { batch: this.recordOf(row), tasks: queries.map((query) => this.tasksOf(name, row.id, query)) };
+      return { batch: this.recordOf(row), tasks: queries.map((query) => this.tasksOf(name, row, query)) };
     });
   }
 
@@ -177,15 +177,19 @@ export class Reader {
     checkQuery(query);
     return this.snapshot(() => {
       const row = this.oneBatch.get(toStored(batch)) as BatchData | undefined;
-      return row === undefined ? [] : this.tasksOf(batch, row.id, query);
+      return row === undefined ? [] : this.tasksOf(batch, row, query);
     });
   }
 
   private tasksOf(
     batch: string,
-    batchId: number,
-    { status, afterSeq = 0, beforeSeq, limit }: TaskQuery,
+    row: BatchData,
+    { status: asked, afterSeq = 0, beforeSeq, limit }: TaskQuery,
   ): TaskRecord[] {
+    const { id: batchId } = row;
+    // Looking for a status that no task has would mean to look at all of them.
+    const status = asked?.filter((one) => row[one] > 0);
+    if (status?.length === 0) return [];
     const last = beforeSeq === undefined ? lastKeyOf(batchId) : keyOf(batchId, beforeSeq - 1);
     const first = keyOf(batchId, afterSeq);
     // All open tasks of a batch are read when it starts.
