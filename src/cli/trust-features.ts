@@ -1,6 +1,6 @@
 import type { TrustStore } from '../config/trust-store.ts';
 import { TaskFolder } from '../tasks/files/task-folder.ts';
-import { isTrusted, trustFeature, verificationCommands } from '../tasks/trust.ts';
+import { isTrusted, trustFeature, verificationCommands } from '../tasks/verify/trust.ts';
 
 /** Something in a folder, besides its configuration, that runs only after approval. */
 export interface FurtherApproval {

@@ -11,11 +11,11 @@ import { TASKS_COMMANDS } from './tasks/all.ts';
 
 const NAMES = TASKS_COMMANDS.map((entry) => entry.name);
 
-/** The commands about features and subtasks, behind one word. */
+/** The group of commands for features and subtasks. */
 export const tasksCommand = defineCommand<CommonOptions>({
   examples: ['volley tasks status', 'volley tasks next auth-system', 'volley tasks help complete'],
   declare: (program) => {
-    // What follows is read by the command that it names.
+    // The named command parses the rest.
     program.argument('[command]').argument('[arguments...]').allowUnknownOption().helpOption(false);
     const { group } = createGroup();
     program.helpInformation = () => group.copyInheritedSettings(program).helpInformation();
@@ -32,17 +32,14 @@ export const tasksCommand = defineCommand<CommonOptions>({
 });
 
 function noCommand(): VolleyError {
-  return new VolleyError(
-    'INVALID_VALUE',
-    `Say which command of volley tasks: there are ${NAMES.join(', ')}.`,
-  );
+  return new VolleyError('INVALID_VALUE', `Choose a volley tasks command: ${NAMES.join(', ')}.`);
 }
 
 function checkName(name: string): void {
   if (NAMES.includes(name)) return;
   const close = nearest(name, NAMES);
-  const hint = close === undefined ? `there are ${NAMES.join(', ')}` : `did you mean ${close}?`;
-  throw new VolleyError('INVALID_VALUE', `There is no command volley tasks ${name}: ${hint}`, {
+  const hint = close === undefined ? `Commands: ${NAMES.join(', ')}.` : `Did you mean ${close}?`;
+  throw new VolleyError('INVALID_VALUE', `Unknown command volley tasks ${name}. ${hint}`, {
     nearest: close,
   });
 }
@@ -53,7 +50,7 @@ async function runGroup(words: readonly string[], ok: ExitStatus, io: Io): Promi
   writeHelpTo(group, io)
     .exitOverride()
     .configureOutput({
-      // For a program, what is wrong is said as JSON below.
+      // With --json, errors are reported as JSON below.
       writeErr: (text) => void (isJson || io.stderr.write(text)),
     });
   let status = ok;
@@ -83,9 +80,9 @@ async function runGroup(words: readonly string[], ok: ExitStatus, io: Io): Promi
 
 function createGroup() {
   const group = new Command('volley tasks').description(
-    'Features and their subtasks in .tmp/tasks: many agents at once, and only verified work counts.',
+    'Features and their subtasks in .tmp/tasks, done by parallel agents and verified.',
   );
-  addHelpNote(group, 'volley tasks help COMMAND tells more of a command, with examples.');
+  addHelpNote(group, 'Run volley tasks help COMMAND for details and examples.');
   const declared = TASKS_COMMANDS.map((entry: CommandEntry) => ({
     entry,
     program: group.command(entry.name).description(entry.summary),

@@ -1,6 +1,6 @@
 import { type Document, isNode, LineCounter, parseDocument, type YAMLError } from 'yaml';
 import type { Place } from '../../config/problems.ts';
-import { tooDeepAt } from '../../tasks/describe/yaml-depth.ts';
+import { tooDeepAt } from '../../tasks/plan/yaml-depth.ts';
 import { placeAt, type Source, taskFileError } from './fault.ts';
 import type { Parsed } from './parse.ts';
 import { type DataPath, DEEPEST, TOO_DEEP } from './plain-data.ts';
