@@ -16,7 +16,6 @@ export type { BatchEvent, BatchEventListener, TaskEvent } from './batch/run/even
 export type { FailedTask, RunningTask } from './batch/run/monitor.ts';
 export type { TaskReport } from './batch/task-report.ts';
 export type { BatchView } from './batch/view.ts';
-export type { ConfigChange } from './config/change.ts';
 export type {
   AgentSettings,
   CallDefaults,
@@ -39,9 +38,10 @@ export type {
   ToolSettings,
   VolleyConfig,
 } from './config/config.ts';
-export { defaultConfig } from './config/default-config.ts';
+export { defaultConfig } from './config/config.ts';
 export { findConfig, type LoadedConfig, type LoadOptions, loadConfig } from './config/load.ts';
 export type { WorkspaceTrust } from './config/trust.ts';
+export type { ConfigChange } from './config/watch.ts';
 export { type ConfigWatch, watchConfig } from './config/watch.ts';
 export type { CallError, CallResult, ToolCall } from './coordinator/call.ts';
 export {

@@ -9,7 +9,7 @@ import {
   RUNNING,
   STATUSES,
   type StoredText,
-  seqOf,
+  seqInKey,
   spanBetween,
   toStored,
 } from './rows.ts';
@@ -118,7 +118,7 @@ function isAttempt({ attempt, status }: AttemptData): boolean {
 function attemptRecord(row: AttemptData): AttemptRecord {
   const status = STATUSES[row.status] as 'running' | 'completed' | 'failed' | 'cancelled';
   return {
-    seq: seqOf(row.key),
+    seq: seqInKey(row.key),
     id: fromStored(row.id),
     attempt: row.attempt,
     startedAt: row.started_at ?? row.ended_at ?? 0,

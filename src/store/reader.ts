@@ -9,7 +9,6 @@ import {
   type BatchData,
   batchRecord,
   fromStored,
-  isContinuation,
   keyOf,
   lastKeyOf,
   MAX_SEQ,
@@ -19,7 +18,7 @@ import {
   RUNNING,
   STATUSES,
   type StoredText,
-  seqOf,
+  seqInKey,
   statusNumber,
   type TaskData,
   taskRecord,
@@ -142,7 +141,7 @@ export class Reader {
     return this.snapshot(() => {
       const row = this.oneBatch.get(toStored(name)) as BatchData | undefined;
       if (row === undefined) return undefined;
-      return { batch: this.recordOf(row), tasks: queries.map((query) => this.tasksOf(name, row.id, query)) };
+      return { batch: this.recordOf(row), tasks: queries.map((query) => this.tasksOf(name, row, query)) };
     });
   }
 
@@ -178,15 +177,19 @@ export class Reader {
     checkQuery(query);
     return this.snapshot(() => {
       const row = this.oneBatch.get(toStored(batch)) as BatchData | undefined;
-      return row === undefined ? [] : this.tasksOf(batch, row.id, query);
+      return row === undefined ? [] : this.tasksOf(batch, row, query);
     });
   }
 
   private tasksOf(
     batch: string,
-    batchId: number,
-    { status, afterSeq = 0, beforeSeq, limit }: TaskQuery,
+    row: BatchData,
+    { status: asked, afterSeq = 0, beforeSeq, limit }: TaskQuery,
   ): TaskRecord[] {
+    const { id: batchId } = row;
+    // Looking for a status that no task has would mean to look at all of them.
+    const status = asked?.filter((one) => row[one] > 0);
+    if (status?.length === 0) return [];
     const last = beforeSeq === undefined ? lastKeyOf(batchId) : keyOf(batchId, beforeSeq - 1);
     const first = keyOf(batchId, afterSeq);
     // All open tasks of a batch are read when it starts.
@@ -281,7 +284,7 @@ export class Reader {
       if (row === undefined) return { attempts: [], lastSeq: undefined };
       const end = lastKeyOf(row.id);
       const { attempts, lastKey } = this.attemptReader.page(keyOf(row.id, afterSeq), end, limit);
-      return { attempts, lastSeq: lastKey === undefined ? undefined : seqOf(lastKey) };
+      return { attempts, lastSeq: lastKey === undefined ? undefined : seqInKey(lastKey) };
     });
   }
 
@@ -329,6 +332,11 @@ export class Reader {
   }
 }
 
+/** Whether a byte of UTF-8 goes on with a character that began before it. */
+function isContinuation(byte: number | undefined): boolean {
+  return byte !== undefined && (byte & 0b1100_0000) === 0b1000_0000;
+}
+
 function checkQuery({ afterSeq, beforeSeq, limit }: TaskQuery): void {
   checkNumber('limit', limit, { min: 0, integer: true });
   if (afterSeq !== undefined) checkNumber('afterSeq', afterSeq, { min: 0, max: MAX_SEQ, integer: true });
@@ -339,7 +347,7 @@ function checkQuery({ afterSeq, beforeSeq, limit }: TaskQuery): void {
 function taskSummary(id: string, { key, function: tool, status, attempts, cause }: SummaryData): TaskSummary {
   return {
     id,
-    seq: seqOf(key),
+    seq: seqInKey(key),
     function: fromStored(tool),
     status: STATUSES[status]!,
     attempts,

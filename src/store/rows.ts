@@ -20,7 +20,7 @@ export function keyOf(batchId: number, seq: number): number {
   return batchId * SPAN + seq;
 }
 
-export function seqOf(key: number): number {
+export function seqInKey(key: number): number {
   return key % SPAN;
 }
 
@@ -94,11 +94,6 @@ export function beginningOf(text: string, length: number): string {
   return text.slice(0, isHalf ? length - 1 : length);
 }
 
-/** Whether a byte of UTF-8 goes on with a character that began before it. */
-export function isContinuation(byte: number | undefined): boolean {
-  return byte !== undefined && (byte & 0b1100_0000) === 0b1000_0000;
-}
-
 /** A row of `batches`. */
 export interface BatchData extends Readonly<Record<TaskStatus, number>> {
   readonly id: number;
@@ -157,7 +152,7 @@ export function batchRecord(row: BatchData, holder: LeaseHolder | undefined): Ba
 export function taskRecord(row: TaskData, batch: string): TaskRecord {
   return {
     batch,
-    seq: seqOf(row.key),
+    seq: seqInKey(row.key),
     id: fromStored(row.id),
     name: fromStored(row.name),
     function: fromStored(row.function),
@@ -220,7 +215,7 @@ export function openTaskRecord(
 ): TaskRecord {
   return {
     batch,
-    seq: seqOf(key),
+    seq: seqInKey(key),
     id: fromStored(id),
     name: fromStored(name),
     function: fromStored(tool),

@@ -16,7 +16,7 @@ import {
   SKIPPED,
   STATUSES,
   type StoredText,
-  seqOf,
+  seqInKey,
   statusNumber,
   toStored,
 } from './rows.ts';
@@ -72,7 +72,7 @@ export class TaskChanges {
     let total = 0;
     for (const keys of ids === undefined ? this.pagesOf(batchId, OPEN) : [this.openOf(batchId, ids)]) {
       for (const key of keys)
-        this.tasks.ended(batch, seqOf(key), { status: 'cancelled', message }, at, undefined, undefined);
+        this.tasks.ended(batch, seqInKey(key), { status: 'cancelled', message }, at, undefined, undefined);
       total += keys.length;
       yield;
     }

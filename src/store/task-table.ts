@@ -8,7 +8,7 @@ import {
   keyOf,
   OPEN,
   RUNNING,
-  seqOf,
+  seqInKey,
   statusNumber,
   toStored,
   toStoredOrNull,
@@ -42,7 +42,7 @@ export class TaskTable {
     );
     this.status = writer.prepare('SELECT status FROM states WHERE key = ?');
     this.completions = new Completions(writer, batches, ({ batch, key }) =>
-      this.refuse(batch, seqOf(key), key),
+      this.refuse(batch, seqInKey(key), key),
     );
   }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { defaultConfig } from '../../src/config/default-config.ts';
+import { defaultConfig } from '../../src/config/config.ts';
 import { environmentOf, RunnerSet } from '../../src/coordinator/runner-set.ts';
 
 test('commands get the network only where the configuration says so', () => {

@@ -15,7 +15,7 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { defaultConfig } from '../../src/config/default-config.ts';
+import { defaultConfig } from '../../src/config/config.ts';
 import { createPrivateFile } from '../../src/server/auth/private-file.ts';
 import { callServer } from '../../src/server/call-server.ts';
 import { startServer } from '../../src/server/server.ts';

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { copyFile, mkdir, realpath, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { writeWhole } from '../../write-whole.ts';
+import { writeAtomically } from '../../../tools/atomic-write.ts';
 import type { InstallPlan } from './plan-install.ts';
 
 /** Writes the file as a whole or not at all, and keeps what was there beside it. The answer is the backup, if any. */
@@ -11,7 +11,7 @@ export async function writeConfig({ file, before, after }: InstallPlan): Promise
   const target = before === undefined ? file : await realpath(file);
   const backup = before === undefined ? undefined : await keep(target);
   const mode = before === undefined ? 0o644 : (await stat(target)).mode & 0o777;
-  await writeWhole(target, after, mode);
+  writeAtomically(target, after, { mode });
   return backup;
 }
 
