@@ -1,15 +1,13 @@
 import type { Command as Program } from 'commander';
-import type { ExitStatus, Io } from './io.ts';
+import type { ExitStatus, Io } from './output/io.ts';
 
 /** Options that every command has. */
 export interface CommonOptions {
-  /** Answers as JSON, for programs. */
   readonly json?: boolean;
-  /** A certain `volley.toml` instead of the nearest. */
+  /** A `volley.toml` to use instead of the nearest. */
   readonly config?: string;
 }
 
-/** One word of the command line, in a file of its own. */
 export interface CliCommand<O extends CommonOptions = CommonOptions> {
   /** Whole command lines, for the help. */
   readonly examples: readonly string[];
@@ -18,7 +16,19 @@ export interface CliCommand<O extends CommonOptions = CommonOptions> {
   run(args: readonly string[], options: O, io: Io): Promise<ExitStatus>;
 }
 
-/** Ties the options to the command. */
+/** A command as the help lists it. The rest is loaded when it is used, so that every command starts quickly. */
+export interface CommandEntry {
+  readonly name: string;
+  /** In one line. */
+  readonly summary: string;
+  /** The heading in the help. */
+  readonly group?: string;
+  /** Whether it only prints something, so that it may end when nobody reads its output any more. */
+  readonly onlyShows?: boolean;
+  load(): Promise<CliCommand>;
+}
+
+/** Checks that a command matches the type of its options. */
 export function defineCommand<O extends CommonOptions>(command: CliCommand<O>): CliCommand {
   return command as unknown as CliCommand;
 }

@@ -1,24 +1,12 @@
-import type { CliCommand } from './command.ts';
+import type { CommandEntry } from './command.ts';
+import type { CommandName } from './output/wording.ts';
 
-/** A command as the help lists it; all else of it is loaded when it is asked for, so that every command starts quickly. */
-export interface CommandEntry {
-  readonly name: string;
-  /** In one line. */
-  readonly summary: string;
-  /** The heading that it stands under. */
-  readonly group?: string;
-  /** Whether what it prints is all that it is for: nobody needs it any more when nobody reads that. */
-  readonly onlyShows?: boolean;
-  load(): Promise<CliCommand>;
-}
-
-/** In the order in which the help lists them. */
+/** In the order of the help. */
 export const COMMANDS: readonly CommandEntry[] = [
   ...under('Run work:', [
     {
       name: 'run',
-      summary:
-        'add the tasks of a file, or one for each of many files, and run them; the same command resumes',
+      summary: 'run the tasks in a file, or one task per file; the same command resumes',
       load: async () => (await import('./commands/run.ts')).runCommand,
     },
     {
@@ -28,79 +16,79 @@ export const COMMANDS: readonly CommandEntry[] = [
     },
     {
       name: 'add-batch',
-      summary: 'add the tasks of a file to a batch, without running it',
+      summary: 'add the tasks in a file to a batch without running it',
       load: async () => (await import('./commands/add-batch.ts')).addBatchCommand,
     },
     {
       name: 'start',
-      summary: 'run all open tasks of a batch',
+      summary: 'run the open tasks of a batch',
       load: async () => (await import('./commands/start.ts')).startCommand,
     },
     {
       name: 'retry',
-      summary: 'open failed, cancelled and skipped tasks again',
+      summary: 'reopen failed, cancelled and skipped tasks',
       load: async () => (await import('./commands/retry.ts')).retryCommand,
     },
     {
       name: 'stop',
-      summary: 'let a running batch finish what runs, and start no more',
+      summary: 'stop a running batch after its running tasks',
       load: async () => (await import('./commands/stop.ts')).stopCommand,
     },
     {
       name: 'cancel',
-      summary: 'end tasks of a batch',
+      summary: 'cancel tasks of a batch',
       load: async () => (await import('./commands/cancel.ts')).cancelCommand,
     },
     {
       name: 'clear',
-      summary: 'forget a batch, or its tasks of some status',
+      summary: 'delete a batch, or its tasks with some status',
       load: async () => (await import('./commands/clear.ts')).clearCommand,
     },
     {
       name: 'recover',
-      summary: 'see to tasks that were running in a process that died',
+      summary: 'recover tasks of a process that died',
       load: async () => (await import('./commands/recover.ts')).recoverCommand,
     },
     {
       name: 'simulate',
-      summary: 'what a batch would take with other limits, on paper',
+      summary: 'estimate how long a batch takes with different limits',
       onlyShows: true,
       load: async () => (await import('./commands/simulate.ts')).simulateCommand,
     },
   ]),
-  ...under('See how it goes:', [
+  ...under('Follow work:', [
     {
       name: 'status',
-      summary: 'how far a batch is, what runs, what waits and why',
+      summary: 'show the progress of a batch, and what is running',
       onlyShows: true,
       load: async () => (await import('./commands/status.ts')).statusCommand,
     },
     {
       name: 'watch',
-      summary: 'watch a batch that another process runs, until it ends',
+      summary: 'watch a batch that another process runs',
       onlyShows: true,
       load: async () => (await import('./commands/watch.ts')).watchCommand,
     },
     {
       name: 'wait',
-      summary: 'wait for the end of a batch that another process runs',
+      summary: 'wait until a batch that another process runs has ended',
       load: async () => (await import('./commands/wait.ts')).waitCommand,
     },
     {
       name: 'list',
-      summary: 'all batches of this folder',
+      summary: 'list the batches of this folder',
       onlyShows: true,
       load: async () => (await import('./commands/list.ts')).listCommand,
     },
     {
       name: 'explain',
-      summary: 'why a task does not run, or what became of it',
+      summary: 'explain why a task does not run, or how it ended',
       onlyShows: true,
       load: async () => (await import('./commands/explain.ts')).explainCommand,
     },
     {
       name: 'results',
-      summary: 'the results of a batch, or one of them whole',
+      summary: 'show the results of a batch, or a whole result',
       onlyShows: true,
       load: async () => (await import('./commands/results.ts')).resultsCommand,
     },
@@ -113,16 +101,16 @@ export const COMMANDS: readonly CommandEntry[] = [
   ...under('Features for coding agents:', [
     {
       name: 'tasks',
-      summary: 'features and their subtasks: many agents at once, and only verified work counts',
-      // Each of its own says whether it does more.
+      summary: 'run features with many agents at once, and verify their work',
+      // Its commands say for themselves whether they do more.
       onlyShows: true,
       load: async () => (await import('./commands/tasks.ts')).tasksCommand,
     },
   ]),
-  ...under('Doors for agents, browsers and programs:', [
+  ...under('Integrations:', [
     {
       name: 'mcp',
-      summary: 'serve an agent over MCP (stdio), or write that into its configuration: mcp install CLIENT',
+      summary: 'serve an agent over MCP (stdio), or set one up: mcp install CLIENT',
       load: async () => (await import('./commands/mcp.ts')).mcpCommand,
     },
     {
@@ -132,18 +120,18 @@ export const COMMANDS: readonly CommandEntry[] = [
     },
     {
       name: 'dashboard',
-      summary: 'print an address that opens the dashboard of the running server',
+      summary: 'print a link to the dashboard of the running server',
       onlyShows: true,
       load: async () => (await import('./commands/dashboard.ts')).dashboardCommand,
     },
     {
       name: 'token',
-      summary: 'make a token for a program that uses the server',
+      summary: 'create a token for a program that uses the server',
       onlyShows: true,
       load: async () => (await import('./commands/token.ts')).tokenCommand,
     },
   ]),
-  ...under('This folder and this machine:', [
+  ...under('Setup:', [
     {
       name: 'init',
       summary: 'write a commented volley.toml and an example batch',
@@ -151,30 +139,33 @@ export const COMMANDS: readonly CommandEntry[] = [
     },
     {
       name: 'trust',
-      summary: "approve what this folder's volley.toml can run; it is off until then",
+      summary: "approve what this folder's volley.toml may run",
       load: async () => (await import('./commands/trust.ts')).trustCommand,
     },
     {
       name: 'tools',
-      summary: 'what can be called',
+      summary: 'list the tools that tasks can call',
       onlyShows: true,
       load: async () => (await import('./commands/tools.ts')).toolsCommand,
     },
     {
       name: 'doctor',
-      summary: 'what works on this system: the configuration and each layer of the sandbox',
+      summary: 'check the configuration and the sandbox',
       onlyShows: true,
       load: async () => (await import('./commands/doctor.ts')).doctorCommand,
     },
     {
       name: 'completion',
-      summary: 'print a script that lets your shell complete commands, options and names',
+      summary: 'print a completion script for your shell',
       onlyShows: true,
       load: async () => (await import('./commands/completion.ts')).completionCommand,
     },
   ]),
 ];
 
-function under(group: string, commands: readonly CommandEntry[]): CommandEntry[] {
+function under(
+  group: string,
+  commands: readonly (CommandEntry & { readonly name: CommandName })[],
+): CommandEntry[] {
   return commands.map((command) => ({ ...command, group }));
 }

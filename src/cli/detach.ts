@@ -6,20 +6,20 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BatchAnswer } from '../batch/answer.ts';
 import type { Store } from '../store/store.ts';
-import type { Io } from './io.ts';
+import type { Io } from './output/io.ts';
 
 export interface Detached {
   /** The process that runs the batch. */
   readonly pid: number;
-  /** What it said, where it has ended already. */
+  /** Its answer, if it has already ended. */
   readonly answer: BatchAnswer | undefined;
 }
 
-const LOOK_MS = 25;
+const POLL_MS = 25;
 
 /**
- * Starts the program anew, apart from this process, and waits until it has the batch: then `watch` and `wait` find it
- * running. If it is refused, what it says comes back.
+ * Starts this program as a process of its own, and waits until it holds the batch, so that `watch` and `wait` find it
+ * running. If it ends before that, returns its answer.
  */
 export async function startDetached(
   store: Pick<Store, 'batch'>,
@@ -34,7 +34,7 @@ export async function startDetached(
     const before = store.batch(batch)?.holder?.since;
     const child = spawn(process.execPath, [...process.execArgv, process.argv[1]!, ...words], {
       cwd,
-      // With what main took out of the environment of other children: this one is Volley itself.
+      // Including what other children must not inherit: this one is Volley itself.
       env,
       detached: true,
       stdio: ['ignore', output, 'ignore'],
@@ -45,7 +45,7 @@ export async function startDetached(
     while (isAlive(child)) {
       const holder = store.batch(batch)?.holder;
       if (holder !== undefined && holder.since !== before) return { pid: holder.pid, answer: undefined };
-      await sleep(LOOK_MS);
+      await sleep(POLL_MS);
     }
     return { pid: child.pid!, answer: answerIn(file) };
   } finally {
@@ -61,7 +61,7 @@ function answerIn(file: string): BatchAnswer {
   const text = readFileSync(file, 'utf8');
   if (text === '')
     throw new Error(
-      'The process ended before it could run the batch. volley start without --detach shows more.',
+      'The process ended before it could run the batch. For details, run volley start without --detach.',
     );
   return JSON.parse(text) as BatchAnswer;
 }

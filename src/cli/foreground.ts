@@ -1,21 +1,20 @@
 import type { BatchAnswer } from '../batch/answer.ts';
 import { createDisplay } from './display/create-display.ts';
-import type { Io } from './io.ts';
-import type { Session } from './session.ts';
+import { taskLabel } from './display/view.ts';
+import type { Io } from './output/io.ts';
+import { type Session, viewBatch } from './session.ts';
 import { onStopSignals, type StopRequest } from './stop-signals.ts';
-import { ownLabel } from './task-label.ts';
-import { viewOf } from './view-of.ts';
 
 export interface ForegroundOptions {
   readonly batch: string;
-  /** What `start` is asked, besides the batch. */
+  /** The other fields of the `start` request. */
   readonly start: Readonly<Record<string, unknown>>;
-  /** Whether to show each completed task too. */
+  /** Show completed tasks, too. */
   readonly verbose: boolean;
-  /** Whether to show nothing while it runs. */
+  /** Show nothing while it runs. */
   readonly quiet: boolean;
-  /** How to show a task, where its name and its tool alone say too little. */
-  readonly labelOf?: (task: LabelledTask) => TaskLabel;
+  /** How to show a task. Default: its name and its tool. */
+  readonly labelOf?: (task: LabeledTask) => TaskLabel;
 }
 
 interface TaskLabel {
@@ -23,7 +22,7 @@ interface TaskLabel {
   readonly function: string;
 }
 
-interface LabelledTask extends TaskLabel {
+interface LabeledTask extends TaskLabel {
   readonly id: string;
 }
 
@@ -35,7 +34,7 @@ export interface ForegroundEnd {
 const REFRESH_MS = 100;
 const STOPPING = 'Finishing running tasks, then stopping. Press Ctrl-C again to cancel them.';
 
-/** Runs a batch to its end while the user watches, or until a signal asks to stop. */
+/** Runs a batch in the foreground until it ends or a signal stops it. */
 export async function runInForeground(
   session: Session,
   { batch, start, verbose, quiet, labelOf = plainLabel }: ForegroundOptions,
@@ -45,9 +44,9 @@ export async function runInForeground(
   let asked: StopRequest | undefined;
   let isStopping = false;
   const note = () => (isStopping && asked === 'gracefully' ? STOPPING : undefined);
-  const shown = <T extends LabelledTask>(task: T): T => ({ ...task, ...labelOf(task) });
+  const shown = <T extends LabeledTask>(task: T): T => ({ ...task, ...labelOf(task) });
   const view = () => {
-    const now = viewOf(session, batch);
+    const now = viewBatch(session, batch);
     return { ...now, running: now.running.map(shown) };
   };
   const display = quiet ? undefined : createDisplay({ stream: stderr.raw, env, view, note });
@@ -57,7 +56,7 @@ export async function runInForeground(
       isStopping = true;
       display?.changed();
     };
-    // If it does not get there, the batch goes on, and so does this display.
+    // If the request fails, the batch and the display go on.
     handle({ action: 'stop', batch, graceful: request === 'gracefully' }).then(hasStopped, () => undefined);
   };
   const unlisten = executor.watch({
@@ -79,6 +78,6 @@ export async function runInForeground(
   }
 }
 
-function plainLabel(task: LabelledTask): TaskLabel {
-  return { name: ownLabel(task), function: task.function };
+function plainLabel(task: LabeledTask): TaskLabel {
+  return { name: taskLabel(task), function: task.function };
 }

@@ -1,22 +1,22 @@
 import { type Command, Help, type HelpConfiguration } from 'commander';
-import type { Io } from './io.ts';
-import { ownCommands } from './output/own-name.ts';
+import type { Io } from './output/io.ts';
+import { rewriteCommands } from './output/wording.ts';
 
 const DEFAULT_COLUMNS = 80;
-/** With less room beside it, what a term means stands below it. */
-const NARROWEST = 24;
-const BELOW = 6;
+/** With less room, descriptions go below the terms. */
+const MIN_DESCRIPTION_WIDTH = 24;
+const DESCRIPTION_INDENT = 6;
 
-/** Lets a command write its help to where it is told to, as wide as that is; a terminal that does not know says 0. */
+/** Makes a command write its help to our output, at its width. An unknown width is 0. */
 export function writeHelpTo(program: Command, io: Pick<Io, 'stdout' | 'env'>): Command {
   const { stdout } = io;
   return program.configureHelp(HELP_FORMAT).configureOutput({
-    writeOut: (text) => void stdout.write(ownCommands(text, {}, io)),
+    writeOut: (text) => void stdout.write(rewriteCommands(text, {}, io)),
     getOutHelpWidth: () => stdout.columns || DEFAULT_COLUMNS,
   });
 }
 
-/** Adds lines below the help; those of a list hang from their dashes. */
+/** Adds lines after the help. List items are indented after their dash. */
 export function addHelpNote(program: Command, note: string): Command {
   return program.addHelpText('after', ({ command }) => {
     const help = command.createHelp();
@@ -26,15 +26,15 @@ export function addHelpNote(program: Command, note: string): Command {
   });
 }
 
-/** Help that breaks no word, however narrow the terminal is. */
+/** Breaks no word, however narrow the terminal. */
 const HELP_FORMAT: HelpConfiguration = {
   minWidthToWrap: 1,
   formatItem(this: Help, term: string, termWidth: number, description: string, helper: Help): string {
     const columns = this.helpWidth ?? DEFAULT_COLUMNS;
-    // Two columns stand before a term, and two behind it.
-    const isBeside = description === '' || columns - termWidth - 4 >= NARROWEST;
+    // Two columns before the term, and two after it.
+    const isBeside = description === '' || columns - termWidth - 4 >= MIN_DESCRIPTION_WIDTH;
     if (isBeside) return Help.prototype.formatItem.call(this, term, termWidth, description, helper);
-    return `  ${term}\n${' '.repeat(BELOW)}${hanging(helper, description, columns, BELOW)}`;
+    return `  ${term}\n${' '.repeat(DESCRIPTION_INDENT)}${hanging(helper, description, columns, DESCRIPTION_INDENT)}`;
   },
 };
 

@@ -1,16 +1,13 @@
 import { Command, CommanderError } from 'commander';
 import { VolleyError } from '../core/errors.ts';
 import { nearest } from '../core/nearest.ts';
-import type { CliCommand, CommonOptions } from './command.ts';
-import type { CommandEntry } from './commands.ts';
+import type { CliCommand, CommandEntry, CommonOptions } from './command.ts';
 import { addHelpNote, writeHelpTo } from './help.ts';
-import { EXIT, type ExitStatus, type Io } from './io.ts';
-import { noteExcess } from './output/excess-note.ts';
-import { noteHome } from './output/home-note.ts';
-import { ownName } from './output/own-name.ts';
-import { reportError } from './report.ts';
+import { EXIT, type ExitStatus, type Io } from './output/io.ts';
+import { noteExtraArgument, noteUnexpandedHome, reportError } from './output/messages.ts';
+import { programName } from './output/wording.ts';
 
-/** Reads the command line and runs what it says. The answer is the exit status. */
+/** Parses the command line and runs the command. */
 export async function runProgram(
   argv: readonly string[],
   commands: readonly CommandEntry[],
@@ -20,69 +17,69 @@ export async function runProgram(
   let status: ExitStatus = EXIT.ok;
   const isCommand = (word: string) => word === 'help' || commands.some(({ name }) => name === word);
   const isJson = argv.includes('--json');
-  const own = ownName(io);
-  const program = writeHelpTo(new Command(own), io)
+  const name = programName(io);
+  const program = writeHelpTo(new Command(name), io)
     .description(
-      "Runs an AI agent's work in parallel: batches of tool calls, with dependencies, limits and live progress.",
+      "Runs an AI agent's work in parallel: batches of tool calls with dependencies, limits and live progress.",
     )
     .version(version)
     .exitOverride()
     .configureOutput({
-      // For a program, what is wrong is said as JSON below.
+      // With --json, errors are reported as JSON below.
       writeErr: (text) => void (isJson || io.stderr.write(text)),
     })
     .showSuggestionAfterError();
   addHelpNote(
     program,
-    `${own} help COMMAND tells more of a command, with examples. ${own} init makes a start.`,
+    `For details and examples, run: ${name} help COMMAND\nTo get started, run: ${name} init`,
   );
   const asked = argv[0] === 'help' ? argv[1] : argv[0];
   for (const entry of commands) {
-    const { name, summary, group, load } = entry;
-    const declared = program.command(name).description(summary);
+    const { summary, group, load } = entry;
+    const declared = program.command(entry.name).description(summary);
     if (group !== undefined) declared.helpGroup(group);
-    if (name !== asked) continue;
+    if (entry.name !== asked) continue;
     const command = declare(declared, await load());
     declared.action(async () => {
       const options = declared.opts();
       try {
-        status = await runCommand(entry, command, declared.args, options, io);
+        status = await runEntry(entry, command, declared.args, options, io);
       } catch (error) {
         status = reportError(error, options, io);
       }
-      if (status === EXIT.usage && !isJson) noteHome(argv, io);
+      if (status === EXIT.usage && !isJson) noteUnexpandedHome(argv, io);
     });
   }
   try {
-    // Help for a word that is no command is no help: what was meant is.
-    const isLost = argv[0] === 'help' && asked !== undefined && !isCommand(asked);
-    await program.parseAsync(isLost ? [asked] : [...argv], { from: 'user' });
+    // For an unknown word, the error suggests a command.
+    const isUnknown = argv[0] === 'help' && asked !== undefined && !isCommand(asked);
+    await program.parseAsync(isUnknown ? [asked] : [...argv], { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return EXIT.ok;
-    if (isJson) return reportError(new VolleyError('INVALID_VALUE', wordsOf(error)), { json: true }, io);
-    noteExcess(
+    if (isJson) return reportError(new VolleyError('INVALID_VALUE', errorLine(error)), { json: true }, io);
+    noteExtraArgument(
       error,
       program.commands.find((declared) => declared.name() === asked),
       io,
     );
-    return unknownCommand(error, asked, commands, io);
+    return hintUnknown(error, asked, commands, io);
   }
   return status;
 }
 
-/** Adds what a command takes, and its examples. */
+/** Declares the options of a command, and its examples. */
 export function declare(declared: Command, command: CliCommand): CliCommand {
   declared
-    .option('--json', 'answer as JSON')
-    .option('--config <file>', 'a certain volley.toml instead of the nearest');
+    .option('--json', 'print JSON')
+    .option('--config <file>', 'use this volley.toml instead of the nearest');
   command.declare(declared);
   declared.addHelpText('after', `\nExamples:\n${command.examples.map((line) => `  ${line}\n`).join('')}`);
   return command;
 }
 
-/** Runs a command, to its end unless it only shows something. */
-export function runCommand(
+/** Runs a command. One that does more than show something runs to its end even if nobody reads its output. */
+export function runEntry(
   { onlyShows = false }: CommandEntry,
   command: CliCommand,
   args: readonly string[],
@@ -93,13 +90,13 @@ export function runCommand(
   return command.run(args, options, io);
 }
 
-/** In one line, with what was meant. */
-export function wordsOf({ message }: CommanderError): string {
+/** The message on one line. */
+export function errorLine({ message }: CommanderError): string {
   return message.replace(/^error: /, '').replaceAll('\n', ' ');
 }
 
-/** Commander has said what is wrong; a wrong word gets the nearest right one. */
-function unknownCommand(
+/** Commander has reported the error, with the nearest command if there is one. */
+function hintUnknown(
   { code }: CommanderError,
   word: string | undefined,
   commands: readonly CommandEntry[],
@@ -110,7 +107,7 @@ function unknownCommand(
       word,
       commands.map(({ name }) => name),
     );
-    if (close === undefined) io.stderr.write(`${ownName(io)} --help lists all commands.\n`);
+    if (close === undefined) io.stderr.write(`To list all commands, run: ${programName(io)} --help\n`);
   }
   return EXIT.usage;
 }

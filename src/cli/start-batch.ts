@@ -1,16 +1,20 @@
+import type { Command } from 'commander';
 import { startAction } from '../batch/actions/start.ts';
+import { CONCURRENCY_ADVICE } from '../batch/description.ts';
 import { checkInput } from '../batch/input/check.ts';
 import { VolleyError } from '../core/errors.ts';
 import { given, printAnswer } from './ask.ts';
 import type { CommonOptions } from './command.ts';
+import { summarizeRun } from './display/summary.ts';
+import { checkPictures, choosePictures, drawPictures, type PictureOptions } from './drawing/pictures.ts';
 import { runInForeground } from './foreground.ts';
-import { EXIT, type ExitStatus, type Io } from './io.ts';
-import { checkFolders, drawPictures, type PictureOptions, picturesOf } from './pictures.ts';
-import { reportError } from './report.ts';
-import type { Session } from './session.ts';
-import { summarise } from './summarise.ts';
+import { addHelpNote } from './help.ts';
+import { numberOption } from './options.ts';
+import { EXIT, type ExitStatus, type Io } from './output/io.ts';
+import { reportError } from './output/messages.ts';
+import { type Session, viewBatch } from './session.ts';
 
-/** What `run` and `start` have in common. */
+/** The options that `run` and `start` share. */
 export interface StartOptions extends CommonOptions, PictureOptions {
   readonly maxConcurrent?: number | 'auto';
   readonly timeout?: number;
@@ -19,16 +23,37 @@ export interface StartOptions extends CommonOptions, PictureOptions {
   readonly dryRun?: boolean;
 }
 
-/** Throws if a start with these options would be refused, or its pictures could not be written. */
-export function checkStart(batch: string, options: StartOptions, io: Io): void {
-  checkInput(startAction.schema, 'start', { batch, ...termsOf(options) });
-  checkFolders(picturesOf(options), io);
+export function startOptions(program: Command): Command {
+  program
+    .option(
+      '--max-concurrent <number>',
+      'how many tasks run at once, or "auto" (the default)',
+      concurrencyOption,
+    )
+    .option('--timeout <seconds>', 'for the whole batch', numberOption)
+    .option('--fail-fast', 'cancel the rest after the first failure')
+    .option('--dry-run', 'check everything and show the plan, but add and start nothing')
+    .option('--verbose', 'also show each completed task')
+    .option('--gantt <file>', 'draw a timeline as SVG')
+    .option('--graph <file>', 'draw the dependency graph as .svg, .mmd or .dot')
+    .option('--trace <file>', 'write a trace for chrome://tracing or Perfetto');
+  return addHelpNote(program, CONCURRENCY_ADVICE);
 }
 
-/** Throws if what a file says of a run would be refused, in words of the file; `batch` if that comes from it. */
-export function checkSettings(file: string, batch: string | undefined, settings: StartOptions): void {
+function concurrencyOption(text: string): number | 'auto' {
+  return text === 'auto' ? text : numberOption(text);
+}
+
+/** Throws if a start with these options would be refused, or its pictures could not be written. */
+export function checkStart(batch: string, options: StartOptions, io: Io): void {
+  checkInput(startAction.schema, 'start', { batch, ...startFields(options) });
+  checkPictures(choosePictures(options), io);
+}
+
+/** Throws if the settings of a task file would be refused. `batch`: only if the file names it. */
+export function checkFileSettings(file: string, batch: string | undefined, settings: StartOptions): void {
   try {
-    checkInput(startAction.schema, 'start', { ...given({ batch }), ...termsOf(settings) });
+    checkInput(startAction.schema, 'start', { ...given({ batch }), ...startFields(settings) });
   } catch (error) {
     if (!(error instanceof VolleyError)) throw error;
     const { code, message, details } = error;
@@ -36,42 +61,42 @@ export function checkSettings(file: string, batch: string | undefined, settings:
   }
 }
 
-/** Runs the open tasks of a batch before the user's eyes, and says how it ended. */
+/** Runs the open tasks of a batch in the foreground and prints how it ended. */
 export async function startBatch(
   session: Session,
   batch: string,
   options: StartOptions,
   io: Io,
 ): Promise<ExitStatus> {
-  const { verbose = false, json = false } = options;
+  const { verbose = false, json = false, config } = options;
   checkStart(batch, options, io);
-  const pictures = picturesOf(options);
+  const pictures = choosePictures(options);
   const { open = 0, running = 0 } = session.store.batch(batch)?.counts ?? {};
   const since = Date.now();
   const beganAt = performance.now();
-  const start = termsOf(options);
   const { answer, wasInterrupted } = await runInForeground(
     session,
-    { batch, start, verbose, quiet: json },
+    { batch, start: startFields(options), verbose, quiet: json },
     io,
   );
   if (!answer.ok) return printAnswer(answer, options, io);
   if (answer.data['problem'] !== undefined) {
-    // The store may be gone or unreadable: only what is known for certain is told.
+    // The store may be gone or unreadable: a summary is not possible.
     if (json) printAnswer(answer, options, io);
     else reportError(new Error(answer.text), options, io);
     return EXIT.failed;
   }
   if (json) printAnswer(answer, options, io);
   else {
-    const facts = { hadWork: open + running > 0, since, elapsedMs: performance.now() - beganAt };
-    io.stdout.writeStyled(await summarise(session, batch, facts, options, io));
+    const { counts } = viewBatch(session, batch);
+    const facts = { counts, hadWork: open + running > 0, since, elapsedMs: performance.now() - beganAt };
+    io.stdout.writeStyled(await summarizeRun(session.store, batch, facts, config, io));
   }
   const areWritten = await drawPictures(pictures, session.store, batch, io);
   if (wasInterrupted) return EXIT.interrupted;
   return answer.data['succeeded'] === true && areWritten ? EXIT.ok : EXIT.failed;
 }
 
-function termsOf({ maxConcurrent, timeout, failFast }: StartOptions): Record<string, unknown> {
+function startFields({ maxConcurrent, timeout, failFast }: StartOptions): Record<string, unknown> {
   return given({ max_concurrent: maxConcurrent, timeout, fail_fast: failFast });
 }

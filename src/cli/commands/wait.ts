@@ -1,7 +1,7 @@
 import { chosenBatch, given, printAnswer } from '../ask.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
-import { EXIT } from '../io.ts';
 import { BATCH_OPTION, numberOption } from '../options.ts';
+import { EXIT } from '../output/io.ts';
 import { withSession } from '../session.ts';
 
 interface WaitOptions extends CommonOptions {

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { onTestFinished } from 'vitest';
 import { COMMANDS } from '../../../src/cli/commands.ts';
-import { type Io, Output } from '../../../src/cli/io.ts';
+import { type Io, Output } from '../../../src/cli/output/io.ts';
 import { runProgram } from '../../../src/cli/program.ts';
 import { trustFolder } from '../../support/trust.ts';
 

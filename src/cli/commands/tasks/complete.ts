@@ -5,8 +5,8 @@ import { askRun, isAgentOfRun, refuseForAgents } from '../../../tasks/mailbox/as
 import { completedAnswer } from '../../../tasks/text/completed-text.ts';
 import { withCommandRunner } from '../../../tasks/verify/command-runner.ts';
 import { type CommonOptions, defineCommand } from '../../command.ts';
-import { EXIT } from '../../io.ts';
-import { reportError } from '../../report.ts';
+import { EXIT } from '../../output/io.ts';
+import { reportError } from '../../output/messages.ts';
 import { configOf, FEATURE_ARGUMENT, SEQ_ARGUMENT, say } from './support.ts';
 
 interface CompleteOptions extends CommonOptions {

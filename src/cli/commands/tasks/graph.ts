@@ -4,8 +4,8 @@ import type { TaskStatus } from '../../../store/records.ts';
 import { type Feature, type Subtask, type SubtaskStatus, titleOf } from '../../../tasks/feature.ts';
 import { shortTitle, subtaskLine } from '../../../tasks/text/lines.ts';
 import { type CommonOptions, defineCommand } from '../../command.ts';
-import type { FinishedTask } from '../../drawing/finished-task.ts';
-import { graphDrawerFor } from '../../drawing/graph-file.ts';
+import { graphDrawer } from '../../drawing/pictures.ts';
+import type { FinishedTask } from '../../drawing/task-graph.ts';
 import { FEATURE_ARGUMENT, openFolder, say } from './support.ts';
 
 interface GraphOptions extends CommonOptions {
@@ -25,7 +25,7 @@ export const graphCommand = defineCommand<GraphOptions>({
     program.argument(...FEATURE_ARGUMENT).option('--output <file>', 'a picture, as .svg, .mmd or .dot'),
   run: async ([name], options, io) => {
     const { output } = options;
-    const draw = output === undefined ? undefined : graphDrawerFor(output);
+    const draw = output === undefined ? undefined : graphDrawer(output);
     const feature = await openFolder(io).read(name!);
     const edges = feature.subtasks.flatMap(({ seq, dependsOn }) =>
       dependsOn.map((from) => ({ from, to: seq })),

@@ -4,8 +4,8 @@ import { taskPlaceOf } from '../../../tasks/files/task-place.ts';
 import type { RunReport } from '../../../tasks/run/report.ts';
 import type { RunRequest } from '../../../tasks/run/request.ts';
 import { type CommonOptions, defineCommand } from '../../command.ts';
-import { EXIT, type ExitStatus } from '../../io.ts';
 import { listOption, numberOption } from '../../options.ts';
+import { EXIT, type ExitStatus } from '../../output/io.ts';
 import { FEATURE_ARGUMENT, say } from './support.ts';
 
 interface RunOptions extends CommonOptions {
@@ -62,7 +62,7 @@ export const runCommand = defineCommand<RunOptions>({
     const request = requestOf(feature!, options);
     const place = { ...io, cwd: folder.project };
     // What runs agents is loaded by those who run some.
-    const { dryRunFeature, runInView } = await import('../../run-feature.ts');
+    const { dryRunFeature, runInView } = await import('./run-feature.ts');
     if (options.dryRun) return dryRunFeature(folder, request, options, place);
     const { report, text, wasInterrupted } = await runInView(folder, request, options, place);
     const status = exitOf(report, wasInterrupted);

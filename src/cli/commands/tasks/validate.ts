@@ -4,8 +4,8 @@ import { errorsOf, type Problem } from '../../../tasks/problem.ts';
 import { validateBatch } from '../../../tasks/validate/batch.ts';
 import { validateFeature } from '../../../tasks/validate/feature.ts';
 import { type CommonOptions, defineCommand } from '../../command.ts';
-import { EXIT } from '../../io.ts';
 import { listOption } from '../../options.ts';
+import { EXIT } from '../../output/io.ts';
 import { FEATURES_ARGUMENT, featuresOf, openFolder, paragraphs, say } from './support.ts';
 
 interface ValidateOptions extends CommonOptions {
