@@ -95,7 +95,7 @@ describe('a "~" that the shell has left as it stands', () => {
     const { status, stderr } = await say(folder, words);
     const path = words.at(-1)!.replace(/^.*~/, '');
     expect(status).toBe(2);
-    expect(stderr).toMatch(/^error .*\n[\s\S]*note /);
+    expect(stderr).toMatch(/^error: .*\n[\s\S]*note: /);
     expect(stderr.endsWith(` "$HOME${path}"?\n`)).toBe(true);
     expect(readdirSync(folder)).toEqual(['tasks.json']);
   });
@@ -161,7 +161,7 @@ describe('tools', () => {
     const said = await say(folder, ['tools']);
     expect(said).toMatchObject({ status: 0, stdout: expect.stringMatching(/^list_directory .*\n$/) });
     expect(said.stderr).toBe(
-      'note No tool matches "read_fil" in "allow" of [tools] in volley.toml; did you mean read_file?\n',
+      'note: No tool matches "read_fil" in "allow" of [tools] in volley.toml; did you mean read_file?\n',
     );
     expect((await say(folder, ['tools', 'list_*'])).stderr).toBe('');
   });
@@ -201,7 +201,7 @@ describe('run --dry-run', () => {
     expect(said).toMatchObject({ status: 2, stdout: '' });
     const lines = said.stderr.trimEnd().split('\n');
     expect(lines).toHaveLength(12);
-    expect(lines[0]).toBe('error 11 tasks of 11 cannot be added, so none was.');
+    expect(lines[0]).toBe('error: 11 tasks of 11 cannot be added, so none was.');
     expect(lines[1]).toBe(
       '  bad.json:1:2: task 1 (id "a"): There is no tool "list_director"; did you mean list_directory?',
     );
@@ -222,10 +222,10 @@ describe('run --dry-run', () => {
     const cycle = 'The dependencies form a cycle: a → b → a';
     for (const more of [['--dry-run'], []]) {
       expect((await say(folder, ['run', 'named.yaml', ...more])).stderr).toContain(
-        `error named.yaml:2:80: ${cycle}`,
+        `error: named.yaml:2:80: ${cycle}`,
       );
       expect((await say(folder, ['run', 'referred.yaml', ...more])).stderr).toContain(
-        `error referred.yaml:2:42: ${cycle}`,
+        `error: referred.yaml:2:42: ${cycle}`,
       );
     }
   });

@@ -43,10 +43,10 @@ describe('run', () => {
       'error a.json:1:23: The request "add_batch" cannot be done: tasks[0].function must be a text, but it is 5. Nothing was changed.\n',
     );
     const named = await say(folder, ['run', 'b.json', '--batch', 'a\nb']);
-    expect(named.stderr).toMatch(/^error --batch must not hold control characters/);
-    expect((await say(folder, ['run', 'c.json'])).stderr).toMatch(/^error c\.json:1:11: There is no tool/);
+    expect(named.stderr).toMatch(/^error: --batch must not hold control characters/);
+    expect((await say(folder, ['run', 'c.json'])).stderr).toMatch(/^error: c\.json:1:11: There is no tool/);
     expect((await say(folder, ['run', 'd.json'])).stderr).toMatch(
-      /^error d\.json:2:7: Two tasks have the id/,
+      /^error: d\.json:2:7: Two tasks have the id/,
     );
     for (const command of [['simulate'], ['run', '--dry-run'], ['run'], ['add-batch']]) {
       const { stderr } = await say(folder, [...command, 'b.json']);

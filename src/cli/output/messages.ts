@@ -60,7 +60,7 @@ function writeMessage(
   { stderr, env }: Pick<Io, 'stderr' | 'env'>,
 ): void {
   const { red, yellow } = createColors(wantsColors(stderr, env));
-  const message = `${kind === 'error' ? red(kind) : yellow(kind)} ${printableText(text)}`;
+  const message = `${kind === 'error' ? red('error:') : yellow('note:')} ${printableText(text)}`;
   const columns = (stderr.isTTY && stderr.columns) || Number.POSITIVE_INFINITY;
   stderr.writeStyled(`${wrapMessage(message, columns)}\n`);
 }
