@@ -3,10 +3,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { packageVersion } from '../config/package-version.ts';
 import { TRUST_VARIABLE } from '../config/user-folder.ts';
 import { VolleyError } from '../core/errors.ts';
-import { COMMANDS } from './commands.ts';
+import { COMMANDS } from './commands/all.ts';
 import { EXIT, Output } from './output/io.ts';
 import { reportError } from './output/messages.ts';
-import { runProgram } from './program.ts';
+import { runProgram } from './program/program.ts';
 
 /** The reader ended, or the terminal was closed. */
 const NO_READER = new Set<string | undefined>(['EPIPE', 'ECONNRESET', 'EIO']);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { COMMANDS } from '../../src/cli/commands.ts';
+import { COMMANDS } from '../../src/cli/commands/all.ts';
 import { folderWith, say } from './support/program.ts';
 
 /** The golden files have all wording in one place. Rewrite them with `vitest run test/cli/messages.test.ts -u`. */

@@ -2,10 +2,10 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { COMMANDS } from '../../src/cli/commands.ts';
+import { COMMANDS } from '../../src/cli/commands/all.ts';
 import { summarizeRun } from '../../src/cli/display/summary.ts';
 import type { Io } from '../../src/cli/output/io.ts';
-import { runProgram } from '../../src/cli/program.ts';
+import { runProgram } from '../../src/cli/program/program.ts';
 import { HeldCalls, openRig } from '../batch/support/rig.ts';
 import { folderWith, outputTo, say } from './support/program.ts';
 

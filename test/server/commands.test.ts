@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
-import { preferServer } from '../../src/cli/session.ts';
+import { preferServer } from '../../src/cli/session/session.ts';
 import { leaveRecord } from '../../src/server/server-record.ts';
 import { openRig } from '../batch/support/rig.ts';
 import { folderWith, say } from '../cli/support/program.ts';

@@ -1,15 +1,15 @@
 import type { BatchAnswer } from '../../batch/answer.ts';
 import { listText } from '../../core/words.ts';
-import { printAnswer } from '../ask.ts';
-import { type CommonOptions, defineCommand } from '../command.ts';
 import { withIds } from '../input/collect-tasks.ts';
 import { locateInAnswer } from '../input/problem-places.ts';
 import { type PlainObject, readTaskFile } from '../input/task-file.ts';
-import { NAMED_BATCH_OPTION } from '../options.ts';
 import { createColors, wantsColors } from '../output/colors.ts';
 import { EXIT } from '../output/io.ts';
 import { programName } from '../output/wording.ts';
-import { type Session, withOwnStore } from '../session.ts';
+import { type CommonOptions, defineCommand } from '../program/command.ts';
+import { NAMED_BATCH_OPTION } from '../program/options.ts';
+import { printAnswer } from '../session/ask.ts';
+import { type Session, withOwnStore } from '../session/session.ts';
 
 const MAX_TRIES = 20;
 

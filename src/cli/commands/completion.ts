@@ -4,12 +4,12 @@ import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
 import { printableLine, printableText } from '../../core/printable-text.ts';
 import { PRIORITIES } from '../../core/priority.ts';
-import { chosenBatch, namedBatch } from '../ask.ts';
-import { type CommandEntry, type CommonOptions, defineCommand } from '../command.ts';
-import { COMMANDS } from '../commands.ts';
 import { EXIT, type Io } from '../output/io.ts';
-import { declare } from '../program.ts';
-import { withSession, withStore } from '../session.ts';
+import { type CommandEntry, type CommonOptions, defineCommand } from '../program/command.ts';
+import { declare } from '../program/program.ts';
+import { chosenBatch, namedBatch } from '../session/ask.ts';
+import { withSession, withStore } from '../session/session.ts';
+import { COMMANDS } from './all.ts';
 import { TASKS_COMMANDS } from './tasks/all.ts';
 
 /**

@@ -2,8 +2,8 @@ import { loadConfig } from '../../config/load.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { callServer } from '../../server/call-server.ts';
 import { runningServers } from '../../server/server-record.ts';
-import { type CommonOptions, defineCommand } from '../command.ts';
 import { EXIT } from '../output/io.ts';
+import { type CommonOptions, defineCommand } from '../program/command.ts';
 
 export const dashboardCommand = defineCommand<CommonOptions>({
   examples: ['volley dashboard'],

@@ -5,10 +5,10 @@ import { VolleyError } from '../../core/errors.ts';
 import { printableLine, printableText } from '../../core/printable-text.ts';
 import type { Layer } from '../../runners/process/diagnose.ts';
 import { diagnose } from '../../runners/process/diagnose-system.ts';
-import { type CommonOptions, defineCommand } from '../command.ts';
 import { createColors, wantsColors } from '../output/colors.ts';
 import { EXIT } from '../output/io.ts';
 import { rewriteCommands } from '../output/wording.ts';
+import { type CommonOptions, defineCommand } from '../program/command.ts';
 
 export const doctorCommand = defineCommand<CommonOptions>({
   examples: ['volley doctor', 'volley doctor --json'],

@@ -1,10 +1,10 @@
 import type { TaskStatus } from '../../store/records.ts';
-import { chosenBatch } from '../ask.ts';
-import { type CommonOptions, defineCommand } from '../command.ts';
-import { BATCH_OPTION } from '../options.ts';
 import { EXIT } from '../output/io.ts';
 import { rewriteAnswer } from '../output/wording.ts';
-import { viewBatch, withSession } from '../session.ts';
+import { type CommonOptions, defineCommand } from '../program/command.ts';
+import { BATCH_OPTION } from '../program/options.ts';
+import { chosenBatch } from '../session/ask.ts';
+import { viewBatch, withSession } from '../session/session.ts';
 
 interface ExplainOptions extends CommonOptions {
   readonly batch?: string;

@@ -3,9 +3,9 @@ import { writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { VolleyError } from '../../core/errors.ts';
 import { reasonText } from '../../core/words.ts';
-import { type CommonOptions, defineCommand } from '../command.ts';
 import { EXIT } from '../output/io.ts';
 import { programName } from '../output/wording.ts';
+import { type CommonOptions, defineCommand } from '../program/command.ts';
 
 const SCHEMA = 'docs/volley.schema.json';
 

@@ -1,5 +1,5 @@
-import { ask } from '../ask.ts';
-import { type CommonOptions, defineCommand } from '../command.ts';
+import { type CommonOptions, defineCommand } from '../program/command.ts';
+import { ask } from '../session/ask.ts';
 
 export const listCommand = defineCommand<CommonOptions>({
   examples: ['volley list', 'volley list --json'],

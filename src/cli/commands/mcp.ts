@@ -1,7 +1,7 @@
 import { VolleyError } from '../../core/errors.ts';
-import { defineCommand } from '../command.ts';
 import type { McpOptions } from '../mcp/install.ts';
 import type { ExitStatus } from '../output/io.ts';
+import { defineCommand } from '../program/command.ts';
 
 export const mcpCommand = defineCommand<McpOptions>({
   examples: [

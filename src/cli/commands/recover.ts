@@ -1,9 +1,9 @@
 import { countText, listText } from '../../core/words.ts';
 import type { Recovery } from '../../store/store.ts';
-import { type CommonOptions, defineCommand } from '../command.ts';
 import { EXIT, type Io } from '../output/io.ts';
 import { programName, scopeFlags } from '../output/wording.ts';
-import { withSession } from '../session.ts';
+import { type CommonOptions, defineCommand } from '../program/command.ts';
+import { withSession } from '../session/session.ts';
 
 export const recoverCommand = defineCommand<CommonOptions>({
   examples: ['volley recover && volley start'],

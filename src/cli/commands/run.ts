@@ -1,23 +1,23 @@
 import { printableLine } from '../../core/printable-text.ts';
 import { listText } from '../../core/words.ts';
-import { printAnswer } from '../ask.ts';
-import { defineCommand } from '../command.ts';
-import { dryRun } from '../dry-run.ts';
 import { changedIds, collectTasks, newTasks, type RunTasks } from '../input/collect-tasks.ts';
 import { locateErrors, locateInAnswer } from '../input/problem-places.ts';
 import type { PlainObject } from '../input/task-file.ts';
-import { sourceOptions } from '../options.ts';
 import type { ExitStatus, Io } from '../output/io.ts';
 import { writeNote } from '../output/messages.ts';
 import { type CommandScope, programName, scopeFlags } from '../output/wording.ts';
-import { type Session, withOwnStore, withSession } from '../session.ts';
+import { defineCommand } from '../program/command.ts';
+import { sourceOptions } from '../program/options.ts';
+import { printAnswer } from '../session/ask.ts';
+import { dryRun } from '../session/dry-run.ts';
+import { type Session, withOwnStore, withSession } from '../session/session.ts';
 import {
   checkFileSettings,
   checkStart,
   type StartOptions,
   startBatch,
   startOptions,
-} from '../start-batch.ts';
+} from '../session/start-batch.ts';
 
 interface RunOptions extends StartOptions {
   readonly batch?: string;

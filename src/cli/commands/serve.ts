@@ -9,11 +9,11 @@ import { isLogLevel, LOG_LEVELS, type Log, type LogLevel, openLog } from '../../
 import { startServer, type VolleyServer } from '../../server/server.ts';
 import { runningServers } from '../../server/server-record.ts';
 import { openStore } from '../../store/sqlite-store.ts';
-import { type CommonOptions, defineCommand } from '../command.ts';
 import { EXIT, type ExitStatus, type Io } from '../output/io.ts';
 import { noteTrust } from '../output/messages.ts';
 import { programName, scopeFlags } from '../output/wording.ts';
-import { onStopSignals } from '../stop-signals.ts';
+import { type CommonOptions, defineCommand } from '../program/command.ts';
+import { onStopSignals } from '../program/stop-signals.ts';
 
 interface ServeOptions extends CommonOptions {
   readonly port?: number;

@@ -5,17 +5,17 @@ import { type Forecast, forecastOf } from '../../batch/forecast/simulation.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { printableLine } from '../../core/printable-text.ts';
 import { countText, spanText } from '../../core/words.ts';
-import { chosenBatch } from '../ask.ts';
-import { type CommonOptions, defineCommand } from '../command.ts';
-import { configuredLimits } from '../dry-run.ts';
 import { collectTasks } from '../input/collect-tasks.ts';
 import { locateErrors } from '../input/problem-places.ts';
-import { numbersOption, sourceOptions, spanOption } from '../options.ts';
 import { type Colors, createColors, wantsColors } from '../output/colors.ts';
 import { EXIT, type Io } from '../output/io.ts';
 import { factorText, numberText, percentText } from '../output/numbers.ts';
 import { type Column, tableLines } from '../output/text-layout.ts';
-import { type Session, withSession } from '../session.ts';
+import { type CommonOptions, defineCommand } from '../program/command.ts';
+import { numbersOption, sourceOptions, spanOption } from '../program/options.ts';
+import { chosenBatch } from '../session/ask.ts';
+import { configuredLimits } from '../session/dry-run.ts';
+import { type Session, withSession } from '../session/session.ts';
 
 interface SimulateOptions extends CommonOptions {
   readonly batch?: string;

@@ -1,13 +1,13 @@
 import { findBatch } from '../../batch/context.ts';
-import { chosenBatch, printAnswer } from '../ask.ts';
-import { defineCommand } from '../command.ts';
-import { startDetached } from '../detach.ts';
-import { dryRun } from '../dry-run.ts';
-import { BATCH_OPTION } from '../options.ts';
 import { EXIT, type ExitStatus, type Io } from '../output/io.ts';
 import { programName, scopeFlags } from '../output/wording.ts';
-import { type Session, withSession } from '../session.ts';
-import { checkStart, type StartOptions, startBatch, startOptions } from '../start-batch.ts';
+import { defineCommand } from '../program/command.ts';
+import { BATCH_OPTION } from '../program/options.ts';
+import { chosenBatch, printAnswer } from '../session/ask.ts';
+import { startDetached } from '../session/detach.ts';
+import { dryRun } from '../session/dry-run.ts';
+import { type Session, withSession } from '../session/session.ts';
+import { checkStart, type StartOptions, startBatch, startOptions } from '../session/start-batch.ts';
 
 interface StartCommandOptions extends StartOptions {
   readonly batch?: string;

@@ -1,7 +1,7 @@
-import { chosenBatch, printAnswer } from '../ask.ts';
-import { type CommonOptions, defineCommand } from '../command.ts';
-import { BATCH_OPTION } from '../options.ts';
-import { preferServer, withStore } from '../session.ts';
+import { type CommonOptions, defineCommand } from '../program/command.ts';
+import { BATCH_OPTION } from '../program/options.ts';
+import { chosenBatch, printAnswer } from '../session/ask.ts';
+import { preferServer, withStore } from '../session/session.ts';
 
 interface StatusOptions extends CommonOptions {
   readonly batch?: string;

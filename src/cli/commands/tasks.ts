@@ -1,11 +1,11 @@
 import { Command, CommanderError } from 'commander';
 import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
-import { type CommandEntry, type CommonOptions, defineCommand } from '../command.ts';
-import { addHelpNote, writeHelpTo } from '../help.ts';
 import { EXIT, type ExitStatus, type Io } from '../output/io.ts';
 import { reportError } from '../output/messages.ts';
-import { declare, errorLine, runEntry } from '../program.ts';
+import { type CommandEntry, type CommonOptions, defineCommand } from '../program/command.ts';
+import { addHelpNote, writeHelpTo } from '../program/help.ts';
+import { declare, errorLine, runEntry } from '../program/program.ts';
 import { TASKS_COMMANDS } from './tasks/all.ts';
 
 const NAMES = TASKS_COMMANDS.map((entry) => entry.name);

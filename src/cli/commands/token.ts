@@ -1,8 +1,8 @@
 import { VolleyError } from '../../core/errors.ts';
 import { SCOPES, type Scope } from '../../server/auth/principal.ts';
 import { digestOf, digestText, newSecret } from '../../server/auth/secrets.ts';
-import { type CommonOptions, defineCommand } from '../command.ts';
 import { EXIT } from '../output/io.ts';
+import { type CommonOptions, defineCommand } from '../program/command.ts';
 
 interface TokenOptions extends CommonOptions {
   readonly scope: string;

@@ -9,10 +9,10 @@ import { mcpHealth } from '../../mcp/client/attach.ts';
 import type { McpServerHealth } from '../../mcp/client/health.ts';
 import { createFullCoordinator } from '../../mcp/open-coordinator.ts';
 import type { ToolDescription } from '../../tools/registry.ts';
-import { type CommonOptions, defineCommand } from '../command.ts';
 import { EXIT, type Io } from '../output/io.ts';
 import { noteTrust, writeNote } from '../output/messages.ts';
 import { padEndToWidth, textWidth, wrapHanging } from '../output/text-layout.ts';
+import { type CommonOptions, defineCommand } from '../program/command.ts';
 
 interface ToolsOptions extends CommonOptions {
   readonly schema?: boolean;

@@ -3,14 +3,14 @@ import type { BatchExecutor } from '../../batch/batch-executor.ts';
 import { lessBy } from '../../batch/run/prediction.ts';
 import { statusData } from '../../batch/status-text.ts';
 import type { BatchView } from '../../batch/view.ts';
-import { chosenBatch, printAnswer } from '../ask.ts';
-import { type CommonOptions, defineCommand } from '../command.ts';
 import { createDisplay } from '../display/create-display.ts';
 import { taskLabel } from '../display/view.ts';
-import { addHelpNote } from '../help.ts';
-import { BATCH_OPTION } from '../options.ts';
 import { EXIT } from '../output/io.ts';
-import { viewBatch, withSession } from '../session.ts';
+import { type CommonOptions, defineCommand } from '../program/command.ts';
+import { addHelpNote } from '../program/help.ts';
+import { BATCH_OPTION } from '../program/options.ts';
+import { chosenBatch, printAnswer } from '../session/ask.ts';
+import { viewBatch, withSession } from '../session/session.ts';
 
 interface WatchOptions extends CommonOptions {
   readonly batch?: string;

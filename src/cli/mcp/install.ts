@@ -3,9 +3,9 @@ import { copyFile, mkdir, realpath, stat } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
 import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
-import type { CommonOptions } from '../command.ts';
 import { writeAtomically } from '../output/atomic-write.ts';
 import { confirm, EXIT, type ExitStatus, type Io } from '../output/io.ts';
+import type { CommonOptions } from '../program/command.ts';
 import { type InstallScope, MCP_CLIENTS, type McpClient, type StartCommand } from './clients.ts';
 import { type InstallPlan, planInstall } from './edit-config.ts';
 

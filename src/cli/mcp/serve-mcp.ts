@@ -6,10 +6,10 @@ import type { McpBackend } from '../../mcp/server/backend.ts';
 import { serveMcpStdio } from '../../mcp/server/serve-stdio.ts';
 import type { FeatureDesk } from '../../tasks/desk/feature-desk.ts';
 import type { RunSetting } from '../../tasks/run/feature-run.ts';
-import type { CommonOptions } from '../command.ts';
 import { EXIT, type ExitStatus, type Io } from '../output/io.ts';
 import { programName } from '../output/wording.ts';
-import { onStopSignals } from '../stop-signals.ts';
+import type { CommonOptions } from '../program/command.ts';
+import { onStopSignals } from '../program/stop-signals.ts';
 import { endWithClient } from './client-watch.ts';
 
 /** Serves the client that started this process until it closes our standard input. */

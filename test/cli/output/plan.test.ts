@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { dryRunText, planDryRun } from '../../../src/cli/dry-run.ts';
 import { createColors } from '../../../src/cli/output/colors.ts';
+import { dryRunText, planDryRun } from '../../../src/cli/session/dry-run.ts';
 
 const OPTIONS = { colors: createColors(false), columns: 80 };
 const task = (id: string, dependsOn: string[] = [], expectedMs: number | undefined = undefined) => ({

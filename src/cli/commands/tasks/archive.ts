@@ -2,7 +2,7 @@ import { relative } from 'node:path';
 import { refuseForAgents } from '../../../tasks/mailbox/ask-run.ts';
 import { whileNotRun } from '../../../tasks/run/while-not-run.ts';
 import { archiveFields } from '../../../tasks/state/archive.ts';
-import { type CommonOptions, defineCommand } from '../../command.ts';
+import { type CommonOptions, defineCommand } from '../../program/command.ts';
 import { FEATURE_ARGUMENT, openFolder, say } from './support.ts';
 
 interface ArchiveOptions extends CommonOptions {

@@ -2,7 +2,7 @@ import { subtaskOf } from '../../../tasks/lookup.ts';
 import { askRun, isAgentOfRun } from '../../../tasks/mailbox/ask-run.ts';
 import { blockSubtask } from '../../../tasks/state/block.ts';
 import { subtaskView } from '../../../tasks/view.ts';
-import { defineCommand } from '../../command.ts';
+import { defineCommand } from '../../program/command.ts';
 import { FEATURE_ARGUMENT, openFolder, SEQ_ARGUMENT, say } from './support.ts';
 
 export const blockCommand = defineCommand({

@@ -1,7 +1,7 @@
 import { shortTitle, subtaskLine } from '../../../tasks/text/lines.ts';
 import { subtaskView } from '../../../tasks/view.ts';
 import { type Waiting, waitingSubtasks } from '../../../tasks/waiting.ts';
-import { defineCommand } from '../../command.ts';
+import { defineCommand } from '../../program/command.ts';
 import { FEATURES_ARGUMENT, featuresOf, openFolder, paragraphs, say } from './support.ts';
 
 export const blockedCommand = defineCommand({

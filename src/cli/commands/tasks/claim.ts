@@ -4,8 +4,8 @@ import { subtaskOf } from '../../../tasks/lookup.ts';
 import { refuseForAgents } from '../../../tasks/mailbox/ask-run.ts';
 import { claimSubtask } from '../../../tasks/state/claim.ts';
 import { subtaskView } from '../../../tasks/view.ts';
-import { type CommonOptions, defineCommand } from '../../command.ts';
-import { numberOption } from '../../options.ts';
+import { type CommonOptions, defineCommand } from '../../program/command.ts';
+import { numberOption } from '../../program/options.ts';
 import { FEATURE_ARGUMENT, openFolder, SEQ_ARGUMENT, say } from './support.ts';
 
 interface ClaimOptions extends CommonOptions {

@@ -4,9 +4,9 @@ import { taskPlaceOf } from '../../../tasks/files/task-place.ts';
 import { askRun, isAgentOfRun, refuseForAgents } from '../../../tasks/mailbox/ask-run.ts';
 import { completedAnswer } from '../../../tasks/text/completed-text.ts';
 import { withCommandRunner } from '../../../tasks/verify/command-runner.ts';
-import { type CommonOptions, defineCommand } from '../../command.ts';
 import { EXIT } from '../../output/io.ts';
 import { reportError } from '../../output/messages.ts';
+import { type CommonOptions, defineCommand } from '../../program/command.ts';
 import { configOf, FEATURE_ARGUMENT, SEQ_ARGUMENT, say } from './support.ts';
 
 interface CompleteOptions extends CommonOptions {

@@ -6,8 +6,8 @@ import type { TaskFolder } from '../../../tasks/files/task-folder.ts';
 import { isAgentOfRun } from '../../../tasks/mailbox/ask-run.ts';
 import { problemText } from '../../../tasks/problem.ts';
 import { trustFeature, verificationCommands } from '../../../tasks/trust.ts';
-import type { CommonOptions } from '../../command.ts';
 import type { ExitStatus, Io } from '../../output/io.ts';
+import type { CommonOptions } from '../../program/command.ts';
 import { openFolder, say } from './support.ts';
 
 /** Writes the files of a feature, and says what to look at. */

@@ -2,7 +2,7 @@ import { DependencyMap } from '../../../tasks/graph/dependencies.ts';
 import { subtaskOf } from '../../../tasks/lookup.ts';
 import { openDependencies } from '../../../tasks/state/readiness.ts';
 import { dependencyTree } from '../../../tasks/text/tree-text.ts';
-import { defineCommand } from '../../command.ts';
+import { defineCommand } from '../../program/command.ts';
 import { FEATURE_ARGUMENT, openFolder, SEQ_ARGUMENT, say } from './support.ts';
 
 export const depsCommand = defineCommand({

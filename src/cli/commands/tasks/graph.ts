@@ -3,9 +3,9 @@ import { resolve } from 'node:path';
 import type { TaskStatus } from '../../../store/records.ts';
 import { type Feature, type Subtask, type SubtaskStatus, titleOf } from '../../../tasks/feature.ts';
 import { shortTitle, subtaskLine } from '../../../tasks/text/lines.ts';
-import { type CommonOptions, defineCommand } from '../../command.ts';
 import { graphDrawer } from '../../drawing/pictures.ts';
 import type { FinishedTask } from '../../drawing/task-graph.ts';
+import { type CommonOptions, defineCommand } from '../../program/command.ts';
 import { FEATURE_ARGUMENT, openFolder, say } from './support.ts';
 
 interface GraphOptions extends CommonOptions {

@@ -1,5 +1,5 @@
 import { parseTaskMaster } from '../../../tasks/describe/task-master.ts';
-import { type CommonOptions, defineCommand } from '../../command.ts';
+import { type CommonOptions, defineCommand } from '../../program/command.ts';
 import { createFeature } from './create-feature.ts';
 import { readInput } from './support.ts';
 

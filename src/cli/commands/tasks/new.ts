@@ -1,5 +1,5 @@
 import { parseDescription } from '../../../tasks/describe/describe.ts';
-import { type CommonOptions, defineCommand } from '../../command.ts';
+import { type CommonOptions, defineCommand } from '../../program/command.ts';
 import { createFeature } from './create-feature.ts';
 import { readInput } from './support.ts';
 

@@ -4,7 +4,7 @@ import type { Moment } from '../../../tasks/state/moment.ts';
 import { readySubtasks } from '../../../tasks/state/readiness.ts';
 import { plainLine } from '../../../tasks/text/lines.ts';
 import { subtaskView } from '../../../tasks/view.ts';
-import { defineCommand } from '../../command.ts';
+import { defineCommand } from '../../program/command.ts';
 import { FEATURES_ARGUMENT, featuresOf, openFolder, paragraphs, say } from './support.ts';
 
 export const parallelCommand = defineCommand({

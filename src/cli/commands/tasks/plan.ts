@@ -1,6 +1,6 @@
 import { planOf } from '../../../tasks/plan.ts';
 import { planText } from '../../../tasks/text/plan-text.ts';
-import { defineCommand } from '../../command.ts';
+import { defineCommand } from '../../program/command.ts';
 import { FEATURES_ARGUMENT, featuresOf, openFolder, paragraphs, say } from './support.ts';
 
 export const planCommand = defineCommand({

@@ -2,7 +2,7 @@ import { subtaskOf } from '../../../tasks/lookup.ts';
 import { refuseForAgents } from '../../../tasks/mailbox/ask-run.ts';
 import { releaseSubtask } from '../../../tasks/state/release.ts';
 import { subtaskView } from '../../../tasks/view.ts';
-import { type CommonOptions, defineCommand } from '../../command.ts';
+import { type CommonOptions, defineCommand } from '../../program/command.ts';
 import { FEATURE_ARGUMENT, openFolder, SEQ_ARGUMENT, say } from './support.ts';
 
 interface ReleaseOptions extends CommonOptions {

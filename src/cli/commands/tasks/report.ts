@@ -1,7 +1,7 @@
 import { neverRun } from '../../../tasks/desk/never-run.ts';
 import { readReport } from '../../../tasks/run/report-file.ts';
 import { reportText } from '../../../tasks/run/report-text.ts';
-import { defineCommand } from '../../command.ts';
+import { defineCommand } from '../../program/command.ts';
 import { FEATURE_ARGUMENT, openFolder, say } from './support.ts';
 
 export const reportCommand = defineCommand({

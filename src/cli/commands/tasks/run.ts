@@ -3,9 +3,9 @@ import { VolleyError } from '../../../core/errors.ts';
 import { taskPlaceOf } from '../../../tasks/files/task-place.ts';
 import type { RunReport } from '../../../tasks/run/report.ts';
 import type { RunRequest } from '../../../tasks/run/request.ts';
-import { type CommonOptions, defineCommand } from '../../command.ts';
-import { listOption, numberOption } from '../../options.ts';
 import { EXIT, type ExitStatus } from '../../output/io.ts';
+import { type CommonOptions, defineCommand } from '../../program/command.ts';
+import { listOption, numberOption } from '../../program/options.ts';
 import { FEATURE_ARGUMENT, say } from './support.ts';
 
 interface RunOptions extends CommonOptions {

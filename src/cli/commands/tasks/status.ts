@@ -1,6 +1,6 @@
 import { statusText } from '../../../tasks/text/status-text.ts';
 import { featureView } from '../../../tasks/view.ts';
-import { defineCommand } from '../../command.ts';
+import { defineCommand } from '../../program/command.ts';
 import { FEATURES_ARGUMENT, featuresOf, openFolder, paragraphs, say } from './support.ts';
 
 export const statusCommand = defineCommand({

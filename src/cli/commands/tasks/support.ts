@@ -7,9 +7,9 @@ import type { Feature } from '../../../tasks/feature.ts';
 import type { TaskFolder } from '../../../tasks/files/task-folder.ts';
 import { taskPlaceOf } from '../../../tasks/files/task-place.ts';
 import { fileFailure } from '../../../tools/builtin/refusal.ts';
-import type { CommonOptions } from '../../command.ts';
 import { EXIT, type ExitStatus, type Io } from '../../output/io.ts';
 import { rewriteCommands } from '../../output/wording.ts';
+import type { CommonOptions } from '../../program/command.ts';
 
 const MAX_BYTES = 8 * 1024 * 1024;
 

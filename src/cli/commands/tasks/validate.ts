@@ -3,9 +3,9 @@ import { countText } from '../../../core/words.ts';
 import { errorsOf, type Problem } from '../../../tasks/problem.ts';
 import { validateBatch } from '../../../tasks/validate/batch.ts';
 import { validateFeature } from '../../../tasks/validate/feature.ts';
-import { type CommonOptions, defineCommand } from '../../command.ts';
-import { listOption } from '../../options.ts';
 import { EXIT } from '../../output/io.ts';
+import { type CommonOptions, defineCommand } from '../../program/command.ts';
+import { listOption } from '../../program/options.ts';
 import { FEATURES_ARGUMENT, featuresOf, openFolder, paragraphs, say } from './support.ts';
 
 interface ValidateOptions extends CommonOptions {

@@ -6,8 +6,8 @@ import { requireTrusted } from '../../../tasks/trust.ts';
 import { withCommandRunner } from '../../../tasks/verify/command-runner.ts';
 import { type Evidence, evidenceText } from '../../../tasks/verify/evidence.ts';
 import { verifySubtask } from '../../../tasks/verify/verify.ts';
-import { defineCommand } from '../../command.ts';
 import { EXIT } from '../../output/io.ts';
+import { defineCommand } from '../../program/command.ts';
 import { configOf, FEATURE_ARGUMENT, say } from './support.ts';
 
 export const verifyCommand = defineCommand({

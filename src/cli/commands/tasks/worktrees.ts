@@ -5,7 +5,7 @@ import { countText, listText } from '../../../core/words.ts';
 import { type KeptWork, keptWork, removeKeptWork } from '../../../tasks/kept-work.ts';
 import type { KeptWorktree } from '../../../tasks/workspace/kept.ts';
 import { isWork } from '../../../tasks/workspace/work-left.ts';
-import { type CommonOptions, defineCommand } from '../../command.ts';
+import { type CommonOptions, defineCommand } from '../../program/command.ts';
 import { FEATURES_ARGUMENT, openFolder, say } from './support.ts';
 
 interface WorktreesOptions extends CommonOptions {

@@ -1,5 +1,5 @@
-import type { CommandEntry } from './command.ts';
-import type { CommandName } from './output/wording.ts';
+import type { CommandName } from '../output/wording.ts';
+import type { CommandEntry } from '../program/command.ts';
 
 /** In the order of the help. */
 export const COMMANDS: readonly CommandEntry[] = [
@@ -7,53 +7,53 @@ export const COMMANDS: readonly CommandEntry[] = [
     {
       name: 'run',
       summary: 'run the tasks in a file, or one task per file; the same command resumes',
-      load: async () => (await import('./commands/run.ts')).runCommand,
+      load: async () => (await import('./run.ts')).runCommand,
     },
     {
       name: 'add',
       summary: 'add a task to a batch',
-      load: async () => (await import('./commands/add.ts')).addCommand,
+      load: async () => (await import('./add.ts')).addCommand,
     },
     {
       name: 'add-batch',
       summary: 'add the tasks in a file to a batch without running it',
-      load: async () => (await import('./commands/add-batch.ts')).addBatchCommand,
+      load: async () => (await import('./add-batch.ts')).addBatchCommand,
     },
     {
       name: 'start',
       summary: 'run the open tasks of a batch',
-      load: async () => (await import('./commands/start.ts')).startCommand,
+      load: async () => (await import('./start.ts')).startCommand,
     },
     {
       name: 'retry',
       summary: 'reopen failed, cancelled and skipped tasks',
-      load: async () => (await import('./commands/retry.ts')).retryCommand,
+      load: async () => (await import('./retry.ts')).retryCommand,
     },
     {
       name: 'stop',
       summary: 'stop a running batch after its running tasks',
-      load: async () => (await import('./commands/stop.ts')).stopCommand,
+      load: async () => (await import('./stop.ts')).stopCommand,
     },
     {
       name: 'cancel',
       summary: 'cancel tasks of a batch',
-      load: async () => (await import('./commands/cancel.ts')).cancelCommand,
+      load: async () => (await import('./cancel.ts')).cancelCommand,
     },
     {
       name: 'clear',
       summary: 'delete a batch, or its tasks with some status',
-      load: async () => (await import('./commands/clear.ts')).clearCommand,
+      load: async () => (await import('./clear.ts')).clearCommand,
     },
     {
       name: 'recover',
       summary: 'recover tasks of a process that died',
-      load: async () => (await import('./commands/recover.ts')).recoverCommand,
+      load: async () => (await import('./recover.ts')).recoverCommand,
     },
     {
       name: 'simulate',
       summary: 'estimate how long a batch takes with different limits',
       onlyShows: true,
-      load: async () => (await import('./commands/simulate.ts')).simulateCommand,
+      load: async () => (await import('./simulate.ts')).simulateCommand,
     },
   ]),
   ...under('Follow work:', [
@@ -61,41 +61,41 @@ export const COMMANDS: readonly CommandEntry[] = [
       name: 'status',
       summary: 'show the progress of a batch, and what is running',
       onlyShows: true,
-      load: async () => (await import('./commands/status.ts')).statusCommand,
+      load: async () => (await import('./status.ts')).statusCommand,
     },
     {
       name: 'watch',
       summary: 'watch a batch that another process runs',
       onlyShows: true,
-      load: async () => (await import('./commands/watch.ts')).watchCommand,
+      load: async () => (await import('./watch.ts')).watchCommand,
     },
     {
       name: 'wait',
       summary: 'wait until a batch that another process runs has ended',
-      load: async () => (await import('./commands/wait.ts')).waitCommand,
+      load: async () => (await import('./wait.ts')).waitCommand,
     },
     {
       name: 'list',
       summary: 'list the batches of this folder',
       onlyShows: true,
-      load: async () => (await import('./commands/list.ts')).listCommand,
+      load: async () => (await import('./list.ts')).listCommand,
     },
     {
       name: 'explain',
       summary: 'explain why a task does not run, or how it ended',
       onlyShows: true,
-      load: async () => (await import('./commands/explain.ts')).explainCommand,
+      load: async () => (await import('./explain.ts')).explainCommand,
     },
     {
       name: 'results',
       summary: 'show the results of a batch, or a whole result',
       onlyShows: true,
-      load: async () => (await import('./commands/results.ts')).resultsCommand,
+      load: async () => (await import('./results.ts')).resultsCommand,
     },
     {
       name: 'export',
       summary: 'write the results of a batch to a file',
-      load: async () => (await import('./commands/export.ts')).exportCommand,
+      load: async () => (await import('./export.ts')).exportCommand,
     },
   ]),
   ...under('Features for coding agents:', [
@@ -104,61 +104,61 @@ export const COMMANDS: readonly CommandEntry[] = [
       summary: 'run features with many agents at once, and verify their work',
       // Its commands say for themselves whether they do more.
       onlyShows: true,
-      load: async () => (await import('./commands/tasks.ts')).tasksCommand,
+      load: async () => (await import('./tasks.ts')).tasksCommand,
     },
   ]),
   ...under('Integrations:', [
     {
       name: 'mcp',
       summary: 'serve an agent over MCP (stdio), or set one up: mcp install CLIENT',
-      load: async () => (await import('./commands/mcp.ts')).mcpCommand,
+      load: async () => (await import('./mcp.ts')).mcpCommand,
     },
     {
       name: 'serve',
       summary: 'serve the dashboard and the HTTP API',
-      load: async () => (await import('./commands/serve.ts')).serveCommand,
+      load: async () => (await import('./serve.ts')).serveCommand,
     },
     {
       name: 'dashboard',
       summary: 'print a link to the dashboard of the running server',
       onlyShows: true,
-      load: async () => (await import('./commands/dashboard.ts')).dashboardCommand,
+      load: async () => (await import('./dashboard.ts')).dashboardCommand,
     },
     {
       name: 'token',
       summary: 'create a token for a program that uses the server',
       onlyShows: true,
-      load: async () => (await import('./commands/token.ts')).tokenCommand,
+      load: async () => (await import('./token.ts')).tokenCommand,
     },
   ]),
   ...under('Setup:', [
     {
       name: 'init',
       summary: 'write a commented volley.toml and an example batch',
-      load: async () => (await import('./commands/init.ts')).initCommand,
+      load: async () => (await import('./init.ts')).initCommand,
     },
     {
       name: 'trust',
       summary: "approve what this folder's volley.toml may run",
-      load: async () => (await import('./commands/trust.ts')).trustCommand,
+      load: async () => (await import('./trust.ts')).trustCommand,
     },
     {
       name: 'tools',
       summary: 'list the tools that tasks can call',
       onlyShows: true,
-      load: async () => (await import('./commands/tools.ts')).toolsCommand,
+      load: async () => (await import('./tools.ts')).toolsCommand,
     },
     {
       name: 'doctor',
       summary: 'check the configuration and the sandbox',
       onlyShows: true,
-      load: async () => (await import('./commands/doctor.ts')).doctorCommand,
+      load: async () => (await import('./doctor.ts')).doctorCommand,
     },
     {
       name: 'completion',
       summary: 'print a completion script for your shell',
       onlyShows: true,
-      load: async () => (await import('./commands/completion.ts')).completionCommand,
+      load: async () => (await import('./completion.ts')).completionCommand,
     },
   ]),
 ];

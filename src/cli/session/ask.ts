@@ -1,11 +1,11 @@
-import type { BatchAnswer } from '../batch/answer.ts';
-import { unknownBatch } from '../batch/context.ts';
-import { VolleyError } from '../core/errors.ts';
-import type { Store } from '../store/store.ts';
-import type { CommonOptions } from './command.ts';
-import { EXIT, type ExitStatus, type Io } from './output/io.ts';
-import { writeError } from './output/messages.ts';
-import { rewriteAnswer } from './output/wording.ts';
+import type { BatchAnswer } from '../../batch/answer.ts';
+import { unknownBatch } from '../../batch/context.ts';
+import { VolleyError } from '../../core/errors.ts';
+import type { Store } from '../../store/store.ts';
+import { EXIT, type ExitStatus, type Io } from '../output/io.ts';
+import { writeError } from '../output/messages.ts';
+import { rewriteAnswer } from '../output/wording.ts';
+import type { CommonOptions } from '../program/command.ts';
 import { withOwnStore, withSession } from './session.ts';
 
 /** How an answer is printed. */

@@ -1,5 +1,5 @@
 import type { Command as Program } from 'commander';
-import type { ExitStatus, Io } from './output/io.ts';
+import type { ExitStatus, Io } from '../output/io.ts';
 
 /** Options that every command has. */
 export interface CommonOptions {

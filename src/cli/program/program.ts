@@ -1,11 +1,11 @@
 import { Command, CommanderError } from 'commander';
-import { VolleyError } from '../core/errors.ts';
-import { nearest } from '../core/nearest.ts';
+import { VolleyError } from '../../core/errors.ts';
+import { nearest } from '../../core/nearest.ts';
+import { EXIT, type ExitStatus, type Io } from '../output/io.ts';
+import { noteExtraArgument, noteUnexpandedHome, reportError } from '../output/messages.ts';
+import { programName } from '../output/wording.ts';
 import type { CliCommand, CommandEntry, CommonOptions } from './command.ts';
 import { addHelpNote, writeHelpTo } from './help.ts';
-import { EXIT, type ExitStatus, type Io } from './output/io.ts';
-import { noteExtraArgument, noteUnexpandedHome, reportError } from './output/messages.ts';
-import { programName } from './output/wording.ts';
 
 /** Parses the command line and runs the command. */
 export async function runProgram(

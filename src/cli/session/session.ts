@@ -1,18 +1,18 @@
-import type { BatchAnswer } from '../batch/answer.ts';
-import { BatchExecutor } from '../batch/batch-executor.ts';
-import { findBatch } from '../batch/context.ts';
-import type { BatchView } from '../batch/view.ts';
-import type { VolleyConfig } from '../config/config.ts';
-import { type LoadOptions, loadConfig, loadStoreFile } from '../config/load.ts';
-import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
-import { VolleyError } from '../core/errors.ts';
-import { runningServers, type ServerRecord } from '../server/server-record.ts';
-import { lookIntoStore, openStoreLate } from '../store/look-into-store.ts';
-import type { SqliteStore } from '../store/sqlite-store.ts';
-import type { Store } from '../store/store.ts';
-import type { CommonOptions } from './command.ts';
-import { EXIT, type Io } from './output/io.ts';
-import { noteTrust } from './output/messages.ts';
+import type { BatchAnswer } from '../../batch/answer.ts';
+import { BatchExecutor } from '../../batch/batch-executor.ts';
+import { findBatch } from '../../batch/context.ts';
+import type { BatchView } from '../../batch/view.ts';
+import type { VolleyConfig } from '../../config/config.ts';
+import { type LoadOptions, loadConfig, loadStoreFile } from '../../config/load.ts';
+import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
+import { VolleyError } from '../../core/errors.ts';
+import { runningServers, type ServerRecord } from '../../server/server-record.ts';
+import { lookIntoStore, openStoreLate } from '../../store/look-into-store.ts';
+import type { SqliteStore } from '../../store/sqlite-store.ts';
+import type { Store } from '../../store/store.ts';
+import { EXIT, type Io } from '../output/io.ts';
+import { noteTrust } from '../output/messages.ts';
+import type { CommonOptions } from '../program/command.ts';
 
 /** Everything that a command about batches works with. */
 export interface Session {
@@ -80,7 +80,7 @@ async function withExecutor<T>(
   let opened: Promise<ParallelToolCoordinator> | undefined;
   const open = async () => {
     config = await load();
-    const { createFullCoordinator } = await import('../mcp/open-coordinator.ts');
+    const { createFullCoordinator } = await import('../../mcp/open-coordinator.ts');
     return createFullCoordinator(config, io.env);
   };
   const coordinator = () => {
@@ -128,7 +128,7 @@ export function preferServer(
   return async (request) => {
     const server = await findServer(file, store, request);
     if (server === undefined) return executor.handle(request);
-    const { callServer } = await import('../server/call-server.ts');
+    const { callServer } = await import('../../server/call-server.ts');
     try {
       return await callServer<BatchAnswer>(server, '/v1/actions', ['action', 'text', 'data'], request);
     } catch (error) {

@@ -1,6 +1,6 @@
 import { type Command, Help, type HelpConfiguration } from 'commander';
-import type { Io } from './output/io.ts';
-import { rewriteCommands } from './output/wording.ts';
+import type { Io } from '../output/io.ts';
+import { rewriteCommands } from '../output/wording.ts';
 
 const DEFAULT_COLUMNS = 80;
 /** With less room, descriptions go below the terms. */

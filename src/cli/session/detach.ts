@@ -4,9 +4,9 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BatchAnswer } from '../batch/answer.ts';
-import type { Store } from '../store/store.ts';
-import type { Io } from './output/io.ts';
+import type { BatchAnswer } from '../../batch/answer.ts';
+import type { Store } from '../../store/store.ts';
+import type { Io } from '../output/io.ts';
 
 export interface Detached {
   /** The process that runs the batch. */

@@ -1,9 +1,9 @@
-import type { BatchAnswer } from '../batch/answer.ts';
-import { createDisplay } from './display/create-display.ts';
-import { taskLabel } from './display/view.ts';
-import type { Io } from './output/io.ts';
+import type { BatchAnswer } from '../../batch/answer.ts';
+import { createDisplay } from '../display/create-display.ts';
+import { taskLabel } from '../display/view.ts';
+import type { Io } from '../output/io.ts';
+import { onStopSignals, type StopRequest } from '../program/stop-signals.ts';
 import { type Session, viewBatch } from './session.ts';
-import { onStopSignals, type StopRequest } from './stop-signals.ts';
 
 export interface ForegroundOptions {
   readonly batch: string;

@@ -1,17 +1,17 @@
 import type { Command } from 'commander';
-import { startAction } from '../batch/actions/start.ts';
-import { CONCURRENCY_ADVICE } from '../batch/description.ts';
-import { checkInput } from '../batch/input/check.ts';
-import { VolleyError } from '../core/errors.ts';
+import { startAction } from '../../batch/actions/start.ts';
+import { CONCURRENCY_ADVICE } from '../../batch/description.ts';
+import { checkInput } from '../../batch/input/check.ts';
+import { VolleyError } from '../../core/errors.ts';
+import { summarizeRun } from '../display/summary.ts';
+import { checkPictures, choosePictures, drawPictures, type PictureOptions } from '../drawing/pictures.ts';
+import { EXIT, type ExitStatus, type Io } from '../output/io.ts';
+import { reportError } from '../output/messages.ts';
+import type { CommonOptions } from '../program/command.ts';
+import { addHelpNote } from '../program/help.ts';
+import { numberOption } from '../program/options.ts';
 import { given, printAnswer } from './ask.ts';
-import type { CommonOptions } from './command.ts';
-import { summarizeRun } from './display/summary.ts';
-import { checkPictures, choosePictures, drawPictures, type PictureOptions } from './drawing/pictures.ts';
 import { runInForeground } from './foreground.ts';
-import { addHelpNote } from './help.ts';
-import { numberOption } from './options.ts';
-import { EXIT, type ExitStatus, type Io } from './output/io.ts';
-import { reportError } from './output/messages.ts';
 import { type Session, viewBatch } from './session.ts';
 
 /** The options that `run` and `start` share. */
