@@ -40,7 +40,7 @@ describe('run', () => {
     });
     const wrong = await say(folder, ['run', 'a.json']);
     expect(wrong.stderr).toBe(
-      'error a.json:1:23: The request "add_batch" cannot be done: tasks[0].function must be a text, but it is 5. Nothing was changed.\n',
+      'error: a.json:1:23: The request "add_batch" cannot be done: tasks[0].function must be a text, but it is 5. Nothing was changed.\n',
     );
     const named = await say(folder, ['run', 'b.json', '--batch', 'a\nb']);
     expect(named.stderr).toMatch(/^error: --batch must not hold control characters/);
@@ -156,7 +156,7 @@ describe('run', () => {
       expect(status).toBe(1);
       expect(JSON.parse(stdout)).toMatchObject({ ok: true, data: { succeeded: true } });
       expect(stderr).toBe(
-        'Wrote a.trace\nerror Cannot write "/dev/full": the disk is full. Free some space, or choose a file on another disk.\n',
+        'Wrote a.trace\nerror: Cannot write "/dev/full": the disk is full. Free some space, or choose a file on another disk.\n',
       );
       expect(readdirSync(folder).sort()).toEqual(['.volley', 'a.json', 'a.trace']);
     },
@@ -166,7 +166,7 @@ describe('run', () => {
     const folder = folderWith({ 'a.json': fileOf([read('one', 'a.json')], { timeout: 'soon' }) });
     expect(await say(folder, ['run', 'a.json'])).toMatchObject({
       status: 2,
-      stderr: expect.stringContaining('error a.json: timeout must be a number'),
+      stderr: expect.stringContaining('error: a.json: timeout must be a number'),
     });
     expect(await batches(folder)).toEqual([]);
     expect(await say(folder, ['run', 'a.json', '--timeout', '60'])).toMatchObject({ status: 0 });

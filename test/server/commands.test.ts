@@ -116,10 +116,8 @@ test('a second server names the one that runs already', async () => {
     said += text;
   });
   await expect.poll(() => said).toContain('a token in');
-  expect(said).toContain(
-    `at ${address} (process ${process.pid}): "volley dashboard" prints addresses of that`,
-  );
-  expect(said).not.toContain('prints another');
+  expect(said).toContain(`at ${address} (process ${process.pid}), which volley dashboard uses`);
+  expect(said).not.toContain('For another');
 });
 
 test('a server that hangs keeps no command from its work', async () => {

@@ -24,7 +24,7 @@ const YAML: TaskFormat = { name: 'YAML', extensions: ['.yaml', '.yml'], parse: p
 const TOML: TaskFormat = { name: 'TOML', extensions: ['.toml'], parse: parseTomlSource };
 
 /** Chosen by the extension, or by what the text looks like. */
-export function formatOf({ name, text }: TaskSource): TaskFormat {
+export function taskFormatOf({ name, text }: TaskSource): TaskFormat {
   const extension = extname(name).toLowerCase();
   return (
     [JSON_FORMAT, JSON_LINES, YAML, TOML].find(({ extensions }) => extensions.includes(extension)) ??
@@ -33,7 +33,7 @@ export function formatOf({ name, text }: TaskSource): TaskFormat {
 }
 
 /** Parses a text to plain data. */
-export function parseSource(source: TaskSource, format: TaskFormat): Parsed {
+export function parseTaskSource(source: TaskSource, format: TaskFormat): Parsed {
   const parsed = format.parse(source);
   try {
     return { ...parsed, data: toPlainData(parsed.data, source.text.length) };

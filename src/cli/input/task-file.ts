@@ -4,7 +4,7 @@ import { type Place, readingProblem } from '../../config/problems.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
 import { show } from '../../core/numbers.ts';
-import { formatOf, parseSource } from './parse.ts';
+import { parseTaskSource, taskFormatOf } from './parse.ts';
 import type { DataPath, Parsed } from './plain-data.ts';
 import { type TaskSource, taskFileError } from './source.ts';
 
@@ -37,8 +37,8 @@ const EXTENSION_PREFIX = 'x-';
 /** Parses a list of tasks, an object with `tasks` and settings, one task, or a call of the batch tool. */
 export function parseTaskFile(source: TaskSource): TaskFile {
   if (source.text.trim() === '') throw taskFileError(source, 'the file is empty.');
-  const format = formatOf(source);
-  const parsed = parseSource(source, format);
+  const format = taskFormatOf(source);
+  const parsed = parseTaskSource(source, format);
   const collector = new Collector(source, parsed);
   collector.add(parsed.data, []);
   if (collector.tasks.length === 0) {

@@ -15,7 +15,7 @@ interface AnswerOptions extends CommonOptions {
 }
 
 /** Sends a request to the batch executor and prints the answer. */
-export function ask(request: object, options: CommonOptions, io: Io): Promise<ExitStatus> {
+export function askAndPrint(request: object, options: CommonOptions, io: Io): Promise<ExitStatus> {
   return withSession(options, io, async ({ handle }) => printAnswer(await handle(request), options, io));
 }
 
