@@ -4,7 +4,7 @@ import { MCP_CLIENTS } from '../../src/cli/mcp/clients.ts';
 import { planInstall } from '../../src/cli/mcp/edit-config.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { VolleyError } from '../../src/core/errors.ts';
-import { parsePatterns, patternsMeet } from '../../src/tasks/overlap/pattern.ts';
+import { parsePatterns, patternsIntersect } from '../../src/tasks/plan/deliverables.ts';
 import { patternProblem } from '../../src/tools/builtin/walk.ts';
 import { linearGlob } from '../../src/tools/pattern/glob.ts';
 import { linearRegex } from '../../src/tools/pattern/regex.ts';
@@ -120,8 +120,8 @@ it('patterns of searches have a limit, and long paths are compared without one',
     expect(patternProblem(() => linearRegex(pattern))).toContain('is not valid');
   expect(patternProblem(() => linearGlob(nested('{a,', '}')))).toContain('more than 50 deep');
   const pattern = (name: string) => parsePatterns(`${'**/a/'.repeat(400)}${name}`)[0]!;
-  expect(patternsMeet(pattern('x'), pattern('x'))).toBe(true);
+  expect(patternsIntersect(pattern('x'), pattern('x'))).toBe(true);
   expect(
-    patternsMeet(parsePatterns(`${'a/'.repeat(2000)}x`)[0]!, parsePatterns(`${'a/'.repeat(2000)}y`)[0]!),
+    patternsIntersect(parsePatterns(`${'a/'.repeat(2000)}x`)[0]!, parsePatterns(`${'a/'.repeat(2000)}y`)[0]!),
   ).toBe(false);
 });

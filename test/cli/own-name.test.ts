@@ -19,9 +19,9 @@ describe('a command to go on with', () => {
     [['tools', 'zzz'], 'run: npx volley tools'],
     [
       ['tasks', 'plan', 'auth', '--config', 'my conf.toml'],
-      "npx volley tasks new --config 'my conf.toml' makes",
+      "with npx volley tasks new --config 'my conf.toml'.",
     ],
-    [['tasks', 'status'], 'npx volley tasks new makes one.'],
+    [['tasks', 'status'], 'with npx volley tasks new.'],
     [['help', 'start'], 'npx volley start --batch audit --detach && npx volley watch --batch audit\n'],
     [['help', 'start'], 'Usage: npx volley start ['],
     [['tasks', 'help'], 'Usage: npx volley tasks ['],

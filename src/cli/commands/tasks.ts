@@ -10,7 +10,7 @@ import { TASKS_COMMANDS } from './tasks/all.ts';
 
 const NAMES = TASKS_COMMANDS.map((entry) => entry.name);
 
-/** A group of commands about features and subtasks. */
+/** The group of commands for features and subtasks. */
 export const tasksCommand = defineCommand<CommonOptions>({
   examples: ['volley tasks status', 'volley tasks next auth-system', 'volley tasks help complete'],
   declare: (program) => {
@@ -31,14 +31,14 @@ export const tasksCommand = defineCommand<CommonOptions>({
 });
 
 function noCommand(): VolleyError {
-  return new VolleyError('INVALID_VALUE', `Name a command of volley tasks: ${NAMES.join(', ')}.`);
+  return new VolleyError('INVALID_VALUE', `Choose a volley tasks command: ${NAMES.join(', ')}.`);
 }
 
 function checkName(name: string): void {
   if (NAMES.includes(name)) return;
   const close = nearest(name, NAMES);
-  const hint = close === undefined ? `available are ${NAMES.join(', ')}.` : `did you mean ${close}?`;
-  throw new VolleyError('INVALID_VALUE', `Unknown command volley tasks ${name}: ${hint}`, {
+  const hint = close === undefined ? `Commands: ${NAMES.join(', ')}.` : `Did you mean ${close}?`;
+  throw new VolleyError('INVALID_VALUE', `Unknown command volley tasks ${name}. ${hint}`, {
     nearest: close,
   });
 }
@@ -79,9 +79,9 @@ async function runGroup(words: readonly string[], ok: ExitStatus, io: Io): Promi
 
 function createGroup() {
   const group = new Command('volley tasks').description(
-    'Runs features with many agents at once. Features and their subtasks are in .tmp/tasks, and only verified work counts.',
+    'Features and their subtasks in .tmp/tasks, done by parallel agents and verified.',
   );
-  addHelpNote(group, 'For details and examples, run: volley tasks help COMMAND');
+  addHelpNote(group, 'Run volley tasks help COMMAND for details and examples.');
   const declared = TASKS_COMMANDS.map((entry: CommandEntry) => ({
     entry,
     program: group.command(entry.name).description(entry.summary),

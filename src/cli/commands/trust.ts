@@ -8,7 +8,7 @@ import { VolleyError } from '../../core/errors.ts';
 import { printableJson, printableLine } from '../../core/printable-text.ts';
 import { countText, listText } from '../../core/words.ts';
 import { TaskFolder } from '../../tasks/files/task-folder.ts';
-import { isTrusted, trustFeature, verificationCommands } from '../../tasks/trust.ts';
+import { isTrusted, trustFeature, verificationCommands } from '../../tasks/verify/trust.ts';
 import { createColors, wantsColors } from '../output/colors.ts';
 import { confirm, EXIT, type ExitStatus, type Io } from '../output/io.ts';
 import { type CommonOptions, defineCommand } from '../program/command.ts';

@@ -12,7 +12,7 @@ import {
   type YAMLMap,
 } from 'yaml';
 import type { Place } from '../../config/problems.ts';
-import { tooDeepAt } from '../../tasks/describe/yaml-depth.ts';
+import { tooDeepAt } from '../../tasks/plan/yaml-depth.ts';
 import { type DataPath, MAX_NESTING, type Parsed, TOO_NESTED } from './plain-data.ts';
 import { placeAt, type TaskSource, taskFileError } from './source.ts';
 

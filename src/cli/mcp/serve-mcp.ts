@@ -4,8 +4,8 @@ import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import { reasonText } from '../../core/words.ts';
 import type { McpBackend } from '../../mcp/server/backend.ts';
 import { serveMcpStdio } from '../../mcp/server/serve-stdio.ts';
-import type { FeatureDesk } from '../../tasks/desk/feature-desk.ts';
 import type { RunSetting } from '../../tasks/run/feature-run.ts';
+import type { FeatureService } from '../../tasks/run/feature-service.ts';
 import { EXIT, type ExitStatus, type Io } from '../output/io.ts';
 import { programName } from '../output/wording.ts';
 import type { CommonOptions } from '../program/command.ts';
@@ -86,7 +86,7 @@ async function openBackend(
   try {
     const store = await openStore(config.store.file);
     const executor = new BatchExecutor({ coordinator, store });
-    let desk: Promise<FeatureDesk> | undefined;
+    let desk: Promise<FeatureService> | undefined;
     const features = () => {
       desk ??= openDesk(cwd, {
         ...{ config, executor, store, env },
@@ -116,12 +116,12 @@ async function openBackend(
   }
 }
 
-async function openDesk(cwd: string, setting: Omit<RunSetting, 'folder'>): Promise<FeatureDesk> {
-  const [{ FeatureDesk }, { taskPlaceOf }] = await Promise.all([
-    import('../../tasks/desk/feature-desk.ts'),
-    import('../../tasks/files/task-place.ts'),
+async function openDesk(cwd: string, setting: Omit<RunSetting, 'folder'>): Promise<FeatureService> {
+  const [{ FeatureService }, { locateTasks }] = await Promise.all([
+    import('../../tasks/run/feature-service.ts'),
+    import('../../tasks/files/task-folder.ts'),
   ]);
-  return new FeatureDesk(taskPlaceOf(cwd, setting.env), setting);
+  return new FeatureService(locateTasks(cwd, setting.env), setting);
 }
 
 async function closeQuietly(coordinator: ParallelToolCoordinator): Promise<void> {

@@ -1,12 +1,12 @@
 import { countText } from '../../../core/words.ts';
+import { shortTitle } from '../../../tasks/files/feature-text.ts';
 import type { TaskFolder } from '../../../tasks/files/task-folder.ts';
-import { wavesOf } from '../../../tasks/graph/waves.ts';
+import { planWaves } from '../../../tasks/plan/subtask-graph.ts';
 import { runFeature } from '../../../tasks/run/feature-run.ts';
 import { planRun, type RunPlan } from '../../../tasks/run/plan-run.ts';
 import type { RunReport } from '../../../tasks/run/report.ts';
 import { reportText } from '../../../tasks/run/report-text.ts';
-import type { RunRequest } from '../../../tasks/run/request.ts';
-import { shortTitle } from '../../../tasks/text/lines.ts';
+import type { RunRequest } from '../../../tasks/run/run-request.ts';
 import type { ExitStatus, Io } from '../../output/io.ts';
 import type { CommonOptions } from '../../program/command.ts';
 import { runInForeground } from '../../session/foreground.ts';
@@ -19,7 +19,7 @@ interface ViewedRun {
   readonly wasInterrupted: boolean;
 }
 
-/** Runs a feature before the user's eyes. */
+/** Runs a feature with a live display. */
 export function runInView(
   folder: TaskFolder,
   request: RunRequest,
@@ -28,7 +28,7 @@ export function runInView(
 ): Promise<ViewedRun> {
   return withOwnStore(options, io, async (session) => {
     const { config, coordinator, executor, store } = session;
-    // Its agents belong to this process, whatever server there is.
+    // The agents belong to this process, even if a server is running.
     const here = { ...session, handle: (asked: object) => executor.handle(asked) };
     let wasInterrupted = false;
     const report = await runFeature(
@@ -42,7 +42,7 @@ export function runInView(
         });
         const end = await runInForeground(here, { batch, start, verbose: true, quiet, labelOf }, io);
         wasInterrupted = end.wasInterrupted;
-        // The report is apart from what came before it.
+        // Separates the report from the display.
         if (!quiet) io.stderr.write('\n');
         return end.answer;
       },
@@ -51,7 +51,7 @@ export function runInView(
   });
 }
 
-/** Shows what a run would do, and starts nothing. */
+/** Shows what a run would do, without starting it. */
 export function dryRunFeature(
   folder: TaskFolder,
   request: RunRequest,
@@ -60,7 +60,7 @@ export function dryRunFeature(
 ): Promise<ExitStatus> {
   return withSession(options, io, async ({ config }) => {
     const plan = await planRun(folder, config, request, io.env);
-    const waves = wavesOf(plan.selection.subtasks).map((wave) => wave.map(({ seq }) => seq));
+    const waves = planWaves(plan.selection.subtasks).map((wave) => wave.map(({ seq }) => seq));
     const data = {
       feature: plan.feature.name,
       max_concurrent: plan.terms.maxConcurrent,
@@ -83,15 +83,15 @@ export function dryRunFeature(
 
 function planText({ feature, selection, agents, terms }: RunPlan): string {
   const { subtasks, done, leftOut } = selection;
-  const where = terms.worktrees ? 'each in a worktree of its own' : 'in the project';
+  const where = terms.worktrees ? 'each in its own worktree' : 'in the project';
   const lines = [
     `[${feature.name}] ${countText(subtasks.length, 'subtask')}, at most ${countText(terms.maxConcurrent, 'agent')} at once, ${where}`,
     ...subtasks.map(({ seq, title, dependsOn, parallel }) => {
       const after = dependsOn.length === 0 ? '' : `, after ${dependsOn.join(', ')}`;
-      return `  ○ ${seq} - ${shortTitle(title)} (${agents.get(seq)!.name}${after}${parallel ? '' : ', alone'})`;
+      return `  ○ ${seq} - ${shortTitle(title)} (${agents.get(seq)!.name}${after}${parallel ? '' : ', runs alone'})`;
     }),
   ];
-  if (done.length > 0) lines.push(`  Completed before: ${done.map(({ seq }) => seq).join(', ')}`);
-  for (const { seq, why } of leftOut) lines.push(`  Not run: ${seq}, ${why}`);
+  if (done.length > 0) lines.push(`  Already completed: ${done.map(({ seq }) => seq).join(', ')}`);
+  for (const { seq, why } of leftOut) lines.push(`  Not run: ${seq} (${why})`);
   return lines.join('\n');
 }
