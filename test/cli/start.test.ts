@@ -45,7 +45,7 @@ describe('a command that only looks', () => {
   it.each(['list', 'results', 'wait'])('loads no tools, engine or parsers: %s', (name) => {
     const { layers, packages, count } = loadedBy(
       'cli/main.ts',
-      name === 'list' ? 'cli/action-command.ts' : `cli/commands/${name}.ts`,
+      name === 'list' ? 'cli/session/action-command.ts' : `cli/commands/${name}.ts`,
       `batch/actions/${name}.ts`,
       'batch/input/check.ts',
     );
@@ -61,7 +61,11 @@ describe('a command that only looks', () => {
   });
 
   it.each(['stop', 'cancel'])('starts without them, if it asks whoever runs a batch: %s', (name) => {
-    const { layers, packages } = loadedBy('cli/main.ts', 'cli/action-command.ts', `batch/actions/${name}.ts`);
+    const { layers, packages } = loadedBy(
+      'cli/main.ts',
+      'cli/session/action-command.ts',
+      `batch/actions/${name}.ts`,
+    );
     expect(layers.filter((layer) => HEAVY.includes(layer))).toEqual([]);
     expect(packages).not.toContain('yaml');
   });

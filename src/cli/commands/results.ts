@@ -1,5 +1,5 @@
 import { resultsAction } from '../../batch/actions/results.ts';
-import { actionCommand } from '../action-command.ts';
+import { actionCommand } from '../session/action-command.ts';
 
 export const resultsCommand = actionCommand(resultsAction, {
   declare: (program) => program.option('--raw', 'print text unchanged, including control characters'),

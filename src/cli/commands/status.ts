@@ -1,8 +1,8 @@
 import { routeRequests } from '../../server/request-routing.ts';
-import { chosenBatch, printAnswer } from '../ask.ts';
-import { type CommonOptions, defineCommand } from '../command.ts';
-import { BATCH_OPTION } from '../options.ts';
-import { withStore } from '../session.ts';
+import { type CommonOptions, defineCommand } from '../program/command.ts';
+import { BATCH_OPTION } from '../program/options.ts';
+import { chosenBatch, printAnswer } from '../session/ask.ts';
+import { withStore } from '../session/session.ts';
 
 interface StatusOptions extends CommonOptions {
   readonly batch?: string;

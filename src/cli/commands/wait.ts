@@ -1,9 +1,9 @@
 import { waitAction } from '../../batch/actions/wait.ts';
-import { fieldOptions, fieldsOf } from '../action-command.ts';
-import { chosenBatch, printAnswer } from '../ask.ts';
-import { type CommonOptions, defineCommand } from '../command.ts';
-import { EXIT } from '../io.ts';
-import { withSession } from '../session.ts';
+import { EXIT } from '../output/io.ts';
+import { type CommonOptions, defineCommand } from '../program/command.ts';
+import { fieldOptions, fieldsOf } from '../session/action-command.ts';
+import { chosenBatch, printAnswer } from '../session/ask.ts';
+import { withSession } from '../session/session.ts';
 
 export const waitCommand = defineCommand<CommonOptions & { readonly batch?: string }>({
   examples: waitAction.cli.examples,
