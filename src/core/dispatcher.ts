@@ -43,7 +43,7 @@ export class Dispatcher {
 
   constructor(
     private readonly timers: Timers<Timed>,
-    private readonly reserveAfterMs: number,
+    readonly reserveAfterMs: number,
   ) {
     this.room = new Room((holder) => this.enqueue(holder as Execution));
     this.resources = this.room.resources;
