@@ -97,11 +97,11 @@ export type { TimeLeft } from './core/predict.ts';
 export { PRIORITIES, type Priority } from './core/priority.ts';
 export type { Random } from './core/random.ts';
 export type { RateOptions } from './core/rate.ts';
+export type { ResourceLimits } from './core/resource-table.ts';
 export {
   type AllocationRefusal,
   type AllocationResult,
   type ResourceAllocation,
-  type ResourceLimits,
   ResourceManager,
   type ResourceUsage,
   type ResourceUtilization,

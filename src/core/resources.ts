@@ -13,14 +13,7 @@ import { VolleyError } from './errors.ts';
 import type { LockClaim, LockHolder } from './lock.ts';
 import { LockTable } from './locks.ts';
 import { checkNumber, show } from './numbers.ts';
-
-/** How much of each countable resource all running executions together may use; what is left out is unlimited. */
-export interface ResourceLimits {
-  readonly cpu?: number;
-  readonly memoryMb?: number;
-  readonly ioOperations?: number;
-  readonly networkOperations?: number;
-}
+import type { ResourceLimits } from './resource-table.ts';
 
 /** The limits with the number of executions that may run at once. */
 type Limits = ResourceLimits & { readonly concurrency?: number };

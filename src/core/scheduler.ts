@@ -1,5 +1,6 @@
 import { type Admitting, checkGroupName, discard, fill } from './admission.ts';
 import { applySharedLimits, Catalog, checkAllLimits, checkSharedLimits } from './catalog.ts';
+import { KnownFields } from './check-known.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { Effects } from './effects.ts';
 import { Execution } from './execution.ts';
@@ -12,7 +13,7 @@ import { seededRandom } from './random.ts';
 import { RateLimit } from './rate.ts';
 import { Retention } from './retention.ts';
 import type { SchedulerLimits, SchedulerOptions } from './scheduler-options.ts';
-import { checkGroupSpec, type ExecutionSpec, type GroupSpec } from './spec.ts';
+import { checkGroupSpec, EXECUTION_FIELDS, type ExecutionSpec, type GroupSpec } from './spec.ts';
 import { Status } from './status.ts';
 import { Timeouts } from './timeouts.ts';
 import { type Timed, Timers } from './timers.ts';
@@ -39,7 +40,8 @@ export class Scheduler {
   private lastSeq = 0;
   private now = 0;
 
-  constructor(effects: Effects, options: SchedulerOptions = {}) {
+  /** `shellFields` are those of a specification that only the shell reads. */
+  constructor(effects: Effects, options: SchedulerOptions = {}, shellFields: readonly string[] = []) {
     const {
       ageingMs = 30_000,
       reserveAfterMs = 5000,
@@ -69,7 +71,8 @@ export class Scheduler {
         checkNumber('retainSettled', retainSettled, { min: 0, max: 1e9, integer: true }),
       ),
     });
-    this.admitting = { catalog: this.catalog, resources: this.dispatcher.resources, stepMs };
+    const fields = new KnownFields('field of an execution', new Set([...EXECUTION_FIELDS, ...shellFields]));
+    this.admitting = { catalog: this.catalog, resources: this.dispatcher.resources, stepMs, fields };
     this.begin = (execution) => this.lifecycle.begin(execution, this.now);
     this.resumed = (execution) => effects.resumed(execution);
     if (options.limits !== undefined) this.limit(options.limits);

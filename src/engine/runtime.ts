@@ -53,7 +53,7 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
   readonly retryCallbacks = new WeakMap<Group, (notice: RetryNotice) => void>();
 
   constructor({ eventLogSize, allocationHistorySize, ...options }: RuntimeOptions) {
-    this.scheduler = new Scheduler(this, options);
+    this.scheduler = new Scheduler(this, options, ['signal', 'run']);
     const { catalog, lifecycle, dispatcher } = this.scheduler;
     const groups = () => [catalog.root, ...catalog.groups.values()];
     this.tracker = new ProgressTracker(this.clock, eventLogSize, groups, lifecycle.counts);

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import type { McpServerSettings } from '../../config/config.ts';
 import type { ResourceRequirements } from '../../core/demand.ts';
+import { NO_NEEDS } from '../../core/resource-table.ts';
 import type { ResourceNeeds } from '../../tools/tool.ts';
 
 /** More values than these are not told apart: such a call has the server to itself. */
@@ -23,7 +24,7 @@ export function needsOfTool(
   const own = Object.hasOwn(tools, toolName) ? tools[toolName] : undefined;
   const mayShare = own?.parallel ?? (parallel === 'all' || (parallel === 'read-only' && readsOnly));
   const amounts: ResourceRequirements =
-    connection.kind === 'http' ? { cpu: 0, memoryMb: 0, io: 'none', network: true } : { cpu: 0, memoryMb: 0 };
+    connection.kind === 'http' ? { ...NO_NEEDS, network: true } : { ...NO_NEEDS, io: 'low' };
   const alone = { ...amounts, exclusive: [lockName] };
   const shared = { ...amounts, shared: [lockName] };
   const { lock } = own ?? {};
