@@ -15,6 +15,6 @@ afterEach(async () => {
   for (const engine of opened.splice(0)) {
     await engine.close({ cancel: true });
     const used = Object.values(engine.statistics().utilization).map((usage) => usage.used);
-    expect(used).toEqual([0, 0, 0, 0, 0]);
+    expect(new Set(used)).toEqual(new Set([0]));
   }
 });
