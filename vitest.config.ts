@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
+import { isDeep } from './test/support/depth.ts';
 
 const common = {
   pool: 'forks',
@@ -24,6 +25,7 @@ const ALONE = [
   'test/tools/analysis/nesting.test.ts',
 ];
 const TIMED = ['test/timing/**/*.test.ts'];
+const DEEP = isDeep ? [] : ['test/**/*.deep.test.ts'];
 
 export default defineConfig({
   test: {
@@ -36,6 +38,7 @@ export default defineConfig({
           ...common,
           name: 'alone',
           include: ALONE,
+          exclude: [...configDefaults.exclude, ...DEEP],
           sequence: { groupOrder: 0 },
         },
       },
@@ -44,7 +47,7 @@ export default defineConfig({
           ...common,
           name: 'together',
           include: ['test/**/*.test.ts'],
-          exclude: [...ALONE, ...TIMED],
+          exclude: [...configDefaults.exclude, ...ALONE, ...TIMED, ...DEEP],
           isolate: false,
           sequence: { groupOrder: 0 },
         },

@@ -86,55 +86,71 @@ export {
   vercelCalls,
   vercelResults,
 } from './coordinator/formats/vercel.ts';
-export type { SharedLimits } from './core/catalog.ts';
-export type { IoIntensity, ResourceName, ResourceRequirements } from './core/demand.ts';
-export { ERROR_CODES, type ErrorCode, VolleyError } from './core/errors.ts';
-export type { Explanation, NamedExecution, QueuedReason, StandingReason } from './core/explanation.ts';
-export type { FailureReason } from './core/failure.ts';
-export { DependencyGraph, type Dependent } from './core/graph.ts';
-export { GraphNode } from './core/graph-node.ts';
-export type { TimeLeft } from './core/predict.ts';
-export { PRIORITIES, type Priority } from './core/priority.ts';
-export type { Random } from './core/random.ts';
-export type { RateOptions } from './core/rate.ts';
-export type { ResourceLimits } from './core/resource-table.ts';
 export {
+  type AggregatedProgress,
+  type AllocationRecord,
   type AllocationRefusal,
   type AllocationResult,
+  type CancellationCause,
+  type CancelResult,
+  DependencyGraph,
+  type DependencyPolicy,
+  type Dependent,
+  type DurationSummary,
+  type EngineLimits,
+  type EngineOptions,
+  ERROR_CODES,
+  type ErrorCode,
+  type ExecutionContext,
+  type ExecutionHandle,
+  type ExecutionStatistics,
+  type ExecutionStatus,
+  type Explanation,
+  type FailureReason,
+  GraphNode,
+  GroupHandle,
+  type GroupItem,
+  type GroupOutcome,
+  type GroupSpec,
+  type IoIntensity,
+  type MissedUpdates,
+  type NamedExecution,
+  type Outcome,
+  ParallelExecutionEngine,
+  PRIORITIES,
+  type Priority,
+  type ProgressStream,
+  ProgressTracker,
+  type ProgressUpdate,
+  type QueuedReason,
+  type Random,
+  type RateOptions,
+  type RefusedItem,
+  type Report,
   type ResourceAllocation,
+  type ResourceLimits,
   ResourceManager,
+  type ResourceName,
+  type ResourceRequirements,
   type ResourceUsage,
   type ResourceUtilization,
-} from './core/resources.ts';
-export type { RetryOptions } from './core/retry.ts';
-export type { SchedulerLimits } from './core/scheduler-options.ts';
-export {
+  type RetryNotice,
+  type RetryOptions,
+  type SchedulerLimits,
+  type SharedLimits,
   type SimulatedAttempt,
   type SimulatedExecution,
   type SimulationOptions,
   type SimulationResult,
+  type StandingReason,
   simulate,
-} from './core/simulate.ts';
-export type { GroupSpec } from './core/spec.ts';
-export type { ExecutionStatus } from './core/status.ts';
-export type { DependencyPolicy } from './core/terms.ts';
-export type { ExecutionContext } from './engine/context.ts';
-export {
-  type EngineLimits,
-  type EngineOptions,
-  type GroupItem,
-  ParallelExecutionEngine,
-} from './engine/engine.ts';
-export { GroupHandle, type GroupOutcome, type RetryNotice } from './engine/group-handle.ts';
-export type { CancelResult, ExecutionHandle } from './engine/handle.ts';
-export type { AllocationRecord, UtilizationSample } from './engine/history.ts';
-export type { Outcome } from './engine/outcome.ts';
-export { type AggregatedProgress, ProgressTracker } from './engine/progress-tracker.ts';
-export type { DurationSummary, ExecutionStatistics } from './engine/statistics.ts';
-export type { ProgressStream } from './engine/subscription.ts';
-export type { Report, TaskContext, ToolFunction } from './engine/task.ts';
-export { ToolFailure } from './engine/tool-failure.ts';
-export type { MissedUpdates, ProgressUpdate } from './engine/updates.ts';
+  type TaskContext,
+  type TimeLeft,
+  ToolFailure,
+  type ToolFunction,
+  type UtilizationSample,
+  VolleyError,
+} from './engine/index.ts';
 export { openCoordinator } from './mcp/open-coordinator.ts';
 export { CONTAINS, type Containment, type Fault, type RunnerKind } from './runners/containment.ts';
 export type { Diagnosis, Layer, LayerName } from './runners/process/diagnose.ts';
@@ -149,6 +165,7 @@ export type {
   ToolContext,
   ToolRun,
 } from './runners/runner.ts';
+export { loadStore as openStore } from './store/load-store.ts';
 export type {
   AddedTasks,
   AttemptRecord,
@@ -163,7 +180,6 @@ export type {
   TaskRecord,
   TaskStatus,
 } from './store/records.ts';
-export { openStore } from './store/sqlite-store.ts';
 export type {
   AttemptPage,
   HolderRequest,

@@ -139,6 +139,48 @@ function isMemberName(node: ts.Identifier): boolean {
   return isMember && parent.name === node;
 }
 
+/** The folders that each folder imports, by any of its files. */
+function folderImports(texts: Iterable<readonly [file: string, text: string]>): Map<string, Set<string>> {
+  const imports = new Map<string, Set<string>>();
+  for (const [file, text] of texts) {
+    const folder = posix.dirname(file);
+    const targets = imports.get(folder) ?? new Set();
+    imports.set(folder, targets);
+    const visit = (node: ts.Node) => {
+      const specifier = importedBy(node);
+      if (specifier?.startsWith('.')) targets.add(posix.dirname(posix.join(folder, specifier)));
+      ts.forEachChild(node, visit);
+    };
+    visit(ts.createSourceFile(file, text, ts.ScriptTarget.Latest));
+    targets.delete(folder);
+  }
+  return imports;
+}
+
+/** The sets of folders in which each reaches each other one. */
+function folderCycles(imports: ReadonlyMap<string, ReadonlySet<string>>): string[][] {
+  const reachable = new Map([...imports.keys()].map((folder) => [folder, reachableFrom(folder, imports)]));
+  const cycles = new Map<string, string[]>();
+  for (const [folder, targets] of reachable) {
+    const cycle = [...targets].filter((target) => reachable.get(target)?.has(folder)).sort();
+    if (targets.has(folder)) cycles.set(cycle.join(), cycle);
+  }
+  return [...cycles.values()];
+}
+
+function reachableFrom(start: string, imports: ReadonlyMap<string, ReadonlySet<string>>): Set<string> {
+  const found = new Set<string>();
+  const open = [start];
+  for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
+    for (const target of imports.get(folder) ?? []) {
+      if (found.has(target)) continue;
+      found.add(target);
+      open.push(target);
+    }
+  }
+  return found;
+}
+
 const root = new URL('../', import.meta.url);
 const files = readdirSync(new URL('src/', root), { recursive: true, encoding: 'utf8' })
   .map((name) => `src/${name.replaceAll('\\', '/')}`)
@@ -159,6 +201,37 @@ describe('the source tree', () => {
     expectNone('core-is-pure'));
   test('has imports that point down only', () => expectNone('imports-point-down'));
   test('has no file outside the known layers', () => expectNone('known-layer'));
+});
+
+test('the folders of src import each other in no circle', () => {
+  const texts = files.map(
+    (file) => [file, readFileSync(fileURLToPath(new URL(file, root)), 'utf8')] as const,
+  );
+  expect(folderCycles(folderImports(texts))).toEqual([]);
+});
+
+describe('the check of folders', () => {
+  const cycles = (texts: Record<string, string>) => folderCycles(folderImports(Object.entries(texts)));
+
+  test('finds folders that import each other, also by way of a third', () => {
+    expect(
+      cycles({
+        'src/a/x/one.ts': `import { two } from '../y/two.ts';`,
+        'src/a/y/two.ts': `export type { Three } from '../three.ts';`,
+        'src/a/three.ts': `const late = await import('./x/one.ts');`,
+      }),
+    ).toEqual([['src/a', 'src/a/x', 'src/a/y']]);
+  });
+
+  test('allows a folder that imports below and beside it', () => {
+    expect(
+      cycles({
+        'src/a/one.ts': `import { two } from './x/two.ts';`,
+        'src/a/x/two.ts': `import { three } from '../y/three.ts'; import { four } from './four.ts';`,
+        'src/a/y/three.ts': `import { read } from 'node:fs';`,
+      }),
+    ).toEqual([]);
+  });
 });
 
 describe('the check itself', () => {

@@ -1,8 +1,8 @@
 import { tmpdir } from 'node:os';
-import { Confinement } from '../../dist/runners/process/confinement.js';
-import { createLauncher } from '../../dist/runners/process/create-launcher.js';
-import type { ShellSettings } from '../../dist/tools/builtin/environment.js';
-import { shellTool } from '../../dist/tools/builtin/shell.js';
+import { Confinement, createLauncher, shellTool } from '../../dist/internals.js';
+
+import type { ShellSettings } from '../../src/tools/builtin/environment.ts';
+
 import { warmUp } from '../harness/warm-up.ts';
 import { engineWith } from '../work/engine.ts';
 import type { ProcessContestant } from './contestant.ts';

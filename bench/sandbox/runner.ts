@@ -1,5 +1,4 @@
-import { createLauncher } from '../../dist/runners/process/create-launcher.js';
-import { ProcessRunner } from '../../dist/runners/process/process-runner.js';
+import { createLauncher, ProcessRunner } from '../../dist/internals.js';
 
 /** A process runner whose calls do nothing. */
 export async function openRunner(mode: 'required' | 'off') {

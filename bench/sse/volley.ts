@@ -1,4 +1,5 @@
-import { EventHub } from '../../dist/server/events/event-hub.js';
+import { EventHub } from '../../dist/internals.js';
+
 import type { EventServer } from './input.ts';
 import { plainServer } from './plain-server.ts';
 

@@ -1,5 +1,6 @@
-import type { RunnerCall, ToolCode } from '../../dist/runners/runner.js';
-import { ThreadRunner } from '../../dist/runners/thread/thread-runner.js';
+import { ThreadRunner } from '../../dist/internals.js';
+import type { RunnerCall, ToolCode } from '../../src/runners/runner.ts';
+
 import { engineWith } from '../work/engine.ts';
 import { FULL_CONTEXTS } from '../work/full-context.ts';
 import { THREADS, type ThreadContestant, WORK } from './input.ts';

@@ -17,3 +17,29 @@ export interface Failure {
   /** What the tool threw, if it did; opaque to the core. */
   readonly error?: unknown;
 }
+
+/** Why one execution was cancelled for the sake of another, whose id it is. */
+export interface CancellationCause {
+  readonly event: 'fail-fast' | 'parent-failed' | 'parent-stopped';
+  readonly id: string;
+}
+
+/** The reason of such a cancellation. */
+export class RelatedCancellation {
+  constructor(readonly because: CancellationCause) {}
+
+  toString(): string {
+    return cancellationText(this.because);
+  }
+}
+
+export function cancellationText({ event, id }: CancellationCause): string {
+  switch (event) {
+    case 'fail-fast':
+      return `${id} failed, and the group is failFast`;
+    case 'parent-failed':
+      return `its parent ${id} failed`;
+    case 'parent-stopped':
+      return `its parent ${id} was stopped`;
+  }
+}

@@ -3,7 +3,7 @@ import type { Dispatcher } from './dispatcher.ts';
 import type { Effects } from './effects.ts';
 import { internalError } from './errors.ts';
 import type { Ending, Execution } from './execution.ts';
-import type { Failure } from './failure.ts';
+import { type Failure, RelatedCancellation } from './failure.ts';
 import type { DependencyGraph } from './graph.ts';
 import type { Group } from './group.ts';
 import { nextMoment } from './moments.ts';
@@ -40,7 +40,7 @@ export class Lifecycle {
   /** How many stopped attempts are in their grace period. */
   lingering = 0;
   /** How often each transition was taken: `from * 8 + to`. */
-  readonly transitionsTaken = new Uint32Array(STATUS_NAMES.length ** 2);
+  readonly transitionsTaken: Uint32Array = new Uint32Array(STATUS_NAMES.length ** 2);
   /** Pending executions whose dependencies rule them out; a list, because a chain of them may be long. */
   private readonly toSkip: Execution[] = [];
 
@@ -237,11 +237,8 @@ export class Lifecycle {
     if (demand.remove(execution) === 0) catalog.release(demand);
     if (endsGroup) {
       this.skipAll(now);
-      this.endGroups(
-        [group],
-        { kind: 'cancelled', reason: `${execution.id} failed, and the group is failFast` },
-        now,
-      );
+      const reason = new RelatedCancellation({ event: 'fail-fast', id: execution.id });
+      this.endGroups([group], { kind: 'cancelled', reason }, now);
     }
   }
 

@@ -4,7 +4,7 @@ import { KnownFields } from './check-known.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { Effects } from './effects.ts';
 import { Execution } from './execution.ts';
-import type { Failure } from './failure.ts';
+import { type Failure, RelatedCancellation } from './failure.ts';
 import { DependencyGraph, type Linked } from './graph.ts';
 import { Group } from './group.ts';
 import { Lifecycle } from './lifecycle.ts';
@@ -137,6 +137,17 @@ export class Scheduler {
     this.acceptAll(executions, linked, now);
     this.catalog.dropGroupIfIdle(group);
     return group;
+  }
+
+  /** Fails executions that were just submitted: each with its own failure, before the group hears of any. */
+  refuse(group: Group, refused: readonly (readonly [Execution, Failure])[], now: number): void {
+    const { failFast } = group;
+    group.failFast = false;
+    for (const [execution, failure] of refused)
+      this.lifecycle.end([execution], { kind: 'failed', failure }, now);
+    group.failFast = failFast;
+    const { id } = refused[0]![0];
+    if (failFast) this.cancelGroup(group, new RelatedCancellation({ event: 'fail-fast', id }), now);
   }
 
   /** The attempt ended well. Answers false for a late answer: of an attempt that was stopped, or of an earlier one. */

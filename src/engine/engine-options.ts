@@ -4,6 +4,7 @@ import { checkKnown } from '../core/check-known.ts';
 import { checkNumber, checkObject } from '../core/numbers.ts';
 import { defaultLimits, RESOURCE_TABLE, type ResourceLimits } from '../core/resource-table.ts';
 import type { SchedulerLimits } from '../core/scheduler-options.ts';
+import { type Clock, SystemClock } from './clock.ts';
 import type { RuntimeOptions } from './runtime.ts';
 
 /** Limits that can be changed at any time; what is left out stays as it is. */
@@ -33,6 +34,12 @@ export interface EngineOptions extends EngineLimits {
   readonly allocationHistorySize?: number;
   /** Decides the jitter of retries. Default: random. */
   readonly seed?: number;
+  /**
+   * Where the time comes from, for tests. Default: the clock of the machine.
+   *
+   * @internal
+   */
+  readonly clock?: Clock;
 }
 
 const LIMITS = ['maxConcurrency', 'limits', 'tools', 'groups'] as const;
@@ -46,6 +53,7 @@ const OPTION_NAMES: ReadonlySet<string> = new Set<keyof EngineOptions>([
   'eventLogSize',
   'allocationHistorySize',
   'seed',
+  'clock',
 ]);
 const RESOURCE_NAMES: ReadonlySet<string> = new Set(RESOURCE_TABLE.map(({ name }) => name));
 const DEFAULT_CONCURRENCY = 64;
@@ -61,11 +69,13 @@ export function runtimeOptions(options: EngineOptions): RuntimeOptions {
     groups,
     eventLogSize = 4096,
     allocationHistorySize = 1000,
+    clock = new SystemClock(),
     ...rest
   } = options;
   checkResources(limits);
   return {
     ...rest,
+    clock,
     seed: options.seed ?? Math.floor(Math.random() * 2 ** 32),
     limits: schedulerLimits({
       maxConcurrency,

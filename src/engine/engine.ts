@@ -26,6 +26,12 @@ export interface GroupItem<T = unknown> extends ExecutionContext {
   readonly run: ToolFunction<T>;
 }
 
+/** An execution of a group that fails with `error` when it is submitted, without an attempt and whatever it depends on. */
+export interface RefusedItem extends ExecutionContext {
+  readonly error: unknown;
+  readonly run?: undefined;
+}
+
 const CLOSE_OPTIONS: ReadonlySet<string> = new Set(['cancel']);
 
 /**
@@ -62,8 +68,11 @@ export class ParallelExecutionEngine implements AsyncDisposable {
     return this.runtime.submit(context, run);
   }
 
-  /** Takes in a group as a whole: all of it or, with an error, none. Its members may depend on each other in any order. */
-  submitAll(items: readonly GroupItem[], options: GroupSpec = {}): GroupHandle {
+  /**
+   * Takes in a group as a whole: all of it or, with an error, none. Its members may depend on each other in any order. A
+   * {@link RefusedItem} counts as failed before this returns, and takes no room.
+   */
+  submitAll(items: readonly (GroupItem | RefusedItem)[], options: GroupSpec = {}): GroupHandle {
     this.assertOpen();
     const { group, jobs } = this.runtime.submitAll(items, options);
     return new GroupHandle(this.runtime, group, jobs);

@@ -82,8 +82,8 @@ export class AllocationHistory {
         toolName: tool.name,
         attempt: this.attempts[slot]!,
         amounts: byResource((resource) => needs[resource]! / SCALE),
-        from: this.clock.toEpoch(this.starts[slot]!),
-        until: this.clock.toEpoch(this.ends[slot]!),
+        from: this.clock.epoch + this.starts[slot]!,
+        until: this.clock.epoch + this.ends[slot]!,
       };
     });
   }
@@ -92,7 +92,7 @@ export class AllocationHistory {
   utilization(): UtilizationSample[] {
     const present = { at: this.clock.now(), used: [...this.resources.used] };
     return [...this.samples, present].map(({ at, used }) => ({
-      at: this.clock.toEpoch(at),
+      at: this.clock.epoch + at,
       used: byResource((index) => used[index]! / SCALE),
     }));
   }

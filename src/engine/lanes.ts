@@ -1,14 +1,13 @@
 import { AsyncResource } from 'node:async_hooks';
-import { VolleyError } from '../core/errors.ts';
 import type { Execution } from '../core/execution.ts';
 import type { Failure } from '../core/failure.ts';
 import type { Scheduler } from '../core/scheduler.ts';
 import { Status } from '../core/status.ts';
-import { Alarm } from './alarm.ts';
-import type { Clock } from './clock.ts';
+import { Alarm, type Clock } from './clock.ts';
 import { Job } from './job.ts';
+import { thrownUndefined } from './outcome.ts';
 import { Task, type TaskOwner } from './task.ts';
-import { isToolFailure } from './tool-failure.ts';
+import { failureOf } from './tool-failure.ts';
 
 /** After so long without a break other work of the process gets its turn. */
 const SLICE_MS = 10;
@@ -165,7 +164,7 @@ export class Lanes {
         this.scheduler.succeed(execution, attempt, now);
       } else {
         this.scheduler.fail(execution, attempt, failure, now);
-        task.cancelChildren(`its parent ${execution.id} failed`);
+        task.cancelChildren('parent-failed');
       }
       if (job.task === task) job.task = undefined;
       task.continue();
@@ -176,24 +175,4 @@ export class Lanes {
 
 function hasRate({ demand: { tool, group } }: Execution): boolean {
   return tool.rate !== undefined || group.rate !== undefined;
-}
-
-/** Or a promise that was rejected with nothing: whoever reads of it shall know where to look. */
-function thrownUndefined({ id, toolName, attempt }: Job): VolleyError {
-  return new VolleyError(
-    'EXECUTION_FAILED',
-    `${id} (${toolName}) threw undefined: throw an Error that says what went wrong.`,
-    { id, toolName, attempts: attempt, reason: 'error' },
-  );
-}
-
-function failureOf(error: unknown): Failure {
-  try {
-    if (isToolFailure(error)) return { reason: error.reason, isPermanent: !error.retryable, error };
-    const isPermanent = (error as { retryable?: unknown } | null)?.retryable === false;
-    return { reason: 'error', isPermanent, error };
-  } catch {
-    // A getter that throws, a revoked proxy.
-    return { reason: 'error', isPermanent: false, error };
-  }
 }

@@ -1,6 +1,11 @@
-import { VolleyError } from '../core/errors.ts';
+import { type ErrorCode, VolleyError } from '../core/errors.ts';
 import type { Execution } from '../core/execution.ts';
-import type { FailureReason } from '../core/failure.ts';
+import {
+  type CancellationCause,
+  cancellationText,
+  type FailureReason,
+  RelatedCancellation,
+} from '../core/failure.ts';
 import { reasonText } from '../core/words.ts';
 
 interface OutcomeBase {
@@ -18,7 +23,12 @@ interface OutcomeBase {
 export type Outcome<T = unknown> =
   | (OutcomeBase & { readonly status: 'completed'; readonly value: T })
   | (OutcomeBase & { readonly status: 'failed'; readonly reason: FailureReason; readonly error: unknown })
-  | (OutcomeBase & { readonly status: 'cancelled'; readonly reason: string })
+  /** `because` names the execution for whose sake it was cancelled, if it was. */
+  | (OutcomeBase & {
+      readonly status: 'cancelled';
+      readonly reason: string;
+      readonly because?: CancellationCause;
+    })
   /** `cause` is the id of the root cause; a compensation that was not needed has none. */
   | (OutcomeBase & { readonly status: 'skipped'; readonly cause: string | undefined });
 
@@ -36,7 +46,12 @@ export function outcomeOf<T>(execution: Execution, value: T): Outcome<T> {
     case 'failed':
       return { ...base, status: 'failed', reason: ending.failure.reason, error: errorOf(execution) };
     case 'cancelled':
-      return { ...base, status: 'cancelled', reason: reasonText(ending.reason) };
+      return {
+        ...base,
+        status: 'cancelled',
+        reason: reasonText(ending.reason),
+        ...(ending.reason instanceof RelatedCancellation && { because: ending.reason.because }),
+      };
     case 'skipped':
       return { ...base, status: 'skipped', cause: ending.cause?.id };
   }
@@ -44,49 +59,129 @@ export function outcomeOf<T>(execution: Execution, value: T): Outcome<T> {
 
 /** What `wait()` throws for an execution that did not complete: the tool's own error where there is one. */
 export function errorOf(execution: Execution): unknown {
-  const { ending } = execution;
-  const who = `${execution.id} (${execution.demand.tool.name})`;
-  const details = { id: execution.id, toolName: execution.demand.tool.name, attempts: execution.attempt };
+  const { ending, terms } = execution;
+  const { id, toolName } = { id: execution.id, toolName: execution.demand.tool.name };
+  const base = { id, toolName, attempts: execution.attempt };
   switch (ending?.kind) {
     case undefined:
       return undefined;
-    case 'cancelled':
-      return new VolleyError(
-        'EXECUTION_CANCELLED',
-        `${who} was cancelled: ${reasonText(ending.reason)}`,
-        details,
-      );
+    case 'cancelled': {
+      const { reason } = ending;
+      const because = reason instanceof RelatedCancellation ? reason.because : undefined;
+      return executionError('EXECUTION_CANCELLED', { ...base, reason: reasonText(reason), because });
+    }
     case 'skipped': {
       const { cause } = ending;
-      const why =
-        cause === undefined
-          ? 'it runs only when a dependency fails, and none did'
-          : `it depends on ${cause.id} (${cause.demand.tool.name}), which ${cause.statusName === 'failed' ? 'failed' : `was ${cause.statusName}`}`;
-      return new VolleyError('EXECUTION_SKIPPED', `${who} was skipped: ${why}`, {
-        ...details,
+      return executionError('EXECUTION_SKIPPED', {
+        ...base,
         cause: cause?.id,
+        causeToolName: cause?.demand.tool.name,
+        causeStatus: cause?.statusName,
       });
     }
     case 'failed': {
       const { reason, error } = ending.failure;
       if (error !== undefined) return error;
-      const { timeoutMs, stallMs } = execution.terms;
       switch (reason) {
         case 'timeout':
-          return new VolleyError('EXECUTION_TIMEOUT', `${who} ran longer than its limit of ${timeoutMs} ms`, {
-            ...details,
-            timeoutMs,
-          });
+          return executionError('EXECUTION_TIMEOUT', { ...base, timeoutMs: terms.timeoutMs });
         case 'stalled':
-          return new VolleyError('EXECUTION_STALLED', `${who} reported no progress for ${stallMs} ms`, {
-            ...details,
-            stallMs,
-          });
+          return executionError('EXECUTION_STALLED', { ...base, stallMs: terms.stallMs });
         case 'deadline':
-          return new VolleyError('EXECUTION_DEADLINE', `${who} did not finish before its deadline`, details);
+          return executionError('EXECUTION_DEADLINE', base);
         default:
-          return new VolleyError('EXECUTION_FAILED', `${who} failed: ${reason}`, { ...details, reason });
+          return executionError('EXECUTION_FAILED', { ...base, reason });
       }
     }
   }
+}
+
+/** An error of which the function of an execution threw nothing at all: whoever reads it shall know where to look. */
+export function thrownUndefined(execution: Execution): VolleyError {
+  const { id, attempt: attempts, demand } = execution;
+  return executionError('EXECUTION_FAILED', {
+    id,
+    toolName: demand.tool.name,
+    attempts,
+    reason: 'error',
+    thrown: 'undefined',
+  });
+}
+
+/**
+ * The outcome in the names that the caller uses: the engine's ids and tool names may have been made by whoever submitted
+ * the execution. What a tool threw itself stays as it is.
+ */
+export function renameOutcome<T>(
+  outcome: Outcome<T>,
+  toolName: string,
+  idOf: (executionId: string) => string,
+): Outcome<T> {
+  const base = { ...outcome, id: idOf(outcome.id), toolName };
+  switch (base.status) {
+    case 'completed':
+      return base;
+    case 'failed':
+      return { ...base, error: renameError(base.error, toolName, idOf) };
+    case 'skipped':
+      return { ...base, cause: base.cause === undefined ? undefined : idOf(base.cause) };
+    case 'cancelled': {
+      if (base.because === undefined) return base;
+      const because = { ...base.because, id: idOf(base.because.id) };
+      return { ...base, because, reason: cancellationText(because) };
+    }
+  }
+}
+
+/** The same for an error alone: one of the engine is made anew from its details, any other is returned as it is. */
+export function renameError(
+  error: unknown,
+  toolName: string,
+  idOf: (executionId: string) => string,
+): unknown {
+  if (!(error instanceof VolleyError) || !isEngineCode(error.code)) return error;
+  const details = error.details as Partial<ExecutionErrorDetails>;
+  const { id, cause, because } = details;
+  if (id === undefined) return error;
+  return executionError(error.code, {
+    ...details,
+    id: idOf(id),
+    toolName,
+    ...(cause !== undefined && { cause: idOf(cause) }),
+    ...(because !== undefined && {
+      because: { ...because, id: idOf(because.id) },
+      reason: cancellationText({ ...because, id: idOf(because.id) }),
+    }),
+  });
+}
+
+interface ExecutionErrorDetails extends Readonly<Record<string, unknown>> {
+  readonly id: string;
+  readonly toolName: string;
+  readonly cause?: string | undefined;
+  readonly because?: CancellationCause | undefined;
+}
+
+/** The message of each code, from the details alone. */
+const MESSAGES = {
+  EXECUTION_CANCELLED: ({ reason }) => `was cancelled: ${reason}`,
+  EXECUTION_SKIPPED: ({ cause, causeToolName, causeStatus }) => {
+    if (cause === undefined) return 'was skipped: it runs only when a dependency fails, and none did';
+    const end = causeStatus === 'failed' ? 'failed' : `was ${causeStatus}`;
+    return `was skipped: it depends on ${cause} (${causeToolName}), which ${end}`;
+  },
+  EXECUTION_TIMEOUT: ({ timeoutMs }) => `ran longer than its limit of ${timeoutMs} ms`,
+  EXECUTION_STALLED: ({ stallMs }) => `reported no progress for ${stallMs} ms`,
+  EXECUTION_DEADLINE: () => 'did not finish before its deadline',
+  EXECUTION_FAILED: ({ reason, thrown }) =>
+    thrown === undefined ? `failed: ${reason}` : 'threw undefined: throw an Error that says what went wrong.',
+} satisfies Partial<Record<ErrorCode, (details: ExecutionErrorDetails) => string>>;
+
+function isEngineCode(code: ErrorCode): code is keyof typeof MESSAGES {
+  return Object.hasOwn(MESSAGES, code);
+}
+
+function executionError(code: keyof typeof MESSAGES, details: ExecutionErrorDetails): VolleyError {
+  const { id, toolName } = details;
+  return new VolleyError(code, `${id} (${toolName}) ${MESSAGES[code](details)}`, details);
 }

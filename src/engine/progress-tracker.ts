@@ -175,7 +175,7 @@ export class ProgressTracker {
       toolName: execution.demand.tool.name,
       group: execution.demand.group.name || undefined,
       attempt,
-      at: this.clock.toEpoch(at),
+      at: this.clock.epoch + at,
     };
     switch (type) {
       case 'started':

@@ -1,7 +1,7 @@
 import type { Effects } from '../core/effects.ts';
 import { VolleyError } from '../core/errors.ts';
 import type { Execution } from '../core/execution.ts';
-import type { Failure } from '../core/failure.ts';
+import type { Failure, RelatedCancellation } from '../core/failure.ts';
 import type { Group } from '../core/group.ts';
 import { show } from '../core/numbers.ts';
 import { predictRemaining, type TimeLeft } from '../core/predict.ts';
@@ -13,8 +13,9 @@ import type { ExecutionSpec, GroupSpec } from '../core/spec.ts';
 import { Status } from '../core/status.ts';
 import { checkContext, checkFunction } from './check-context.ts';
 import { ChildHandle } from './child-handle.ts';
-import { Clock } from './clock.ts';
+import type { Clock } from './clock.ts';
 import type { ExecutionContext } from './context.ts';
+import type { GroupItem, RefusedItem } from './engine.ts';
 import type { RetryNotice } from './group-handle.ts';
 import type { CancelResult, ExecutionHandle } from './handle.ts';
 import { AllocationHistory } from './history.ts';
@@ -29,15 +30,20 @@ import { specOf } from './spec-of.ts';
 import { StatisticsKeeper } from './statistics.ts';
 import type { ProgressStream } from './subscription.ts';
 import type { Task, TaskOwner, ToolFunction } from './task.ts';
+import { failureOf } from './tool-failure.ts';
 
 export interface RuntimeOptions extends SchedulerOptions {
   readonly eventLogSize: number;
   readonly allocationHistorySize: number;
+  readonly clock: Clock;
 }
+
+/** Stands for the work of what fails at its submission. */
+const neverCalled: ToolFunction = () => undefined;
 
 /** The shell around the scheduler: it turns its decisions into calls, promises and events, and reports back. */
 export class Runtime implements Effects, JobOwner, TaskOwner {
-  readonly clock = new Clock();
+  readonly clock: Clock;
   readonly scheduler: Scheduler;
   readonly tracker: ProgressTracker;
   readonly statistics = new StatisticsKeeper();
@@ -52,7 +58,8 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
   /** Who is told of failed attempts of a group that are followed by another one. */
   readonly retryCallbacks = new WeakMap<Group, (notice: RetryNotice) => void>();
 
-  constructor({ eventLogSize, allocationHistorySize, ...options }: RuntimeOptions) {
+  constructor({ eventLogSize, allocationHistorySize, clock, ...options }: RuntimeOptions) {
+    this.clock = clock;
     this.scheduler = new Scheduler(this, options, ['signal', 'run']);
     const { catalog, lifecycle, dispatcher } = this.scheduler;
     const groups = () => [catalog.root, ...catalog.groups.values()];
@@ -85,23 +92,29 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
     this.scheduler.check(specOf(context, this), this.clock.now());
   }
 
-  submitAll(
-    contexts: readonly (ExecutionContext & { readonly run: ToolFunction })[],
-    options: GroupSpec,
-  ): { group: Group; jobs: Job[] } {
-    if (!Array.isArray(contexts))
-      throw new VolleyError('INVALID_VALUE', `submitAll takes a list, but it got ${show(contexts)}.`);
+  submitAll(items: readonly (GroupItem | RefusedItem)[], options: GroupSpec): { group: Group; jobs: Job[] } {
+    if (!Array.isArray(items))
+      throw new VolleyError('INVALID_VALUE', `submitAll takes a list, but it got ${show(items)}.`);
     const specs: ExecutionSpec[] = [];
     const jobs: Job[] = [];
-    for (const context of contexts) {
-      checkContext(context);
-      checkFunction(context.run);
-      specs.push(specOf(context, this));
-      jobs.push(new Job(this, context.run));
+    let refused: [Job, Failure][] | undefined;
+    for (const item of items as readonly (GroupItem | RefusedItem)[]) {
+      checkContext(item);
+      const run = item.run === undefined && 'error' in item ? neverCalled : item.run!;
+      checkFunction(run);
+      specs.push(specOf(item, this));
+      const job = new Job(this, run);
+      jobs.push(job);
+      if (run === neverCalled) {
+        refused ??= [];
+        refused.push([job, failureOf((item as RefusedItem).error)]);
+      }
     }
     this.lanes.requestTurn();
-    const group = this.scheduler.submitAll(jobs, specs, this.clock.now(), options);
-    this.linkSignals(jobs, contexts);
+    const now = this.clock.now();
+    const group = this.scheduler.submitAll(jobs, specs, now, options);
+    if (refused !== undefined) this.scheduler.refuse(group, refused, now);
+    this.linkSignals(jobs, items);
     return { group, jobs };
   }
 
@@ -223,7 +236,7 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
   }
 
   /** Their functions are told to stop by whoever stops the parent, not from here: however deep they are nested. */
-  cancelChildren(children: readonly Job[], reason: string): void {
+  cancelChildren(children: readonly Job[], reason: RelatedCancellation): void {
     this.scheduler.cancel(children, reason, this.clock.now());
     this.lanes.requestTurn();
   }

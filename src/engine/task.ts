@@ -1,3 +1,4 @@
+import { RelatedCancellation } from '../core/failure.ts';
 import { checkReport } from './check-report.ts';
 import type { ExecutionContext } from './context.ts';
 import type { ExecutionHandle } from './handle.ts';
@@ -48,7 +49,7 @@ export interface TaskOwner {
   report(task: Task, progress: number | undefined, step: string | undefined): void;
   began(task: Task): void;
   submitChild<T>(parent: Task, context: ExecutionContext, run: ToolFunction<T>): ExecutionHandle<T>;
-  cancelChildren(children: readonly Job[], reason: string): void;
+  cancelChildren(children: readonly Job[], reason: RelatedCancellation): void;
   lend(task: Task): void;
   reclaim(task: Task): void;
 }
@@ -168,13 +169,13 @@ export class Task implements TaskContext {
     this.continue();
     extras.controller?.abort(reason);
     for (const callback of extras.stopCallbacks ?? []) callSafely(callback, reason);
-    this.cancelChildren(`its parent ${this.id} was stopped`);
+    this.cancelChildren('parent-stopped');
   }
 
-  cancelChildren(reason: string): void {
+  cancelChildren(event: 'parent-failed' | 'parent-stopped'): void {
     const children = this.extras?.children;
     if (children === undefined) return;
-    this.owner.cancelChildren([...children], reason);
+    this.owner.cancelChildren([...children], new RelatedCancellation({ event, id: this.id }));
   }
 
   /** Lends the room of this attempt while a promise of a child is open. */

@@ -1,4 +1,4 @@
-import type { FailureReason } from '../core/failure.ts';
+import type { Failure, FailureReason } from '../core/failure.ts';
 
 /** The same in every copy of Volley: a package of tools may bring one of its own, and its failures say as much. */
 const BRAND = Symbol.for('volley.tool-failure');
@@ -33,5 +33,17 @@ export function isToolFailure(thrown: unknown): thrown is ToolFailure {
   } catch {
     // A revoked proxy.
     return false;
+  }
+}
+
+/** What the scheduler is told of an error. */
+export function failureOf(error: unknown): Failure {
+  try {
+    if (isToolFailure(error)) return { reason: error.reason, isPermanent: !error.retryable, error };
+    const isPermanent = (error as { retryable?: unknown } | null)?.retryable === false;
+    return { reason: 'error', isPermanent, error };
+  } catch {
+    // A getter that throws, a revoked proxy.
+    return { reason: 'error', isPermanent: false, error };
   }
 }

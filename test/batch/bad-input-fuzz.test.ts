@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { amount } from '../support/depth.ts';
 import { openRig } from './support/rig.ts';
 
 const ACTIONS = `add add_batch start status results export clear stop cancel retry wait list`.split(' ');
@@ -67,7 +68,7 @@ describe('any request at all', () => {
         expect(answer.text.length).toBeLessThan(3000);
         expect(total()).toBe(before);
       }),
-      { numRuns: 1500 },
+      { numRuns: amount({ quick: 300, deep: 1500 }) },
     );
   });
 });

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { explain } from '../../src/core/explain.ts';
 import { predictRemaining } from '../../src/core/predict.ts';
 import { seededRandom } from '../../src/core/random.ts';
+import { amount } from '../support/depth.ts';
 import { heal, play } from './support/play.ts';
 import { scripts } from './support/script.ts';
 import type { World } from './support/world.ts';
@@ -24,7 +25,7 @@ describe('explanations and predictions, whatever happened before', () => {
         heal(left, script);
         expect(asked.log).toEqual(left.log);
       }),
-      { numRuns: 100 },
+      { numRuns: amount({ quick: 25, deep: 100 }) },
     );
   });
 
@@ -36,7 +37,7 @@ describe('explanations and predictions, whatever happened before', () => {
         expect(explainAll(world)).toEqual(explainAll(world));
         expect(predict()).toEqual(predict());
       }),
-      { numRuns: 100 },
+      { numRuns: amount({ quick: 25, deep: 100 }) },
     );
   });
 
@@ -49,7 +50,7 @@ describe('explanations and predictions, whatever happened before', () => {
           if (explanation.reason === 'turn') expect(explanation.ahead.overall).toBeGreaterThan(0);
         }
       }),
-      { numRuns: 150 },
+      { numRuns: amount({ quick: 35, deep: 150 }) },
     );
   });
 });

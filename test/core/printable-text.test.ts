@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createColours, onlyOwnStyles } from '../../src/cli/output/colours.ts';
 import { cutMiddleToWidth, cutToWidth, textWidth } from '../../src/cli/output/width.ts';
 import { printableJson, printableLine, printableText } from '../../src/core/printable-text.ts';
+import { amount } from '../support/depth.ts';
 
 /** Pieces of commands, of every kind of invisible character, and of ordinary text in several scripts. */
 const PIECES = [
@@ -86,7 +87,7 @@ function isForbidden(code: number): boolean {
   return ranges.some(([first, last]) => code >= first && code <= last);
 }
 const forbiddenIn = (text: string) => [...text].filter((one) => isForbidden(one.codePointAt(0)!));
-const RUNS = { numRuns: 5000 };
+const RUNS = { numRuns: amount({ quick: 1000, deep: 5000 }) };
 
 describe('text of others', () => {
   it('is nothing but printable text afterwards, and filtering it again changes nothing', () => {

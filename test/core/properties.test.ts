@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { STATUS_NAMES, Status, TRANSITIONS } from '../../src/core/status.ts';
+import { amount } from '../support/depth.ts';
 import { heal, play, unsettled } from './support/play.ts';
 import { crowdedScripts, type Script, scripts } from './support/script.ts';
 import type { World } from './support/world.ts';
@@ -43,7 +44,7 @@ describe('a scheduler under random events', () => {
       fc.property(scripts, (script) => {
         expectRest(run(script), script);
       }),
-      { numRuns: 600 },
+      { numRuns: amount({ quick: 150, deep: 600 }) },
     );
   });
 
@@ -52,7 +53,7 @@ describe('a scheduler under random events', () => {
       fc.property(crowdedScripts, (script) => {
         expectRest(run(script), script);
       }),
-      { numRuns: 400 },
+      { numRuns: amount({ quick: 100, deep: 400 }) },
     );
   });
 
@@ -61,7 +62,7 @@ describe('a scheduler under random events', () => {
       fc.property(scripts, (script) => {
         expect(run(script).log).toEqual(run(script).log);
       }),
-      { numRuns: 50 },
+      { numRuns: amount({ quick: 15, deep: 50 }) },
     );
   });
 

@@ -5,6 +5,7 @@ import { Scheduler } from '../../src/core/scheduler.ts';
 import type { ExecutionSpec } from '../../src/core/spec.ts';
 import type { DependencyPolicy } from '../../src/core/terms.ts';
 import { validate } from '../../src/core/validate.ts';
+import { isDeep } from '../support/depth.ts';
 import { SILENT_EFFECTS } from './support/silent-effects.ts';
 import { allGraphs, allLists, orderOf, type SmallGraph, shapeOf } from './support/small-graphs.ts';
 
@@ -95,7 +96,7 @@ function checkCause({ ending }: Execution): void {
 describe('every graph of up to four nodes', () => {
   it('is refused if it has a cycle, with a path that is one, and nothing is left of it', () => {
     let refused = 0;
-    for (const size of [1, 2, 3, 4]) {
+    for (const size of isDeep ? [1, 2, 3, 4] : [1, 2, 3]) {
       for (const graph of allGraphs(size, size < 4)) {
         if (orderOf(graph) !== undefined) continue;
         const scheduler = new Scheduler(SILENT_EFFECTS);
@@ -109,15 +110,10 @@ describe('every graph of up to four nodes', () => {
         refused++;
       }
     }
-    expect(refused).toBe(1 + 13 + 487 + 3553);
+    expect(refused).toBe(1 + 13 + 487 + (isDeep ? 3553 : 0));
   });
 
-  it.each([
-    [1, 1],
-    [2, 3],
-    [3, 25],
-    [4, 543],
-  ])(
+  it.each([[1, 1], [2, 3], [3, 25], ...(isDeep ? [[4, 543] as const] : [])] as const)(
     'of %i nodes ends as its policies say, for every outcome of every node',
     { timeout: 300_000 },
     (size, count) => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../src/core/random.ts';
+import { amount } from '../support/depth.ts';
 import { type Draft, World } from './support/world.ts';
 
 const AGEING_MS = 100;
@@ -80,7 +81,7 @@ describe('no starvation', () => {
           expect(victim.statusName).toBe('running');
         },
       ),
-      { numRuns: 200 },
+      { numRuns: amount({ quick: 50, deep: 200 }) },
     );
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { openEngine } from './support/engine.ts';
+import { openEngine, openTimedEngine } from './support/engine.ts';
 import { quiet } from './support/gate.ts';
 import { HeldTool, obedient } from './support/held-tool.ts';
 import { readUpdates, typesOf } from './support/updates.ts';
@@ -8,10 +8,11 @@ const LONG_MS = 60_000;
 
 describe('a stopped attempt', () => {
   it('that ends late with a value changes nothing', async () => {
-    const engine = openEngine({ graceMs: LONG_MS });
+    const { engine, clock } = openTimedEngine();
     const tool = new HeldTool<string>();
     const handle = engine.submit({ toolName: 'slow', timeoutMs: 200 }, tool.run);
     const { finish } = await tool.started();
+    await clock.pass(200);
     expect(await handle.outcome()).toMatchObject({ status: 'failed', reason: 'timeout' });
     finish('late');
     await engine.drain();
@@ -50,13 +51,14 @@ describe('a retry after a timeout', () => {
   const retry = { maxRetries: 1, delayMs: 0 };
 
   it('waits until the old attempt is gone', async () => {
-    const engine = openEngine({ graceMs: LONG_MS });
+    const { engine, clock } = openTimedEngine({ graceMs: LONG_MS });
     const tool = new HeldTool<string>();
     const handle = engine.submit({ toolName: 'slow', timeoutMs: 1000, retry }, tool.run);
     const first = await tool.started();
     const { signal } = first.task;
-    await readUpdates(handle.progress(), 'retrying');
-    await quiet();
+    await clock.pass(999);
+    expect([handle.status, signal.aborted]).toEqual(['running', false]);
+    await clock.pass(1);
     expect([handle.status, signal.aborted, tool.calls]).toEqual(['retrying', true, 1]);
     first.finish('late');
     const second = await tool.started(2);
@@ -68,11 +70,14 @@ describe('a retry after a timeout', () => {
   });
 
   it('goes ahead without the old attempt when its grace period is over', async () => {
-    const engine = openEngine({ graceMs: 10 });
+    const { engine, clock } = openTimedEngine({ graceMs: 10 });
     const tool = new HeldTool<string>();
     const handle = engine.submit({ toolName: 'slow', timeoutMs: 1000, retry }, tool.run);
     const reading = readUpdates(handle.progress());
     const first = await tool.started();
+    await clock.pass(1009);
+    expect([handle.status, tool.calls]).toEqual(['retrying', 1]);
+    await clock.pass(1);
     const second = await tool.started(2);
     first.finish('late');
     await quiet();
@@ -84,10 +89,11 @@ describe('a retry after a timeout', () => {
   });
 
   it('lets the old attempt neither report for the new one nor spoil its signal', async () => {
-    const engine = openEngine({ graceMs: 10 });
+    const { engine, clock } = openTimedEngine({ graceMs: 10 });
     const tool = new HeldTool<string>();
     const handle = engine.submit({ toolName: 'slow', timeoutMs: 1000, retry }, tool.run);
     const first = await tool.started();
+    await clock.pass(1010);
     const second = await tool.started(2);
     const reading = readUpdates(handle.progress());
     first.task.report(0.9);
@@ -102,7 +108,7 @@ describe('a retry after a timeout', () => {
 
 describe('a function that ignores its signal', () => {
   it('keeps its room for the grace period, then it is abandoned and the room is free', async () => {
-    const engine = openEngine({ maxConcurrency: 1, graceMs: 30 });
+    const { engine, clock } = openTimedEngine({ maxConcurrency: 1, graceMs: 30 });
     const stubborn = new HeldTool<void>();
     const next = new HeldTool<void>();
     const watching = readUpdates(engine.progress.subscribe(), 'abandoned');
@@ -110,9 +116,10 @@ describe('a function that ignores its signal', () => {
     engine.submit({ toolName: 'next', resources: { exclusive: ['db'] } }, next.run);
     await stubborn.started();
     handle.cancel();
-    await quiet();
+    await clock.pass(29);
     expect(next.calls).toBe(0);
-    await next.started();
+    await clock.pass(1);
+    expect(next.calls).toBe(1);
     expect(typesOf(await watching)).toEqual(['started', 'cancelled', 'abandoned']);
     expect(engine.statistics().abandoned).toBe(1);
     // That it ends after all gives back nothing a second time.
@@ -123,7 +130,7 @@ describe('a function that ignores its signal', () => {
   });
 
   it('is reported as abandoned even when it had lent its room', async () => {
-    const engine = openEngine({ graceMs: 10 });
+    const { engine, clock } = openTimedEngine({ graceMs: 10 });
     const stubborn = new HeldTool<void>();
     const watching = readUpdates(engine.progress.subscribe(), 'abandoned');
     const handle = engine.submit({ toolName: 'parent' }, async (task) => {
@@ -133,7 +140,7 @@ describe('a function that ignores its signal', () => {
     while (engine.statistics().counts.running < 2) await quiet();
     handle.cancel();
     await stubborn.started();
-    await engine.drain();
+    await clock.pass(10);
     expect(engine.statistics().abandoned).toBe(1);
     expect((await watching).at(-1)).toMatchObject({ type: 'abandoned', executionId: handle.id });
     stubborn.finish();

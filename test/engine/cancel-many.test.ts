@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { stayBusyFor } from './support/busy.ts';
-import { openEngine } from './support/engine.ts';
+import { openEngine, openTimedEngine } from './support/engine.ts';
 import { codeOf, thrownBy } from './support/errors.ts';
 import { HeldTool } from './support/held-tool.ts';
 
@@ -58,11 +57,11 @@ describe('cancelling all', () => {
     const limits = { cpu: count, memoryMb: count * 100, ioOperations: count };
     // Several times, because code that the machine has learned goes deeper into a recursion than new code.
     for (let round = 0; round < 6; round++) {
-      const engine = openEngine({ maxConcurrency: count, limits });
+      const { engine, clock } = openTimedEngine({ maxConcurrency: count, limits });
       let calls = 0;
       const run = () => void calls++;
       // What is started behind it has to wait for the next slice.
-      const first = engine.submit({ toolName: 'busy' }, () => stayBusyFor(20));
+      const first = engine.submit({ toolName: 'busy' }, () => clock.skip(20));
       const items = Array.from({ length: count }, () => ({ toolName: 'quick', dependsOn: [first], run }));
       const group = engine.submitAll(items);
       await first.wait();

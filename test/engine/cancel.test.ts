@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { openEngine } from './support/engine.ts';
+import { openEngine, openTimedEngine } from './support/engine.ts';
 import { codeOf, thrownBy } from './support/errors.ts';
 import { quiet } from './support/gate.ts';
 import { HeldTool, obedient } from './support/held-tool.ts';
@@ -20,7 +20,7 @@ describe('cancelling an execution', () => {
   });
 
   it('that is about to be called gives its room back at once', async () => {
-    const engine = openEngine({ graceMs: 600_000 });
+    const { engine } = openTimedEngine();
     const second = new HeldTool<void>();
     engine.submit({ toolName: 'first' }, () => void handle.cancel());
     const handle = engine.submit({ toolName: 'second' }, second.run);
@@ -100,7 +100,7 @@ describe('cancelling an execution', () => {
   });
 
   it('keeps its room until the function has ended', async () => {
-    const engine = openEngine({ maxConcurrency: 1, graceMs: 60_000 });
+    const { engine } = openTimedEngine({ maxConcurrency: 1 });
     const tool = new HeldTool<void>();
     const next = new HeldTool<void>();
     const handle = engine.submit({ toolName: 'held' }, tool.run);

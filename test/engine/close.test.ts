@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ParallelExecutionEngine } from '../../src/index.ts';
-import { openEngine } from './support/engine.ts';
+import { openEngine, openTimedEngine } from './support/engine.ts';
 import { codeOf, thrownBy } from './support/errors.ts';
 import { quiet } from './support/gate.ts';
 import { HeldTool, obedient } from './support/held-tool.ts';
@@ -50,7 +50,7 @@ describe('drain()', () => {
   });
 
   it('waits for a cancelled function that has not ended', async () => {
-    const engine = openEngine({ graceMs: 60_000 });
+    const { engine } = openTimedEngine();
     const tool = new HeldTool<void>();
     const handle = engine.submit({ toolName: 'stubborn' }, tool.run);
     await tool.started();

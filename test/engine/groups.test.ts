@@ -1,7 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ExecutionContext } from '../../src/index.ts';
-import { stayBusyFor } from './support/busy.ts';
-import { openEngine } from './support/engine.ts';
+import { openEngine, openTimedEngine } from './support/engine.ts';
 import { codeOf, thrownBy } from './support/errors.ts';
 import { HeldTool } from './support/held-tool.ts';
 
@@ -120,13 +119,10 @@ describe('a group handle', () => {
   });
 
   it('tells how long it took since its submission', async () => {
-    const engine = openEngine();
-    stayBusyFor(20);
-    const before = performance.now();
-    const group = engine.submitAll([{ toolName: 'step', run: () => stayBusyFor(5) }]);
-    const { durationMs } = await group.outcome();
-    expect(durationMs).toBeGreaterThanOrEqual(4);
-    expect(durationMs).toBeLessThanOrEqual(performance.now() - before + 1);
+    const { engine, clock } = openTimedEngine();
+    await clock.pass(20);
+    const group = engine.submitAll([{ toolName: 'step', run: () => clock.skip(5) }]);
+    expect((await group.outcome()).durationMs).toBe(5);
   });
 
   it('tells how far it has come', async () => {

@@ -1,17 +1,15 @@
-import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { ResourceManager } from '../../src/core/resources.ts';
-import { Clock } from '../../src/engine/clock.ts';
 import { AllocationHistory } from '../../src/engine/history.ts';
-import { stayBusyFor } from './support/busy.ts';
-import { openEngine } from './support/engine.ts';
+import { openEngine, openTimedEngine } from './support/engine.ts';
 import { HeldTool } from './support/held-tool.ts';
+import { ManualClock } from './support/manual-clock.ts';
 
 describe('the allocation history', () => {
   it('says who held what, and from when to when', async () => {
-    const engine = openEngine();
+    const { engine, clock } = openTimedEngine();
     const resources = { cpu: 0.5, memoryMb: 200, io: 'medium', network: true } as const;
-    await engine.submit({ toolName: 'work', id: 'w', resources }, () => setTimeout(20)).wait();
+    await engine.submit({ toolName: 'work', id: 'w', resources }, () => clock.skip(20)).wait();
     const [record, ...rest] = engine.allocationHistory();
     expect(rest).toEqual([]);
     expect(record).toMatchObject({
@@ -20,8 +18,7 @@ describe('the allocation history', () => {
       attempt: 1,
       amounts: { concurrency: 1, cpu: 0.5, memoryMb: 200, ioOperations: 2, networkOperations: 1 },
     });
-    expect(record!.until - record!.from).toBeGreaterThanOrEqual(19);
-    expect(Math.abs(record!.until - Date.now())).toBeLessThan(10_000);
+    expect(record).toMatchObject({ from: clock.epoch, until: clock.epoch + 20 });
   });
 
   it('has a record of each attempt', async () => {
@@ -48,26 +45,30 @@ describe('the allocation history', () => {
   });
 
   it('has a record of each time that one held its room, where it lent that to a child', async () => {
-    const engine = openEngine({ maxConcurrency: 1 });
+    const { engine, clock } = openTimedEngine({ maxConcurrency: 1 });
     const parent = engine.submit({ toolName: 'parent', id: 'parent' }, async ({ submit }) => {
-      await submit({ toolName: 'child', id: 'child' }, () => setTimeout(20)).wait();
-      await setTimeout(20);
+      await submit({ toolName: 'child', id: 'child' }, () => clock.skip(20)).wait();
+      clock.skip(30);
     });
     await parent.wait();
     const records = engine.allocationHistory();
     expect(records.map(({ executionId }) => executionId)).toEqual(['parent', 'child', 'parent']);
-    for (const [index, { from }] of records.slice(1).entries())
-      expect(from).toBeGreaterThanOrEqual(records[index]!.until);
+    const times = records.map(({ from, until }) => [from - clock.epoch, until - clock.epoch]);
+    expect(times).toEqual([
+      [0, 0],
+      [0, 20],
+      [20, 50],
+    ]);
   });
 
   it('dates a later attempt by its own start, where one before it had lent its room', async () => {
-    const engine = openEngine({ maxConcurrency: 2 });
+    const { engine, clock } = openTimedEngine({ maxConcurrency: 2 });
     const retry = { maxRetries: 1, delayMs: 0 };
     const parent = engine.submit({ toolName: 'parent', id: 'p', retry }, async ({ attempt, submit }) => {
       if (attempt === 2) return;
       await submit({ toolName: 'child', id: 'c' }, () => {}).wait();
       await engine.submit({ toolName: 'other', id: 'o' }, () => {}).wait();
-      stayBusyFor(5);
+      clock.skip(5);
       throw new Error('again');
     });
     await parent.wait();
@@ -87,20 +88,20 @@ describe('the allocation history', () => {
 
 describe('the utilization history', () => {
   it('ends with the present', async () => {
-    const engine = openEngine();
-    await engine.submit({ toolName: 'work' }, () => setTimeout(5)).wait();
+    const { engine, clock } = openTimedEngine();
+    await engine.submit({ toolName: 'work' }, () => clock.skip(5)).wait();
     await engine.drain();
     expect(engine.utilizationHistory().at(-1)!.used.concurrency).toBe(0);
   });
 
   it('samples the use of each resource over time', async () => {
-    const engine = openEngine({ limits: { cpu: 4 } });
+    const { engine, clock } = openTimedEngine({ limits: { cpu: 4 } });
     const tool = new HeldTool<void>();
     const held = engine.submit({ toolName: 'held', resources: { cpu: 2 } }, tool.run);
     await tool.started();
     // Quick ones give the engine occasions to look while the held one runs.
     for (let round = 0; round < 10; round++) {
-      await engine.submit({ toolName: 'work', resources: { cpu: 1 } }, () => setTimeout(15)).wait();
+      await engine.submit({ toolName: 'work', resources: { cpu: 1 } }, () => clock.skip(15)).wait();
     }
     tool.finish();
     await held.wait();
@@ -113,7 +114,7 @@ describe('the utilization history', () => {
   });
 
   it('keeps all of the past in view, ever more coarsely', () => {
-    const history = new AllocationHistory(1, new Clock(), new ResourceManager());
+    const history = new AllocationHistory(1, new ManualClock(), new ResourceManager());
     const samples = () => history.utilization().slice(0, -1);
     history.observe(0);
     const [first] = samples();

@@ -1,6 +1,5 @@
-import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { openEngine } from './support/engine.ts';
+import { openEngine, openTimedEngine } from './support/engine.ts';
 import { codeOf, thrownBy } from './support/errors.ts';
 import { quiet } from './support/gate.ts';
 import { HeldTool } from './support/held-tool.ts';
@@ -42,9 +41,9 @@ describe('explain()', () => {
 
 describe('timeLeft()', () => {
   it('is a range, learned from what the tool took before', async () => {
-    const engine = openEngine({ maxConcurrency: 1 });
+    const { engine, clock } = openTimedEngine({ maxConcurrency: 1 });
     for (let round = 0; round < 5; round++)
-      await engine.submit({ toolName: 'work' }, () => setTimeout(20)).wait();
+      await engine.submit({ toolName: 'work' }, () => clock.skip(20)).wait();
     const tool = new HeldTool<void>();
     const items = Array.from({ length: 10 }, () => ({ toolName: 'work', run: tool.run }));
     const group = engine.submitAll(items, { name: 'batch' });

@@ -1,33 +1,37 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { stayBusyFor } from './support/busy.ts';
-import { openEngine } from './support/engine.ts';
+import { openTimedEngine } from './support/engine.ts';
+import { HeldTool } from './support/held-tool.ts';
 
 describe('a function that is called after others of the same turn, which took their time', () => {
   it('has the whole of its timeout from then on', async () => {
-    const engine = openEngine();
+    const { engine, clock } = openTimedEngine();
+    const tool = new HeldTool<string>();
     for (const toolName of ['first', 'second'])
-      engine.submit({ toolName, priority: 'critical' }, () => stayBusyFor(300));
-    await engine.submit({ toolName: 'last', timeoutMs: 500 }, () => nextTurn()).wait();
+      engine.submit({ toolName, priority: 'critical' }, () => clock.skip(300));
+    const last = engine.submit({ toolName: 'last', timeoutMs: 500 }, tool.run);
+    await tool.started();
+    await clock.pass(499);
+    expect(last.status).toBe('running');
+    await clock.pass(1);
+    expect(last.status).toBe('failed');
   });
 
   it.each(['tools', 'groups'])(
     'counts for a rate of %s from then on, and no part of a millisecond too early',
     async (whose) => {
       const perMs = 20;
-      const smallestGap = async () => {
-        const engine = openEngine({ [whose]: { rated: { rate: { count: 1, perMs } } } });
-        engine.submit({ toolName: 'first', priority: 'critical' }, () => stayBusyFor(50));
-        const calls: number[] = [];
-        const items = Array.from({ length: 10 }, () => ({
-          toolName: 'rated',
-          run: () => void calls.push(performance.now()),
-        }));
-        await engine.submitAll(items, { name: 'rated' }).outcome();
-        return Math.min(...calls.slice(1).map((at, index) => at - calls[index]!));
-      };
-      // A busy machine may stop this process between the engine's look at the clock and the call.
-      await expect.poll(smallestGap).toBeGreaterThanOrEqual(perMs);
+      const { engine, clock } = openTimedEngine({ [whose]: { rated: { rate: { count: 1, perMs } } } });
+      engine.submit({ toolName: 'first', priority: 'critical' }, () => clock.skip(50));
+      const calls: number[] = [];
+      const items = Array.from({ length: 10 }, () => ({
+        toolName: 'rated',
+        run: () => void calls.push(clock.now()),
+      }));
+      const group = engine.submitAll(items, { name: 'rated' });
+      await clock.pass(1000);
+      expect((await group.outcome()).succeeded).toBe(true);
+      // The first may have been called up to a millisecond after the moment that the clock shows.
+      expect(calls).toEqual(items.map((_, index) => 50 + index * (perMs + 1)));
     },
   );
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { TaskContext, ToolFunction } from '../../src/index.ts';
-import { openEngine } from './support/engine.ts';
+import { openEngine, openTimedEngine } from './support/engine.ts';
 import { codeOf, thrownBy } from './support/errors.ts';
 import { gate, quiet } from './support/gate.ts';
 import { HeldTool, obedient } from './support/held-tool.ts';
@@ -30,7 +30,7 @@ describe('children', () => {
   });
 
   it('are cancelled however deep they are nested, before the call returns', async () => {
-    const engine = openEngine({ maxConcurrency: 1, graceMs: 60_000 });
+    const { engine } = openTimedEngine({ maxConcurrency: 1 });
     const bottom = gate<TaskContext>();
     const nested =
       (depth: number): ToolFunction =>
@@ -66,13 +66,14 @@ describe('children', () => {
   });
 
   it('are cancelled when the attempt of their parent times out, and its retry has children of its own', async () => {
-    const engine = openEngine();
+    const { engine, clock } = openTimedEngine();
     const child = new HeldTool<string>();
     const retry = { maxRetries: 1, delayMs: 0 };
     const parent = engine.submit({ toolName: 'parent', timeoutMs: 1000, retry }, ({ submit, attempt }) =>
       submit({ toolName: 'child', id: `child-${attempt}` }, child.run).wait(),
     );
     const first = await child.started();
+    await clock.pass(1000);
     const second = await child.started(2);
     expect(first.task.signal.aborted).toBe(true);
     expect(engine.handle('child-1')!.status).toBe('cancelled');
@@ -96,7 +97,7 @@ describe('children', () => {
   });
 
   it('cannot be submitted by an attempt that was told to stop', async () => {
-    const engine = openEngine();
+    const { engine, clock } = openTimedEngine();
     const tool = new HeldTool<void>();
     const retry = { maxRetries: 1, delayMs: 0 };
     const parent = engine.submit({ toolName: 'parent', timeoutMs: 5, retry }, tool.run);
@@ -104,6 +105,7 @@ describe('children', () => {
     const refusal = new Promise<unknown>((resolve) => {
       task.onStop(() => resolve(thrownBy(() => task.submit({ toolName: 'child' }, () => {}))));
     });
+    await clock.pass(5);
     expect(codeOf(await refusal)).toBe('EXECUTION_CANCELLED');
     expect(engine.statistics().submitted).toBe(1);
     parent.cancel();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { openEngine } from './support/engine.ts';
+import { openEngine, openTimedEngine } from './support/engine.ts';
 import { rejectionOf } from './support/errors.ts';
 import { gate } from './support/gate.ts';
 import { HeldTool, obedient } from './support/held-tool.ts';
@@ -25,7 +25,7 @@ describe('onStop', () => {
   });
 
   it('stops the others, and the children, when one of them throws, which the process is told', async () => {
-    const engine = openEngine({ graceMs: 1000 });
+    const { engine, clock } = openTimedEngine();
     const thrown = new Promise((resolve) => {
       const others = process.listeners('uncaughtException');
       process.removeAllListeners('uncaughtException');
@@ -58,7 +58,7 @@ describe('onStop', () => {
       'cancelled',
     ]);
     expect(await thrown).toHaveProperty('message', 'in onStop');
-    await engine.drain();
+    await clock.pass(5000);
     expect([children, engine.statistics().abandoned]).toEqual([1, 1]);
   });
 

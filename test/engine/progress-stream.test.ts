@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { stayBusyFor } from './support/busy.ts';
-import { openEngine } from './support/engine.ts';
+import { openEngine, openTimedEngine } from './support/engine.ts';
 import { quiet } from './support/gate.ts';
 import { HeldTool, obedient } from './support/held-tool.ts';
 import { readUpdates, typesOf } from './support/updates.ts';
@@ -99,21 +98,18 @@ describe('the progress of one execution', () => {
   });
 
   it('tells how long it waited and ran, as the outcome does', async () => {
-    const engine = openEngine({ maxConcurrency: 1 });
+    const { engine, clock } = openTimedEngine({ maxConcurrency: 1 });
     const tool = new HeldTool<void>();
-    engine.submit({ toolName: 'first' }, () => stayBusyFor(5));
+    engine.submit({ toolName: 'first' }, () => clock.skip(5));
     const handle = engine.submit({ toolName: 'held' }, tool.run);
     await tool.started();
-    stayBusyFor(5);
+    clock.skip(7);
     tool.finish();
-    const { waitedMs, durationMs } = await handle.outcome();
-    const [started, completed] = await readUpdates(handle.progress());
-    if (started?.type !== 'started') throw new Error(`unexpected ${started?.type}`);
-    // What the outcome tells ends with the call of the function, which comes a moment after the start.
-    expect(started.waitedMs).toBeGreaterThan(0);
-    expect(started.waitedMs).toBeLessThanOrEqual(waitedMs);
-    expect(durationMs).toBeGreaterThan(0);
-    expect(completed).toMatchObject({ type: 'completed', durationMs });
+    expect(await handle.outcome()).toMatchObject({ waitedMs: 5, durationMs: 7 });
+    expect(await readUpdates(handle.progress())).toMatchObject([
+      { type: 'started', waitedMs: 5, at: clock.epoch + 5 },
+      { type: 'completed', durationMs: 7, at: clock.epoch + 12 },
+    ]);
   });
 
   it('says in few words why an attempt failed or was ended, however many there are', async () => {
@@ -135,9 +131,10 @@ describe('the progress of one execution', () => {
   });
 
   it('says that a limit in time ended an attempt', async () => {
-    const engine = openEngine();
+    const { engine, clock } = openTimedEngine();
     const retry = { maxRetries: 1, delayMs: 0 };
     const handle = engine.submit({ toolName: 'slow', timeoutMs: 5, retry }, obedient);
+    await clock.pass(10);
     const [, retrying] = await readUpdates(handle.progress());
     expect(retrying).toMatchObject({ type: 'retrying', reason: 'timeout', error: 'timeout' });
   });

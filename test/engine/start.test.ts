@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Priority } from '../../src/index.ts';
-import { stayBusyFor } from './support/busy.ts';
-import { openEngine } from './support/engine.ts';
+import { openEngine, openTimedEngine } from './support/engine.ts';
 import { quiet } from './support/gate.ts';
 import { HeldTool } from './support/held-tool.ts';
 
@@ -25,10 +24,10 @@ describe('the start of executions', () => {
   });
 
   it('lets the priority decide about all that is submitted in one go', async () => {
-    const engine = openEngine({ maxConcurrency: 1 });
+    const { engine, clock } = openTimedEngine({ maxConcurrency: 1 });
     const calls: string[] = [];
     engine.submit({ toolName: 'call', priority: 'low' }, () => calls.push('low'));
-    stayBusyFor(5);
+    clock.skip(5);
     engine.submit({ toolName: 'call', priority: 'high' }, () => calls.push('high'));
     await engine.drain();
     expect(calls).toEqual(['high', 'low']);
@@ -53,21 +52,21 @@ describe('the start of executions', () => {
   });
 
   it('calls a function once for an attempt, even if the one before timed out before it was called', async () => {
-    const engine = openEngine({ graceMs: 0, limits: { cpu: 4 } });
+    const { engine, clock } = openTimedEngine({ graceMs: 0, limits: { cpu: 4 } });
     let calls = 0;
     // It uses up the slice, so that what starts behind it has to wait for the next.
-    const first = engine.submit({ toolName: 'busy' }, () => stayBusyFor(15));
+    const first = engine.submit({ toolName: 'busy' }, () => clock.skip(15));
     engine.submit({ toolName: 'hopping' }, async () => {
       for (let hop = 0; hop < 50; hop++) await undefined;
-      stayBusyFor(5);
+      clock.skip(5);
     });
     const retry = { maxRetries: 5, delayMs: 0 };
     const victim = engine.submit(
       { toolName: 'late', dependsOn: [first], timeoutMs: 1, retry },
       () => ++calls,
     );
+    await clock.pass(100);
     expect(await victim.wait()).toBe(1);
-    await engine.drain();
     const outcome = await victim.outcome();
     expect(outcome.attempts).toBeGreaterThan(1);
     expect(calls).toBe(1);

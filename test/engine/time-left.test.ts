@@ -1,6 +1,5 @@
-import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { openEngine } from './support/engine.ts';
+import { openEngine, openTimedEngine } from './support/engine.ts';
 import { codeOf, thrownBy } from './support/errors.ts';
 import { gate } from './support/gate.ts';
 
@@ -17,9 +16,11 @@ describe('the time left', () => {
   });
 
   it('is learned from what ran before, for everything and for a group', async () => {
-    const engine = openEngine({ maxConcurrency: 2 });
-    const work = { toolName: 'work', run: () => setTimeout(20) };
-    await engine.submitAll([work, work, work, work]).outcome();
+    const { engine, clock } = openTimedEngine({ maxConcurrency: 2 });
+    const work = { toolName: 'work', run: () => clock.sleep(20) };
+    const first = engine.submitAll([work, work, work, work]);
+    await clock.pass(40);
+    await first.outcome();
     engine.pause();
     const small = engine.submitAll([work, work], { name: 'small' });
     const large = engine.submitAll(
@@ -31,6 +32,7 @@ describe('the time left', () => {
     expect(engine.timeLeft()!.highMs).toBeGreaterThan(150);
     expect(engine.timeLeft()!.lowMs).toBeGreaterThan(50);
     engine.resume();
+    await clock.pass(11 * 20);
     await large.outcome();
     expect(large.timeLeft()).toEqual({ lowMs: 0, expectedMs: 0, highMs: 0 });
   });

@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
 import { runBuilt, startBuilt } from '../e2e/support/built-volley.ts';
 import { project } from '../e2e/support/project.ts';
+import { casesOf } from '../support/depth.ts';
 import { serveBuilt } from './support/built-server.ts';
 
 const HUGE = '1234567890123456789';
@@ -58,7 +59,7 @@ test('numbers that JSON can hold are taken as they are', async () => {
   expect(stdout).not.toContain('INVALID_TASK_FILE');
 });
 
-test.each([HUGE, `-${HUGE}`, '9007199254740993', '1e999', '-1E+400', '9'.repeat(400)])(
+test.each(casesOf([HUGE, `-${HUGE}`, '9007199254740993', '1e999', '-1E+400', '9'.repeat(400)], 2))(
   '%s is refused on standard input and in --params',
   async (value) => {
     const folder = project({ a: '' });
@@ -122,17 +123,22 @@ test('a large integer in a message of MCP is refused with the id of the request'
   expect(line).toContain('params.arguments.tasks[0].params.content');
 });
 
-test.each([
-  '2021-02-30',
-  '2021-02-29',
-  '1900-02-29',
-  '2021-04-31',
-  '2021-13-01',
-  '2021-01-01T24:00:00Z',
-  '2021-02-30T10:00:00+01:00',
-  '2021-02-30 10:00:00',
-  '24:00:00',
-])('TOML: %s is refused with its place', async (value) => {
+test.each(
+  casesOf(
+    [
+      '2021-02-30',
+      '2021-02-29',
+      '1900-02-29',
+      '2021-04-31',
+      '2021-13-01',
+      '2021-01-01T24:00:00Z',
+      '2021-02-30T10:00:00+01:00',
+      '2021-02-30 10:00:00',
+      '24:00:00',
+    ],
+    3,
+  ),
+)('TOML: %s is refused with its place', async (value) => {
   const text = `# ${value} in a comment is none\n${SHELLS.toml(value)}`;
   const { stdout } = await runBuilt(project({ 'tasks.toml': text }), ['add-batch', 'tasks.toml', '--json']);
   const { error } = JSON.parse(stdout) as { error: { code: string; message: string } };

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { project } from '../e2e/support/project.ts';
 import { dataOf } from '../mcp/server/support/mcp.ts';
 import { connectStdio } from '../mcp/server/support/stdio-client.ts';
+import { casesOf } from '../support/depth.ts';
 
 const SERVER = fileURLToPath(new URL('./support/hostile-mcp-server.mjs', import.meta.url));
 /** Codes do not stand in the answers of `run_batch`. */
@@ -56,19 +57,24 @@ async function slowestAnswerDuring(client: Client, work: Promise<unknown>): Prom
 const chain = (levels: number): object => (levels === 0 ? {} : { next: chain(levels - 1) });
 
 describe('an MCP server with hostile schemas', () => {
-  test.each([
-    ['pattern', { value: NO_MATCH }, 'are not valid'],
-    ['pattern_with_look_around', { value: NO_MATCH }, TOO_SLOW],
-    ['pattern_with_back_reference', { value: NO_MATCH }, TOO_SLOW],
-    ['names_of_properties', { [NO_MATCH]: 1 }, TOO_SLOW],
-    ['format', { value: `http://${'::'.repeat(100_000)}\0` }, TOO_SLOW],
-    ['doubling', { value: 'aa' }, TOO_SLOW],
-    ['recursion', { value: chain(60) }, TOO_SLOW],
-    ['unique_items', { value: Array.from({ length: 100_000 }, (_, id) => ({ id })) }, TOO_SLOW],
-    ['output', {}, TOO_SLOW],
-    ['nested_contains', {}, 'completed'],
-    ['many_choices', { a0: 1, b: 1 }, 'completed'],
-  ])('cannot delay other calls: %s', async (tool, params, answer) => {
+  test.each(
+    casesOf(
+      [
+        ['pattern', { value: NO_MATCH }, 'are not valid'],
+        ['pattern_with_look_around', { value: NO_MATCH }, TOO_SLOW],
+        ['pattern_with_back_reference', { value: NO_MATCH }, TOO_SLOW],
+        ['names_of_properties', { [NO_MATCH]: 1 }, TOO_SLOW],
+        ['format', { value: `http://${'::'.repeat(100_000)}\0` }, TOO_SLOW],
+        ['doubling', { value: 'aa' }, TOO_SLOW],
+        ['recursion', { value: chain(60) }, TOO_SLOW],
+        ['unique_items', { value: Array.from({ length: 100_000 }, (_, id) => ({ id })) }, TOO_SLOW],
+        ['output', {}, TOO_SLOW],
+        ['nested_contains', {}, 'completed'],
+        ['many_choices', { a0: 1, b: 1 }, 'completed'],
+      ] as const,
+      5,
+    ),
+  )('cannot delay other calls: %s', async (tool, params, answer) => {
     const client = await connect();
     expect(await call(client, 'honest', { value: 'abc' })).toContain('completed');
     const maxDelayMs = tool === 'pattern' ? MAX_PATTERN_DELAY_MS : MAX_DELAY_MS;

@@ -8,6 +8,7 @@ import { DEFAULTS } from '../../src/config/defaults.ts';
 import { Redactor } from '../../src/coordinator/redactor.ts';
 import { runBuilt } from '../e2e/support/built-volley.ts';
 import { project } from '../e2e/support/project.ts';
+import { amount } from '../support/depth.ts';
 
 const SLOW = { timeout: 300_000 };
 const LOWER = 'abcdefghijklmnopqrstuvwxyz';
@@ -123,7 +124,7 @@ describe('secrets of well-known shapes', () => {
             if (isVisible(shown, written, lead, encode)) visible.push(`${shape} ${encoding}: ${shown}`);
             expect(shown).toContain('Request failed: ');
           }),
-          { numRuns: 15 },
+          { numRuns: amount({ quick: 4, deep: 15 }) },
         );
     expect(visible).toEqual([]);
   });
@@ -156,7 +157,7 @@ describe('the value of a secret variable', () => {
           expect(shown).toContain('[redacted]');
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: amount({ quick: 200, deep: 1000 }) },
     );
   });
 

@@ -5,9 +5,12 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { endOf, runBuilt, startBuilt } from '../e2e/support/built-volley.ts';
 import { project } from '../e2e/support/project.ts';
 import { isAlive, until } from '../mcp/client/support/open.ts';
+import { amount } from '../support/depth.ts';
 import { trustFolder } from '../support/trust.ts';
 
 const SERVER = fileURLToPath(new URL('./support/counter-mcp-server.mjs', import.meta.url));
+
+const ROUNDS = amount({ quick: 1, deep: 3 });
 
 function tasks(tool: string, count: number, params: object = {}): string {
   return JSON.stringify({
@@ -36,7 +39,7 @@ describe('two processes of one store that call a serial MCP server', () => {
     ['parallel = "read-only"', {}, 'count'],
     ['parallel = "all"\ntools.add = { lock = "to" }', { to: '-x' }, 'count-x'],
   ])('lose none of its changes: %s', async (settings, params, file) => {
-    for (let round = 0; round < 3; round++) {
+    for (let round = 0; round < ROUNDS; round++) {
       const folder = counterProject(settings, params);
       const ended = await Promise.all(['a.json', 'b.json'].map((list) => runBuilt(folder, ['run', list])));
       expect(ended.map(({ status }) => status)).toEqual([0, 0]);

@@ -83,6 +83,7 @@ describe('the connection', () => {
     for (let count = 2; count <= 7; count++) {
       const page = await first.context().newPage();
       windows.push(page);
+      await page.clock.install();
       await page.goto(address);
       await page.locator('[data-task="first"]').waitFor();
     }
@@ -90,6 +91,7 @@ describe('the connection', () => {
     await last.getByText('Too many windows of the dashboard are open').waitFor();
     await picture(last, 'crowded');
     await rig.ask('add', { batch: 'small', id: 'second', function: 'echo' });
+    await last.clock.fastForward(10_000);
     await last.locator('[data-task="second"]').waitFor();
     await last.getByText('of 2', { exact: false }).first().waitFor();
     await first.close();

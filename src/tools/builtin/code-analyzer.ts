@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { analyse } from '../analysis/analyse.ts';
-import { grammarOf, KNOWN_EXTENSIONS } from '../analysis/languages.ts';
+import { KNOWN_EXTENSIONS, loadGrammar } from '../analysis/languages.ts';
 import { Lines } from '../analysis/lines.ts';
 import { inSlices } from '../analysis/slices.ts';
 import { defineTool } from '../define-tool.ts';
@@ -60,7 +60,7 @@ export function codeAnalyzerTool(
     run: async ({ file_path }, { signal, report }) => {
       try {
         const source = await readSource(roots, file_path, maxBytes, signal);
-        const grammar = grammarOf(file_path);
+        const grammar = await loadGrammar(file_path);
         if (grammar === undefined) {
           return countedText(
             file_path,

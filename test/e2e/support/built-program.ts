@@ -1,14 +1,22 @@
-import { chmod, cp, mkdir, readdir, symlink } from 'node:fs/promises';
+import { cp, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { buildLayers } from '../../runners/support/built.ts';
+import { bundle } from '../../../scripts/bundle.ts';
+import { buildOnce } from '../../runners/support/built.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const SOURCES = join(ROOT, 'src');
 
-/** The program as JavaScript: without a compiler in it, it starts several times faster, and so do its tools. */
+/** Modules that tests load from the program, besides the entries of the package. */
+const FOR_TESTS = {
+  'tools/define-tool': 'src/tools/define-tool.ts',
+  'coordinator/create-coordinator': 'src/coordinator/create-coordinator.ts',
+  'config/load': 'src/config/load.ts',
+};
+
+/** The program as it is published: bundled. Without a compiler in it, it starts several times faster. */
 export interface BuiltProgram {
-  /** The folder of the package, as it is published: with `dist/index.js`, and all else in `dist`. */
+  /** The folder of the package, as it is published: with everything in `dist`. */
   readonly folder: string;
   /** What `node` is given. */
   readonly main: string;
@@ -20,7 +28,10 @@ export interface BuiltProgram {
 
 export async function buildProgram(): Promise<BuiltProgram> {
   const entries = await readdir(SOURCES);
-  const folder = await buildLayers(entries.sort(), 'dist');
+  const folder = await buildOnce(entries.sort(), async (into) => {
+    await bundle(join(into, 'dist'), FOR_TESTS);
+    await writeFile(join(into, 'package.json'), '{ "type": "module", "version": "0.0.0" }');
+  });
   const dist = join(folder, 'dist');
   const main = join(dist, 'cli/main.js');
   return {
@@ -34,7 +45,6 @@ export async function buildProgram(): Promise<BuiltProgram> {
       for (const file of ['package.json', 'docs/volley.schema.json'])
         await cp(join(ROOT, file), join(installed, file), { recursive: true });
       await symlink(dist, join(installed, 'dist'), 'junction');
-      await chmod(main, 0o755);
       await symlink('../volley/dist/cli/main.js', join(into, 'node_modules/.bin/volley'));
     },
   };

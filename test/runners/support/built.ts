@@ -33,23 +33,33 @@ export async function importBuilt(): Promise<Built> {
 
 /** Compiles them, unless that was done since they last changed. */
 export function buildRunners(): Promise<string> {
-  return buildLayers(LAYERS, '.');
+  return buildLayers(LAYERS);
 }
 
-/** Compiles layers, or single files, into `inside` of a package of their own; the answer is the folder of that package. */
-export async function buildLayers(layers: readonly string[], inside: string): Promise<string> {
+/** Compiles layers into a folder of their own. */
+export function buildLayers(layers: readonly string[]): Promise<string> {
+  return buildOnce(layers, async (folder, files) => {
+    await Promise.all(files.map((file) => compile(file, folder)));
+    await writeFile(join(folder, 'package.json'), '{ "type": "module", "version": "0.0.0" }');
+  });
+}
+
+/** Builds layers, or single files, unless that was done since they last changed; returns the folder. */
+export async function buildOnce(
+  layers: readonly string[],
+  build: (folder: string, files: readonly string[]) => Promise<void>,
+): Promise<string> {
   const files = (await Promise.all(layers.map(filesIn))).flat();
   const stamps = await Promise.all(
     files.map(async (file) => `${file} ${(await stat(join(SOURCES, file))).mtimeMs}`),
   );
-  const state = [inside, ...stamps].join('\n');
+  const state = [build.toString(), ...stamps].join('\n');
   const folder = join(CACHE, createHash('sha256').update(state).digest('hex').slice(0, 16));
   if (await isInUse(folder)) return folder;
   // Another test may build the same, also in this process.
   const unfinished = `${folder}-${process.pid}-${randomBytes(4).toString('hex')}`;
   await mkdir(unfinished, { recursive: true });
-  await Promise.all(files.map((file) => compile(file, join(unfinished, inside))));
-  await writeFile(join(unfinished, 'package.json'), '{ "type": "module", "version": "0.0.0" }');
+  await build(unfinished, files);
   // Another test may have been quicker.
   await rename(unfinished, folder).catch(() => rm(unfinished, { recursive: true }));
   await removeOld();

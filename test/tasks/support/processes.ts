@@ -10,7 +10,7 @@ const LAYERS = ['core', 'engine', 'runners', 'tools', 'config', 'coordinator', '
 
 /** The address of `src/tasks` as JavaScript: a process that needs no compiler starts several times faster. */
 export async function buildTasks(): Promise<string> {
-  return pathToFileURL(join(await buildLayers(LAYERS, '.'), 'tasks')).href;
+  return pathToFileURL(join(await buildLayers(LAYERS), 'tasks')).href;
 }
 
 export interface Program {

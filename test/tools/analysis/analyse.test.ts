@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { grammarOf, KNOWN_EXTENSIONS } from '../../../src/tools/analysis/languages.ts';
+import { KNOWN_EXTENSIONS, loadGrammar } from '../../../src/tools/analysis/languages.ts';
 import { factsOf, functionsOf } from './support/sample.ts';
 
 /** The complexity of a function around some statements. */
@@ -159,10 +159,12 @@ test('keeps the first entries of a long list, and counts all', () => {
   expect(totalComplexity).toBe(50);
 });
 
-test('knows a language by the extension, in any case', () => {
-  expect(grammarOf('/a/B.PY')?.language).toBe('python');
-  expect(grammarOf('a.d.ts')?.language).toBe('typescript');
-  expect(KNOWN_EXTENSIONS.map((extension) => grammarOf(`a${extension}`)?.language)).not.toContain(undefined);
+test('knows a language by the extension, in any case', async () => {
+  const languageOf = async (name: string) => (await loadGrammar(name))?.language;
+  expect(await languageOf('/a/B.PY')).toBe('python');
+  expect(await languageOf('a.d.ts')).toBe('typescript');
+  const known = await Promise.all(KNOWN_EXTENSIONS.map((extension) => languageOf(`a${extension}`)));
+  expect(known).not.toContain(undefined);
   for (const name of ['a.rb', 'py', '.py', 'Makefile', 'a.py.txt'])
-    expect(grammarOf(name), name).toBe(undefined);
+    expect(await loadGrammar(name), name).toBe(undefined);
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { linearRegex, PatternError } from '../../../src/tools/pattern/regex.ts';
+import { amount } from '../../support/depth.ts';
 
 /** Patterns of the part that both JavaScript and the matcher know; small, since JavaScript tries all ways through them. */
 const { pattern } = fc.letrec<{ pattern: string; branch: string; piece: string; atom: string }>((tie) => ({
@@ -90,7 +91,7 @@ describe('a search by regular expression', () => {
         const expected = new RegExp(source, ignoreCase ? 'iu' : 'u').test(given);
         expect(linearRegex(source, ignoreCase).test(given)).toBe(expected);
       }),
-      { numRuns: 3000 },
+      { numRuns: amount({ quick: 400, deep: 3000 }) },
     );
   });
 
@@ -101,7 +102,7 @@ describe('a search by regular expression', () => {
         const expression = new RegExp(source, 'u');
         for (const each of given) expect(matcher.test(each)).toBe(expression.test(each));
       }),
-      { numRuns: 500 },
+      { numRuns: amount({ quick: 100, deep: 500 }) },
     );
   });
 

@@ -1,0 +1,55 @@
+/**
+ * The engine alone, under `volley/engine`: it loads the core and the engine, and no package.
+ *
+ * @module
+ */
+export type { SharedLimits } from '../core/catalog.ts';
+export type { IoIntensity, ResourceName, ResourceRequirements } from '../core/demand.ts';
+export { ERROR_CODES, type ErrorCode, VolleyError } from '../core/errors.ts';
+export type { Explanation, NamedExecution, QueuedReason, StandingReason } from '../core/explanation.ts';
+export type { CancellationCause, FailureReason } from '../core/failure.ts';
+export { DependencyGraph, type Dependent } from '../core/graph.ts';
+export { GraphNode } from '../core/graph-node.ts';
+export type { TimeLeft } from '../core/predict.ts';
+export { PRIORITIES, type Priority } from '../core/priority.ts';
+export type { Random } from '../core/random.ts';
+export type { RateOptions } from '../core/rate.ts';
+export type { ResourceLimits } from '../core/resource-table.ts';
+export {
+  type AllocationRefusal,
+  type AllocationResult,
+  type ResourceAllocation,
+  ResourceManager,
+  type ResourceUsage,
+  type ResourceUtilization,
+} from '../core/resources.ts';
+export type { RetryOptions } from '../core/retry.ts';
+export type { SchedulerLimits } from '../core/scheduler-options.ts';
+export {
+  type SimulatedAttempt,
+  type SimulatedExecution,
+  type SimulationOptions,
+  type SimulationResult,
+  simulate,
+} from '../core/simulate.ts';
+export type { GroupSpec } from '../core/spec.ts';
+export type { ExecutionStatus } from '../core/status.ts';
+export type { DependencyPolicy } from '../core/terms.ts';
+export type { ExecutionContext } from './context.ts';
+export {
+  type EngineLimits,
+  type EngineOptions,
+  type GroupItem,
+  ParallelExecutionEngine,
+  type RefusedItem,
+} from './engine.ts';
+export { GroupHandle, type GroupOutcome, type RetryNotice } from './group-handle.ts';
+export type { CancelResult, ExecutionHandle } from './handle.ts';
+export type { AllocationRecord, UtilizationSample } from './history.ts';
+export type { Outcome } from './outcome.ts';
+export { type AggregatedProgress, ProgressTracker } from './progress-tracker.ts';
+export type { DurationSummary, ExecutionStatistics } from './statistics.ts';
+export type { ProgressStream } from './subscription.ts';
+export type { Report, TaskContext, ToolFunction } from './task.ts';
+export { ToolFailure } from './tool-failure.ts';
+export type { MissedUpdates, ProgressUpdate } from './updates.ts';
