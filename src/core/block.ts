@@ -1,4 +1,4 @@
-import type { GraphNode } from './graph-node.ts';
+import type { LinkedNode } from './graph-node.ts';
 
 /** What each node of a submission depends on: the entries of node `i` stand from `starts[i]` to `starts[i + 1]`. */
 export interface Rows<N> {
@@ -16,7 +16,7 @@ const LONGEST_IN_BYTE = 126;
  * touch these few arrays, and not an object and two lists for each. A node stands at the place of its number. All of it
  * goes with the last node that has not settled.
  */
-export class Block<N extends GraphNode> implements Rows<N> {
+export class Block<N extends LinkedNode> implements Rows<N> {
   readonly firstSeq: number;
   readonly starts: Int32Array;
   readonly entries: Int32Array;

@@ -3,8 +3,8 @@ import type { Dispatcher } from './dispatcher.ts';
 import type { Effects } from './effects.ts';
 import { internalError } from './errors.ts';
 import type { Ending, Execution } from './execution.ts';
+import type { ExecutionGraph } from './execution-graph.ts';
 import { type Failure, RelatedCancellation } from './failure.ts';
-import type { DependencyGraph } from './graph.ts';
 import type { Group } from './group.ts';
 import { nextMoment } from './moments.ts';
 import type { Random } from './random.ts';
@@ -17,7 +17,7 @@ import type { Timed, Timers } from './timers.ts';
 import { rankOf } from './urgency.ts';
 
 export interface LifecycleParts {
-  readonly graph: DependencyGraph<Execution>;
+  readonly graph: ExecutionGraph<Execution>;
   readonly catalog: Catalog;
   readonly dispatcher: Dispatcher;
   readonly timers: Timers<Timed>;

@@ -1,5 +1,5 @@
 import type { Execution } from './execution.ts';
-import type { DependencyGraph } from './graph.ts';
+import type { ExecutionGraph } from './execution-graph.ts';
 
 /** Keeps the executions that settled last to be found by their id, and forgets the one that settled longest ago. */
 export class Retention {
@@ -8,7 +8,7 @@ export class Retention {
   private oldest = 0;
 
   constructor(
-    private readonly graph: DependencyGraph<Execution>,
+    private readonly graph: ExecutionGraph<Execution>,
     private readonly capacity: number,
   ) {}
 

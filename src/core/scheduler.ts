@@ -4,8 +4,8 @@ import { KnownFields } from './check-known.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { Effects } from './effects.ts';
 import { Execution } from './execution.ts';
+import { ExecutionGraph, type Linked } from './execution-graph.ts';
 import { type Failure, RelatedCancellation } from './failure.ts';
-import { DependencyGraph, type Linked } from './graph.ts';
 import { Group } from './group.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { checkNumber, checkSpanMs, MAX_SPAN_MS } from './numbers.ts';
@@ -26,7 +26,7 @@ import { raiseDependencies, raiseGroup } from './urgency.ts';
  */
 export class Scheduler {
   readonly catalog = new Catalog();
-  readonly graph = new DependencyGraph<Execution>();
+  readonly graph = new ExecutionGraph<Execution>();
   readonly timers = new Timers<Timed>();
   readonly timeouts = new Timeouts((execution, at) => this.timers.set(execution, at));
   readonly dispatcher: Dispatcher;

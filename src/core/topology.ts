@@ -1,9 +1,9 @@
 import type { Block } from './block.ts';
 import { VolleyError } from './errors.ts';
-import type { GraphNode } from './graph-node.ts';
+import type { LinkedNode } from './graph-node.ts';
 
 /** The places of a block so that each node stands behind what it depends on. */
-export function topologicalOrder(block: Block<GraphNode>): Int32Array {
+export function blockOrder(block: Block<LinkedNode>): Int32Array {
   const open = new Int32Array(block.nodes.length);
   const order = block.order(open);
   if (order === undefined) throw cycleError(cycleIn(block, open));
@@ -11,7 +11,7 @@ export function topologicalOrder(block: Block<GraphNode>): Int32Array {
 }
 
 /** Every node that is left waits for another that is left: following them must come round. */
-function cycleIn({ nodes, starts, entries }: Block<GraphNode>, open: Int32Array): GraphNode[] {
+function cycleIn({ nodes, starts, entries }: Block<LinkedNode>, open: Int32Array): LinkedNode[] {
   const isStuck = (place: number) => place >= 0 && open[place]! > 0;
   const walked: number[] = [];
   const stepOf = new Map<number, number>();
@@ -24,7 +24,7 @@ function cycleIn({ nodes, starts, entries }: Block<GraphNode>, open: Int32Array)
   return [...walked.slice(stepOf.get(at)), at].map((place) => nodes[place]!);
 }
 
-export function cycleError(nodes: readonly GraphNode[]): VolleyError {
+export function cycleError(nodes: readonly { readonly id: string }[]): VolleyError {
   const path = nodes.map((node) => node.id);
   return new VolleyError(
     'DEPENDENCY_CYCLE',
