@@ -145,7 +145,7 @@ const FEWEST_FOR_OUTLIERS = 5;
  * count as at most three times the largest of the others, so that one freak value does not spoil every prediction,
  * while slow runs that are merely rare keep their full weight.
  */
-export class SeenDistribution implements Distribution {
+class SeenDistribution implements Distribution {
   readonly mean: number;
   readonly variance: number;
   readonly relativeError: number;

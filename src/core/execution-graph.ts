@@ -1,10 +1,8 @@
-import { Block } from './block.ts';
+import { Block, blockOrder, cycleError, RowBuilder } from './block.ts';
 import { Directory } from './directory.ts';
 import { VolleyError } from './errors.ts';
 import { LinkedNode, Links, numberIn } from './graph-node.ts';
 import { show } from './numbers.ts';
-import { RowBuilder } from './rows.ts';
-import { blockOrder, cycleError } from './topology.ts';
 
 const LONGEST_ID = 256;
 

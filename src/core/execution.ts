@@ -2,7 +2,7 @@ import type { DemandClass } from './demand-class.ts';
 import type { Failure } from './failure.ts';
 import { LinkedNode } from './graph-node.ts';
 import type { Group } from './group.ts';
-import type { LockClaim, LockHolder } from './lock.ts';
+import type { LockClaim, LockHolder } from './locks.ts';
 import { type ExecutionStatus, STATUS_NAMES, Status, type StatusCode } from './status.ts';
 import { DEFAULT_TERMS, type Terms } from './terms.ts';
 import type { Timed } from './timers.ts';

@@ -1,8 +1,8 @@
 import type { ResourceName } from './demand.ts';
+import { unreachable } from './errors.ts';
 import type { Execution } from './execution.ts';
-import type { Ahead, NamedExecution, NamedWithStatus, StandingReason } from './explanation.ts';
+import type { Ahead, NamedExecution, NamedWithStatus, StandingReason } from './explain.ts';
 import { RESOURCE_TABLE } from './resource-table.ts';
-import { unreachable } from './unreachable.ts';
 import { countText, failureText, listText, spanText } from './words.ts';
 
 const UNITS: ReadonlyMap<ResourceName, string> = new Map(

@@ -29,7 +29,7 @@ export interface DurationSource {
 }
 
 /** One execution of a rehearsal. */
-export interface Role {
+interface Role {
   readonly demand: DemandClass;
   readonly source: DurationSource;
   /** What 1 of the source stands for: 1, or the caller's estimate where the source holds ratios to it. */

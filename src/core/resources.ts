@@ -10,8 +10,7 @@ import {
   SCALE,
 } from './demand.ts';
 import { VolleyError } from './errors.ts';
-import type { LockClaim, LockHolder } from './lock.ts';
-import { LockTable } from './locks.ts';
+import { type LockClaim, type LockHolder, LockTable } from './locks.ts';
 import { checkNumber, show } from './numbers.ts';
 import type { ResourceLimits } from './resource-table.ts';
 

@@ -7,16 +7,14 @@ import { Execution } from './execution.ts';
 import { ExecutionGraph, type Linked } from './execution-graph.ts';
 import { type Failure, RelatedCancellation } from './failure.ts';
 import { Group } from './group.ts';
-import { Lifecycle } from './lifecycle.ts';
+import { Lifecycle, Retention } from './lifecycle.ts';
 import { checkNumber, checkSpanMs, MAX_SPAN_MS } from './numbers.ts';
 import { seededRandom } from './random.ts';
 import { RateLimit } from './rate.ts';
-import { Retention } from './retention.ts';
 import type { SchedulerLimits, SchedulerOptions } from './scheduler-options.ts';
 import { checkGroupSpec, EXECUTION_FIELDS, type ExecutionSpec, type GroupSpec } from './spec.ts';
 import { Status } from './status.ts';
-import { Timeouts } from './timeouts.ts';
-import { type Timed, Timers } from './timers.ts';
+import { type Timed, Timeouts, Timers } from './timers.ts';
 import { raiseDependencies, raiseGroup } from './urgency.ts';
 
 /**

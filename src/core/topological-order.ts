@@ -1,5 +1,5 @@
 /** The items, each behind what it depends on; or one cycle, each of whose items depends on the next. */
-export interface TopologicalOrder<T> {
+interface TopologicalOrder<T> {
   /** Without those that a cycle keeps out. */
   readonly order: T[];
   readonly cycle: T[] | undefined;

@@ -1,6 +1,6 @@
+import { cycleError } from '../core/block.ts';
 import { VolleyError } from '../core/errors.ts';
 import { topologicalOrder } from '../core/topological-order.ts';
-import { cycleError } from '../core/topology.ts';
 
 /** How far a node of a {@link DependencyGraph} has come. */
 export type NodeStatus = 'pending' | 'running' | 'completed' | 'failed' | 'cancelled';

@@ -6,7 +6,7 @@
 export type { SharedLimits } from '../core/catalog.ts';
 export type { IoIntensity, ResourceName, ResourceRequirements } from '../core/demand.ts';
 export { ERROR_CODES, type ErrorCode, VolleyError } from '../core/errors.ts';
-export type { Explanation, NamedExecution, QueuedReason, StandingReason } from '../core/explanation.ts';
+export type { Explanation, NamedExecution, QueuedReason, StandingReason } from '../core/explain.ts';
 export type { CancellationCause, FailureReason } from '../core/failure.ts';
 export type { TimeLeft } from '../core/predict.ts';
 export { PRIORITIES, type Priority } from '../core/priority.ts';
