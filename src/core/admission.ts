@@ -8,10 +8,10 @@ import { checkNumber, checkSpanMs, MAX_SPAN_MS, show } from './numbers.ts';
 import { priorityLevel } from './priority.ts';
 import type { ResourceManager } from './resources.ts';
 import type { ExecutionSpec } from './spec.ts';
-import { DEFAULT_TERMS, termsOf } from './terms.ts';
+import { DEFAULT_TERMS, resolveTerms } from './terms.ts';
 import { wishedStart } from './urgency.ts';
 
-const LONGEST_TOOL_NAME = 256;
+const MAX_NAME_LENGTH = 256;
 
 /** Where the needs of one specification are worked out before they are compared with those of the known classes. */
 const scratch: number[] = [];
@@ -56,7 +56,7 @@ export function fill(
   resources.assertPossible(needs, spec);
 
   const known = catalog.tools.get(toolName);
-  const terms = termsOf(spec, known === undefined ? DEFAULT_TERMS : known.terms);
+  const terms = resolveTerms(spec, known === undefined ? DEFAULT_TERMS : known.terms);
   const tool = known ?? catalog.tool(toolName);
   tool.terms = terms;
   const group = ofGroup ?? catalog.group(spec.group, now);
@@ -84,10 +84,10 @@ export function discard({ resources, catalog }: Admitting, filled: readonly Exec
 }
 
 function checkToolName(name: unknown): asserts name is string {
-  if (typeof name === 'string' && name !== '' && name.length <= LONGEST_TOOL_NAME) return;
+  if (typeof name === 'string' && name !== '' && name.length <= MAX_NAME_LENGTH) return;
   throw new VolleyError(
     'INVALID_VALUE',
-    `toolName must be a text of 1 to ${LONGEST_TOOL_NAME} characters, but it is ${show(name)}.`,
+    `toolName must be a string of 1 to ${MAX_NAME_LENGTH} characters, but it is ${show(name)}.`,
   );
 }
 
@@ -101,9 +101,9 @@ function checkGroupOf(name: unknown, ofGroup: Group | undefined): void {
 }
 
 export function checkGroupName(name: unknown): asserts name is string {
-  if (typeof name === 'string' && name !== '' && name.length <= LONGEST_TOOL_NAME) return;
+  if (typeof name === 'string' && name !== '' && name.length <= MAX_NAME_LENGTH) return;
   throw new VolleyError(
     'INVALID_VALUE',
-    `group must be a text of 1 to ${LONGEST_TOOL_NAME} characters, but it is ${show(name)}.`,
+    `group must be a string of 1 to ${MAX_NAME_LENGTH} characters, but it is ${show(name)}.`,
   );
 }

@@ -10,7 +10,7 @@ export interface Rows<N> {
 }
 
 /** The longest row that can be counted down in a byte, and as far again below zero. */
-const LONGEST_IN_BYTE = 126;
+const MAX_IN_BYTE = 126;
 
 /**
  * The edges of nodes that were added together, as numbers in rows: linking, ordering and settling thousands of nodes
@@ -57,7 +57,7 @@ export class Block<N extends LinkedNode> implements Rows<N> {
 
   /**
    * The places in an order in which each stands behind what it depends on; undefined where a cycle leaves no such
-   * order, and then `open` tells who is stuck. Kahn's algorithm, without the older nodes: they never wait for newer ones.
+   * order, and then `open` says which are stuck. Kahn's algorithm, without the older nodes: they never wait for newer ones.
    */
   order(open: Int32Array): Int32Array | undefined {
     const { starts, entries, dependentStarts, dependentPlaces } = this;
@@ -146,7 +146,7 @@ export class Block<N extends LinkedNode> implements Rows<N> {
 function countersFor(starts: Int32Array): Int8Array | Int32Array {
   const size = starts.length - 1;
   for (let place = 0; place < size; place++) {
-    if (starts[place + 1]! - starts[place]! > LONGEST_IN_BYTE) return new Int32Array(size);
+    if (starts[place + 1]! - starts[place]! > MAX_IN_BYTE) return new Int32Array(size);
   }
   return new Int8Array(size);
 }

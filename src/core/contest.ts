@@ -1,4 +1,4 @@
-import { RESOURCES } from './demand.ts';
+import { RESOURCE_NAMES } from './demand.ts';
 import { ClassQueue, type DemandClass } from './demand-class.ts';
 import { IndexedHeap } from './heap.ts';
 import { goesBefore } from './ready-queue.ts';
@@ -9,7 +9,7 @@ import { goesBefore } from './ready-queue.ts';
  * for all: if that one is kept out again, so are the others, and the cost of an end does not grow with their number.
  */
 export class Contest {
-  readonly shortages = RESOURCES.map((_, index) => new Shortage(index));
+  readonly shortages = RESOURCE_NAMES.map((_, index) => new Shortage(index));
   /** Those that nothing is known to keep out. */
   readonly free = new ClassQueue(false);
   /** Those that were kept out alike and may pass now. */

@@ -21,7 +21,10 @@ export interface ResourceRequirements extends CountableNeeds {
 }
 
 /** The countable resources, in the order of every vector of the core. */
-export const RESOURCES: readonly ResourceName[] = ['concurrency', ...RESOURCE_TABLE.map(({ name }) => name)];
+export const RESOURCE_NAMES: readonly ResourceName[] = [
+  'concurrency',
+  ...RESOURCE_TABLE.map(({ name }) => name),
+];
 
 /** The name of a countable resource. */
 export type ResourceName = 'concurrency' | keyof ResourceLimits;
@@ -31,7 +34,7 @@ export const CONCURRENCY = 0;
 /** Amounts are whole thousandths inside the core, so that adding and subtracting is exact. */
 export const SCALE = 1000;
 
-/** One amount for each of RESOURCES, in thousandths. */
+/** One amount for each of RESOURCE_NAMES, in thousandths. */
 export type ResourceVector = readonly number[];
 
 export interface LockDemand {
@@ -50,7 +53,7 @@ const knownFields = new KnownFields(
   new Set([...RESOURCE_TABLE.map(({ need }) => need), 'exclusive', 'shared']),
 );
 
-const LARGEST_AMOUNT = 1e9;
+const MAX_AMOUNT = 1e9;
 const MAX_LOCKS = 64;
 
 /** The countable part of a demand, written into `into`: most demands are known already and need no vector of their own. */
@@ -90,8 +93,8 @@ export function neededLocks(resources: ResourceRequirements | undefined): readon
 function amountOf(row: number, value: unknown): number {
   const { need, written } = RESOURCE_TABLE[row]!;
   if (written === 'number') {
-    if (typeof value === 'number' && value >= 0 && value <= LARGEST_AMOUNT) return Math.round(value * SCALE);
-    return checkNumber(`resources.${need}`, value, { min: 0, max: LARGEST_AMOUNT });
+    if (typeof value === 'number' && value >= 0 && value <= MAX_AMOUNT) return Math.round(value * SCALE);
+    return checkNumber(`resources.${need}`, value, { min: 0, max: MAX_AMOUNT });
   }
   if (written === 'flag') {
     if (typeof value !== 'boolean') throw invalid(need, 'true or false', value);

@@ -126,8 +126,8 @@ const PRIOR_WEIGHT = 2;
 const UNCERTAIN_SPREAD = 0.8;
 /** How far the tail beyond the largest value reaches, as a share of the spread, and its bounds. */
 const TAIL_SHARE = 0.4;
-const LONGEST_TAIL = 0.6;
-const FARTHEST = 10;
+const MAX_TAIL = 0.6;
+const MAX_TAIL_FACTOR = 10;
 /** Below this a blur makes no difference. */
 const MIN_BLUR = 0.03;
 /** In how many equal parts a distribution is taken to get a mean of it. */
@@ -138,7 +138,7 @@ const OUTLIER_CAP = 3;
 /** How far the values of a bucket may be off its middle. */
 const BUCKET_ERROR = 0.07;
 /** With fewer samples nobody can tell what is an outlier. */
-const FEWEST_FOR_OUTLIERS = 5;
+const MIN_FOR_OUTLIERS = 5;
 
 /**
  * The values of a sketch as a distribution. Inside a bucket all values are equally likely. The few largest values
@@ -189,7 +189,7 @@ class SeenDistribution implements Distribution {
     const spread = Math.max(Math.log1p(relativeVariance), logs.variance);
     const freedom = count - 1 + PRIOR_WEIGHT;
     const sigma2 = (count * spread + PRIOR_WEIGHT * PRIOR_SIGMA ** 2) / freedom;
-    this.tail = Math.min(LONGEST_TAIL, TAIL_SHARE * Math.sqrt(sigma2));
+    this.tail = Math.min(MAX_TAIL, TAIL_SHARE * Math.sqrt(sigma2));
     this.variance = this.mean ** 2 * Math.expm1(sigma2);
     this.relativeError = Math.sqrt(Math.expm1(sigma2) / count) * (1 + UNCERTAIN_SPREAD / freedom);
     this.blur = Math.sqrt(sigma2 / count);
@@ -207,7 +207,7 @@ class SeenDistribution implements Distribution {
     }
     // Longer than everything seen: beside the usual tail it is expected to overrun by as much again.
     const overrun = this.top === 0 ? 0 : Math.log(atLeast / this.top);
-    return atLeast * tailFactor(1 - random(), Math.min(LONGEST_TAIL, this.tail + overrun));
+    return atLeast * tailFactor(1 - random(), Math.min(MAX_TAIL, this.tail + overrun));
   }
 
   correctionFor(elapsed: readonly number[]): number {
@@ -243,7 +243,7 @@ class SeenDistribution implements Distribution {
 
 /** A factor whose logarithm has the given mean and falls off like a tail does; `share` is a number from 0 to 1. */
 function tailFactor(share: number, tail: number): number {
-  return Math.min(FARTHEST, share ** -tail);
+  return Math.min(MAX_TAIL_FACTOR, share ** -tail);
 }
 
 /** Mean and variance of numbers as they come. */
@@ -277,7 +277,7 @@ function exactness(sketch: Sketch): number {
 }
 
 function outlierCap(sketch: Sketch): number {
-  if (sketch.count < FEWEST_FOR_OUTLIERS) return Number.POSITIVE_INFINITY;
+  if (sketch.count < MIN_FOR_OUTLIERS) return Number.POSITIVE_INFINITY;
   const outliers = Math.max(1, Math.floor(sketch.count * OUTLIER_SHARE));
   return OUTLIER_CAP * Math.max(1, sketch.quantile(1 - (outliers + 0.5) / sketch.count));
 }

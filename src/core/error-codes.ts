@@ -10,7 +10,7 @@ const ENGINE_ERRORS = {
   },
   INVALID_ID: {
     meaning: 'The id is empty, too long, or has the form that Volley reserves for its own ids.',
-    remedy: 'Use a text of 1 to 256 characters that is not of the form "exec-<number>".',
+    remedy: 'Use a string of 1 to 256 characters that is not of the form "exec-<number>".',
   },
   UNKNOWN_DEPENDENCY: {
     meaning: 'A dependency names an execution that the engine does not know (any more).',

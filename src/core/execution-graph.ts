@@ -1,13 +1,13 @@
 import { Block, blockOrder, cycleError, RowBuilder } from './block.ts';
 import { Directory } from './directory.ts';
 import { VolleyError } from './errors.ts';
-import { LinkedNode, Links, numberIn } from './graph-node.ts';
+import { LinkedNode, Links, seqInId } from './graph-node.ts';
 import { show } from './numbers.ts';
 
-const LONGEST_ID = 256;
+const MAX_ID_LENGTH = 256;
 
 /** Says what a node depends on: ids or nodes. */
-export interface Dependent<N extends LinkedNode = LinkedNode> {
+export interface NodeDependencies<N extends LinkedNode = LinkedNode> {
   readonly dependsOn?: readonly (string | N)[];
 }
 
@@ -35,7 +35,7 @@ export class ExecutionGraph<N extends LinkedNode = LinkedNode> {
   /** The node with the id, its own name or `exec-<number>`, unless it was forgotten. */
   find(id: string): N | undefined {
     if (typeof id !== 'string') return undefined;
-    const seq = numberIn(id);
+    const seq = seqInId(id);
     return seq === undefined ? this.directory.byName(id) : this.directory.bySeq(seq);
   }
 
@@ -60,7 +60,7 @@ export class ExecutionGraph<N extends LinkedNode = LinkedNode> {
    * Adds nodes with consecutive numbers and their edges, and returns them so that each stands behind what it depends
    * on. Throws for a duplicate id, an unknown dependency or a cycle, and then nothing was added.
    */
-  add(nodes: readonly N[], dependents: readonly Dependent<N>[]): readonly N[] {
+  add(nodes: readonly N[], dependents: readonly NodeDependencies<N>[]): readonly N[] {
     const linked = this.addAll(nodes, dependents);
     return linked === undefined ? nodes : inOrder(linked);
   }
@@ -69,7 +69,7 @@ export class ExecutionGraph<N extends LinkedNode = LinkedNode> {
    * What `add` does, but it returns the edges; undefined where there are none.
    * @internal
    */
-  addAll(nodes: readonly N[], dependents: readonly Dependent<N>[]): Linked<N> | undefined {
+  addAll(nodes: readonly N[], dependents: readonly NodeDependencies<N>[]): Linked<N> | undefined {
     let added = 0;
     try {
       let edges = 0;
@@ -125,7 +125,7 @@ export class ExecutionGraph<N extends LinkedNode = LinkedNode> {
     return this.directory[Symbol.iterator]();
   }
 
-  private link(nodes: readonly N[], dependents: readonly Dependent<N>[], edges: number): Linked<N> {
+  private link(nodes: readonly N[], dependents: readonly NodeDependencies<N>[], edges: number): Linked<N> {
     const rows = new RowBuilder<N>(nodes.length, edges);
     const firstSeq = nodes[0]!.seq;
     for (let index = 0; index < nodes.length; index++) {
@@ -184,11 +184,11 @@ function waitsForOneLess({ block, links, seq }: LinkedNode): number {
 }
 
 function checkName(name: string): void {
-  if (typeof name === 'string' && name !== '' && name.length <= LONGEST_ID && numberIn(name) === undefined)
+  if (typeof name === 'string' && name !== '' && name.length <= MAX_ID_LENGTH && seqInId(name) === undefined)
     return;
   throw new VolleyError(
     'INVALID_ID',
-    `The id ${show(name)} cannot be used: it must be a text of 1 to ${LONGEST_ID} characters that is not of the form "exec-<number>".`,
+    `The id ${show(name)} cannot be used: it must be a string of 1 to ${MAX_ID_LENGTH} characters that is not of the form "exec-<number>".`,
     { id: name },
   );
 }

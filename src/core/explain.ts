@@ -1,4 +1,4 @@
-import { CONCURRENCY, RESOURCES, type ResourceName, SCALE } from './demand.ts';
+import { CONCURRENCY, RESOURCE_NAMES, type ResourceName, SCALE } from './demand.ts';
 import type { Dispatcher, Obstacle } from './dispatcher.ts';
 import { unreachable } from './errors.ts';
 import type { Execution } from './execution.ts';
@@ -302,7 +302,7 @@ function explainShortage(dispatcher: Dispatcher, execution: Execution, index: nu
   }
   return {
     reason: 'resource',
-    resource: RESOURCES[index]!,
+    resource: RESOURCE_NAMES[index]!,
     needed: need / SCALE,
     free: Math.max(0, limits[index]! - used[index]!) / SCALE,
     limit,

@@ -112,7 +112,7 @@ export class LinkedNode {
 }
 
 /** The number in an id of the form that nodes without a name are known by; undefined for any other id. */
-export function numberIn(id: string): number | undefined {
+export function seqInId(id: string): number | undefined {
   // One character rules out most names, for a fraction of the cost.
   if (id.charCodeAt(0) !== OWN_ID.charCodeAt(0) || !id.startsWith(OWN_ID)) return undefined;
   const digits = id.slice(OWN_ID.length);

@@ -142,7 +142,7 @@ export class Lifecycle {
     this.parts.dispatcher.rerank(execution, rank);
   }
 
-  /** Tells how many it has ended. What is kept ends by itself, and whatever comes of it, there is no further attempt. */
+  /** Returns how many it has ended. What is kept ends by itself, and whatever comes of it, there is no further attempt. */
   private endEach(executions: readonly Execution[], ending: Ending, now: number): number {
     let ended = 0;
     for (const execution of executions) {

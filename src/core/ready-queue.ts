@@ -25,11 +25,11 @@ export function goesBefore(a: Standing, b: Standing): boolean {
   return a.rank === b.rank ? a.seq < b.seq : a.rank < b.rank;
 }
 
-const SMALLEST_RING = 16;
+const MIN_RING = 16;
 
 /** First in, first out, for items that arrive in their order anyway; removal from the middle leaves a hole. */
 class Ring<T extends Ranked> implements Home {
-  private slots: (T | undefined)[] = new Array(SMALLEST_RING).fill(undefined);
+  private slots: (T | undefined)[] = new Array(MIN_RING).fill(undefined);
   private head = 0;
   private tail = 0;
   private lastRank = 0;
@@ -108,7 +108,7 @@ class Ring<T extends Ranked> implements Home {
 
   private reset(): void {
     this.head = this.tail = 0;
-    if (this.slots.length > 1024) this.slots = new Array(SMALLEST_RING).fill(undefined);
+    if (this.slots.length > 1024) this.slots = new Array(MIN_RING).fill(undefined);
   }
 
   /** Doubles the room; where there are many holes, it closes them instead. */

@@ -184,7 +184,7 @@ export class Scheduler {
     this.began(execution, attempt, now);
   }
 
-  /** Tells how many it has cancelled: not those that had settled before, or whose result is being kept. */
+  /** Returns how many it has cancelled: not those that had settled before, or whose result is being kept. */
   cancel(executions: readonly Execution[], reason: unknown, now: number): number {
     return this.lifecycle.end(executions, { kind: 'cancelled', reason }, now);
   }

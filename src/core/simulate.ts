@@ -1,5 +1,5 @@
 import { checkKnown } from './check-known.ts';
-import { RESOURCES, type ResourceName, SCALE } from './demand.ts';
+import { RESOURCE_NAMES, type ResourceName, SCALE } from './demand.ts';
 import type { Effects } from './effects.ts';
 import { VolleyError } from './errors.ts';
 import { Execution } from './execution.ts';
@@ -196,7 +196,7 @@ function play(
     OWN_FIELDS,
   );
   const { used } = scheduler.dispatcher.resources;
-  const usedTime = RESOURCES.map(() => 0);
+  const usedTime = RESOURCE_NAMES.map(() => 0);
 
   scheduler.submitAll(world.members, executions, 0, group);
   scheduler.advance(0);

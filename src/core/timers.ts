@@ -34,7 +34,7 @@ export class Timers<T extends Timed> extends IndexedHeap<T> {
 
 /** So many different timeouts have a ring: most programs use a few. */
 const MAX_RINGS = 8;
-const SMALLEST_RING = 16;
+const MIN_RING = 16;
 /** So many ended attempts may stay listed, however few run. */
 const MAX_ENDED = 64;
 /** So many places are kept for those that begin at the same moment. */
@@ -45,9 +45,9 @@ const MAX_FRESH = 1024;
  * attempt that has ended is dropped when it comes to the front.
  */
 class TimeoutRing {
-  private executions: (Execution | undefined)[] = new Array(SMALLEST_RING).fill(undefined);
-  private attempts: number[] = new Array(SMALLEST_RING).fill(0);
-  private moments: number[] = new Array(SMALLEST_RING).fill(0);
+  private executions: (Execution | undefined)[] = new Array(MIN_RING).fill(undefined);
+  private attempts: number[] = new Array(MIN_RING).fill(0);
+  private moments: number[] = new Array(MIN_RING).fill(0);
   private head = 0;
   private tail = 0;
   private lastAt = 0;
@@ -90,7 +90,7 @@ class TimeoutRing {
     if (mask >= 1024) this.resize();
   }
 
-  /** Drops those at the front that have ended, and tells how many. */
+  /** Drops those at the front that have ended, and returns how many. */
   dropEnded(): number {
     let dropped = 0;
     for (; this.head !== this.tail && !this.runs(this.head); dropped++) this.dropFirst();
@@ -111,7 +111,7 @@ class TimeoutRing {
     for (let at = end; at < this.tail; at++) executions[at & mask] = undefined;
     this.tail = end;
     this.firstAt = head === end ? Number.POSITIVE_INFINITY : moments[head & mask]!;
-    if (executions.length > SMALLEST_RING && executions.length > 8 * this.size) this.resize();
+    if (executions.length > MIN_RING && executions.length > 8 * this.size) this.resize();
   }
 
   *[Symbol.iterator](): Iterator<[execution: Execution, at: number]> {
@@ -129,7 +129,7 @@ class TimeoutRing {
   private resize(): void {
     const { executions, attempts, moments, head, size } = this;
     const mask = executions.length - 1;
-    let room = SMALLEST_RING;
+    let room = MIN_RING;
     while (room < 2 * size) room *= 2;
     this.executions = new Array(room).fill(undefined);
     this.attempts = new Array(room).fill(0);

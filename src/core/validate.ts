@@ -1,4 +1,4 @@
-import { RESOURCES } from './demand.ts';
+import { RESOURCE_NAMES } from './demand.ts';
 import type { ClassQueue, DemandClass } from './demand-class.ts';
 import { internalError } from './errors.ts';
 import { Execution } from './execution.ts';
@@ -86,7 +86,7 @@ function checkUse({ dispatcher }: Scheduler, { holding, limitsWereLowered }: Cen
     isListed && dispatcher.holders.length === holding.length,
     'who holds room is listed, and nobody else',
   );
-  for (const [index, name] of RESOURCES.entries()) {
+  for (const [index, name] of RESOURCE_NAMES.entries()) {
     const sum = holding.reduce((total, { demand }) => total + demand.needs[index]!, 0);
     check(used[index] === sum, `the ${name} in use (${used[index]}) is what is held (${sum})`);
     check(limitsWereLowered || sum <= limits[index]!, `the ${name} in use (${sum}) is within the limit`);
@@ -391,7 +391,7 @@ function checkKeptOut({ dispatcher }: Scheduler, demand: DemandClass, waiters: C
   const rate = [tool.rate, group.rate].find((limit) => limit?.waiters === waiters);
   if (short >= 0) {
     const isShort = used[short]! + needs[short]! > limits[short]!;
-    check(isShort, `what waits for ${RESOURCES[short]} does not fit`, head);
+    check(isShort, `what waits for ${RESOURCE_NAMES[short]} does not fit`, head);
   } else if (busy !== undefined) {
     check(keepsOut(busy, demand), `the tool ${busy.name} keeps out what waits for it`, head);
   } else if (group.waiters === waiters) {

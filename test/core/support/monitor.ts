@@ -1,4 +1,4 @@
-import { RESOURCES, SCALE } from '../../../src/core/demand.ts';
+import { RESOURCE_NAMES, SCALE } from '../../../src/core/demand.ts';
 import type { Execution } from '../../../src/core/execution.ts';
 import type { RateLimit } from '../../../src/core/rate.ts';
 import { goesBefore } from '../../../src/core/ready-queue.ts';
@@ -43,7 +43,7 @@ export class Monitor {
     this.expect(!this.scheduler.dispatcher.isPaused && !group.isPaused, 'starts in a pause', execution);
     for (const rate of [tool.rate, group.rate]) if (rate !== undefined) this.countStart(rate, execution, now);
     this.takesRoom(execution);
-    for (const [index, name] of RESOURCES.entries()) {
+    for (const [index, name] of RESOURCE_NAMES.entries()) {
       const own = this.needs(execution)[index]!;
       const isWithin = own === 0 || this.inUse(index) <= this.scheduler.dispatcher.resources.limits[index]!;
       this.expect(isWithin, `starts beyond the limit of ${name}`, execution);
@@ -55,7 +55,7 @@ export class Monitor {
   resumed(execution: Execution): void {
     this.wantingBack.delete(execution);
     this.takesRoom(execution);
-    for (const [index, name] of RESOURCES.entries()) {
+    for (const [index, name] of RESOURCE_NAMES.entries()) {
       const own = this.needs(execution)[index]!;
       const used = this.inUse(index);
       const isWithin =
