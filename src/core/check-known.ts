@@ -36,9 +36,8 @@ export class KnownFields {
 function refuseUnknown(what: string, field: string, given: object, known: ReadonlySet<string>): void {
   if (!Object.hasOwn(given, field) || given[field as keyof object] === undefined) return;
   const close = nearest(field, known);
-  const help =
-    close === undefined ? `Valid names: ${[...known].join(', ')}.` : `Did you mean ${show(close)}?`;
-  throw new VolleyError('INVALID_VALUE', `Unknown ${what}: ${show(field)}. ${help}`, {
+  const help = close === undefined ? `valid are ${[...known].join(', ')}.` : `did you mean ${show(close)}?`;
+  throw new VolleyError('INVALID_VALUE', `Unknown ${what} ${show(field)}; ${help}`, {
     field,
     nearest: close,
   });
