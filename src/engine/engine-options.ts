@@ -84,7 +84,7 @@ export function runtimeOptions(options: EngineOptions): RuntimeOptions {
     ...rest,
     clock,
     seed: options.seed ?? Math.floor(Math.random() * 2 ** 32),
-    limits: schedulerLimits({
+    limits: checkEngineLimits({
       maxConcurrency,
       limits: {
         cpu: limits.cpu ?? availableParallelism(),
@@ -105,7 +105,7 @@ export function runtimeOptions(options: EngineOptions): RuntimeOptions {
 }
 
 /** Converts limits for the scheduler, and checks what the scheduler does not. */
-export function schedulerLimits(given: EngineLimits): SchedulerLimits {
+export function checkEngineLimits(given: EngineLimits): SchedulerLimits {
   checkObject('The limits of an engine', given);
   checkKnown('limit of an engine that can be changed', given, LIMIT_NAMES);
   const { maxConcurrency, limits, tools, groups } = given;

@@ -9,7 +9,12 @@ import type { TimeLeft } from '../core/predict.ts';
 import { PRIORITIES } from '../core/priority.ts';
 import type { GroupSpec } from '../core/spec.ts';
 import type { ExecutionContext } from './context.ts';
-import { type EngineLimits, type EngineOptions, runtimeOptions, schedulerLimits } from './engine-options.ts';
+import {
+  checkEngineLimits,
+  type EngineLimits,
+  type EngineOptions,
+  runtimeOptions,
+} from './engine-options.ts';
 import { GroupHandle } from './group-handle.ts';
 import type { CancelResult, ExecutionHandle } from './handle.ts';
 import type { AllocationRecord, UtilizationSample } from './history.ts';
@@ -116,7 +121,7 @@ export class ParallelExecutionEngine implements AsyncDisposable {
 
   /** Changes limits at any time. Running executions keep their room; waiting ones are reconsidered. */
   setLimits(limits: EngineLimits): void {
-    const checked = schedulerLimits(limits);
+    const checked = checkEngineLimits(limits);
     this.limitsVersion++;
     this.runtime.change((scheduler) => scheduler.limit(checked));
   }
