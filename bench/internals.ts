@@ -1,6 +1,6 @@
 /** What benchmarks time of the built program beyond its public names. `npm run bench` builds it into `dist/internals.js`. */
 export { Confinement } from '../src/runners/process/confinement.ts';
-export { createLauncher } from '../src/runners/process/create-launcher.ts';
+export { createLauncher } from '../src/runners/process/helper-launcher.ts';
 export { ProcessRunner } from '../src/runners/process/process-runner.ts';
 export { ThreadRunner } from '../src/runners/thread/thread-runner.ts';
 export { EventHub } from '../src/server/events/event-hub.ts';

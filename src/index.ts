@@ -157,8 +157,7 @@ export {
 } from './engine/index.ts';
 export { openCoordinator } from './mcp/open-coordinator.ts';
 export { CONTAINS, type Containment, type Fault, type RunnerKind } from './runners/containment.ts';
-export type { Diagnosis, Layer, LayerName } from './runners/process/diagnose.ts';
-export { diagnose } from './runners/process/diagnose-system.ts';
+export { type Diagnosis, diagnose, type Layer, type LayerName } from './runners/process/diagnose.ts';
 export type {
   RunLimits,
   Runner,

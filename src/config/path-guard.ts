@@ -22,8 +22,8 @@ import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import picomatch from 'picomatch';
 import { VolleyError } from '../core/errors.ts';
 import type { Breach, Cover, GuardedRun, SandboxGuard } from '../runners/runner.ts';
-import { isInside, realAsFarAsItExists } from '../tools/builtin/real-path.ts';
 import { codeOf } from '../tools/builtin/refusal.ts';
+import { isInside, realAsFarAsItExists } from '../tools/builtin/roots.ts';
 import { fold, type ProtectedPaths, type ProtectedRule, pathOf } from './protected-paths.ts';
 
 /** How many folders below the roots are scanned. */

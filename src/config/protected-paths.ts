@@ -1,7 +1,7 @@
 import { lstatSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import picomatch from 'picomatch';
-import { isInside, realAsFarAsItExists } from '../tools/builtin/real-path.ts';
+import { isInside, realAsFarAsItExists } from '../tools/builtin/roots.ts';
 import type { VolleyConfig } from './config.ts';
 import { userFolder } from './user-folder.ts';
 

@@ -3,8 +3,8 @@ import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, extname, join, relative, resolve, sep } from 'node:path';
 import type { SyntaxNode } from '@lezer/common';
 import { VolleyError } from '../core/errors.ts';
-import { isInside } from '../tools/builtin/real-path.ts';
-import { findModules } from '../tools/find-modules.ts';
+import { isInside } from '../tools/builtin/roots.ts';
+import { findModules } from '../tools/modules.ts';
 import type { TomlTable } from './environment.ts';
 import { MISSING } from './trust-store.ts';
 

@@ -4,7 +4,7 @@ import { ProtectedPaths } from '../config/protected-paths.ts';
 import { VolleyError } from '../core/errors.ts';
 import { InlineRunner } from '../runners/inline.ts';
 import type { Confinement } from '../runners/process/confinement.ts';
-import { createLauncher } from '../runners/process/create-launcher.ts';
+import { createLauncher } from '../runners/process/helper-launcher.ts';
 import type { Launcher } from '../runners/process/launcher.ts';
 import { ProcessRunner } from '../runners/process/process-runner.ts';
 import type { Runner } from '../runners/runner.ts';

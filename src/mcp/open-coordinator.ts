@@ -4,8 +4,8 @@ import { trustText } from '../config/trust.ts';
 import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
 import { createCoordinator } from '../coordinator/create-coordinator.ts';
 import type { ToolDescription } from '../tools/registry.ts';
-import type { McpServerHealth } from './client/health.ts';
-import type { Environment } from './client/references.ts';
+import type { McpServerHealth } from './client/server-link.ts';
+import type { Environment } from './client/server-source.ts';
 
 /**
  * A coordinator as `volley.toml` describes it: the limits and rules of the nearest file, the tools of the modules that it

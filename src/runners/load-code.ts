@@ -1,7 +1,106 @@
+import { join } from 'node:path';
+import { constants, Script, type ScriptOptions } from 'node:vm';
 import { VolleyError } from '../core/errors.ts';
 import { show } from '../core/numbers.ts';
 import type { ToolCode, ToolRun } from './runner.ts';
-import { evaluateSource } from './source-code.ts';
+
+/**
+ * What build tools leave behind in the text of a function: esbuild names functions with the one, and vite imports
+ * with the other. Both are given to it, since the text no longer sees the module that had them.
+ */
+const PROLOGUE =
+  "'use strict'; ((__name, __vite_ssr_dynamic_import__) => PLACE)((it) => it, (name) => import(name))";
+const [BEFORE, AFTER] = PROLOGUE.split('PLACE') as [string, string];
+
+/** Evaluates the text of a function that uses nothing of its surroundings. */
+function evaluateSource(text: string, toolName: string): ToolRun {
+  // A file in the working directory that does not exist: `import()` in the text resolves from there.
+  const filename = join(process.cwd(), `tool-${toolName}.source.js`);
+  const run = evaluate(text, toolName, filename);
+  const explain = (error: unknown) => explained(error, toolName, filename);
+  return (input, context) => {
+    try {
+      const result = run(input, context);
+      return isThenable(result)
+        ? result.then(undefined, (error) => {
+            throw explain(error);
+          })
+        : result;
+    } catch (error) {
+      throw explain(error);
+    }
+  };
+}
+
+function evaluate(text: string, toolName: string, filename: string): ToolRun {
+  if (text.includes('import')) allowImports();
+  let problem: string | undefined;
+  // The text of a method, `run(input) { … }`, is a function only inside an object.
+  for (const expression of [`(${text}\n)`, `Object.values({ ${text}\n })[0]`]) {
+    try {
+      const value: unknown = new Script(
+        `${BEFORE}${expression}${AFTER}`,
+        options(filename),
+      ).runInThisContext();
+      if (typeof value === 'function') return value as ToolRun;
+      problem ??= `it is ${show(value)}`;
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw explained(error, toolName, filename);
+      problem ??= error.message;
+    }
+  }
+  throw new VolleyError(
+    'INVALID_TOOL',
+    `The text of the tool "${toolName}" is not that of a function: ${problem}. Give it as a function of your own, or as a module.`,
+    { toolName },
+  );
+}
+
+function options(filename: string): ScriptOptions {
+  const importModuleDynamically = constants?.USE_MAIN_CONTEXT_DEFAULT_LOADER;
+  // Columns of the first line count without what was put before it; `(` is ours too.
+  const columnOffset = -BEFORE.length - 1;
+  return importModuleDynamically === undefined
+    ? { filename, columnOffset }
+    : { filename, columnOffset, importModuleDynamically };
+}
+
+let importsAreAllowed = false;
+
+/**
+ * Node prints once in each thread that imports of evaluated text are experimental. Nobody can do anything about it,
+ * so it is made to say so here, where nobody listens.
+ */
+function allowImports(): void {
+  if (importsAreAllowed) return;
+  importsAreAllowed = true;
+  const { emitWarning } = process;
+  process.emitWarning = () => {};
+  try {
+    new Script(`import('node:path')`, options(join(process.cwd(), 'tool.js'))).runInThisContext();
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}
+
+/** A name that is missing is most likely one of the module that the function was written in. */
+function explained(error: unknown, toolName: string, filename: string): unknown {
+  if (!(error instanceof ReferenceError) || !isThrownBy(error, filename)) return error;
+  const message = `${error.message}. The function of the tool "${toolName}" is sent as text and cannot see variables outside it: import what it uses inside it, or give \`module\` instead of \`run\`.`;
+  const better = new ReferenceError(message);
+  const frames = error.stack!.slice(error.stack!.indexOf('\n'));
+  Object.defineProperty(better, 'stack', { value: `ReferenceError: ${message}${frames}` });
+  return better;
+}
+
+/** Whether the innermost frame of its stack is in the text itself. */
+function isThrownBy({ stack }: Error, filename: string): boolean {
+  return /\n\s+at [^\n]*/.exec(stack ?? '')?.[0].includes(filename) ?? false;
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
+}
 
 /** What can be sent to another thread or process. */
 export type PortableCode = Exclude<ToolCode, { kind: 'function' }>;

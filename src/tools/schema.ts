@@ -1,8 +1,229 @@
-import type { StandardSchemaV1 } from '@standard-schema/spec';
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
+import type { Ajv as AjvInstance } from 'ajv';
+import { isDeeperThan } from '../core/depth.ts';
 import { VolleyError } from '../core/errors.ts';
 import { show } from '../core/numbers.ts';
-import { compileJsonSchema } from './json-schema.ts';
-import { compileStandardSchema } from './standard-schema.ts';
+import { reasonText, unwritableText } from '../core/words.ts';
+import { isThenable } from './needs.ts';
+import { SchemaThreadError, validateInThread } from './schema-threads.ts';
+import { compileValidator, linearPattern, newAjv, type Validate } from './schema-validator.ts';
+
+/** Both the check and the compiler work by recursion. */
+const MAX_DEPTH = 200;
+/** In characters of JSON. The thread compiles this much in about a second. */
+const MAX_SCHEMA = 262_144;
+/** So much of a schema, with so few levels and branches, is checked and compiled in tens of milliseconds. */
+const MAX_INLINE_SCHEMA = 4_000;
+const MAX_INLINE_DEPTH = 20;
+const MAX_INLINE_BRANCHES = 50;
+/** Ajv makes the most code of these, for each schema in them. */
+const BRANCHING = new Set([
+  'anyOf',
+  'oneOf',
+  'allOf',
+  'contains',
+  'not',
+  'if',
+  'dependentSchemas',
+  'dependencies',
+  'propertyNames',
+  'patternProperties',
+  'unevaluatedProperties',
+  'unevaluatedItems',
+]);
+/** The product of both sizes up to which a value is checked here: it takes tens of milliseconds at worst. */
+const MAX_INLINE_WORK = 100_000;
+/** One character in so many counts, where none is looked at by itself. */
+const CHARACTERS_PER_UNIT = 64;
+/** The one format of ajv-formats whose expression takes more than linear time. */
+const SLOW_FORMAT = 'url';
+const REFERENCES = new Set(['$ref', '$dynamicRef', '$recursiveRef']);
+/** One for each draft checks schemas, made when the first of that draft appears: it takes tens of milliseconds. */
+const schemaChecks = new Map<string, AjvInstance>();
+
+/**
+ * Makes a JSON Schema ready for use; `part` and `tool` say whose it is. It is checked now and
+ * compiled when the first value comes: hundreds of tools may be known and few called.
+ *
+ * Nothing that a schema says can hold up this thread. A small one whose work is known to be linear is used here; any other
+ * is compiled and used in a thread, within a limit in time. So is any for a value that is large.
+ */
+export function compileJsonSchema<T>(schema: JsonSchema, part: SchemaPart, tool: string): CompiledSchema<T> {
+  const owner = `the ${part} of ${tool}`;
+  if (isDeeperThan(schema, MAX_DEPTH))
+    throw invalidSchema(owner, `it is nested deeper than ${MAX_DEPTH} levels`);
+  const length = lengthOf(schema, owner);
+  if (length > MAX_SCHEMA) throw invalidSchema(owner, `it has more than ${MAX_SCHEMA} characters`);
+  const isInline =
+    length <= MAX_INLINE_SCHEMA &&
+    !isDeeperThan(schema, MAX_INLINE_DEPTH) &&
+    branchesOf(schema) <= MAX_INLINE_BRANCHES;
+  if (isInline) checkSchema(schema, owner);
+  const answer = (value: unknown, issues: readonly SchemaIssue[]): CheckResult<T> =>
+    issues.length === 0 ? { ok: true, value: value as T } : { ok: false, issues };
+  let cost: SchemaCost | undefined;
+  let validate: Validate | undefined;
+  return {
+    jsonSchema: schema,
+    check: (value) => {
+      cost ??= isInline ? costOf(schema, owner) : { isLinear: false };
+      if (cost.isLinear && isSmall(value, MAX_INLINE_WORK / cost.units, cost.readsText)) {
+        validate ??= compile(schema, owner);
+        return answer(value, validate(value));
+      }
+      return validateInThread(tool, schema, value).then(
+        (issues) => answer(value, issues),
+        (error: unknown) => {
+          throw threadFailure(error, owner, tool, cost!);
+        },
+      );
+    },
+  };
+}
+
+function lengthOf(schema: JsonSchema, owner: string): number {
+  try {
+    return JSON.stringify(schema).length;
+  } catch (error) {
+    throw invalidSchema(owner, unwritableText(error));
+  }
+}
+
+function branchesOf(schema: JsonSchema): number {
+  const open: unknown[] = [schema];
+  let branches = 0;
+  while (open.length > 0) {
+    const node = open.pop();
+    if (typeof node !== 'object' || node === null) continue;
+    for (const [key, value] of Object.entries(node)) {
+      if (BRANCHING.has(key))
+        branches += typeof value === 'object' && value !== null ? Math.max(1, Object.keys(value).length) : 1;
+      open.push(value);
+    }
+  }
+  return branches;
+}
+
+function checkSchema(schema: JsonSchema, owner: string): void {
+  const draft = String(schema['$schema']);
+  let ajv = schemaChecks.get(draft);
+  if (ajv === undefined) {
+    ajv = newAjv(schema);
+    // What `$schema` may say has few values, and many that are none.
+    if (schemaChecks.size < 10) schemaChecks.set(draft, ajv);
+  }
+  let isValid: unknown;
+  try {
+    isValid = ajv.validateSchema(schema);
+  } catch (error) {
+    // The `$schema` is none that Ajv knows.
+    throw invalidSchema(
+      owner,
+      `${(error as Error).message}; "$schema" may be draft-06, draft-07, 2019-09, 2020-12 or left out`,
+    );
+  }
+  if (isValid !== true) throw invalidSchema(owner, ajv.errorsText(ajv.errors));
+}
+
+function compile(schema: JsonSchema, owner: string): Validate {
+  try {
+    return compileValidator(schema, { validateSchema: false });
+  } catch (error) {
+    throw invalidSchema(owner, (error as Error).message);
+  }
+}
+
+/** What a schema may cost for each unit of a value. */
+type SchemaCost =
+  | { readonly isLinear: false; readonly slowPattern?: string }
+  | { readonly isLinear: true; readonly units: number; readonly readsText: boolean };
+
+/**
+ * A schema without references is a tree, and each of its nodes looks at each part of a value once at most. References
+ * can lead to one node in very many ways, and `uniqueItems` compares each item with each other.
+ */
+function costOf(schema: JsonSchema, owner: string): SchemaCost {
+  const open: unknown[] = [schema];
+  let units = 0;
+  let readsText = false;
+  const addPattern = (pattern: string): boolean => {
+    const linear = patternOf(pattern, owner);
+    units += linear?.size ?? 0;
+    readsText = true;
+    return linear !== undefined;
+  };
+  while (open.length > 0) {
+    const node = open.pop();
+    units++;
+    if (typeof node !== 'object' || node === null) continue;
+    // Also inside `properties` and `enum`, where a word is no keyword: that costs a thread, and nothing else.
+    for (const [key, value] of Object.entries(node)) {
+      if (REFERENCES.has(key) || (key === 'uniqueItems' && value === true)) return { isLinear: false };
+      if (key === 'format' && value === SLOW_FORMAT) return { isLinear: false };
+      if (key === 'format') readsText = true;
+      const patterns =
+        key === 'pattern' && typeof value === 'string'
+          ? [value]
+          : key === 'patternProperties' && typeof value === 'object' && value !== null
+            ? Object.keys(value)
+            : [];
+      const slowPattern = patterns.find((pattern) => !addPattern(pattern));
+      if (slowPattern !== undefined) return { isLinear: false, slowPattern };
+      open.push(value);
+    }
+  }
+  return { isLinear: true, units, readsText };
+}
+
+function patternOf(pattern: string, owner: string): ReturnType<typeof linearPattern> {
+  try {
+    return linearPattern(pattern);
+  } catch (error) {
+    throw invalidSchema(owner, reasonText(error));
+  }
+}
+
+/** Whether a value has at most so many parts, characters among them; it is looked at no further than that. */
+function isSmall(value: unknown, maxUnits: number, readsText: boolean): boolean {
+  const open: unknown[] = [value];
+  const perUnit = readsText ? 1 : CHARACTERS_PER_UNIT;
+  let units = 0;
+  while (open.length > 0) {
+    const node = open.pop();
+    units += typeof node === 'string' ? 1 + node.length / perUnit : 1;
+    if (units + open.length > maxUnits) return false;
+    if (Array.isArray(node)) {
+      if (node.length > maxUnits) return false;
+      for (const item of node) open.push(item);
+    } else if (typeof node === 'object' && node !== null) {
+      for (const [key, item] of Object.entries(node)) {
+        units += key.length / perUnit;
+        open.push(item);
+      }
+    }
+  }
+  return true;
+}
+
+function threadFailure(error: unknown, owner: string, tool: string, cost: SchemaCost): unknown {
+  if (!(error instanceof SchemaThreadError)) return error;
+  if (error.kind === 'invalid') return invalidSchema(owner, error.message.replace(/\.$/, ''));
+  const { slowPattern } = cost as { slowPattern?: string };
+  const pattern = slowPattern === undefined ? '' : `, which has the pattern ${shown(slowPattern)}`;
+  return new VolleyError(
+    'SCHEMA_TOO_SLOW',
+    `A value could not be checked against the JSON Schema of ${owner}${pattern}: ${error.message}.`,
+    { tool, ...(slowPattern !== undefined && { pattern: slowPattern }) },
+  );
+}
+
+function shown(pattern: string): string {
+  return JSON.stringify(pattern.length > 200 ? `${pattern.slice(0, 200)}…` : pattern);
+}
+
+function invalidSchema(owner: string, problem: string): VolleyError {
+  return new VolleyError('INVALID_TOOL', `The JSON Schema of ${owner} is not valid: ${problem}.`);
+}
 
 /** A JSON Schema (2020-12 unless `$schema` says otherwise). */
 export type JsonSchema = { readonly [keyword: string]: unknown };
@@ -38,7 +259,7 @@ const ANYTHING: CompiledSchema = {
 };
 
 /** Which of the two schemas of a tool one is. */
-export type SchemaPart = 'input' | 'output';
+type SchemaPart = 'input' | 'output';
 
 /** Makes a schema of a tool ready for use, or says what is wrong with it. */
 export function compileSchema<T>(
@@ -74,4 +295,48 @@ export function pointerTo(keys: readonly PropertyKey[]): string {
 
 function isStandard<T>(schema: ToolSchema<T>): schema is StandardSchemaV1<unknown, T> {
   return '~standard' in schema;
+}
+
+function compileStandardSchema<T>(schema: StandardSchemaV1<unknown, T>, owner: string): CompiledSchema<T> {
+  const standard = schema['~standard'];
+  if (typeof (standard as Partial<typeof standard> | null)?.validate !== 'function') {
+    throw new VolleyError(
+      'INVALID_TOOL',
+      `The schema of ${owner} has "~standard" as a Standard Schema has it, but no validate() there: give the schema as its library made it.`,
+    );
+  }
+  return {
+    jsonSchema: asJsonSchema(schema),
+    check: (value) => {
+      const result = standard.validate(value);
+      // Not every library has promises of the built-in kind.
+      return isThenable(result)
+        ? Promise.resolve(result).then(toCheckResult)
+        : toCheckResult(result as StandardSchemaV1.Result<T>);
+    },
+  };
+}
+
+function toCheckResult<T>(result: StandardSchemaV1.Result<T>): CheckResult<T> {
+  if (result.issues === undefined) return { ok: true, value: result.value };
+  return {
+    ok: false,
+    issues: result.issues.map(({ path = [], message }) => ({
+      path: pointerTo(path.map((part) => (typeof part === 'object' ? part.key : part))),
+      // zod begins with it, and the text around says the same.
+      rule: message.replace(/^Invalid input: /, ''),
+    })),
+  };
+}
+
+/** What the library itself says of the input that it takes; not every schema can be said that way. */
+function asJsonSchema(schema: StandardSchemaV1): JsonSchema | undefined {
+  const { jsonSchema } = schema['~standard'] as Partial<StandardJSONSchemaV1.Props>;
+  if (jsonSchema === undefined) return undefined;
+  try {
+    return jsonSchema.input({ target: 'draft-2020-12' });
+  } catch {
+    // A transformation or a custom check has no JSON Schema: the tool works all the same, it is only not described.
+    return undefined;
+  }
 }

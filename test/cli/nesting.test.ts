@@ -5,10 +5,10 @@ import { planInstall } from '../../src/cli/mcp/install/plan-install.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { VolleyError } from '../../src/core/errors.ts';
 import { parsePatterns, patternsMeet } from '../../src/tasks/overlap/pattern.ts';
-import { patternProblem } from '../../src/tools/builtin/inputs.ts';
-import { compileJsonSchema } from '../../src/tools/json-schema.ts';
+import { patternProblem } from '../../src/tools/builtin/walk.ts';
 import { linearGlob } from '../../src/tools/pattern/glob.ts';
 import { linearRegex } from '../../src/tools/pattern/regex.ts';
+import { compileJsonSchema } from '../../src/tools/schema.ts';
 import { folderWith, say } from './support/program.ts';
 
 const MANY = 100_000;

@@ -3,8 +3,7 @@ import { type LoadedConfig, type LoadOptions, loadConfig } from '../../config/lo
 import { trustText } from '../../config/trust.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { printableLine, printableText } from '../../core/printable-text.ts';
-import type { Layer } from '../../runners/process/diagnose.ts';
-import { diagnose } from '../../runners/process/diagnose-system.ts';
+import { diagnose, type Layer } from '../../runners/process/diagnose.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';
 import { EXIT } from '../io.ts';
 import { createColours, wantsColours } from '../output/colours.ts';

@@ -6,7 +6,7 @@ import { nearest } from '../../core/nearest.ts';
 import { printableJson, printableLine } from '../../core/printable-text.ts';
 import { countText, listText } from '../../core/words.ts';
 import { mcpHealth } from '../../mcp/client/attach.ts';
-import type { McpServerHealth } from '../../mcp/client/health.ts';
+import type { McpServerHealth } from '../../mcp/client/server-link.ts';
 import { createFullCoordinator } from '../../mcp/open-coordinator.ts';
 import type { ToolDescription } from '../../tools/registry.ts';
 import { type CommonOptions, defineCommand } from '../command.ts';

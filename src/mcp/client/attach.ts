@@ -1,8 +1,7 @@
 import type { VolleyConfig } from '../../config/config.ts';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
-import type { McpServerHealth } from './health.ts';
-import type { Environment } from './references.ts';
-import { ServerSource } from './server-source.ts';
+import type { McpServerHealth } from './server-link.ts';
+import { type Environment, ServerSource } from './server-source.ts';
 
 const attached = new WeakMap<ParallelToolCoordinator, readonly ServerSource[]>();
 

@@ -12,8 +12,8 @@ import {
 import type { McpServerSettings } from '../../config/config.ts';
 import { packageVersion } from '../../config/package-version.ts';
 import { MAX_SPAN_MS } from '../../core/numbers.ts';
+import { toCallFailure } from './call-failure.ts';
 import { HttpTransport } from './http-transport.ts';
-import { toCallFailure } from './sdk-error.ts';
 import { type Program, StdioTransport } from './stdio-transport.ts';
 
 /** How long a server elsewhere may take to forget a session. */

@@ -1,11 +1,10 @@
+import { statSync } from 'node:fs';
 import type { CallToolResult, Tool as ServerTool } from '@modelcontextprotocol/client';
 import type { McpServerSettings } from '../../config/config.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { spanText } from '../../core/words.ts';
-import { CallFailure } from './call-failure.ts';
+import { CallFailure, problemText } from './call-failure.ts';
 import type { CallFollowing, Connection, Target } from './connection.ts';
-import type { McpServerHealth, McpServerStatus } from './health.ts';
-import { startProblem } from './start-problem.ts';
 
 /** The pause after a start that failed; each further one is twice as long. Calls that come meanwhile fail at once. */
 const START_PAUSE_MS = 1000;
@@ -19,7 +18,7 @@ const OWN_TOOL = 'batch_executor_tool';
 const OWN_NAME = 'volley';
 const ITSELF = 'it is Volley itself, and a batch cannot call batches';
 
-export interface LinkParts {
+interface LinkParts {
   readonly name: string;
   readonly settings: McpServerSettings;
   /** How it is reached, asked before each start. Throws where a reference leads nowhere. */
@@ -247,4 +246,46 @@ function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
     signal.addEventListener('abort', stop);
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
   });
+}
+
+/** Why a server could not be started or reached, for people: where the configuration is to blame, which line of it. */
+function startProblem(error: unknown, name: string, { connection }: McpServerSettings): string {
+  if (connection.kind === 'http' || !isSpawnFailure(error)) return problemText(error);
+  const table = `[mcp.servers.${name}] of volley.toml`;
+  const { command, cwd } = connection;
+  // The system says the same of a folder that is not there.
+  if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory())
+    return `there is no folder ${cwd} to start it in: make it, or correct cwd under ${table}`;
+  const shown = JSON.stringify(command);
+  if (error.code === 'EACCES')
+    return `the program ${shown} may not be run: make it executable, or correct command under ${table}`;
+  return `the program ${shown} was not found: install it, or correct command under ${table}`;
+}
+
+function isSpawnFailure(error: unknown): error is NodeJS.ErrnoException {
+  if (!(error instanceof Error)) return false;
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  return syscall?.startsWith('spawn') === true && (code === 'ENOENT' || code === 'EACCES');
+}
+
+/** How a server is. `waiting`: it failed, and is not tried again before `retryInMs` are over. */
+type McpServerStatus = 'idle' | 'starting' | 'ready' | 'failed' | 'waiting' | 'closed';
+
+/** What is known of a server. */
+export interface McpServerHealth {
+  readonly name: string;
+  readonly kind: 'stdio' | 'http';
+  readonly status: McpServerStatus;
+  /** How many of its tools can be called. */
+  readonly tools: number;
+  /** The process of a server on this machine. */
+  readonly pid?: number;
+  /** How often it was started, or reached, again. */
+  readonly restarts: number;
+  readonly calls: number;
+  /** Calls that failed, whatever the reason. */
+  readonly failedCalls: number;
+  /** Why it could not be started, or ended. */
+  readonly problem?: string;
+  readonly retryInMs?: number;
 }

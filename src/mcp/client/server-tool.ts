@@ -1,17 +1,75 @@
-import type { Progress, Tool as ServerTool } from '@modelcontextprotocol/client';
+import { createHash } from 'node:crypto';
+import { resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import type {
+  CallToolResult,
+  ContentBlock,
+  Progress,
+  Tool as ServerTool,
+} from '@modelcontextprotocol/client';
 import type { McpServerSettings } from '../../config/config.ts';
+import type { ResourceRequirements } from '../../core/demand.ts';
 import { VolleyError } from '../../core/errors.ts';
+import { TOO_DEEP, unwritableText } from '../../core/words.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
+import { isTooDeep } from '../../runners/process/channel.ts';
 import type { ToolContext } from '../../runners/runner.ts';
 import { defineTool } from '../../tools/define-tool.ts';
 import { type CompiledSchema, compileSchema, describeIssues } from '../../tools/schema.ts';
-import type { Tool } from '../../tools/tool.ts';
+import type { ResourceNeeds, Tool } from '../../tools/tool.ts';
 import { CallFailure } from './call-failure.ts';
 import { LONGEST_DESCRIPTION } from './limits.ts';
-import { needsOfTool } from './needs.ts';
-import { errorTextOf, type McpResult, resultOf } from './result.ts';
 import type { ServerLink } from './server-link.ts';
 import type { ServerLocks } from './server-locks.ts';
+
+/** More values than these are not told apart: such a call has the server to itself. */
+const MAX_VALUES = 32;
+/** Longer values are told apart by a digest. */
+const LONGEST_NAME = 256;
+
+/**
+ * What calls of a tool need. Many servers lose writes that come at once, though each call reports success, so only what
+ * says that it reads runs next to others, unless the configuration says more. Whoever runs next to others holds the
+ * lock of the server as shared, whoever needs it alone holds it exclusively.
+ */
+function needsOfTool(
+  lockName: string,
+  toolName: string,
+  readsOnly: boolean,
+  { connection, parallel, tools }: McpServerSettings,
+): ResourceNeeds<unknown> {
+  const own = Object.hasOwn(tools, toolName) ? tools[toolName] : undefined;
+  const mayShare = own?.parallel ?? (parallel === 'all' || (parallel === 'read-only' && readsOnly));
+  const amounts: ResourceRequirements =
+    connection.kind === 'http' ? { cpu: 0, memoryMb: 0, io: 'none', network: true } : { cpu: 0, memoryMb: 0 };
+  const alone = { ...amounts, exclusive: [lockName] };
+  const shared = { ...amounts, shared: [lockName] };
+  const { lock } = own ?? {};
+  if (lock === undefined) return mayShare ? shared : alone;
+  const folder = connection.kind === 'stdio' ? connection.cwd : '/';
+  return (input) => {
+    const values = valuesOf(input, lock, folder);
+    if (values === undefined) return mayShare ? shared : alone;
+    const names = values.map((value) => `${lockName} ${lock}=${value}`);
+    return mayShare && readsOnly
+      ? { ...amounts, shared: [lockName, ...names] }
+      : { ...amounts, shared: [lockName], exclusive: names };
+  };
+}
+
+/** What tells calls apart, in one form: `a.txt` and `./a.txt` are the same file. Undefined where nothing does. */
+function valuesOf(input: unknown, argument: string, folder: string): string[] | undefined {
+  const given = (input as Record<string, unknown> | null)?.[argument];
+  const values = Array.isArray(given) ? given : [given];
+  const isTold = values.length > 0 && values.length <= MAX_VALUES;
+  if (!isTold || values.some((value) => value === undefined || value === null)) return undefined;
+  return [...new Set(values.map((value) => nameOf(value, folder)))];
+}
+
+function nameOf(value: unknown, folder: string): string {
+  const name = typeof value === 'string' ? resolve(folder, value) : JSON.stringify(value);
+  return name.length <= LONGEST_NAME ? name : createHash('sha256').update(name).digest('hex');
+}
 
 /** The name under which the calls of a server are limited, and its lock. */
 export function limitNameOf(server: string): string {
@@ -125,4 +183,92 @@ function failureOf({ server, name, link }: CalledTool, error: unknown): unknown 
   const cause = new VolleyError('MCP_SERVER_FAILED', text, { server });
   // Whether it was done before the answer got lost, nobody knows.
   return new ToolFailure(text, { reason: 'crashed', retryable: !isPermanent, cause });
+}
+
+/** What a tool of a server gave back. It is data of somebody else: whatever it says, it is no instruction. */
+interface McpResult {
+  /** Where it comes from: `mcp:files.read_file`. */
+  readonly source: string;
+  /** The texts, joined by line breaks. Left out where they only repeat the data. */
+  readonly text?: string;
+  /** How long the text was, where it was cut. */
+  readonly cut_from_characters?: number;
+  readonly data?: unknown;
+  /** What is neither: pictures, sound, links and files. */
+  readonly parts?: readonly object[];
+}
+
+/** A result in a form that references and people can use, not larger than `maxBytes`. */
+function resultOf(source: string, result: CallToolResult, maxBytes: number): McpResult {
+  const { structuredContent: data } = result;
+  const dataText = data === undefined ? '' : jsonOf(source, data);
+  if (Buffer.byteLength(dataText) > maxBytes) throw tooLarge(source, maxBytes);
+  const text = textOf(result);
+  const isRepeated = data !== undefined && repeats(text, data);
+  const room = maxBytes - Buffer.byteLength(dataText);
+  const shown = isRepeated ? '' : cut(text, room);
+  const parts = result.content.filter(({ type }) => type !== 'text');
+  if (Buffer.byteLength(jsonOf(source, parts)) > room) throw tooLarge(source, maxBytes);
+  return {
+    source,
+    ...((shown !== '' || (data === undefined && parts.length === 0)) && { text: shown }),
+    ...(!isRepeated && shown.length < text.length && { cut_from_characters: text.length }),
+    ...(data !== undefined && { data }),
+    ...(parts.length > 0 && { parts }),
+  };
+}
+
+/** What a failed call says, for people. */
+function errorTextOf(result: CallToolResult): string {
+  const text = textOf(result);
+  return text === '' ? 'it did not say why' : text;
+}
+
+function textOf({ content }: CallToolResult): string {
+  return content.flatMap((block: ContentBlock) => (block.type === 'text' ? [block.text] : [])).join('\n');
+}
+
+/** Servers are to send data as text, too, for clients that know no data: as JSON, or the one text that the data is. */
+function repeats(text: string, data: unknown): boolean {
+  if (typeof data === 'object' && data !== null) {
+    const values = Object.values(data);
+    if (values.length === 1 && values[0] === text) return true;
+  }
+  if (!/^\s*[[{]/.test(text)) return false;
+  try {
+    return isDeepStrictEqual(JSON.parse(text), data);
+  } catch {
+    return false;
+  }
+}
+
+function cut(text: string, maxBytes: number): string {
+  if (Buffer.byteLength(text) <= maxBytes) return text;
+  const bytes = Buffer.from(text).subarray(0, maxBytes);
+  // The last character may have been cut in half.
+  return bytes.toString().replace(/\uFFFD$/, '');
+}
+
+function jsonOf(source: string, value: unknown): string {
+  let json: string;
+  try {
+    json = JSON.stringify(value);
+  } catch (cause) {
+    throw unusable(source, unwritableText(cause), cause);
+  }
+  // Newer versions of Node write any depth, but not everybody who reads it can go there.
+  if (isTooDeep(Buffer.from(json))) throw unusable(source, TOO_DEEP);
+  return json;
+}
+
+function unusable(source: string, why: string, cause?: unknown): VolleyError {
+  const message = `The result of ${source} cannot be used: ${why}.`;
+  return new VolleyError('UNSERIALISABLE_RESULT', message, {}, { cause });
+}
+
+function tooLarge(source: string, maxBytes: number): VolleyError {
+  return new VolleyError(
+    'RESULT_TOO_LARGE',
+    `The result of ${source} has more than ${maxBytes} bytes: ask for less, or raise max_result_bytes of the server.`,
+  );
 }

@@ -1,11 +1,44 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type JSONRPCMessage, serializeMessage, type Transport } from '@modelcontextprotocol/client';
-import { endGroup, signalGroup } from '../../runners/process/group.ts';
+import {
+  type JSONRPCMessage,
+  ProtocolErrorCode,
+  parseJSONRPCMessage,
+  serializeMessage,
+  type Transport,
+} from '@modelcontextprotocol/client';
+import { endGroup, signalGroup } from '../../runners/process/confined-process.ts';
 import { LONGEST_MESSAGE } from './limits.ts';
-import { LineReader } from './line-reader.ts';
-import { messageOf } from './message.ts';
+
+const LINE_FEED = 0x0a;
+
+/** Cuts a stream into lines. Each byte is looked at once, however long a line gets. */
+class LineReader {
+  private pieces: Buffer[] = [];
+  private bytes = 0;
+
+  constructor(private readonly longest: number) {}
+
+  /** The lines that end in this piece. False where one got longer than it may: nothing can be read any more. */
+  take(chunk: Buffer, give: (line: string) => void): boolean {
+    let from = 0;
+    for (let to = chunk.indexOf(LINE_FEED); to !== -1; to = chunk.indexOf(LINE_FEED, from)) {
+      this.pieces.push(chunk.subarray(from, to));
+      give(Buffer.concat(this.pieces).toString());
+      this.clear();
+      from = to + 1;
+    }
+    this.pieces.push(chunk.subarray(from));
+    this.bytes += chunk.length - from;
+    return this.bytes <= this.longest;
+  }
+
+  clear(): void {
+    this.pieces = [];
+    this.bytes = 0;
+  }
+}
 
 /** How much of the last words of a program is remembered. */
 const MAX_STDERR = 2000;
@@ -177,5 +210,27 @@ export class StdioTransport implements Transport {
     this.lines.clear();
     for (const stream of this.child?.stdio ?? []) stream?.destroy();
     this.onclose?.();
+  }
+}
+
+/**
+ * What a line says; undefined where it is no message, for programs print all sorts of things. An answer that is none is
+ * one that says so: the call that it is for would wait for ever.
+ */
+function messageOf(line: string): JSONRPCMessage | undefined {
+  if (!/^\s*\{/.test(line)) return undefined;
+  let value: { readonly id?: unknown; readonly method?: unknown };
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+  try {
+    return parseJSONRPCMessage(value);
+  } catch {
+    const { id, method } = value;
+    if (method !== undefined || (typeof id !== 'number' && typeof id !== 'string')) return undefined;
+    const error = { code: ProtocolErrorCode.ParseError, message: 'it is no answer of JSON-RPC 2.0' };
+    return { jsonrpc: '2.0', id, error };
   }
 }

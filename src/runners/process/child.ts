@@ -4,10 +4,8 @@ import { Readable } from 'node:stream';
 import { deserialize } from 'node:v8';
 import { loadCode } from '../load-code.ts';
 import { fromWireError, toWireError, type WireError } from '../wire-error.ts';
-import { encodeFrame, FRAME, FrameReader, HEADER_BYTES } from './channel.ts';
-import type { ChildCall } from './child-call.ts';
+import { type ChildCall, encodeFrame, FRAME, FrameReader, HEADER_BYTES, toJson } from './channel.ts';
 import { ProgressSender } from './progress-sender.ts';
-import { toJson } from './result-json.ts';
 
 const INPUT = 0;
 const CHANNEL = 3;

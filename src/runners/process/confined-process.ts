@@ -1,11 +1,59 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { constants } from 'node:os';
+import { setTimeout, setTimeout as sleep } from 'node:timers/promises';
+import { VolleyError } from '../../core/errors.ts';
 import type { Breach, RunLimits } from '../runner.ts';
-import type { Cgroup } from './cgroup.ts';
-import type { CgroupFeature } from './cgroup-tree.ts';
+import type { Cgroup, CgroupFeature } from './cgroup.ts';
 import type { LaunchedProcess, Launcher, LaunchRequest, OutputStream, ProcessEnd } from './launcher.ts';
 import type { UsageWatch } from './memory-watch.ts';
 import { familyOf, isRunning, type ProcessEntry, readProcessTable, writtenBy } from './process-table.ts';
-import { signalName } from './signal-names.ts';
+
+const NAMES = new Map<number, string>();
+// Of two names for one number the first is the common one: SIGABRT, not SIGIOT.
+for (const [name, number] of Object.entries(constants.signals)) {
+  if (!NAMES.has(number)) NAMES.set(number, name);
+}
+
+export function signalName(number: number): string | undefined {
+  return NAMES.get(number);
+}
+
+/** How many breaches an error names. */
+const MAX_NAMED = 20;
+
+/** The failure of a call whose program created or changed protected paths. Not retryable: it would do the same again. */
+export function breachFailure(program: string, breaches: readonly Breach[]): VolleyError {
+  const named = breaches.slice(0, MAX_NAMED);
+  const what = named.map(({ path, pattern, movedTo }) => {
+    const where = movedTo === undefined ? 'changed, not restored' : `moved to ${movedTo}`;
+    return `${path} (${pattern}; ${where})`;
+  });
+  if (breaches.length > MAX_NAMED) what.push(`and ${breaches.length - MAX_NAMED} more`);
+  const message = `Protected paths were created or changed while ${program} ran: ${what.join(', ')}. To allow this, add them to \`tools.writable\` in volley.toml. Volley's own files always stay protected.`;
+  return Object.assign(new VolleyError('PATH_PROTECTED', message, { program, breaches: named }), {
+    retryable: false,
+  });
+}
+
+/** How long to wait for a killed group. What hangs in the kernel longer than that cannot be waited for. */
+const LINGER_MS = 500;
+const LOOK_MS = 5;
+
+/** Signals a process group. False if nothing of it is left. */
+export function signalGroup(pid: number, signal: NodeJS.Signals): boolean {
+  try {
+    process.kill(-pid, signal);
+    return true;
+  } catch (error) {
+    // EPERM: it is there, but has become another user's.
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** Kills a process group, and waits until nothing of it is left. */
+export async function endGroup(pid: number): Promise<void> {
+  const deadline = performance.now() + LINGER_MS;
+  while (signalGroup(pid, 'SIGKILL') && performance.now() < deadline) await setTimeout(LOOK_MS);
+}
 
 export interface ConfinedListener {
   started(pid: number): void;
@@ -21,7 +69,7 @@ export interface ConfinedEnd extends ProcessEnd {
   readonly isSandboxed: boolean;
 }
 
-export interface ConfinedSetup {
+interface ConfinedSetup {
   readonly launcher: Launcher;
   readonly watch: UsageWatch;
   readonly cgroup: Cgroup | undefined;

@@ -1,10 +1,232 @@
-import { CgroupHome } from './cgroup.ts';
-import type { CgroupFeature } from './cgroup-tree.ts';
-import type { Launcher } from './launcher.ts';
-import type { Bubblewrap } from './sandbox.ts';
-import { tryCgroups } from './trial-cgroups.ts';
-import { type LauncherTrial, tryLauncher } from './trial-launcher.ts';
-import { type SandboxTrial, trySandbox } from './trial-sandbox.ts';
+import { existsSync, readlinkSync } from 'node:fs';
+import { delimiter, isAbsolute, join } from 'node:path';
+import { type Cgroup, type CgroupFeature, CgroupHome, type CgroupLimits } from './cgroup.ts';
+import { createLauncher } from './helper-launcher.ts';
+import type { Launcher, LaunchRequest, ProcessEnd } from './launcher.ts';
+import { readProcess } from './process-table.ts';
+import { type Bubblewrap, sandboxArguments, USER_FLAGS } from './sandbox.ts';
+
+/** Why each part does not work; undefined if it does. */
+interface LauncherTrial {
+  readonly startProblem: string | undefined;
+  readonly groupProblem: string | undefined;
+  readonly limitProblem: string | undefined;
+}
+
+const OPEN_FILES = 57;
+
+/** Starts a process and looks whether it has its own group and its limits. */
+async function tryLauncher(launcher: Launcher): Promise<LauncherTrial> {
+  let group: number | undefined;
+  const trial = await runTrial(
+    launcher,
+    { argv: ['/bin/sh', '-c', 'ulimit -n'], limits: { openFiles: OPEN_FILES } },
+    (pid) => {
+      group = readProcess(pid)?.group;
+    },
+  );
+  const startProblem = problemOf(trial);
+  const hasGroup = process.platform !== 'linux' || group === undefined || group === trial.pid;
+  return {
+    startProblem,
+    groupProblem: startProblem ?? (hasGroup ? undefined : `a process was found in the group ${group}`),
+    limitProblem:
+      startProblem ??
+      (trial.stdout.trim() === String(OPEN_FILES)
+        ? undefined
+        : 'a limit on open files that was set had no effect'),
+  };
+}
+
+interface SandboxTrial {
+  readonly bubblewrap: Bubblewrap | undefined;
+  readonly problem: string | undefined;
+  readonly remedy: string | undefined;
+}
+
+const INSTALL =
+  'Install bubblewrap: `apt-get install bubblewrap` (Debian, Ubuntu), `dnf install bubblewrap` (Fedora), `apk add bubblewrap` (Alpine).';
+const ALLOW =
+  'Allow user namespaces: set the sysctl kernel.unprivileged_userns_clone to 1, or kernel.apparmor_restrict_unprivileged_userns to 0; in a container they need the leave of its seccomp profile.';
+
+const SYSTEM_PATH = '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin';
+
+/** Tells from inside what the sandbox is like. */
+const LOOK_AROUND = [
+  'readlink /proc/self/ns/pid /proc/self/ns/net /proc/self/ns/mnt',
+  'while read -r key value; do if [ "$key" = CapEff: ]; then echo "$value"; fi; done < /proc/self/status',
+  'if [ -w /proc/sys/kernel/core_pattern ]; then echo writable; else echo protected; fi',
+].join('\n');
+
+/** Runs a shell in the sandbox, in the strictest form that works, and has it look around. */
+export async function trySandbox(launcher: Launcher): Promise<SandboxTrial> {
+  if (process.platform !== 'linux') return failed('bubblewrap exists only on Linux', undefined);
+  const program = findProgram('bwrap');
+  if (program === undefined) return failed('bubblewrap (bwrap) is not installed', INSTALL);
+  let problem = '';
+  for (const userFlags of USER_FLAGS) {
+    const bubblewrap: Bubblewrap = { program, userFlags };
+    const trial = await runTrial(launcher, {
+      argv: [
+        ...(sandboxArguments(bubblewrap, {
+          policy: { read: [], write: [], network: false },
+          code: [],
+          cwd: '/',
+          temporaryBytes: 2 ** 20,
+        }) as [string, ...string[]]),
+        '/bin/sh',
+        '-c',
+        LOOK_AROUND,
+      ],
+      // The shell must find its commands also where the PATH of this process has none of the system's folders.
+      env: { PATH: [SYSTEM_PATH, process.env['PATH'] ?? ''].join(delimiter), LC_ALL: 'C' },
+    });
+    const found = problemOf(trial) ?? weakness(trial.stdout);
+    if (found === undefined) return { bubblewrap, problem: undefined, remedy: undefined };
+    problem ||= found;
+  }
+  return failed(problem, ALLOW);
+}
+
+/** Its place, so that a call with another PATH still gets the same one. */
+function findProgram(name: string): string | undefined {
+  const folders = (process.env['PATH'] ?? '/usr/bin:/bin').split(delimiter).filter(isAbsolute);
+  return folders.map((folder) => join(folder, name)).find((file) => existsSync(file));
+}
+
+/** What the sandbox does not keep apart, if anything. */
+function weakness(report: string): string | undefined {
+  const lines = report.trim().split('\n');
+  if (lines.length !== 5) return 'what it is like inside could not be found out';
+  const [pid, net, mnt, capabilities, settings] = lines;
+  if (pid === readlinkSync('/proc/self/ns/pid')) return 'it shares the processes of the host';
+  if (net === readlinkSync('/proc/self/ns/net')) return 'it shares the network of the host';
+  if (mnt === readlinkSync('/proc/self/ns/mnt')) return 'it shares the folders of the host';
+  if (!/^0+$/.test(capabilities ?? '')) return `a process in it has capabilities (${capabilities})`;
+  return settings === 'protected' ? undefined : "a process in it can change the kernel's settings";
+}
+
+function failed(problem: string, remedy: string | undefined): SandboxTrial {
+  return { bubblewrap: undefined, problem, remedy };
+}
+
+const MEMORY_BYTES = 16 * 2 ** 20;
+
+/** Breaks each limit once, and tells which of them were not kept. */
+async function tryCgroups(launcher: Launcher, home: CgroupHome): Promise<Map<CgroupFeature, string>> {
+  const problems = new Map<CgroupFeature, string>();
+  const attempt = async (feature: CgroupFeature, trial: () => Promise<string | undefined>) => {
+    if (!home.has(feature)) return;
+    const problem = await trial().catch((error: unknown) =>
+      error instanceof Error ? error.message : String(error),
+    );
+    if (problem !== undefined) problems.set(feature, problem);
+  };
+  await Promise.all([
+    attempt('memory', () =>
+      within(home, { memoryBytes: MEMORY_BYTES }, async (group) => {
+        const trial = await start(launcher, group, [
+          'dd',
+          'if=/dev/zero',
+          'of=/dev/null',
+          'bs=64M',
+          'count=1',
+        ]);
+        return (
+          trial.end.startError ??
+          (group.oomKills > 0 ? undefined : 'a limit on memory that was set had no effect')
+        );
+      }),
+    ),
+    attempt('pids', () =>
+      within(home, { tasks: 1 }, async (group) => {
+        const trial = await start(launcher, group, ['/bin/sh', '-c', '(exit 0); exit 0']);
+        return (
+          trial.end.startError ??
+          (problemOf(trial) === undefined ? 'a limit on processes that was set had no effect' : undefined)
+        );
+      }),
+    ),
+    attempt('cpu', () =>
+      within(home, {}, async (group) => {
+        const trial = await start(launcher, group, ['/bin/sh', '-c', 'exit 0']);
+        return problemOf(trial) ?? ((group.cpuMs ?? 0) > 0 ? undefined : 'CPU time is not counted');
+      }),
+    ),
+  ]);
+  return problems;
+}
+
+function start(launcher: Launcher, group: Cgroup, argv: readonly [string, ...string[]]): Promise<Trial> {
+  return runTrial(launcher, { argv, cgroups: group.entrances });
+}
+
+async function within<T>(
+  home: CgroupHome,
+  limits: CgroupLimits,
+  use: (group: Cgroup) => Promise<T>,
+): Promise<T> {
+  const group = await home.create(limits);
+  try {
+    return await use(group);
+  } finally {
+    await group.remove();
+  }
+}
+
+/** What became of a small program that was started to see whether something works. */
+interface Trial {
+  readonly pid: number | undefined;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly end: ProcessEnd;
+}
+
+const LIMIT_MS = 10_000;
+const MAX_TEXT = 10_000;
+
+function runTrial(
+  launcher: Launcher,
+  request: Partial<LaunchRequest> & Pick<LaunchRequest, 'argv'>,
+  whileRunning?: (pid: number) => void,
+): Promise<Trial> {
+  return new Promise((resolve) => {
+    const texts = { stdout: '', stderr: '', channel: '' };
+    let pid: number | undefined;
+    const launched = launcher.launch(
+      {
+        cwd: '/',
+        env: { PATH: process.env['PATH'] ?? '/usr/bin:/bin', LC_ALL: 'C' },
+        limits: {},
+        cgroups: [],
+        input: false,
+        channel: false,
+        ...request,
+      },
+      {
+        started: (started) => {
+          pid = started;
+          whileRunning?.(started);
+        },
+        data: (stream, chunk) => {
+          texts[stream] = (texts[stream] + chunk.toString()).slice(0, MAX_TEXT);
+        },
+        ended: (end) => {
+          clearTimeout(timer);
+          resolve({ pid, stdout: texts.stdout, stderr: texts.stderr.trim(), end });
+        },
+      },
+    );
+    const timer = setTimeout(() => launched.kill('SIGKILL'), LIMIT_MS);
+  });
+}
+
+/** Why a program that should have ended well did not. */
+function problemOf({ end, stderr }: Trial): string | undefined {
+  if (end.startError !== undefined) return end.startError;
+  if (end.exitCode === 0) return undefined;
+  return stderr.split('\n')[0] || `it ended with ${end.signal ?? `exit status ${end.exitCode}`}`;
+}
 
 /** A part of what keeps a process from doing harm. */
 export type LayerName =
@@ -139,4 +361,19 @@ function watchLayer(home: CgroupHome): Layer {
 function layer(name: LayerName, problem: string | undefined, detail: string, remedy?: string): Layer {
   if (problem === undefined) return { name, active: true, detail };
   return { name, active: false, detail: problem, ...(remedy !== undefined && { remedy }) };
+}
+
+/**
+ * Tries each layer that keeps tools in processes from doing harm, and says which are active on this system, why the
+ * others are not, and what to do about it.
+ */
+export async function diagnose(): Promise<Diagnosis> {
+  const launcher = createLauncher();
+  try {
+    const { cgroups, diagnosis } = await findSupport(launcher);
+    await cgroups?.close();
+    return diagnosis;
+  } finally {
+    await launcher.close();
+  }
 }

@@ -2,6 +2,7 @@ import { VolleyError } from '../../core/errors.ts';
 import { Helper, type HelperCommand } from './helper.ts';
 import type { LaunchedProcess, Launcher, LaunchListener, LaunchRequest } from './launcher.ts';
 import { withShellLimits } from './shell-limits.ts';
+import { SpawnLauncher } from './spawn-launcher.ts';
 
 /**
  * Launches through a helper process that is started when it is needed first, and again if it dies. If it cannot even
@@ -71,4 +72,9 @@ export function modeOfThisMachine(): HelperCommand['mode'] {
   const { platform, arch } = process;
   if (platform !== 'linux') return 'portable';
   return arch === 'x64' ? 'x86_64' : arch === 'arm64' ? 'aarch64' : 'portable';
+}
+
+/** The fastest launcher that works here. Nothing is started before `prepare()` or the first launch. */
+export function createLauncher(): Launcher {
+  return new HelperLauncher(new SpawnLauncher());
 }

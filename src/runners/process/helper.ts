@@ -1,10 +1,246 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
+import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { encodeLaunch, FrameReader } from './framing.ts';
-import { HelperLaunch } from './helper-launch.ts';
-import type { LaunchListener, LaunchRequest } from './launcher.ts';
+import { endGroup, signalName } from './confined-process.ts';
+import {
+  KEPT_VARIABLES,
+  type LaunchedProcess,
+  type Launcher,
+  type LaunchListener,
+  type LaunchRequest,
+  type ProcessEnd,
+} from './launcher.ts';
 import { requestProblem } from './shell-limits.ts';
+
+/** How much input may be on its way to a program that has not taken it. The rest waits here, where it already was. */
+const WINDOW_BYTES = 256 * 1024;
+const EMPTY = Buffer.alloc(0);
+
+/** One program that a helper was asked to start. */
+class HelperLaunch implements LaunchedProcess {
+  private pid: number | undefined;
+  /** Whether the helper has nothing more to do with it. */
+  private isOver = false;
+  private input: Buffer[] = [];
+  private isInputEnded = false;
+  /** How many more bytes the helper takes now; none before the process is there. */
+  private window = 0;
+  private lastSignal: 'SIGTERM' | 'SIGKILL' | undefined;
+  /** Where it runs instead, if the helper turned out to be unusable. */
+  private substitute: LaunchedProcess | undefined;
+
+  constructor(
+    private readonly id: number,
+    private readonly request: LaunchRequest,
+    private readonly listener: LaunchListener,
+    private readonly send: (frame: Buffer) => void,
+  ) {}
+
+  write(chunk: Buffer | string): void {
+    this.substitute?.write(chunk);
+    if (this.isOver || this.isInputEnded || !this.request.input || chunk.length === 0) return;
+    this.input.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
+    this.pump();
+  }
+
+  endInput(): void {
+    this.substitute?.endInput();
+    if (this.isOver || this.isInputEnded) return;
+    this.isInputEnded = true;
+    if (this.pid !== undefined && this.input.length === 0) this.sendFrame('E', EMPTY);
+  }
+
+  kill(signal: 'SIGTERM' | 'SIGKILL'): void {
+    this.substitute?.kill(signal);
+    if (this.isOver) return;
+    this.lastSignal = signal;
+    this.sendFrame('K', Buffer.of(constants.signals[signal]));
+  }
+
+  /** Takes what the helper says of it. True if that was the last. */
+  take(type: FrameFromHelper, payload: Buffer): boolean {
+    switch (type) {
+      case 'S':
+        this.pid = payload.readUInt32LE(0);
+        this.listener.started(this.pid);
+        this.window = WINDOW_BYTES;
+        this.pump();
+        if (this.isInputEnded && this.input.length === 0) this.sendFrame('E', EMPTY);
+        return false;
+      case 'O':
+        this.listener.data('stdout', payload);
+        return false;
+      case 'R':
+        this.listener.data('stderr', payload);
+        return false;
+      case 'C':
+        this.listener.data('channel', payload);
+        return false;
+      case 'A':
+        this.window += payload.readUInt32LE(0);
+        this.pump();
+        return false;
+      case 'X':
+        this.end(decodeEnd(payload));
+        return true;
+      case 'H':
+        return false;
+    }
+  }
+
+  /** The helper is gone, and with it the program, but perhaps not yet all of its group. */
+  async lose(reason: string): Promise<void> {
+    const { pid } = this;
+    if (pid === undefined) return this.end({ ...NOTHING, startError: reason });
+    await endGroup(pid);
+    this.end({ ...NOTHING, signal: 'SIGKILL' });
+  }
+
+  /** The helper could never be used: somebody else starts it. */
+  moveTo(launcher: Launcher): void {
+    const substitute = launcher.launch(this.request, this.listener);
+    for (const chunk of this.input) substitute.write(chunk);
+    if (this.isInputEnded) substitute.endInput();
+    if (this.lastSignal !== undefined) substitute.kill(this.lastSignal);
+    this.input = [];
+    this.isOver = true;
+    this.substitute = substitute;
+  }
+
+  private end(end: ProcessEnd): void {
+    this.isOver = true;
+    this.input = [];
+    this.listener.ended(end);
+  }
+
+  private pump(): void {
+    while (this.window > 0 && this.input.length > 0) {
+      const chunk = this.input[0]!;
+      const part = chunk.subarray(0, this.window);
+      if (part.length === chunk.length) this.input.shift();
+      else this.input[0] = chunk.subarray(part.length);
+      this.window -= part.length;
+      this.sendFrame('W', part);
+      if (this.input.length === 0 && this.isInputEnded) this.sendFrame('E', EMPTY);
+    }
+  }
+
+  private sendFrame(type: FrameToHelper, payload: Buffer): void {
+    this.send(encodeFrame(this.id, type, payload));
+  }
+}
+
+const NOTHING: ProcessEnd = {
+  exitCode: undefined,
+  signal: undefined,
+  startError: undefined,
+  cpuMs: undefined,
+};
+
+function decodeEnd(payload: Buffer): ProcessEnd {
+  if (payload.length > 8) return { ...NOTHING, startError: payload.toString('utf8', 8) };
+  const status = payload.readUInt32LE(0);
+  const signal = status & 127;
+  return {
+    exitCode: signal === 0 ? status >> 8 : undefined,
+    signal: signal === 0 ? undefined : (signalName(signal) ?? `signal ${signal}`),
+    startError: undefined,
+    cpuMs: payload.readUInt32LE(4),
+  };
+}
+
+/** Length of the payload, id of the launch, type. The head of launcher.pl tells what each type holds. */
+const HEADER_BYTES = 9;
+
+type FrameToHelper = 'L' | 'W' | 'E' | 'K';
+type FrameFromHelper = 'H' | 'S' | 'O' | 'R' | 'C' | 'A' | 'X';
+
+export function encodeFrame(id: number, type: FrameToHelper, payload: Buffer): Buffer {
+  const frame = Buffer.allocUnsafe(HEADER_BYTES + payload.length);
+  writeHeader(frame, payload.length, id, type);
+  payload.copy(frame, HEADER_BYTES);
+  return frame;
+}
+
+function encodeLaunch(id: number, request: LaunchRequest): Buffer {
+  const { argv, cwd, env, limits, cgroups } = request;
+  const parts = [cwd, (request.input ? 'i' : '') + (request.channel ? 'c' : ''), limitText(limits)];
+  parts.push(String(cgroups.length), ...cgroups, String(argv.length), ...argv);
+  for (const name in env) if (!KEPT_VARIABLES.has(name)) parts.push(`${name}=${env[name]}`);
+  let length = 0;
+  for (const part of parts) length += 4 + Buffer.byteLength(part);
+  const frame = Buffer.allocUnsafe(HEADER_BYTES + length);
+  writeHeader(frame, length, id, 'L');
+  let at = HEADER_BYTES;
+  for (const part of parts) {
+    const written = frame.write(part, at + 4);
+    frame.writeUInt32LE(written, at);
+    at += 4 + written;
+  }
+  return frame;
+}
+
+function limitText({
+  cpuSeconds,
+  openFiles,
+  processes,
+  dataBytes,
+  fileBytes,
+}: LaunchRequest['limits']): string {
+  let text = '';
+  if (cpuSeconds !== undefined) text += `cpu=${cpuSeconds} `;
+  if (openFiles !== undefined) text += `open=${openFiles} `;
+  if (processes !== undefined) text += `processes=${processes} `;
+  if (dataBytes !== undefined) text += `data=${dataBytes} `;
+  if (fileBytes !== undefined) text += `file=${fileBytes} `;
+  return text;
+}
+
+function writeHeader(frame: Buffer, length: number, id: number, type: FrameToHelper): void {
+  frame.writeUInt32LE(length, 0);
+  frame.writeUInt32LE(id, 4);
+  frame[8] = type.charCodeAt(0);
+}
+
+/** Cuts the bytes that come from the helper into frames. A payload is a part of the chunk and not a copy. */
+export class FrameReader {
+  /** The beginning of a frame whose end has not come. */
+  private parts: Buffer[] = [];
+  private partBytes = 0;
+  /** How many bytes there must be before it is worth looking at them. */
+  private awaitedBytes = 0;
+
+  constructor(private readonly take: (id: number, type: FrameFromHelper, payload: Buffer) => void) {}
+
+  push(chunk: Buffer): void {
+    if (this.partBytes > 0) {
+      this.parts.push(chunk);
+      this.partBytes += chunk.length;
+      if (this.partBytes < this.awaitedBytes) return;
+      chunk = Buffer.concat(this.parts, this.partBytes);
+      this.parts = [];
+      this.partBytes = 0;
+    }
+    let at = 0;
+    this.awaitedBytes = HEADER_BYTES;
+    while (chunk.length - at >= HEADER_BYTES) {
+      const length = chunk.readUInt32LE(at);
+      const end = at + HEADER_BYTES + length;
+      if (end > chunk.length) {
+        this.awaitedBytes = HEADER_BYTES + length;
+        break;
+      }
+      const type = String.fromCharCode(chunk[at + 8]!) as FrameFromHelper;
+      this.take(chunk.readUInt32LE(at + 4), type, chunk.subarray(at + HEADER_BYTES, end));
+      at = end;
+    }
+    if (at < chunk.length) {
+      this.parts = [chunk.subarray(at)];
+      this.partBytes = chunk.length - at;
+    }
+  }
+}
 
 const SCRIPT = fileURLToPath(new URL('./launcher.pl', import.meta.url));
 const CLOSE_LIMIT_MS = 5000;

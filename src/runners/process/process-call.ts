@@ -3,13 +3,19 @@ import { VolleyError } from '../../core/errors.ts';
 import type { PortableCode } from '../load-code.ts';
 import type { RunLimits, RunnerCall, RunnerTask } from '../runner.ts';
 import { fromWireError, toWireError, type WireError } from '../wire-error.ts';
-import { breachFailure } from './breach.ts';
-import { encodeFrame, FRAME, FrameReader, HEADER_BYTES } from './channel.ts';
-import type { ChildCall } from './child-call.ts';
-import type { ConfinedListener, ConfinedProcess } from './confined-process.ts';
+import {
+  type ChildCall,
+  encodeFrame,
+  FRAME,
+  FrameReader,
+  HEADER_BYTES,
+  isTooDeep,
+  tooDeep,
+  tooLarge,
+} from './channel.ts';
+import { breachFailure, type ConfinedListener, type ConfinedProcess } from './confined-process.ts';
 import type { OutputStream } from './launcher.ts';
 import { asMemoryFailure, failureOf } from './process-failure.ts';
-import { isTooDeep, tooDeep, tooLarge } from './result-json.ts';
 
 /** A call whose limits on what it sends are known. */
 export type LimitedCall = RunnerCall & {

@@ -1,8 +1,11 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads';
+import { VolleyError } from '../../core/errors.ts';
+import { unwritableText } from '../../core/words.ts';
+import { ToolFailure } from '../../engine/tool-failure.ts';
 import { scriptEntry } from '../entry.ts';
+import type { RunnerCall, RunnerTask } from '../runner.ts';
 import { fromWireError, toWireError } from '../wire-error.ts';
 import { Claims, SLOTS } from './claims.ts';
-import { type ThreadEnd, undeliverableInput, unreadableResult } from './failures.ts';
 import type { KnownTool } from './known-tools.ts';
 import {
   type CallMessage,
@@ -15,8 +18,120 @@ import {
   type ToolMessage,
   VALUE,
 } from './protocol.ts';
-import { SimpleAnswers } from './simple-answers.ts';
-import type { ThreadCall } from './thread-call.ts';
+
+/** One call from the moment that the runner is asked until it settles. */
+export class ThreadCall {
+  /** Neighbours in the queue. */
+  before: ThreadCall | undefined = undefined;
+  after: ThreadCall | undefined = undefined;
+  isQueued = false;
+  /** The thread that it was sent to, and its place there. */
+  thread: Thread | undefined = undefined;
+  slot = -1;
+  /** How long it was thought to take when it was sent. */
+  expectedMs = 0;
+  /** Why it is to end early, from the moment that somebody wants so. */
+  stop: { readonly reason: unknown } | undefined = undefined;
+  graceTimer: NodeJS.Timeout | undefined = undefined;
+  private hasBegun = false;
+  private isSettled = false;
+
+  constructor(
+    readonly call: RunnerCall,
+    readonly task: RunnerTask,
+    readonly tool: KnownTool,
+    private readonly onStop: (call: ThreadCall, reason: unknown) => void,
+    private readonly onValue: (value: unknown) => void,
+    private readonly onError: (error: unknown) => void,
+  ) {}
+
+  /** Takes notice from now on that the attempt shall stop, which may be so already. */
+  watch(): void {
+    const { task } = this;
+    if (task.onStop !== undefined) task.onStop((reason) => this.stopped(reason));
+    else if (task.signal.aborted) this.stopped(task.signal.reason);
+    else task.signal.addEventListener('abort', this);
+  }
+
+  /** Called by the signal. */
+  handleEvent(): void {
+    this.stopped(this.task.signal.reason);
+  }
+
+  /** It is the next, or the only one, of a thread that is free. */
+  begin(): void {
+    if (this.hasBegun) return;
+    this.hasBegun = true;
+    this.task.began();
+  }
+
+  resolve(value: unknown): void {
+    this.settled();
+    this.onValue(value);
+  }
+
+  reject(error: unknown): void {
+    this.settled();
+    this.onError(error);
+  }
+
+  private stopped(reason: unknown): void {
+    if (this.isSettled || this.stop !== undefined) return;
+    this.stop = { reason };
+    this.onStop(this, reason);
+  }
+
+  private settled(): void {
+    this.isSettled = true;
+    if (this.task.onStop === undefined) this.task.signal.removeEventListener('abort', this);
+    if (this.graceTimer !== undefined) clearTimeout(this.graceTimer);
+  }
+}
+
+const NUMBER = 0;
+/** Written as their index plus one. */
+const CONSTANTS = [undefined, null, false, true] as const;
+
+/**
+ * Results that need no message, in shared memory: the host finds many at a time, and a thread that ends cannot take
+ * them along. A slot belongs to the thread from its claim to its answer, and then to the host.
+ */
+export class SimpleAnswers {
+  private readonly kinds: Float64Array<SharedArrayBuffer>;
+  private readonly numbers: Float64Array<SharedArrayBuffer>;
+  private readonly durations: Float64Array<SharedArrayBuffer>;
+
+  constructor(readonly buffer = new SharedArrayBuffer(3 * SLOTS * Float64Array.BYTES_PER_ELEMENT)) {
+    const column = (index: number) =>
+      new Float64Array(buffer, index * SLOTS * Float64Array.BYTES_PER_ELEMENT, SLOTS);
+    this.kinds = column(0);
+    this.numbers = column(1);
+    this.durations = column(2);
+  }
+
+  /** Whether the value is simple enough. */
+  write(slot: number, value: unknown, durationMs: number): boolean {
+    if (typeof value === 'number') {
+      this.kinds[slot] = NUMBER;
+      this.numbers[slot] = value;
+    } else {
+      const index = CONSTANTS.indexOf(value as undefined);
+      if (index < 0) return false;
+      this.kinds[slot] = index + 1;
+    }
+    this.durations[slot] = durationMs;
+    return true;
+  }
+
+  value(slot: number): unknown {
+    const kind = this.kinds[slot]!;
+    return kind === NUMBER ? this.numbers[slot] : CONSTANTS[kind - 1];
+  }
+
+  durationMs(slot: number): number {
+    return this.durations[slot]!;
+  }
+}
 
 /** What a thread needs of the runner it belongs to. */
 export interface ThreadOwner {
@@ -296,4 +411,59 @@ function messageOf({ slot, tool, task, call }: ThreadCall): CallMessage {
 function reportTo({ task }: ThreadCall, share: number | undefined, step: string | undefined): void {
   if (share !== undefined) task.report(share, step);
   else if (step !== undefined) task.report(step);
+}
+
+/** How a thread ended. */
+export interface ThreadEnd {
+  readonly exitCode: number;
+  /** What nobody caught in it, if that ended it. */
+  readonly error: { readonly value: unknown } | undefined;
+  /** Whether it ever was able to run calls. */
+  readonly wasReady: boolean;
+}
+
+/** Why a call that ran when its thread ended has failed. */
+export function crashOf({ tool }: ThreadCall, { exitCode, error }: ThreadEnd): ToolFailure {
+  const who = `The thread of the tool "${tool.name}"`;
+  if (error === undefined) {
+    return new ToolFailure(`${who} was ended by process.exit(${exitCode}).`, { reason: 'crashed' });
+  }
+  const cause = error.value;
+  if ((cause as { code?: unknown } | null)?.code === 'ERR_WORKER_OUT_OF_MEMORY') {
+    return new ToolFailure(`${who} ran out of memory.`, { reason: 'memory', retryable: false, cause });
+  }
+  return new ToolFailure(
+    `${who} was ended by an error that nobody caught, in a callback or a promise that the tool did not wait for: ${textOf(cause)}`,
+    { reason: 'crashed', cause },
+  );
+}
+
+export function startFailure({ exitCode, error }: ThreadEnd): ToolFailure {
+  const why = error === undefined ? `it ended with exit code ${exitCode}` : textOf(error.value);
+  return new ToolFailure(`A thread for tools could not be started: ${why}`, {
+    reason: 'crashed',
+    cause: error?.value,
+  });
+}
+
+function undeliverableInput({ tool }: ThreadCall, cause: unknown): VolleyError {
+  return new VolleyError(
+    'UNSERIALISABLE_INPUT',
+    `The input of the tool "${tool.name}" cannot be sent to a thread: ${unwritableText(cause)}. Pass plain data, or run the tool inline.`,
+    { toolName: tool.name },
+    { cause },
+  );
+}
+
+function unreadableResult({ tool }: ThreadCall, cause: unknown): VolleyError {
+  return new VolleyError(
+    'UNSERIALISABLE_RESULT',
+    `The result of the tool "${tool.name}" cannot be read in this thread: ${unwritableText(cause)}. Return plain data.`,
+    { toolName: tool.name },
+    { cause },
+  );
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message.replace(/\.$/, '') : String(error);
 }

@@ -1,6 +1,10 @@
+import { serialize } from 'node:v8';
 import { workerData } from 'node:worker_threads';
+import { VolleyError } from '../../core/errors.ts';
+import { unwritableText } from '../../core/words.ts';
+import { checkReport } from '../../engine/check-report.ts';
 import { loadCode, type PortableCode } from '../load-code.ts';
-import type { ToolRun } from '../runner.ts';
+import type { ToolContext, ToolRun } from '../runner.ts';
 import { fromWireError, toWireError, type WireError } from '../wire-error.ts';
 import { Claims } from './claims.ts';
 import {
@@ -8,15 +12,123 @@ import {
   ERROR,
   type HostMessage,
   LOOK,
+  PROGRESS,
   READY,
   type ThreadData,
   type ThreadMessage,
   VALUE,
 } from './protocol.ts';
-import { SimpleAnswers } from './simple-answers.ts';
-import { WorkerContext } from './worker-context.ts';
-import { limitOutput } from './worker-output.ts';
-import { checkResultSize, unsendableResult } from './worker-result.ts';
+import { SimpleAnswers } from './thread.ts';
+
+/** What a call may print. */
+const MAX_BYTES = 65_536;
+
+interface OutputLimit {
+  /** A new call may print again. */
+  begin(toolName: string): void;
+}
+
+type Write = typeof process.stderr.write;
+
+/**
+ * What tools print goes to the error stream of the process, since its output stream may carry a protocol, and only so
+ * much for each call, since it is buffered. What is written to a descriptor directly cannot be caught in a thread, and
+ * what is still on its way when the process ends is lost.
+ */
+function limitOutput(): OutputLimit {
+  const writeThrough = process.stderr.write.bind(process.stderr);
+  let left = MAX_BYTES;
+  let tool = '';
+  const write = ((chunk: string | Uint8Array, encoding?: unknown, callback?: unknown) => {
+    const bytes = typeof chunk === 'string' ? Buffer.byteLength(chunk) : chunk.byteLength;
+    if (bytes <= left) {
+      left -= bytes;
+      return (writeThrough as (...args: unknown[]) => boolean)(chunk, encoding, callback);
+    }
+    if (left >= 0)
+      writeThrough(`volley: the tool "${tool}" printed more than ${MAX_BYTES} bytes; the rest is dropped\n`);
+    left = -1;
+    const done = typeof encoding === 'function' ? encoding : callback;
+    if (typeof done === 'function') process.nextTick(done as () => void);
+    return true;
+  }) as Write;
+  process.stdout.write = write;
+  process.stderr.write = write;
+  return {
+    begin(toolName) {
+      left = MAX_BYTES;
+      tool = toolName;
+    },
+  };
+}
+
+/** A report that comes sooner after another waits, and the next one takes its place. */
+const REPORT_EVERY_MS = 20;
+
+/** What a function in a thread is given. Its parts are made when the function asks for them. */
+class WorkerContext implements ToolContext {
+  private controller: AbortController | undefined = undefined;
+  private aborted: { readonly reason: unknown } | undefined = undefined;
+  /** Then its answer is a message too, which comes after the last report. */
+  hasReported = false;
+  private hasEnded = false;
+  private share: number | undefined = undefined;
+  private step: string | undefined = undefined;
+  private reportedAt = Number.NEGATIVE_INFINITY;
+  private timer: NodeJS.Timeout | undefined = undefined;
+
+  constructor(
+    readonly slot: number,
+    readonly id: string,
+    readonly attempt: number,
+    private readonly post: (message: ThreadMessage) => void,
+  ) {}
+
+  get signal(): AbortSignal {
+    if (this.controller === undefined) {
+      this.controller = new AbortController();
+      if (this.aborted !== undefined) this.controller.abort(this.aborted.reason);
+    }
+    return this.controller.signal;
+  }
+
+  get report(): ToolContext['report'] {
+    return (first: number | string, second?: string) => {
+      const { share, step } = checkReport(first, second);
+      if (this.hasEnded) return;
+      this.hasReported = true;
+      this.share = share ?? this.share;
+      this.step = step ?? this.step;
+      const now = performance.now();
+      if (now - this.reportedAt >= REPORT_EVERY_MS) this.flush(now);
+      else this.timer ??= setTimeout(() => this.flush(performance.now()), REPORT_EVERY_MS);
+    };
+  }
+
+  abort(reason: unknown): void {
+    this.aborted = { reason };
+    this.controller?.abort(reason);
+  }
+
+  throwIfAborted(): void {
+    if (this.aborted !== undefined) throw this.aborted.reason;
+  }
+
+  /** The call is over: what was reported last is still told. */
+  end(): void {
+    if (this.timer !== undefined) this.flush(0);
+    this.hasEnded = true;
+  }
+
+  private flush(now: number): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.reportedAt = now;
+    this.post([PROGRESS, this.slot, this.share, this.step]);
+    this.share = undefined;
+    this.step = undefined;
+  }
+}
 
 // The first script of a worker thread.
 
@@ -90,5 +202,44 @@ async function perform([slot, toolNumber, id, attempt, resultBytes, input]: Call
   } catch (error) {
     const failure: WireError = toWireError(unsendableResult(tool.name, error));
     post([ERROR, slot, answer[2], failure]);
+  }
+}
+
+/** Throws if a result is larger than its limit. */
+function checkResultSize(value: unknown, limitBytes: number, toolName: string): void {
+  const bytes = sizeOf(value, toolName);
+  if (bytes <= limitBytes) return;
+  throw new VolleyError(
+    'RESULT_TOO_LARGE',
+    `The result of the tool "${toolName}" has ${bytes} bytes, but its limit is ${limitBytes}. Return less, or raise \`resultBytes\`.`,
+    { toolName, bytes, limitBytes },
+  );
+}
+
+function unsendableResult(toolName: string, cause: unknown): VolleyError {
+  return new VolleyError(
+    'UNSERIALISABLE_RESULT',
+    `The result of the tool "${toolName}" cannot be sent out of its thread: ${unwritableText(cause)}. Return plain data.`,
+    { toolName },
+    { cause },
+  );
+}
+
+/** As it is serialised to be sent. Simple values are not serialised just to be measured. */
+function sizeOf(value: unknown, toolName: string): number {
+  switch (typeof value) {
+    case 'undefined':
+    case 'boolean':
+    case 'number':
+      return 8;
+    case 'string':
+      return Buffer.byteLength(value);
+    default:
+      if (value === null) return 8;
+      try {
+        return serialize(value).byteLength;
+      } catch (error) {
+        throw unsendableResult(toolName, error);
+      }
   }
 }

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import type { McpServerHealth } from '../../mcp/client/health.ts';
+import type { McpServerHealth } from '../../mcp/client/server-link.ts';
 
 /** How an MCP server of the configuration is. */
 export const MCP_SERVER = z

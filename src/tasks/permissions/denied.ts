@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { VolleyConfig } from '../../config/config.ts';
 import { PROTECTED_RULES, ProtectedPaths } from '../../config/protected-paths.ts';
-import { realAsFarAsItExists } from '../../tools/builtin/real-path.ts';
+import { realAsFarAsItExists } from '../../tools/builtin/roots.ts';
 import { pathMatcher } from './path-matcher.ts';
 
 /**

@@ -6,7 +6,7 @@ import type { BatchExecutor } from '../../batch/batch-executor.ts';
 import type { VolleyConfig } from '../../config/config.ts';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import { type ErrorCode, VolleyError } from '../../core/errors.ts';
-import { createLauncher } from '../../runners/process/create-launcher.ts';
+import { createLauncher } from '../../runners/process/helper-launcher.ts';
 import type { Launcher } from '../../runners/process/launcher.ts';
 import type { Store } from '../../store/store.ts';
 import type { TaskFolder } from '../files/task-folder.ts';

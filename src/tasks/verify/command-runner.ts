@@ -8,7 +8,7 @@ import { environmentOf } from '../../coordinator/environment.ts';
 import { RunnerSet } from '../../coordinator/runner-set.ts';
 import type { CommandOptions, CommandResult } from '../../runners/process/command.ts';
 import type { SandboxPolicy } from '../../runners/runner.ts';
-import { isInside } from '../../tools/builtin/real-path.ts';
+import { isInside } from '../../tools/builtin/roots.ts';
 import { commandEnvironment, runShellCommand } from '../../tools/builtin/shell.ts';
 
 /** Where a verification command runs. */

@@ -14,8 +14,8 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { gitFoldersOf } from '../../config/git-folders.ts';
-import { isInside, realAsFarAsItExists } from '../../tools/builtin/real-path.ts';
 import { codeOf } from '../../tools/builtin/refusal.ts';
+import { isInside, realAsFarAsItExists } from '../../tools/builtin/roots.ts';
 import { Git, pathsOf } from './git.ts';
 
 /** Anything but a folder, as it was found. */

@@ -1,5 +1,5 @@
 import type { CodeFacts } from './facts.ts';
-import type { Grammar } from './grammar.ts';
+import type { Grammar } from './languages.ts';
 import { Lines } from './lines.ts';
 import { Walk } from './walk.ts';
 

@@ -1,4 +1,4 @@
-import type { Language } from './grammar.ts';
+import type { Language } from './languages.ts';
 import type { LineCounts } from './lines.ts';
 
 /**

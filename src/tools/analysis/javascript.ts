@@ -1,6 +1,6 @@
 import type { SyntaxNode, SyntaxNodeRef } from '@lezer/common';
 import { parser } from '@lezer/javascript';
-import { type Grammar, textOf } from './grammar.ts';
+import { type Grammar, textOf } from './languages.ts';
 
 const DECISIONS = new Set(['if', 'for', 'while', 'case', 'catch', 'ConditionalExpression']);
 const SHORT_CIRCUITS = new Set(['&&', '||', '??', '&&=', '||=', '??=']);

@@ -1,6 +1,6 @@
 import type { SyntaxNode, SyntaxNodeRef } from '@lezer/common';
 import { parser } from '@lezer/python';
-import { type Grammar, textOf } from './grammar.ts';
+import { type Grammar, textOf } from './languages.ts';
 
 /** Keywords: `if` and `for` stand in statements, comprehensions and guards alike. */
 const DECISIONS = new Set(['if', 'elif', 'for', 'while', 'except', 'and', 'or']);

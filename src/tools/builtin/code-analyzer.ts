@@ -2,20 +2,20 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { analyse } from '../analysis/analyse.ts';
-import { KNOWN_EXTENSIONS, loadGrammar } from '../analysis/languages.ts';
-import { Lines } from '../analysis/lines.ts';
+import type { ClassFacts, CodeFacts, FunctionFacts, ImportFacts } from '../analysis/facts.ts';
+import { KNOWN_EXTENSIONS, type Language, loadGrammar } from '../analysis/languages.ts';
+import { type LineCounts, Lines } from '../analysis/lines.ts';
 import { inSlices } from '../analysis/slices.ts';
 import { defineTool } from '../define-tool.ts';
 import type { Tool } from '../tool.ts';
-import { type AnalyzedCode, type CountedText, countedText, reportOf } from './code-report.ts';
 import type { ToolEnvironment } from './environment.ts';
-import { readRange } from './file-range.ts';
-import { PATH } from './inputs.ts';
 import { memoryForMb } from './needs.ts';
+import { readRange } from './read-file.ts';
 import { fileFailure, permanentFailure, quoted } from './refusal.ts';
 import { openFile } from './regular-file.ts';
 import { Roots } from './roots.ts';
-import { decodeText } from './text.ts';
+import { decodeText } from './text-search.ts';
+import { PATH } from './walk.ts';
 
 const DESCRIPTION = `Tells the facts of a source file: lines (code, comment, blank), functions with their cyclomatic
 complexity, classes, imports and the longest function. JavaScript, TypeScript and Python are read with real parsers
@@ -110,4 +110,97 @@ function sizeOf(path: string): number {
   } catch {
     return 0;
   }
+}
+
+interface FunctionReport {
+  readonly name: string;
+  readonly line: number;
+  readonly end_line: number;
+  readonly lines: number;
+  readonly complexity: number;
+  readonly parameters: number;
+}
+
+interface ClassReport {
+  readonly name: string;
+  readonly line: number;
+  readonly end_line: number;
+  readonly lines: number;
+  readonly methods: number;
+}
+
+/** What `code_analyzer_tool` tells of a language that it knows. Lists are cut at the limit; the counts are not. */
+export interface AnalyzedCode {
+  readonly file_path: string;
+  readonly language: Language;
+  readonly lines: LineCounts;
+  readonly function_count: number;
+  readonly functions: readonly FunctionReport[];
+  readonly class_count: number;
+  readonly classes: readonly ClassReport[];
+  readonly import_count: number;
+  readonly imports: readonly ImportFacts[];
+  /** `total`, `max` and `mean` are of the functions; `top_level` counts the decisions outside of them. */
+  readonly complexity: {
+    readonly total: number;
+    readonly max: number;
+    readonly mean: number;
+    readonly top_level: number;
+  };
+  readonly longest_function: FunctionReport | null;
+  readonly parse_error_count: number;
+  readonly parse_errors: readonly { readonly line: number }[];
+  /** Whether a list was cut. */
+  readonly truncated: boolean;
+}
+
+/** What it tells of any other text. */
+interface CountedText {
+  readonly file_path: string;
+  readonly language: 'unknown';
+  readonly lines: Pick<LineCounts, 'total' | 'blank'>;
+  readonly note: string;
+}
+
+function reportOf(path: string, facts: CodeFacts): AnalyzedCode {
+  const { functions, classes, imports, syntaxErrors, totalComplexity, longest } = facts;
+  const mean = functions.count === 0 ? 0 : totalComplexity / functions.count;
+  return {
+    file_path: path,
+    language: facts.language,
+    lines: facts.lines,
+    function_count: functions.count,
+    functions: functions.first.map(functionReport),
+    class_count: classes.count,
+    classes: classes.first.map(classReport),
+    import_count: imports.count,
+    imports: imports.first,
+    complexity: {
+      total: totalComplexity,
+      max: facts.maxComplexity,
+      mean: Math.round(mean * 100) / 100,
+      top_level: facts.topLevelDecisions,
+    },
+    longest_function: longest === undefined ? null : functionReport(longest),
+    parse_error_count: syntaxErrors.count,
+    parse_errors: syntaxErrors.first.map((line) => ({ line })),
+    truncated: [functions, classes, imports, syntaxErrors].some(({ count, first }) => first.length < count),
+  };
+}
+
+function countedText(path: string, { total, blank }: LineCounts): CountedText {
+  return {
+    file_path: path,
+    language: 'unknown',
+    lines: { total, blank },
+    note: `Only the lines were counted: functions, complexity and imports are known for ${KNOWN_EXTENSIONS.join(', ')}.`,
+  };
+}
+
+function functionReport({ name, line, endLine, complexity, parameters }: FunctionFacts): FunctionReport {
+  return { name, line, end_line: endLine, lines: endLine - line + 1, complexity, parameters };
+}
+
+function classReport({ name, line, endLine, methods }: ClassFacts): ClassReport {
+  return { name, line, end_line: endLine, lines: endLine - line + 1, methods };
 }

@@ -2,13 +2,9 @@ import { z } from 'zod';
 import { defineTool } from '../define-tool.ts';
 import type { Tool } from '../tool.ts';
 import type { HttpSettings, ToolEnvironment } from './environment.ts';
-import { bodyText } from './http/body.ts';
-import { Destinations, resolveByTheSystem, urlProblem } from './http/destination.ts';
-import { type Answer, exchange } from './http/exchange.ts';
-import { requestFailed } from './http/failures.ts';
-import { headersProblem } from './http/headers.ts';
-import { type HttpMessage, redirected } from './http/redirects.ts';
-import { unlessAborted, within } from './http/within.ts';
+import { Destinations, resolveByTheSystem, urlProblem } from './http-destination.ts';
+import { type Answer, bodyText, exchange, requestFailed, unlessAborted, within } from './http-exchange.ts';
+import { type HttpMessage, headersProblem, redirected } from './http-redirects.ts';
 import { memoryForMb } from './needs.ts';
 
 /** So that the request ends by its own limit, which says more, before the engine ends it. */

@@ -4,10 +4,9 @@ import { defineTool } from '../define-tool.ts';
 import type { Tool } from '../tool.ts';
 import type { ToolEnvironment } from './environment.ts';
 import { type EntryType, Folder } from './folder.ts';
-import { GLOB, PATH, pathMatcher } from './inputs.ts';
 import { fileFailure } from './refusal.ts';
 import { Roots } from './roots.ts';
-import { DEEPEST, Walk, type WalkEntry } from './walk.ts';
+import { DEEPEST, GLOB, PATH, pathMatcher, Walk, type WalkEntry } from './walk.ts';
 
 const INPUT = z.strictObject({
   path: PATH.default('.').describe('The folder to list, relative to the working folder or absolute.'),

@@ -3,10 +3,9 @@ import type { Stats } from 'node:fs';
 import { type FileHandle, lstat, realpath, rename, unlink } from 'node:fs/promises';
 import { basename, dirname, sep } from 'node:path';
 import { Folder } from './folder.ts';
-import { realAsFarAsItExists } from './real-path.ts';
 import { codeOf } from './refusal.ts';
 import { requireRegular } from './regular-file.ts';
-import { notAllowed, type Roots } from './roots.ts';
+import { notAllowed, type Roots, realAsFarAsItExists } from './roots.ts';
 
 /** What the system takes from the mode of every new file. Asked once, for asking clears it for a moment. */
 const UMASK = process.umask();

@@ -1,9 +1,8 @@
 import { type BigIntStats, existsSync, lstatSync, realpathSync } from 'node:fs';
 import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import type { VolleyError } from '../../core/errors.ts';
 import type { PathProtection } from './environment.ts';
-import { isInside, realAsFarAsItExists } from './real-path.ts';
 import { codeOf, permanentFailure, quoted, refusal } from './refusal.ts';
 
 const LONGEST_PATH = 4096;
@@ -167,4 +166,21 @@ function problemOf(path: string): string | undefined {
     return `a name in it is longer than ${LONGEST_NAME_BYTES} bytes`;
   }
   return undefined;
+}
+
+/** Whether a path is a folder or stands below it, by its words. */
+export function isInside(path: string, folder: string): boolean {
+  const way = relative(folder, path);
+  return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way));
+}
+
+/** Where a path leads, with those of its last names that do not exist as they are. */
+export function realAsFarAsItExists(path: string): string {
+  try {
+    return realpathSync.native(path);
+  } catch (error) {
+    const parent = dirname(path);
+    if (parent === path || codeOf(error) !== 'ENOENT') return path;
+    return join(realAsFarAsItExists(parent), basename(path));
+  }
 }

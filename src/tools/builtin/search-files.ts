@@ -4,12 +4,20 @@ import { linearRegex } from '../pattern/regex.ts';
 import type { Tool } from '../tool.ts';
 import type { ToolEnvironment } from './environment.ts';
 import { Folder } from './folder.ts';
-import { GLOB, LONGEST_PATTERN, PATH, pathMatcher, patternProblem } from './inputs.ts';
 import { memoryForMb } from './needs.ts';
 import { fileFailure } from './refusal.ts';
 import { Roots } from './roots.ts';
 import { type TextMatch, TextSearch } from './text-search.ts';
-import { DEEPEST, isPassedOver, Walk } from './walk.ts';
+import {
+  DEEPEST,
+  GLOB,
+  isPassedOver,
+  LONGEST_PATTERN,
+  PATH,
+  pathMatcher,
+  patternProblem,
+  Walk,
+} from './walk.ts';
 
 /** Folders that hold other people's files; they are entered only when asked for. */
 const PASSED_FOLDERS: ReadonlySet<string> = new Set(['.git', 'node_modules']);

@@ -3,13 +3,14 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { Cgroup, CgroupHome } from '../../../src/runners/process/cgroup.ts';
 import {
+  Cgroup,
+  CgroupHome,
   findCgroupMounts,
   foldersUpwards,
+  openCgroupTree,
   parseCgroupMounts,
-} from '../../../src/runners/process/cgroup-mounts.ts';
-import { openCgroupTree } from '../../../src/runners/process/cgroup-tree.ts';
+} from '../../../src/runners/process/cgroup.ts';
 import { expectedLayers } from '../support/expected-layers.ts';
 
 describe('mounts of cgroups', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ToolFailure } from '../../../src/engine/tool-failure.ts';
 import { type CommandOptions, runCommand } from '../../../src/runners/process/command.ts';
-import { createLauncher } from '../../../src/runners/process/create-launcher.ts';
+import { createLauncher } from '../../../src/runners/process/helper-launcher.ts';
 import { codeOf, rejectionOf } from '../../engine/support/errors.ts';
 import { eventually, isAlive, LAUNCHERS, opened, PLAIN_ENV } from './support/launch.ts';
 

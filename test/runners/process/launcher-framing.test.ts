@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { encodeFrame, FrameReader } from '../../../src/runners/process/framing.ts';
+import { encodeFrame, FrameReader } from '../../../src/runners/process/helper.ts';
 
 test('frames come out as they went in, wherever the bytes between are cut', () => {
   const frames = fc.array(fc.tuple(fc.nat(), fc.uint8Array({ maxLength: 50 })), { maxLength: 10 });

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { createLauncher } from '../../../src/runners/process/create-launcher.ts';
+import { createLauncher } from '../../../src/runners/process/helper-launcher.ts';
 import { ProcessRunner } from '../../../src/runners/process/process-runner.ts';
 import type { ToolContext } from '../../../src/runners/runner.ts';
 import { rejectionOf } from '../../engine/support/errors.ts';

@@ -3,9 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { assertAvailable } from '../../../src/runners/process/confinement.ts';
-import { createLauncher } from '../../../src/runners/process/create-launcher.ts';
-import type { Layer, LayerName } from '../../../src/runners/process/diagnose.ts';
-import { trySandbox } from '../../../src/runners/process/trial-sandbox.ts';
+import { type Layer, type LayerName, trySandbox } from '../../../src/runners/process/diagnose.ts';
+import { createLauncher } from '../../../src/runners/process/helper-launcher.ts';
 import { thrownBy } from '../../engine/support/errors.ts';
 import { opened } from './support/launch.ts';
 

@@ -15,7 +15,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import {
   makeTemporaryFolder,
   removeStaleTemporaryFolders,
-} from '../../../src/runners/process/temporary-folder.ts';
+} from '../../../src/runners/process/confinement.ts';
 
 /** An empty folder that counts as the one for temporary files during the test. */
 function emptyTmp(): string {

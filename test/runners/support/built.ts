@@ -3,7 +3,7 @@ import { cp, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } fro
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { ParallelExecutionEngine } from '../../../src/index.ts';
-import type { createLauncher } from '../../../src/runners/process/create-launcher.ts';
+import type { createLauncher } from '../../../src/runners/process/helper-launcher.ts';
 import type { ProcessRunner } from '../../../src/runners/process/process-runner.ts';
 
 /** What tests of processes use of the built package. */
@@ -26,7 +26,7 @@ export async function importBuilt(): Promise<Built> {
   const [engine, runner, launcher] = await Promise.all([
     load('engine/engine.js'),
     load('runners/process/process-runner.js'),
-    load('runners/process/create-launcher.js'),
+    load('runners/process/helper-launcher.js'),
   ]);
   return { folder, ...engine, ...runner, ...launcher };
 }

@@ -1,5 +1,5 @@
 import { accessSync, constants } from 'node:fs';
-import { findCgroupMounts } from '../../../src/runners/process/cgroup-mounts.ts';
+import { findCgroupMounts } from '../../../src/runners/process/cgroup.ts';
 import type { LayerName } from '../../../src/runners/process/diagnose.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createLauncher } from '../../../src/runners/process/create-launcher.ts';
+import { createLauncher } from '../../../src/runners/process/helper-launcher.ts';
 import { complete } from '../../../src/tasks/complete.ts';
 import { FeatureDesk } from '../../../src/tasks/desk/feature-desk.ts';
 import { TaskFolder } from '../../../src/tasks/files/task-folder.ts';

@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
-import { createLauncher } from '../../../src/runners/process/create-launcher.ts';
+import { createLauncher } from '../../../src/runners/process/helper-launcher.ts';
 import type { Subtask } from '../../../src/tasks/feature.ts';
 import { deniedAmong } from '../../../src/tasks/permissions/denied.ts';
 import type { Workspace } from '../../../src/tasks/workspace/workspace.ts';

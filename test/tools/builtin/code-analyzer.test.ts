@@ -5,8 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ResourceRequirements } from '../../../src/core/demand.ts';
 import { VolleyError } from '../../../src/core/errors.ts';
 import { ToolFailure } from '../../../src/engine/tool-failure.ts';
-import { codeAnalyzerTool } from '../../../src/tools/builtin/code-analyzer.ts';
-import type { AnalyzedCode } from '../../../src/tools/builtin/code-report.ts';
+import { type AnalyzedCode, codeAnalyzerTool } from '../../../src/tools/builtin/code-analyzer.ts';
 import { Roots } from '../../../src/tools/builtin/roots.ts';
 import { sample } from '../analysis/support/sample.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { HttpSettings } from '../../../src/tools/builtin/environment.ts';
-import type { Resolve } from '../../../src/tools/builtin/http/destination.ts';
+import type { Resolve } from '../../../src/tools/builtin/http-destination.ts';
 import { httpRequestTool } from '../../../src/tools/builtin/http-request.ts';
 import { call, environment } from './support/file-tools.ts';
 import { serve } from './support/web.ts';

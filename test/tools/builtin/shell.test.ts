@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { Confinement } from '../../../src/runners/process/confinement.ts';
-import { createLauncher } from '../../../src/runners/process/create-launcher.ts';
+import { createLauncher } from '../../../src/runners/process/helper-launcher.ts';
 import type { Launcher } from '../../../src/runners/process/launcher.ts';
 import type { ToolContext } from '../../../src/runners/runner.ts';
 import type { ShellSettings, ToolEnvironment } from '../../../src/tools/builtin/environment.ts';

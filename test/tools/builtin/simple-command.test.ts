@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { simpleCommand } from '../../../src/tools/builtin/simple-command.ts';
+import { simpleCommand } from '../../../src/tools/builtin/shell.ts';
 
 test.each([
   ['/bin/true', ['/bin/true']],

@@ -6,7 +6,7 @@ import { nearest } from '../../../core/nearest.ts';
 import { countText } from '../../../core/words.ts';
 import type { ToolDescription } from '../../../tools/registry.ts';
 import { sourceNameOf } from '../../../tools/tool-source.ts';
-import type { McpServerHealth } from '../../client/health.ts';
+import type { McpServerHealth } from '../../client/server-link.ts';
 import type { McpTool, ToolAnswer } from '../tool.ts';
 
 const SHORT_DESCRIPTION = 160;

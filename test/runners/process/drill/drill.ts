@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Outcome } from '../../../../src/index.ts';
-import { findCgroupMounts } from '../../../../src/runners/process/cgroup-mounts.ts';
+import { findCgroupMounts } from '../../../../src/runners/process/cgroup.ts';
 import type { Diagnosis } from '../../../../src/runners/process/diagnose.ts';
 import { importBuilt } from '../../support/built.ts';
 import { processesWith } from '../../support/processes.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { specialUseOf } from '../../../../src/tools/builtin/http/addresses.ts';
+import { specialUseOf } from '../../../../src/tools/builtin/http-destination.ts';
 
 describe('an address', () => {
   it.each([

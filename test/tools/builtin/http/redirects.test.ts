@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type HttpMessage, redirected } from '../../../../src/tools/builtin/http/redirects.ts';
+import { type HttpMessage, redirected } from '../../../../src/tools/builtin/http-redirects.ts';
 
 function message(changes: Partial<Omit<HttpMessage, 'url'>> & { url?: string } = {}): HttpMessage {
   const { url = 'https://a.example/one', ...others } = changes;

@@ -1,3 +1,7 @@
+import { urlProblem } from './http-destination.ts';
+import { requestFailed } from './http-exchange.ts';
+import { quoted } from './refusal.ts';
+
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 const MAX_HEADERS = 64;
@@ -27,7 +31,7 @@ const HARMLESS: ReadonlySet<string> = new Set([
   'user-agent',
 ]);
 
-export type Headers = Readonly<Record<string, string>>;
+type Headers = Readonly<Record<string, string>>;
 
 /** What is wrong with a caller's headers, if anything, and with which. */
 export function headersProblem(headers: Headers): { name?: string; problem: string } | undefined {
@@ -54,12 +58,51 @@ function headerProblem(name: string, value: string, seen: ReadonlySet<string>): 
     : 'has a value with a line break or another character that is not allowed';
 }
 
-export function harmlessOnly(headers: Headers): Headers {
+function harmlessOnly(headers: Headers): Headers {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => HARMLESS.has(name.toLowerCase())));
 }
 
-export function withoutContent(headers: Headers): Headers {
+function withoutContent(headers: Headers): Headers {
   return Object.fromEntries(
     Object.entries(headers).filter(([name]) => !name.toLowerCase().startsWith('content-')),
   );
+}
+
+/** What is sent; a redirect turns one into the next. */
+export interface HttpMessage {
+  readonly url: URL;
+  readonly method: string;
+  readonly headers: Headers;
+  readonly body: string | undefined;
+}
+
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+/** The request that an answer asks for, or undefined if it asks for none. */
+export function redirected(
+  message: HttpMessage,
+  status: number,
+  location: string | undefined,
+): HttpMessage | undefined {
+  if (!REDIRECTS.has(status) || location === undefined) return undefined;
+  const url = targetOf(message.url, location);
+  const becomesGet =
+    (status === 303 && message.method !== 'HEAD') || (status < 303 && message.method === 'POST');
+  const headers = url.origin === message.url.origin ? message.headers : harmlessOnly(message.headers);
+  return becomesGet
+    ? { url, method: 'GET', headers: withoutContent(headers), body: undefined }
+    : { ...message, url, headers };
+}
+
+function targetOf(from: URL, location: string): URL {
+  const where = `redirected to ${quoted(location)}`;
+  if (!URL.canParse(location, from.href)) throw requestFailed(`it was ${where}, which is no URL`, false);
+  const url = new URL(location, from);
+  const problem = urlProblem(url.href);
+  if (problem !== undefined) throw requestFailed(`it was ${where}; a URL ${problem}`, false);
+  if (from.protocol === 'https:' && url.protocol === 'http:') {
+    throw requestFailed(`it was ${where}, which would not be encrypted any more`, false);
+  }
+  if (url.hash === '') url.hash = from.hash;
+  return url;
 }
