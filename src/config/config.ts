@@ -1,6 +1,6 @@
 import type { SharedLimits } from '../core/catalog.ts';
 import type { Priority } from '../core/priority.ts';
-import type { ResourceLimits } from '../core/resources.ts';
+import type { ResourceLimits } from '../core/resource-table.ts';
 import type { RetryOptions } from '../core/retry.ts';
 import type { RunLimits } from '../runners/runner.ts';
 import type { FileSettings, HttpSettings, ShellSettings } from '../tools/builtin/environment.ts';

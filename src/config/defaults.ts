@@ -1,4 +1,5 @@
 import { availableParallelism, totalmem } from 'node:os';
+import { defaultLimits } from '../core/resource-table.ts';
 
 /**
  * What holds where neither the file nor the environment says anything. It stands apart from the schema, which takes
@@ -14,10 +15,10 @@ export const DEFAULTS = {
   },
   limits: {
     max_concurrency: 64,
-    cpu: availableParallelism(),
-    memory_mb: Math.floor(totalmem() / 2 ** 20),
-    io_operations: 64,
-    network_operations: 64,
+    ...defaultLimits('configKey', {
+      cores: availableParallelism(),
+      memoryMb: Math.floor(totalmem() / 2 ** 20),
+    }),
     tools: {},
     groups: {},
   },

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { SharedLimits } from '../core/catalog.ts';
+import { RESOURCE_TABLE, type ResourceLimits } from '../core/resource-table.ts';
 import type { ServerSettings, VolleyConfig } from './config.ts';
 import { toMcp } from './resolve-mcp.ts';
 import { toTasks } from './resolve-tasks.ts';
@@ -39,12 +40,9 @@ export function toConfig(
     },
     limits: {
       maxConcurrency: limits.max_concurrency,
-      resources: {
-        cpu: limits.cpu,
-        memoryMb: limits.memory_mb,
-        ioOperations: limits.io_operations,
-        networkOperations: limits.network_operations,
-      },
+      resources: Object.fromEntries(
+        RESOURCE_TABLE.map(({ name, configKey }) => [name, limits[configKey]]),
+      ) as Required<ResourceLimits>,
       tools: toSharedLimits(limits.tools),
       groups: toSharedLimits(limits.groups),
     },

@@ -1,4 +1,5 @@
 import type { Catalog } from './catalog.ts';
+import type { KnownFields } from './check-known.ts';
 import { checkNames, neededAmounts, neededLocks } from './demand.ts';
 import { VolleyError } from './errors.ts';
 import type { Execution } from './execution.ts';
@@ -20,6 +21,8 @@ export interface Admitting {
   readonly catalog: Catalog;
   readonly resources: ResourceAccounts;
   readonly stepMs: number;
+  /** The names of all fields of a specification, with those that only the shell reads. */
+  readonly fields: KnownFields;
 }
 
 /**
@@ -27,7 +30,7 @@ export interface Admitting {
  * leaves no trace.
  */
 export function fill(
-  { catalog, resources, stepMs }: Admitting,
+  { catalog, resources, stepMs, fields }: Admitting,
   execution: Execution,
   spec: ExecutionSpec,
   seq: number,
@@ -35,6 +38,7 @@ export function fill(
   ofGroup?: Group,
 ): void {
   const { toolName, priority, conflictsWith, estimatedMs } = spec;
+  fields.check(spec);
   checkToolName(toolName);
   const level = priorityLevel(priority);
   const needs = neededAmounts(spec.resources, scratch);

@@ -1,8 +1,8 @@
 import type { DemandClass } from './demand-class.ts';
 import type { Failure } from './failure.ts';
-import { GraphNode } from './graph-node.ts';
+import { LinkedNode } from './graph-node.ts';
 import type { Group } from './group.ts';
-import type { LockClaim, LockHolder } from './lock.ts';
+import type { LockClaim, LockHolder } from './locks.ts';
 import { type ExecutionStatus, STATUS_NAMES, Status, type StatusCode } from './status.ts';
 import { DEFAULT_TERMS, type Terms } from './terms.ts';
 import type { Timed } from './timers.ts';
@@ -43,7 +43,7 @@ export class Rarities {
  * scheduler fills it. One shape with small integers, because a million of them may wait: 0 stands for "none" in every
  * limit and moment that is optional.
  */
-export class Execution extends GraphNode implements Timed, LockHolder {
+export class Execution extends LinkedNode implements Timed, LockHolder {
   demand!: DemandClass;
   /** State, level, room, whether it is kept and the last, and attempt, from the lowest bit: each of them is small. */
   private packed: number = Status.pending;

@@ -1,7 +1,7 @@
 import { VolleyError } from './errors.ts';
 
 /** A number of a JSON text that would become another one when it is read. */
-export interface InexactNumber {
+interface InexactNumber {
   /** In UTF-16 units from the start. */
   readonly offset: number;
   readonly text: string;

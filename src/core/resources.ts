@@ -1,17 +1,9 @@
 import { checkKnown } from './check-known.ts';
 import { CONCURRENCY, RESOURCES, type ResourceName, type ResourceVector, SCALE } from './demand.ts';
 import { VolleyError } from './errors.ts';
-import type { LockHolder } from './lock.ts';
-import { LockTable } from './locks.ts';
+import { type LockHolder, LockTable } from './locks.ts';
 import { checkNumber, show } from './numbers.ts';
-
-/** How much of each countable resource all running executions together may use; what is left out is unlimited. */
-export interface ResourceLimits {
-  readonly cpu?: number;
-  readonly memoryMb?: number;
-  readonly ioOperations?: number;
-  readonly networkOperations?: number;
-}
+import type { ResourceLimits } from './resource-table.ts';
 
 /** The limits with the number of executions that may run at once. */
 type Limits = ResourceLimits & { readonly concurrency?: number };

@@ -9,12 +9,8 @@ import {
 } from '../core/demand.ts';
 import { VolleyError } from '../core/errors.ts';
 import { checkNumber, checkObject, show } from '../core/numbers.ts';
-import {
-  byResource,
-  ResourceAccounts,
-  type ResourceLimits,
-  type ResourceUtilization,
-} from '../core/resources.ts';
+import type { ResourceLimits } from '../core/resource-table.ts';
+import { byResource, ResourceAccounts, type ResourceUtilization } from '../core/resources.ts';
 
 /** What {@link ResourceManager.tryAllocate} granted: plain data, which can be written as JSON and read again. */
 export interface ResourceAllocation {

@@ -1,5 +1,5 @@
 import type { Place } from '../../config/problems.ts';
-import { unreachable } from '../../core/unreachable.ts';
+import { unreachable } from '../../core/errors.ts';
 import { type Source, taskFileError } from './fault.ts';
 import type { TaskFormat } from './formats.ts';
 import { parseJson, parseJsonLines } from './json-text.ts';

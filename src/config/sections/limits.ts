@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { MAX_SPAN_MS } from '../../core/numbers.ts';
+import { type ByConfigKey, RESOURCE_TABLE } from '../../core/resource-table.ts';
 import { DEFAULTS } from '../defaults.ts';
 import { realNumber, table, wholeNumber } from './kinds.ts';
 
@@ -31,6 +32,21 @@ const toolName = z
   .meta({ description: '1 to 128 letters, digits, "_", "-" or ".", the first a letter or "_"' });
 const groupName = z.string().min(1).max(256).meta({ description: '1 to 256 characters' });
 
+const MACHINE_HAS = { cores: 'the number of cores of this machine', memory: 'the memory of this machine' };
+
+const resourceLimits = Object.fromEntries(
+  RESOURCE_TABLE.map(({ configKey, limits, limitHelp, defaultLimit }) => [
+    configKey,
+    (limits.whole ? wholeNumber : realNumber)({
+      does: limitHelp,
+      default: defaults[configKey],
+      ...(typeof defaultLimit === 'string' && { defaultText: MACHINE_HAS[defaultLimit] }),
+      min: limits.min,
+      max: limits.max,
+    }),
+  ]),
+) as Record<keyof ByConfigKey, ReturnType<typeof realNumber>>;
+
 export const limitsSection = table(
   'How much may run at once. These keys are applied while Volley runs: what runs keeps its room, what waits is looked at again.',
   {
@@ -40,32 +56,7 @@ export const limitsSection = table(
       min: 1,
       max: 1_000_000,
     }),
-    cpu: realNumber({
-      does: 'How many cores the running calls may claim together.',
-      default: defaults.cpu,
-      defaultText: 'the number of cores of this machine',
-      min: 0.1,
-      max: 1_000_000,
-    }),
-    memory_mb: wholeNumber({
-      does: 'How much memory the running calls may claim together.',
-      default: defaults.memory_mb,
-      defaultText: 'the memory of this machine',
-      min: 1,
-      max: 1_000_000_000,
-    }),
-    io_operations: wholeNumber({
-      does: 'How much disk work the running calls may claim together.',
-      default: defaults.io_operations,
-      min: 1,
-      max: 1_000_000,
-    }),
-    network_operations: wholeNumber({
-      does: 'How many network operations the running calls may claim together.',
-      default: defaults.network_operations,
-      min: 1,
-      max: 1_000_000,
-    }),
+    ...resourceLimits,
     tools: z.record(toolName, sharedLimits('tool')).default({}),
     groups: z.record(groupName, sharedLimits('group')).default({}),
   },

@@ -1,5 +1,6 @@
 import { oneLine } from '../../batch/text.ts';
 import { PRIORITIES } from '../../core/priority.ts';
+import { NO_WIRE_NEEDS } from '../../core/resource-table.ts';
 import type { Subtask } from '../feature.ts';
 import { DependencyMap } from '../graph/dependencies.ts';
 import { wavesOf } from '../graph/waves.ts';
@@ -45,7 +46,7 @@ export function batchTasks(subtasks: readonly Subtask[], plan: BatchPlan): Recor
       ...(isPriority(priority) && { priority }),
       max_retries: terms.maxRetries,
       timeout: terms.timeoutMs / 1000 + SPARE_SECONDS,
-      resources: { cpu: 0, memory_mb: 0, io: 'none', network: false, ...locks.of(subtask) },
+      resources: { ...NO_WIRE_NEEDS, ...locks.of(subtask) },
     };
   });
 }

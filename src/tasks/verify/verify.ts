@@ -1,4 +1,4 @@
-import { unreachable } from '../../core/unreachable.ts';
+import { unreachable } from '../../core/errors.ts';
 import type { Check, Subtask } from '../feature.ts';
 import { alternativesOf, isNegative } from '../overlap/pattern.ts';
 import { type CheckPlace, checkCommand } from './command.ts';

@@ -1,27 +1,25 @@
-import { Block } from './block.ts';
+import { Block, blockOrder, cycleError, RowBuilder } from './block.ts';
 import { Directory } from './directory.ts';
 import { VolleyError } from './errors.ts';
-import { GraphNode, Links, numberIn } from './graph-node.ts';
+import { LinkedNode, Links, numberIn } from './graph-node.ts';
 import { show } from './numbers.ts';
-import { RowBuilder } from './rows.ts';
-import { cycleError, topologicalOrder } from './topology.ts';
 
 const LONGEST_ID = 256;
 
 /** Says what a node depends on: ids or nodes. */
-export interface Dependent<N extends GraphNode = GraphNode> {
+export interface Dependent<N extends LinkedNode = LinkedNode> {
   readonly dependsOn?: readonly (string | N)[];
 }
 
 /** The edges of nodes that were added together. */
-export interface Linked<N extends GraphNode> {
+export interface Linked<N extends LinkedNode> {
   readonly block: Block<N>;
   /** Places in the block, each behind those it depends on; undefined where they stand like that already. */
   readonly order: Int32Array | undefined;
 }
 
 /** The nodes in that order. */
-export function inOrder<N extends GraphNode>({ block, order }: Linked<N>): readonly N[] {
+export function inOrder<N extends LinkedNode>({ block, order }: Linked<N>): readonly N[] {
   return order === undefined ? block.nodes : Array.from(order, (place) => block.nodes[place]!);
 }
 
@@ -29,9 +27,9 @@ export function inOrder<N extends GraphNode>({ block, order }: Linked<N>): reado
  * What waits for what. Adding a node costs its own edges, settling one touches its dependents only. Nodes that are
  * added together may refer to each other in any direction; either all of them are added or none.
  */
-export class DependencyGraph<N extends GraphNode = GraphNode> {
+export class ExecutionGraph<N extends LinkedNode = LinkedNode> {
   /** One of each is kept, or V8 throws away the code that it made for them whenever none is alive. @internal */
-  static readonly kept = [new RowBuilder(1, 0), new Block([new GraphNode()], new RowBuilder(1, 0))];
+  static readonly kept = [new RowBuilder(1, 0), new Block([new LinkedNode()], new RowBuilder(1, 0))];
   private readonly directory = new Directory<N>();
 
   /** The node with the id, its own name or `exec-<number>`, unless it was forgotten. */
@@ -144,7 +142,7 @@ export class DependencyGraph<N extends GraphNode = GraphNode> {
     }
     // A copy: the caller's list is also what others may sort or cut.
     const block = new Block(nodes.slice(), rows);
-    const order = rows.refersForward ? topologicalOrder(block) : undefined;
+    const order = rows.refersForward ? blockOrder(block) : undefined;
     block.link();
     return { block, order };
   }
@@ -163,7 +161,7 @@ export class DependencyGraph<N extends GraphNode = GraphNode> {
       found.add(typeof reference === 'string' ? this.known(reference, node) : reference);
     }
     if (found.has(node)) throw cycleError([node, node]);
-    const links = new Links<GraphNode>([...found]);
+    const links = new Links<LinkedNode>([...found]);
     for (const dependency of found) {
       if (dependency.isDone) continue;
       links.waitingFor++;
@@ -181,7 +179,7 @@ export class DependencyGraph<N extends GraphNode = GraphNode> {
   }
 }
 
-function waitsForOneLess({ block, links, seq }: GraphNode): number {
+function waitsForOneLess({ block, links, seq }: LinkedNode): number {
   return block === undefined ? --links!.waitingFor : --block.waitingFor[seq - block.firstSeq]!;
 }
 
@@ -203,7 +201,7 @@ function duplicate(id: string): VolleyError {
   );
 }
 
-function notConsecutive(node: GraphNode): VolleyError {
+function notConsecutive(node: LinkedNode): VolleyError {
   return new VolleyError(
     'INVALID_VALUE',
     `Nodes that are added together need consecutive numbers, but ${JSON.stringify(node.id)} has ${node.seq}: number them one after the other.`,
@@ -211,7 +209,7 @@ function notConsecutive(node: GraphNode): VolleyError {
   );
 }
 
-function unknownDependency(node: GraphNode, dependency: string): VolleyError {
+function unknownDependency(node: LinkedNode, dependency: string): VolleyError {
   const own = node.name === undefined ? 'An execution' : `The execution ${JSON.stringify(node.name)}`;
   return new VolleyError(
     'UNKNOWN_DEPENDENCY',
