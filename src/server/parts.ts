@@ -2,7 +2,7 @@ import type { BatchExecutor } from '../batch/batch-executor.ts';
 import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
 import type { McpHttp } from '../mcp/server/http/mcp-http.ts';
 import type { Store } from '../store/store.ts';
-import type { FeatureDesk } from '../tasks/desk/feature-desk.ts';
+import type { FeatureService } from '../tasks/run/feature-service.ts';
 import type { SessionCookie } from './auth/cookie.ts';
 import type { OneTimeKeys } from './auth/one-time-keys.ts';
 import type { Sessions } from './auth/sessions.ts';
@@ -19,7 +19,7 @@ export interface ServerParts {
   readonly coordinator: ParallelToolCoordinator;
   readonly store: Store;
   readonly executor: BatchExecutor;
-  readonly features: FeatureDesk;
+  readonly features: FeatureService;
   readonly texts: BatchTexts;
   readonly live: LiveEvents;
   readonly mcp: McpHttp;

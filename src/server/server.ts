@@ -11,8 +11,8 @@ import { discoveredTools } from '../mcp/open-coordinator.ts';
 import { BatchNews } from '../mcp/server/batch-news.ts';
 import { McpHttp } from '../mcp/server/http/mcp-http.ts';
 import type { Store } from '../store/store.ts';
-import { FeatureDesk } from '../tasks/desk/feature-desk.ts';
-import { taskPlaceOf } from '../tasks/files/task-place.ts';
+import { FeatureService } from '../tasks/run/feature-service.ts';
+import { locateTasks } from '../tasks/files/task-folder.ts';
 import { createApp } from './app.ts';
 import { Authenticator } from './auth/authenticator.ts';
 import { SessionCookie } from './auth/cookie.ts';
@@ -82,7 +82,7 @@ export class VolleyServer {
   private readonly texts: BatchTexts;
   private readonly live: LiveBatches;
   private readonly metrics: VolleyMetrics;
-  private readonly features: FeatureDesk;
+  private readonly features: FeatureService;
   private readonly mcp: McpHttp;
   private readonly tracing: Tracing;
   /** Where a later server has another port, so that no browser comes back with its cookie. */
@@ -109,7 +109,7 @@ export class VolleyServer {
     this.live = new LiveBatches({ ...events, executor, store });
     this.metrics = new VolleyMetrics({ engine: coordinator.engine, store, events: this.live });
     this.tracing = startTracing(coordinator.engine, executor);
-    this.features = new FeatureDesk(taskPlaceOf(config.folder, {}), {
+    this.features = new FeatureService(locateTasks(config.folder, {}), {
       ...{ config, executor, store, env: process.env },
       coordinator: async () => coordinator,
     });

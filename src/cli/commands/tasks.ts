@@ -1,21 +1,20 @@
 import { Command, CommanderError } from 'commander';
 import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
-import { type CommonOptions, defineCommand } from '../command.ts';
-import type { CommandEntry } from '../commands.ts';
-import { addHelpNote, writeHelpTo } from '../help.ts';
-import { EXIT, type ExitStatus, type Io } from '../io.ts';
-import { declare, runCommand, wordsOf } from '../program.ts';
-import { reportError } from '../report.ts';
+import { EXIT, type ExitStatus, type Io } from '../output/io.ts';
+import { reportError } from '../output/messages.ts';
+import { type CommandEntry, type CommonOptions, defineCommand } from '../program/command.ts';
+import { addHelpNote, writeHelpTo } from '../program/help.ts';
+import { declare, errorLine, runEntry } from '../program/program.ts';
 import { TASKS_COMMANDS } from './tasks/all.ts';
 
 const NAMES = TASKS_COMMANDS.map((entry) => entry.name);
 
-/** The commands about features and subtasks, behind one word. */
+/** The group of commands for features and subtasks. */
 export const tasksCommand = defineCommand<CommonOptions>({
   examples: ['volley tasks status', 'volley tasks next auth-system', 'volley tasks help complete'],
   declare: (program) => {
-    // What follows is read by the command that it names.
+    // The named command parses the rest.
     program.argument('[command]').argument('[arguments...]').allowUnknownOption().helpOption(false);
     const { group } = createGroup();
     program.helpInformation = () => group.copyInheritedSettings(program).helpInformation();
@@ -32,17 +31,14 @@ export const tasksCommand = defineCommand<CommonOptions>({
 });
 
 function noCommand(): VolleyError {
-  return new VolleyError(
-    'INVALID_VALUE',
-    `Say which command of volley tasks: there are ${NAMES.join(', ')}.`,
-  );
+  return new VolleyError('INVALID_VALUE', `Choose a volley tasks command: ${NAMES.join(', ')}.`);
 }
 
 function checkName(name: string): void {
   if (NAMES.includes(name)) return;
   const close = nearest(name, NAMES);
-  const hint = close === undefined ? `there are ${NAMES.join(', ')}` : `did you mean ${close}?`;
-  throw new VolleyError('INVALID_VALUE', `There is no command volley tasks ${name}: ${hint}`, {
+  const hint = close === undefined ? `Commands: ${NAMES.join(', ')}.` : `Did you mean ${close}?`;
+  throw new VolleyError('INVALID_VALUE', `Unknown command volley tasks ${name}. ${hint}`, {
     nearest: close,
   });
 }
@@ -53,7 +49,7 @@ async function runGroup(words: readonly string[], ok: ExitStatus, io: Io): Promi
   writeHelpTo(group, io)
     .exitOverride()
     .configureOutput({
-      // For a program, what is wrong is said as JSON below.
+      // With --json, errors are reported as JSON below.
       writeErr: (text) => void (isJson || io.stderr.write(text)),
     });
   let status = ok;
@@ -65,7 +61,7 @@ async function runGroup(words: readonly string[], ok: ExitStatus, io: Io): Promi
     const command = declare(program, await found.entry.load());
     program.action(async () => {
       try {
-        status = await runCommand(found.entry, command, program.args, program.opts(), io);
+        status = await runEntry(found.entry, command, program.args, program.opts(), io);
       } catch (error) {
         status = reportError(error, program.opts(), io);
       }
@@ -75,7 +71,7 @@ async function runGroup(words: readonly string[], ok: ExitStatus, io: Io): Promi
     await group.parseAsync([...words], { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode !== 0 && isJson) throw new VolleyError('INVALID_VALUE', wordsOf(error));
+    if (error.exitCode !== 0 && isJson) throw new VolleyError('INVALID_VALUE', errorLine(error));
     return error.exitCode === 0 ? status : EXIT.usage;
   }
   return status;
@@ -83,9 +79,9 @@ async function runGroup(words: readonly string[], ok: ExitStatus, io: Io): Promi
 
 function createGroup() {
   const group = new Command('volley tasks').description(
-    'Features and their subtasks in .tmp/tasks: many agents at once, and only verified work counts.',
+    'Features and their subtasks in .tmp/tasks, done by parallel agents and verified.',
   );
-  addHelpNote(group, 'volley tasks help COMMAND tells more of a command, with examples.');
+  addHelpNote(group, 'Run volley tasks help COMMAND for details and examples.');
   const declared = TASKS_COMMANDS.map((entry: CommandEntry) => ({
     entry,
     program: group.command(entry.name).description(entry.summary),

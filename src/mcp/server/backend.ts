@@ -1,6 +1,6 @@
 import type { BatchExecutor } from '../../batch/batch-executor.ts';
 import type { Store } from '../../store/store.ts';
-import type { FeatureDesk } from '../../tasks/desk/feature-desk.ts';
+import type { FeatureService } from '../../tasks/run/feature-service.ts';
 import type { DiscoveredTools } from '../open-coordinator.ts';
 import type { BatchNews } from './batch-news.ts';
 
@@ -13,7 +13,7 @@ export interface McpBackend {
   /** What a batch may call: all of it, or what is needed to find these names. */
   functions(names?: readonly string[]): Promise<DiscoveredTools>;
   /** Of the project; loaded when it is asked for. */
-  features(): Promise<FeatureDesk>;
+  features(): Promise<FeatureService>;
 }
 
 /** Opens the backend with the first call, so that a client gets its first answer before anything is loaded. */

@@ -1,19 +1,10 @@
 import { createRoute, z } from '@hono/zod-openapi';
-import { neverRun } from '../../tasks/desk/never-run.ts';
-import { batchNameOf } from '../../tasks/run/batch-name.ts';
+import { notRunYet } from '../../tasks/run/report-file.ts';
+import { batchNameOf } from '../../tasks/files/feature.ts';
 import type { RunReport } from '../../tasks/run/report.ts';
 import { reportText } from '../../tasks/run/report-text.ts';
 import type { ServerParts } from '../parts.ts';
-import {
-  COMPLETED,
-  COMPLETION,
-  FEATURE,
-  FEATURE_DETAIL,
-  FEATURE_PATH,
-  NEW_RUN,
-  RUN,
-  SUBTASK_PATH,
-} from '../wire/features.ts';
+import { COMPLETED, COMPLETION, FEATURE, FEATURE_DETAIL, FEATURE_PATH, NEW_RUN, RUN, SUBTASK_PATH } from '../wire/features.ts';
 import { type Api, answers, mayTake, REFUSALS, requestOf, secured, takes } from './api.ts';
 
 const TAGS = ['features'];
@@ -89,7 +80,7 @@ export function featureRoutes(api: Api, { features, texts }: ServerParts): void 
       const { feature } = context.req.valid('param');
       const { state, report } = await features.report(feature);
       if (state === 'running') return context.json(runningBody(feature), 200);
-      if (report === undefined) throw neverRun(feature);
+      if (report === undefined) throw notRunYet(feature);
       return context.json(endedBody(feature, report), 200);
     },
   );

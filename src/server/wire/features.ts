@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { RUN_INPUT } from '../../tasks/desk/run-input.ts';
+import { RUN_INPUT } from '../../tasks/run/run-request.ts';
 
 const TEXT_TIME = z.string().nullable().describe('ISO 8601.');
 

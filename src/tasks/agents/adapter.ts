@@ -1,10 +1,10 @@
-/** What an agent says of its own work while it goes on. It is shown and noted, never believed. */
+/** What an agent reports about its own work. It is shown and recorded, never trusted. */
 export type AgentEvent =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'tool'; readonly name: string; readonly detail?: string }
-  /** All that was used since the start of the process, as far as the agent tells. */
+  /** Total usage since the process started, as far as the agent reports it. */
   | ({ readonly type: 'usage' } & AgentUsage)
-  /** Its last word: whether it calls its work done. */
+  /** Its final result: whether it considers the work done. */
   | { readonly type: 'result'; readonly ok: boolean; readonly text: string };
 
 export interface AgentUsage {
@@ -14,45 +14,44 @@ export interface AgentUsage {
   readonly costUsd?: number;
 }
 
-/** What an agent is asked to do, and within which bounds. */
+/** What an agent is asked to do, and its limits. */
 export interface AgentTask {
   readonly prompt: string;
-  /** Where it works. */
   readonly cwd: string;
-  /** A folder that is its own, outside `cwd`, removed afterwards: for agents that break when several share their state. */
+  /** A private folder outside `cwd`, removed afterwards, for agents that break when several share their state. */
   readonly stateFolder: string;
-  /** A folder outside `cwd` that it must be able to write: there it tells its run that it is done. */
+  /** A folder outside `cwd` that it must be able to write to, since it reports completion there. */
   readonly mailbox: string;
-  /** The environment that it starts with: where its own configuration and login are found. */
+  /** Its environment, which also locates its configuration and login. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly model: string | undefined;
-  /** Globs relative to `cwd`, passed on where the agent can keep to them. */
+  /** Globs relative to `cwd`, for agents that support them. */
   readonly deniedPaths: readonly string[];
-  /** Shell commands that it may run, as prefixes such as `npm test`; undefined where all are allowed. */
+  /** Prefixes of allowed shell commands, such as `npm test`; undefined allows all. */
   readonly allowedCommands: readonly string[] | undefined;
   readonly maxTurns: number | undefined;
 }
 
 export interface AgentCommand {
-  /** The program comes first, by its plain name: a command of the user's may take its place. */
+  /** Begins with the program's plain name, which the user's configuration may replace. */
   readonly argv: readonly [string, ...string[]];
-  /** On top of the environment that all agents get. */
+  /** Added to the environment that all agents get. */
   readonly env: Readonly<Record<string, string>>;
   readonly input: string | undefined;
 }
 
-/** Turns what one process of an agent writes to its standard output into events. */
+/** Turns the standard output of one agent process into events. */
 export interface AgentReader {
-  /** One line without its end. A line that means nothing gives no events. */
+  /** Takes one line without its newline. A meaningless line gives no events. */
   line(text: string): readonly AgentEvent[];
   /** After the last line. */
   end(): readonly AgentEvent[];
 }
 
-/** How one kind of agent is started without a person, and what its output means. */
+/** How one kind of agent is started unattended, and how its output is read. */
 export interface AgentAdapter {
   readonly name: string;
-  /** May write files into `stateFolder`, and into nothing else. */
+  /** May write files to `stateFolder` only. */
   command(task: AgentTask): Promise<AgentCommand>;
   reader(): AgentReader;
 }

@@ -1,4 +1,5 @@
 import type { AgentAdapter } from './adapter.ts';
+import { textEvents } from './agent-output.ts';
 import { claudeAdapter } from './claude.ts';
 import { codexAdapter } from './codex.ts';
 import { geminiAdapter } from './gemini.ts';
@@ -13,10 +14,19 @@ const ADAPTERS: readonly AgentAdapter[] = [
   qwenAdapter,
 ];
 
-/** The agents that are known by name. Anything else is a `command`. */
+/** The agents known by name; `command` is any other program. */
 export const ADAPTER_NAMES: readonly string[] = [...ADAPTERS.map(({ name }) => name), 'command'];
 
-/** Undefined for what is not known, and for `command`, which `commandAdapter()` makes of its command. */
+/** Undefined for unknown names and for `command`; use {@link commandAdapter} for that. */
 export function adapterFor(name: string): AgentAdapter | undefined {
   return ADAPTERS.find((adapter) => adapter.name === name);
+}
+
+/** Any program that reads the prompt from standard input and prints text. Its exit status is its result. */
+export function commandAdapter(argv: readonly [string, ...string[]]): AgentAdapter {
+  return {
+    name: 'command',
+    command: async ({ prompt }) => ({ argv, env: {}, input: prompt }),
+    reader: () => ({ line: textEvents, end: () => [] }),
+  };
 }

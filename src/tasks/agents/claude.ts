@@ -1,11 +1,20 @@
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { AgentAdapter, AgentTask } from './adapter.ts';
-import { messagesReader } from './messages-reader.ts';
-import { withOwnCommands } from './own-commands.ts';
-import { linkInto, userFolder } from './own-state.ts';
+import type { AgentAdapter, AgentEvent, AgentReader, AgentTask, AgentUsage } from './adapter.ts';
+import {
+  asCount,
+  asFieldList,
+  asFields,
+  asString,
+  type JsonFields,
+  jsonReader,
+  shownText,
+  textEvents,
+  toolEvent,
+} from './agent-output.ts';
+import { linkUserFiles, userHomePath, withVolleyCommands } from './user-settings.ts';
 
-/** Where one of these is set no login of the user's is needed. */
+/** With any of these set, the user's login is not needed. */
 const KEYS = [
   'ANTHROPIC_API_KEY',
   'ANTHROPIC_AUTH_TOKEN',
@@ -16,7 +25,7 @@ const KEYS = [
 const SETTINGS = ['settings.json', 'CLAUDE.md', 'agents', 'commands', 'skills', 'plugins'];
 const EDITING = ['Edit', 'Write', 'NotebookEdit', 'Read', 'Glob', 'Grep'];
 
-/** Claude Code does without asking what the rules allow, and without a person to ask it leaves all else. */
+/** Claude Code does what its rules allow without asking, and refuses everything else when unattended. */
 export const claudeAdapter: AgentAdapter = {
   name: 'claude',
   command: async (task) => ({
@@ -39,23 +48,93 @@ export const claudeAdapter: AgentAdapter = {
     env: await ownFolder(task),
     input: task.prompt,
   }),
-  reader: messagesReader,
+  reader: streamJsonReader,
 };
 
 function shellRules(allowed: readonly string[] | undefined): readonly string[] {
-  return allowed === undefined ? ['Bash'] : withOwnCommands(allowed).map((command) => `Bash(${command}:*)`);
+  return allowed === undefined
+    ? ['Bash']
+    : withVolleyCommands(allowed).map((command) => `Bash(${command}:*)`);
 }
 
 /**
- * Several that write to one `.claude.json` have been seen to destroy it. Where a key in the environment stands for the
- * login each gets a folder of its own, and a copy of that file. A login itself cannot be shared between folders: it is
- * renewed under a lock in the folder, and renewed twice at once it is lost. Then the user's own folder is used.
+ * Several processes that write to one `.claude.json` can corrupt it. If a key in the environment replaces the login, each
+ * process gets its own folder and a copy of that file. Otherwise the user's folder is used: a login is renewed under a
+ * lock in its folder, and two renewals at once would invalidate it.
  */
 async function ownFolder({ env, stateFolder }: AgentTask): Promise<Record<string, string>> {
   if (!KEYS.some((name) => env[name])) return {};
   const configured = env['CLAUDE_CONFIG_DIR'];
-  await linkInto(stateFolder, configured || userFolder(env, '.claude'), SETTINGS);
-  const state = configured ? join(configured, '.claude.json') : userFolder(env, '.claude.json');
+  await linkUserFiles(stateFolder, configured || userHomePath(env, '.claude'), SETTINGS);
+  const state = configured ? join(configured, '.claude.json') : userHomePath(env, '.claude.json');
   await copyFile(state, join(stateFolder, '.claude.json')).catch(() => undefined);
   return { CLAUDE_CONFIG_DIR: stateFolder };
+}
+
+/** Reads `--output-format stream-json` of Claude Code and Qwen Code. */
+export function streamJsonReader(): AgentReader {
+  /** A message may come in several parts, each with its total usage so far. */
+  const byMessage = new Map<string, JsonFields>();
+
+  return jsonReader((fields) => {
+    switch (fields['type']) {
+      case 'assistant': {
+        const message = asFields(fields['message']);
+        byMessage.set(asString(message['id']), asFields(message['usage']));
+        return [...asFieldList(message['content']).flatMap(partEvents), usageEvent(sumOf(byMessage))];
+      }
+      case 'result':
+        return [usageEvent(totalOf(fields, sumOf(byMessage))), resultOf(fields)];
+      default:
+        return [];
+    }
+  });
+}
+
+function partEvents(part: JsonFields): readonly AgentEvent[] {
+  if (part['type'] === 'text') return textEvents(part['text']);
+  return part['type'] === 'tool_use' ? [toolEvent(part['name'], part['input'])] : [];
+}
+
+function usageEvent(usage: AgentUsage): AgentEvent {
+  return { type: 'usage', ...usage };
+}
+
+function sumOf(byMessage: ReadonlyMap<string, JsonFields>): Required<Omit<AgentUsage, 'costUsd'>> {
+  let inputTokens = 0;
+  let outputTokens = 0;
+  for (const usage of byMessage.values()) {
+    inputTokens += inputOf(usage);
+    outputTokens += asCount(usage['output_tokens']);
+  }
+  return { turns: byMessage.size, inputTokens, outputTokens };
+}
+
+/** Prefers the totals of the result over the sum of the messages. */
+function totalOf(result: JsonFields, sum: ReturnType<typeof sumOf>): AgentUsage {
+  const usage = asFields(result['usage']);
+  const cost = result['total_cost_usd'];
+  return {
+    turns: asCount(result['num_turns']) || sum.turns,
+    inputTokens: inputOf(usage) || sum.inputTokens,
+    outputTokens: asCount(usage['output_tokens']) || sum.outputTokens,
+    ...(typeof cost === 'number' ? { costUsd: asCount(cost) } : {}),
+  };
+}
+
+/** `input_tokens` excludes cached tokens. */
+function inputOf(usage: JsonFields): number {
+  return (
+    asCount(usage['input_tokens']) +
+    asCount(usage['cache_creation_input_tokens']) +
+    asCount(usage['cache_read_input_tokens'])
+  );
+}
+
+function resultOf(fields: JsonFields): AgentEvent {
+  const said = asString(fields['result']) || asString(asFields(fields['error'])['message']);
+  // Qwen Code reports success when its model answers with an error.
+  const isRefused = said.startsWith('[API Error:');
+  const ok = fields['is_error'] !== true && fields['subtype'] === 'success' && !isRefused;
+  return { type: 'result', ok, text: shownText(said || (ok ? '' : asString(fields['subtype']))) };
 }

@@ -1,12 +1,23 @@
-import type { AgentAdapter } from './adapter.ts';
-import { codexReader } from './codex-reader.ts';
+import type { AgentAdapter, AgentEvent, AgentReader } from './adapter.ts';
+import {
+  asCount,
+  asFieldList,
+  asFields,
+  asString,
+  errorText,
+  type JsonFields,
+  jsonReader,
+  shownText,
+  textEvents,
+  toolEvent,
+} from './agent-output.ts';
 
 /**
- * Codex keeps what agents do within its own sandbox: they write nowhere but in the workspace, and reach no network unless
- * the user's configuration lets them. It has no lists of paths or commands that can be given for one run.
+ * Codex runs commands in its own sandbox: they can write only to the workspace, and have no network unless the user
+ * configured it. It does not accept lists of paths or commands for a single run.
  *
- * Its databases get a place of their own, for those lock when several run; login, configuration and the files of sessions
- * stay where they are, so that a token that is renewed is renewed for all.
+ * Its databases go to a private folder, since they lock when several processes run. Login, configuration and sessions
+ * stay shared, so that a renewed token is renewed for all.
  */
 export const codexAdapter: AgentAdapter = {
   name: 'codex',
@@ -22,7 +33,7 @@ export const codexAdapter: AgentAdapter = {
       task.cwd,
       '--add-dir',
       task.mailbox,
-      // A login shell would set `PATH` anew, and `volley` could not be found.
+      // A login shell would reset `PATH`, so `volley` would not be found.
       '--config',
       'allow_login_shell=false',
       ...(task.model === undefined ? [] : ['--model', task.model]),
@@ -33,3 +44,72 @@ export const codexAdapter: AgentAdapter = {
   }),
   reader: codexReader,
 };
+
+/** The wrapper that Codex puts around a command. */
+const SHELL = /^\S*sh -l?c (['"]?)(.*)\1$/s;
+
+/** Reads `codex exec --json`: turns of items that start and complete. */
+function codexReader(): AgentReader {
+  const shown = new Set<string>();
+  let lastWord = '';
+  let turns = 0;
+  let inputTokens = 0;
+  let outputTokens = 0;
+
+  const item = (fields: JsonFields): readonly AgentEvent[] => {
+    if (fields['type'] === 'agent_message') {
+      lastWord = shownText(asString(fields['text'])) || lastWord;
+      return textEvents(fields['text']);
+    }
+    const id = asString(fields['id']);
+    const tool = toolOf(fields);
+    // Reported when it starts and again when it completes.
+    if (tool === undefined || shown.has(id)) return [];
+    shown.add(id);
+    return [tool];
+  };
+
+  return jsonReader((fields) => {
+    switch (fields['type']) {
+      case 'item.started':
+        return asFields(fields['item'])['type'] === 'agent_message' ? [] : item(asFields(fields['item']));
+      case 'item.completed':
+        return item(asFields(fields['item']));
+      case 'turn.completed': {
+        const usage = asFields(fields['usage']);
+        turns += 1;
+        inputTokens += asCount(usage['input_tokens']);
+        outputTokens += asCount(usage['output_tokens']);
+        return [
+          { type: 'usage', turns, inputTokens, outputTokens },
+          { type: 'result', ok: true, text: lastWord },
+        ];
+      }
+      case 'turn.failed': {
+        const text = errorText(asFields(fields['error'])['message']) || 'the turn failed';
+        return [{ type: 'result', ok: false, text }];
+      }
+      case 'error':
+        return textEvents(errorText(fields['message']));
+      default:
+        return [];
+    }
+  });
+}
+
+function toolOf(fields: JsonFields): AgentEvent | undefined {
+  switch (fields['type']) {
+    case 'command_execution':
+      return toolEvent('shell', asString(fields['command']).replace(SHELL, '$2'));
+    case 'file_change': {
+      const paths = asFieldList(fields['changes']).map(({ path }) => asString(path));
+      return toolEvent('edit', { path: paths.join(', ') });
+    }
+    case 'mcp_tool_call':
+      return toolEvent(`${asString(fields['server'])}.${asString(fields['tool'])}`, fields['arguments']);
+    case 'web_search':
+      return toolEvent('web_search', fields);
+    default:
+      return undefined;
+  }
+}

@@ -1,11 +1,21 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { AgentAdapter } from './adapter.ts';
-import { geminiPolicy } from './gemini-policy.ts';
-import { geminiReader } from './gemini-reader.ts';
-import { linkInto, userFolder } from './own-state.ts';
+import { stringify } from 'smol-toml';
+import type { AgentAdapter, AgentEvent, AgentReader, AgentTask } from './adapter.ts';
+import {
+  asCount,
+  asFields,
+  asString,
+  errorText,
+  type JsonFields,
+  jsonReader,
+  shownText,
+  textEvents,
+  toolEvent,
+} from './agent-output.ts';
+import { linkUserFiles, userHomePath, withVolleyCommands } from './user-settings.ts';
 
-/** What of the user's folder an agent needs: the login, and how it is set up. */
+/** The files of the user's folder that an agent needs: login and settings. */
 const USERS = [
   'oauth_creds.json',
   'google_accounts.json',
@@ -22,7 +32,7 @@ const USERS = [
   'skills',
 ];
 
-/** Gemini CLI. Its documentation asks for a home of its own for each of several that run at once. */
+/** Gemini CLI. Its documentation requires a separate home for each concurrent process. */
 export const geminiAdapter: AgentAdapter = {
   name: 'gemini',
   command: async (task) => {
@@ -30,12 +40,12 @@ export const geminiAdapter: AgentAdapter = {
     const policy = join(task.stateFolder, 'volley.toml');
     const home = task.env['GEMINI_CLI_HOME'];
     await mkdir(folder, { recursive: true });
-    await linkInto(folder, home ? join(home, '.gemini') : userFolder(task.env, '.gemini'), USERS);
+    await linkUserFiles(folder, home ? join(home, '.gemini') : userHomePath(task.env, '.gemini'), USERS);
     await writeFile(policy, geminiPolicy(task));
     return {
       argv: [
         'gemini',
-        // What comes in on standard input is the prompt; this only says that nobody is there to talk to.
+        // The prompt comes on standard input; this only selects non-interactive mode.
         '--prompt',
         '',
         '--output-format',
@@ -46,10 +56,98 @@ export const geminiAdapter: AgentAdapter = {
         policy,
         ...(task.model === undefined ? [] : ['--model', task.model]),
       ],
-      // The folder is the user's choice, and need not be confirmed again: else what is configured in it would not count.
+      // The user chose the folder. Without this, Gemini would ignore its configuration.
       env: { GEMINI_CLI_HOME: task.stateFolder, GEMINI_CLI_TRUST_WORKSPACE: 'true' },
       input: task.prompt,
     };
   },
   reader: geminiReader,
 };
+
+const EDITING_TOOLS = ['write_file', 'replace'];
+/** Priorities above the built-in rules of the approval modes. */
+const ALLOWED = 500;
+const DENIED = 900;
+const PIECES = /\*\*\/|\*+|\?|[^*?]+/g;
+
+/** The Gemini CLI policy for the paths and commands of a task. */
+function geminiPolicy({ cwd, deniedPaths, allowedCommands }: AgentTask): string {
+  const denied = deniedPaths.map((glob) => ({
+    toolName: EDITING_TOOLS,
+    argsPattern: `"file_path":"(|\\./|${escaped(cwd)}/)${pathPattern(glob)}"`,
+    decision: 'deny',
+    priority: DENIED,
+  }));
+  const allowed = allowedCommands === undefined ? [] : withVolleyCommands(allowedCommands);
+  const commands = allowed.map((command) => ({
+    toolName: 'run_shell_command',
+    commandPrefix: command,
+    decision: 'allow',
+    priority: ALLOWED,
+  }));
+  return stringify({ rule: [...denied, ...commands] });
+}
+
+/** A glob as a pattern over JSON text. Gemini CLI rejects repeated or optional groups, which picomatch would produce. */
+function pathPattern(glob: string): string {
+  const piece = (text: string): string => {
+    if (text === '**/') return '(|[^"]*/)';
+    if (text.startsWith('**')) return '[^"]*';
+    if (text === '*') return '[^"/]*';
+    return text === '?' ? '[^"/]' : escaped(text);
+  };
+  return (glob.match(PIECES) ?? []).map(piece).join('');
+}
+
+function escaped(text: string): string {
+  return JSON.stringify(text)
+    .slice(1, -1)
+    .replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+}
+
+const MAX_KEPT = 16_000;
+
+/** Reads `gemini --output-format stream-json`, and joins messages that come in pieces. */
+function geminiReader(): AgentReader {
+  let pieces = '';
+  let lastWord = '';
+  const spoken = (): readonly AgentEvent[] => {
+    const events = textEvents(pieces);
+    if (events.length > 0) lastWord = shownText(pieces);
+    pieces = '';
+    return events;
+  };
+
+  return jsonReader((fields) => {
+    switch (fields['type']) {
+      case 'message':
+        if (fields['role'] === 'assistant')
+          pieces = `${pieces}${asString(fields['content'])}`.slice(-MAX_KEPT);
+        return [];
+      case 'tool_use':
+        return [...spoken(), toolEvent(fields['tool_name'], fields['parameters'])];
+      case 'error':
+        return [...spoken(), ...textEvents(fields['message'])];
+      case 'result': {
+        const events = spoken();
+        return [...events, usageOf(asFields(fields['stats'])), resultOf(fields, lastWord)];
+      }
+      default:
+        return [];
+    }
+  }, spoken);
+}
+
+function usageOf(stats: JsonFields): AgentEvent {
+  return {
+    type: 'usage',
+    inputTokens: asCount(stats['input_tokens']),
+    outputTokens: asCount(stats['output_tokens']),
+  };
+}
+
+function resultOf(fields: JsonFields, lastWord: string): AgentEvent {
+  const ok = fields['status'] === 'success';
+  const text = ok ? lastWord : errorText(asFields(fields['error'])['message']) || lastWord;
+  return { type: 'result', ok, text };
+}

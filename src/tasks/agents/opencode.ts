@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import type { AgentAdapter, AgentTask } from './adapter.ts';
-import { opencodeReader } from './opencode-reader.ts';
-import { withOwnCommands } from './own-commands.ts';
+import type { AgentAdapter, AgentReader, AgentTask } from './adapter.ts';
+import { asCount, asFields, asString, jsonReader, shownText, textEvents, toolEvent } from './agent-output.ts';
+import { withVolleyCommands } from './user-settings.ts';
 
 /**
- * opencode. Several that share its database die of its locks, so each gets one of its own; the login stays where it is.
- * Snapshots, which would be taken of one tree by all at once, are left out: the work is looked at by its content anyway.
+ * opencode. Each process gets its own database, since a shared one fails on its locks; the login is shared. Snapshots are
+ * off: all processes would take them of the same tree, and Volley compares contents itself.
  */
 export const opencodeAdapter: AgentAdapter = {
   name: 'opencode',
@@ -32,24 +32,24 @@ export const opencodeAdapter: AgentAdapter = {
   reader: opencodeReader,
 };
 
-/** The last rule that matches counts. What would have to be asked is refused when nobody is there to ask. */
+/** The last matching rule wins. Unattended, anything that needs confirmation is refused. */
 function permissions({ cwd, deniedPaths, allowedCommands }: AgentTask): object {
   const below = relative(rootOf(cwd), cwd);
   const denied = deniedPaths.flatMap((glob) => patterns(below, glob)).map((pattern) => [pattern, 'deny']);
-  const allowed = withOwnCommands(allowedCommands ?? []).map((command) => [`${command}*`, 'allow']);
+  const allowed = withVolleyCommands(allowedCommands ?? []).map((command) => [`${command}*`, 'allow']);
   return {
     edit: Object.fromEntries([['*', 'allow'], ...denied]),
     bash: allowedCommands === undefined ? 'allow' : Object.fromEntries([['*', 'deny'], ...allowed]),
   };
 }
 
-/** Its `*` matches slashes too, and its `**` is no different: a leading one would leave out the folder itself. */
+/** Its `*` and `**` both match slashes, so a leading `**` + slash would miss the top folder. */
 function patterns(below: string, glob: string): readonly string[] {
   const globs = glob.startsWith('**/') ? [glob, glob.slice(3)] : [glob];
   return globs.map((pattern) => join(below, pattern).replaceAll('\\', '/'));
 }
 
-/** Where its paths count from: the repository, or else the root of the file system. */
+/** Its paths are relative to the repository, or to the file system's root. */
 function rootOf(folder: string): string {
   const above = dirname(folder);
   return above === folder || existsSync(join(folder, '.git')) ? folder : rootOf(above);
@@ -62,4 +62,47 @@ function inlineConfig(env: AgentTask['env']): object {
   } catch {
     return {};
   }
+}
+
+/** Reads `opencode run --format json`. It has no end event: without an error, the last text is the result. */
+function opencodeReader(): AgentReader {
+  let turns = 0;
+  let inputTokens = 0;
+  let outputTokens = 0;
+  let costUsd = 0;
+  let lastWord = '';
+  let error: string | undefined;
+
+  return jsonReader(
+    (fields) => {
+      const part = asFields(fields['part']);
+      switch (fields['type']) {
+        case 'text':
+          lastWord = shownText(asString(part['text'])) || lastWord;
+          return textEvents(part['text']);
+        case 'tool_use':
+          return [toolEvent(part['tool'], asFields(part['state'])['input'])];
+        case 'step_finish': {
+          const tokens = asFields(part['tokens']);
+          const cache = asFields(tokens['cache']);
+          turns += 1;
+          inputTokens += asCount(tokens['input']) + asCount(cache['read']) + asCount(cache['write']);
+          outputTokens += asCount(tokens['output']) + asCount(tokens['reasoning']);
+          costUsd += asCount(part['cost']);
+          return [{ type: 'usage', turns, inputTokens, outputTokens, costUsd }];
+        }
+        case 'error': {
+          const { name, data } = asFields(fields['error']);
+          error = shownText(asString(asFields(data)['message']) || asString(name)) || 'an error';
+          return textEvents(error);
+        }
+        default:
+          return [];
+      }
+    },
+    () =>
+      turns === 0 && error === undefined
+        ? []
+        : [{ type: 'result', ok: error === undefined, text: error ?? lastWord }],
+  );
 }

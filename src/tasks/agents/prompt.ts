@@ -1,38 +1,91 @@
 import { VolleyError } from '../../core/errors.ts';
 import { shellQuote } from '../../core/shell-quote.ts';
 import { listText } from '../../core/words.ts';
-import { type Check, type Feature, type FileReference, type Subtask, titleOf } from '../feature.ts';
-import { DEFAULT_TEMPLATE, PLACEHOLDERS, type Placeholder } from './prompt-template.ts';
+import { type Check, type Feature, type FileReference, type Subtask, titleOf } from '../files/feature.ts';
 
-export interface PromptOptions {
-  /** The file with the context of the session. */
+/** The placeholders of a template, in double braces. An empty value also removes its heading. */
+export const PLACEHOLDERS = [
+  'feature',
+  'feature_title',
+  'objective',
+  'seq',
+  'title',
+  'description',
+  'criteria',
+  'deliverables',
+  'verification',
+  'context',
+  'references',
+  'session',
+  'others',
+  'earlier',
+  'rules',
+  'complete',
+] as const;
+type Placeholder = (typeof PLACEHOLDERS)[number];
+
+const DEFAULT_TEMPLATE = `You are working on one subtask of a larger feature, {{feature_title}}. Do this subtask only.
+
+# Subtask {{seq}}: {{title}}
+
+{{description}}
+
+{{objective}}
+
+{{earlier}}
+
+{{criteria}}
+
+{{deliverables}}
+
+{{verification}}
+
+{{session}}
+
+{{context}}
+
+{{references}}
+
+{{others}}
+
+{{rules}}
+
+When everything is done, report it with this command. Replace SUMMARY with one sentence about what you did:
+
+    {{complete}}
+
+The command checks the work first and prints what is missing. Then finish with a short summary.
+`;
+
+interface PromptOptions {
+  /** A file with context for the session. */
   readonly session?: string | undefined;
-  /** The other subtasks that run at the same time. */
+  /** Other subtasks that run at the same time. */
   readonly batchMates: readonly Subtask[];
-  /** Text with placeholders in double braces, in place of the one that Volley has. */
+  /** Replaces the default template. */
   readonly template?: string | undefined;
-  /** What was missing after the attempt before this one. */
+  /** What was missing after the previous attempt. */
   readonly earlier?: readonly string[] | undefined;
 }
 
 const RULES = [
   'Work in the current folder. Change nothing outside it.',
-  'Write the deliverables; change other files only where the subtask cannot be done without.',
-  'Nobody can answer questions: decide, and say in the summary what you decided.',
+  'Write the deliverables. Change other files only if the subtask requires it.',
+  'Nobody can answer questions. Decide yourself, and mention your decisions in the summary.',
   'Do not commit, stash, switch branches or start other agents.',
-  'Do not edit the files in `.tmp/tasks`: the command below does.',
-  'Only what is there counts: the deliverables and the checks are looked at afterwards, whatever you report.',
+  'Do not edit the files in `.tmp/tasks`. The command below does that.',
+  'Only actual results count: the deliverables and checks are verified afterwards, whatever you report.',
 ];
 
-/** What an agent is told to do. */
+/** The prompt for an agent. */
 export function buildPrompt(subtask: Subtask, feature: Feature, options: PromptOptions): string {
   const values = valuesOf(subtask, feature, options);
-  // In one go, so that what a value holds is never taken for a placeholder.
+  // In one pass, so that braces inside a value are never taken for a placeholder.
   const text = (options.template ?? DEFAULT_TEMPLATE).replace(/\{\{\s*(\w+)\s*\}\}/g, (_, name: string) => {
     if (Object.hasOwn(values, name)) return values[name as Placeholder];
     throw new VolleyError(
       'INVALID_VALUE',
-      `The template of the prompt has {{${name}}}, which means nothing. It can use ${listText(PLACEHOLDERS.map((known) => `{{${known}}}`))}.`,
+      `The prompt template has an unknown placeholder {{${name}}}. Use ${listText(PLACEHOLDERS.map((known) => `{{${known}}}`))}.`,
     );
   });
   return `${text.replace(/\n{3,}/g, '\n\n').trim()}\n`;
@@ -47,15 +100,15 @@ function valuesOf(
   return {
     feature: feature.name,
     feature_title: titleOf(feature),
-    objective: section('What the whole is for', task?.objective ?? ''),
+    objective: section('Objective of the feature', task?.objective ?? ''),
     seq: subtask.seq,
     title: subtask.title,
     description: subtask.description ?? '',
-    criteria: section('It must hold that', list(subtask.acceptanceCriteria)),
+    criteria: section('Acceptance criteria', list(subtask.acceptanceCriteria)),
     deliverables: section('Deliverables', list(subtask.deliverables.map(quoted))),
-    verification: section('It is checked by', list(subtask.verification.map(checkText))),
+    verification: section('Checks', list(subtask.verification.map(checkText))),
     context: section(
-      'Read first, and keep to it',
+      'Read first and follow',
       list([...(task?.contextFiles ?? []), ...subtask.contextFiles].map(fileText)),
     ),
     references: section(
@@ -63,12 +116,12 @@ function valuesOf(
       list([...(task?.referenceFiles ?? []), ...subtask.referenceFiles].map(fileText)),
     ),
     session:
-      session === undefined ? '' : `Read ${quoted(session)} first: it has the context of this session.`,
+      session === undefined ? '' : `Read ${quoted(session)} first. It has the context of this session.`,
     others: section(
-      'Others work on these at the same time: leave their files alone',
+      'Other agents are working on these now. Leave their files alone',
       list(batchMates.map(mateText)),
     ),
-    earlier: section('An attempt before this one was not enough; look at what it left behind', list(earlier)),
+    earlier: section('The previous attempt failed. Look at what it left behind', list(earlier)),
     rules: section('Rules', list(RULES)),
     complete: `volley tasks complete ${shellQuote(feature.name)} ${subtask.seq} "SUMMARY"`,
   };
@@ -99,8 +152,8 @@ function mateText({ seq, title, deliverables }: Subtask): string {
 function checkText(check: Check): string {
   switch (check.type) {
     case 'command': {
-      const says = check.expectText === undefined ? '' : ` and writes ${JSON.stringify(check.expectText)}`;
-      return `${quoted(check.command)} ends with status ${check.expectExit}${says}`;
+      const prints = check.expectText === undefined ? '' : ` and prints ${JSON.stringify(check.expectText)}`;
+      return `${quoted(check.command)} exits with status ${check.expectExit}${prints}`;
     }
     case 'file_exists':
       return `${quoted(check.path)} exists`;

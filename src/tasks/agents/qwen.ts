@@ -1,8 +1,8 @@
 import type { AgentAdapter } from './adapter.ts';
-import { messagesReader } from './messages-reader.ts';
-import { withOwnCommands } from './own-commands.ts';
+import { streamJsonReader } from './claude.ts';
+import { withVolleyCommands } from './user-settings.ts';
 
-/** Qwen Code. What it keeps of a run goes into a place of its own; its configuration and login stay where they are. */
+/** Qwen Code. Its runtime state goes to a private folder; its configuration and login are shared. */
 export const qwenAdapter: AgentAdapter = {
   name: 'qwen',
   command: async ({ prompt, stateFolder, model, maxTurns, allowedCommands, deniedPaths }) => ({
@@ -14,7 +14,7 @@ export const qwenAdapter: AgentAdapter = {
       allowedCommands === undefined ? 'yolo' : 'auto-edit',
       ...(model === undefined ? [] : ['--model', model]),
       ...(maxTurns === undefined ? [] : ['--max-session-turns', String(maxTurns)]),
-      ...withOwnCommands(allowedCommands ?? []).flatMap((command) => [
+      ...withVolleyCommands(allowedCommands ?? []).flatMap((command) => [
         '--allowed-tools',
         `run_shell_command(${command} *)`,
       ]),
@@ -23,5 +23,5 @@ export const qwenAdapter: AgentAdapter = {
     env: { QWEN_RUNTIME_DIR: stateFolder },
     input: prompt,
   }),
-  reader: messagesReader,
+  reader: streamJsonReader,
 };

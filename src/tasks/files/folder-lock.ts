@@ -4,26 +4,29 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { VolleyError } from '../../core/errors.ts';
 import { spanText } from '../../core/words.ts';
 import { isBusy } from '../../store/store-error.ts';
+import { batchNameOf } from './feature.ts';
 
 const FILE = '.lock';
-/** Whoever has the lock writes a few small files. */
-const PATIENCE_MS = 30_000;
-const FIRST_PAUSE_MS = 2;
-const LONGEST_PAUSE_MS = 25;
+/** A holder only writes a few small files. */
+const WAIT_MS = 30_000;
+const MIN_PAUSE_MS = 2;
+const MAX_PAUSE_MS = 25;
+/** A run that was just killed loses its lock within this time; a live one keeps it. */
+const RUN_WAIT_MS = 300;
 
 /**
- * Does something while no other process does the same with this folder. The lock is one of the operating system's, on
- * an empty file that SQLite opens: it ends with the process that has it, however that dies, so that none is left behind.
+ * Runs `work` while no other process holds the lock of this folder. It is an operating system lock, taken through SQLite
+ * on an empty file, so it ends with its process and is never left behind.
  */
 export async function withFolderLock<T>(
   folder: string,
   work: () => Promise<T>,
-  patienceMs = PATIENCE_MS,
+  waitMs = WAIT_MS,
 ): Promise<T> {
   const file = join(folder, FILE);
   const connection = await open(file);
   try {
-    await acquire(connection, file, patienceMs);
+    await acquire(connection, file, waitMs);
     try {
       return await work();
     } finally {
@@ -34,48 +37,62 @@ export async function withFolderLock<T>(
   }
 }
 
-/** SQLite is loaded by those who write only. */
+/** Keeps others from running a feature, or from removing its worktrees, during `work`. */
+export async function withRunLock<T>(
+  tasks: { readonly path: string },
+  feature: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await withFolderLock(join(tasks.path, feature), work, RUN_WAIT_MS);
+  } catch (error) {
+    if (!(error instanceof VolleyError && error.code === 'TASKS_LOCKED' && 'pid' in error.details))
+      throw error;
+    const { pid } = error.details;
+    const who = pid === undefined ? 'another process' : `process ${pid}`;
+    const message = `${feature} is being run by ${who}. Follow it with volley watch --batch ${batchNameOf(feature)}, or wait until it ends.`;
+    throw new VolleyError('FEATURE_RUNNING', message, { feature, pid });
+  }
+}
+
+/** Loads SQLite on demand: commands that only read do not need it. */
 async function open(file: string) {
   const { DatabaseSync } = await import('@photostructure/sqlite');
   try {
     return new DatabaseSync(file, { timeout: 0 });
   } catch (error) {
-    throw lockError(file, `${file} cannot be opened (${(error as Error).message})`, error);
+    throw lockError(file, 'cannot be opened', error);
   }
 }
 
-async function acquire(
-  connection: { exec(sql: string): void },
-  file: string,
-  patienceMs: number,
-): Promise<void> {
-  const deadline = performance.now() + patienceMs;
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+async function acquire(connection: { exec(sql: string): void }, file: string, waitMs: number) {
+  const deadline = performance.now() + waitMs;
+  for (let pauseMs = MIN_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
     try {
       connection.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
       return;
     } catch (error) {
-      if (!isBusy(error)) throw lockError(file, `${file} is no lock (${(error as Error).message})`, error);
-      if (performance.now() >= deadline) throw heldError(file, patienceMs);
+      if (!isBusy(error)) throw lockError(file, 'is not a lock file', error);
+      if (performance.now() >= deadline) throw heldError(file, waitMs);
     }
-    // Not all at the same moment again.
+    // Random, so that waiting processes do not retry in step.
     await sleep(pauseMs * (0.5 + Math.random()));
   }
 }
 
-function heldError(file: string, patienceMs: number): VolleyError {
+function heldError(file: string, waitMs: number): VolleyError {
   const pid = holderOf(file);
   const who = pid === undefined ? 'Another process' : `Process ${pid}`;
-  const message = `${who} has held ${file} for longer than ${spanText(patienceMs)}, so nothing was written. See what it does, end it if it hangs, and try again.`;
+  const message = `${who} has held ${file} for more than ${spanText(waitMs)}, so nothing was written. If it hangs, end it and try again.`;
   return new VolleyError('TASKS_LOCKED', message, { file, pid });
 }
 
 function lockError(file: string, what: string, cause: unknown): VolleyError {
-  const message = `The tasks cannot be locked: ${what}. Nothing was written; see to that file (it may be deleted) and its folder.`;
+  const message = `Cannot lock the tasks: ${file} ${what} (${(cause as Error).message}). Nothing was written. Check the folder's permissions; the lock file may be deleted.`;
   return new VolleyError('TASKS_LOCKED', message, { file }, { cause });
 }
 
-/** The process that has the lock, as far as the system tells. */
+/** The process that holds the lock, where the system reports it. */
 function holderOf(file: string): number | undefined {
   try {
     const inode = `:${statSync(file).ino}`;

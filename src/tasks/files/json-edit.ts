@@ -1,22 +1,22 @@
 interface Member {
   readonly key: string;
-  /** The white space before it. */
+  /** The whitespace before it. */
   readonly lead: string;
-  /** Key and value as they are written, and the white space before the comma. */
+  /** Key and value as written, up to the comma. */
   readonly text: string;
 }
 
 interface ObjectText {
-  /** With the opening brace. */
+  /** Up to the opening brace. */
   readonly head: string;
   readonly members: readonly Member[];
-  /** With the closing brace and the white space before it. */
+  /** From the whitespace before the closing brace. */
   readonly tail: string;
 }
 
 /**
- * Sets members of an object that is written as JSON; `undefined` takes one out. All else stays as it is written, to the
- * letter: order, indentation, and numbers that JavaScript could not hold. The text must be valid.
+ * Sets members of a JSON object; `undefined` removes one. Everything else keeps its exact text: order, indentation, and
+ * numbers that JavaScript cannot represent. The text must be valid JSON.
  */
 export function editJson(text: string, changes: Readonly<Record<string, unknown>>): string {
   const { head, members, tail } = scanObject(text);
@@ -24,7 +24,7 @@ export function editJson(text: string, changes: Readonly<Record<string, unknown>
   const lead = members[0]?.lead ?? '\n  ';
   const lastOf = new Map(members.map(({ key }, place) => [key, place]));
   const kept = members.flatMap((member, place) => {
-    // Of a repeated key the last one counts.
+    // If a key is repeated, the last one counts.
     if (!open.has(member.key) || lastOf.get(member.key) !== place) return [member];
     const value = open.get(member.key);
     open.delete(member.key);
@@ -53,7 +53,7 @@ function scanObject(text: string): ObjectText {
   for (;;) {
     const start = at;
     at = pastSpace(text, at);
-    // Only an empty object has its end here.
+    // An empty object.
     if (text[at] === '}') return { head, members, tail: text.slice(start) };
     const keyStart = at;
     const keyEnd = pastString(text, at);
@@ -93,7 +93,7 @@ function pastValue(text: string, at: number): number {
       at++;
     }
     if (depth > 0) continue;
-    // A number or a word ends where something else begins.
+    // Numbers and keywords end where another character begins.
     if (sign !== undefined && /[\w.+-]/.test(sign) && /[\w.+-]/.test(text[at] ?? '')) continue;
     return at;
   } while (at < text.length);

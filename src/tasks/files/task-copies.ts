@@ -4,22 +4,22 @@ import { mkdir, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { userFolder } from '../../config/user-folder.ts';
 import { codeOf } from '../../tools/builtin/refusal.ts';
-import { type FeatureTexts, readTexts } from './read-feature.ts';
+import { type FeatureTexts, readTexts } from './parse-feature.ts';
 
 /**
- * Copies of the files of a project's features, kept while one of them is run, in the user's own folder. Whatever Volley
- * writes to the files it writes to the copies first. What differs afterwards was written by somebody else.
+ * Copies of a project's task files, kept in the user's own folder during a run. Volley writes each change to the copies
+ * first, so any difference was written by someone else.
  */
 export class TaskCopies {
   private constructor(private readonly folder: string) {}
 
-  /** Those of the runs of a project that are going on. */
+  /** The copies of all current runs of a project. */
   static of(project: string): TaskCopies[] {
     const folder = copiesFolder(project);
     return namesIn(folder).map((name) => new TaskCopies(join(folder, name)));
   }
 
-  /** Makes those of the run of a feature. There is one such run at a time, so what is there was left by a crash. */
+  /** Starts the copies for a run. A feature has one run at a time, so existing copies are left over from a crash. */
   static async make(project: string, feature: string): Promise<TaskCopies> {
     const folder = join(copiesFolder(project), feature);
     await rm(folder, { recursive: true, force: true });
@@ -27,7 +27,7 @@ export class TaskCopies {
     return new TaskCopies(folder);
   }
 
-  /** The features that are copied. */
+  /** The copied features. */
   names(): string[] {
     return namesIn(this.folder);
   }
@@ -45,15 +45,14 @@ export class TaskCopies {
     await rm(join(this.folder, feature), { recursive: true, force: true });
   }
 
-  /** The run is over. */
   async close(): Promise<void> {
     await rm(this.folder, { recursive: true, force: true });
-    // Other runs of the project may have theirs there.
+    // Fails while other runs of the project have copies there.
     await rmdir(dirname(this.folder)).catch(() => undefined);
   }
 }
 
-/** The files that are not what the copies say: changed, made or removed. */
+/** The files that differ from their copies: changed, added or removed. */
 export function differingFiles(copied: FeatureTexts, found: FeatureTexts): string[] {
   const textOf = (texts: FeatureTexts, file: string) => {
     const text = texts.get(file);

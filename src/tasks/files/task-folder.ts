@@ -1,43 +1,40 @@
 import { type Dirent, existsSync, statSync } from 'node:fs';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
-import { dirname, join, posix } from 'node:path';
+import { dirname, join, posix, resolve } from 'node:path';
 import { VolleyError } from '../../core/errors.ts';
 import { livesAsSeenBy, ownIdentity } from '../../store/process-identity.ts';
 import { codeOf, fileFailure } from '../../tools/builtin/refusal.ts';
-import { replaceFile } from '../../tools/builtin/replace-file.ts';
-import { Roots } from '../../tools/builtin/roots.ts';
-import type { Feature } from '../feature.ts';
-import { unknownFeature } from '../lookup.ts';
-import type { Change } from '../state/change.ts';
-import { taskFields } from '../state/counters.ts';
-import type { Moment } from '../state/moment.ts';
+import type { Feature } from './feature.ts';
 import { withFolderLock } from './folder-lock.ts';
 import { editJson } from './json-edit.ts';
-import { TASK_FILE } from './parse-task.ts';
-import { type FeatureTexts, parseFeature, readTexts } from './read-feature.ts';
+import { type FeatureTexts, parseFeature, readTexts, TASK_FILE } from './parse-feature.ts';
+import type { Moment } from './readiness.ts';
+import { replaceFileIn } from './regular-file.ts';
+import { counterFields, type TaskFileChange } from './subtask-changes.ts';
+import { unknownFeature } from './subtask-reference.ts';
 import { differingFiles, TaskCopies, textsOrNone } from './task-copies.ts';
 
 const PLACE = join('.tmp', 'tasks');
-/** Where finished features are put; no feature has this name. */
+/** Archived features; no feature may have this name. */
 const ARCHIVE = 'completed';
 
-/** What a run knows of its project's features, to tell what its agents wrote there by themselves. */
+/** How a run detects changes to task files that were not made by Volley. */
 interface TaskGuard {
   readonly copies: TaskCopies;
-  /** Files that could not be read when the run began. */
+  /** Files that were unreadable when the run began. */
   readonly unreadable: ReadonlySet<string>;
-  /** These files were not written by Volley, and have been put back. */
+  /** Called after these files were restored. */
   onTampered(paths: readonly string[]): void;
 }
 
-/** The features of a project, in its `.tmp/tasks`. Everything that changes a file goes through here. */
+/** The features of a project, in its `.tmp/tasks`. All changes to task files go through this class. */
 export class TaskFolder {
   readonly path: string;
-  /** Those who change something here take turns: only between processes does one have to try again and again. */
+  /** Serializes changes within this process, so that only other processes compete for the lock. */
   private turn: Promise<unknown> = Promise.resolve();
 
   constructor(
-    /** The folder that deliverables and other paths count from. */
+    /** The folder that deliverables and other paths are relative to. */
     readonly project: string,
     private readonly now: () => number = Date.now,
     private readonly guard?: TaskGuard,
@@ -45,7 +42,7 @@ export class TaskFolder {
     this.path = join(project, PLACE);
   }
 
-  /** The nearest folder upwards that has tasks, up to the root of the repository; this one if none has. */
+  /** Searches upwards for a folder with tasks, as far as the repository's root. Falls back to `cwd`. */
   static nearest(cwd: string): TaskFolder {
     for (let folder = cwd; ; folder = dirname(folder)) {
       if (existsSync(join(folder, PLACE))) return new TaskFolder(folder);
@@ -58,7 +55,7 @@ export class TaskFolder {
     return { now: this.now(), isGone: (process) => livesAsSeenBy(self, process) === false };
   }
 
-  /** The names of all features that are not put away, sorted. */
+  /** The sorted names of all features that are not archived. */
   async names(): Promise<string[]> {
     const entries = await readdir(this.path, { withFileTypes: true }).catch((error) => {
       if (codeOf(error) === 'ENOENT') return [];
@@ -79,7 +76,7 @@ export class TaskFolder {
     return parseFeature(name, await this.texts(name));
   }
 
-  /** The same folder for a run of a feature: whatever else than Volley writes there meanwhile is put back. */
+  /** The same folder for a run: files that anyone but Volley changes meanwhile are restored. */
   async guarded(feature: string, onTampered: TaskGuard['onTampered']): Promise<TaskFolder> {
     const copies = await TaskCopies.make(this.project, feature);
     const unreadable = new Set<string>();
@@ -93,23 +90,20 @@ export class TaskFolder {
     return new TaskFolder(this.project, this.now, { copies, unreadable, onTampered });
   }
 
-  /** Puts back whatever was written to the features of a guarded folder by others than Volley. */
-  async putBack(): Promise<void> {
+  /** Restores the files of a guarded folder that were changed by anyone but Volley. */
+  async restoreTampered(): Promise<void> {
     for (const name of this.guard?.copies.names() ?? []) await this.untampered(name);
   }
 
-  /** Ends what {@link guarded} began. */
+  /** Ends the guard of {@link guarded}. */
   async endGuard(): Promise<void> {
     await this.guard?.copies.close();
   }
 
-  /**
-   * Reads a feature, asks what shall be changed, and writes that, while nobody else can. The counters in `task.json`
-   * follow. Gives the feature as it is then.
-   */
+  /** Reads a feature, decides on a change and writes it under the lock. Also updates the counters in `task.json`. */
   async change(
     name: string,
-    decide: (feature: Feature, moment: Moment) => Change | undefined,
+    decide: (feature: Feature, moment: Moment) => TaskFileChange | undefined,
   ): Promise<Feature> {
     return this.locked(name, async () => {
       const texts = new Map(await this.texts(name, true));
@@ -117,14 +111,14 @@ export class TaskFolder {
       const change = decide(parseFeature(name, texts), moment);
       if (change !== undefined) await this.edit(name, texts, change);
       const feature = parseFeature(name, texts);
-      const fields = taskFields(feature, moment.now);
+      const fields = counterFields(feature, moment.now);
       if (Object.keys(fields).length === 0) return feature;
       await this.edit(name, texts, { file: TASK_FILE, fields });
       return parseFeature(name, texts);
     });
   }
 
-  /** Makes a feature of the texts of its files: the whole of it appears at once. One that is there already stays. */
+  /** Creates a feature from the texts of its files, atomically. Refuses if it exists. */
   async create(name: string, files: ReadonlyMap<string, string>): Promise<Feature> {
     await mkdir(this.path, { recursive: true });
     return withFolderLock(this.path, async () => {
@@ -137,7 +131,7 @@ export class TaskFolder {
     });
   }
 
-  /** Moves a feature to those that are put away, with a last change of its `task.json`. Gives its new place. */
+  /** Updates a feature's `task.json` and moves the feature to the archive. Returns its new path. */
   async archive(
     name: string,
     decide: (feature: Feature, moment: Moment) => Record<string, unknown>,
@@ -161,17 +155,14 @@ export class TaskFolder {
     const names = await this.names();
     if (!names.includes(name)) throw unknownFeature(name, names);
     return readTexts(join(this.path, name)).catch((error) => {
-      // It was put away just now.
-      if (codeOf(error) === 'ENOENT')
-        throw unknownFeature(
-          name,
-          names.filter((one) => one !== name),
-        );
+      // Archived just now.
+      const others = names.filter((one) => one !== name);
+      if (codeOf(error) === 'ENOENT') throw unknownFeature(name, others);
       throw asVolleyError('read', join(this.path, name), error);
     });
   }
 
-  /** What Volley wrote last. While the files are locked, what differs from that was written by somebody else. */
+  /** Reads a guarded feature and, under the lock, restores files that differ from what Volley wrote last. */
   private async untampered(name: string, isLocked = false): Promise<FeatureTexts> {
     const { copies, unreadable, onTampered } = this.guard!;
     const found = await textsOrNone(join(this.path, name));
@@ -181,7 +172,7 @@ export class TaskFolder {
     if (!isLocked) return this.inTurn(() => this.untampered(name, true));
     for (const file of files) {
       const path = join(this.path, name, file);
-      // Kept, for it may have been a person who wrote it.
+      // Kept, since a person may have written it.
       await rename(path, `${path}.rejected`).catch(() => undefined);
       const text = copied.get(file);
       if (typeof text === 'string') await this.replace(join(name, file), text);
@@ -209,7 +200,7 @@ export class TaskFolder {
   private async edit(
     name: string,
     texts: Map<string, string | Error>,
-    { file, fields }: Change,
+    { file, fields }: TaskFileChange,
   ): Promise<void> {
     const text = editJson(texts.get(file) as string, fields);
     await this.write(name, file, text);
@@ -222,9 +213,8 @@ export class TaskFolder {
   }
 
   private async replace(path: string, text: string): Promise<void> {
-    const options = { createDirectories: true, signal: new AbortController().signal };
     try {
-      await replaceFile(new Roots([this.path]), path, options, async (handle) => handle.writeFile(text));
+      await replaceFileIn(this.path, path, text, true);
     } catch (error) {
       throw asVolleyError('write', path, error);
     }
@@ -232,14 +222,32 @@ export class TaskFolder {
 }
 
 function taken(name: string, path: string): VolleyError {
-  return new VolleyError('INVALID_VALUE', `There is ${JSON.stringify(path)} already: nothing was written.`, {
-    feature: name,
-    path,
-  });
+  const message = `${path} already exists. Nothing was written.`;
+  return new VolleyError('INVALID_VALUE', message, { feature: name, path });
 }
 
 function asVolleyError(action: string, path: string, error: unknown): VolleyError {
   if (error instanceof VolleyError) return error;
   const { message } = fileFailure(action, path, error);
   return new VolleyError('TASKS_UNAVAILABLE', message, { path }, { cause: error });
+}
+
+/** Where the task files are, and where the work is done. */
+export interface TaskLocation {
+  readonly folder: TaskFolder;
+  /** The folder that deliverables are relative to. */
+  readonly workspace: string;
+}
+
+/** These tell an agent of a run where the tasks and its workspace are, whatever folder it changes to. */
+export const PROJECT_VARIABLE = 'VOLLEY_TASKS_PROJECT';
+export const WORKSPACE_VARIABLE = 'VOLLEY_WORKSPACE';
+/** The name that holds the claim on its subtask. */
+export const AGENT_VARIABLE = 'VOLLEY_AGENT';
+
+/** Finds the tasks from the current folder, or from the environment of an agent of a run. */
+export function locateTasks(cwd: string, env: Readonly<Record<string, string | undefined>>): TaskLocation {
+  const { [PROJECT_VARIABLE]: project, [WORKSPACE_VARIABLE]: workspace } = env;
+  const folder = project ? new TaskFolder(resolve(project)) : TaskFolder.nearest(cwd);
+  return { folder, workspace: project && workspace ? resolve(workspace) : folder.project };
 }

@@ -1,35 +1,39 @@
+import { z } from 'zod';
 import { oneLine } from '../../batch/text.ts';
+import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
+import { VolleyError } from '../../core/errors.ts';
 import { PRIORITIES } from '../../core/priority.ts';
 import { NO_WIRE_NEEDS } from '../../core/resource-table.ts';
-import type { Subtask } from '../feature.ts';
-import { DependencyMap } from '../graph/dependencies.ts';
-import { wavesOf } from '../graph/waves.ts';
-import { overlapOf } from '../overlap/deliverables.ts';
-import type { RunTerms } from './request.ts';
+import type { ToolContext } from '../../runners/runner.ts';
+import { defineTool } from '../../tools/define-tool.ts';
+import type { Subtask } from '../files/feature.ts';
+import { findOverlap } from '../plan/deliverables.ts';
+import { planWaves, SubtaskGraph } from '../plan/subtask-graph.ts';
+import type { SubtaskResult } from './attempt.ts';
+import type { RunTerms } from './run-request.ts';
 
-export const TOOL_NAME = 'delegate_subtask';
+const DELEGATE_TOOL = 'delegate_subtask';
 
-/** How many locks a task of a batch may name. */
+/** The maximum number of locks of a task. */
 const MAX_LOCKS = 64;
 const LONGEST_NAME = 190;
 /**
- * An attempt keeps to its time by itself, for the engine goes on as soon as it has told one to stop: the next would begin
- * while the agent of this one is being ended. What has been verified by then may still be merged.
+ * Attempts enforce their own timeout. The engine would start the next attempt while this agent is still being terminated,
+ * so its timeout is longer. Work that was verified in time may still be merged.
  */
 const SPARE_SECONDS = 3600;
 
-export interface BatchPlan {
+interface BatchTaskPlan {
   readonly feature: string;
-  /** Which run the tasks belong to: nobody else may do them. */
+  /** The secret id of the run: the tasks work only for it. */
   readonly run: string;
   readonly terms: RunTerms;
   readonly waves: boolean;
-  /** The name of each one's agent. */
   agentOf(seq: string): string;
 }
 
-/** The tasks of a batch that delegate subtasks: their order, and what may not run beside what. */
-export function batchTasks(subtasks: readonly Subtask[], plan: BatchPlan): Record<string, unknown>[] {
+/** The batch tasks that delegate subtasks, with their order and locks. */
+export function batchTasks(subtasks: readonly Subtask[], plan: BatchTaskPlan): Record<string, unknown>[] {
   const { feature, run, terms } = plan;
   const members = new Set(subtasks.map(({ seq }) => seq));
   const before = plan.waves ? waveBefore(subtasks) : new Map<string, readonly string[]>();
@@ -40,7 +44,7 @@ export function batchTasks(subtasks: readonly Subtask[], plan: BatchPlan): Recor
     return {
       id: seq,
       name: oneLine(title, LONGEST_NAME) || seq,
-      function: TOOL_NAME,
+      function: DELEGATE_TOOL,
       params: { feature, seq, agent: plan.agentOf(seq), run },
       ...(after.size > 0 && { depends_on: [...after] }),
       ...(isPriority(priority) && { priority }),
@@ -52,7 +56,7 @@ export function batchTasks(subtasks: readonly Subtask[], plan: BatchPlan): Recor
 }
 
 function waveBefore(subtasks: readonly Subtask[]): Map<string, readonly string[]> {
-  const waves = wavesOf(subtasks);
+  const waves = planWaves(subtasks);
   return new Map(
     waves.flatMap((wave, place) =>
       wave.map(({ seq }): [string, readonly string[]] => [
@@ -67,10 +71,10 @@ function isPriority(text: string | undefined): boolean {
   return text !== undefined && ([...PRIORITIES, 'medium'] as string[]).includes(text);
 }
 
-/** What keeps subtasks apart: one that may not run beside others, and those that may write to the same files. */
+/** Locks that keep apart subtasks that are not parallel or may write the same files. */
 class Locks {
   private readonly whole: string;
-  /** For each, the earlier ones that it overlaps with. */
+  /** The earlier subtasks that each one overlaps with. */
   private readonly earlier = new Map<string, string[]>();
   private readonly overlapped = new Set<string>();
 
@@ -79,12 +83,12 @@ class Locks {
     subtasks: readonly Subtask[],
   ) {
     this.whole = `feature:${feature}`.slice(0, 200);
-    const map = new DependencyMap(subtasks);
+    const graph = new SubtaskGraph(subtasks);
     const parallel = subtasks.filter((subtask) => subtask.parallel);
     for (const [place, subtask] of parallel.entries()) {
       for (const other of parallel.slice(0, place)) {
-        if (overlapOf(other, subtask) === undefined) continue;
-        if (map.waitsFor(subtask.seq, other.seq) || map.waitsFor(other.seq, subtask.seq)) continue;
+        if (findOverlap(other, subtask) === undefined) continue;
+        if (graph.areOrdered(subtask.seq, other.seq)) continue;
         this.earlier.set(subtask.seq, [...(this.earlier.get(subtask.seq) ?? []), other.seq]);
         this.overlapped.add(other.seq);
       }
@@ -103,4 +107,56 @@ class Locks {
   private nameOf(seq: string): string {
     return `files:${this.feature.slice(0, 150)}:${seq}`;
   }
+}
+
+type Attempt = (seq: string, context: ToolContext) => Promise<SubtaskResult>;
+
+const INPUT = z.strictObject({ feature: z.string(), seq: z.string(), agent: z.string(), run: z.string() });
+
+/** The current runs of each coordinator, by secret id. */
+const known = new WeakMap<ParallelToolCoordinator, Map<string, Attempt>>();
+
+/**
+ * Lets batch tasks delegate subtasks during a run. The tool is internal: it is not listed, and requires the id of a run.
+ * The returned function ends this, and waits for attempts that are still ending, which the engine does not.
+ */
+export function openDelegations(
+  coordinator: ParallelToolCoordinator,
+  run: string,
+  attempt: Attempt,
+): () => Promise<void> {
+  let runs = known.get(coordinator);
+  if (runs === undefined) {
+    runs = new Map();
+    known.set(coordinator, runs);
+    coordinator.registerInternal(delegateTool(runs));
+  }
+  const open = new Set<Promise<unknown>>();
+  runs.set(run, (seq, context) => {
+    const going = attempt(seq, context);
+    open.add(going);
+    return going.finally(() => open.delete(going));
+  });
+  return async () => {
+    runs.delete(run);
+    await Promise.allSettled(open);
+  };
+}
+
+/** Not idempotent: after a crash, the next run decides by the task files. */
+function delegateTool(runs: ReadonlyMap<string, Attempt>) {
+  return defineTool<z.infer<typeof INPUT>, SubtaskResult>({
+    name: DELEGATE_TOOL,
+    description: 'Delegates a subtask to an agent. Used only by volley tasks run.',
+    input: INPUT,
+    run: ({ run, seq }, context) => {
+      const attempt = runs.get(run);
+      if (attempt !== undefined) return attempt(seq, context);
+      throw new VolleyError(
+        'TOOL_NOT_ALLOWED',
+        `The tool ${DELEGATE_TOOL} can only be called by volley tasks run.`,
+        { name: DELEGATE_TOOL },
+      );
+    },
+  });
 }

@@ -1,37 +1,39 @@
+import { isDeepStrictEqual } from 'node:util';
 import { oneLine } from '../../batch/text.ts';
 import { listText } from '../../core/words.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
 import type { ToolContext } from '../../runners/runner.ts';
-import type { Feature, Subtask } from '../feature.ts';
-import { subtaskOf } from '../lookup.ts';
-import { pathMatcher } from '../permissions/path-matcher.ts';
-import { completeSubtask, isAnothers, obstaclesTo } from '../state/complete.ts';
-import type { Evidence } from '../verify/evidence.ts';
-import type { Workspace } from '../workspace/workspace.ts';
+import type { ChosenAgent } from '../agents/choose-agents.ts';
+import type { Check, Feature, Subtask } from '../files/feature.ts';
+import { completeSubtask, completionObstacles, isCompletedByOther } from '../files/subtask-changes.ts';
+import { findSubtask } from '../files/subtask-reference.ts';
+import { patternMatcher } from '../plan/deliverables.ts';
+import { type Evidence, failedChecks, verifySubtask } from '../verify/verify.ts';
+import type { DeliveryGuard, MergedPlace, Workspace } from '../workspace/workspace.ts';
 import { type AgentEnd, callAgent } from './call-agent.ts';
-import type { ChosenAgent } from './choose-agents.ts';
-import type { AttemptRecord } from './ledger.ts';
-import { look, missingIn } from './look.ts';
-import { recheckOf } from './recheck.ts';
-import { claimantOf, type RunParts } from './run-parts.ts';
+import { claimNameOf, type RunContext, type SubtaskAttempt } from './run-context.ts';
 
-/** What is delegated, to whom, and where it is written down what became of it. */
+/** A claimed subtask, its agent, and the record of the attempt. */
 export interface Delegation {
   readonly agent: ChosenAgent;
   readonly feature: Feature;
   readonly subtask: Subtask;
-  readonly record: AttemptRecord;
-  /** Whether somebody had begun it who is gone. */
-  readonly isLeftBehind: boolean;
-  /** It was done in time: what follows may have to wait for others. */
+  readonly record: SubtaskAttempt;
+  /** Whether the subtask was taken over from a lapsed claim. */
+  readonly isTakenOver: boolean;
+  /** Ends the time limit: merging may have to wait for others. */
   onVerified(): void;
 }
 
-const LONGEST_SUMMARY = 2000;
+const MAX_SUMMARY_LENGTH = 2000;
 const MAX_NAMED = 20;
 
-/** Lets an agent do a claimed subtask, looks at what came of it, brings it in and marks it. Gives its summary. */
-export async function delegate(run: RunParts, delegation: Delegation, context: ToolContext): Promise<string> {
+/** Lets an agent do a subtask, verifies and merges its work, and completes the subtask. Returns the summary. */
+export async function delegate(
+  run: RunContext,
+  delegation: Delegation,
+  context: ToolContext,
+): Promise<string> {
   const { record, subtask } = delegation;
   context.report('preparing the workspace');
   if (await wasMerged(run, delegation, context.signal)) return subtask.title;
@@ -40,22 +42,22 @@ export async function delegate(run: RunParts, delegation: Delegation, context: T
   record.branch = workspace.branch;
   try {
     const end = await callAgent(run, delegation, workspace, context).catch(async (error: unknown) => {
-      // One that has marked its work may wait for something that never ends.
+      // An agent that already reported completion may hang on exit.
       if (isStalled(error)) return { said: 'nothing', text: undefined, failure: error } as const;
-      const wrong = await touchedWrongly(run, delegation, workspace);
-      // Whose it is cannot be told: then why it was ended counts.
-      throw isShared(run, workspace) && record.beside.size > 0 ? error : (wrong ?? error);
+      const violation = await checkChanges(run, delegation, workspace);
+      // Among concurrent agents a violation cannot be attributed, so the original error counts.
+      throw isShared(run, workspace) && record.concurrentWith.size > 0 ? error : (violation ?? error);
     });
-    const wrong = await touchedWrongly(run, delegation, workspace);
-    if (wrong !== undefined) throw wrong;
+    const violation = await checkChanges(run, delegation, workspace);
+    if (violation !== undefined) throw violation;
     const { summary, discrepancy } = await judge(run, delegation, workspace, end, context);
     delegation.onVerified();
-    context.report('bringing the work in');
+    context.report('merging the work');
     const message = `${run.feature} ${subtask.seq}: ${oneLine(subtask.title, 100)}`;
     const delivery = await workspace.deliver(message, {
       signal: context.signal,
       confirm: () => requireWanted(run, delegation),
-      recheck: () => recheckOf(run, delegation, run.merged.slice(mergedBefore), context),
+      recheck: () => recheckAfterMerge(run, delegation, run.merged.slice(mergedBefore), context),
     });
     if (!delivery.ok) {
       record.conflicts = delivery.conflicts;
@@ -66,23 +68,23 @@ export async function delegate(run: RunParts, delegation: Delegation, context: T
     record.discrepancy = [discrepancy, record.discrepancy].filter(Boolean).join(' ') || undefined;
     return summary;
   } finally {
-    // What cannot be removed is no reason to do verified work again.
+    // A failed cleanup is no reason to repeat verified work.
     record.kept = await workspace.close().catch(() => workspace.folder);
   }
 }
 
-/** Whether a crash left nothing to do but to complete it: its work was verified and merged, and is still there. */
-async function wasMerged(run: RunParts, delegation: Delegation, signal: AbortSignal): Promise<boolean> {
+/** Whether the work was verified and merged before a crash, so that only the completion is missing. */
+async function wasMerged(run: RunContext, delegation: Delegation, signal: AbortSignal): Promise<boolean> {
   const { record, subtask } = delegation;
-  if (!delegation.isLeftBehind) return false;
+  if (!delegation.isTakenOver) return false;
   const leftover = await run.workspaces.leftover(subtask);
   if (leftover === undefined) return false;
   const { paths } = leftover;
-  const evidence = await look(run, subtask, run.folder.project, paths, signal);
+  const evidence = await verifyWork(run, subtask, run.folder.project, paths, signal);
   if (!evidence.every(({ ok }) => ok)) return false;
   record.touched = paths;
   record.evidence = evidence;
-  record.discrepancy = 'It had been merged already when an earlier run was cut short: no agent was started.';
+  record.discrepancy = 'An interrupted run had already merged the work, so no agent was started.';
   await markCompleted(run, delegation, subtask.title);
   await leftover.remove().catch(() => undefined);
   return true;
@@ -92,37 +94,37 @@ function isStalled(error: unknown): error is ToolFailure {
   return error instanceof ToolFailure && error.reason === 'stalled';
 }
 
-/** Writes down what was touched, and gives what speaks against it: a denied path ends it whatever else is there. */
-async function touchedWrongly(
-  run: RunParts,
+/** Records the changed paths. Returns a failure if a denied or protected path is among them. */
+async function checkChanges(
+  run: RunContext,
   { record, subtask }: Delegation,
   workspace: Workspace,
 ): Promise<ToolFailure | undefined> {
-  const isPromised = pathMatcher(subtask.deliverables);
-  // First, for git would run what it wrote there.
-  await run.safeguard.check();
+  const isDeliverable = patternMatcher(subtask.deliverables);
+  // First, since git would run what the agent wrote there.
+  await run.tamperGuard.check();
   record.touched = await workspace.changes().catch((error) => {
-    // A repository that was removed cannot be looked at.
+    // A removed repository cannot be inspected.
     if (record.tampered.length > 0) return [];
     throw error;
   });
-  record.outside = record.touched.filter((path) => !isPromised(path));
+  record.outside = record.touched.filter((path) => !isDeliverable(path));
   const denied = run.denied.among(record.touched);
   record.denied = [...new Set([...record.tampered, ...denied])];
-  if (record.tampered.length > 0) return tampered(record);
+  if (record.tampered.length > 0) return tamperFailure(record);
   if (denied.length === 0) return undefined;
   const named = listText(record.denied.slice(0, MAX_NAMED), record.denied.length);
-  const text = deniedText(named, isShared(run, workspace), [...record.beside].sort());
+  const text = deniedText(named, isShared(run, workspace), [...record.concurrentWith].sort());
   return new ToolFailure(`${text} To allow it, ${run.denied.remedyFor(denied)}.`, { retryable: false });
 }
 
-function tampered({ tampered, notRestored, beside }: AttemptRecord): ToolFailure {
+function tamperFailure({ tampered, notRestored, concurrentWith }: SubtaskAttempt): ToolFailure {
   const paths = [...new Set(tampered)];
   const named = listText(paths.slice(0, MAX_NAMED), paths.length);
   const who =
-    beside.size === 0
+    concurrentWith.size === 0
       ? 'The agent'
-      : `The agent, or another one running at the same time (${listText([...beside].sort())}),`;
+      : `The agent, or another one running at the same time (${listText([...concurrentWith].sort())}),`;
   const problems = [...new Set(notRestored)].slice(0, MAX_NAMED);
   const outcome =
     problems.length === 0 ? 'They were restored' : `They were restored, except: ${problems.join('; ')}`;
@@ -130,88 +132,174 @@ function tampered({ tampered, notRestored, beside }: AttemptRecord): ToolFailure
   return new ToolFailure(message, { retryable: false });
 }
 
-function deniedText(named: string, isInProject: boolean, beside: readonly string[]): string {
-  if (!isInProject) return `The agent touched what it may not: ${named}. Nothing was merged.`;
-  if (beside.length === 0)
-    return `The agent touched what it may not: ${named}. That was not undone: see to it.`;
-  return `${named} was touched, which no agent may, while this one worked beside ${listText(beside)} in the same folder: whose it is cannot be told, so none of them counts. That was not undone: see to it. With --worktrees they are kept apart.`;
+function deniedText(named: string, isInProject: boolean, concurrent: readonly string[]): string {
+  if (!isInProject) return `The agent changed files it may not touch: ${named}. Nothing was merged.`;
+  const advice = 'The change was not undone; review it.';
+  if (concurrent.length === 0) return `The agent changed files it may not touch: ${named}. ${advice}`;
+  return `This agent, or a concurrent one (${listText(concurrent)}), changed files that no agent may touch: ${named}. None of their attempts counts. ${advice} Use --worktrees to keep agents apart.`;
 }
 
-function isShared({ folder }: RunParts, workspace: Workspace): boolean {
+function isShared({ folder }: RunContext, workspace: Workspace): boolean {
   return workspace.folder === folder.project;
 }
 
-/** Believes the evidence, and not the agent: gives what is to be said of what is there, or throws what is missing. */
+/** Decides by the evidence, not by what the agent says. Throws what is missing. */
 async function judge(
-  run: RunParts,
+  run: RunContext,
   delegation: Delegation,
   workspace: Workspace,
   end: AgentEnd,
   context: ToolContext,
 ): Promise<{ summary: string; discrepancy: string | undefined }> {
   const { record, agent, subtask } = delegation;
-  const now = subtaskOf(await run.folder.read(run.feature), subtask.seq);
+  const now = findSubtask(await run.folder.read(run.feature), subtask.seq);
   const mark = now.status === 'completed' ? { summary: now.completionSummary ?? '' } : now.marked;
-  // One that has marked its work may stumble on its way out.
+  // An agent that reported completion may still fail on exit.
   if (end.failure !== undefined && mark === undefined) throw end.failure;
   context.report('checking the work');
-  record.evidence = await verify(run, delegation, workspace, context.signal);
-  const missing = missingIn(record.evidence);
+  record.evidence = await verifyAttempt(run, delegation, workspace, context.signal);
+  const missing = failedChecks(record.evidence);
   if (missing.length > 0) {
-    const hasMarked = mark !== undefined;
-    if (hasMarked)
+    if (mark !== undefined)
       record.discrepancy =
-        'The agent marked it as completed, but its work is not there: it is pending again.';
-    const said =
-      hasMarked || end.said === 'done' ? `${agent.name} calls it done, but` : `${agent.name} ended, and`;
-    throw new ToolFailure(`${said} the work is not there: ${missing.join('; ')}`);
+        'The agent reported completion, but its work is missing. The subtask is pending again.';
+    const said = mark !== undefined || end.said === 'done' ? 'reported completion' : 'exited';
+    throw new ToolFailure(`${agent.name} ${said}, but the work is missing: ${missing.join('; ')}`);
   }
-  const summary = run.redact(mark?.summary || end.text || subtask.title).slice(0, LONGEST_SUMMARY);
+  const summary = run.redact(mark?.summary || end.text || subtask.title).slice(0, MAX_SUMMARY_LENGTH);
   if (end.failure !== undefined)
-    return { summary, discrepancy: `The agent marked it, but: ${end.failure.message}` };
-  const discrepancy = mark === undefined ? 'The agent never marked it as completed: Volley did.' : undefined;
-  return { summary, discrepancy };
+    return { summary, discrepancy: `The agent reported completion, but: ${end.failure.message}` };
+  const isUnreported = mark === undefined;
+  return {
+    summary,
+    discrepancy: isUnreported
+      ? 'The agent did not report completion; Volley verified and completed the subtask.'
+      : undefined,
+  };
 }
 
-function verify(
-  run: RunParts,
-  { subtask, record, isLeftBehind }: Delegation,
+function verifyAttempt(
+  run: RunContext,
+  { subtask, record, isTakenOver }: Delegation,
   workspace: Workspace,
   signal: AbortSignal,
 ): Promise<Evidence[]> {
   const { folder } = workspace;
-  if (!isShared(run, workspace)) return look(run, subtask, folder, record.touched, signal);
-  // A crash has left work of which only the times of files tell.
-  if (isLeftBehind) return look(run, subtask, folder, undefined, signal);
-  const earlier = run.ledger.of(subtask.seq).flatMap(({ touched }) => touched);
-  return look(run, subtask, folder, [...run.leftBefore(subtask.seq), ...earlier], signal);
+  if (!isShared(run, workspace)) return verifyWork(run, subtask, folder, record.touched, signal);
+  // Work left by a crash can only be recognized by file times.
+  if (isTakenOver) return verifyWork(run, subtask, folder, undefined, signal);
+  const earlier = run.attempts.of(subtask.seq).flatMap(({ touched }) => touched);
+  return verifyWork(run, subtask, folder, [...run.pathsFromLastRun(subtask.seq), ...earlier], signal);
 }
 
-/** What cannot be completed is not merged either: meanwhile it was blocked, or somebody else has completed it. */
-async function requireWanted(run: RunParts, { agent, subtask, record }: Delegation): Promise<void> {
-  // What the agent wrote has run since, in the checks.
-  await run.safeguard.check();
-  if (record.tampered.length > 0) throw tampered(record);
+/** Verifies work in a folder whose changed paths are known. If they are undefined, file times decide. */
+async function verifyWork(
+  run: RunContext,
+  subtask: Subtask,
+  folder: string,
+  changed: readonly string[] | undefined,
+  signal: AbortSignal,
+): Promise<Evidence[]> {
+  const isChanged = (one: string) => changed!.some(patternMatcher([one]));
+  const { commands, folder: tasks } = run;
+  const context = { folder, project: tasks.project, commands, signal, ...(changed && { isChanged }) };
+  const evidence = await verifySubtask(subtask, context);
+  // The evidence includes the output of commands.
+  return evidence.map((one) => ({ ...one, text: run.redact(one.text) }));
+}
+
+/** Refuses to merge a subtask that was blocked or completed by someone else meanwhile. */
+async function requireWanted(run: RunContext, { agent, subtask, record }: Delegation): Promise<void> {
+  // Again, since the checks have run the agent's code.
+  await run.tamperGuard.check();
+  if (record.tampered.length > 0) throw tamperFailure(record);
   const { folder } = run;
-  const name = claimantOf(run, agent);
+  const name = claimNameOf(run, agent);
   const feature = await folder.read(run.feature);
-  const now = subtaskOf(feature, subtask.seq);
-  const obstacles = isAnothers(now, name)
-    ? ['somebody else has completed it']
-    : obstaclesTo(feature, now, name, folder.moment());
+  const now = findSubtask(feature, subtask.seq);
+  const obstacles = isCompletedByOther(now, name)
+    ? ['someone else completed it']
+    : completionObstacles(feature, now, name, folder.moment());
   if (obstacles.length === 0) return;
-  const message = `Its work is there, but it cannot be completed: ${obstacles.join('; ')}.`;
+  const message = `The work is done, but the subtask cannot be completed: ${obstacles.join('; ')}.`;
   throw new ToolFailure(message, { retryable: false });
 }
 
 async function markCompleted(
-  run: RunParts,
+  run: RunContext,
   { agent, subtask, record }: Delegation,
   summary: string,
 ): Promise<void> {
   const { folder, feature } = run;
   const { seq } = subtask;
   const passed = record.evidence.length;
-  const request = { seq, summary, agent: claimantOf(run, agent), failures: [], passed, force: false };
+  const request = { seq, summary, agent: claimNameOf(run, agent), failures: [], passed, force: false };
   await folder.change(feature, (now, moment) => completeSubtask(now, request, moment));
+}
+
+/** Commands that may fail on the merged result although they passed before. */
+interface Recheck {
+  readonly checks: readonly Check[];
+  /** The side on which they must pass alone. */
+  readonly side: 'work' | 'project';
+  /** Appended to their subject. */
+  readonly owner: string;
+}
+
+/**
+ * Checks a subtask's work merged with what others merged meanwhile: by its own commands, and by those of the others.
+ * Undefined if there are no commands, since git has merged the files.
+ */
+function recheckAfterMerge(
+  run: RunContext,
+  { subtask, record }: Delegation,
+  others: readonly Subtask[],
+  { signal, report }: ToolContext,
+): ReturnType<DeliveryGuard['recheck']> {
+  const rechecks = rechecksOf(subtask, others);
+  if (rechecks.length === 0) return undefined;
+  const runAll = (checks: readonly Check[], folder: string) =>
+    verifyWork(run, { ...subtask, deliverables: [], verification: checks }, folder, [], signal);
+  return async (place) => {
+    report('checking the merged result');
+    const found: Evidence[] = [];
+    const excused: string[] = [];
+    for (const { checks, side, owner } of rechecks) {
+      const evidence = await runAll(checks, place.folder);
+      const failed = checks.filter((_, index) => !evidence[index]!.ok);
+      const alone =
+        failed.length === 0 ? [] : await withSide(place, side, () => runAll(failed, place.folder));
+      for (const [index, check] of checks.entries()) {
+        const subject = `${evidence[index]!.subject}${owner}`;
+        if (alone[failed.indexOf(check)]?.ok === false) excused.push(subject);
+        else found.push({ ...evidence[index]!, subject });
+      }
+      if (failedChecks(found).length > 0) break;
+    }
+    const missing = failedChecks(found);
+    if (missing.length > 0) record.evidence = found;
+    if (excused.length > 0)
+      record.discrepancy = `These checks were skipped on the merged result because they also fail alone in a new worktree, perhaps for lack of ignored files: ${listText(excused)}.`;
+    return missing;
+  };
+}
+
+function rechecksOf(subtask: Subtask, others: readonly Subtask[]): Recheck[] {
+  const known: Check[] = [];
+  const isNew = (check: Check) => !known.some((one) => isDeepStrictEqual(one, check));
+  return [subtask, ...others]
+    .map((one): Recheck => {
+      const checks = one.verification.filter((check) => check.type === 'command' && isNew(check));
+      known.push(...checks);
+      if (one === subtask) return { checks, side: 'work', owner: '' };
+      return { checks, side: 'project', owner: ` of subtask ${one.seq}` };
+    })
+    .filter(({ checks }) => checks.length > 0);
+}
+
+async function withSide<T>(place: MergedPlace, side: Recheck['side'], work: () => Promise<T>): Promise<T> {
+  await place.show(side);
+  const found = await work();
+  await place.show('both');
+  return found;
 }

@@ -9,30 +9,25 @@ import { type ErrorCode, VolleyError } from '../../core/errors.ts';
 import { createLauncher } from '../../runners/process/helper-launcher.ts';
 import type { Launcher } from '../../runners/process/launcher.ts';
 import type { Store } from '../../store/store.ts';
+import { batchNameOf } from '../files/feature.ts';
+import { withRunLock } from '../files/folder-lock.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
-import { DeniedPaths } from '../permissions/denied.ts';
 import { CommandRunner } from '../verify/command-runner.ts';
-import { sharedWorkspaces } from '../workspace/shared.ts';
+import { agentEnvironment } from '../workspace/child-environment.ts';
+import { DeniedPaths } from '../workspace/denied-paths.ts';
+import { sharedWorkspaces } from '../workspace/shared-workspace.ts';
 import type { Workspaces } from '../workspace/workspace.ts';
 import { gitWorktrees } from '../workspace/worktrees.ts';
-import { attempt } from './attempt.ts';
-import { batchNameOf } from './batch-name.ts';
-import { batchTasks } from './batch-tasks.ts';
-import { buildReport } from './build-report.ts';
-import { openDelegations } from './delegations.ts';
-import { agentEnvironment } from './environment.ts';
-import { Ledger } from './ledger.ts';
+import { runAttempt } from './attempt.ts';
+import { batchTasks, openDelegations } from './batch-tasks.ts';
 import { planRun, type RunPlan } from './plan-run.ts';
-import type { RunReport } from './report.ts';
+import { buildReport, type RunReport } from './report.ts';
 import { readReport, reportWrittenAt, writeReport } from './report-file.ts';
-import type { RunRequest, RunTerms } from './request.ts';
-import { runOptions } from './run-options.ts';
-import type { RunParts } from './run-parts.ts';
-import { Safeguard } from './safeguard.ts';
+import { AttemptLog, type RunContext } from './run-context.ts';
+import { type RunRequest, type RunTerms, runOptions } from './run-request.ts';
 import { openScratch } from './scratch.ts';
-import { whileNotRun } from './while-not-run.ts';
+import { TamperGuard } from './tamper-guard.ts';
 
-/** What a run works with. */
 export interface RunSetting {
   readonly folder: TaskFolder;
   readonly config: VolleyConfig;
@@ -42,16 +37,16 @@ export interface RunSetting {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Starts the batch, with what `start` shall be asked besides, and waits for its end. Tells the agent of each task. */
-export type StartBatch = (
+/** Starts the batch with additional parameters for `start`, and waits until it ends. */
+type StartBatch = (
   batch: string,
   terms: Readonly<Record<string, unknown>>,
   agentOf: (id: string) => string,
 ) => Promise<BatchAnswer>;
 
 /**
- * Runs subtasks of a feature as a batch, one agent for each, and reports what became of them. What is wrong with the
- * request, the files or the agents is thrown before anything starts; what fails later is in the report.
+ * Runs subtasks of a feature as a batch, one agent for each. Throws if the request, the files or the agents are invalid,
+ * before anything starts; later failures are in the report.
  */
 export async function runFeature(
   setting: RunSetting,
@@ -63,12 +58,12 @@ export async function runFeature(
   if (env['VOLLEY_SUBTASK']) {
     throw new VolleyError(
       'SUBTASK_REFUSED',
-      `An agent that works on a subtask (${env['VOLLEY_FEATURE']} ${env['VOLLEY_SUBTASK']}) cannot start others: do the work, and leave the rest to whoever started it.`,
+      `An agent that works on a subtask (${env['VOLLEY_FEATURE']} ${env['VOLLEY_SUBTASK']}) cannot start other agents.`,
     );
   }
-  // What is unknown or unsafe is told without a lock.
+  // Reports problems without taking the lock.
   await planRun(folder, config, request, env);
-  return whileNotRun(folder, request.feature, async () => {
+  return withRunLock(folder, request.feature, async () => {
     const plan = await planRun(folder, config, request, env);
     return runPlan(setting, plan, request, start);
   });
@@ -83,12 +78,12 @@ async function runPlan(
   const { folder, config, store } = setting;
   const { selection, terms } = plan;
   const { name } = plan.feature;
-  const ledger = new Ledger();
+  const attempts = new AttemptLog();
   const startedAt = Date.now();
   const isAny = selection.subtasks.length > 0;
-  const strayed = isAny ? await delegateAll(setting, plan, request, ledger, start) : [];
+  const projectChanges = isAny ? await delegateAll(setting, plan, request, attempts, start) : [];
   const report = buildReport({
-    ...{ selection, ledger, startedAt, strayed },
+    ...{ selection, attempts, startedAt, projectChanges },
     feature: await folder.read(name),
     worktrees: terms.worktrees,
     options: runOptions(request, config.tasks),
@@ -100,14 +95,14 @@ async function runPlan(
 }
 
 /**
- * Runs the batch to its end. Afterwards no agent is left, and nothing is claimed. Gives what was changed where nobody
- * should have worked.
+ * Runs the batch. Afterwards no agent is running and nothing is claimed. Returns changes in the project itself while
+ * agents worked in worktrees.
  */
 async function delegateAll(
   setting: RunSetting,
   plan: RunPlan,
   request: RunRequest,
-  ledger: Ledger,
+  attempts: AttemptLog,
   start: StartBatch,
 ): Promise<readonly string[]> {
   const { folder, config, executor } = setting;
@@ -125,15 +120,15 @@ async function delegateAll(
     const coordinator = await setting.coordinator();
     const scratch = await openScratch(join(folder.path, feature));
     closing.push(() => scratch.close());
-    const working: RunParts['working'] = new Map();
-    const safeguard = await Safeguard.open(folder, feature, working);
-    closing.push(() => safeguard.close());
-    const denied = new DeniedPaths(config, folder.project, safeguard.deniedPaths);
+    const working: RunContext['working'] = new Map();
+    const tamperGuard = await TamperGuard.open(folder, feature, working);
+    closing.push(() => tamperGuard.close());
+    const denied = new DeniedPaths(config, folder.project, tamperGuard.deniedPaths);
     workspaces = await openWorkspaces(setting, feature, denied, terms, launcher);
-    const parts: RunParts = {
-      folder: safeguard.folder,
+    const parts: RunContext = {
+      folder: tamperGuard.folder,
       ...{
-        safeguard,
+        tamperGuard,
         denied,
         working,
         feature,
@@ -142,7 +137,7 @@ async function delegateAll(
         workspaces,
         launcher,
         commands,
-        ledger,
+        attempts,
         session,
         template,
       },
@@ -152,12 +147,12 @@ async function delegateAll(
       env: await agentEnvironment(setting.env, scratch.folder),
       scratch: scratch.folder,
       merged: [],
-      leftBefore: await leftBefore(folder, feature),
+      pathsFromLastRun: await pathsFromLastRun(folder, feature),
       redact: (text) => coordinator.desk.redactor.text(text),
     };
-    // Nobody can guess it, so nobody but the tasks of this run can delegate.
+    // Unguessable, so that only the tasks of this run can delegate.
     const run = randomBytes(16).toString('hex');
-    closing.push(openDelegations(coordinator, run, (seq, context) => attempt(parts, seq, context)));
+    closing.push(openDelegations(coordinator, run, (seq, context) => runAttempt(parts, seq, context)));
     const agentOf = (seq: string) => agents.get(seq)?.name ?? '';
     const waves = request.waves === true;
     const tasks = batchTasks(selection.subtasks, { feature, run, terms, waves, agentOf });
@@ -167,8 +162,8 @@ async function delegateAll(
   } finally {
     await closing.reduceRight((later, close) => later.finally(close), Promise.resolve());
   }
-  // The work itself does not depend on that.
-  return workspaces.strayed().catch(() => []);
+  // Informative only.
+  return workspaces.changedInProject().catch(() => []);
 }
 
 function openWorkspaces(
@@ -184,12 +179,15 @@ function openWorkspaces(
   return gitWorktrees({ project, feature, setup, denied, launcher: () => launcher });
 }
 
-/** What failed attempts of the last run left in the project, as long as nobody has changed it since. */
-async function leftBefore(folder: TaskFolder, feature: string): Promise<(seq: string) => readonly string[]> {
+/** What attempts of the last run left in the project and nobody has changed since. */
+async function pathsFromLastRun(
+  folder: TaskFolder,
+  feature: string,
+): Promise<(seq: string) => readonly string[]> {
   const report = await readReport(folder, feature).catch(() => undefined);
   const until = reportWrittenAt(folder, feature);
   if (report === undefined || until === undefined || report.worktrees) return () => [];
-  // The clock of files goes in steps: what came in the same one as the report may have come after it.
+  // File times are coarse: a change at the report's own time may have come after it.
   const isAsItWas = (path: string) => {
     const stats = lstatSync(join(folder.project, path), { throwIfNoEntry: false });
     return stats !== undefined && stats.ctimeMs < until;

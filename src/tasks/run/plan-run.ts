@@ -4,17 +4,16 @@ import type { VolleyConfig } from '../../config/config.ts';
 import { notTrusted } from '../../config/trust.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { fileFailure } from '../../tools/builtin/refusal.ts';
+import { type ChosenAgent, chooseAgents, requirePrograms } from '../agents/choose-agents.ts';
 import { buildPrompt } from '../agents/prompt.ts';
-import type { Feature, Subtask } from '../feature.ts';
+import type { Feature, Subtask } from '../files/feature.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
-import { DeniedPaths } from '../permissions/denied.ts';
-import { requireTrusted } from '../trust.ts';
-import { type ChosenAgent, chooseAgents } from './choose-agents.ts';
-import { type RunRequest, type RunTerms, termsOf } from './request.ts';
-import { requirePrograms } from './require-programs.ts';
-import { type Selection, select } from './selection.ts';
+import { requireTrusted } from '../verify/trust.ts';
+import { DeniedPaths } from '../workspace/denied-paths.ts';
+import { type RunRequest, type RunTerms, runTermsOf } from './run-request.ts';
+import { type Selection, selectSubtasks } from './selection.ts';
 
-/** What a run would do. Whoever has one knows that nothing speaks against it. */
+/** A run that passed all checks. */
 export interface RunPlan {
   readonly feature: Feature;
   readonly selection: Selection;
@@ -24,7 +23,7 @@ export interface RunPlan {
   readonly template: string | undefined;
 }
 
-/** Reads a feature and checks all that can be known before anything starts. It changes nothing. */
+/** Checks everything that can be checked before a run. Changes nothing. */
 export async function planRun(
   folder: TaskFolder,
   config: VolleyConfig,
@@ -32,27 +31,27 @@ export async function planRun(
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<RunPlan> {
   const { tasks: settings, trust } = config;
-  // Without them it would be another run than the one that was asked for.
+  // Settings that wait for approval would make it a different run.
   const waiting = trust.waiting.filter((setting) => setting.startsWith('tasks.'));
   if (waiting.length > 0) throw notTrusted('Nothing was started:', trust, waiting);
   const feature = await folder.read(request.feature);
   requireTrusted(folder, feature, env);
-  const selection = select(feature, request, folder.moment());
+  const selection = selectSubtasks(feature, request, folder.moment());
   const agents = chooseAgents(selection.subtasks, request, settings);
   const denied = new DeniedPaths(config, folder.project);
   for (const subtask of selection.subtasks) checkDeliverables(feature, subtask, denied);
   const template = settings.promptFile === undefined ? undefined : await readText(settings.promptFile);
-  // A template that means nothing is found now, not by the first agent.
+  // Finds a bad template before an agent starts.
   const [first] = selection.subtasks;
   if (first !== undefined) buildPrompt(first, feature, { batchMates: [], template });
   const session = request.session === undefined ? undefined : resolve(folder.project, request.session);
   if (session !== undefined) await readable(session);
-  const terms = termsOf(request, settings);
-  requirePrograms(agents, terms, { project: folder.project, env });
+  const terms = runTermsOf(request, settings);
+  requirePrograms(agents, { project: folder.project, env, worktrees: terms.worktrees });
   return { feature, selection, agents, terms, session, template };
 }
 
-/** It would be done in vain. */
+/** Refuses deliverables that no agent may touch. */
 function checkDeliverables(
   { name }: Feature,
   { seq, file, deliverables }: Subtask,
@@ -76,7 +75,7 @@ async function readText(path: string): Promise<string> {
 async function readable(path: string): Promise<void> {
   try {
     const stats = await stat(path);
-    if (!stats.isFile()) throw new Error(`${path} is no file`);
+    if (!stats.isFile()) throw new Error(`${path} is not a file`);
   } catch (error) {
     throw new VolleyError(
       'INVALID_VALUE',

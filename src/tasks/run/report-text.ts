@@ -2,14 +2,14 @@ import { oneLine } from '../../batch/text.ts';
 import { shellQuote } from '../../core/shell-quote.ts';
 import { countText, listText, spanText } from '../../core/words.ts';
 import type { AgentUsage } from '../agents/adapter.ts';
-import { COMPLETED_ELSEWHERE } from './ledger.ts';
+import { costText, totalTokens } from '../agents/usage.ts';
 import type { RunReport, SubtaskReport } from './report.ts';
-import { costText, tokensOf } from './usage.ts';
+import { COMPLETED_ELSEWHERE } from './run-context.ts';
 
 const MAX_NAMED = 10;
 const LONGEST_LINE = 1000;
 
-/** A report for people and models, as Markdown. */
+/** A report as Markdown. */
 export function reportText(report: RunReport): string {
   if (report.status === 'nothing') return nothingText(report);
   const isDone = report.status === 'completed';
@@ -25,9 +25,9 @@ export function reportText(report: RunReport): string {
 function nothingText(report: RunReport): string {
   const { feature, done_before: done, next } = report;
   const lines = [`## Nothing to run`, '', `Feature: ${feature}`];
-  if (done.length > 0) lines.push(`Completed before: ${done.join(', ')}`);
+  if (done.length > 0) lines.push(`Already completed: ${done.join(', ')}`);
   if (report.left_out.length > 0) lines.push('', ...leftOutLines(report));
-  if (next.feature_completed) lines.push('', 'All subtasks of the feature are completed.');
+  if (next.feature_completed) lines.push('', 'All subtasks are completed.');
   return lines.join('\n');
 }
 
@@ -63,7 +63,7 @@ function completedLines(subtask: SubtaskReport): string[] {
   ];
 }
 
-/** What both a done and a failed subtask may have to say. */
+/** Lines that completed and failed subtasks share. */
 function detailLines(subtask: SubtaskReport): string[] {
   const { agent, attempts, duration_ms, discrepancy, kept } = subtask;
   const { outside_deliverables: outside, conflicts, branch } = subtask;
@@ -74,21 +74,21 @@ function detailLines(subtask: SubtaskReport): string[] {
     lines.push(`Time: ${spanText(duration_ms)} by ${agent}${tries}${used === '' ? '' : `, ${used}`}`);
   }
   if (subtask.status === 'completed' && !subtask.verified && discrepancy !== COMPLETED_ELSEWHERE)
-    lines.push('Not verified: it names no deliverables and no checks');
+    lines.push('Not verified: it has no deliverables or checks');
   if (subtask.status === 'failed' && subtask.word !== null)
-    lines.push(`The agent's last word: ${subtask.word}`);
+    lines.push(`Agent's final message: ${subtask.word}`);
   if (discrepancy !== null) lines.push(`Discrepancy: ${discrepancy}`);
-  if (outside.length > 0) lines.push(`Touched besides its deliverables: ${some(outside)}`);
+  if (outside.length > 0) lines.push(`Changed outside its deliverables: ${some(outside)}`);
   if (conflicts.length > 0) lines.push(`Conflicts: ${some(conflicts)}`);
-  // Where it is told already, with what to do about it.
+  // The error may mention it already.
   if (kept !== null && !subtask.error?.includes(kept))
-    lines.push(`Its work is kept in ${kept}${branch === null ? '' : ` (branch ${branch})`}`);
+    lines.push(`Work kept in ${kept}${branch === null ? '' : ` (branch ${branch})`}`);
   return lines.map((line) => `   - ${oneLine(line, LONGEST_LINE)}`);
 }
 
 function failureLines(report: RunReport): string[] {
   const title = report.status === 'stopped' ? 'STOPPED' : 'FAILED';
-  const status = { partial: '❌ PARTIAL FAILURE', failed: '❌ FAILED', stopped: '⏸ STOPPED BEFORE ITS END' };
+  const status = { partial: '❌ PARTIAL FAILURE', failed: '❌ FAILED', stopped: '⏸ STOPPED EARLY' };
   return [
     `## ${subject(report)} Execution ${title}`,
     '',
@@ -109,18 +109,20 @@ function outcomeLines(subtask: SubtaskReport): string[] {
       return [`✅ Subtask ${seq} - Completed: ${title}`, ...detailLines(subtask)];
     case 'failed': {
       const why = reason === 'error' || reason === null ? '' : `${reason}: `;
-      const text = (error ?? 'no reason was given').trim().replaceAll('\n', '\n   ');
+      const text = (error ?? 'no reason given').trim().replaceAll('\n', '\n   ');
       return [`❌ Subtask ${seq} - FAILED: ${title}`, `   - ${why}${text}`, ...detailLines(subtask)];
     }
     case 'skipped':
-      return [`⏭ Subtask ${seq} - Skipped because of ${cause ?? 'what it depends on'}: ${title}`];
+      return [
+        `⏭ Subtask ${seq} - Skipped because ${cause === null ? 'a dependency' : `subtask ${cause}`} did not complete: ${title}`,
+      ];
     default:
       return [`○ Subtask ${seq} - Not done${error === null ? '' : ` (${oneLine(error, 200)})`}: ${title}`];
   }
 }
 
 function doneBefore({ done_before: done, explicit }: RunReport): string[] {
-  return explicit && done.length > 0 ? ['', `Completed before: ${done.join(', ')}`] : [];
+  return explicit && done.length > 0 ? ['', `Already completed: ${done.join(', ')}`] : [];
 }
 
 function statisticLines({ statistics, duration_ms, batch, explicit }: RunReport): string[] {
@@ -144,9 +146,9 @@ function nextLines(report: RunReport): string[] {
   const lines = ['### Next Steps:'];
   const name = subject(report);
   if (next.feature_completed)
-    lines.push(`All subtasks of ${feature} are completed: ${next.command} puts it away.`);
+    lines.push(`All subtasks of ${feature} are completed. Archive it with: ${next.command}`);
   else if (status === 'completed') {
-    const what = report.explicit ? `${name} complete.` : 'What could be run is complete.';
+    const what = report.explicit ? `${name} complete.` : 'Everything that could run is complete.';
     lines.push(`${what} ${readyText(report)}`);
     if (next.batch !== null && next.depends_on.length > 0)
       lines.push(`Batch ${next.batch} depends on: ${next.depends_on.join(', ')} (all now satisfied).`);
@@ -154,12 +156,12 @@ function nextLines(report: RunReport): string[] {
   } else lines.push(...continueLines(report));
   if (report.subtasks.some(({ kept }) => kept !== null))
     lines.push(
-      `Worktrees are kept: volley tasks worktrees ${shellQuote(feature)} shows them, and removes them with --remove.`,
+      `Some worktrees were kept. List them with: volley tasks worktrees ${shellQuote(feature)} (add --remove to remove them)`,
     );
   const { changed_in_project: changed } = report;
   if (changed.length > 0)
     lines.push(
-      `The project itself was changed, by an agent that left its worktree or by you: ${some(changed)}. Nobody has checked that: look at it (git status), and keep it or undo it.`,
+      `The project itself changed during the run, by you or by an agent outside its worktree: ${some(changed)}. These changes were not verified; review them with git status.`,
     );
   if (report.left_out.length > 0) lines.push('', ...leftOutLines(report));
   return lines;
@@ -167,7 +169,7 @@ function nextLines(report: RunReport): string[] {
 
 function readyText({ next }: RunReport): string {
   const { ready, batch } = next;
-  if (ready.length === 0) return 'Nothing can be started now.';
+  if (ready.length === 0) return 'Nothing is ready to start.';
   const what = `${ready.length === 1 ? 'subtask' : 'subtasks'} ${ready.slice(0, MAX_NAMED).join(', ')}`;
   return batch === null ? `Ready: ${what}.` : `Ready to proceed to Batch ${batch} (${what}).`;
 }
@@ -182,11 +184,11 @@ function continueLines(report: RunReport): string[] {
   const fix =
     failed.length === 0
       ? []
-      : [`Recommendation: Fix ${failed.length === 1 ? 'subtask' : 'subtasks'} ${listText(failed)}${before}.`];
-  return [...fix, `What is completed stays so; the rest runs again with: ${again}`];
+      : [`Recommendation: fix ${failed.length === 1 ? 'subtask' : 'subtasks'} ${listText(failed)}${before}.`];
+  return [...fix, `Completed subtasks are kept. Run the rest again with: ${again}`];
 }
 
-/** A run as it was asked for, of the subtasks that are named. */
+/** The command that repeats the run for the given subtasks. */
 function runText({ feature, options }: RunReport, ...which: string[]): string {
   return ['volley tasks run', shellQuote(feature), ...which, ...options].join(' ');
 }
@@ -196,7 +198,7 @@ function leftOutLines({ left_out: left }: RunReport): string[] {
 }
 
 function usageText(usage: AgentUsage): string {
-  const tokens = tokensOf(usage);
+  const tokens = totalTokens(usage);
   return [
     ...(usage.turns === undefined ? [] : [countText(usage.turns, 'turn')]),
     ...(tokens === undefined ? [] : [countText(tokens, 'token')]),

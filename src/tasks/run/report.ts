@@ -1,23 +1,31 @@
+import { shellQuote } from '../../core/shell-quote.ts';
+import type { TaskRecord } from '../../store/records.ts';
 import type { AgentUsage } from '../agents/adapter.ts';
+import { sumUsage } from '../agents/usage.ts';
+import { type Feature, progressOf, type Subtask, titleOf } from '../files/feature.ts';
+import { isoTime, type Moment, readySubtasks } from '../files/readiness.ts';
+import { planWaves, selectConcurrent } from '../plan/subtask-graph.ts';
+import type { AttemptLog } from './run-context.ts';
+import type { Selection } from './selection.ts';
 
-/** What became of a subtask in a run. */
+/** The outcome of a subtask in a run. */
 export interface SubtaskReport {
   readonly seq: string;
   readonly title: string;
-  /** `left` was not begun, or was interrupted, and is run by the next run. */
+  /** `left` means not started or interrupted; the next run continues with it. */
   readonly status: 'completed' | 'failed' | 'skipped' | 'left';
   readonly agent: string | null;
   /** Why it failed: `error`, `timeout`, `stalled`, `crashed`, `budget`. */
   readonly reason: string | null;
   readonly error: string | null;
-  /** The subtask because of which it was skipped. */
+  /** The failed subtask that it depends on. */
   readonly skipped_because: string | null;
   readonly summary: string | null;
   readonly deliverables: readonly string[];
-  /** Whether it names anything by which its work could be verified, and that was found. */
+  /** Whether it has deliverables or checks, and all were met. */
   readonly verified: boolean;
   readonly evidence: readonly { readonly subject: string; readonly ok: boolean; readonly text: string }[];
-  /** What the agent said last. It is noted, and proves nothing. */
+  /** The agent's final message. Informative only. */
   readonly word: string | null;
   readonly discrepancy: string | null;
   readonly touched: readonly string[];
@@ -25,33 +33,33 @@ export interface SubtaskReport {
   readonly denied: readonly string[];
   readonly conflicts: readonly string[];
   readonly branch: string | null;
-  /** Where work is kept that was not brought in. */
+  /** The path of work that was not merged. */
   readonly kept: string | null;
   readonly attempts: number;
   readonly duration_ms: number;
   readonly usage: AgentUsage;
 }
 
-/** What a run came to, as it is kept beside the tasks. */
+/** The report of a run, as stored next to the task files. */
 export interface RunReport {
   readonly feature: string;
   readonly name: string;
   readonly status: 'completed' | 'partial' | 'failed' | 'stopped' | 'nothing';
-  /** The number of the batch, where it was one. */
+  /** The number of the batch, if one was requested. */
   readonly batch: number | null;
   readonly explicit: boolean;
   readonly worktrees: boolean;
-  /** The words of the command line that ask for the same of other subtasks. */
+  /** The command line options that repeat the run for other subtasks. */
   readonly options: readonly string[];
   readonly started_at: string;
   readonly ended_at: string;
   readonly duration_ms: number;
   readonly subtasks: readonly SubtaskReport[];
-  /** Of what was asked for, what was done before. */
+  /** Requested subtasks that were already completed. */
   readonly done_before: readonly string[];
-  /** What is open and could not be run. */
+  /** Open subtasks that could not run. */
   readonly left_out: readonly { readonly seq: string; readonly why: string }[];
-  /** What is not committed in the project itself and was not there before, though agents worked in worktrees. */
+  /** New uncommitted changes in the project itself while agents worked in worktrees. */
   readonly changed_in_project: readonly string[];
   readonly statistics: {
     readonly total: number;
@@ -62,17 +70,144 @@ export interface RunReport {
     /** In percent. */
     readonly success_rate: number;
     readonly attempts: number;
-    /** The time of all agents together. */
+    /** The total time of all agents. */
     readonly work_ms: number;
     readonly usage: AgentUsage;
   };
   readonly next: {
     readonly feature_completed: boolean;
-    /** What can be started now and at once. */
+    /** Subtasks that can start now, all at once. */
     readonly ready: readonly string[];
     readonly batch: number | null;
     readonly depends_on: readonly string[];
-    /** What to type. */
+    /** The next command. */
     readonly command: string | null;
   };
+}
+
+interface RunFacts {
+  /** The feature after the run. */
+  readonly feature: Feature;
+  readonly selection: Selection;
+  readonly attempts: AttemptLog;
+  readonly worktrees: boolean;
+  readonly options: readonly string[];
+  readonly startedAt: number;
+  /** Changes in the project itself while agents worked in worktrees. */
+  readonly projectChanges: readonly string[];
+  readonly moment: Moment;
+  /** The batch task of a subtask; undefined if it was cleared. */
+  taskOf(seq: string): TaskRecord | undefined;
+}
+
+const MAX_PATHS = 200;
+
+export function buildReport(facts: RunFacts): RunReport {
+  const { feature, selection, startedAt, moment } = facts;
+  const subtasks = selection.subtasks.map((subtask) => subtaskReport(facts, subtask));
+  const count = (status: SubtaskReport['status']) => subtasks.filter((one) => one.status === status).length;
+  const [completed, failed] = [count('completed'), count('failed')];
+  return {
+    feature: feature.name,
+    name: titleOf(feature),
+    status: statusOf(subtasks.length, completed, failed),
+    batch: selection.batch ?? null,
+    explicit: selection.isExplicit,
+    worktrees: facts.worktrees,
+    options: facts.options,
+    started_at: isoTime(startedAt),
+    ended_at: isoTime(moment.now),
+    duration_ms: moment.now - startedAt,
+    subtasks,
+    done_before: selection.done.map(({ seq }) => seq),
+    left_out: selection.leftOut,
+    changed_in_project: facts.projectChanges.slice(0, MAX_PATHS),
+    statistics: {
+      total: subtasks.length,
+      completed,
+      failed,
+      skipped: count('skipped'),
+      left: count('left'),
+      success_rate: subtasks.length === 0 ? 100 : Math.floor((100 * completed) / subtasks.length),
+      attempts: sum(subtasks.map(({ attempts }) => attempts)),
+      work_ms: sum(subtasks.map(({ duration_ms }) => duration_ms)),
+      usage: sumUsage(subtasks.map(({ usage }) => usage)),
+    },
+    next: nextOf(feature, moment, facts.options),
+  };
+}
+
+function statusOf(total: number, completed: number, failed: number): RunReport['status'] {
+  if (total === 0) return 'nothing';
+  if (completed === total) return 'completed';
+  if (failed === 0) return 'stopped';
+  return completed === 0 ? 'failed' : 'partial';
+}
+
+function subtaskReport(
+  { feature, attempts: log, taskOf }: RunFacts,
+  { seq, title, deliverables }: Subtask,
+): SubtaskReport {
+  const now = feature.subtasks.find((one) => one.seq === seq);
+  const attempts = log.of(seq);
+  const last = attempts.at(-1);
+  const task = taskOf(seq);
+  const status = reportedStatus(now, task);
+  const isFailed = status === 'failed';
+  return {
+    seq,
+    title,
+    status,
+    agent: last?.agent ?? null,
+    reason: isFailed ? (task?.reason ?? 'error') : null,
+    error: status === 'completed' ? null : (task?.message ?? last?.error ?? null),
+    skipped_because: status === 'skipped' ? (task?.cause ?? null) : null,
+    summary: status === 'completed' ? (now?.completionSummary ?? null) : null,
+    deliverables,
+    verified: status === 'completed' && (last?.evidence.length ?? 0) > 0,
+    evidence: last?.evidence ?? [],
+    word: last?.lastMessage ?? null,
+    discrepancy: last?.discrepancy ?? null,
+    touched: (last?.touched ?? []).slice(0, MAX_PATHS),
+    outside_deliverables: (last?.outside ?? []).slice(0, MAX_PATHS),
+    denied: (last?.denied ?? []).slice(0, MAX_PATHS),
+    conflicts: (last?.conflicts ?? []).slice(0, MAX_PATHS),
+    branch: last?.branch ?? null,
+    kept: last?.kept ?? null,
+    attempts: attempts.length,
+    duration_ms: sum(attempts.map(({ startedAt, endedAt }) => endedAt - startedAt)),
+    usage: sumUsage(attempts.map(({ usage }) => usage)),
+  };
+}
+
+/** The task files decide; the batch task says why a subtask is not done. */
+function reportedStatus(now: Subtask | undefined, task: TaskRecord | undefined): SubtaskReport['status'] {
+  if (now?.status === 'completed') return 'completed';
+  if (task?.status === 'failed' || task?.status === 'completed') return 'failed';
+  return task?.status === 'skipped' ? 'skipped' : 'left';
+}
+
+function nextOf(feature: Feature, moment: Moment, options: readonly string[]): RunReport['next'] {
+  const { done, total } = progressOf(feature);
+  const ready = selectConcurrent(readySubtasks(feature, moment));
+  const place = planWaves(feature.subtasks).findIndex((wave) =>
+    wave.some(({ seq }) => seq === ready[0]?.seq),
+  );
+  const dependsOn = new Set(ready.flatMap((one) => one.dependsOn));
+  const isDone = done === total;
+  return {
+    feature_completed: isDone,
+    ready: ready.map(({ seq }) => seq),
+    batch: ready.length > 0 && place >= 0 ? place + 1 : null,
+    depends_on: [...dependsOn].sort(),
+    command: isDone
+      ? `volley tasks archive ${shellQuote(feature.name)}`
+      : ready.length > 0
+        ? ['volley tasks run', shellQuote(feature.name), ...options].join(' ')
+        : null,
+  };
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
 }

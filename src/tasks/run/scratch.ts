@@ -1,23 +1,23 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { readPlain } from '../files/read-plain.ts';
+import { readRegularFile } from '../files/regular-file.ts';
 
-/** In the folder of a feature: the name of what its run has in the folder for such things. */
+/** A file in the feature's folder with the name of its run's temporary folder. */
 const NOTE = '.scratch';
 const NAME = /^volley-run-\w{6}$/;
 
-/** A folder for what lives no longer than a run. */
-export interface Scratch {
+/** A temporary folder for one run. */
+interface Scratch {
   readonly folder: string;
   close(): Promise<void>;
 }
 
-/** Makes one, and removes that of an earlier run of the same feature which was killed. For one at a time. */
+/** Creates the folder, and removes that of an earlier run that was killed. Not safe to call concurrently. */
 export async function openScratch(featureFolder: string): Promise<Scratch> {
   const note = join(featureFolder, NOTE);
-  const left = await readPlain(note, { maxBytes: 1024, followLinks: false }).catch(() => '');
-  // Whatever stands there, nothing else is removed.
+  const left = await readRegularFile(note, { maxBytes: 1024, followLinks: false }).catch(() => '');
+  // Never removes anything else, whatever the note says.
   if (NAME.test(left)) await rm(join(tmpdir(), left), { recursive: true, force: true });
   const folder = await mkdtemp(join(tmpdir(), 'volley-run-'));
   const close = async () => {
@@ -25,7 +25,7 @@ export async function openScratch(featureFolder: string): Promise<Scratch> {
     await rm(note, { force: true });
   };
   try {
-    // A pipe would be waited for, and a link followed.
+    // Removed first: opening a pipe would block, and a link would be followed.
     await rm(note, { force: true });
     await writeFile(note, basename(folder), { flag: 'wx' });
   } catch (error) {

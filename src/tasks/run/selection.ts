@@ -1,33 +1,35 @@
 import { VolleyError } from '../../core/errors.ts';
-import { countText } from '../../core/words.ts';
-import type { Feature, Subtask } from '../feature.ts';
-import { wavesOf } from '../graph/waves.ts';
-import { subtaskOf } from '../lookup.ts';
-import { errorsOf, type Problem, problemText } from '../problem.ts';
-import type { Moment } from '../state/moment.ts';
-import { statusNow } from '../state/readiness.ts';
-import { validateBatch } from '../validate/batch.ts';
-import { validateFeature } from '../validate/feature.ts';
-import type { RunRequest } from './request.ts';
+import {
+  type Feature,
+  type FeatureProblem,
+  featureProblemText,
+  onlyErrors,
+  type Subtask,
+} from '../files/feature.ts';
+import { effectiveStatus, type Moment } from '../files/readiness.ts';
+import { findSubtask } from '../files/subtask-reference.ts';
+import { planWaves } from '../plan/subtask-graph.ts';
+import { validateBatch, validateFeature } from '../plan/validate.ts';
+import type { RunRequest } from './run-request.ts';
 
-/** What a run shall do. */
+/** The subtasks of a run. */
 export interface Selection {
-  /** What is to be delegated, in the order of the numbers. */
+  /** To be delegated, ordered by number. */
   readonly subtasks: readonly Subtask[];
-  /** What was asked for and is done already. */
+  /** Requested, but already completed. */
   readonly done: readonly Subtask[];
-  /** What is open and cannot be run, with the reason. */
+  /** Open subtasks that cannot run, and why. */
   readonly leftOut: readonly { readonly seq: string; readonly why: string }[];
-  /** The number of the batch, where all that was asked for is one. */
+  /** The number of the batch, if exactly that was requested. */
   readonly batch: number | undefined;
   readonly isExplicit: boolean;
 }
 
 const MAX_SHOWN = 5;
 
-/** Chooses what is run, and refuses what is not safe before anything starts. */
-export function select(feature: Feature, request: RunRequest, moment: Moment): Selection {
-  const waves = wavesOf(feature.subtasks);
+/** Chooses the subtasks to run. Throws if they cannot run safely. */
+export function selectSubtasks(feature: Feature, request: RunRequest, moment: Moment): Selection {
+  const waves = planWaves(feature.subtasks);
   const asked = askedFor(feature, request, waves);
   if (asked === undefined) return wholeFeature(feature, request, moment);
   const done = asked.filter(({ status }) => status === 'completed');
@@ -41,18 +43,17 @@ export function select(feature: Feature, request: RunRequest, moment: Moment): S
   return { subtasks, done, leftOut: [], batch, isExplicit: true };
 }
 
-/** The batches of a feature, whatever is done of it: their numbers stay the same while it goes on. */
+/** The requested subtasks. Batches are those of the whole feature, so their numbers do not change. */
 function askedFor(
   feature: Feature,
   { subtasks, batch }: RunRequest,
   waves: readonly (readonly Subtask[])[],
 ): readonly Subtask[] | undefined {
   if (subtasks !== undefined && batch !== undefined)
-    throw new VolleyError('INVALID_VALUE', 'Give either the subtasks or the number of a batch, not both.');
+    throw new VolleyError('INVALID_VALUE', 'Choose either subtasks or a batch, not both.');
   if (subtasks !== undefined) {
-    if (subtasks.length === 0)
-      throw new VolleyError('INVALID_VALUE', 'The batch has no subtasks: name some.');
-    const seqs = new Set(subtasks.map((reference) => subtaskOf(feature, reference)));
+    if (subtasks.length === 0) throw new VolleyError('INVALID_VALUE', 'The list of subtasks is empty.');
+    const seqs = new Set(subtasks.map((reference) => findSubtask(feature, reference)));
     return feature.subtasks.filter((subtask) => seqs.has(subtask));
   }
   if (batch === undefined) return undefined;
@@ -60,25 +61,25 @@ function askedFor(
   if (wave !== undefined) return feature.subtasks.filter((subtask) => wave.includes(subtask));
   throw new VolleyError(
     'INVALID_VALUE',
-    `${feature.name} has no batch ${batch}: it has ${countText(waves.length, 'batch').replace('batchs', 'batches')}.`,
+    `${feature.name} has no batch ${batch}. It has ${waves.length === 1 ? '1 batch' : `${waves.length} batches`}.`,
     { batch },
   );
 }
 
 function wholeFeature(feature: Feature, { serialize = false }: RunRequest, moment: Moment): Selection {
   const problems = validateFeature(feature).filter(
-    // Counters follow with the first change.
+    // The first change corrects the counters.
     ({ code }) => code !== 'count' && !(serialize && code === 'overlap'),
   );
   refuse(feature, problems);
   const done = feature.subtasks.filter(({ status }) => status === 'completed');
   const leftOut = new Map<string, string>();
   for (const subtask of feature.subtasks) {
-    const status = statusNow(subtask, moment);
+    const status = effectiveStatus(subtask, moment);
     if (status === 'blocked')
       leftOut.set(subtask.seq, `it is blocked (${subtask.blockedReason ?? 'no reason given'})`);
     if (status === 'in_progress')
-      leftOut.set(subtask.seq, `${subtask.claim?.agent ?? subtask.agentId ?? 'somebody'} works on it`);
+      leftOut.set(subtask.seq, `${subtask.claim?.agent ?? subtask.agentId ?? 'someone'} is working on it`);
   }
   for (let before = -1; before !== leftOut.size; ) {
     before = leftOut.size;
@@ -100,16 +101,16 @@ function wholeFeature(feature: Feature, { serialize = false }: RunRequest, momen
   };
 }
 
-function refuse({ name }: Feature, problems: readonly Problem[]): void {
-  const errors = errorsOf(problems);
+function refuse({ name }: Feature, problems: readonly FeatureProblem[]): void {
+  const errors = onlyErrors(problems);
   if (errors.length === 0) return;
   const overlap = errors.some(({ code }) => code === 'overlap')
-    ? ' With --serialize a whole feature runs those one after another that may write to the same files.'
+    ? ' To run subtasks that may write the same files one after another, run the whole feature with --serialize.'
     : '';
-  const texts = errors.map(problemText);
+  const texts = errors.map(featureProblemText);
   throw new VolleyError(
     'INVALID_FEATURE',
-    `${name} cannot be run like that, so nothing was started.${overlap} ${texts.slice(0, MAX_SHOWN).join(' ')}`,
+    `Nothing was started: ${name} cannot run like this. ${texts.slice(0, MAX_SHOWN).join(' ')}${overlap}`,
     { feature: name, problems: texts },
   );
 }

@@ -6,21 +6,22 @@ import { PathGuard } from '../../config/path-guard.ts';
 import { ProtectedPaths } from '../../config/protected-paths.ts';
 import { environmentOf } from '../../coordinator/environment.ts';
 import { RunnerSet } from '../../coordinator/runner-set.ts';
+import { printableText } from '../../core/printable-text.ts';
 import type { CommandOptions, CommandResult } from '../../runners/process/command.ts';
 import type { SandboxPolicy } from '../../runners/runner.ts';
 import { isInside } from '../../tools/builtin/roots.ts';
 import { commandEnvironment, runShellCommand } from '../../tools/builtin/shell.ts';
 
-/** Where a verification command runs. */
-export interface CommandPlace {
+/** Where a check runs. */
+export interface CheckLocation {
   /** The project, or a worktree of it. */
   readonly folder: string;
   readonly project: string;
 }
 
 /**
- * Runs verification commands the way the `shell` tool runs its own: in the same sandbox, with the same environment and
- * limits, and with the same paths protected but `node_modules`. A worktree is all that a command in it can write.
+ * Runs verification commands like the `shell` tool: with the same sandbox, environment, limits and protected paths,
+ * except that `node_modules` is writable. A command in a worktree can write only there.
  */
 export class CommandRunner {
   private readonly runners: RunnerSet;
@@ -32,7 +33,7 @@ export class CommandRunner {
 
   run(
     command: string,
-    place: CommandPlace,
+    place: CheckLocation,
     options: Pick<CommandOptions, 'signal' | 'onOutput'>,
   ): Promise<CommandResult> {
     const { folder } = place;
@@ -46,10 +47,10 @@ export class CommandRunner {
     return this.runners.close();
   }
 
-  private policyFor({ folder, project }: CommandPlace, { mode, network }: SandboxPolicy): SandboxPolicy {
+  private policyFor({ folder, project }: CheckLocation, { mode, network }: SandboxPolicy): SandboxPolicy {
     const { own, common } = gitFoldersOf(folder) ?? {};
     const git = [own, common].filter((path) => path !== undefined);
-    // A set-up may have linked to something of the project.
+    // The worktree's setup may have linked to files of the project.
     const visible = folder === project ? [] : entriesBesideVolley(project);
     const roots = this.rootsBeside(project);
     return {
@@ -77,7 +78,6 @@ export class CommandRunner {
   }
 }
 
-/** Lets work use a runner, and ends it afterwards. */
 export async function withCommandRunner<T>(
   config: VolleyConfig,
   work: (commands: CommandRunner) => Promise<T>,
@@ -90,9 +90,26 @@ export async function withCommandRunner<T>(
   }
 }
 
-/** The folder of Volley itself is hidden, though worktrees are in it. */
+/** Volley's own folder stays hidden, although worktrees are inside it. */
 function entriesBesideVolley(project: string): string[] {
   return readdirSync(project)
     .filter((name) => name.toLowerCase() !== '.volley')
     .map((name) => join(project, name));
+}
+
+/** The ends of both streams: programs report failures on either. */
+export function outputEnds(
+  { stdout, stderr }: Pick<CommandResult, 'stdout' | 'stderr'>,
+  length: number,
+): string {
+  return [stdout, stderr]
+    .map((text) => outputEnd(text, length))
+    .filter((end) => end !== '')
+    .join('\n');
+}
+
+/** The end of a program's output, without control characters. */
+export function outputEnd(output: string, length: number): string {
+  const text = printableText(output).trim();
+  return text.length > length ? `…${text.slice(-length)}` : text;
 }

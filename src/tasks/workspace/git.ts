@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { VolleyError } from '../../core/errors.ts';
 import { printableText } from '../../core/printable-text.ts';
-import { childEnvironment } from '../child-environment.ts';
+import { childEnvironment } from './child-environment.ts';
 
-export interface GitAnswer {
+interface GitAnswer {
   readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -14,11 +14,11 @@ export interface GitAnswer {
 const TIMEOUT_MS = 10 * 60_000;
 const MAX_BYTES = 64 * 1024 * 1024;
 const SHOWN_LENGTH = 1000;
-/** The user, too, works with the repository, and so may a git that outlived a crash. */
+/** The user, or a git process that outlived a crash, may hold a lock of the repository. */
 const MAX_TRIES = 20;
 const PAUSE_MS = 100;
 
-/** What of the user's settings would ask somebody, run something, or refuse. The work is checked in other ways. */
+/** Turns off settings that would prompt, run programs or refuse. */
 const SETTINGS = [
   'core.hooksPath=/dev/null',
   'core.safecrlf=false',
@@ -43,7 +43,7 @@ export class Git {
     return new Git(folder, this.settings);
   }
 
-  /** In a working tree that is told to git, whatever has become of the link in it. */
+  /** With an explicit git folder, in case an agent changed the link in the working tree. */
   at(folder: string, gitFolder: string): Git {
     return new Git(folder, [...this.settings, `--git-dir=${gitFolder}`, `--work-tree=${folder}`]);
   }
@@ -52,7 +52,7 @@ export class Git {
     return new Git(this.folder, [...this.settings, ...settings.flatMap((setting) => ['-c', setting])]);
   }
 
-  /** Whatever the exit status. Paths in `input` and in the answer are separated by NUL. */
+  /** Runs git and returns the answer, whatever its exit status. Paths in `input` and output are NUL-separated. */
   async run(args: readonly string[], input = ''): Promise<GitAnswer> {
     for (let tries = 1; ; tries++) {
       const answer = await runGit(this.folder, [...SETTINGS, ...this.settings, ...args], input);
@@ -61,11 +61,11 @@ export class Git {
     }
   }
 
-  /** What it writes; any exit status but 0 is an error. */
+  /** Returns the output; throws on a nonzero exit status. */
   async ask(args: readonly string[], input = ''): Promise<string> {
     const answer = await this.run(args, input);
     if (answer.exitCode === 0) return answer.stdout;
-    const message = `git ${args[0]} failed in ${this.folder}: ${wordsOf(answer)}`;
+    const message = `git ${args[0]} failed in ${this.folder}: ${gitFailureText(answer)}`;
     throw new VolleyError('WORKTREE_FAILED', message, { folder: this.folder, exitCode: answer.exitCode });
   }
 
@@ -73,19 +73,35 @@ export class Git {
     return (await this.run(args)).exitCode === 0;
   }
 
+  isAncestor(commit: string, of: string): Promise<boolean> {
+    return this.succeeds(['merge-base', '--is-ancestor', commit, of]);
+  }
+
+  /** The commit that a revision names, or undefined. */
+  async resolve(revision: string): Promise<string | undefined> {
+    const { exitCode, stdout } = await this.run(['rev-parse', '--verify', '-q', revision]);
+    return exitCode === 0 ? stdout.trim() : undefined;
+  }
+
   async paths(args: readonly string[], input = ''): Promise<string[]> {
-    return pathsOf(await this.ask(args, input));
+    return splitNul(await this.ask(args, input));
   }
 }
 
-export function pathsOf(text: string): string[] {
+/** The paths of submodules in the output of `ls-files --stage -z`. */
+export function submodulePaths(staged: string): string[] {
+  return splitNul(staged)
+    .filter((entry) => entry.startsWith('160000 '))
+    .map((entry) => entry.slice(entry.indexOf('\t') + 1));
+}
+
+export function splitNul(text: string): string[] {
   return text.split('\0').filter((path) => path !== '');
 }
 
-/** What git says went wrong. */
-export function wordsOf({ exitCode, stdout, stderr }: GitAnswer): string {
+export function gitFailureText({ exitCode, stdout, stderr }: GitAnswer): string {
   const text = printableText(stderr.trim() || stdout.trim());
-  return text === '' ? `it ended with exit status ${exitCode}` : text.slice(-SHOWN_LENGTH);
+  return text === '' ? `exit status ${exitCode}` : text.slice(-SHOWN_LENGTH);
 }
 
 function isLocked({ exitCode, stderr }: GitAnswer): boolean {
@@ -93,13 +109,13 @@ function isLocked({ exitCode, stderr }: GitAnswer): boolean {
 }
 
 /**
- * Git is never cut short, not even when this process dies or the user interrupts it: it would leave its locks behind,
- * and half of a merge.
+ * Git is detached so that it finishes even if this process dies or the user interrupts it. Otherwise it would leave
+ * locks and half-finished merges behind.
  */
 function runGit(cwd: string, args: readonly string[], input: string): Promise<GitAnswer> {
   return new Promise((resolve, reject) => {
     const child = spawn('git', args, { cwd, env: environment(), detached: true });
-    // Not left to spawn, which forgets to clear it for what could not be started: it would hold the process up.
+    // Not spawn's own timeout, which keeps the process alive if the program cannot be started.
     const timer = setTimeout(() => child.kill(), TIMEOUT_MS);
     const output = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
     let bytes = 0;
@@ -110,7 +126,7 @@ function runGit(cwd: string, args: readonly string[], input: string): Promise<Gi
         else output[stream].push(chunk);
       });
     }
-    // It need not read what it is told.
+    // Git may exit without reading its input.
     child.stdin.on('error', () => {});
     child.stdin.end(input);
     child.on('error', (error) => {
@@ -120,7 +136,7 @@ function runGit(cwd: string, args: readonly string[], input: string): Promise<Gi
     child.on('close', (exitCode, signal) => {
       clearTimeout(timer);
       const [stdout, stderr] = [Buffer.concat(output.stdout), Buffer.concat(output.stderr)];
-      const ended = signal === null ? '' : `it was ended by ${signal}, for it took or wrote too much`;
+      const ended = signal === null ? '' : `terminated by ${signal} for exceeding its time or output limit`;
       resolve({ exitCode: exitCode ?? -1, stdout: stdout.toString(), stderr: ended || stderr.toString() });
     });
   });
@@ -138,7 +154,7 @@ function environment(): NodeJS.ProcessEnv {
 
 function notStarted(cwd: string, cause: Error): VolleyError {
   const message = existsSync(cwd)
-    ? `git cannot be started (${cause.message}): install it, or run without worktrees.`
-    : `The folder ${cwd} is not there any more.`;
+    ? `Cannot start git (${cause.message}). Install it, or run without worktrees.`
+    : `The folder ${cwd} no longer exists.`;
   return new VolleyError('WORKSPACE_UNAVAILABLE', message, { folder: cwd }, { cause });
 }

@@ -1,55 +1,53 @@
 import { mkdir, readFile, rm } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join, posix, resolve } from 'node:path';
 import { gitFoldersOf } from '../../config/git-folders.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { listText } from '../../core/words.ts';
 import { withFolderLock } from '../files/folder-lock.ts';
-import { Git, wordsOf } from './git.ts';
-import { isOwnPath } from './own-paths.ts';
-import { fromProject } from './project-path.ts';
+import { Git, gitFailureText } from './git.ts';
 
-/** How long making, merging and removing worktrees of others may take. */
+/** How long others may take to make, merge and remove worktrees. */
 const PATIENCE_MS = 15 * 60_000;
 const MAX_LISTED = 5;
 export const BRANCHES = 'refs/heads/volley/';
 
-/** The repository of a project, on the branch that work is merged into. */
+/** The repository of a project, and the branch that work is merged into. */
 export class Repository {
   private turn: Promise<unknown> = Promise.resolve();
 
   private constructor(
-    /** In the root of the project's own working tree. */
+    /** Runs in the root of the project's own working tree. */
     readonly git: Git,
-    /** The project within it: empty, or ends with `/`. */
+    /** The project's path in the repository: empty, or ends with `/`. */
     readonly prefix: string,
-    /** The full name of the branch; where none is checked out, the commit that is. */
+    /** The full name of the branch, or the commit if HEAD is detached. */
     readonly branch: string,
     private readonly lockFolder: string,
-    /** The file that names the commit which is being merged. */
+    /** A file with the commit that is being merged. */
     readonly mergeMark: string,
   ) {}
 
-  /** Refuses what worktrees cannot work with, and ends a merge that a crash of ours left behind. */
+  /** Checks that worktrees can be used, and aborts a merge of ours that a crash interrupted. */
   static async open(project: string): Promise<Repository> {
     const repository = await Repository.find(project);
     const { git, prefix, mergeMark } = repository;
     if ((await branchOf(git)) === undefined)
-      throw refused(git.folder, 'no branch is checked out: check out the one to work on');
+      throw refused(git.folder, 'no branch is checked out. Check out a branch');
     if (await git.succeeds(['show-ref', '--verify', '-q', BRANCHES.slice(0, -1)]))
-      throw refused(git.folder, 'there is a branch volley, which leaves no room for volley/…: rename it');
-    await repository.alone(async () => {
+      throw refused(git.folder, 'a branch named volley prevents branches named volley/…. Rename it');
+    await repository.exclusive(async () => {
       await endOwnMerge(git, mergeMark);
       await requireClean(git, prefix);
     });
     return repository;
   }
 
-  /** As it stands, for those who merge nothing. */
+  /** Without these checks, for callers that do not merge. */
   static async find(project: string): Promise<Repository> {
     const { root, prefix, common } = await placeOf(project);
     const git = await withIdentity(new Git(root));
-    if (!(await git.succeeds(['rev-parse', '--verify', '-q', 'HEAD^{commit}'])))
-      throw refused(root, 'the repository has no commit yet: commit what there is');
+    if ((await git.resolve('HEAD^{commit}')) === undefined)
+      throw refused(root, 'the repository has no commits. Make one');
     const branch = (await branchOf(git)) ?? (await commitOf(git, 'HEAD'));
     const lockFolder = join(common, 'volley');
     await mkdir(lockFolder, { recursive: true });
@@ -57,14 +55,14 @@ export class Repository {
     return new Repository(git, prefix, branch, lockFolder, mergeMark);
   }
 
-  /** One after another, also between processes: git refuses much of what is done to a repository at the same time. */
-  alone<T>(work: () => Promise<T>): Promise<T> {
+  /** Serializes changes, also between processes, since git refuses many concurrent operations. */
+  exclusive<T>(work: () => Promise<T>): Promise<T> {
     const result = this.turn.then(() => withFolderLock(this.lockFolder, work, PATIENCE_MS));
     this.turn = result.catch(() => {});
     return result;
   }
 
-  /** The branch without what all branches begin with. */
+  /** The branch without `refs/heads/`. */
   get branchName(): string {
     return shortName(this.branch);
   }
@@ -92,23 +90,23 @@ async function placeOf(project: string) {
   const git = new Git(project);
   const place = await git.run(['rev-parse', '--show-toplevel', '--show-prefix', '--git-common-dir']);
   if (/not a git repository/.test(place.stderr))
-    throw refused(project, 'it is in no git repository: make one (git init) and commit what there is');
-  if (place.exitCode !== 0) throw refused(project, `git says ${JSON.stringify(wordsOf(place))}: see to that`);
+    throw refused(project, 'it is not in a git repository. Make one (git init) and commit');
+  if (place.exitCode !== 0)
+    throw refused(project, `git says ${JSON.stringify(gitFailureText(place))}. Fix that`);
   const [root, prefix, common] = place.stdout.split('\n') as [string, string, string];
   return { root, prefix, common: resolve(project, common) };
 }
 
-/** Commits have an author, whether or not the user has told git who that is. */
+/** Commits need an author, even if the user has not configured one. */
 async function withIdentity(git: Git): Promise<Git> {
   const isKnown = async (who: string) => git.succeeds(['var', `GIT_${who}_IDENT`]);
   if ((await isKnown('AUTHOR')) && (await isKnown('COMMITTER'))) return git;
   return git.with('user.name=Volley', 'user.email=volley@localhost');
 }
 
-/** What a merge that is under way brings in. */
-export async function mergedHead(git: Git): Promise<string | undefined> {
-  const { exitCode, stdout } = await git.run(['rev-parse', '--verify', '-q', 'MERGE_HEAD']);
-  return exitCode === 0 ? stdout.trim() : undefined;
+/** The commit of a merge in progress. */
+export function mergedHead(git: Git): Promise<string | undefined> {
+  return git.resolve('MERGE_HEAD');
 }
 
 async function endOwnMerge(git: Git, mergeMark: string): Promise<void> {
@@ -122,15 +120,27 @@ async function requireClean(git: Git, prefix: string): Promise<void> {
   const status = ['status', '--porcelain', '-z', '--no-renames', '--untracked-files=no'];
   const entries = await git.paths([...status, '--ignore-submodules=dirty']);
   const changed = entries
-    .map((entry) => fromProject(prefix, entry.slice('XY '.length)))
-    .filter((path) => !isOwnPath(path));
+    .map((entry) => toProjectPath(prefix, entry.slice('XY '.length)))
+    .filter((path) => !isVolleyPath(path));
   if (changed.length === 0) return;
   const shown = listText(changed.slice(0, MAX_LISTED), changed.length);
-  const what = `there are changes that are not committed, and worktrees would not have them (${shown}): commit or stash them`;
+  const what = `uncommitted changes would be missing from worktrees (${shown}). Commit or stash them`;
   throw refused(git.folder, what);
 }
 
 function refused(folder: string, what: string): VolleyError {
-  const message = `Worktrees cannot be made in ${folder}: ${what}, or run without worktrees.`;
+  const message = `Cannot make worktrees in ${folder}: ${what}, or run without worktrees.`;
   return new VolleyError('WORKSPACE_UNAVAILABLE', message, { folder });
+}
+
+/** A repository path relative to the project. Refs, which begin with `.git/`, keep their names. */
+export function toProjectPath(prefix: string, path: string): string {
+  return prefix === '' || path.startsWith('.git/') ? path : posix.relative(`/${prefix}`, `/${path}`);
+}
+
+/** Folders that Volley itself writes to. They are never part of an agent's work. */
+export const VOLLEY_PATHS = ['.tmp/tasks', '.volley'] as const;
+
+export function isVolleyPath(path: string): boolean {
+  return VOLLEY_PATHS.some((own) => path === own || path.startsWith(`${own}/`));
 }

@@ -1,39 +1,33 @@
-import { type Dirent, lstatSync, readdirSync, type Stats } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { type Dirent, readFileSync, readlinkSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { VolleyError } from '../../core/errors.ts';
 import { countText } from '../../core/words.ts';
-import {
-  type FileState,
-  hashOfFile,
-  hashOfLink,
-  isSameFile,
-  MAX_HASHED_BYTES,
-  stateOf,
-} from './file-state.ts';
+import { folderEntries, lstatIfAny } from './folder-entries.ts';
 
-/** The files of a folder at one moment, by their relative paths. */
-export interface Snapshot {
+/** The files of a folder at one moment, by relative path. */
+export interface FolderSnapshot {
   readonly files: ReadonlyMap<string, FileState>;
-  /** Whether there was room for what `node_modules` holds. */
+  /** False if there were too many files to include `node_modules`. */
   readonly hasModules: boolean;
 }
 
 const MAX_FILES = 250_000;
 const MAX_BYTES = 256 * 1024 * 1024;
-/** How long the rest of the process waits for it at a time. */
+/** How long the event loop may be blocked at a time. */
 const SLICE_MS = 10;
 const MODULES = 'node_modules';
-/** Folders of `node_modules` with a leading dot are caches, but for these. */
+/** Dot folders in `node_modules` are caches, except these. */
 const HELD_BY_MODULES = ['.bin', '.pnpm', '.store'];
 
-/** Looks at all files of a folder but those that `isPassedOver` names. What was read for an earlier one is read only once. */
-export async function takeSnapshot(
+/** Visits all files that are not ignored. Contents read for an earlier snapshot are not read again. */
+export async function snapshotFolder(
   root: string,
-  isPassedOver: (path: string) => boolean,
-  before?: Snapshot,
-): Promise<Snapshot> {
-  const walk = new Walk(root, isPassedOver, before);
+  isIgnored: (path: string) => boolean,
+  before?: FolderSnapshot,
+): Promise<FolderSnapshot> {
+  const walk = new Walk(root, isIgnored, before);
   for (;;) {
     const until = performance.now() + SLICE_MS;
     while (performance.now() < until) {
@@ -43,8 +37,8 @@ export async function takeSnapshot(
   }
 }
 
-/** What differs, sorted. */
-export function changesBetween(before: Snapshot, after: Snapshot): string[] {
+/** The sorted paths that differ. */
+export function changesBetween(before: FolderSnapshot, after: FolderSnapshot): string[] {
   const changed: string[] = [];
   for (const [path, state] of after.files) {
     const old = before.files.get(path);
@@ -52,16 +46,16 @@ export function changesBetween(before: Snapshot, after: Snapshot): string[] {
   }
   for (const path of before.files.keys()) if (!after.files.has(path)) changed.push(path);
   const isComparable = before.hasModules && after.hasModules;
-  return (isComparable ? changed : changed.filter((path) => !isOfModules(path))).sort();
+  return (isComparable ? changed : changed.filter((path) => !isInNodeModules(path))).sort();
 }
 
 class Walk {
   private readonly files = new Map<string, FileState>();
   private readonly folders: string[] = [''];
-  /** Last, for there are the most of them. */
+  /** Visited last, since there are so many. */
   private readonly modules: string[] = [];
   private hasModules = true;
-  /** Entries of the folder that is being looked at. */
+  /** The entries of the current folder. */
   private entries: readonly Dirent[] = [];
   private at = 0;
   private folder = '';
@@ -69,15 +63,15 @@ class Walk {
 
   constructor(
     private readonly root: string,
-    private readonly isPassedOver: (path: string) => boolean,
-    private readonly before: Snapshot | undefined,
+    private readonly isIgnored: (path: string) => boolean,
+    private readonly before: FolderSnapshot | undefined,
   ) {}
 
-  result(): Snapshot {
+  result(): FolderSnapshot {
     return { files: this.files, hasModules: this.hasModules };
   }
 
-  /** Looks at one more entry; false when there is none. */
+  /** Visits one more entry; false at the end. */
   step(): boolean {
     const entry = this.entries[this.at++];
     if (entry !== undefined) {
@@ -87,7 +81,7 @@ class Walk {
     const folder = this.folders.pop() ?? this.modules.pop();
     if (folder === undefined) return false;
     this.folder = folder;
-    this.entries = entriesOf(join(this.root, folder));
+    this.entries = folderEntries(join(this.root, folder));
     this.at = 0;
     return true;
   }
@@ -95,14 +89,14 @@ class Walk {
   private look(entry: Dirent): void {
     const { name } = entry;
     const path = this.folder === '' ? name : `${this.folder}/${name}`;
-    // What of git counts is looked at elsewhere.
-    if (name === '.git' || this.isPassedOver(path)) return;
+    // The refs of git are compared elsewhere.
+    if (name === '.git' || this.isIgnored(path)) return;
     if (entry.isDirectory()) this.enter(name, path);
     else this.note(entry, path);
   }
 
   private enter(name: string, path: string): void {
-    const isModules = isOfModules(path);
+    const isModules = isInNodeModules(path);
     if (isModules && !this.hasModules) return;
     const isCache = name.startsWith('.') && !HELD_BY_MODULES.includes(name);
     if (isCache && isModulesFolder(this.folder)) return;
@@ -111,30 +105,30 @@ class Walk {
 
   private note(entry: Dirent, path: string): void {
     const file = join(this.root, path);
-    const stats = statsOf(file);
-    // Gone meanwhile; but a name that is no text is not found either, and has to count.
+    const stats = lstatIfAny(file);
+    // Gone meanwhile. Names that are not valid text cannot be looked up, but must count.
     if (stats === undefined && !path.includes('\ufffd')) return;
     if (this.files.size >= MAX_FILES) this.giveUp(path);
     else {
       const before = this.before?.files.get(path);
-      const known = stats === undefined ? UNKNOWN : stateOf(stats, before, Date.now());
+      const known = stats === undefined ? UNKNOWN : fileStateOf(stats, before, Date.now());
       this.files.set(path, known.hash === undefined ? this.read(entry, path, file, known) : known);
     }
   }
 
   private read(entry: Dirent, path: string, file: string, state: FileState): FileState {
-    if (entry.isSymbolicLink()) return { ...state, hash: hashOfLink(file) };
+    if (entry.isSymbolicLink()) return { ...state, hash: contentHash(file, true) };
     const { size } = state;
     if (!entry.isFile() || size > MAX_HASHED_BYTES || size > this.bytesLeft) return state;
-    // Packages are many; of what tells which there are, the content counts.
-    if (isOfModules(path) && !isModulesFolder(this.folder)) return state;
+    // Inside packages, times are enough; only the top level of `node_modules` is compared by content.
+    if (isInNodeModules(path) && !isModulesFolder(this.folder)) return state;
     this.bytesLeft -= size;
-    return { ...state, hash: hashOfFile(file) };
+    return { ...state, hash: contentHash(file, false) };
   }
 
   private giveUp(path: string): void {
-    if (!isOfModules(path)) {
-      const message = `${this.root} holds more than ${countText(MAX_FILES, 'file')}, so it cannot be told what agents touch there: move what is no source out of it.`;
+    if (!isInNodeModules(path)) {
+      const message = `${this.root} has more than ${countText(MAX_FILES, 'file')}, too many to track what agents change. Move files that are not source out of it.`;
       throw new VolleyError('WORKSPACE_UNAVAILABLE', message, { folder: this.root });
     }
     this.hasModules = false;
@@ -154,27 +148,70 @@ const UNKNOWN: FileState = {
   isFresh: false,
 };
 
-function statsOf(file: string): Stats | undefined {
-  try {
-    return lstatSync(file);
-  } catch {
-    return undefined;
-  }
-}
-
-function entriesOf(folder: string): Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch {
-    // Gone meanwhile, or closed to us.
-    return [];
-  }
-}
-
-export function isOfModules(path: string): boolean {
+export function isInNodeModules(path: string): boolean {
   return `/${path}/`.includes(`/${MODULES}/`);
 }
 
 function isModulesFolder(folder: string): boolean {
   return folder === MODULES || folder.endsWith(`/${MODULES}`);
+}
+
+interface FileState {
+  readonly size: number;
+  readonly mtimeMs: number;
+  readonly ctimeMs: number;
+  readonly ino: number;
+  readonly mode: number;
+  readonly nlink: number;
+  /** The hash of the content, if it was read. */
+  readonly hash: string | undefined;
+  /** Changed so recently that a later change may have the same time. */
+  readonly isFresh: boolean;
+}
+
+/** The resolution of file times; some file systems store whole seconds only. */
+const TICK_MS = 50;
+const COARSE_TICK_MS = 2000;
+
+/** Larger files are compared by their times. */
+const MAX_HASHED_BYTES = 2 * 1024 * 1024;
+
+/** The state without reading the file, or the earlier state if the file is unchanged since. */
+export function fileStateOf(stats: Stats, before: FileState | undefined, now: number): FileState {
+  const { size, mtimeMs, ctimeMs, ino, mode, nlink } = stats;
+  const newest = Math.max(mtimeMs, ctimeMs);
+  const isFresh = newest > now - (newest % 1000 === 0 ? COARSE_TICK_MS : TICK_MS);
+  const state = { size, mtimeMs, ctimeMs, ino, mode, nlink, hash: undefined, isFresh };
+  return before !== undefined && !before.isFresh && isUntouched(before, state) ? before : state;
+}
+
+/** Undefined if it is gone or unreadable; then its times decide. */
+function contentHash(path: string, isLink: boolean): string | undefined {
+  try {
+    if (isLink) return `-> ${readlinkSync(path)}`;
+    return createHash('sha256').update(readFileSync(path)).digest('base64');
+  } catch {
+    return undefined;
+  }
+}
+
+/** Compares by content if both hashes are known, otherwise by metadata. */
+function isSameFile(before: FileState, after: FileState): boolean {
+  if (before === after) return true;
+  if (before.mode !== after.mode) return false;
+  if (before.hash !== undefined && after.hash !== undefined) return before.hash === after.hash;
+  if (before.size !== after.size || before.mtimeMs !== after.mtimeMs || before.ino !== after.ino)
+    return false;
+  // `ctime` cannot be forged, but a hard link from elsewhere changes it too.
+  return before.ctimeMs === after.ctimeMs || before.nlink !== after.nlink;
+}
+
+function isUntouched(a: FileState, b: FileState): boolean {
+  return (
+    a.size === b.size &&
+    a.mtimeMs === b.mtimeMs &&
+    a.ctimeMs === b.ctimeMs &&
+    a.ino === b.ino &&
+    a.mode === b.mode
+  );
 }

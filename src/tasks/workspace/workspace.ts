@@ -1,69 +1,60 @@
-import type { Subtask } from '../feature.ts';
+import type { Subtask } from '../files/feature.ts';
 
-/** What became of bringing the work of a subtask into the project. */
+/** The outcome of merging a subtask's work into the project. */
 export type Delivery =
   | { readonly ok: true }
   | {
       readonly ok: false;
-      /** What stands in the way, and what to do about it, in words. */
+      /** What prevents it, and what to do about it. */
       readonly text: string;
       /** Paths that both sides changed. */
       readonly conflicts: readonly string[];
     };
 
-/** Where work is merged with what the project has, apart from both. */
+/** A separate worktree in which work is merged with the project. */
 export interface MergedPlace {
   readonly folder: string;
-  /** Has one of the two alone in it instead, or both again. */
+  /** Checks out one side alone, or both merged. */
   show(side: 'work' | 'project' | 'both'): Promise<void>;
 }
 
-/** What is asked before work is brought into the project. */
+/** Conditions for merging work into the project. */
 export interface DeliveryGuard {
   readonly signal: AbortSignal;
-  /** Throws where the work is not wanted any more. */
+  /** Throws if the work is no longer wanted. */
   confirm(): Promise<void>;
-  /**
-   * How the work is looked at where it is merged with what the project got since it was begun: that gives what is missing,
-   * in words. Undefined where it would tell nothing new.
-   */
+  /** A check of the merged result that returns what fails. Undefined if it would show nothing new. */
   recheck(): ((place: MergedPlace) => Promise<readonly string[]>) | undefined;
 }
 
-/** Where one attempt at a subtask works. */
+/** The working folder of one attempt. */
 export interface Workspace {
-  /** The folder that paths count from; agents start in it, and the work is verified in it. */
+  /** Agents start here, and work is verified here. Paths are relative to it. */
   readonly folder: string;
-  /** The branch that holds the work, if it has one of its own. */
+  /** The attempt's own branch, if it has one. */
   readonly branch: string | undefined;
-  /** What changed since it was opened, by content, not by time: relative paths with `/`, sorted. */
+  /** Sorted paths whose content changed since it was opened. */
   changes(): Promise<readonly string[]>;
-  /** Brings the work into the project, one after another. Throws what the guard throws. */
+  /** Merges the work into the project, one attempt at a time. Throws what the guard throws. */
   deliver(message: string, guard?: DeliveryGuard): Promise<Delivery>;
-  /**
-   * The attempt is over. Removes what was made for it, unless work would be lost: that is kept, and the place of it is
-   * the answer.
-   */
+  /** Removes the workspace. If that would lose work, keeps it and returns its path. */
   close(): Promise<string | undefined>;
 }
 
-/** Work that is in the project, though nobody has completed its subtask: a crash came between. */
+/** Work that was merged before a crash kept its subtask from being completed. */
 export interface Leftover {
-  /** What it changed in the project. */
+  /** The paths it changed in the project. */
   readonly paths: readonly string[];
-  /** Removes the place in which it was done. */
+  /** Removes its worktree. */
   remove(): Promise<void>;
 }
 
-/** Makes places to work in. */
+/** Creates workspaces for attempts. */
 export interface Workspaces {
-  /** What a crash left of this subtask after it had been brought into the project. */
+  /** Work on this subtask that was merged before a crash. */
   leftover(subtask: Subtask): Promise<Leftover | undefined>;
-  /** One for an attempt at this subtask. One that a crash left over is dealt with: kept if it holds work, never reused. */
+  /** Opens a workspace for an attempt. One left by a crash is kept if it has work, and never reused. */
   open(subtask: Subtask, signal: AbortSignal): Promise<Workspace>;
-  /**
-   * What was changed in the project itself meanwhile, where nobody should work, as far as it can be told. It may have been
-   * an agent that left its place, or the user.
-   */
-  strayed(): Promise<readonly string[]>;
+  /** Changes in the project itself while agents worked elsewhere: by an agent that left its workspace, or by the user. */
+  changedInProject(): Promise<readonly string[]>;
 }

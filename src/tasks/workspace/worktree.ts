@@ -2,46 +2,49 @@ import { existsSync, lstatSync, readFileSync, rmSync, writeFileSync } from 'node
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { listText } from '../../core/words.ts';
-import type { Subtask } from '../feature.ts';
-import type { DeniedPaths } from '../permissions/denied.ts';
-import { pathMatcher } from '../permissions/path-matcher.ts';
-import { commitWork, ignoredAmong, submodulesOf, type Work } from './commit.ts';
-import type { Git } from './git.ts';
-import type { Intake } from './intake.ts';
-import { Lookout, type Sight } from './look.ts';
-import { failure } from './merge.ts';
-import { isOwnPath } from './own-paths.ts';
-import { isMerged, type Place, removePlace } from './place.ts';
-import { fromProject } from './project-path.ts';
-import { BRANCHES, commitOf, type Repository } from './repository.ts';
-import { isOfModules } from './snapshot.ts';
+import type { Subtask } from '../files/feature.ts';
+import { patternMatcher } from '../plan/deliverables.ts';
+import { ChangeTracker, type TreeState } from './change-tracker.ts';
+import type { DeniedPaths } from './denied-paths.ts';
+import { type Git, splitNul, submodulePaths } from './git.ts';
+import { failure, type MergeQueue } from './merge-queue.ts';
+import {
+  BRANCHES,
+  commitOf,
+  isVolleyPath,
+  type Repository,
+  toProjectPath,
+  VOLLEY_PATHS,
+} from './repository.ts';
+import { isInNodeModules } from './snapshot.ts';
 import type { Delivery, DeliveryGuard, Workspace } from './workspace.ts';
+import { isMerged, removeWorktree, type WorktreePlace } from './worktree-folders.ts';
 
 const MESSAGE_LENGTH = 10_000;
 
-/** What decides whether work may be brought into the project. */
+/** What decides whether work may be merged. */
 interface DeliveryTerms {
   readonly subtask: Subtask;
   readonly denied: Pick<DeniedPaths, 'among'>;
-  readonly intake: Intake;
-  /** Makes a new folder ready for the checks of the subtask. */
+  readonly queue: MergeQueue;
+  /** Prepares a new folder for the subtask's checks. */
   prepare(folder: string, signal: AbortSignal): Promise<void>;
 }
 
-/** A worktree in which an attempt at a subtask works. */
+/** The worktree of one attempt. */
 export class Worktree implements Workspace {
   private readonly git: Git;
-  /** What of it is not in the project: everything since. */
-  private delivered: Sight;
+  /** Changes since this state are not in the project. */
+  private delivered: TreeState;
   private closed: Promise<string | undefined> | undefined;
 
   private constructor(
     private readonly repository: Repository,
-    private readonly place: Place,
+    private readonly place: WorktreePlace,
     readonly folder: string,
     private readonly terms: DeliveryTerms,
-    private readonly lookout: Lookout,
-    private readonly start: Sight,
+    private readonly tracker: ChangeTracker,
+    private readonly start: TreeState,
   ) {
     this.git = repository.git.at(place.root, place.gitFolder);
     this.delivered = start;
@@ -49,18 +52,18 @@ export class Worktree implements Workspace {
 
   static async start(
     repository: Repository,
-    place: Place,
+    place: WorktreePlace,
     folder: string,
     terms: DeliveryTerms,
   ): Promise<Worktree> {
     const { prefix, branch } = repository;
-    const lookout = new Lookout(
+    const tracker = new ChangeTracker(
       place.root,
-      (path) => isOwnPath(fromProject(prefix, path)),
-      // Others of ours come and go, and what they delivered moves the project's.
+      (path) => isVolleyPath(toProjectPath(prefix, path)),
+      // Other attempts create and remove branches, and merges move the project's branch.
       (ref) => ref === branch || ref.startsWith(BRANCHES),
     );
-    return new Worktree(repository, place, folder, terms, lookout, await lookout.look());
+    return new Worktree(repository, place, folder, terms, tracker, await tracker.inspect());
   }
 
   get branch(): string {
@@ -68,39 +71,39 @@ export class Worktree implements Workspace {
   }
 
   async changes(): Promise<readonly string[]> {
-    const link = this.mendLink() ? [] : ['.git'];
-    const changed = await this.lookout.changes(this.start, await this.lookout.look());
+    const link = this.restoreLink() ? [] : ['.git'];
+    const changed = await this.tracker.changes(this.start, await this.tracker.inspect());
     const committed = await this.committed();
     return [...new Set([...link, ...changed, ...committed].map((path) => this.fromProject(path)))].sort();
   }
 
   async deliver(text: string, guard?: DeliveryGuard): Promise<Delivery> {
     const message = text.replace(/[^\P{Cc}\n]/gu, ' ').slice(0, MESSAGE_LENGTH);
-    const now = await this.lookout.look();
-    const problem = await this.repository.alone(async () => {
+    const now = await this.tracker.inspect();
+    const problem = await this.repository.exclusive(async () => {
       const work = await this.workSince(this.start, now, await this.staged(now));
       return (await this.problemOf(work)) ?? (await this.commit(work, message));
     });
-    if (problem !== undefined) return this.kept(failure(problem), 'commit what it lacks there, then ');
-    const { intake, prepare } = this.terms;
+    if (problem !== undefined) return this.kept(failure(problem), 'commit the missing changes there, then ');
+    const { queue, prepare } = this.terms;
     const commit = await commitOf(this.git, 'HEAD');
-    const delivery = await intake.take({ commit, message, prepare }, guard);
+    const delivery = await queue.take({ commit, message, prepare }, guard);
     if (delivery.ok) this.delivered = now;
     return this.kept(delivery);
   }
 
   close(): Promise<string | undefined> {
-    this.closed ??= this.repository.alone(async () => {
+    this.closed ??= this.repository.exclusive(async () => {
       const { root, branch } = this.place;
       if (await this.holdsWork()) return root;
-      await removePlace(this.repository.git, root, branch);
+      await removeWorktree(this.repository.git, root, branch);
       return undefined;
     });
     return this.closed;
   }
 
-  /** Whether the file that leads to the repository is as it was. Another would have git read other settings. */
-  private mendLink(): boolean {
+  /** Restores the `.git` file, since another one would make git read other settings. Returns whether it was intact. */
+  private restoreLink(): boolean {
     const path = join(this.place.root, '.git');
     const text = `gitdir: ${this.place.gitFolder}\n`;
     const isFile = lstatSync(path, { throwIfNoEntry: false })?.isFile() === true;
@@ -110,62 +113,63 @@ export class Worktree implements Workspace {
     return false;
   }
 
-  /** What the agent committed by itself; even if it took it back later, it would be merged. */
+  /** What the agent committed itself. It would be merged even if the agent reverted it later. */
   private async committed(): Promise<string[]> {
     const range = [`${this.place.base}..HEAD`, '--not', this.repository.branch];
     const paths = await this.git.paths(['log', '--format=', '--name-only', '--no-renames', '-z', ...range]);
-    return paths.filter((path) => !isOwnPath(this.fromProject(path)));
+    return paths.filter((path) => !isVolleyPath(this.fromProject(path)));
   }
 
   /**
-   * What the agent has committed or staged. If it changed that back afterwards, it is as it was at the start, and yet
-   * would be merged otherwise than it was verified. What git was told to have no file of stays as it is.
+   * What the agent committed or staged. If it then restored the file, the file looks unchanged, but the merge would
+   * differ from what was verified. Files that git was told to skip stay as they are.
    */
-  private async staged({ snapshot }: Sight): Promise<string[]> {
+  private async staged({ snapshot }: TreeState): Promise<string[]> {
     const how = ['-z', '--name-only', '--no-renames', '--ignore-submodules=all'];
     const paths = await this.git.paths(['diff-index', '--cached', ...how, this.place.base]);
     const unlike = new Set(await this.git.paths(['diff-files', ...how]));
-    const isKnown = (path: string) => snapshot.files.has(path) || (unlike.has(path) && !isOfModules(path));
-    return paths.filter((path) => isKnown(path) && !isOwnPath(this.fromProject(path)));
+    const isKnown = (path: string) =>
+      snapshot.files.has(path) || (unlike.has(path) && !isInNodeModules(path));
+    return paths.filter((path) => isKnown(path) && !isVolleyPath(this.fromProject(path)));
   }
 
-  private async workSince(before: Sight, now: Sight, besides: readonly string[] = []): Promise<Work> {
-    const changed = await this.lookout.changes(before, now);
+  private async workSince(before: TreeState, now: TreeState, besides: readonly string[] = []): Promise<Work> {
+    const changed = await this.tracker.changes(before, now);
     const paths = [...new Set([...changed.filter((path) => !path.startsWith('.git/')), ...besides])];
     const isPresent = (path: string) => now.snapshot.files.has(path);
     return { present: paths.filter(isPresent), gone: paths.filter((path) => !isPresent(path)) };
   }
 
-  /** Why this cannot be carried to the project. */
+  /** Why this cannot be merged into the project. */
   private async problemOf({ present, gone }: Work): Promise<string | undefined> {
-    const submodules = await submodulesOf(this.git);
+    const submodules = submodulePaths(await this.git.ask(['ls-files', '-z', '--stage']));
     const isSubmodule = (path: string) => submodules.some((one) => path.startsWith(`${one}/`));
     const foreign = [...present, ...gone].filter(isSubmodule);
-    if (foreign.length > 0) return `${listText(foreign.slice(0, 3), foreign.length)} is of a submodule`;
+    if (foreign.length > 0) return `${listText(foreign.slice(0, 3), foreign.length)} is in a submodule`;
     const { subtask } = this.terms;
-    const isDeliverable = pathMatcher(subtask.deliverables);
+    const isDeliverable = patternMatcher(subtask.deliverables);
     const ignored = new Set(await ignoredAmong(this.git, present));
     const lost = [...ignored].map((path) => this.fromProject(path)).filter(isDeliverable);
     if (lost.length > 0) return `git ignores ${listText(lost.slice(0, 3), lost.length)}`;
-    // What its agent touched was looked at before the checks, and these run what it wrote.
+    // Checked again, since the checks have run the agent's code meanwhile.
     const merged = [...present, ...gone].filter((path) => !ignored.has(path));
     const denied = this.terms.denied.among(merged.map((path) => this.fromProject(path)));
     if (denied.length > 0)
-      return `${listText(denied.slice(0, 3), denied.length)} was touched while the work was checked, which may not be`;
+      return `${listText(denied.slice(0, 3), denied.length)} was changed by the checks, which is not allowed`;
     return undefined;
   }
 
   private async commit(work: Work, message: string): Promise<string | undefined> {
     const { base, branch, gitFolder } = this.place;
     try {
-      // The agent is gone, and whatever git of it was cut short.
+      // Locks of git processes that ended with the agent.
       for (const lock of ['index.lock', 'HEAD.lock']) await rm(join(gitFolder, lock), { force: true });
       const ref = `refs/heads/${branch}`;
       const hasBranch = await this.git.succeeds(['rev-parse', '--verify', '-q', ref]);
-      if (hasBranch && !(await this.git.succeeds(['merge-base', '--is-ancestor', ref, 'HEAD'])))
-        return `the branch has commits that were left behind, perhaps by a rebase that was never finished`;
+      if (hasBranch && !(await this.git.isAncestor(ref, 'HEAD')))
+        return `the branch has commits that are not in HEAD, perhaps from an unfinished rebase`;
       await commitWork(this.git, work, { prefix: this.repository.prefix, base }, message);
-      // The agent may have left the branch.
+      // The agent may have switched branches.
       await this.git.ask(['update-ref', ref, 'HEAD']);
       return undefined;
     } catch (error) {
@@ -176,18 +180,18 @@ export class Worktree implements Workspace {
   private kept(delivery: Delivery, before = ''): Delivery {
     if (delivery.ok) return delivery;
     const { root, branch } = this.place;
-    const text = `The work was not merged: ${delivery.text}. It is kept in ${root}, on the branch ${branch}: ${before}merge that by hand (git merge ${branch}), then complete the subtask.`;
+    const text = `The work was not merged: ${delivery.text}. It is kept in ${root} on branch ${branch}. To use it, ${before}merge the branch (git merge ${branch}) and complete the subtask.`;
     return { ...delivery, text };
   }
 
   private async holdsWork(): Promise<boolean> {
-    // What was in it is gone already; what was committed is not.
+    // Uncommitted work is gone already; commits are not.
     if (!existsSync(this.place.root)) return !(await this.isMerged());
-    const { present, gone } = await this.workSince(this.delivered, await this.lookout.look());
+    const { present, gone } = await this.workSince(this.delivered, await this.tracker.inspect());
     const ignored = new Set(await ignoredAmong(this.git, present));
     if (gone.length > 0 || present.some((path) => !ignored.has(path))) return true;
-    const isHeadMerged = this.git.succeeds(['merge-base', '--is-ancestor', 'HEAD', this.repository.branch]);
-    return !((await isHeadMerged) && (await this.isMerged()));
+    const isHeadMerged = await this.git.isAncestor('HEAD', this.repository.branch);
+    return !(isHeadMerged && (await this.isMerged()));
   }
 
   private isMerged(): Promise<boolean> {
@@ -195,6 +199,41 @@ export class Worktree implements Workspace {
   }
 
   private fromProject(path: string): string {
-    return fromProject(this.repository.prefix, path);
+    return toProjectPath(this.repository.prefix, path);
   }
+}
+
+/** The changes of an attempt, relative to the worktree's root. */
+interface Work {
+  readonly present: readonly string[];
+  readonly gone: readonly string[];
+}
+
+/** Commits the changes of an attempt, without ignored files or what the setup command made. */
+async function commitWork(
+  git: Git,
+  { present, gone }: Work,
+  place: { readonly prefix: string; readonly base: string },
+  message: string,
+): Promise<void> {
+  const ignored = new Set(await ignoredAmong(git, present));
+  const kept = present.filter((path) => !ignored.has(path));
+  if (gone.length > 0) await git.ask(['update-index', '--force-remove', '-z', '--stdin'], nulList(gone));
+  if (kept.length > 0) await git.ask(['update-index', '--add', '--replace', '-z', '--stdin'], nulList(kept));
+  // An agent that commits itself may have included these.
+  const own = VOLLEY_PATHS.map((path) => `:(top,literal)${place.prefix}${path}`);
+  await git.ask(['reset', '-q', place.base, '--', ...own]);
+  if (await git.succeeds(['diff', '--cached', '--quiet', '--no-ext-diff'])) return;
+  await git.ask(['commit', '-q', '--no-verify', '--cleanup=whitespace', '-F', '-'], message);
+}
+
+/** Ignored paths; tracked files never are. */
+export async function ignoredAmong(git: Git, paths: readonly string[]): Promise<string[]> {
+  if (paths.length === 0) return [];
+  const { stdout } = await git.run(['check-ignore', '-z', '--stdin'], nulList(paths));
+  return splitNul(stdout);
+}
+
+function nulList(paths: readonly string[]): string {
+  return paths.map((path) => `${path}\0`).join('');
 }

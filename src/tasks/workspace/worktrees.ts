@@ -1,106 +1,168 @@
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { VolleyError } from '../../core/errors.ts';
-import { listText } from '../../core/words.ts';
+import { listText, reasonText } from '../../core/words.ts';
+import { runCommand } from '../../runners/process/command.ts';
 import type { Launcher } from '../../runners/process/launcher.ts';
-import type { Subtask } from '../feature.ts';
-import type { DeniedPaths } from '../permissions/denied.ts';
-import { problemOf } from '../validate/deliverables.ts';
-import { ignoredAmong } from './commit.ts';
-import { Intake } from './intake.ts';
-import { mergedLeftover } from './leftover.ts';
-import { intakeFolder } from './names.ts';
-import { makePlace, markInUse, type Place, removePlace } from './place.ts';
-import { Repository } from './repository.ts';
-import { runSetup } from './setup.ts';
-import { uncommitted } from './work-left.ts';
-import type { Workspace, Workspaces } from './workspace.ts';
-import { Worktree } from './worktree.ts';
+import type { Subtask } from '../files/feature.ts';
+import { projectPathProblem } from '../plan/deliverables.ts';
+import { outputEnds } from '../verify/command-runner.ts';
+import { childEnvironment } from './child-environment.ts';
+import type { DeniedPaths } from './denied-paths.ts';
+import { MergeQueue } from './merge-queue.ts';
+import { Repository, toProjectPath } from './repository.ts';
+import type { Leftover, Workspace, Workspaces } from './workspace.ts';
+import { ignoredAmong, Worktree } from './worktree.ts';
+import {
+  createWorktree,
+  isInUse,
+  markInUse,
+  mergeFolderName,
+  removeWorktree,
+  uncommittedPaths,
+  WORKTREES,
+  worktreeNames,
+} from './worktree-folders.ts';
 
-export interface WorktreeOptions {
-  /** The folder that paths count from; it may stand below the root of the repository. */
+interface WorktreeOptions {
+  /** The folder that paths are relative to; it may be below the root of the repository. */
   readonly project: string;
   readonly feature: string;
-  /** A shell command that makes a new worktree ready, run in it. */
+  /** A shell command that prepares a new worktree. */
   readonly setup?: string | undefined;
-  /** What may not be merged, whoever has changed it. */
+  /** Never merged, whoever changed it. */
   readonly denied: Pick<DeniedPaths, 'among'>;
-  /** Asked for only where there is a set-up. */
+  /** Called only if there is a setup command. */
   launcher(): Launcher;
 }
 
-/** Where they are in a project. */
-export const WORKTREES = join('.volley', 'worktrees');
+const MAX_MERGES = 1000;
+const SETUP_TIMEOUT_MS = 30 * 60_000;
+const SETUP_OUTPUT_BYTES = 64 * 1024 * 1024;
+const SETUP_SHOWN_LENGTH = 1000;
 
 /**
- * Each works in a git worktree of its own, with a branch of its own, which is merged into the branch that the project is
- * on. Refuses with `WORKSPACE_UNAVAILABLE` where the project cannot have worktrees as it stands.
+ * Gives each attempt its own git worktree and branch, which is merged into the project's branch. Throws
+ * `WORKSPACE_UNAVAILABLE` if the project cannot have worktrees as it is.
  */
 export async function gitWorktrees(options: WorktreeOptions): Promise<Workspaces> {
   const repository = await Repository.open(options.project);
   const { project, feature } = options;
   const folder = join(project, WORKTREES);
-  const intake = new Intake(repository, join(folder, intakeFolder(feature)));
-  await intake.reset();
-  const statusNow = () => repository.alone(() => uncommitted(repository.git, repository));
-  const before = new Set(await statusNow());
+  const queue = new MergeQueue(repository, join(folder, mergeFolderName(feature)));
+  await queue.reset();
+  const changesNow = () => repository.exclusive(() => uncommittedPaths(repository.git, repository));
+  const before = new Set(await changesNow());
   return {
     leftover: (subtask) => mergedLeftover(repository, folder, feature, subtask),
-    open: (subtask, signal) => open(repository, intake, options, subtask, signal),
-    strayed: async () => (await statusNow()).filter((path) => !before.has(path)),
+    open: (subtask, signal) => open(repository, queue, options, subtask, signal),
+    changedInProject: async () => (await changesNow()).filter((path) => !before.has(path)),
   };
 }
 
 async function open(
   repository: Repository,
-  intake: Intake,
+  queue: MergeQueue,
   options: WorktreeOptions,
   subtask: Subtask,
   signal: AbortSignal,
 ): Promise<Workspace> {
   const { project, feature, denied } = options;
-  const prepare = (folder: string, signal: AbortSignal) => makeReady(options, subtask, folder, signal);
-  const place = await repository.alone(async () => {
+  const prepare = (folder: string, signal: AbortSignal) => prepareFolder(options, subtask, folder, signal);
+  const place = await repository.exclusive(async () => {
     signal.throwIfAborted();
-    return makePlace(repository, join(project, WORKTREES), feature, subtask.seq);
+    return createWorktree(repository, join(project, WORKTREES), feature, subtask.seq);
   });
   try {
     const folder = resolve(place.root, repository.prefix);
-    await requireDeliverable(repository, place, subtask);
+    await requireDeliverable(repository, place.root, subtask);
     await prepare(folder, signal);
-    const terms = { subtask, denied, intake, prepare };
-    const worktree = await Worktree.start(repository, place, folder, terms);
+    const worktree = await Worktree.start(repository, place, folder, { subtask, denied, queue, prepare });
     signal.throwIfAborted();
     await markInUse(place);
     return worktree;
   } catch (error) {
-    await repository.alone(() => removePlace(repository.git, place.root, place.branch));
+    await repository.exclusive(() => removeWorktree(repository.git, place.root, place.branch));
     throw error;
   }
 }
 
-async function makeReady(
+/** Refuses ignored deliverables, which would pass verification in the worktree and never reach the project. */
+async function requireDeliverable(
+  { git, prefix }: Repository,
+  root: string,
+  { seq, deliverables }: Subtask,
+): Promise<void> {
+  const paths = deliverables
+    .filter((one) => projectPathProblem(one) === undefined)
+    .map((one) => prefix + one);
+  const ignored = (await ignoredAmong(git.in(root), paths)).map((path) => path.slice(prefix.length));
+  if (ignored.length === 0) return;
+  const message = `Git ignores ${listText(ignored)}, so it cannot be merged from the worktree of subtask ${seq}. Remove it from the deliverables, or run without worktrees.`;
+  throw new VolleyError('WORKTREE_FAILED', message, { seq, ignored });
+}
+
+/** Creates the project's folder in a worktree and runs the user's setup command. */
+async function prepareFolder(
   { project, feature, setup, launcher }: WorktreeOptions,
   { seq }: Subtask,
   folder: string,
   signal: AbortSignal,
 ): Promise<void> {
-  // Git makes no folder in which it has no file.
+  // Git does not create folders without files.
   await mkdir(folder, { recursive: true, mode: 0o700 });
   if (setup === undefined) return;
-  const env = { VOLLEY_FEATURE: feature, VOLLEY_SUBTASK: seq, VOLLEY_TASKS_PROJECT: project };
-  await runSetup(launcher(), { command: setup, folder, env }, signal);
+  const own = { VOLLEY_FEATURE: feature, VOLLEY_SUBTASK: seq, VOLLEY_TASKS_PROJECT: project };
+  try {
+    const result = await runCommand(launcher(), {
+      argv: ['/bin/sh', '-c', setup],
+      cwd: folder,
+      env: { ...childEnvironment(), ...own },
+      limits: { outputBytes: SETUP_OUTPUT_BYTES },
+      signal: AbortSignal.any([signal, AbortSignal.timeout(SETUP_TIMEOUT_MS)]),
+    });
+    if (result.exitCode === 0) return;
+    throw new Error(`exit status ${result.exitCode}: ${outputEnds(result, SETUP_SHOWN_LENGTH)}`);
+  } catch (error) {
+    signal.throwIfAborted();
+    const message = `The setup command of a worktree failed (${setup}): ${reasonText(error)}`;
+    throw new VolleyError('WORKTREE_FAILED', message, { command: setup }, { cause: error });
+  }
 }
 
-/** What git ignores would be verified in the worktree, and never reach the project. */
-async function requireDeliverable(
-  { git, prefix }: Repository,
-  { root }: Place,
-  { seq, deliverables }: Subtask,
-): Promise<void> {
-  const paths = deliverables.filter((one) => problemOf(one) === undefined).map((one) => prefix + one);
-  const ignored = (await ignoredAmong(git.in(root), paths)).map((path) => path.slice(prefix.length));
-  if (ignored.length === 0) return;
-  const message = `Git ignores ${listText(ignored)}, so it would never come out of the worktree of subtask ${seq}: take it out of the deliverables, or run without worktrees.`;
-  throw new VolleyError('WORKTREE_FAILED', message, { seq, ignored });
+/** Work of an interrupted attempt that was merged before the subtask was completed. */
+async function mergedLeftover(
+  repository: Repository,
+  folder: string,
+  feature: string,
+  { seq, startedAt }: Subtask,
+): Promise<Leftover | undefined> {
+  const { git, prefix } = repository;
+  if (startedAt === undefined) return undefined;
+  for (const name of worktreeNames(feature, seq)) {
+    const root = join(folder, name.folder);
+    if (!isInUse(root)) continue;
+    const merge = await findMerge(repository, name.branch);
+    // A merge from before the start belongs to an earlier subtask of this name. Git stores whole seconds.
+    if (merge === undefined || merge.at + 1000 <= startedAt) continue;
+    const paths = await git.paths(['diff', '--name-only', '--no-renames', '-z', merge.before, merge.commit]);
+    return {
+      paths: paths.map((path) => toProjectPath(prefix, path)),
+      remove: () => repository.exclusive(() => removeWorktree(git, root, name.branch)),
+    };
+  }
+  return undefined;
+}
+
+/** The merge commit that brought a whole branch into the project's branch. */
+async function findMerge({ git, branch }: Repository, other: string) {
+  const tip = await git.resolve(`refs/heads/${other}`);
+  if (tip === undefined) return undefined;
+  const how = ['--first-parent', '--merges', `--max-count=${MAX_MERGES}`, '--format=%H %ct %P'];
+  const merges = (await git.ask(['log', ...how, `${tip}..${branch}`])).split('\n');
+  for (const merge of merges) {
+    const [commit, seconds, before, merged] = merge.split(' ');
+    if (merged === tip) return { commit: commit!, before: before!, at: Number(seconds) * 1000 };
+  }
+  return undefined;
 }

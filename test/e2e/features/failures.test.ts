@@ -33,22 +33,23 @@ describe('agents that do not do what they should', { timeout: 240_000 }, () => {
     const found = Object.fromEntries(report.subtasks.map((one) => [one.seq, one]));
     const failures = report.subtasks
       .filter(({ status }) => status === 'failed')
-      .map(({ seq, reason, error }) => `${seq} ${reason}: ${error}`);
+      .map(({ seq, reason, error }) => [seq, reason, error]);
+    const containing = (text: string) => expect.stringContaining(text);
     expect(failures).toEqual([
-      '02 error: coder ended with exit status 3: The compiler is missing',
-      '03 error: coder ended, and the work is not there: c does not exist',
-      '04 error: coder ended, and the work is not there: d does not exist',
-      '05 stalled: The agent wrote nothing for 15 s and was ended.',
-      '06 crashed: coder was ended by SIGKILL.',
-      '07 error: The agent touched what it may not: .env.local. That was not undone: see to it. To allow it, remove it from denied_paths in [tasks] of volley.toml.',
-      '10 error: coder ended, and the work is not there: `echo nothing works; exit 4` ended with exit status 4, not 0: nothing works',
-      '11 error: coder ended, and the work is not there: old is what it was before: nothing of it was changed',
+      ['02', 'error', containing('status 3: The compiler is missing')],
+      ['03', 'error', containing('c does not exist')],
+      ['04', 'error', containing('d does not exist')],
+      ['05', 'stalled', containing('15 s')],
+      ['06', 'crashed', containing('SIGKILL')],
+      ['07', 'error', expect.stringMatching(/\.env\.local.*denied_paths in \[tasks\] of volley\.toml/)],
+      ['10', 'error', containing('`echo nothing works; exit 4` exited with status 4, not 0: nothing works')],
+      ['11', 'error', containing('old exists but was not changed')],
     ]);
     expect(found['01']).toMatchObject({ status: 'completed', verified: true });
     expect(found['03']).toMatchObject({ word: 'All done, everything works!', evidence: [{ ok: false }] });
     expect(found['08']).toMatchObject({ status: 'completed', outside_deliverables: ['extra.txt'] });
     expect(found['12']).toMatchObject({ status: 'completed', verified: true, attempts: 1 });
-    expect(found['12']!.discrepancy).toContain('wrote nothing for 15 s');
+    expect(found['12']!.discrepancy).toContain('15 s');
     expect(found['09']).toMatchObject({ status: 'skipped', skipped_because: '03' });
     expect(report.statistics).toMatchObject({ total: 12, completed: 3, failed: 8, skipped: 1 });
 
@@ -59,8 +60,8 @@ describe('agents that do not do what they should', { timeout: 240_000 }, () => {
       'Feature: auth',
       'Status: ❌ PARTIAL FAILURE',
     ]);
-    expect(lines).toContain('Recommendation: Fix subtasks 02, 03, 04, 05, 06, 07, 10 and 11.');
-    expect(lines).toContain('⏭ Subtask 09 - Skipped because of 03: Do 09');
+    expect(lines).toContain('Recommendation: fix subtasks 02, 03, 04, 05, 06, 07, 10 and 11.');
+    expect(lines).toContain('⏭ Subtask 09 - Skipped because subtask 03 did not complete: Do 09');
     for (const seq of ['02', '03', '04', '05', '06', '07', '09', '10', '11'])
       expect(project.subtask(seq), seq).toMatchObject({ status: 'pending' });
     expect(project.subtask('04')).not.toHaveProperty('forced');

@@ -87,16 +87,13 @@ Run it with: volley tasks run auth --batch 2 --session .tmp/sessions/auth/contex
     expect(report(second.stdout)).toMatchObject({
       ok: true,
       batch: 2,
-      subtasks: [{ seq: '04', discrepancy: 'The agent never marked it as completed: Volley did.' }],
+      subtasks: [{ seq: '04', discrepancy: expect.stringContaining('did not report completion') }],
       next: { feature_completed: true, command: 'volley tasks archive auth' },
     });
     const kept = await runBuilt(project.folder, ['tasks', 'report', 'auth']);
     expect(kept.stdout).toContain('## Batch 2 Execution Complete');
     const again = await runBuilt(project.folder, ['tasks', 'run', 'auth']);
-    expect([again.status, again.stdout]).toEqual([
-      0,
-      expect.stringContaining('All subtasks of the feature are completed.'),
-    ]);
+    expect([again.status, again.stdout]).toEqual([0, expect.stringContaining('All subtasks are completed.')]);
     expect(project.begun()).toHaveLength(4);
   });
 
@@ -131,8 +128,8 @@ Run it with: volley tasks run auth --batch 2 --session .tmp/sessions/auth/contex
       error: {
         code: 'AGENT_NOT_ALLOWED',
         problems: [
-          expect.stringContaining('subtask 01 is for "OpenFrontendSpecialist"'),
-          expect.stringContaining('subtask 02 is for "CoderAgent"'),
+          expect.stringMatching(/"OpenFrontendSpecialist" .* 01/),
+          expect.stringMatching(/"CoderAgent" .* 02/),
         ],
       },
     });
@@ -155,8 +152,8 @@ Run it with: volley tasks run auth --batch 2 --session .tmp/sessions/auth/contex
     const words = ['tasks', 'run', 'auth', '--subtasks', '01,02,03,04'];
     const batch = await runBuilt(project.folder, words);
     expect(batch.status).toBe(2);
-    for (const why of ['may be the same file', 'has not "parallel": true', 'waits for 01 of the same batch'])
-      expect(batch.stderr).toContain(why);
+    for (const why of [/"src\/a\.ts" .*"src\/\*\*"/, /03 .*"parallel": true/, /04 waits for 01/])
+      expect(batch.stderr).toMatch(why);
     const whole = await runBuilt(project.folder, ['tasks', 'run', 'auth']);
     expect([whole.status, whole.stderr]).toEqual([2, expect.stringContaining('--serialize')]);
     expect(project.notes()).toEqual([]);

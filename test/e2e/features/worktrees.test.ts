@@ -48,7 +48,7 @@ describe('agents in worktrees', { timeout: 240_000 }, () => {
       error: expect.stringContaining('volley/auth/02'),
       kept: expect.stringContaining('.volley/worktrees'),
     });
-    expect(reportText(report)).toContain('Worktrees are kept: volley tasks worktrees auth shows them');
+    expect(reportText(report)).toContain('volley tasks worktrees auth');
     expect(third).toMatchObject({ status: 'failed', denied: ['.env.local'] });
     expect(third!.error).toContain('Nothing was merged.');
     expect(fourth).toMatchObject({ status: 'completed' });

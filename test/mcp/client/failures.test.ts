@@ -118,7 +118,13 @@ test('a program that is not there, or ends at once, is told with its last words'
   const notes = notesServer(folder, { NOTES_FAIL: '1' });
   const missing: McpServerSettings = {
     ...notes,
-    connection: { kind: 'stdio', command: 'no-such-program-here', args: [], cwd: folder, env: {} },
+    connection: {
+      kind: 'stdio',
+      command: 'no-such-program-here',
+      args: [],
+      cwd: folder,
+      env: { PATH: '/usr/bin:/bin' },
+    },
   };
   const lost: McpServerSettings = {
     ...notes,

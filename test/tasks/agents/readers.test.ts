@@ -2,8 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import type { AgentEvent } from '../../../src/tasks/agents/adapter.ts';
-import { ADAPTER_NAMES, adapterFor } from '../../../src/tasks/agents/adapters.ts';
-import { commandAdapter } from '../../../src/tasks/agents/command.ts';
+import { ADAPTER_NAMES, adapterFor, commandAdapter } from '../../../src/tasks/agents/adapters.ts';
 
 const FIXTURES = fileURLToPath(new URL('./fixtures/', import.meta.url));
 const LAST_WORD = 'The file is written.';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-import { parseFeature } from '../../../src/tasks/files/read-feature.ts';
+import { parseFeature } from '../../../src/tasks/files/parse-feature.ts';
 import { trust } from '../support/feature.ts';
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -2,14 +2,15 @@ import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createLauncher } from '../../../src/runners/process/helper-launcher.ts';
-import { complete } from '../../../src/tasks/complete.ts';
-import { FeatureDesk } from '../../../src/tasks/desk/feature-desk.ts';
+import { blockSubtask } from '../../../src/tasks/files/subtask-changes.ts';
 import { TaskFolder } from '../../../src/tasks/files/task-folder.ts';
+import { FeatureService } from '../../../src/tasks/run/feature-service.ts';
 import { planRun } from '../../../src/tasks/run/plan-run.ts';
 import { reportText } from '../../../src/tasks/run/report-text.ts';
-import type { RunRequest } from '../../../src/tasks/run/request.ts';
-import { blockSubtask } from '../../../src/tasks/state/block.ts';
+import { COMPLETED_ELSEWHERE } from '../../../src/tasks/run/run-context.ts';
+import type { RunRequest } from '../../../src/tasks/run/run-request.ts';
 import { CommandRunner } from '../../../src/tasks/verify/command-runner.ts';
+import { verifyAndComplete } from '../../../src/tasks/verify/complete.ts';
 import { gitWorktrees } from '../../../src/tasks/workspace/worktrees.ts';
 import { eventually, isAlive } from '../../runners/process/support/launch.ts';
 import { git } from '../workspace/support.ts';
@@ -30,10 +31,11 @@ describe('a run', { timeout: 180_000 }, () => {
     const report = await run({ maxRetries: 1 });
     expect(report.subtasks).toMatchObject([{ status: 'completed', attempts: 2 }]);
     // The feature is not: one was left out.
-    expect(reportText(report)).toContain('What could be run is complete.');
+    expect(report.next.feature_completed).toBe(false);
+    expect(reportText(report)).toContain('Everything that could run is complete.');
     const [first, second] = project.notes('start').map(({ prompt }) => prompt!);
     expect(first).not.toContain('a does not exist');
-    expect(second).toContain('the work is not there: a does not exist; a does not exist');
+    expect(second).toContain('a does not exist; a does not exist');
   });
 
   it('ends an agent that uses more than its budget, and keeps count', async () => {
@@ -54,9 +56,7 @@ describe('a run', { timeout: 180_000 }, () => {
       status: 'failed',
       reason: 'budget',
       attempts: 1,
-      error: expect.stringMatching(
-        /^The agent used more than its budget \(\d+000 tokens, where 2500 are allowed\) and was ended\.$/,
-      ),
+      error: expect.stringMatching(/\(\d+000 tokens of 2500 allowed\)/),
       usage: { inputTokens: 900 * turns, outputTokens: 100 * turns },
     });
     expect(project.notes('end')).toEqual([]);
@@ -73,13 +73,13 @@ describe('a run', { timeout: 180_000 }, () => {
     const { run } = await runner(project);
     const secret = await run({ subtasks: ['02'] });
     const { text } = secret.subtasks[0]!.evidence[1]!;
-    expect(text).toContain('ended with exit status 4');
+    expect(text).toContain('status 4');
     expect(text).not.toContain('hunter2');
     const report = await run({ subtasks: ['01'], timeoutMs: 1500, maxRetries: 1 });
     expect(report.subtasks[0]).toMatchObject({
       status: 'failed',
       reason: 'timeout',
-      error: 'It took longer than 1.5 s and was ended.',
+      error: expect.stringContaining('1.5 s'),
       attempts: 2,
     });
     expect(project.subtask('01')).toMatchObject({ status: 'pending' });
@@ -156,7 +156,7 @@ describe('a run', { timeout: 180_000 }, () => {
     const { subtasks } = await run();
     expect(subtasks).toMatchObject([
       { seq: '01', status: 'completed' },
-      { seq: '02', status: 'failed', error: expect.stringContaining('b is what it was before') },
+      { seq: '02', status: 'failed', error: expect.stringContaining('b exists but was not changed') },
     ]);
   });
 
@@ -208,7 +208,7 @@ describe('a run', { timeout: 180_000 }, () => {
     const refusal = { code: 'SUBTASK_REFUSED', message: expect.stringContaining('(auth 07)') };
     await expect(run()).rejects.toMatchObject(refusal);
     const place = { folder: setting.folder, workspace: project.folder };
-    await expect(new FeatureDesk(place, setting).start('auth', {})).rejects.toMatchObject(refusal);
+    await expect(new FeatureService(place, setting).start('auth', {})).rejects.toMatchObject(refusal);
     expect(project.begun()).toEqual([]);
   });
 
@@ -249,7 +249,7 @@ describe('a run', { timeout: 180_000 }, () => {
     const running = run();
     await expect.poll(() => project.notes('start').length, { timeout: 60_000 }).toBe(3);
     const by = (seq: string, force: boolean) =>
-      complete(
+      verifyAndComplete(
         setting.folder,
         'auth',
         { seq, summary: 'By hand', force, env: process.env },
@@ -257,7 +257,7 @@ describe('a run', { timeout: 180_000 }, () => {
       );
     await expect(by('01', false)).rejects.toMatchObject({
       code: 'SUBTASK_REFUSED',
-      message: expect.stringMatching(/coder-\w+ works on it in a run/),
+      details: { obstacles: [expect.stringMatching(/^coder-\w+ /)] },
     });
     await by('01', true);
     await by('03', true);
@@ -265,7 +265,7 @@ describe('a run', { timeout: 180_000 }, () => {
     const { cwd } = project.notes('start')[0]!;
     appendFileSync(join(folder, '.volley/agents.jsonl'), `${JSON.stringify({ event: 'start', cwd })}\n`);
     const report = await running;
-    const discrepancy = expect.stringContaining('Somebody else completed it');
+    const discrepancy = COMPLETED_ELSEWHERE;
     expect(report.subtasks).toMatchObject([
       { status: 'completed', verified: false, summary: 'By hand', discrepancy },
       { status: 'failed', error: expect.stringContaining('it is blocked (Not like that)') },

@@ -6,7 +6,7 @@ import { createCoordinator } from '../../../src/coordinator/create-coordinator.t
 import { openStore } from '../../../src/store/sqlite-store.ts';
 import { TaskFolder } from '../../../src/tasks/files/task-folder.ts';
 import { runFeature } from '../../../src/tasks/run/feature-run.ts';
-import type { RunRequest } from '../../../src/tasks/run/request.ts';
+import type { RunRequest } from '../../../src/tasks/run/run-request.ts';
 import { git } from '../workspace/support.ts';
 import type { FeatureProject } from './feature-project.ts';
 

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { TrustStore } from '../../../src/config/trust-store.ts';
-import type { Feature } from '../../../src/tasks/feature.ts';
-import { parseFeature } from '../../../src/tasks/files/read-feature.ts';
+import type { Feature } from '../../../src/tasks/files/feature.ts';
+import { parseFeature } from '../../../src/tasks/files/parse-feature.ts';
+import type { Moment } from '../../../src/tasks/files/readiness.ts';
 import { TaskFolder } from '../../../src/tasks/files/task-folder.ts';
-import type { Moment } from '../../../src/tasks/state/moment.ts';
-import { trustFeature } from '../../../src/tasks/trust.ts';
+import { trustFeature } from '../../../src/tasks/verify/trust.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -67,7 +67,7 @@ describe('a worktree', () => {
     const folder = repository();
     const { open, end } = await worktrees(folder, "printf '\\033[31mno such\\033[0m package' >&2; exit 3");
     onTestFinished(end);
-    await expect(open()).rejects.toThrow(/set-up .* exit status 3: no such package/s);
+    await expect(open()).rejects.toThrow(/exit status 3: no such package/s);
     expect(readdirSync(join(folder, '.volley/worktrees'))).toEqual(['.gitignore']);
     expect(branches(folder)).toBe('');
   });
@@ -136,7 +136,7 @@ test('work in a submodule is not lost without a word: it is kept', async () => {
   const workspace = await open(subtask('02'));
   put(workspace.folder, 'sub/README.md', 'changed');
   expect(await workspace.changes()).toEqual(['sub/README.md']);
-  expect(await workspace.deliver('work')).toMatchObject({ text: expect.stringContaining('of a submodule') });
+  expect(await workspace.deliver('work')).toMatchObject({ text: expect.stringContaining('submodule') });
   expect(await workspace.close()).toBe(workspace.folder);
 });
 
@@ -216,7 +216,7 @@ test('a denied path that only the checks touched is not merged; one that git ign
   put(denied.folder, '.env.local', 'x');
   expect(await innocent.deliver('work')).toEqual({ ok: true });
   expect(await denied.deliver('work')).toMatchObject({
-    text: expect.stringContaining('.env.local was touched while the work was checked'),
+    text: expect.stringContaining('.env.local'),
   });
   expect(git(folder, 'ls-files').split('\n')).toEqual(['.gitignore', 'a.txt']);
 });
@@ -237,7 +237,7 @@ test('of a rebase that was not finished nothing is merged or lost', async () => 
   git(folder, 'commit', '-q', '-a', '-m', 'meanwhile');
   expect(() => git(workspace.folder, 'rebase', '-q', git(folder, 'branch', '--show-current'))).toThrow();
   expect(await workspace.deliver('work')).toMatchObject({
-    text: expect.stringMatching(/a rebase that was never finished.*commit what it lacks there, then merge/),
+    text: expect.stringMatching(/rebase.*git merge/),
   });
   expect(await workspace.close()).toBe(workspace.folder);
   expect(git(folder, 'show', 'volley/auth/01:last.txt')).toBe('last');
@@ -279,7 +279,7 @@ describe('a conflict', () => {
     expect(textOf(folder, 'notes.txt')).toBe('mine');
     git(folder, 'switch', '-q', '-c', 'elsewhere');
     expect(await workspace.deliver('work')).toMatchObject({
-      text: expect.stringContaining('on elsewhere now'),
+      text: expect.stringContaining('now on elsewhere'),
     });
   });
 });
@@ -327,7 +327,7 @@ describe('what a crash left behind', () => {
       ok: false,
       text: expect.stringContaining('git merge --abort'),
     });
-    await expect(worktrees(folder)).rejects.toThrow('there are changes that are not committed');
+    await expect(worktrees(folder)).rejects.toThrow(/uncommitted changes.*\(same\.txt\)/);
     expect(textOf(folder, 'same.txt')).toBe('both, by hand\n');
 
     // As a crash leaves it.
@@ -353,11 +353,11 @@ test('many at once are made one after another, by two that know nothing of each 
 
 describe('worktrees are refused at the start', () => {
   test.each<[string, () => string, RegExp]>([
-    ['outside a repository', () => project(), /in no git repository: make one/],
-    ['without a commit', () => emptyRepository(), /no commit yet/],
+    ['outside a repository', () => project(), /git init/],
+    ['without a commit', () => emptyRepository(), /no commits/],
     ['without a branch', () => detached(), /no branch is checked out/],
-    ['beside a branch that takes the place of theirs', () => namedLikeThem(), /a branch volley,.*rename it/],
-    ['with changes that are not committed', () => dirty(), /not committed.*\(README\.md\): commit or stash/],
+    ['beside a branch that takes the place of theirs', () => namedLikeThem(), /branch named volley/],
+    ['with changes that are not committed', () => dirty(), /\(README\.md\)\. Commit or stash/],
   ])('%s', async (_, make, message) => {
     const folder = make();
     await expect(worktrees(folder)).rejects.toMatchObject({
@@ -375,7 +375,7 @@ describe('worktrees are refused at the start', () => {
     process.env['PATH'] = '/nowhere';
     const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
     const before = timers();
-    await expect(worktrees(folder)).rejects.toThrow(/git cannot be started .*: install it/);
+    await expect(worktrees(folder)).rejects.toMatchObject({ code: 'WORKSPACE_UNAVAILABLE' });
     // Nothing holds the process up; a timer of those who run this test may be about to end.
     const deadline = performance.now() + 2000;
     while (timers() > before && performance.now() < deadline) await new Promise(setImmediate);

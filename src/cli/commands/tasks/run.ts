@@ -1,12 +1,13 @@
-import type { TaskBudget } from '../../../config/config.ts';
 import { VolleyError } from '../../../core/errors.ts';
-import { taskPlaceOf } from '../../../tasks/files/task-place.ts';
+import { locateTasks } from '../../../tasks/files/task-folder.ts';
 import type { RunReport } from '../../../tasks/run/report.ts';
-import type { RunRequest } from '../../../tasks/run/request.ts';
-import { type CommonOptions, defineCommand } from '../../command.ts';
-import { EXIT, type ExitStatus } from '../../io.ts';
-import { listOption, numberOption } from '../../options.ts';
-import { FEATURE_ARGUMENT, say } from './support.ts';
+import { notRunYet, readReport } from '../../../tasks/run/report-file.ts';
+import { reportText } from '../../../tasks/run/report-text.ts';
+import type { RunRequest } from '../../../tasks/run/run-request.ts';
+import { EXIT, type ExitStatus } from '../../output/io.ts';
+import { type CommonOptions, defineCommand } from '../../program/command.ts';
+import { listOption, numberOption } from '../../program/options.ts';
+import { FEATURE_ARGUMENT, openFolder, say } from './support.ts';
 
 interface RunOptions extends CommonOptions {
   readonly agent?: string;
@@ -26,9 +27,10 @@ interface RunOptions extends CommonOptions {
   readonly dryRun?: boolean;
 }
 
-const A_WEEK_SECONDS = 604_800;
+/** A week. */
+const MAX_SECONDS = 604_800;
 
-export const runCommand = defineCommand<RunOptions>({
+export const runFeatureCommand = defineCommand<RunOptions>({
   examples: [
     'volley tasks run auth-system --agent codex --max-concurrent 4 --worktrees',
     'volley tasks run auth-system --subtasks 01,02,03 --session .tmp/sessions/auth/context.md',
@@ -40,29 +42,29 @@ export const runCommand = defineCommand<RunOptions>({
       .argument(...FEATURE_ARGUMENT)
       .option(
         '--agent <name>',
-        'the agent for all: claude, codex, opencode, gemini, qwen, or one of volley.toml',
+        'the agent for all subtasks: claude, codex, opencode, gemini, qwen, or one from volley.toml',
       )
-      .option('--subtasks <list>', 'these only, at once: 01,02,03', listOption)
-      .option('--batch <number>', 'those of this batch only, at once', numberOption)
-      .option('--session <path>', 'a file with what agents should know of the session')
-      .option('--waves', 'begin a wave only when the one before it is done')
-      .option('--serialize', 'run those one after another that may write to the same files')
-      .option('--worktrees', 'each agent in a git worktree of its own')
-      .option('--no-worktrees', 'all in the project, whatever volley.toml says')
-      .option('--max-concurrent <number>', 'agents at once', numberOption)
+      .option('--subtasks <list>', 'only these, all at once: 01,02,03', listOption)
+      .option('--batch <number>', 'only this batch, all at once', numberOption)
+      .option('--session <path>', 'a file with context for all agents')
+      .option('--waves', 'start a wave only when the previous one is done')
+      .option('--serialize', 'run subtasks that may write the same files one after another')
+      .option('--worktrees', 'run each agent in its own git worktree')
+      .option('--no-worktrees', 'run all agents in the project, whatever volley.toml says')
+      .option('--max-concurrent <number>', 'maximum agents at once', numberOption)
       .option('--max-retries <number>', 'attempts after the first', numberOption)
-      .option('--timeout <seconds>', 'for each attempt', numberOption)
-      .option('--stall <seconds>', 'without output until an agent is taken to be stuck', numberOption)
-      .option('--budget-turns <number>', 'turns for each subtask', numberOption)
-      .option('--budget-tokens <number>', 'tokens for each subtask', numberOption)
-      .option('--budget-cost <dollars>', 'US dollars for each subtask', numberOption)
-      .option('--dry-run', 'check everything and show what would run; nothing is started'),
+      .option('--timeout <seconds>', 'time limit for each attempt', numberOption)
+      .option('--stall <seconds>', 'how long an agent may be silent before it counts as stuck', numberOption)
+      .option('--budget-turns <number>', 'maximum turns per subtask', numberOption)
+      .option('--budget-tokens <number>', 'maximum tokens per subtask', numberOption)
+      .option('--budget-cost <dollars>', 'maximum cost per subtask, in US dollars', numberOption)
+      .option('--dry-run', 'check everything and show what would run, without starting it'),
   run: async ([feature], options, io) => {
-    const { folder } = taskPlaceOf(io.cwd, io.env);
+    const { folder } = locateTasks(io.cwd, io.env);
     const request = requestOf(feature!, options);
     const place = { ...io, cwd: folder.project };
-    // What runs agents is loaded by those who run some.
-    const { dryRunFeature, runInView } = await import('../../run-feature.ts');
+    // Loaded on demand: running agents needs most of the program.
+    const { dryRunFeature, runInView } = await import('./run-feature.ts');
     if (options.dryRun) return dryRunFeature(folder, request, options, place);
     const { report, text, wasInterrupted } = await runInView(folder, request, options, place);
     const status = exitOf(report, wasInterrupted);
@@ -77,60 +79,49 @@ function exitOf({ status }: RunReport, wasInterrupted: boolean): ExitStatus {
 
 function requestOf(feature: string, options: RunOptions): RunRequest {
   const { agent, subtasks, session, waves, serialize, worktrees } = options;
-  const budget: TaskBudget = {
-    ...whole('turns', options.budgetTurns, '--budget-turns', 1, 1_000_000),
-    ...whole('tokens', options.budgetTokens, '--budget-tokens', 1, 1e12),
-    ...(options.budgetCost !== undefined && {
-      cost: positive('--budget-cost', options.budgetCost, 1_000_000),
-    }),
-  };
+  const turns = whole('--budget-turns', options.budgetTurns, 1, 1_000_000);
+  const tokens = whole('--budget-tokens', options.budgetTokens, 1, 1e12);
+  const cost = positive('--budget-cost', options.budgetCost, 1_000_000);
+  const timeout = positive('--timeout', options.timeout, MAX_SECONDS);
+  const stall = positive('--stall', options.stall, MAX_SECONDS);
   return {
-    feature,
+    ...{ feature, agent, subtasks, session, waves, serialize, worktrees },
     isPersonal: true,
-    budget,
-    ...(agent !== undefined && { agent }),
-    ...(subtasks !== undefined && { subtasks }),
-    ...(session !== undefined && { session }),
-    ...(waves !== undefined && { waves }),
-    ...(serialize !== undefined && { serialize }),
-    ...(worktrees !== undefined && { worktrees }),
-    ...whole('batch', options.batch, '--batch', 1, 10_000),
-    ...whole('maxConcurrent', options.maxConcurrent, '--max-concurrent', 1, 1000),
-    ...whole('maxRetries', options.maxRetries, '--max-retries', 0, 100),
-    ...milliseconds('timeoutMs', options.timeout, '--timeout'),
-    ...milliseconds('stallMs', options.stall, '--stall'),
+    budget: {
+      ...(turns !== undefined && { turns }),
+      ...(tokens !== undefined && { tokens }),
+      ...(cost !== undefined && { cost }),
+    },
+    batch: whole('--batch', options.batch, 1, 10_000),
+    maxConcurrent: whole('--max-concurrent', options.maxConcurrent, 1, 1000),
+    maxRetries: whole('--max-retries', options.maxRetries, 0, 100),
+    timeoutMs: timeout && timeout * 1000,
+    stallMs: stall && stall * 1000,
   };
 }
 
-function whole<K extends string>(
-  key: K,
-  value: number | undefined,
-  option: string,
-  min: number,
-  max: number,
-): { [P in K]?: number } {
-  if (value === undefined) return {};
-  if (!Number.isInteger(value) || value < min || value > max)
-    throw new VolleyError(
-      'INVALID_VALUE',
-      `${option} must be a whole number from ${min} to ${max}, but it is ${value}.`,
-    );
-  return { [key]: value } as { [P in K]?: number };
+function whole(option: string, value: number | undefined, min: number, max: number): number | undefined {
+  if (value === undefined || (Number.isInteger(value) && value >= min && value <= max)) return value;
+  const message = `${option} must be a whole number from ${min} to ${max}, not ${value}.`;
+  throw new VolleyError('INVALID_VALUE', message);
 }
 
-function milliseconds<K extends string>(
-  key: K,
-  seconds: number | undefined,
-  option: string,
-): { [P in K]?: number } {
-  if (seconds === undefined) return {};
-  return { [key]: positive(option, seconds, A_WEEK_SECONDS) * 1000 } as { [P in K]?: number };
-}
-
-function positive(option: string, value: number, max: number): number {
-  if (value > 0 && value <= max) return value;
+function positive(option: string, value: number | undefined, max: number): number | undefined {
+  if (value === undefined || (value > 0 && value <= max)) return value;
   throw new VolleyError(
     'INVALID_VALUE',
-    `${option} must be more than 0 and at most ${max}, but it is ${value}.`,
+    `${option} must be greater than 0 and at most ${max}, not ${value}.`,
   );
 }
+
+export const reportCommand = defineCommand({
+  examples: ['volley tasks report auth-system', 'volley tasks report auth-system --json'],
+  declare: (program) => program.argument(...FEATURE_ARGUMENT),
+  run: async ([name], options, io) => {
+    const folder = openFolder(io);
+    const { name: feature } = await folder.read(name!);
+    const report = await readReport(folder, feature);
+    if (report === undefined) throw notRunYet(feature);
+    return say(io, options, { ...report }, reportText(report));
+  },
+});

@@ -3,13 +3,13 @@ import { resolve } from 'node:path';
 import type { VolleyConfig } from '../../../config/config.ts';
 import { loadConfig } from '../../../config/load.ts';
 import { VolleyError } from '../../../core/errors.ts';
-import type { Feature } from '../../../tasks/feature.ts';
-import type { TaskFolder } from '../../../tasks/files/task-folder.ts';
-import { taskPlaceOf } from '../../../tasks/files/task-place.ts';
+import type { Feature } from '../../../tasks/files/feature.ts';
+import type { Moment } from '../../../tasks/files/readiness.ts';
+import { locateTasks, type TaskFolder } from '../../../tasks/files/task-folder.ts';
 import { fileFailure } from '../../../tools/builtin/refusal.ts';
-import type { CommonOptions } from '../../command.ts';
-import { EXIT, type ExitStatus, type Io } from '../../io.ts';
-import { ownCommands } from '../../output/own-name.ts';
+import { EXIT, type ExitStatus, type Io } from '../../output/io.ts';
+import { rewriteCommands } from '../../output/wording.ts';
+import type { CommonOptions } from '../../program/command.ts';
 
 const MAX_BYTES = 8 * 1024 * 1024;
 
@@ -21,10 +21,10 @@ export const FEATURES_ARGUMENT = [
 export const SEQ_ARGUMENT = ['<seq>', 'the number of the subtask'] as const;
 
 export function openFolder({ cwd, env }: Io): TaskFolder {
-  return taskPlaceOf(cwd, env).folder;
+  return locateTasks(cwd, env).folder;
 }
 
-/** The configuration of the project that the tasks are in. */
+/** The configuration of the project that has the tasks. */
 export async function configOf(
   { project }: TaskFolder,
   { config: file }: CommonOptions,
@@ -33,13 +33,27 @@ export async function configOf(
   return (await loadConfig({ cwd: project, env, ...(file !== undefined && { file }) })).config;
 }
 
-/** The named feature, or all of them. */
-export async function featuresOf(folder: TaskFolder, name: string | undefined): Promise<Feature[]> {
+/** Describes the named feature, or all of them, and prints the result. */
+export async function showFeatures<V extends object>(
+  name: string | undefined,
+  options: CommonOptions,
+  io: Io,
+  describe: (feature: Feature, moment: Moment) => { readonly text: string; readonly view: V },
+  statusOf: (views: readonly V[]) => ExitStatus = () => EXIT.ok,
+): Promise<ExitStatus> {
+  const folder = openFolder(io);
+  const moment = folder.moment();
   const names = name === undefined ? await folder.names() : [name];
-  return Promise.all(names.map((one) => folder.read(one)));
+  const features = await Promise.all(names.map((one) => folder.read(one)));
+  const found = features.map((feature) => describe(feature, moment));
+  const views = found.map(({ view }) => view);
+  const text =
+    found.map((one) => one.text).join('\n\n') ||
+    `No features in ${folder.path}. Create one with volley tasks new.`;
+  return say(io, options, { features: views }, text, statusOf(views));
 }
 
-/** Prints an answer: for people, or for programs. */
+/** Prints text for people or JSON for programs. */
 export function say(
   io: Io,
   { json = false, config }: CommonOptions,
@@ -48,18 +62,11 @@ export function say(
   status: ExitStatus = EXIT.ok,
 ): ExitStatus {
   if (json) io.stdout.writeJson({ ok: status === EXIT.ok, ...data });
-  else io.stdout.write(`${ownCommands(text, { config }, io)}\n`);
+  else io.stdout.write(`${rewriteCommands(text, { config }, io)}\n`);
   return status;
 }
 
-/** What there is to say of several features; a sentence where there is none. */
-export function paragraphs(texts: readonly string[], { path }: TaskFolder): string {
-  return texts.length === 0
-    ? `There are no features in ${path}: volley tasks new makes one.`
-    : texts.join('\n\n');
-}
-
-/** The text of a file that the user names. */
+/** Reads a file that the user names. */
 export async function readInput(path: string, { cwd }: Io): Promise<string> {
   const file = resolve(cwd, path);
   try {
@@ -68,11 +75,7 @@ export async function readInput(path: string, { cwd }: Io): Promise<string> {
     return await readFile(file, 'utf8');
   } catch (error) {
     if (error instanceof VolleyError) throw error;
-    throw new VolleyError(
-      'INVALID_FEATURE',
-      fileFailure('read', path, error).message,
-      { path },
-      { cause: error },
-    );
+    const { message } = fileFailure('read', path, error);
+    throw new VolleyError('INVALID_FEATURE', message, { path }, { cause: error });
   }
 }

@@ -2,10 +2,14 @@ import { relative } from 'node:path';
 import { VolleyError } from '../../../core/errors.ts';
 import { shellQuote } from '../../../core/shell-quote.ts';
 import { countText, listText } from '../../../core/words.ts';
-import { type KeptWork, keptWork, removeKeptWork } from '../../../tasks/kept-work.ts';
-import type { KeptWorktree } from '../../../tasks/workspace/kept.ts';
-import { isWork } from '../../../tasks/workspace/work-left.ts';
-import { type CommonOptions, defineCommand } from '../../command.ts';
+import {
+  type KeptWorktree,
+  type KeptWorktrees,
+  listKeptWorktrees,
+  removeKeptWorktrees,
+} from '../../../tasks/workspace/kept-worktrees.ts';
+import { hasUnmergedWork } from '../../../tasks/workspace/worktree-folders.ts';
+import { type CommonOptions, defineCommand } from '../../program/command.ts';
 import { FEATURES_ARGUMENT, openFolder, say } from './support.ts';
 
 interface WorktreesOptions extends CommonOptions {
@@ -27,17 +31,17 @@ export const worktreesCommand = defineCommand<WorktreesOptions>({
     program
       .argument(...FEATURES_ARGUMENT)
       .argument('[seq]', 'the number of the subtask (default: all)')
-      .option('--remove', 'remove those that hold no work which the project does not have')
-      .option('--force', 'with --remove and a feature: those with such work, too'),
+      .option('--remove', 'remove worktrees without unmerged work')
+      .option('--force', 'with --remove and a feature: also remove unmerged work'),
   run: async ([feature, seq], options, io) => {
     const { remove = false, force = false } = options;
-    if (force && !remove) throw usage('--force goes with --remove: alone, nothing is removed.');
-    if (force && feature === undefined) throw usage('Name the feature whose work --force may remove.');
+    if (force && !remove) throw usage('--force requires --remove.');
+    if (force && feature === undefined) throw usage('--force requires a feature.');
     const folder = openFolder(io);
     const choice = { feature, seq };
     const { removed, ...found } = remove
-      ? await removeKeptWork(folder, choice, force)
-      : { ...(await keptWork(folder, choice)), removed: [] };
+      ? await removeKeptWorktrees(folder, choice, force)
+      : { ...(await listKeptWorktrees(folder, choice)), removed: [] };
     const shown = (one: KeptWorktree) => ({
       ...{ name: one.folder, folder: one.root ?? null, branch: one.branch, tip: one.tip ?? null },
       ...{
@@ -60,42 +64,42 @@ export const worktreesCommand = defineCommand<WorktreesOptions>({
 });
 
 function keptLines(
-  { worktrees, branch }: KeptWork,
+  { worktrees, branch }: KeptWorktrees,
   feature: string | undefined,
   placeOf: (path: string) => string,
 ): string[] {
-  if (worktrees.length === 0) return ['No worktree is kept.'];
+  if (worktrees.length === 0) return ['No kept worktrees.'];
   const lines = worktrees.map((one) => {
-    const where = one.root === undefined ? 'its folder is gone' : placeOf(one.root);
-    return `  ${isWork(one.work) ? '○' : '✓'} ${one.folder} (${where}; ${one.branch}): ${workText(one, branch)}`;
+    const where = one.root === undefined ? 'folder is gone' : placeOf(one.root);
+    return `  ${hasUnmergedWork(one.work) ? '○' : '✓'} ${one.folder} (${where}; ${one.branch}): ${workText(one, branch)}`;
   });
-  const spare = worktrees.filter(({ work }) => !isWork(work)).length;
+  const spare = worktrees.filter(({ work }) => !hasUnmergedWork(work)).length;
   const name = shellQuote(feature ?? 'FEATURE');
   return [
-    `${countText(worktrees.length, 'worktree')} ${worktrees.length === 1 ? 'is' : 'are'} kept:`,
+    `${countText(worktrees.length, 'kept worktree')}:`,
     ...lines,
-    ...(spare === 0 ? [] : ['--remove removes those that are marked with ✓.']),
+    ...(spare === 0 ? [] : ['Those marked ✓ have no unmerged work; remove them with --remove.']),
     ...(spare === worktrees.length
       ? []
       : [
-          `To keep the work of one, git merge its branch; to give it up, volley tasks worktrees ${name} SEQ --remove --force.`,
+          `To keep work, merge its branch with git merge. To discard it: volley tasks worktrees ${name} SEQ --remove --force`,
         ]),
   ];
 }
 
 function workText({ work: { commits, paths, problem } }: KeptWorktree, branch: string): string {
-  if (problem !== undefined) return `git cannot tell what it holds: ${problem.replaceAll('\n', ' ')}`;
+  if (problem !== undefined) return `git cannot inspect it: ${problem.replaceAll('\n', ' ')}`;
   const parts = [
-    ...(commits === 0 ? [] : [`${countText(commits, 'commit')} that ${branch} does not have`]),
-    ...(paths.length === 0 ? [] : [`not committed: ${listText(paths.slice(0, MAX_NAMED), paths.length)}`]),
+    ...(commits === 0 ? [] : [`${countText(commits, 'commit')} not in ${branch}`]),
+    ...(paths.length === 0 ? [] : [`uncommitted: ${listText(paths.slice(0, MAX_NAMED), paths.length)}`]),
   ];
-  return parts.length === 0 ? `nothing that ${branch} does not have` : parts.join('; ');
+  return parts.length === 0 ? `nothing that is not in ${branch}` : parts.join('; ');
 }
 
-/** Git keeps commits that no branch has for a while. */
+/** Git keeps commits without a branch for a while. */
 function lossText({ work, tip }: KeptWorktree): string {
   return work.commits > 0 && tip !== undefined
-    ? `; git branch rescued ${tip.slice(0, SHORT_HASH)} brings its commits back, as long as git has them`
+    ? ` (to recover its commits: git branch rescued ${tip.slice(0, SHORT_HASH)})`
     : '';
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { checkInput } from '../../../batch/input/check.ts';
-import { neverRun } from '../../../tasks/desk/never-run.ts';
-import { batchNameOf } from '../../../tasks/run/batch-name.ts';
+import { notRunYet } from '../../../tasks/run/report-file.ts';
+import { batchNameOf } from '../../../tasks/files/feature.ts';
 import type { McpTool } from '../tool.ts';
 import { untilEnded } from '../until-ended.ts';
 import { FEATURE_NAME, FEATURE_WAIT, RUN_OUTPUT } from './tasks-inputs.ts';
@@ -31,7 +31,7 @@ Example: {"feature": "auth-system", "wait": 50}`,
     if (wait > 0 && desk.isRunning(feature)) await untilEnded(call, batch, wait);
     const { state, report } = await desk.report(feature);
     if (state === 'running') return runningAnswer(call, feature, batch);
-    if (report === undefined) throw neverRun(feature);
+    if (report === undefined) throw notRunYet(feature);
     return { ...(await runAnswer(feature, batch, report)), isError: false };
   },
 };

@@ -1,6 +1,6 @@
 import { checkInput } from '../../../batch/input/check.ts';
 import { linesText } from '../../../batch/text.ts';
-import { RUN_INPUT } from '../../../tasks/desk/run-input.ts';
+import { RUN_INPUT } from '../../../tasks/run/run-request.ts';
 import type { RunReport } from '../../../tasks/run/report.ts';
 import { DEFAULT_WAIT_SECONDS } from '../limits.ts';
 import type { McpCall, McpTool, ToolAnswer } from '../tool.ts';

@@ -1,0 +1,115 @@
+import { isAbsolute } from 'node:path';
+import type { AgentSettings, TaskSettings } from '../../config/config.ts';
+import { VolleyError } from '../../core/errors.ts';
+import { nearest } from '../../core/nearest.ts';
+import { countText, listText } from '../../core/words.ts';
+import { startProblem } from '../../runners/process/shell-limits.ts';
+import type { Subtask } from '../files/feature.ts';
+import type { AgentAdapter } from './adapter.ts';
+import { ADAPTER_NAMES, adapterFor, commandAdapter } from './adapters.ts';
+
+/** An agent that subtasks are delegated to. */
+export interface ChosenAgent {
+  /** As subtasks and the configuration call it. */
+  readonly name: string;
+  readonly adapter: AgentAdapter;
+  readonly model: string | undefined;
+  /** Replaces the adapter's own program, if set. */
+  readonly program: readonly string[] | undefined;
+  /** The program that is started in the end: a path, or a name to look up. */
+  readonly starts: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+interface AgentChoice {
+  /** Used for all subtasks, whatever they suggest. */
+  readonly agent?: string | undefined;
+  /** A person at the command line may choose any known agent. */
+  readonly isPersonal?: boolean | undefined;
+}
+
+interface StartConditions {
+  readonly project: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly worktrees: boolean;
+}
+
+const MAX_PROBLEMS = 5;
+const MAX_NAMED = 10;
+
+/** Chooses an agent for each subtask, by sequence number. Reports all problems in one error. */
+export function chooseAgents(
+  subtasks: readonly Subtask[],
+  choice: AgentChoice,
+  settings: TaskSettings,
+): Map<string, ChosenAgent> {
+  const chosen = new Map<string, ChosenAgent>();
+  const problems: string[] = [];
+  for (const { seq, suggestedAgent } of subtasks) {
+    const name = choice.agent ?? suggestedAgent ?? settings.agent;
+    if (name === undefined) {
+      problems.push(`subtask ${seq} suggests no agent`);
+      continue;
+    }
+    const isFree = choice.isPersonal === true && choice.agent !== undefined;
+    const agent = isFree || isAllowed(name, settings) ? agentOf(name, settings) : undefined;
+    if (agent !== undefined) chosen.set(seq, agent);
+    else {
+      const subject = choice.agent === undefined ? `agent "${name}" of subtask ${seq}` : `agent "${name}"`;
+      problems.push(`${subject} ${whyNot(name, settings)}`);
+    }
+  }
+  if (problems.length > 0) throw notAllowed([...new Set(problems)], problems.length);
+  return chosen;
+}
+
+/** Only agents that the configuration names are allowed. */
+function isAllowed(name: string, { agent, allowedAgents, agents }: TaskSettings): boolean {
+  return name === agent || allowedAgents.includes(name) || Object.hasOwn(agents, name);
+}
+
+function agentOf(name: string, settings: TaskSettings): ChosenAgent | undefined {
+  const own: AgentSettings = Object.hasOwn(settings.agents, name) ? settings.agents[name]! : { env: {} };
+  const { command, model, env } = own;
+  const kind = own.adapter ?? (command === undefined ? name : 'command');
+  const known = adapterFor(kind);
+  if (known !== undefined)
+    return { name, adapter: known, model, program: command, starts: command?.[0] ?? known.name, env };
+  if (kind !== 'command' || command === undefined) return undefined;
+  const argv = command as [string, ...string[]];
+  return { name, adapter: commandAdapter(argv), model, program: undefined, starts: argv[0], env };
+}
+
+function whyNot(name: string, settings: TaskSettings): string {
+  if (isAllowed(name, settings)) return 'has neither a known adapter nor a command';
+  if (ADAPTER_NAMES.includes(name)) return 'is not allowed';
+  const close = nearest(name, [...Object.keys(settings.agents), ...ADAPTER_NAMES]);
+  return `is unknown${close === undefined ? '' : ` (did you mean ${close}?)`}`;
+}
+
+function notAllowed(problems: readonly string[], count: number): VolleyError {
+  const adapters = ADAPTER_NAMES.filter((name) => name !== 'command').join(', ');
+  const message = `Nothing was started: ${countText(count, 'subtask')} cannot be delegated (${problems.slice(0, MAX_PROBLEMS).join('; ')}). Configure the agent in [tasks.agents.NAME] of volley.toml, or choose one for all subtasks with --agent (${adapters}).`;
+  return new VolleyError('AGENT_NOT_ALLOWED', message, { problems });
+}
+
+/** Checks that all agents can be started, before subtasks are claimed and worktrees made. */
+export function requirePrograms(agents: ReadonlyMap<string, ChosenAgent>, conditions: StartConditions): void {
+  const byName = new Map([...agents.values()].map((agent) => [agent.name, agent]));
+  for (const { name, starts, env: own } of byName.values()) {
+    if (isKnownLater(starts, conditions.worktrees)) continue;
+    const PATH = own['PATH'] ?? conditions.env['PATH'];
+    const env = PATH === undefined ? {} : { PATH };
+    const problem = startProblem({ argv: [starts], cwd: conditions.project, env });
+    if (problem === undefined) continue;
+    const seqs = [...agents].filter(([, one]) => one.name === name).map(([seq]) => seq);
+    const whose = `${seqs.length === 1 ? 'subtask' : 'subtasks'} ${listText(seqs.slice(0, MAX_NAMED), seqs.length)}`;
+    const message = `Nothing was started: cannot run ${JSON.stringify(starts)}, the program of agent ${name} for ${whose} (${problem}). Install it, or set another with command = [...] in [tasks.agents.${name}] of volley.toml.`;
+    throw new VolleyError('AGENT_NOT_INSTALLED', message, { agent: name, program: starts, subtasks: seqs });
+  }
+}
+
+/** A worktree's setup may create the program, and `volley` itself is always available. */
+function isKnownLater(program: string, worktrees: boolean): boolean {
+  return program === 'volley' || (worktrees && program.includes('/') && !isAbsolute(program));
+}

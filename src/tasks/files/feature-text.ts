@@ -1,0 +1,105 @@
+import { oneLine } from '../../batch/text.ts';
+import { spanText } from '../../core/words.ts';
+import {
+  type Feature,
+  featureProblemText,
+  progressOf,
+  type Subtask,
+  type SubtaskStatus,
+  titleOf,
+} from './feature.ts';
+import { effectiveStatus, isHeld, isoTime, type Moment } from './readiness.ts';
+
+const MARKS: Readonly<Record<SubtaskStatus, string>> = {
+  completed: '✓',
+  in_progress: '◐',
+  pending: '○',
+  blocked: '✗',
+};
+const MAX_TITLE_LENGTH = 200;
+
+/** `✓ 01 - Set up the project [completed]` */
+export function subtaskLine(subtask: Subtask): string {
+  return `${MARKS[subtask.status]} ${plainLine(subtask)}`;
+}
+
+/** The same without the mark. */
+export function plainLine({ seq, title, status }: Subtask): string {
+  return `${oneLine(seq, 20)} - ${shortTitle(title)} [${status}]`;
+}
+
+/** `[auth-system] Authentication` */
+export function featureHeading(feature: Feature): string {
+  return `[${feature.name}] ${shortTitle(titleOf(feature))}`;
+}
+
+export function shortTitle(title: string): string {
+  return oneLine(title, MAX_TITLE_LENGTH);
+}
+
+export function featureStatusText(feature: Feature, moment: Moment): string {
+  const { task, subtasks, broken, problems } = feature;
+  const { done, total } = progressOf(feature);
+  const unreadable = problems.filter(({ code }) => code === 'unreadable');
+  return [
+    featureHeading(feature),
+    `  Status: ${task?.status ?? 'active'} | Progress: ${percentOf(done, total)}% (${done}/${total})`,
+    '',
+    '  Subtasks:',
+    ...subtasks.map((subtask) => `  ${subtaskLine(subtask)}${lapsedClaim(subtask, moment)}`),
+    ...broken.map(({ seq, file }) => `  ! ${seq} - ${file} [unreadable]`),
+    ...(unreadable.length > 0
+      ? ['', '  Problems:', ...unreadable.map((one) => `  ! ${featureProblemText(one)}`)]
+      : []),
+  ].join('\n');
+}
+
+/** 100 only when everything is done. */
+function percentOf(done: number, total: number): number {
+  if (done === total) return total === 0 ? 0 : 100;
+  return Math.min(99, Math.round((100 * done) / total));
+}
+
+function lapsedClaim(subtask: Subtask, moment: Moment): string {
+  const { claim, status } = subtask;
+  if (status !== 'in_progress' || claim === undefined || isHeld(subtask, moment)) return '';
+  const ago = spanText(Math.max(0, moment.now - claim.heartbeatAt));
+  return ` (claim expired; last heartbeat from ${claim.agent} ${ago} ago)`;
+}
+
+/** A subtask as JSON output shows it, with the field names of the files. */
+export function subtaskView(subtask: Subtask, moment: Moment) {
+  const { claim, startedAt, completedAt } = subtask;
+  const timeOrNull = (ms: number | undefined) => (ms === undefined ? null : isoTime(ms));
+  return {
+    seq: subtask.seq,
+    id: subtask.id,
+    title: subtask.title,
+    status: subtask.status,
+    /** Differs from `status` if a claim has lapsed. */
+    effective_status: effectiveStatus(subtask, moment),
+    depends_on: subtask.dependsOn,
+    parallel: subtask.parallel,
+    suggested_agent: subtask.suggestedAgent ?? null,
+    deliverables: subtask.deliverables,
+    agent_id: subtask.agentId ?? null,
+    lease_until: timeOrNull(claim?.leaseUntil),
+    started_at: timeOrNull(startedAt),
+    completed_at: timeOrNull(completedAt),
+    completion_summary: subtask.completionSummary ?? null,
+    blocked_reason: subtask.blockedReason ?? null,
+  };
+}
+
+export function featureView(feature: Feature, moment: Moment) {
+  const { done, total } = progressOf(feature);
+  return {
+    feature: feature.name,
+    name: titleOf(feature),
+    status: feature.task?.status ?? 'active',
+    subtask_count: total,
+    completed_count: done,
+    subtasks: feature.subtasks.map((subtask) => subtaskView(subtask, moment)),
+    unreadable: feature.broken.map(({ file }) => file),
+  };
+}

@@ -1,0 +1,310 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { oneLine } from '../../batch/text.ts';
+import { isDeeperThan } from '../../core/depth.ts';
+import { VolleyError } from '../../core/errors.ts';
+import { nearest } from '../../core/nearest.ts';
+import type { ProcessIdentity } from '../../store/process-identity.ts';
+import { codeOf } from '../../tools/builtin/refusal.ts';
+import {
+  type BrokenFile,
+  type Check,
+  type Claim,
+  FEATURE_STATUSES,
+  type Feature,
+  type FeatureProblem,
+  type FileReference,
+  type ProblemCode,
+  SUBTASK_STATUSES,
+  type Subtask,
+  type TaskHead,
+} from './feature.ts';
+import { readRegularFile } from './regular-file.ts';
+import { compareSeqs, normalizeSeq, seqFromFile, seqFromReference } from './subtask-reference.ts';
+
+export const TASK_FILE = 'task.json';
+
+/** Links are followed: people may share task files that way. */
+const LIMITS = { maxBytes: 1024 * 1024, followLinks: true };
+const MAX_SUBTASKS = 10_000;
+const MAX_DEPTH = 100;
+const MAX_OPEN_FILES = 64;
+const MAX_SHOWN_LENGTH = 60;
+const DEFAULT_TIMEOUT_SECONDS = 300;
+const MAX_TIMEOUT_SECONDS = 24 * 60 * 60;
+const CHECK_FORMS =
+  '{"type":"command","command":"npm test","expect_exit":0,"expect_text":"passed","timeout_seconds":300}, {"type":"file_exists","path":"a.ts"} or {"type":"file_contains","path":"a.ts","text":"export"}';
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/** The texts of a feature's files by name; an error where a file cannot be read. */
+export type FeatureTexts = ReadonlyMap<string, string | Error>;
+
+/** Reads all files of a feature's folder. An unreadable file does not affect the others. */
+export async function readTexts(folder: string): Promise<FeatureTexts> {
+  const names = (await readdir(folder)).filter(
+    (name) => name === TASK_FILE || seqFromFile(name) !== undefined,
+  );
+  if (names.length > MAX_SUBTASKS) {
+    const message = `${folder} has ${names.length} files; the maximum is ${MAX_SUBTASKS}. Split it into several features.`;
+    throw new VolleyError('INVALID_FEATURE', message, { folder });
+  }
+  const read = async (name: string) =>
+    readRegularFile(join(folder, name), LIMITS).catch((error) =>
+      error instanceof Error ? error : new Error(String(error)),
+    );
+  const texts = new Map<string, string | Error>();
+  for (let from = 0; from < names.length; from += MAX_OPEN_FILES) {
+    const some = names.slice(from, from + MAX_OPEN_FILES);
+    const found = await Promise.all(some.map(read));
+    for (const [index, name] of some.entries()) texts.set(name, found[index]!);
+  }
+  return texts;
+}
+
+export function parseFeature(name: string, texts: FeatureTexts): Feature {
+  const problems: FeatureProblem[] = [];
+  const subtasks: Subtask[] = [];
+  const broken: BrokenFile[] = [];
+  let task: TaskHead | undefined;
+  for (const [file, text] of texts) {
+    const data = parseObject(`${name}/${file}`, text, problems);
+    if (file === TASK_FILE) task = data && parseTask(name, data, problems);
+    else if (data === undefined) broken.push({ file, seq: seqFromFile(file)! });
+    else subtasks.push(parseSubtask(name, file, data, problems));
+  }
+  const bySeq = (a: BrokenFile, b: BrokenFile) => compareSeqs(a.seq, b.seq) || (a.file < b.file ? -1 : 1);
+  problems.sort((a, b) => Number(a.file > b.file) - Number(a.file < b.file));
+  return { name, task, subtasks: subtasks.sort(bySeq), broken: broken.sort(bySeq), problems };
+}
+
+function parseObject(file: string, text: string | Error, problems: FeatureProblem[]): JsonObject | undefined {
+  const note = (what: string, remedy: string) => {
+    problems.push({ code: 'unreadable', severity: 'error', file, text: what, remedy });
+    return undefined;
+  };
+  if (text instanceof Error)
+    return note(`cannot be read (${codeOf(text) ?? text.message}).`, 'Check the file and its permissions.');
+  try {
+    // Some editors write a byte order mark.
+    const data: unknown = JSON.parse(text.replace(/^\ufeff/, ''));
+    if (isDeeperThan(data, MAX_DEPTH))
+      return note(`is nested deeper than ${MAX_DEPTH} levels.`, 'Make it flatter.');
+    if (typeof data === 'object' && data !== null && !Array.isArray(data)) return data as JsonObject;
+    return note('is not a JSON object.', 'Write one: { … }.');
+  } catch (error) {
+    return note(`is not valid JSON (${(error as Error).message}).`, 'Fix the syntax.');
+  }
+}
+
+function parseTask(feature: string, data: JsonObject, problems: FeatureProblem[]): TaskHead {
+  const fields = new Fields(data, `${feature}/${TASK_FILE}`, problems);
+  const id = fields.string('id');
+  if (id !== undefined && id !== feature)
+    fields.note(
+      'id',
+      `"id" is ${JSON.stringify(id)}, but the folder is ${feature}.`,
+      `Set it to "${feature}".`,
+    );
+  return {
+    id,
+    name: fields.string('name') ?? feature,
+    status: fields.word('status', FEATURE_STATUSES, 'active', 'blocked'),
+    objective: fields.string('objective'),
+    contextFiles: fields.references('context_files'),
+    referenceFiles: fields.references('reference_files'),
+    exitCriteria: fields.strings('exit_criteria'),
+    subtaskCount: fields.number('subtask_count'),
+    completedCount: fields.number('completed_count'),
+    completedAt: fields.time('completed_at'),
+  };
+}
+
+function parseSubtask(feature: string, file: string, data: JsonObject, problems: FeatureProblem[]): Subtask {
+  const fields = new Fields(data, `${feature}/${file}`, problems);
+  // The file name decides, since no two files can share one.
+  const seq = seqFromFile(file)!;
+  const stated = fields.string('seq');
+  const id = fields.string('id') ?? `${feature}-${seq}`;
+  if (id !== `${feature}-${seq}`)
+    fields.note('id', `"id" is ${JSON.stringify(id)}.`, `Set it to "${feature}-${seq}".`);
+  return {
+    file,
+    seq,
+    statedSeq: stated === undefined ? undefined : normalizeSeq(stated),
+    id,
+    title: fields.string('title') ?? id,
+    description: fields.string('description'),
+    status: fields.word('status', SUBTASK_STATUSES, 'pending', 'blocked'),
+    dependsOn: [...new Set(fields.strings('depends_on').map((one) => seqFromReference(one, feature)))],
+    parallel: fields.boolean('parallel') ?? false,
+    contextFiles: fields.references('context_files'),
+    referenceFiles: fields.references('reference_files'),
+    suggestedAgent: fields.string('suggested_agent'),
+    priority: fields.string('priority'),
+    acceptanceCriteria: fields.strings('acceptance_criteria'),
+    deliverables: fields.strings('deliverables'),
+    verification: parseChecks(fields),
+    agentId: fields.string('agent_id'),
+    startedAt: fields.time('started_at'),
+    completedAt: fields.time('completed_at'),
+    completionSummary: fields.string('completion_summary'),
+    blockedReason: fields.string('blocked_reason'),
+    claim: parseClaim(fields),
+    marked: parseMark(fields.raw('marked')),
+  };
+}
+
+function parseMark(value: unknown): Subtask['marked'] {
+  const { summary } = (value ?? {}) as JsonObject;
+  return typeof summary === 'string' ? { summary } : undefined;
+}
+
+function parseClaim(fields: Fields): Claim | undefined {
+  const value = fields.raw('claim');
+  if (value === undefined) return undefined;
+  const { agent, heartbeat_at, lease_until, process } = value as JsonObject;
+  const [heartbeatAt, leaseUntil] = [heartbeat_at, lease_until].map((time) => Date.parse(String(time)));
+  if (typeof agent !== 'string' || Number.isNaN(heartbeatAt) || Number.isNaN(leaseUntil)) {
+    const remedy = 'Remove it, or release the subtask.';
+    fields.note('wrong-type', '"claim" lacks an agent or the times of its lease.', remedy);
+    return undefined;
+  }
+  return { agent, heartbeatAt: heartbeatAt!, leaseUntil: leaseUntil!, process: parseProcess(process) };
+}
+
+function parseProcess(value: unknown): ProcessIdentity | undefined {
+  const { pid, host, boot, namespace, start } = (value ?? {}) as JsonObject;
+  if (typeof pid !== 'number' || typeof host !== 'string' || typeof boot !== 'string') return undefined;
+  const stringIfAny = (part: unknown) => (typeof part === 'string' ? part : undefined);
+  return { pid, host, boot, namespace: stringIfAny(namespace), start: stringIfAny(start) };
+}
+
+/** The entries of `verification`. A string is a command that must succeed. */
+function parseChecks(fields: Fields): Check[] {
+  return fields.items('verification', 'a list of checks').flatMap((item, index) => {
+    const check = typeof item === 'string' ? parseCommand({ command: item }) : parseCheck(item);
+    if (check !== undefined) return [check];
+    fields.note('verification', `entry ${index + 1} of "verification" is invalid.`, `Use ${CHECK_FORMS}.`);
+    return [];
+  });
+}
+
+function parseCheck(item: unknown): Check | undefined {
+  const entry = (typeof item === 'object' && item !== null ? item : {}) as JsonObject;
+  const { type, path, text } = entry;
+  if (type === 'command') return parseCommand(entry);
+  if (typeof path !== 'string' || path === '') return undefined;
+  if (type === 'file_exists') return { type, path };
+  return type === 'file_contains' && typeof text === 'string' ? { type, path, text } : undefined;
+}
+
+function parseCommand(entry: JsonObject): Check | undefined {
+  const { command, expect_exit: expectExit = 0, expect_text: expectText } = entry;
+  const timeout = entry['timeout_seconds'] ?? DEFAULT_TIMEOUT_SECONDS;
+  if (typeof command !== 'string' || command.trim() === '') return undefined;
+  if (typeof expectExit !== 'number' || !Number.isInteger(expectExit)) return undefined;
+  if (expectText !== undefined && typeof expectText !== 'string') return undefined;
+  if (typeof timeout !== 'number' || !(timeout > 0 && timeout <= MAX_TIMEOUT_SECONDS)) return undefined;
+  return { type: 'command', command, expectExit, expectText, timeoutMs: timeout * 1000 };
+}
+
+/** Reads the fields of a hand-written file. Missing values are undefined; wrong ones are noted and left out. */
+class Fields {
+  constructor(
+    private readonly data: JsonObject,
+    private readonly file: string,
+    private readonly problems: FeatureProblem[],
+  ) {}
+
+  note(code: ProblemCode, text: string, remedy: string): void {
+    this.problems.push({ code, severity: 'error', file: this.file, text, remedy });
+  }
+
+  /** `null` counts as missing. */
+  raw(key: string): unknown {
+    return (Object.hasOwn(this.data, key) ? this.data[key] : undefined) ?? undefined;
+  }
+
+  string(key: string): string | undefined {
+    const value = this.raw(key);
+    if (value === undefined || typeof value === 'string') return value;
+    return typeof value === 'number' ? String(value) : this.wrong(key, 'a string');
+  }
+
+  boolean(key: string): boolean | undefined {
+    const value = this.raw(key);
+    return value === undefined || typeof value === 'boolean' ? value : this.wrong(key, 'true or false');
+  }
+
+  number(key: string): number | undefined {
+    const value = this.raw(key);
+    if (value === undefined || (typeof value === 'number' && Number.isFinite(value))) return value;
+    return this.wrong(key, 'a number');
+  }
+
+  time(key: string): number | undefined {
+    const value = this.string(key);
+    if (value === undefined || value === '') return undefined;
+    const ms = Date.parse(value);
+    return Number.isNaN(ms) ? this.wrong(key, 'a time such as "2026-02-03T10:00:00Z"') : ms;
+  }
+
+  /** A list of strings; a single string is a list of one. */
+  strings(key: string): string[] {
+    const what = 'a list of strings';
+    return this.items(key, what).flatMap(
+      (item) => stringOrNumber(item) ?? this.wrong(key, what) ?? ([] as string[]),
+    );
+  }
+
+  items(key: string, what: string): readonly unknown[] {
+    const value = this.raw(key);
+    if (Array.isArray(value)) return value;
+    if (typeof value === 'string' || typeof value === 'number') return [value];
+    if (value !== undefined) this.wrong(key, what);
+    return [];
+  }
+
+  references(key: string): FileReference[] {
+    const what = 'a list of paths, or of objects with "path", "lines" and "reason"';
+    return this.items(key, what).flatMap((item) => {
+      if (typeof item === 'string') return [{ path: item, lines: undefined, reason: undefined }];
+      const { path, lines, reason } = (item ?? {}) as JsonObject;
+      if (typeof path === 'string')
+        return [{ path, lines: stringOrNumber(lines), reason: stringOrNumber(reason) }];
+      this.wrong(key, what);
+      return [];
+    });
+  }
+
+  /** One of some words; `wrong` stands in for any other. */
+  word<W extends string>(key: string, words: readonly W[], missing: W, wrong: W): W {
+    const value = this.string(key);
+    if (value === undefined) return missing;
+    if ((words as readonly string[]).includes(value)) return value as W;
+    const close = nearest(value, words);
+    const choices = `one of ${words.join(', ')}`;
+    this.note(
+      'status',
+      `"${key}" is ${shown(value)}, which is treated as "${wrong}".`,
+      `Use ${close === undefined ? choices : `"${close}" (${choices})`}.`,
+    );
+    return wrong;
+  }
+
+  private wrong(key: string, what: string): undefined {
+    const text = `"${key}" is ${shown(this.raw(key))}.`;
+    // Several wrong items of one list are one problem.
+    if (this.problems.some((one) => one.file === this.file && one.text === text)) return;
+    this.note('wrong-type', text, `It must be ${what}.`);
+  }
+}
+
+function stringOrNumber(value: unknown): string | undefined {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
+}
+
+function shown(value: unknown): string {
+  return oneLine(JSON.stringify(value) ?? String(value), MAX_SHOWN_LENGTH);
+}

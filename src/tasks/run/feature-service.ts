@@ -1,0 +1,139 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { batchNameOf, progressOf, titleOf } from '../files/feature.ts';
+import { featureStatusText, featureView } from '../files/feature-text.ts';
+import type { TaskLocation } from '../files/task-folder.ts';
+import { withCommandRunner } from '../verify/command-runner.ts';
+import { type CompletedAnswer, completedAnswer, verifyAndComplete } from '../verify/complete.ts';
+import { type RunSetting, runFeature } from './feature-run.ts';
+import { askRun, isAgentOfRun } from './mailbox.ts';
+import type { RunReport } from './report.ts';
+import { readReport } from './report-file.ts';
+import { type RunInput, toRunRequest } from './run-request.ts';
+
+interface CompletionRequest {
+  readonly seq: string;
+  readonly summary: string;
+  readonly agent?: string | undefined;
+}
+
+interface StartedRun {
+  /** The name of its batch. */
+  readonly batch: string;
+  readonly ended: Promise<RunReport>;
+}
+
+/** Another process writes its report shortly after its batch ends. */
+const REPORT_TRIES = 20;
+const REPORT_PAUSE_MS = 100;
+
+/** The features of a project, as MCP and HTTP clients use them. */
+export class FeatureService {
+  private readonly setting: RunSetting;
+  /** Runs of this process, by feature. */
+  private readonly runs = new Map<string, Promise<RunReport>>();
+
+  constructor(
+    private readonly place: TaskLocation,
+    setting: Omit<RunSetting, 'folder'>,
+  ) {
+    this.setting = { ...setting, folder: place.folder };
+  }
+
+  /** All features, without their subtasks. */
+  async list() {
+    const { folder } = this.place;
+    const features = await Promise.all((await folder.names()).map((name) => folder.read(name)));
+    return features.map((feature) => {
+      const { done, total } = progressOf(feature);
+      return {
+        feature: feature.name,
+        name: titleOf(feature),
+        status: feature.task?.status ?? ('active' as const),
+        subtask_count: total,
+        completed_count: done,
+        running: this.isRunning(feature.name),
+      };
+    });
+  }
+
+  async status(name: string) {
+    const { folder } = this.place;
+    const feature = await folder.read(name);
+    const moment = folder.moment();
+    const data = { ...featureView(feature, moment), running: this.isRunning(name) };
+    return { text: featureStatusText(feature, moment), data };
+  }
+
+  /** Checks everything and starts the agents. Throws on problems; later failures are in the report. */
+  async start(name: string, input: RunInput): Promise<StartedRun> {
+    const { config, executor } = this.setting;
+    const request = toRunRequest(name, input, config.tasks);
+    let begin!: () => void;
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
+    const ended = runFeature(this.setting, request, async (batch, terms) => {
+      const started = await executor.handle({ action: 'start', batch, ...terms });
+      if (!started.ok) return started;
+      this.runs.set(name, ended);
+      begin();
+      return executor.handle({ action: 'wait', batch });
+    });
+    const forget = () => {
+      if (this.runs.get(name) === ended) this.runs.delete(name);
+    };
+    ended.then(forget, forget);
+    await Promise.race([begun, ended]);
+    return { batch: batchNameOf(name), ended };
+  }
+
+  /** The report of the last run, unless the feature is running. */
+  async report(name: string): Promise<{ state: 'running' | 'ended'; report: RunReport | undefined }> {
+    const { folder } = this.place;
+    await folder.read(name);
+    for (let tries = 1; ; tries++) {
+      if (this.isBusy(name)) return { state: 'running', report: undefined };
+      // The batch has ended, and its report is being written.
+      await this.runs.get(name)?.catch(() => undefined);
+      const report = await readReport(folder, name);
+      const startedAt = this.setting.executor.view(batchNameOf(name))?.startedAt ?? 0;
+      const isLate = report === undefined || Date.parse(report.ended_at) < startedAt;
+      if (!isLate || startedAt === 0 || tries === REPORT_TRIES) return { state: 'ended', report };
+      await sleep(REPORT_PAUSE_MS);
+    }
+  }
+
+  /** Verifies and completes a subtask. */
+  async complete(
+    name: string,
+    { seq, summary, agent }: CompletionRequest,
+    signal?: AbortSignal,
+  ): Promise<CompletedAnswer> {
+    const { folder, workspace } = this.place;
+    const { env, config } = this.setting;
+    if (isAgentOfRun(env)) {
+      const request = { action: 'complete', feature: name, seq, summary } as const;
+      return askRun<CompletedAnswer['data']>(env, request, signal);
+    }
+    const completion = { seq, summary, agent, workspace, env, signal };
+    const completed = await withCommandRunner(config, (commands) =>
+      verifyAndComplete(folder, name, completion, commands),
+    );
+    return completedAnswer(completed, seq, folder.moment());
+  }
+
+  /** Waits until all reports are written. Close the executor first. */
+  async close(): Promise<void> {
+    await Promise.allSettled(this.runs.values());
+  }
+
+  /** Whether the feature is running, here or in another process. */
+  isRunning(name: string): boolean {
+    return this.runs.has(name) || this.isBusy(name);
+  }
+
+  private isBusy(name: string): boolean {
+    const view = this.setting.executor.view(batchNameOf(name));
+    return view !== undefined && view.state !== 'idle';
+  }
+}

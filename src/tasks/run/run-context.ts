@@ -1,0 +1,125 @@
+import type { TaskSettings } from '../../config/config.ts';
+import type { WorkspaceTrust } from '../../config/trust.ts';
+import type { Launcher } from '../../runners/process/launcher.ts';
+import type { AgentUsage } from '../agents/adapter.ts';
+import type { ChosenAgent } from '../agents/choose-agents.ts';
+import type { Subtask } from '../files/feature.ts';
+import type { TaskFolder } from '../files/task-folder.ts';
+import type { CommandRunner } from '../verify/command-runner.ts';
+import type { Evidence } from '../verify/verify.ts';
+import type { DeniedPaths } from '../workspace/denied-paths.ts';
+import type { Workspaces } from '../workspace/workspace.ts';
+import type { RunTerms } from './run-request.ts';
+import type { TamperGuard } from './tamper-guard.ts';
+
+/** The subtasks that are being worked on, by sequence number. */
+export type WorkingSubtasks = Map<string, { readonly subtask: Subtask; readonly record: SubtaskAttempt }>;
+
+/** What the attempts of a run share. */
+export interface RunContext {
+  /** Guarded: it returns only what Volley wrote. */
+  readonly folder: TaskFolder;
+  readonly tamperGuard: TamperGuard;
+  readonly feature: string;
+  /** Distinguishes the agents of this run from those of others. */
+  readonly id: string;
+  readonly terms: RunTerms;
+  readonly settings: TaskSettings;
+  readonly denied: DeniedPaths;
+  /** Of the folder whose configuration names the agents. */
+  readonly trust: WorkspaceTrust;
+  readonly agents: ReadonlyMap<string, ChosenAgent>;
+  readonly workspaces: Workspaces;
+  readonly launcher: Launcher;
+  /** Runs verification commands. */
+  readonly commands: CommandRunner;
+  readonly attempts: AttemptLog;
+  readonly working: WorkingSubtasks;
+  /** The subtasks that this run merged into the project, in order. */
+  readonly merged: Subtask[];
+  /** The environment of agents. */
+  readonly env: Readonly<Record<string, string>>;
+  /** A temporary folder that is removed after the run. */
+  readonly scratch: string;
+  /** The absolute path of the session's context file. */
+  readonly session: string | undefined;
+  /** The user's own prompt template. */
+  readonly template: string | undefined;
+  /** Paths that the last run changed for a subtask and that are unchanged since. */
+  pathsFromLastRun(seq: string): readonly string[];
+  /** Removes secrets. */
+  redact(text: string): string;
+}
+
+/** The name under which an agent of a run claims subtasks. */
+export function claimNameOf({ id }: Pick<RunContext, 'id'>, { name }: ChosenAgent): string {
+  return `${name}-${id}`;
+}
+
+/** The discrepancy of an attempt whose subtask was completed by someone else. */
+export const COMPLETED_ELSEWHERE =
+  'Someone else completed the subtask, so the work of this agent does not count.';
+
+/** One attempt at a subtask. */
+export interface SubtaskAttempt {
+  readonly agent: string;
+  readonly startedAt: number;
+  endedAt: number;
+  usage: AgentUsage;
+  /** The agent's final message. */
+  lastMessage: string | undefined;
+  evidence: readonly Evidence[];
+  /** The changed paths, as far as they can be attributed. */
+  touched: readonly string[];
+  /** The changed paths that are not deliverables. */
+  outside: readonly string[];
+  denied: readonly string[];
+  /** Protected files of Volley or git that this agent or a concurrent one changed. They were restored. */
+  readonly tampered: string[];
+  /** What could not be restored, in words. */
+  readonly notRestored: string[];
+  /** Subtasks that ran at the same time. */
+  readonly concurrentWith: Set<string>;
+  conflicts: readonly string[];
+  /** The path of work that was not merged. */
+  kept: string | undefined;
+  branch: string | undefined;
+  /** How the agent's report differs from the evidence. */
+  discrepancy: string | undefined;
+  /** Why the attempt failed, if it did. */
+  error: string | undefined;
+}
+
+/** The attempts of a run, by sequence number. */
+export class AttemptLog {
+  private readonly records = new Map<string, SubtaskAttempt[]>();
+
+  open(seq: string, agent: string): SubtaskAttempt {
+    const now = Date.now();
+    const record: SubtaskAttempt = {
+      agent,
+      startedAt: now,
+      endedAt: now,
+      usage: {},
+      lastMessage: undefined,
+      evidence: [],
+      touched: [],
+      outside: [],
+      denied: [],
+      tampered: [],
+      notRestored: [],
+      concurrentWith: new Set(),
+      conflicts: [],
+      kept: undefined,
+      branch: undefined,
+      discrepancy: undefined,
+      error: undefined,
+    };
+    this.records.set(seq, [...this.of(seq), record]);
+    return record;
+  }
+
+  of(seq: string): readonly SubtaskAttempt[] {
+    return this.records.get(seq) ?? [];
+  }
+}

@@ -1,0 +1,107 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type GitFolders, gitFoldersOf } from '../../config/git-folders.ts';
+import { filesBelow } from './folder-entries.ts';
+import { Git } from './git.ts';
+import { changesBetween, type FolderSnapshot, snapshotFolder } from './snapshot.ts';
+
+/** A working tree at one moment: its files, and the refs of its repository. */
+export interface TreeState {
+  readonly snapshot: FolderSnapshot;
+  readonly git: GitState | undefined;
+}
+
+interface GitState {
+  /** Branches and tags by full name, and where they point. */
+  readonly refs: ReadonlyMap<string, string>;
+  /** The branch of this working tree. */
+  readonly branch: string | undefined;
+}
+
+const REFS = ['refs/heads', 'refs/tags'];
+const MAX_REFS = 20_000;
+
+/** Inspects a working tree repeatedly. Requests during an inspection share the next one, which sees earlier changes. */
+export class ChangeTracker {
+  private readonly git: GitFolders | undefined;
+  private last: FolderSnapshot | undefined;
+  private running: Promise<TreeState> | undefined;
+  private next: Promise<TreeState> | undefined;
+
+  constructor(
+    private readonly root: string,
+    private readonly isIgnored: (path: string) => boolean,
+    /** Refs that may move in any way. */
+    private readonly isOwnRef: (name: string) => boolean = () => false,
+  ) {
+    this.git = gitFoldersOf(root);
+  }
+
+  inspect(): Promise<TreeState> {
+    if (this.running === undefined) return this.start();
+    this.next ??= this.running.then(
+      () => this.start(),
+      () => this.start(),
+    );
+    return this.next;
+  }
+
+  /** Sorted paths relative to the tree; refs begin with `.git/`. */
+  async changes(before: TreeState, after: TreeState): Promise<string[]> {
+    const changed = changesBetween(before.snapshot, after.snapshot);
+    if (before.git === undefined || after.git === undefined) return changed;
+    for (const [name, from] of before.git.refs) {
+      const to = after.git.refs.get(name);
+      // Anyone may move the checked-out branch, and make new refs.
+      if (to === from || name === before.git.branch || name === after.git.branch) continue;
+      if (!this.isOwnRef(name) && !(await this.isForward(name, from, to))) changed.push(`.git/${name}`);
+    }
+    return changed.sort();
+  }
+
+  /** Whether a branch only gained commits: people keep working in their other worktrees. */
+  private async isForward(name: string, from: string, to: string | undefined): Promise<boolean> {
+    if (to === undefined || name.startsWith('refs/tags/')) return false;
+    return new Git(this.root).isAncestor(from, to).catch(() => false);
+  }
+
+  private start(): Promise<TreeState> {
+    this.next = undefined;
+    this.running = this.inspectNow().finally(() => {
+      this.running = undefined;
+    });
+    return this.running;
+  }
+
+  private async inspectNow(): Promise<TreeState> {
+    const git = this.git === undefined ? undefined : readGitState(this.git);
+    const snapshot = await snapshotFolder(this.root, this.isIgnored, this.last);
+    this.last = snapshot;
+    return { snapshot, git };
+  }
+}
+
+function readGitState({ own, common }: GitFolders): GitState {
+  const refs = new Map<string, string>();
+  for (const line of readIfAny(join(common, 'packed-refs'))?.split('\n') ?? []) {
+    const [hash, name] = line.split(' ');
+    if (name !== undefined && REFS.some((one) => name.startsWith(`${one}/`))) refs.set(name, hash!);
+  }
+  const loose = REFS.flatMap((folder) =>
+    filesBelow(join(common, folder), MAX_REFS).map((file) => `${folder}/${file.replaceAll('\\', '/')}`),
+  );
+  for (const name of loose) {
+    const text = readIfAny(join(common, name));
+    if (text !== undefined) refs.set(name, text.trim());
+  }
+  const branch = /^ref: (.+)$/m.exec(readIfAny(join(own, 'HEAD')) ?? '')?.[1];
+  return { refs, branch };
+}
+
+function readIfAny(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'latin1');
+  } catch {
+    return undefined;
+  }
+}

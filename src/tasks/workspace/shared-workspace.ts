@@ -1,0 +1,64 @@
+import { patternMatcher } from '../plan/deliverables.ts';
+import { ChangeTracker, type TreeState } from './change-tracker.ts';
+import { isVolleyPath } from './repository.ts';
+import type { Workspace, Workspaces } from './workspace.ts';
+
+/** An attempt that is working in the project. */
+interface Worker {
+  readonly isOwn: (path: string) => boolean;
+  /** All others that worked at the same time, even briefly. */
+  readonly concurrent: Set<Worker>;
+}
+
+/**
+ * All attempts work in the project itself. A changed deliverable of a concurrent attempt is attributed to that attempt;
+ * any other change counts for all of them.
+ */
+export function sharedWorkspaces(folder: string): Workspaces {
+  const tracker = new ChangeTracker(folder, isVolleyPath);
+  const working = new Set<Worker>();
+  return {
+    // Nothing needs to be merged.
+    leftover: async () => undefined,
+    changedInProject: async () => [],
+    open: async ({ deliverables }, signal) => {
+      const worker: Worker = { isOwn: patternMatcher(deliverables), concurrent: new Set(working) };
+      for (const other of working) other.concurrent.add(worker);
+      working.add(worker);
+      try {
+        const start = await tracker.inspect();
+        signal.throwIfAborted();
+        return workspaceOf(folder, tracker, worker, start, () => working.delete(worker));
+      } catch (error) {
+        working.delete(worker);
+        throw error;
+      }
+    },
+  };
+}
+
+function workspaceOf(
+  folder: string,
+  tracker: ChangeTracker,
+  { isOwn, concurrent }: Worker,
+  start: TreeState,
+  leave: () => void,
+): Workspace {
+  const isAnothers = (path: string) => !isOwn(path) && [...concurrent].some((other) => other.isOwn(path));
+  return {
+    folder,
+    branch: undefined,
+    changes: async () => {
+      const changed = await tracker.changes(start, await tracker.inspect());
+      return changed.filter((path) => !isAnothers(path));
+    },
+    deliver: async (_, guard) => {
+      await guard?.confirm();
+      return { ok: true };
+    },
+    close: async () => {
+      leave();
+      return undefined;
+    },
+  };
+}

@@ -1,0 +1,197 @@
+import { createHash } from 'node:crypto';
+import { existsSync, realpathSync } from 'node:fs';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gitFoldersOf } from '../../config/git-folders.ts';
+import { VolleyError } from '../../core/errors.ts';
+import { shellQuote } from '../../core/shell-quote.ts';
+import type { Git } from './git.ts';
+import { isVolleyPath, type Repository, toProjectPath } from './repository.ts';
+
+/** The folder of a worktree, and its branch below `volley/`. */
+export interface WorktreeName {
+  readonly folder: string;
+  readonly branch: string;
+}
+
+/** A worktree that was made for an attempt. */
+export interface WorktreePlace {
+  readonly root: string;
+  readonly branch: string;
+  /** Git's own folder for this worktree, outside of it. */
+  readonly gitFolder: string;
+  /** The commit it started from. */
+  readonly base: string;
+}
+
+/** Work in a worktree or its branch that the project's branch does not have. */
+export interface UnmergedWork {
+  readonly commits: number;
+  /** Uncommitted paths relative to the project, without ignored files. */
+  readonly paths: readonly string[];
+  /** Why git cannot tell. */
+  readonly problem?: string;
+}
+
+/** The folder of all worktrees of a project. */
+export const WORKTREES = join('.volley', 'worktrees');
+const MAX_NAMES = 100;
+/** A file in git's folder for a worktree: an agent may have worked there. */
+const IN_USE_MARK = 'volley-in-use';
+const STATUS = ['status', '--porcelain', '-z', '--no-renames', '--untracked-files=normal'];
+
+/** The names for an attempt, in order of preference; later ones are for when earlier names hold kept work. */
+export function* worktreeNames(feature: string, seq: string): Generator<WorktreeName> {
+  const name = validName(feature);
+  for (let number = 1; number <= MAX_NAMES; number++) {
+    const place = number === 1 ? validName(seq) : `${validName(seq)}.${number}`;
+    yield { folder: `${name}-${place}`, branch: `volley/${name}/${place}` };
+  }
+}
+
+/** The folder in which work of a feature is merged and checked. */
+export function mergeFolderName(feature: string): string {
+  return `${validName(feature)}-merge`;
+}
+
+/** The prefix of all branches of a feature. */
+export function branchPrefix(feature: string): string {
+  return `volley/${validName(feature)}/`;
+}
+
+/** Works because subtask numbers have no hyphens. */
+export function worktreeOfFolder(folder: string): WorktreeName | undefined {
+  const [, name, place] = /^(.+)-([^-]+)$/.exec(folder) ?? [];
+  return name === undefined ? undefined : { folder, branch: `volley/${name}/${place}` };
+}
+
+export function worktreeOfBranch(branch: string): WorktreeName | undefined {
+  const [, name, place] = /^volley\/([^/]+)\/([^/]+)$/.exec(branch) ?? [];
+  return name === undefined ? undefined : { folder: `${name}-${place}`, branch };
+}
+
+/** Replaces what git forbids in branch names. A hash keeps replaced names distinct. */
+function validName(text: string): string {
+  const name = text
+    .replace(/[^\p{L}\p{N}_.-]+/gu, '-')
+    .replace(/\.{2,}/g, '.')
+    .replace(/^[.-]+|[.-]+$/g, '')
+    .replace(/\.lock$/i, '-lock');
+  return name === text ? name : `${name}_${createHash('sha256').update(text).digest('hex').slice(0, 8)}`;
+}
+
+/**
+ * Makes a worktree of the project's branch under the first free name. A leftover from a crash is removed if it has no
+ * work, otherwise kept. Not safe to call concurrently.
+ */
+export async function createWorktree(
+  repository: Repository,
+  folder: string,
+  feature: string,
+  seq: string,
+): Promise<WorktreePlace> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  // Ignored whatever the project's own .gitignore says.
+  await writeFile(join(folder, '.gitignore'), '*\n');
+  for (const name of worktreeNames(feature, seq)) {
+    const root = join(folder, name.folder);
+    if (!(await isFree(repository, root, name.branch))) continue;
+    const base = await repository.head();
+    // Forced, since git may remember a worktree there whose folder is gone.
+    await repository.git.ask(['worktree', 'add', '-q', '-f', '--no-track', '-b', name.branch, root, base]);
+    const gitFolder = gitFoldersOf(root)!.own;
+    return { root, branch: name.branch, gitFolder, base };
+  }
+  const message = `Subtask ${seq} of ${feature} has ${MAX_NAMES} worktrees with unmerged work. List them with volley tasks worktrees ${shellQuote(feature)}, and remove them with --remove.`;
+  throw new VolleyError('WORKTREE_FAILED', message, { folder });
+}
+
+async function isFree(repository: Repository, root: string, branch: string): Promise<boolean> {
+  const { git } = repository;
+  const ref = `refs/heads/${branch}`;
+  const found = await git.ask(['for-each-ref', '--format=%(refname) %(worktreepath)', ref]);
+  if (found === '' && !existsSync(root)) return true;
+  if (found !== '' && isElsewhere(found.trim().slice(ref.length + 1), root)) return false;
+  if (hasUnmergedWork(await findUnmergedWork(repository, root, found === '' ? undefined : ref))) return false;
+  await removeWorktree(git, root, branch);
+  return true;
+}
+
+/** Whether a branch is checked out at another path: another project of the repository may use the same name. */
+export function isElsewhere(checkedOutAt: string, root: string): boolean {
+  if (checkedOutAt === '' || !existsSync(checkedOutAt)) return false;
+  return !existsSync(root) || realpathSync(checkedOutAt) !== realpathSync(root);
+}
+
+/** From here on the worktree may hold work. */
+export async function markInUse({ gitFolder }: WorktreePlace): Promise<void> {
+  await writeFile(join(gitFolder, IN_USE_MARK), '');
+}
+
+export async function removeWorktree(git: Git, root: string, branch: string): Promise<void> {
+  await removeWorktreeFolder(git, root);
+  await git.run(['update-ref', '-d', `refs/heads/${branch}`]);
+}
+
+/** Removes a worktree, whatever it holds. */
+export async function removeWorktreeFolder(git: Git, root: string): Promise<void> {
+  // First the folder: git would refuse to remove one that it does not recognize.
+  await rm(root, { recursive: true, force: true });
+  // Forced twice, to include locked worktrees.
+  await git.run(['worktree', 'remove', '--force', '--force', root]);
+}
+
+export function isMerged({ git, branch }: Repository, commit: string): Promise<boolean> {
+  return git.isAncestor(commit, branch);
+}
+
+export function hasUnmergedWork({ commits, paths, problem }: UnmergedWork): boolean {
+  return commits > 0 || paths.length > 0 || problem !== undefined;
+}
+
+/** Whether an agent may have worked there. */
+export function isInUse(root: string): boolean {
+  const own = gitFolderOf(root);
+  return own !== undefined && existsSync(join(own, IN_USE_MARK));
+}
+
+function gitFolderOf(root: string): string | undefined {
+  return existsSync(join(root, '.git')) ? gitFoldersOf(root)?.own : undefined;
+}
+
+/** Inspects a folder, which need not exist, and a branch, if there is one. */
+export async function findUnmergedWork(
+  repository: Repository,
+  root: string,
+  ref: string | undefined,
+): Promise<UnmergedWork> {
+  const { git, branch } = repository;
+  const refs = ref === undefined ? [] : [ref];
+  const count = async (tree: Git, tips: readonly string[]) =>
+    Number(await tree.ask(['rev-list', '--count', ...tips, '--not', branch]));
+  try {
+    if (isInUse(root)) {
+      const tree = git.in(root);
+      return {
+        commits: await count(tree, ['HEAD', ...refs]),
+        paths: await uncommittedPaths(tree, repository),
+      };
+    }
+    const commits = refs.length === 0 ? 0 : await count(git, refs);
+    const own = gitFolderOf(root);
+    const isKnown = own !== undefined && existsSync(own);
+    // Git may not know the folder if the project was moved. Then only an empty folder is safe to remove.
+    const paths = isKnown || !existsSync(root) ? [] : await readdir(root);
+    return { commits, paths: paths.filter((name) => name !== '.git') };
+  } catch (error) {
+    return { commits: 0, paths: [], problem: (error as Error).message };
+  }
+}
+
+/** Uncommitted changes of a working tree, relative to the project. */
+export async function uncommittedPaths(tree: Git, { prefix }: Repository): Promise<string[]> {
+  const entries = await tree.paths([...STATUS, '--ignore-submodules=none']);
+  return entries
+    .map((entry) => toProjectPath(prefix, entry.slice('XY '.length)))
+    .filter((path) => !isVolleyPath(path));
+}
