@@ -62,7 +62,6 @@ describe('the public surface', () => {
       'explain',
       'handle',
       'pause',
-      'progress',
       'queued',
       'resume',
       'setLimits',

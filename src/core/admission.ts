@@ -6,7 +6,7 @@ import type { Execution } from './execution.ts';
 import type { Group } from './group.ts';
 import { checkNumber, checkSpanMs, MAX_SPAN_MS, show } from './numbers.ts';
 import { priorityLevel } from './priority.ts';
-import type { ResourceManager } from './resources.ts';
+import type { ResourceAccounts } from './resources.ts';
 import type { ExecutionSpec } from './spec.ts';
 import { DEFAULT_TERMS, resolveTerms } from './terms.ts';
 import { wishedStart } from './urgency.ts';
@@ -19,7 +19,7 @@ const scratch: number[] = [];
 /** What an admission looks at. */
 export interface Admitting {
   readonly catalog: Catalog;
-  readonly resources: ResourceManager;
+  readonly resources: ResourceAccounts;
   readonly stepMs: number;
   /** The names of all fields of a specification, with those that only the shell reads. */
   readonly fields: KnownFields;

@@ -5,7 +5,7 @@ import type { Group } from './group.ts';
 import type { LockHolder } from './locks.ts';
 import type { RateLimit } from './rate.ts';
 import { changeRank, dequeue, goesBefore } from './ready-queue.ts';
-import { ResourceManager } from './resources.ts';
+import { ResourceAccounts } from './resources.ts';
 import type { Timed, Timers } from './timers.ts';
 import type { Tool } from './tool.ts';
 
@@ -29,7 +29,7 @@ export type Obstacle =
  */
 export class Dispatcher {
   readonly room: Room;
-  readonly resources: ResourceManager;
+  readonly resources: ResourceAccounts;
   isPaused = false;
   /** For whom room is kept. */
   reserved: Execution | undefined;
@@ -256,7 +256,7 @@ function waitersOf(obstacle: Obstacle, demand: DemandClass): ClassQueue {
 const MAX_LOOKED_AT = 64;
 
 /** Whether an execution has waited since the given moment or before, and could use the room that is kept for it. */
-function mayReserve(execution: Execution, { limits }: ResourceManager, since: number): boolean {
+function mayReserve(execution: Execution, { limits }: ResourceAccounts, since: number): boolean {
   if (execution.since > since) return false;
   const { needs, group } = execution.demand;
   if (group.isPaused || needs.some((need, index) => need > limits[index]!)) return false;
@@ -270,7 +270,7 @@ function mayReserve(execution: Execution, { limits }: ResourceManager, since: nu
 function longestWaiting(
   execution: Execution,
   waiters: ClassQueue,
-  resources: ResourceManager,
+  resources: ResourceAccounts,
   since: number,
 ): Execution {
   if (!waiters.mayHoldSince(since) || mayReserve(execution, resources, since)) return execution;
@@ -286,7 +286,7 @@ function longestWaiting(
 }
 
 /** Whether starting one of the class could make one of the other class, for whom room is kept, wait longer. */
-function couldDelay(demand: DemandClass, other: DemandClass, resources: ResourceManager): boolean {
+function couldDelay(demand: DemandClass, other: DemandClass, resources: ResourceAccounts): boolean {
   const { used, limits } = resources;
   for (let index = 0; index < demand.needs.length; index++) {
     const own = demand.needs[index]!;
@@ -311,12 +311,12 @@ function wouldPass(execution: Execution): boolean {
 
 /** Keeps the books of all that running executions hold: amounts, slots of tools and groups, conflicts and locks. */
 class Room {
-  readonly resources: ResourceManager;
+  readonly resources: ResourceAccounts;
   /** Who holds room, in no particular order; each knows its place. */
   readonly holders: Execution[] = [];
 
   constructor(lockPromoted: (holder: LockHolder) => void) {
-    this.resources = new ResourceManager({}, lockPromoted);
+    this.resources = new ResourceAccounts({}, lockPromoted);
   }
 
   /** Takes all that an execution needs. It must fit. */

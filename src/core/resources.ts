@@ -1,16 +1,7 @@
 import { checkKnown } from './check-known.ts';
-import {
-  CONCURRENCY,
-  neededAmounts,
-  neededLocks,
-  RESOURCE_NAMES,
-  type ResourceName,
-  type ResourceRequirements,
-  type ResourceVector,
-  SCALE,
-} from './demand.ts';
+import { CONCURRENCY, RESOURCE_NAMES, type ResourceName, type ResourceVector, SCALE } from './demand.ts';
 import { VolleyError } from './errors.ts';
-import { type LockClaim, type LockHolder, LockTable } from './locks.ts';
+import { type LockHolder, LockTable } from './locks.ts';
 import { checkNumber, show } from './numbers.ts';
 import type { ResourceLimits } from './resource-table.ts';
 
@@ -26,47 +17,6 @@ export interface ResourceUsage {
 /** Use and limit of each countable resource. */
 export type ResourceUtilization = Readonly<Record<ResourceName, ResourceUsage>>;
 
-/** What {@link ResourceManager.tryAllocate} granted; hand it back to `release`. */
-export interface ResourceAllocation {
-  readonly owner: string;
-  /** How much was taken of each resource. */
-  readonly amounts: Readonly<Record<ResourceName, number>>;
-}
-
-/** Why an allocation was refused: the resource or the lock that was short. */
-export type AllocationRefusal =
-  | {
-      readonly granted: false;
-      readonly resource: ResourceName;
-      readonly needed: number;
-      readonly free: number;
-    }
-  | { readonly granted: false; readonly lock: string; readonly heldBy: string };
-
-/** An allocation, or the reason why there is none. */
-export type AllocationResult =
-  | { readonly granted: true; readonly allocation: ResourceAllocation }
-  | AllocationRefusal;
-
-class Allocation implements ResourceAllocation, LockHolder {
-  rank = 0;
-  seq = 0;
-  level = 0;
-  home = undefined;
-  place = -1;
-  claims: LockClaim[] | undefined;
-  readonly demand = this;
-
-  constructor(
-    readonly owner: string,
-    readonly needs: ResourceVector,
-  ) {}
-
-  get amounts(): Record<ResourceName, number> {
-    return byResource((index) => this.needs[index]! / SCALE);
-  }
-}
-
 export function byResource<T>(valueAt: (index: number) => T): Record<ResourceName, T> {
   return Object.fromEntries(RESOURCE_NAMES.map((name, index) => [name, valueAt(index)])) as Record<
     ResourceName,
@@ -76,18 +26,12 @@ export function byResource<T>(valueAt: (index: number) => T): Record<ResourceNam
 
 const LIMITED: ReadonlySet<string> = new Set(RESOURCE_NAMES);
 
-/**
- * The accounts of all resources: nothing is ever granted beyond a limit, and what was granted comes back exactly.
- * The scheduler uses it by vectors; `tryAllocate` and `release` are the same for callers who keep their own account.
- */
-export class ResourceManager {
-  /** In thousandths, in the order of RESOURCE_NAMES. @internal */
+/** The accounts of all resources: nothing is ever granted beyond a limit, and what was granted comes back exactly. */
+export class ResourceAccounts {
+  /** In thousandths, in the order of RESOURCE_NAMES. */
   readonly limits: number[] = RESOURCE_NAMES.map(() => Number.POSITIVE_INFINITY);
-  /** @internal */
   readonly used: number[] = RESOURCE_NAMES.map(() => 0);
-  /** @internal */
   readonly locks: LockTable;
-  private readonly allocations = new Set<ResourceAllocation>();
 
   constructor(limits: Limits = {}, lockPromoted?: (holder: LockHolder) => void) {
     this.locks = new LockTable(lockPromoted);
@@ -120,7 +64,7 @@ export class ResourceManager {
     for (let index = 0; index < checked.length; index++) this.limits[index] = checked[index]!;
   }
 
-  /** The index of the first resource of which too little is free, or -1 if all fits. @internal */
+  /** The index of the first resource of which too little is free, or -1 if all fits. */
   shortage(needs: ResourceVector): number {
     const { limits, used } = this;
     for (let index = 0; index < needs.length; index++) {
@@ -130,24 +74,21 @@ export class ResourceManager {
     return -1;
   }
 
-  /** @internal */
   take(needs: ResourceVector): void {
     const used = this.used;
     for (let index = 0; index < needs.length; index++) used[index]! += needs[index]!;
   }
 
-  /** @internal */
   giveBack(needs: ResourceVector): void {
     const used = this.used;
     for (let index = 0; index < needs.length; index++) used[index]! -= needs[index]!;
   }
 
-  /** @internal */
   hasSlot(): boolean {
     return this.used[CONCURRENCY]! + SCALE <= this.limits[CONCURRENCY]!;
   }
 
-  /** Refuses a demand that no amount of waiting could satisfy. @internal */
+  /** Refuses a demand that no amount of waiting could satisfy. */
   assertPossible(needs: ResourceVector, of: { readonly id?: string; readonly toolName: string }): void {
     for (let index = 0; index < needs.length; index++) {
       if (needs[index]! <= this.limits[index]!) continue;
@@ -162,41 +103,6 @@ export class ResourceManager {
         { resource, demand, limit },
       );
     }
-  }
-
-  /** Takes everything that is asked for, or nothing. */
-  tryAllocate(owner: string, requirements: ResourceRequirements): AllocationResult {
-    const needs = neededAmounts(requirements, []);
-    const short = this.shortage(needs);
-    if (short >= 0) {
-      const free = Math.max(0, this.limits[short]! - this.used[short]!) / SCALE;
-      return { granted: false, resource: RESOURCE_NAMES[short]!, needed: needs[short]! / SCALE, free };
-    }
-    const allocation = new Allocation(owner, needs);
-    allocation.claims = this.locks.claim(neededLocks(requirements));
-    const lock = this.locks.obstacle(allocation);
-    if (lock !== undefined) {
-      this.locks.forget(allocation);
-      const holder = lock.exclusiveHolder ?? lock.sharedHolders.values().next().value;
-      return { granted: false, lock: lock.name, heldBy: (holder as Allocation).owner };
-    }
-    this.take(needs);
-    this.locks.take(allocation);
-    this.allocations.add(allocation);
-    return { granted: true, allocation };
-  }
-
-  /** Gives an allocation back. Giving it back twice is an error: somebody else may hold that room by now. */
-  release(allocation: ResourceAllocation): void {
-    if (!(allocation instanceof Allocation) || !this.allocations.delete(allocation)) {
-      throw new VolleyError(
-        'INVALID_VALUE',
-        'release() was given an allocation that is not open: it may have been released before.',
-      );
-    }
-    this.giveBack(allocation.needs);
-    this.locks.release(allocation);
-    this.locks.forget(allocation);
   }
 
   /** Use and limit of each countable resource at this moment. */

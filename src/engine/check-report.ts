@@ -1,10 +1,10 @@
 import { VolleyError } from '../core/errors.ts';
 import { show } from '../core/numbers.ts';
 
-/** More of a step is never sent on. */
+/** Longer steps are cut. */
 const MAX_STEP = 4096;
 
-/** Checks what a tool reports, in this thread or, before it is sent, in another thread or process. */
+/** Checks the arguments of `report()`; other threads and processes check theirs before they send them. */
 export function checkReport(
   first: unknown,
   second: unknown,
@@ -13,13 +13,13 @@ export function checkReport(
   if (typeof first !== 'number' || !(first >= 0 && first <= 1)) {
     throw new VolleyError(
       'INVALID_VALUE',
-      `report() takes a share from 0 to 1 or a text, but it got ${show(first)}.`,
+      `report() takes a number from 0 to 1 or a string, but it got ${show(first)}.`,
     );
   }
   if (second !== undefined && typeof second !== 'string') {
     throw new VolleyError(
       'INVALID_VALUE',
-      `The step that report() takes must be a text, but it is ${show(second)}.`,
+      `The step of report() must be a string, but it is ${show(second)}.`,
     );
   }
   return { share: first, step: second?.slice(0, MAX_STEP) };

@@ -7,7 +7,7 @@ import type { SchedulerLimits } from '../core/scheduler-options.ts';
 import { type Clock, SystemClock } from './clock.ts';
 import type { RuntimeOptions } from './runtime.ts';
 
-/** Limits that can be changed at any time; what is left out stays as it is. */
+/** Limits that can be changed at any time; those left out stay as they are. */
 export interface EngineLimits {
   /** How many executions may run at once. */
   readonly maxConcurrency?: number;
@@ -18,13 +18,13 @@ export interface EngineLimits {
   readonly groups?: Readonly<Record<string, SharedLimits>>;
 }
 
-/** How an engine behaves; all of it has a default. */
+/** Options of an engine; all have a default. */
 export interface EngineOptions extends EngineLimits {
-  /** By how much waiting makes up for one step of priority. Default 30000. */
+  /** How much waiting time makes up for one step of priority. Default 30000. */
   readonly ageingMs?: number;
-  /** After what time of waiting room is kept for one that does not fit. Default 5000. */
+  /** After how much waiting time room is reserved for an execution that does not fit. Default 5000. */
   readonly reserveAfterMs?: number;
-  /** How long a function that was told to stop may keep its room. Default 5000. */
+  /** The grace period: how long a stopped function may keep its room. Default 5000. */
   readonly graceMs?: number;
   /** How many settled executions can still be found by their id. Default 1000. */
   readonly retainSettled?: number;
@@ -32,7 +32,7 @@ export interface EngineOptions extends EngineLimits {
   readonly eventLogSize?: number;
   /** How many past allocations are remembered. Default 1000. */
   readonly allocationHistorySize?: number;
-  /** Decides the jitter of retries. Default: random. */
+  /** The seed for the jitter of retries. Default: random. */
   readonly seed?: number;
   /**
    * Where the time comes from, for tests. Default: the clock of the machine.
@@ -58,7 +58,7 @@ const OPTION_NAMES: ReadonlySet<string> = new Set<keyof EngineOptions>([
 const RESOURCE_NAMES: ReadonlySet<string> = new Set(RESOURCE_TABLE.map(({ name }) => name));
 const DEFAULT_CONCURRENCY = 64;
 
-/** What the options say, checked, with all defaults. */
+/** Checks the options and fills in the defaults. */
 export function runtimeOptions(options: EngineOptions): RuntimeOptions {
   checkObject('The options of an engine', options);
   checkKnown('option of an engine', options, OPTION_NAMES);
@@ -77,7 +77,7 @@ export function runtimeOptions(options: EngineOptions): RuntimeOptions {
     ...rest,
     clock,
     seed: options.seed ?? Math.floor(Math.random() * 2 ** 32),
-    limits: schedulerLimits({
+    limits: checkEngineLimits({
       maxConcurrency,
       limits: {
         ...defaultLimits('name', {
@@ -98,8 +98,8 @@ export function runtimeOptions(options: EngineOptions): RuntimeOptions {
   };
 }
 
-/** Limits in the words of the scheduler, checked as far as it does not check them itself. */
-export function schedulerLimits(given: EngineLimits): SchedulerLimits {
+/** Converts limits for the scheduler, and checks what the scheduler does not. */
+export function checkEngineLimits(given: EngineLimits): SchedulerLimits {
   checkObject('The limits of an engine', given);
   checkKnown('limit of an engine that can be changed', given, LIMIT_NAMES);
   const { maxConcurrency, limits, tools, groups } = given;

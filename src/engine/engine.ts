@@ -8,12 +8,17 @@ import type { TimeLeft } from '../core/predict.ts';
 import { PRIORITIES } from '../core/priority.ts';
 import type { GroupSpec } from '../core/spec.ts';
 import type { ExecutionContext } from './context.ts';
-import { type EngineLimits, type EngineOptions, runtimeOptions, schedulerLimits } from './engine-options.ts';
+import {
+  checkEngineLimits,
+  type EngineLimits,
+  type EngineOptions,
+  runtimeOptions,
+} from './engine-options.ts';
 import { GroupHandle } from './group-handle.ts';
 import type { CancelResult, ExecutionHandle } from './handle.ts';
 import type { AllocationRecord, UtilizationSample } from './history.ts';
 import type { Job } from './job.ts';
-import type { ProgressTracker } from './progress-tracker.ts';
+import { ProgressTracker } from './progress-tracker.ts';
 import { Runtime } from './runtime.ts';
 import type { ExecutionStatistics } from './statistics.ts';
 import type { ToolFunction } from './task.ts';
@@ -46,7 +51,7 @@ export class ParallelExecutionEngine implements AsyncDisposable {
   private readonly runtime: Runtime;
   private closing: Promise<void> | undefined;
   /**
-   * Another number after every change of the limits.
+   * Increases with every change of the limits.
    *
    * @internal
    */
@@ -54,22 +59,21 @@ export class ParallelExecutionEngine implements AsyncDisposable {
 
   constructor(options: EngineOptions = {}) {
     this.runtime = new Runtime(runtimeOptions(options));
+    this.progress = new ProgressTracker({}, this.runtime.log);
   }
 
-  /** Everything that happens, for whoever wants to watch. */
-  get progress(): ProgressTracker {
-    return this.runtime.tracker;
-  }
+  /** Updates and aggregated progress of all executions. */
+  readonly progress: ProgressTracker;
 
-  /** Takes in a function; it is called when its dependencies allow it and there is room, never before this returns. */
+  /** Submits a function. It is called when its dependencies allow it and there is room, never before this returns. */
   submit<T>(context: ExecutionContext, run: ToolFunction<T>): ExecutionHandle<T> {
     this.assertOpen();
     return this.runtime.submit(context, run);
   }
 
   /**
-   * Takes in a group as a whole: all of it or, with an error, none. Its members may depend on each other in any order. A
-   * {@link RefusedItem} counts as failed before this returns, and takes no room.
+   * Submits a group: all of it or, with an error, nothing. Its members may depend on each other in any order. A
+   * {@link RefusedItem} has failed before this returns, and takes no room.
    */
   submitAll(items: readonly (GroupItem | RefusedItem)[], options: GroupSpec = {}): GroupHandle {
     this.assertOpen();
@@ -77,53 +81,53 @@ export class ParallelExecutionEngine implements AsyncDisposable {
     return new GroupHandle(this.runtime, group, jobs);
   }
 
-  /** Throws what {@link submit} would throw for this specification by itself: wrong values, demands that never fit. */
+  /** Throws what {@link submit} would throw for this context alone: invalid values, demands that never fit. */
   check(context: ExecutionContext): void {
     this.runtime.check(context);
   }
 
-  /** The handle of an execution that is unsettled or settled recently. */
+  /** The handle of an execution that has not settled, or settled recently. */
   handle(id: string): ExecutionHandle | undefined {
     return this.runtime.scheduler.graph.find(id) as Job | undefined;
   }
 
-  /** Ends one execution, whatever it does; see {@link ExecutionHandle.cancel}. */
+  /** Cancels one execution; see {@link ExecutionHandle.cancel}. */
   cancel(id: string, reason?: unknown): CancelResult {
     return this.runtime.cancel(this.find(id) as Job, reason);
   }
 
-  /** Ends everything of a group that has not settled. */
+  /** Cancels every execution of a group that has not settled. */
   cancelGroup(name: string, reason?: unknown): void {
     const group = this.findGroup(name);
     this.runtime.change((scheduler, now) => scheduler.cancelGroup(group, reason, now));
   }
 
-  /** Ends everything that has not settled. The engine stays open. */
+  /** Cancels everything that has not settled. The engine stays open. */
   cancelAll(reason?: unknown): void {
     this.runtime.change((scheduler, now) => scheduler.cancelAll(reason, now));
   }
 
-  /** Starts nothing more, of one group or at all; what runs goes on. */
+  /** Starts nothing more, in one group or at all; running executions continue. */
   pause(group?: string): void {
     this.runtime.pause(group === undefined ? undefined : this.findGroup(group));
   }
 
-  /** Takes back a {@link pause} of the same group, or the one of everything. */
+  /** Undoes a {@link pause} of the same group, or the general one. */
   resume(group?: string): void {
     const found = group === undefined ? undefined : this.findGroup(group);
     this.runtime.change((scheduler) => scheduler.resume(found));
   }
 
-  /** Changes limits while everything runs. What runs keeps its room, what waits is looked at again. */
+  /** Changes limits at any time. Running executions keep their room; waiting ones are reconsidered. */
   setLimits(limits: EngineLimits): void {
-    const checked = schedulerLimits(limits);
+    const checked = checkEngineLimits(limits);
     this.limitsVersion++;
     this.runtime.change((scheduler) => scheduler.limit(checked));
   }
 
   /**
-   * Why an execution is not running, or where else it stands: as data, and as `text` for people, such as
-   * `waits for the lock "db", held by exec-12 (migrate)`. It changes nothing.
+   * Why an execution is not running, or what its status is: as data, and as `text` for people, such as
+   * `waits for the lock "db", held by exec-12 (migrate)`.
    */
   explain(id: string): Explanation {
     const execution = this.find(id);
@@ -132,20 +136,21 @@ export class ParallelExecutionEngine implements AsyncDisposable {
   }
 
   /**
-   * How long a group, or everything, will still take, as a range that holds in four of five cases; undefined while
-   * nothing is known of the durations. It costs some milliseconds. See {@link TimeLeft}.
+   * Predicts how long a group, or everything, will still take, as a range that holds in four of five cases; undefined
+   * while no durations are known. It takes a few milliseconds. See {@link TimeLeft}.
    */
   timeLeft(group?: string): TimeLeft | undefined {
     return this.runtime.timeLeft(group === undefined ? undefined : this.findGroup(group));
   }
 
-  /** Counts, durations and the use of resources, kept as things happen. */
+  /** Counts, durations and the use of resources. */
   statistics(): ExecutionStatistics {
-    const { scheduler, statistics } = this.runtime;
-    return statistics.summary(scheduler.lifecycle.counts, scheduler.dispatcher.resources.utilization());
+    const { scheduler, log } = this.runtime;
+    const utilization = scheduler.dispatcher.resources.utilization();
+    return { ...log.statistics.summary(log.counts), utilization };
   }
 
-  /** How many executions wait for room, by their priority after inheritance. */
+  /** The number of executions that wait for room, by priority after inheritance. */
   queued(): Readonly<Record<(typeof PRIORITIES)[number], number>> {
     const counts = PRIORITIES.map(() => 0);
     const { catalog, dispatcher } = this.runtime.scheduler;
@@ -159,7 +164,7 @@ export class ParallelExecutionEngine implements AsyncDisposable {
     >;
   }
 
-  /** The latest allocations that were given back, the oldest first. */
+  /** The latest allocations that were released, the oldest first. */
   allocationHistory(): AllocationRecord[] {
     return this.runtime.history.allocations();
   }
@@ -169,22 +174,22 @@ export class ParallelExecutionEngine implements AsyncDisposable {
     return this.runtime.history.utilization();
   }
 
-  /** Waits until nothing is left to do. More may be submitted meanwhile, and is waited for too. */
+  /** Waits until nothing is left to do, including what is submitted meanwhile. */
   drain(): Promise<void> {
     return new Promise((resolve) => this.runtime.onIdle(resolve));
   }
 
   /**
-   * Takes no more work, and waits for what there is; with `cancel` that is cancelled first. Pauses end, for what is
-   * paused would never end. Running functions may still submit children; one that keeps its result is waited for,
-   * however long that takes. Calling it again gives the same promise, and may add the cancellation.
+   * Accepts no more work and waits for the rest; with `cancel` the rest is cancelled first. Pauses end, because paused
+   * work would never finish. Running functions may still submit children; a function that is keeping its result is
+   * waited for, however long that takes. Calling it again returns the same promise, and may add the cancellation.
    */
   close(options: { readonly cancel?: boolean } = {}): Promise<void> {
     checkObject('The options of close', options);
     checkKnown('option of close', options, CLOSE_OPTIONS);
     if (options.cancel !== undefined) checkBoolean('cancel', options.cancel);
     this.runtime.isClosing = true;
-    this.closing ??= this.drain().then(() => this.runtime.tracker.close());
+    this.closing ??= this.drain().then(() => this.runtime.log.close());
     if (options.cancel === true) this.cancelAll('the engine was closed');
     this.runtime.change((scheduler) => scheduler.resumeAll());
     return this.closing;
@@ -199,7 +204,7 @@ export class ParallelExecutionEngine implements AsyncDisposable {
     if (this.closing !== undefined) {
       throw new VolleyError(
         'ENGINE_CLOSED',
-        'The engine was closed and takes no more work: create a new one.',
+        'The engine was closed and accepts no more work. Create a new one.',
       );
     }
   }
@@ -209,7 +214,7 @@ export class ParallelExecutionEngine implements AsyncDisposable {
     if (execution === undefined) {
       throw new VolleyError(
         'UNKNOWN_EXECUTION',
-        `No execution has the id ${show(id)}, or it was forgotten since it settled.`,
+        `No execution has the id ${show(id)}, or it settled long ago.`,
         { id },
       );
     }

@@ -1,11 +1,36 @@
 import type { Execution } from '../core/execution.ts';
 import type { Job } from './job.ts';
-import { Wakeups } from './wakeups.ts';
+import type { MissedUpdates, ProgressUpdate } from './updates.ts';
 
-/** More than there are types of events. */
+/** Callbacks that are each called once, when something happens. */
+export class Wakeups {
+  private waiting: (() => void)[] = [];
+
+  get size(): number {
+    return this.waiting.length;
+  }
+
+  add(callback: () => void): void {
+    this.waiting.push(callback);
+  }
+
+  delete(callback: () => void): void {
+    const at = this.waiting.indexOf(callback);
+    if (at >= 0) this.waiting.splice(at, 1);
+  }
+
+  fire(): void {
+    if (this.waiting.length === 0) return;
+    const woken = this.waiting;
+    this.waiting = [];
+    for (const callback of woken) callback();
+  }
+}
+
+/** More than the number of event types. */
 const MAX_TYPES = 16;
 
-/** One event as it is kept; an update for people is made of it when somebody reads. */
+/** One event as the log keeps it; a reader turns it into an update. */
 export interface LoggedEvent {
   readonly eventId: number;
   readonly typeIndex: number;
@@ -16,11 +41,11 @@ export interface LoggedEvent {
 }
 
 /**
- * The last events of the engine, in a ring of parallel arrays: writing one makes no object. Event ids rise by one.
+ * The last events of the engine, in a ring of parallel arrays: writing one allocates no object. Event ids increase by one.
  *
- * Readers pull: each keeps a position of its own, so a slow one costs nothing and is told what it missed.
+ * Readers pull: each keeps a position of its own, so a slow one costs nothing and learns how much it missed.
  */
-export class EventLog {
+export class EventRing {
   /** The id of the next event. */
   nextId = 1;
   private readonly mask: number;
@@ -73,11 +98,158 @@ export class EventLog {
     };
   }
 
-  /** The ids of the remembered events of one execution: a look at the whole log, for the few that are followed. */
+  /** The ids of the remembered events of one execution. It scans the whole log, for the few that are followed. */
   idsOf(execution: Execution): number[] {
     const ids: number[] = [];
     for (let id = this.oldestId; id < this.nextId; id++)
       if (this.executions[id & this.mask] === execution) ids.push(id);
     return ids;
   }
+}
+
+/** Updates as they come. It ends by itself, or with `break` out of the loop. */
+export interface ProgressStream extends AsyncIterableIterator<ProgressUpdate | MissedUpdates> {
+  /** The stream itself: it can be read once. */
+  [Symbol.asyncIterator](): ProgressStream;
+  /** Ends the stream; a pending `next()` resolves. `break` calls it. */
+  return(): Promise<IteratorResult<ProgressUpdate | MissedUpdates>>;
+}
+
+/** A position in the event log. */
+export interface Cursor {
+  /** The next update, or undefined while there is none. */
+  next(): ProgressUpdate | MissedUpdates | undefined;
+  /** Whether no more updates will come. */
+  isAtEnd(): boolean;
+  readonly arrivals: Wakeups;
+}
+
+type Result = IteratorResult<ProgressUpdate | MissedUpdates>;
+
+const DONE: Result = { done: true, value: undefined };
+
+/** Reads through a cursor. Nothing is buffered for it: however slow the reader, the cost is one position. */
+export class Subscription implements ProgressStream {
+  private wake: (() => void) | undefined;
+  private isClosed = false;
+
+  constructor(
+    private readonly cursor: Cursor,
+    private readonly onReturn?: () => void,
+  ) {}
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async next(): Promise<Result> {
+    if (this.wake !== undefined) throw new TypeError('next() was called again before the last call resolved');
+    for (;;) {
+      if (this.isClosed) return DONE;
+      const value = this.cursor.next();
+      if (value !== undefined) return { done: false, value };
+      if (this.cursor.isAtEnd()) return DONE;
+      await this.arrival();
+    }
+  }
+
+  async return(): Promise<Result> {
+    this.isClosed = true;
+    this.onReturn?.();
+    if (this.wake !== undefined) {
+      this.cursor.arrivals.delete(this.wake);
+      this.wake();
+    }
+    return DONE;
+  }
+
+  private arrival(): Promise<void> {
+    return new Promise((resolve) => {
+      this.wake = () => {
+        this.wake = undefined;
+        resolve();
+      };
+      this.cursor.arrivals.add(this.wake);
+    });
+  }
+}
+
+/** Follows all events of the engine. */
+export class LogCursor implements Cursor {
+  readonly arrivals: Wakeups;
+
+  constructor(
+    private readonly log: EventRing,
+    private position: number,
+    private readonly describe: (eventId: number) => ProgressUpdate,
+    private readonly isEngineClosed: () => boolean,
+  ) {
+    this.arrivals = log.arrivals;
+  }
+
+  next(): ProgressUpdate | MissedUpdates | undefined {
+    const { oldestId, nextId } = this.log;
+    if (this.position < oldestId) {
+      const count = oldestId - this.position;
+      this.position = oldestId;
+      return { type: 'missed', count };
+    }
+    return this.position < nextId ? this.describe(this.position++) : undefined;
+  }
+
+  isAtEnd(): boolean {
+    return this.isEngineClosed();
+  }
+}
+
+/** How many events a reader of one execution may be behind before the older half is dropped. */
+const MAX_BEHIND = 1024;
+
+/** Follows the events of one execution, up to the one that settles it. */
+export class ExecutionCursor implements Cursor {
+  readonly arrivals = new Wakeups();
+  private missed = 0;
+  private hasEnded = false;
+
+  constructor(
+    private readonly log: EventRing,
+    /** The ids of the events that were not read yet. */
+    private ids: number[],
+    private readonly describe: (eventId: number) => ProgressUpdate,
+    /** The update that settled the execution, once it has. */
+    private readonly describeEnd: () => ProgressUpdate | undefined,
+  ) {}
+
+  arrived(eventId: number): void {
+    this.ids.push(eventId);
+    if (this.ids.length > MAX_BEHIND) {
+      this.missed += MAX_BEHIND / 2;
+      this.ids = this.ids.slice(MAX_BEHIND / 2);
+    }
+    this.arrivals.fire();
+  }
+
+  next(): ProgressUpdate | MissedUpdates | undefined {
+    if (this.hasEnded) return undefined;
+    while (this.ids.length > 0 && !this.log.has(this.ids[0]!)) {
+      this.ids.shift();
+      this.missed++;
+    }
+    const end = this.ids.length === 0 ? this.describeEnd() : undefined;
+    // The end is delivered even if it has left the log by now; then it does not count as missed.
+    const count = end === undefined ? this.missed : this.missed - 1;
+    this.missed = 0;
+    if (count > 0) return { type: 'missed', count };
+    const update = this.ids.length === 0 ? end : this.describe(this.ids.shift()!);
+    this.hasEnded = update !== undefined && isFinal(update);
+    return update;
+  }
+
+  isAtEnd(): boolean {
+    return this.hasEnded;
+  }
+}
+
+function isFinal({ type }: ProgressUpdate): boolean {
+  return type === 'completed' || type === 'failed' || type === 'cancelled' || type === 'skipped';
 }

@@ -5,7 +5,7 @@ import { type ExecutionStatus, STATUS_NAMES } from '../core/status.ts';
 import type { ExecutionHandle } from './handle.ts';
 import type { Job } from './job.ts';
 import type { Outcome } from './outcome.ts';
-import type { AggregatedProgress } from './progress-tracker.ts';
+import type { AggregatedProgress } from './progress-log.ts';
 import type { Runtime } from './runtime.ts';
 
 /** How a group ended. */
@@ -19,7 +19,7 @@ export interface GroupOutcome {
   readonly durationMs: number;
 }
 
-/** An attempt of an execution failed, and another one will follow. */
+/** A failed attempt that will be retried. */
 export interface RetryNotice {
   /** The id of the execution. */
   readonly id: string;
@@ -55,7 +55,7 @@ export class GroupHandle {
     return this.jobs;
   }
 
-  /** One answer for the whole group when its last execution has settled. Never throws. */
+  /** Resolves when the last execution of the group has settled. Never throws. */
   outcome(): Promise<GroupOutcome> {
     const { ended } = this;
     if (ended !== undefined) return Promise.resolve(ended);
@@ -68,14 +68,14 @@ export class GroupHandle {
     return this.jobs.map((job) => job.currentOutcome());
   }
 
-  /** Tells of every attempt of the group that failed and is followed by another one. The last who asks is told. */
+  /** Calls back for every failed attempt of the group that will be retried. The last callback replaces earlier ones. */
   onRetry(callback: (notice: RetryNotice) => void): void {
     this.runtime.retryCallbacks.set(this.group, callback);
   }
 
   /**
-   * Tells how each execution of the group ended, soon after it did; also of those that have. The last who asks is told.
-   * It costs less than a promise for each.
+   * Calls back with the outcome of each execution of the group soon after it settles, and for those that have. The last
+   * callback replaces earlier ones. It costs less than a promise for each.
    */
   onSettled(callback: (outcome: Outcome) => void): void {
     this.runtime.settlements.follow(this.group, this.jobs, callback);
@@ -83,28 +83,28 @@ export class GroupHandle {
 
   /** How far the group has come. */
   progress(): AggregatedProgress {
-    return this.runtime.tracker.aggregated(this.group);
+    return this.runtime.log.aggregated(this.group);
   }
 
   /**
-   * How long the group will still take, as a range that holds in four of five cases; undefined while nothing is known
-   * of the durations. See {@link TimeLeft}.
+   * Predicts how long the group will still take, as a range that holds in four of five cases; undefined while no
+   * durations are known. See {@link TimeLeft}.
    */
   timeLeft(): TimeLeft | undefined {
     return this.runtime.timeLeft(this.group);
   }
 
-  /** Ends everything of the group that has not settled. */
+  /** Cancels every execution of the group that has not settled. */
   cancel(reason?: unknown): void {
     this.runtime.change((scheduler, now) => scheduler.cancelGroup(this.group, reason, now));
   }
 
-  /** Starts no more of the group; what runs goes on. */
+  /** Starts nothing more of the group; running executions continue. */
   pause(): void {
     this.runtime.pause(this.group);
   }
 
-  /** Takes back a {@link pause}. */
+  /** Undoes a {@link pause}. */
   resume(): void {
     this.runtime.change((scheduler) => scheduler.resume(this.group));
   }
@@ -122,5 +122,57 @@ export class GroupHandle {
       >,
       durationMs: this.runtime.clock.now() - createdAt,
     };
+  }
+}
+
+/** Calls back for settled executions, with one callback for each group. */
+export class Settlements {
+  private readonly callbacks = new Map<Group, (outcome: Outcome) => void>();
+  private settledJobs: Job[] = [];
+
+  follow(group: Group, jobs: readonly Job[], callback: (outcome: Outcome) => void): void {
+    if (jobs.length === 0) return;
+    this.callbacks.set(group, callback);
+    const known = new Set(this.settledJobs);
+    for (const job of jobs) if (job.isSettled && !known.has(job)) this.settled(job);
+  }
+
+  /** Callbacks run in a microtask, never in the middle of a change. */
+  settled(job: Job): void {
+    if (this.callbacks.size === 0) return;
+    if (this.settledJobs.length === 0) queueMicrotask(this.deliver);
+    this.settledJobs.push(job);
+  }
+
+  private readonly deliver = (): void => {
+    const jobs = this.settledJobs;
+    this.settledJobs = [];
+    const ended = new Set<Group>();
+    let delivered = 0;
+    try {
+      for (const job of jobs) {
+        delivered++;
+        const { group } = job.demand;
+        if (group.unsettled === 0) ended.add(group);
+        this.callbacks.get(group)?.(job.currentOutcome());
+      }
+    } finally {
+      // A callback that throws does not keep the others from theirs.
+      if (delivered < jobs.length) this.deliverLater(jobs.slice(delivered));
+      this.forget(ended);
+    }
+  };
+
+  private deliverLater(jobs: readonly Job[]): void {
+    if (this.settledJobs.length === 0) queueMicrotask(this.deliver);
+    this.settledJobs = [...jobs, ...this.settledJobs];
+  }
+
+  /** A callback may have submitted more to a group that had ended. */
+  private forget(groups: ReadonlySet<Group>): void {
+    if (groups.size === 0) return;
+    const undelivered = new Set(this.settledJobs.map(({ demand }) => demand.group));
+    for (const group of groups)
+      if (group.unsettled === 0 && !undelivered.has(group)) this.callbacks.delete(group);
   }
 }

@@ -1,8 +1,9 @@
 import type { ExecutionStatus } from '../core/status.ts';
+import type { ProgressStream } from './event-log.ts';
 import type { Outcome } from './outcome.ts';
-import type { ProgressStream } from './subscription.ts';
+import type { ExecutionSnapshot } from './progress-log.ts';
 
-/** What became of a request to cancel. */
+/** The answer to a request to cancel. */
 export interface CancelResult {
   /** Whether this request cancelled the execution; false if it had settled before, or was keeping its result. */
   readonly cancelled: boolean;
@@ -10,7 +11,7 @@ export interface CancelResult {
   readonly status: ExecutionStatus;
 }
 
-/** Follows and controls one execution. It answers for as long as you hold it. */
+/** Follows and controls one execution, also after it was forgotten by the engine. */
 export interface ExecutionHandle<T = unknown> {
   readonly id: string;
   readonly toolName: string;
@@ -21,13 +22,15 @@ export interface ExecutionHandle<T = unknown> {
    * no value: timeout, deadline, cancelled, skipped.
    */
   wait(): Promise<T>;
-  /** How it ended. Never throws. */
+  /** Resolves with how it ended. Never throws. */
   outcome(): Promise<Outcome<T>>;
   /**
-   * Ends it, whatever it does. A running function sees its signal aborted before this returns. What has settled, or has
-   * said that it keeps its result (`keeping()`), stays as it is, and the answer says so.
+   * Cancels it. A running function sees its signal aborted before this returns. An execution that has settled, or is
+   * keeping its result (`keeping()`), stays as it is, and the answer says so.
    */
   cancel(reason?: unknown): CancelResult;
-  /** All its updates, from the first that is still remembered to the one that settles it. */
+  /** Its updates, from the first that is still remembered to the one that settles it. */
   progress(): ProgressStream;
+  /** Its status, progress, step, error and times at this moment. */
+  snapshot(): ExecutionSnapshot;
 }

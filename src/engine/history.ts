@@ -1,9 +1,9 @@
 import { type ResourceName, SCALE } from '../core/demand.ts';
 import type { Execution } from '../core/execution.ts';
-import { byResource, type ResourceManager } from '../core/resources.ts';
+import { byResource, type ResourceAccounts } from '../core/resources.ts';
 import type { Clock } from './clock.ts';
 
-/** An allocation that was given back. */
+/** An allocation that was released. */
 export interface AllocationRecord {
   readonly executionId: string;
   readonly toolName: string;
@@ -24,13 +24,13 @@ export interface UtilizationSample {
 const MAX_SAMPLES = 512;
 const FIRST_INTERVAL_MS = 50;
 
-/** Who held what, and how much was in use over time; both of bounded length. */
+/** Past allocations and the use of resources over time; both are bounded. */
 export class AllocationHistory {
   private readonly executions: Execution[] = [];
   private readonly attempts: number[] = [];
   private readonly starts: number[] = [];
   private readonly ends: number[] = [];
-  /** When those that had lent their room took it again. */
+  /** When executions that had lent their room got it back. */
   private readonly resumedAt = new Map<Execution, number>();
   private next = 0;
   private samples: { at: number; used: number[] }[] = [];
@@ -40,7 +40,7 @@ export class AllocationHistory {
   constructor(
     private readonly capacity: number,
     private readonly clock: Clock,
-    private readonly resources: ResourceManager,
+    private readonly resources: ResourceAccounts,
   ) {}
 
   released(execution: Execution, now: number): void {
@@ -52,16 +52,16 @@ export class AllocationHistory {
     this.next = slot + 1 === this.capacity ? 0 : slot + 1;
   }
 
-  /** One that had lent its room has it again. */
+  /** An execution that had lent its room has it back. */
   resumed(execution: Execution, now: number): void {
     this.resumedAt.set(execution, now);
   }
 
-  /** Call it when the use may have changed; it takes a sample if one is due. */
+  /** Takes a sample if one is due. Call it when the use may have changed. */
   observe(now: number): void {
     if (now < this.nextSampleAt) return;
     this.samples.push({ at: now, used: [...this.resources.used] });
-    // Twice the interval and half of the samples: all of the past stays in view, ever more coarsely.
+    // Half of the samples at twice the interval: the whole past stays in view, ever more coarsely.
     if (this.samples.length > MAX_SAMPLES) {
       this.samples = this.samples.filter((_, index) => index % 2 === 0);
       this.intervalMs *= 2;
@@ -69,7 +69,7 @@ export class AllocationHistory {
     this.nextSampleAt = now + this.intervalMs;
   }
 
-  /** The latest allocations that were given back, the oldest first. */
+  /** The latest allocations that were released, the oldest first. */
   allocations(): AllocationRecord[] {
     const count = this.executions.length;
     const first = count < this.capacity ? 0 : this.next;

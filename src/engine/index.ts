@@ -13,14 +13,7 @@ export { PRIORITIES, type Priority } from '../core/priority.ts';
 export type { Random } from '../core/random.ts';
 export type { RateOptions } from '../core/rate.ts';
 export type { ResourceLimits } from '../core/resource-table.ts';
-export {
-  type AllocationRefusal,
-  type AllocationResult,
-  type ResourceAllocation,
-  ResourceManager,
-  type ResourceUsage,
-  type ResourceUtilization,
-} from '../core/resources.ts';
+export type { ResourceUsage, ResourceUtilization } from '../core/resources.ts';
 export type { RetryOptions } from '../core/retry.ts';
 export type { SchedulerLimits } from '../core/scheduler-options.ts';
 export {
@@ -42,13 +35,21 @@ export {
   ParallelExecutionEngine,
   type RefusedItem,
 } from './engine.ts';
+export type { ProgressStream } from './event-log.ts';
 export { GroupHandle, type GroupOutcome, type RetryNotice } from './group-handle.ts';
 export type { CancelResult, ExecutionHandle } from './handle.ts';
 export type { AllocationRecord, UtilizationSample } from './history.ts';
 export type { Outcome } from './outcome.ts';
-export { type AggregatedProgress, ProgressTracker } from './progress-tracker.ts';
+export type { AggregatedProgress, ExecutionSnapshot } from './progress-log.ts';
+export { ProgressTracker, type ProgressTrackerOptions, type TrackedProgress } from './progress-tracker.ts';
+export {
+  type AllocationRefusal,
+  type AllocationResult,
+  type ResourceAllocation,
+  ResourceManager,
+  type ResourceManagerOptions,
+} from './resource-manager.ts';
 export type { DurationSummary, ExecutionStatistics } from './statistics.ts';
-export type { ProgressStream } from './subscription.ts';
 export type { Report, TaskContext, ToolFunction } from './task.ts';
 export { ToolFailure } from './tool-failure.ts';
 export type { MissedUpdates, ProgressUpdate } from './updates.ts';

@@ -2,27 +2,29 @@ import { Execution, RareFields } from '../core/execution.ts';
 import type { Failure } from '../core/failure.ts';
 import type { Group } from '../core/group.ts';
 import { type ExecutionStatus, isSettled } from '../core/status.ts';
+import type { ExecutionCursor, ProgressStream } from './event-log.ts';
 import type { CancelResult, ExecutionHandle } from './handle.ts';
 import { errorOf, type Outcome, outcomeOf } from './outcome.ts';
-import type { ExecutionCursor, ProgressStream } from './subscription.ts';
+import type { ExecutionSnapshot } from './progress-log.ts';
 import type { Task, ToolFunction } from './task.ts';
 
-/** What a job needs of the engine it belongs to. */
+/** What a job needs from its engine. */
 export interface JobOwner {
   cancel(job: Job, reason: unknown): CancelResult;
   follow(job: Job): ProgressStream;
+  snapshot(job: Job): ExecutionSnapshot;
 }
 
-/** What few jobs have. */
+/** What only a few jobs need. */
 class JobExtras extends RareFields {
   /** The attempt that submitted it. */
   parent: Task | undefined = undefined;
-  /** Takes away the listener on the caller's own signal. */
+  /** Removes the listener on the caller's signal. */
   unlink: (() => void) | undefined = undefined;
   /** Why the attempt before this one failed. */
   lastFailure: Failure | undefined = undefined;
   settledCallbacks: (() => void)[] | undefined = undefined;
-  /** Who reads its progress; made for the first. */
+  /** Readers of its progress. */
   followers: Set<ExecutionCursor> | undefined = undefined;
 
   follow(eventId: number): void {
@@ -50,8 +52,8 @@ const captureResolve = (resolve: (value: never) => void): void => {
 };
 
 /**
- * An execution with its work, which is also the handle that callers hold. Many may wait at once, so it is one object
- * and makes nothing in advance: no promise before somebody waits, nothing that only few executions need.
+ * An execution with its function, which is also the handle that callers hold. Millions may wait at once, so it is one
+ * object and makes nothing in advance: no promise before somebody waits, nothing that only a few executions need.
  */
 export class Job<T = unknown> extends Execution implements ExecutionHandle<T> {
   /** The current attempt. */
@@ -105,6 +107,10 @@ export class Job<T = unknown> extends Execution implements ExecutionHandle<T> {
     return this.owner.follow(this as Job);
   }
 
+  snapshot(): ExecutionSnapshot {
+    return this.owner.snapshot(this as Job);
+  }
+
   belongsTo(owner: JobOwner): boolean {
     return this.owner === owner;
   }
@@ -113,7 +119,7 @@ export class Job<T = unknown> extends Execution implements ExecutionHandle<T> {
     return outcomeOf(this, (this.isSettled ? this.end : undefined) as T);
   }
 
-  /** What the signal of a stopped attempt is aborted with. */
+  /** The reason with which the signal of a stopped attempt is aborted. */
   stopReason(): unknown {
     const { ending } = this;
     return ending === undefined
@@ -131,7 +137,7 @@ export class Job<T = unknown> extends Execution implements ExecutionHandle<T> {
     else extras.settledCallbacks.push(callback);
   }
 
-  /** Tells everybody who waits. Nothing of the callers' runs before the current turn of the scheduler is over. */
+  /** Resolves all promises. No code of the callers runs before the current turn of the scheduler is over. */
   announce(): void {
     const resolve = this.end as Resolve<T> | undefined;
     this.end = this.task?.value as T | undefined;
@@ -140,7 +146,7 @@ export class Job<T = unknown> extends Execution implements ExecutionHandle<T> {
     this.extras?.settled();
   }
 
-  /** What a person sees who prints a handle. */
+  /** What `console.log` shows. */
   [Symbol.for('nodejs.util.inspect.custom')](): object {
     return { id: this.id, toolName: this.toolName, status: this.status };
   }

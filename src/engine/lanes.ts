@@ -7,9 +7,9 @@ import { Alarm, type Clock } from './clock.ts';
 import { Job } from './job.ts';
 import { thrownUndefined } from './outcome.ts';
 import { Task, type TaskOwner } from './task.ts';
-import { failureOf } from './tool-failure.ts';
+import { toFailure } from './tool-failure.ts';
 
-/** After so long without a break other work of the process gets its turn. */
+/** After this long without a break the event loop gets a turn. */
 const SLICE_MS = 10;
 
 /**
@@ -19,11 +19,11 @@ const SLICE_MS = 10;
  */
 export class Lanes {
   /**
-   * One of each is kept: when a collection of garbage finds none alive, as in a pause between two batches, V8 throws away
-   * the code that it made for them, and the next batch would begin slowly.
+   * One of each is kept alive: when a garbage collection finds none, as in a pause between two batches, V8 discards the
+   * optimized code for them, and the next batch would begin slowly.
    */
   static readonly kept = new Task(undefined as never, new Job<unknown>(undefined as never, () => undefined));
-  /** What shall start, from `nextStart` to `endOfStarts`; the array is used again and again. */
+  /** What is to start, from `nextStart` to `endOfStarts`; the array is reused. */
   private readonly starts: (Execution | undefined)[] = [];
   private nextStart = 0;
   private endOfStarts = 0;
@@ -35,8 +35,8 @@ export class Lanes {
   private sliceStartedAt = 0;
   private readonly alarm: Alarm;
   /**
-   * The async context of whoever made the engine. All lanes run in it: the context of a caller would otherwise be seen
-   * by whatever function of another caller its lane takes next.
+   * The async context in which the engine was made. All lanes run in it: otherwise a function would see the context of
+   * the caller whose function its lane ran before.
    */
   private readonly context = new AsyncResource('volley');
 
@@ -63,8 +63,8 @@ export class Lanes {
   }
 
   /**
-   * Has the scheduler look at everything soon, but not before the caller is done. Returns the time; all that one caller
-   * does in one go happens at the same moment, so that priorities decide about it and not the order of a loop.
+   * Lets the scheduler run soon, but not before the caller is done. Returns the time; everything that a caller does in
+   * one go happens at the same moment, so that priorities decide about it and not the order of a loop.
    */
   requestTurn(): number {
     if (!this.isTurnRequested) {
@@ -75,7 +75,7 @@ export class Lanes {
     return this.requestedAt;
   }
 
-  /** Aborts what was stopped. Call it when the scheduler has returned, for listeners may call back. */
+  /** Aborts stopped attempts. Call it when the scheduler has returned, because listeners may call back. */
   deliverStops(): void {
     while (this.stops.length > 0) {
       const stops = this.stops;
@@ -142,12 +142,12 @@ export class Lanes {
       const { attempt } = execution;
       const job = execution as Job;
       if (execution.state !== Status.running) {
-        // It was stopped between the scheduler's word and now, so its attempt is gone before it began.
+        // It was stopped between the scheduler's decision and now: its attempt is over before it began.
         this.scheduler.succeed(execution, attempt, now);
         this.requestTurn();
         return;
       }
-      // It was even started anew between the two, and has been called for that already.
+      // It was even restarted in between, and has been called for that already.
       if (job.task?.attempt === attempt) return;
       // Functions that were called before this one in the same turn may have taken their time.
       if (now !== execution.startedAt || hasRate(execution)) this.scheduler.called(execution, attempt, now);
@@ -157,7 +157,7 @@ export class Lanes {
       try {
         task.value = await job.run(task);
       } catch (error) {
-        failure = failureOf(error === undefined ? thrownUndefined(job) : error);
+        failure = toFailure(error === undefined ? thrownUndefined(job) : error);
       }
       now = this.clock.now();
       if (failure === undefined) {

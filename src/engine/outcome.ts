@@ -96,7 +96,7 @@ export function errorOf(execution: Execution): unknown {
   }
 }
 
-/** An error of which the function of an execution threw nothing at all: whoever reads it shall know where to look. */
+/** The error of a function that threw undefined. */
 export function thrownUndefined(execution: Execution): VolleyError {
   const { id, attempt: attempts, demand } = execution;
   return executionError('EXECUTION_FAILED', {

@@ -1,54 +1,63 @@
-import type { Execution } from '../core/execution.ts';
-import type { Failure } from '../core/failure.ts';
-import type { Group } from '../core/group.ts';
-import { checkNumber, checkObject } from '../core/numbers.ts';
-import { type ExecutionStatus, STATUS_NAMES } from '../core/status.ts';
-import { reasonText } from '../core/words.ts';
-import type { Clock } from './clock.ts';
-import { EventLog } from './event-log.ts';
-import type { Job } from './job.ts';
-import { errorOf, outcomeOf } from './outcome.ts';
-import { ExecutionCursor, LogCursor, type ProgressStream, Subscription } from './subscription.ts';
-import { type ProgressUpdate, UPDATE_TYPES, type UpdateType } from './updates.ts';
+import { Catalog } from '../core/catalog.ts';
+import { neededAmounts } from '../core/demand.ts';
+import { VolleyError } from '../core/errors.ts';
+import type { Ending } from '../core/execution.ts';
+import { checkNumber, checkObject, show } from '../core/numbers.ts';
+import { STATUS_NAMES, Status, type StatusCode } from '../core/status.ts';
+import { checkReport } from './check-report.ts';
+import { SystemClock } from './clock.ts';
+import type { ProgressStream } from './event-log.ts';
+import { Job } from './job.ts';
+import { type AggregatedProgress, type ExecutionSnapshot, ProgressLog } from './progress-log.ts';
+import type { ExecutionStatistics } from './statistics.ts';
+import { Task } from './task.ts';
+import { toFailure } from './tool-failure.ts';
 
-/** How far a set of executions has come. */
-export interface AggregatedProgress extends Readonly<Record<ExecutionStatus, number>> {
-  readonly total: number;
-  /** The share of the work that is done, 0 to 1: settled executions and the reported part of running ones. */
-  readonly progress: number;
+/** How a {@link ProgressTracker} of your own behaves. */
+export interface ProgressTrackerOptions {
+  /** How many updates are remembered for slow readers. Default 4096. */
+  readonly eventLogSize?: number;
+  /** How many settled executions can still be asked for. Default 1000. */
+  readonly retainSettled?: number;
 }
 
-interface Report {
-  readonly progress: number;
-  readonly step: string | undefined;
+/** How far everything has come, with statistics. */
+export interface TrackedProgress extends AggregatedProgress {
+  readonly statistics: Omit<ExecutionStatistics, 'utilization'>;
 }
 
-const TYPE_INDEX = Object.fromEntries(UPDATE_TYPES.map((type, index) => [type, index])) as Record<
-  UpdateType,
-  number
->;
-const LONGEST_TEXT = 2000;
-
-/** Where everything that happens is written down, and where everybody reads it. */
+/**
+ * Updates and aggregated progress of executions. An engine has one that it writes itself; use one of your own for work
+ * that no engine runs:
+ *
+ * ```ts
+ * const tracker = new ProgressTracker();
+ * tracker.start('a', 'build');
+ * tracker.update('a', 0.5, 'linking');
+ * tracker.complete('a');
+ * ```
+ */
 export class ProgressTracker {
-  private readonly log: EventLog;
-  /** The sum of what the running executions of a group reported. */
-  private readonly partial = new WeakMap<Group, number>();
-  private isClosed = false;
+  /** Undefined for the tracker of an engine. */
+  private readonly own: OwnExecutions | undefined;
+  private readonly log: ProgressLog;
 
-  /** @internal */
-  constructor(
-    private readonly clock: Clock,
-    capacity: number,
-    private readonly groups: () => Iterable<Group>,
-    private readonly counts: readonly number[],
-  ) {
-    this.log = new EventLog(capacity);
+  constructor(options: ProgressTrackerOptions = {}, /** @internal */ log?: ProgressLog) {
+    if (log !== undefined) {
+      this.log = log;
+      return;
+    }
+    checkObject('The options of a progress tracker', options);
+    const { eventLogSize = 4096, retainSettled = 1000 } = options;
+    checkNumber('eventLogSize', eventLogSize, { min: 16, max: 2 ** 24, integer: true });
+    checkNumber('retainSettled', retainSettled, { min: 0, max: 1e9, integer: true });
+    this.own = new OwnExecutions(eventLogSize, retainSettled);
+    this.log = this.own.log;
   }
 
   /** The id of the latest update, 0 before the first. */
   get lastEventId(): number {
-    return this.log.nextId - 1;
+    return this.log.lastEventId;
   }
 
   /**
@@ -56,166 +65,128 @@ export class ProgressTracker {
    * `missed` update with the number of those that are gone. Ends when the engine is closed.
    */
   subscribe(options: { readonly after?: number } = {}): ProgressStream {
-    checkObject('The options of a subscription', options);
-    const { after = this.lastEventId } = options;
-    const from = Math.min(checkNumber('after', after, { min: 0, integer: true }) + 1, this.log.nextId);
-    return new Subscription(
-      new LogCursor(
-        this.log,
-        from,
-        (id) => this.describe(id),
-        () => this.isClosed,
-      ),
+    return this.log.subscribe(options);
+  }
+
+  /** How far everything has come. */
+  aggregated(): TrackedProgress {
+    const { log } = this;
+    return { ...log.aggregated(), statistics: log.statistics.summary(log.counts) };
+  }
+
+  /** Records that an execution has started. */
+  start(id: string, toolName: string): void {
+    this.writable().start(id, toolName);
+  }
+
+  /** Records the share that is done, from 0 to 1, the current step, or both. */
+  update(id: string, progress: number, step?: string): void;
+  update(id: string, step: string): void;
+  update(id: string, first: number | string, step?: string): void {
+    this.writable().update(id, first, step);
+  }
+
+  complete(id: string): void {
+    this.writable().settle(id, Status.completed);
+  }
+
+  fail(id: string, error?: unknown): void {
+    this.writable().settle(id, Status.failed, { kind: 'failed', failure: toFailure(error) });
+  }
+
+  cancel(id: string, reason?: unknown): void {
+    this.writable().settle(id, Status.cancelled, { kind: 'cancelled', reason });
+  }
+
+  /** How far one execution has come; undefined for one that was never started or is forgotten. */
+  snapshot(id: string): ExecutionSnapshot | undefined {
+    const job = this.writable().find(id);
+    return job && this.log.snapshot(job);
+  }
+
+  private writable(): OwnExecutions {
+    if (this.own !== undefined) return this.own;
+    throw new VolleyError(
+      'INVALID_VALUE',
+      'The tracker of an engine is written by the engine alone, and its handles have snapshots: make a tracker of your own.',
     );
-  }
-
-  /** How far everything has come, or one group. */
-  aggregated(group?: Group): AggregatedProgress {
-    const counts = group?.counts ?? this.counts;
-    const total = counts.reduce((sum, count) => sum + count, 0);
-    const byStatus = Object.fromEntries(STATUS_NAMES.map((name, index) => [name, counts[index]!]));
-    const settled = counts.slice(4).reduce((sum, count) => sum + count, 0);
-    const groups = group === undefined ? this.groups() : [group];
-    let partial = 0;
-    for (const one of groups) partial += this.partial.get(one) ?? 0;
-    return {
-      ...(byStatus as Record<ExecutionStatus, number>),
-      total,
-      // Sums of reported parts are not exact.
-      progress:
-        total === 0 ? 0 : settled === total ? 1 : Math.max(0, Math.min(1, (settled + partial) / total)),
-    };
-  }
-
-  /** @internal */
-  follow(job: Job): ProgressStream {
-    const execution = job;
-    const describeEnd = () => {
-      return job.isSettled
-        ? this.describeAs(execution.statusName as UpdateType, execution, this.lastEventId)
-        : undefined;
-    };
-    const cursor = new ExecutionCursor(
-      this.log,
-      this.log.idsOf(execution),
-      (id) => this.describe(id),
-      describeEnd,
-    );
-    if (job.isSettled) return new Subscription(cursor);
-    const extras = job.withExtras();
-    extras.followers ??= new Set();
-    const { followers } = extras;
-    followers.add(cursor);
-    return new Subscription(cursor, () => followers.delete(cursor));
-  }
-
-  /** @internal */
-  started(execution: Execution): void {
-    this.log.append(TYPE_INDEX.started, execution, execution.startedAt, undefined);
-  }
-
-  /** @internal */
-  reported(execution: Execution, now: number, progress: number | undefined, step: string | undefined): void {
-    const text = step?.slice(0, LONGEST_TEXT);
-    if (progress === undefined) {
-      this.log.append(TYPE_INDEX.step, execution, now, text);
-      return;
-    }
-    this.addPartial(execution, progress);
-    this.log.append(TYPE_INDEX.progress, execution, now, { progress, step: text } satisfies Report);
-  }
-
-  /** @internal */
-  retrying(execution: Execution, failure: Failure, now: number): void {
-    this.addPartial(execution, 0);
-    this.log.append(TYPE_INDEX.retrying, execution, now, { failure, retryInMs: execution.retryAt - now });
-  }
-
-  /** @internal */
-  abandoned(execution: Execution, now: number): void {
-    this.log.append(TYPE_INDEX.abandoned, execution, now, undefined);
-  }
-
-  /** @internal */
-  settled(execution: Execution): void {
-    this.addPartial(execution, 0);
-    this.log.append(TYPE_INDEX[execution.statusName as UpdateType], execution, execution.since, undefined);
-  }
-
-  /** Lets all readers come to their end. @internal */
-  close(): void {
-    this.isClosed = true;
-    this.log.arrivals.fire();
-  }
-
-  private addPartial(execution: Execution, progress: number): void {
-    const { task } = execution as Job;
-    if (task === undefined || task.share === progress) return;
-    const { group } = execution.demand;
-    this.partial.set(group, (this.partial.get(group) ?? 0) + progress - task.share);
-    task.share = progress;
-  }
-
-  private describe(eventId: number): ProgressUpdate {
-    const { typeIndex, execution, at, attempt, detail } = this.log.read(eventId);
-    return this.describeAs(UPDATE_TYPES[typeIndex]!, execution, eventId, at, attempt, detail);
-  }
-
-  private describeAs(
-    type: UpdateType,
-    execution: Execution,
-    eventId: number,
-    at = execution.since,
-    attempt = execution.attempt,
-    detail?: unknown,
-  ): ProgressUpdate {
-    const base = {
-      eventId,
-      executionId: execution.id,
-      toolName: execution.demand.tool.name,
-      group: execution.demand.group.name || undefined,
-      attempt,
-      at: this.clock.epoch + at,
-    };
-    switch (type) {
-      case 'started':
-        return { ...base, type, waitedMs: at - execution.submittedAt };
-      case 'abandoned':
-        return { ...base, type };
-      case 'progress': {
-        const { progress, step } = detail as Report;
-        return { ...base, type, progress, step };
-      }
-      case 'step':
-        return { ...base, type, step: detail as string };
-      case 'retrying': {
-        const { failure, retryInMs } = detail as { failure: Failure; retryInMs: number };
-        return {
-          ...base,
-          type,
-          reason: failure.reason,
-          error: errorText(failure.error ?? failure.reason),
-          retryInMs,
-        };
-      }
-      default: {
-        const outcome = outcomeOf(execution, undefined);
-        switch (outcome.status) {
-          case 'completed':
-            return { ...base, type: 'completed', durationMs: outcome.durationMs };
-          case 'failed':
-            return { ...base, type: 'failed', reason: outcome.reason, error: errorText(errorOf(execution)) };
-          case 'cancelled':
-            return { ...base, type: 'cancelled', reason: outcome.reason.slice(0, LONGEST_TEXT) };
-          case 'skipped':
-            return { ...base, type: 'skipped', cause: outcome.cause };
-        }
-      }
-    }
   }
 }
 
-/** The message alone: a stack belongs to the outcome, not into a stream. */
-function errorText(error: unknown): string {
-  return reasonText(error).slice(0, LONGEST_TEXT);
+/** The executions of a tracker without an engine. */
+class OwnExecutions {
+  readonly log: ProgressLog;
+  private readonly clock = new SystemClock();
+  private readonly catalog = new Catalog();
+  private readonly counts = STATUS_NAMES.map(() => 0);
+  private readonly needs = neededAmounts(undefined, []);
+  private readonly jobs = new Map<string, Job>();
+  private readonly settled: string[] = [];
+
+  constructor(
+    eventLogSize: number,
+    private readonly retainSettled: number,
+  ) {
+    this.log = new ProgressLog(this.clock, eventLogSize, () => [this.catalog.root], this.counts);
+  }
+
+  find(id: string): Job | undefined {
+    return this.jobs.get(id);
+  }
+
+  start(id: string, toolName: string): void {
+    if (typeof id !== 'string' || id === '' || typeof toolName !== 'string')
+      throw new VolleyError(
+        'INVALID_VALUE',
+        `An execution needs an id and a tool name, but got ${show(id)}.`,
+      );
+    const known = this.jobs.get(id);
+    if (known !== undefined && !known.isSettled)
+      throw new VolleyError('DUPLICATE_ID', `The execution ${show(id)} was started before.`, { id });
+    const { root } = this.catalog;
+    const job = new Job<unknown>(undefined as never, () => undefined);
+    job.name = id;
+    job.demand = this.catalog.demandClass(this.catalog.tool(toolName), root, this.needs, []);
+    job.submittedAt = job.startedAt = this.clock.now();
+    job.nextAttempt();
+    job.task = new Task(undefined as never, job);
+    this.move(job, Status.running);
+    this.jobs.set(id, job);
+    this.log.statistics.started(job);
+    this.log.started(job);
+  }
+
+  update(id: string, first: number | string, second: string | undefined): void {
+    const { share, step } = checkReport(first, second);
+    this.log.reported(this.running(id), this.clock.now(), share, step);
+  }
+
+  settle(id: string, to: StatusCode, ending?: Ending): void {
+    const job = this.running(id);
+    this.counts[Status.running]!--;
+    this.move(job, to);
+    if (ending === undefined) this.log.statistics.completed(job);
+    else job.ending = ending;
+    this.log.settled(job);
+    job.task = undefined;
+    this.settled.push(id);
+    if (this.settled.length > this.retainSettled) this.forget(this.settled.shift()!);
+  }
+
+  private running(id: string): Job {
+    const job = this.jobs.get(id);
+    if (job !== undefined && !job.isSettled) return job;
+    throw new VolleyError('UNKNOWN_EXECUTION', `No execution with the id ${show(id)} is running.`, { id });
+  }
+
+  private move(job: Job, to: StatusCode): void {
+    job.state = to;
+    job.since = this.clock.now();
+    this.counts[to]!++;
+  }
+
+  /** Unless it was started again since. */
+  private forget(id: string): void {
+    if (this.jobs.get(id)?.isSettled === true && !this.settled.includes(id)) this.jobs.delete(id);
+  }
 }

@@ -11,26 +11,20 @@ import { Scheduler } from '../core/scheduler.ts';
 import type { SchedulerOptions } from '../core/scheduler-options.ts';
 import type { ExecutionSpec, GroupSpec } from '../core/spec.ts';
 import { Status } from '../core/status.ts';
-import { checkContext, checkFunction } from './check-context.ts';
-import { ChildHandle } from './child-handle.ts';
+import { ChildHandle, checkNesting } from './children.ts';
 import type { Clock } from './clock.ts';
-import type { ExecutionContext } from './context.ts';
+import { checkContext, checkFunction, type ExecutionContext, toSpec } from './context.ts';
 import type { GroupItem, RefusedItem } from './engine.ts';
-import type { RetryNotice } from './group-handle.ts';
+import type { ProgressStream } from './event-log.ts';
+import { type RetryNotice, Settlements } from './group-handle.ts';
 import type { CancelResult, ExecutionHandle } from './handle.ts';
 import { AllocationHistory } from './history.ts';
 import { inThisContext } from './in-this-context.ts';
 import { Job, type JobOwner } from './job.ts';
 import { Lanes } from './lanes.ts';
-import { checkNesting } from './nesting.ts';
-import { ProgressTracker } from './progress-tracker.ts';
-import { Settlements } from './settlements.ts';
-import { SignalLinks } from './signal-links.ts';
-import { specOf } from './spec-of.ts';
-import { StatisticsKeeper } from './statistics.ts';
-import type { ProgressStream } from './subscription.ts';
+import { type ExecutionSnapshot, ProgressLog } from './progress-log.ts';
 import type { Task, TaskOwner, ToolFunction } from './task.ts';
-import { failureOf } from './tool-failure.ts';
+import { toFailure } from './tool-failure.ts';
 
 export interface RuntimeOptions extends SchedulerOptions {
   readonly eventLogSize: number;
@@ -38,24 +32,23 @@ export interface RuntimeOptions extends SchedulerOptions {
   readonly clock: Clock;
 }
 
-/** Stands for the work of what fails at its submission. */
+/** The function of items that fail when they are submitted. */
 const neverCalled: ToolFunction = () => undefined;
 
-/** The shell around the scheduler: it turns its decisions into calls, promises and events, and reports back. */
+/** The shell around the scheduler: turns its decisions into calls, promises and events, and reports what happens. */
 export class Runtime implements Effects, JobOwner, TaskOwner {
   readonly clock: Clock;
   readonly scheduler: Scheduler;
-  readonly tracker: ProgressTracker;
-  readonly statistics = new StatisticsKeeper();
+  readonly log: ProgressLog;
   readonly history: AllocationHistory;
   readonly settlements = new Settlements();
   private readonly lanes: Lanes;
   private readonly signalLinks = new SignalLinks<Job>((jobs, reason) => void this.cancelEach(jobs, reason));
-  /** Whether nothing may be paused any more, for it would never end. */
+  /** Whether pausing is refused, because paused work would never end. */
   isClosing = false;
   private idleCallbacks: (() => void)[] = [];
   private readonly groupCallbacks = new Map<Group, (() => void)[]>();
-  /** Who is told of failed attempts of a group that are followed by another one. */
+  /** By group, the callback for failed attempts that will be retried. */
   readonly retryCallbacks = new WeakMap<Group, (notice: RetryNotice) => void>();
 
   constructor({ eventLogSize, allocationHistorySize, clock, ...options }: RuntimeOptions) {
@@ -63,12 +56,12 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
     this.scheduler = new Scheduler(this, options, ['signal', 'run', 'error']);
     const { catalog, lifecycle, dispatcher } = this.scheduler;
     const groups = () => [catalog.root, ...catalog.groups.values()];
-    this.tracker = new ProgressTracker(this.clock, eventLogSize, groups, lifecycle.counts);
+    this.log = new ProgressLog(this.clock, eventLogSize, groups, lifecycle.counts);
     this.history = new AllocationHistory(allocationHistorySize, this.clock, dispatcher.resources);
     this.lanes = new Lanes(this.scheduler, this.clock, this, (now) => this.turnEnded(now));
   }
 
-  /** Whether nothing is left to do and every stopped attempt has ended or was given up. */
+  /** Whether nothing is left to do and every stopped attempt has ended or was abandoned. */
   get isIdle(): boolean {
     const { counts, lingering } = this.scheduler.lifecycle;
     if (counts[Status.running]! + counts[Status.queued]! > 0) return false;
@@ -82,14 +75,14 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
     const requestedAt = this.lanes.requestTurn();
     // A deadline counts from its own submission, however busy the caller was since the first of this turn.
     const now = context.deadlineMs === undefined ? requestedAt : this.clock.now();
-    this.scheduler.submit(job, specOf(context, this), now);
+    this.scheduler.submit(job, toSpec(context, this), now);
     if (context.signal !== undefined) this.linkSignals([job as Job], [context]);
     return job;
   }
 
   check(context: ExecutionContext): void {
     checkContext(context);
-    this.scheduler.check(specOf(context, this), this.clock.now());
+    this.scheduler.check(toSpec(context, this), this.clock.now());
   }
 
   submitAll(items: readonly (GroupItem | RefusedItem)[], options: GroupSpec): { group: Group; jobs: Job[] } {
@@ -102,12 +95,12 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
       checkContext(item);
       const run = item.run === undefined && 'error' in item ? neverCalled : item.run!;
       checkFunction(run);
-      specs.push(specOf(item, this));
+      specs.push(toSpec(item, this));
       const job = new Job(this, run);
       jobs.push(job);
       if (run === neverCalled) {
         refused ??= [];
-        refused.push([job, failureOf((item as RefusedItem).error)]);
+        refused.push([job, toFailure((item as RefusedItem).error)]);
       }
     }
     this.lanes.requestTurn();
@@ -118,7 +111,7 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
     return { group, jobs };
   }
 
-  /** Changes something in the scheduler and lets it look at everything again. */
+  /** Changes something in the scheduler and lets it run again. */
   change(change: (scheduler: Scheduler, now: number) => void): void {
     change(this.scheduler, this.clock.now());
     this.lanes.deliverStops();
@@ -131,7 +124,7 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
     this.change((scheduler) => scheduler.pause(group));
   }
 
-  /** How long a group, or everything, will still take. The same question gets the same answer: chance is fixed. */
+  /** How long a group, or everything, will still take. The seed is fixed, so the same question gets the same answer. */
   timeLeft(group?: Group): TimeLeft | undefined {
     return predictRemaining(this.scheduler, group, this.clock.now(), seededRandom(1));
   }
@@ -154,8 +147,8 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
   // What the scheduler says.
 
   start(execution: Execution): void {
-    this.statistics.started(execution);
-    this.tracker.started(execution);
+    this.log.statistics.started(execution);
+    this.log.started(execution);
     this.lanes.start(execution);
   }
 
@@ -164,20 +157,20 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
   }
 
   retrying(execution: Execution, failure: Failure, now: number): void {
-    this.statistics.retried();
+    this.log.statistics.retried();
     (execution as Job).withExtras().lastFailure = failure;
-    this.tracker.retrying(execution, failure, now);
+    this.log.retrying(execution, failure, now);
     const callback = this.retryCallbacks.get(execution.demand.group);
     if (callback === undefined) return;
     const { id, attempt, retryAt } = execution;
     const { reason, error } = failure;
-    // Not in the middle of a change.
+    // Never in the middle of a change.
     queueMicrotask(() => callback({ id, attempt, reason, error, retryInMs: retryAt - now }));
   }
 
   settled(execution: Execution): void {
-    if (execution.state === Status.completed) this.statistics.completed(execution);
-    this.tracker.settled(execution);
+    if (execution.state === Status.completed) this.log.statistics.completed(execution);
+    this.log.settled(execution);
     (execution as Job).announce();
     this.settlements.settled(execution as Job);
     const { group } = execution.demand;
@@ -189,8 +182,8 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
   }
 
   abandoned(execution: Execution, now: number): void {
-    this.statistics.abandoned();
-    this.tracker.abandoned(execution, now);
+    this.log.statistics.abandoned();
+    this.log.abandoned(execution, now);
   }
 
   resumed(execution: Execution): void {
@@ -204,15 +197,19 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
     return { cancelled: this.cancelEach([job], reason) > 0, status: job.status };
   }
 
+  snapshot(job: Job): ExecutionSnapshot {
+    return this.log.snapshot(job);
+  }
+
   follow(job: Job): ProgressStream {
-    return this.tracker.follow(job);
+    return this.log.follow(job);
   }
 
   report(task: Task, progress: number | undefined, step: string | undefined): void {
     const execution = task.job;
     const now = this.clock.now();
     if (this.scheduler.progress(execution, task.attempt, now))
-      this.tracker.reported(execution, now, progress, step);
+      this.log.reported(execution, now, progress, step);
   }
 
   began(task: Task): void {
@@ -235,7 +232,7 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
     return new ChildHandle(parent, child);
   }
 
-  /** Their functions are told to stop by whoever stops the parent, not from here: however deep they are nested. */
+  /** Their functions are stopped together with the parent's, not here, however deep they are nested. */
   cancelChildren(children: readonly Job[], reason: RelatedCancellation): void {
     this.scheduler.cancel(children, reason, this.clock.now());
     this.lanes.requestTurn();
@@ -289,10 +286,46 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
       const { signal } = contexts[index]!;
       if (signal === undefined) continue;
       const job = jobs[index]!;
-      // A failed dependency may have settled it at once: nobody would take the link away.
+      // A failed dependency may have settled it at once: nobody would remove the link.
       if (!job.isSettled) job.withExtras().unlink = this.signalLinks.link(job, signal);
       if (signal.aborted) aborted.add(signal);
     }
     for (const signal of aborted) this.signalLinks.aborted(signal);
   }
+}
+
+/** Cancels executions when the caller's signal is aborted, with one listener for each signal. */
+class SignalLinks<T> {
+  private readonly linked = new WeakMap<AbortSignal, Set<T>>();
+
+  constructor(private readonly cancel: (items: readonly T[], reason: unknown) => void) {}
+
+  /** Returns a function that removes the link. For a signal that is aborted already, call `aborted`. */
+  link(item: T, signal: AbortSignal): () => void {
+    const items = this.itemsOf(signal);
+    items.add(item);
+    return () => {
+      if (!items.delete(item) || items.size > 0) return;
+      signal.removeEventListener('abort', this.heard);
+      this.linked.delete(signal);
+    };
+  }
+
+  /** Cancels all its executions together; otherwise one would be skipped because another was cancelled. */
+  aborted(signal: AbortSignal): void {
+    const items = this.linked.get(signal);
+    if (items !== undefined) this.cancel([...items], signal.reason);
+  }
+
+  private itemsOf(signal: AbortSignal): Set<T> {
+    let items = this.linked.get(signal);
+    if (items === undefined) {
+      items = new Set();
+      this.linked.set(signal, items);
+      signal.addEventListener('abort', this.heard, { once: true });
+    }
+    return items;
+  }
+
+  private readonly heard = ({ target }: Event): void => this.aborted(target as AbortSignal);
 }

@@ -3,7 +3,7 @@ import type { ResourceUtilization } from '../core/resources.ts';
 import { Sketch } from '../core/sketch.ts';
 import { type ExecutionStatus, STATUS_NAMES } from '../core/status.ts';
 
-/** A distribution of spans in milliseconds; the quantiles are exact to about 2 %. */
+/** A distribution of durations in milliseconds; quantiles are exact to about 2 %. */
 export interface DurationSummary {
   readonly count: number;
   readonly meanMs: number;
@@ -13,7 +13,7 @@ export interface DurationSummary {
   readonly maxMs: number;
 }
 
-/** What an engine has done and does. */
+/** What an engine has done so far. */
 export interface ExecutionStatistics {
   /** How many executions were ever submitted. */
   readonly submitted: number;
@@ -29,7 +29,7 @@ export interface ExecutionStatistics {
   readonly utilization: ResourceUtilization;
 }
 
-/** Kept as events pass: asking for statistics never looks at the executions. */
+/** Updated with every event: asking for statistics never visits the executions. */
 export class StatisticsKeeper {
   private readonly durations = new Sketch();
   private readonly waits = new Sketch();
@@ -52,7 +52,7 @@ export class StatisticsKeeper {
     this.abandonedAttempts++;
   }
 
-  summary(counts: readonly number[], utilization: ResourceUtilization): ExecutionStatistics {
+  summary(counts: readonly number[]): Omit<ExecutionStatistics, 'utilization'> {
     return {
       submitted: counts.reduce((sum, count) => sum + count, 0),
       counts: Object.fromEntries(STATUS_NAMES.map((name, index) => [name, counts[index]!])) as Record<
@@ -61,14 +61,13 @@ export class StatisticsKeeper {
       >,
       retries: this.retries,
       abandoned: this.abandonedAttempts,
-      duration: summarise(this.durations),
-      waiting: summarise(this.waits),
-      utilization,
+      duration: summarize(this.durations),
+      waiting: summarize(this.waits),
     };
   }
 }
 
-function summarise(sketch: Sketch): DurationSummary {
+function summarize(sketch: Sketch): DurationSummary {
   return {
     count: sketch.count,
     meanMs: sketch.mean(),

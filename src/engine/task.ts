@@ -5,27 +5,27 @@ import type { ExecutionHandle } from './handle.ts';
 import type { Job } from './job.ts';
 import type { Outcome } from './outcome.ts';
 
-/** The work of an execution. It may be called again for a retry. */
+/** The function of an execution. A retry calls it again. */
 export type ToolFunction<T = unknown> = (task: TaskContext) => T | PromiseLike<T>;
 
-/** What a running function is given; all of it can be destructured. */
+/** The argument of a running function; all of it can be destructured. */
 export interface TaskContext {
   /** The id of the execution. */
   readonly id: string;
   /** The number of the attempt, from 1. */
   readonly attempt: number;
-  /** Aborted when the attempt shall stop: cancelled, timed out, or the engine gives up on it. */
+  /** Aborted when the attempt must stop: it was cancelled, or a time limit is over. */
   readonly signal: AbortSignal;
-  /** Calls back when the attempt shall stop, or at once if so already. It is cheaper than a listener on the signal. */
+  /** Calls back when the attempt must stop, at once if it was stopped. Cheaper than a listener on the signal. */
   readonly onStop: (callback: (reason: unknown) => void) => void;
   /** Reports the share that is done, from 0 to 1, the current step, or both. Also a sign of life against stalling. */
   readonly report: Report;
-  /** Says that the work begins only now: time limits count from here. For functions that hand it to others. */
+  /** Says that the work begins only now: time limits count from here. For functions that had to wait for a worker. */
   readonly began: () => void;
   /**
-   * Says that the work is done and its result is being kept, in a file perhaps. From here on only the function itself
-   * ends the attempt, by returning or throwing: nothing cancels it, and no limit in time does. If it throws after
-   * somebody wanted it to end, it is not tried again.
+   * Says that the work is done and its result is being saved. From here on only the function itself ends the attempt,
+   * by returning or throwing: neither a cancellation nor a time limit does. If it throws after one of these, it is not
+   * retried.
    */
   readonly keeping: () => void;
   /** How the dependencies ended, by id. */
@@ -44,7 +44,7 @@ export interface Report {
   (step: string): void;
 }
 
-/** What an attempt needs of the engine. */
+/** What an attempt needs from the engine. */
 export interface TaskOwner {
   report(task: Task, progress: number | undefined, step: string | undefined): void;
   began(task: Task): void;
@@ -54,7 +54,7 @@ export interface TaskOwner {
   reclaim(task: Task): void;
 }
 
-/** What few functions ask for. */
+/** What only a few functions ask for. */
 class TaskExtras {
   controller: AbortController | undefined = undefined;
   stopped: { readonly reason: unknown } | undefined = undefined;
@@ -162,7 +162,7 @@ export class Task implements TaskContext {
     if (dependencies !== undefined) this.withExtras().dependencies = dependencies;
   }
 
-  /** Tells the function to stop, and its children with it. */
+  /** Stops the function and its children. */
   stop(reason: unknown): void {
     const extras = this.withExtras();
     extras.stopped = { reason };
@@ -213,7 +213,7 @@ export class Task implements TaskContext {
   }
 }
 
-/** What throws is told to the process, as for a listener on the signal: the others must hear of the stop all the same. */
+/** An exception goes to the process, as for a listener on the signal, and does not keep others from their call. */
 function callSafely(callback: (reason: unknown) => void, reason: unknown): void {
   try {
     callback(reason);

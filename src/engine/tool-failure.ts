@@ -1,10 +1,10 @@
 import type { Failure, FailureReason } from '../core/failure.ts';
 
-/** The same in every copy of Volley: a package of tools may bring one of its own, and its failures say as much. */
+/** The same in every copy of Volley: a package of tools may bring its own copy. */
 const BRAND = Symbol.for('volley.tool-failure');
 
 /**
- * An error with which a tool or a runner says more than "it failed": why, and whether trying again makes sense.
+ * An error by which a tool or a runner says why it failed, and whether a retry makes sense.
  *
  * ```ts
  * throw new ToolFailure('The key was refused', { retryable: false });
@@ -26,7 +26,7 @@ export class ToolFailure extends Error {
   }
 }
 
-/** Whether it is a failure, of this copy of Volley or another. */
+/** Whether it is a ToolFailure, of this copy of Volley or another. */
 export function isToolFailure(thrown: unknown): thrown is ToolFailure {
   try {
     return typeof thrown === 'object' && thrown !== null && BRAND in thrown;
@@ -36,8 +36,8 @@ export function isToolFailure(thrown: unknown): thrown is ToolFailure {
   }
 }
 
-/** What the scheduler is told of an error. */
-export function failureOf(error: unknown): Failure {
+/** The failure of an attempt that threw an error. */
+export function toFailure(error: unknown): Failure {
   try {
     if (isToolFailure(error)) return { reason: error.reason, isPermanent: !error.retryable, error };
     const isPermanent = (error as { retryable?: unknown } | null)?.retryable === false;

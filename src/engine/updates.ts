@@ -1,7 +1,7 @@
 import type { FailureReason } from '../core/failure.ts';
 
 interface UpdateBase {
-  /** Rises by one with every update of the engine; a reader can resume after it. */
+  /** Increases by one with every update; a reader can resume after it. */
   readonly eventId: number;
   readonly executionId: string;
   readonly toolName: string;
@@ -28,10 +28,10 @@ export type ProgressUpdate =
   | (UpdateBase & { readonly type: 'failed'; readonly reason: FailureReason; readonly error: string })
   | (UpdateBase & { readonly type: 'cancelled'; readonly reason: string })
   | (UpdateBase & { readonly type: 'skipped'; readonly cause: string | undefined })
-  /** A stopped attempt did not end in its grace period; its room was given to others all the same. */
+  /** A stopped attempt did not end in its grace period, and its room was given to others. */
   | (UpdateBase & { readonly type: 'abandoned' });
 
-/** Tells a slow reader how many updates are gone that it has not seen. */
+/** The number of updates that a slow reader has missed. */
 export interface MissedUpdates {
   readonly type: 'missed';
   readonly count: number;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ResourceManager } from '../../src/core/resources.ts';
+import { ResourceAccounts } from '../../src/core/resources.ts';
 import { AllocationHistory } from '../../src/engine/history.ts';
 import { openEngine, openTimedEngine } from './support/engine.ts';
 import { HeldTool } from './support/held-tool.ts';
@@ -114,7 +114,7 @@ describe('the utilization history', () => {
   });
 
   it('keeps all of the past in view, ever more coarsely', () => {
-    const history = new AllocationHistory(1, new ManualClock(), new ResourceManager());
+    const history = new AllocationHistory(1, new ManualClock(), new ResourceAccounts());
     const samples = () => history.utilization().slice(0, -1);
     history.observe(0);
     const [first] = samples();

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { ParallelToolCoordinator } from '../../src/coordinator/coordinator.ts';
-import { ResourceManager } from '../../src/core/resources.ts';
 import { simulate } from '../../src/core/simulate.ts';
 import { ParallelExecutionEngine } from '../../src/engine/engine.ts';
+import { ResourceManager } from '../../src/index.ts';
 
 test('a name that means nothing is refused wherever options and limits are given, with the one that was meant', async () => {
   const engine = new ParallelExecutionEngine();

@@ -1,6 +1,6 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { ParallelExecutionEngine } from '../../engine/engine.ts';
-import type { ProgressStream } from '../../engine/subscription.ts';
+import type { ProgressStream } from '../../engine/event-log.ts';
 import type { MissedUpdates, ProgressUpdate } from '../../engine/updates.ts';
 import { BoundedNames } from './labels.ts';
 

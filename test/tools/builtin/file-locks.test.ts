@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ResourceRequirements } from '../../../src/core/demand.ts';
-import { ResourceManager } from '../../../src/core/resources.ts';
+import { ResourceManager } from '../../../src/index.ts';
 import { listDirectoryTool } from '../../../src/tools/builtin/list-directory.ts';
 import { readFileTool } from '../../../src/tools/builtin/read-file.ts';
 import { searchFilesTool } from '../../../src/tools/builtin/search-files.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ResourceRequirements } from '../../src/core/demand.ts';
-import { type ResourceAllocation, ResourceManager } from '../../src/core/resources.ts';
+import { type ResourceAllocation, ResourceManager } from '../../src/index.ts';
 
 /** What was granted; the test fails if it was not. */
 function allocate(
@@ -111,8 +111,62 @@ describe('a resource manager', () => {
         }
         for (const allocation of open) manager.release(allocation);
         expect(manager.utilization().cpu.used).toBe(0);
-        expect([...manager.locks]).toEqual([]);
+        expect(manager.allocations()).toEqual([]);
       }),
     );
+  });
+
+  it('grants plain data: who took what and when, which can be written as JSON and given back as read', () => {
+    let now = 1000;
+    const manager = new ResourceManager({ cpu: 4 }, { now: () => now });
+    const allocation = allocate(manager, 'build', {
+      cpu: 1,
+      memoryMb: 50,
+      exclusive: ['db'],
+      shared: ['src'],
+    });
+    expect(allocation).toEqual({
+      id: expect.stringMatching(/^allocation-\d+$/),
+      owner: 'build',
+      allocatedAt: 1000,
+      amounts: { concurrency: 1, cpu: 1, memoryMb: 50, ioOperations: 1, networkOperations: 0 },
+      exclusive: ['db'],
+      shared: ['src'],
+    });
+    now = 1500;
+    manager.release(JSON.parse(JSON.stringify(allocation)));
+    expect(manager.utilization().cpu.used).toBe(0);
+    expect(manager.history()).toEqual([{ ...allocation, releasedAt: 1500 }]);
+  });
+
+  it('has a history of what was given back and of what is held, of bounded length', () => {
+    const manager = new ResourceManager({}, { historySize: 2 });
+    const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((owner) => allocate(manager, owner, {}));
+    for (const allocation of [a!, c!, b!]) manager.release(allocation);
+    expect(manager.history().map(({ owner, releasedAt }) => [owner, releasedAt !== undefined])).toEqual([
+      ['c', true],
+      ['b', true],
+      ['d', false],
+    ]);
+    expect(manager.allocations()).toEqual([d]);
+  });
+
+  it('lets an owner take its own lock again, and others when it was given back as often', () => {
+    const manager = new ResourceManager();
+    const first = allocate(manager, 'a', { exclusive: ['db'] });
+    const again = allocate(manager, 'a', { exclusive: ['db'] });
+    const shared = allocate(manager, 'a', { shared: ['db'] });
+    const refused = { granted: false, lock: 'db', heldBy: 'a' };
+    manager.release(first);
+    expect(manager.tryAllocate('b', { shared: ['db'] })).toEqual(refused);
+    manager.release(again);
+    const reader = allocate(manager, 'b', { shared: ['db'] });
+    expect(manager.tryAllocate('b', { exclusive: ['db'] })).toEqual(refused);
+    manager.release(shared);
+    // Nobody else is left who shares it.
+    allocate(manager, 'b', { exclusive: ['db'] });
+    expect(manager.tryAllocate('a', { shared: ['db'] })).toMatchObject({ heldBy: 'b' });
+    manager.release(reader);
+    expect(manager.tryAllocate('a', { shared: ['db'] })).toMatchObject({ heldBy: 'b' });
   });
 });

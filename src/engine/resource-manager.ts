@@ -1,0 +1,185 @@
+import {
+  neededAmounts,
+  neededLocks,
+  RESOURCE_NAMES,
+  type ResourceName,
+  type ResourceRequirements,
+  type ResourceVector,
+  SCALE,
+} from '../core/demand.ts';
+import { VolleyError } from '../core/errors.ts';
+import { checkNumber, checkObject, show } from '../core/numbers.ts';
+import type { ResourceLimits } from '../core/resource-table.ts';
+import { byResource, ResourceAccounts, type ResourceUtilization } from '../core/resources.ts';
+
+/** What {@link ResourceManager.tryAllocate} granted: plain data, which can be written as JSON and read again. */
+export interface ResourceAllocation {
+  /** Unique in this process. */
+  readonly id: string;
+  readonly owner: string;
+  /** The time of day in milliseconds since 1970. */
+  readonly allocatedAt: number;
+  /** How much was taken of each resource. */
+  readonly amounts: Readonly<Record<ResourceName, number>>;
+  /** The names that only this owner holds. */
+  readonly exclusive: readonly string[];
+  /** The names that it shares with other owners. */
+  readonly shared: readonly string[];
+  /** When it was given back; undefined while it is held. */
+  readonly releasedAt?: number;
+}
+
+/** Why an allocation was refused: the resource or the lock that was short. */
+export type AllocationRefusal =
+  | {
+      readonly granted: false;
+      readonly resource: ResourceName;
+      readonly needed: number;
+      readonly free: number;
+    }
+  | { readonly granted: false; readonly lock: string; readonly heldBy: string };
+
+/** An allocation, or the reason why there is none. */
+export type AllocationResult =
+  | { readonly granted: true; readonly allocation: ResourceAllocation }
+  | AllocationRefusal;
+
+/** How a {@link ResourceManager} behaves besides its limits. */
+export interface ResourceManagerOptions {
+  /** How many allocations that were given back stay in the history. Default 1000. */
+  readonly historySize?: number;
+  /** The time of day in milliseconds since 1970. Default `Date.now`. */
+  readonly now?: () => number;
+}
+
+interface HeldAllocation {
+  readonly allocation: ResourceAllocation;
+  readonly needs: ResourceVector;
+}
+
+/** By owner, how often it holds a lock alone and how often shared. */
+type LockHolds = Map<string, { exclusive: number; shared: number }>;
+
+let allocationsMade = 0;
+
+/**
+ * Keeps account of resources for callers who schedule by themselves: nothing is granted beyond a limit, all that is
+ * asked for is taken at once or not at all, and what was granted comes back exactly. An owner may take its own lock
+ * again; others get it when it has been given back as often as it was taken.
+ */
+export class ResourceManager {
+  private readonly accounts: ResourceAccounts;
+  private readonly locks = new Map<string, LockHolds>();
+  private readonly held = new Map<string, HeldAllocation>();
+  private readonly past: ResourceAllocation[] = [];
+  private readonly historySize: number;
+  private readonly now: () => number;
+
+  constructor(
+    limits: ResourceLimits & { readonly concurrency?: number } = {},
+    options: ResourceManagerOptions = {},
+  ) {
+    checkObject('The options of a resource manager', options);
+    const { historySize = 1000, now = Date.now } = options;
+    this.accounts = new ResourceAccounts(limits);
+    this.historySize = checkNumber('historySize', historySize, { min: 0, max: 2 ** 24, integer: true });
+    this.now = now;
+  }
+
+  /** Changes the limits that are named. Lowering one takes nothing away from those who hold it. */
+  setLimits(limits: ResourceLimits & { readonly concurrency?: number }): void {
+    this.accounts.setLimits(limits);
+  }
+
+  /** Takes everything that is asked for, or nothing. */
+  tryAllocate(owner: string, requirements: ResourceRequirements): AllocationResult {
+    if (typeof owner !== 'string')
+      throw new VolleyError('INVALID_VALUE', `The owner must be a string, but it is ${show(owner)}.`);
+    const needs = neededAmounts(requirements, []);
+    const claims = neededLocks(requirements);
+    const { accounts } = this;
+    const short = accounts.shortage(needs);
+    if (short >= 0) {
+      const free = Math.max(0, accounts.limits[short]! - accounts.used[short]!) / SCALE;
+      return { granted: false, resource: RESOURCE_NAMES[short]!, needed: needs[short]! / SCALE, free };
+    }
+    for (const { name, exclusive } of claims) {
+      const heldBy = this.otherHolder(name, owner, exclusive);
+      if (heldBy !== undefined) return { granted: false, lock: name, heldBy };
+    }
+    const namesOf = (alone: boolean) =>
+      claims.filter(({ exclusive }) => exclusive === alone).map(({ name }) => name);
+    const allocation: ResourceAllocation = {
+      id: `allocation-${++allocationsMade}`,
+      owner,
+      allocatedAt: this.now(),
+      amounts: byResource((index) => needs[index]! / SCALE),
+      exclusive: namesOf(true),
+      shared: namesOf(false),
+    };
+    accounts.take(needs);
+    this.countLocks(allocation, 1);
+    this.held.set(allocation.id, { allocation, needs });
+    return { granted: true, allocation };
+  }
+
+  /** Gives an allocation back, or a copy of it. Doing so twice is an error: somebody else may hold that room by now. */
+  release(allocation: ResourceAllocation): void {
+    const held = this.held.get((allocation as Partial<ResourceAllocation> | null)?.id ?? '');
+    if (held === undefined || held.allocation.owner !== allocation.owner) {
+      throw new VolleyError(
+        'INVALID_VALUE',
+        'release() was given an allocation that is not open: it may have been released before.',
+      );
+    }
+    this.held.delete(allocation.id);
+    this.accounts.giveBack(held.needs);
+    this.countLocks(held.allocation, -1);
+    this.past.push({ ...held.allocation, releasedAt: this.now() });
+    if (this.past.length > this.historySize) this.past.shift();
+  }
+
+  /** Those that are held, the oldest first. */
+  allocations(): ResourceAllocation[] {
+    return Array.from(this.held.values(), ({ allocation }) => allocation);
+  }
+
+  /** The latest that were given back, in the order in which they were, and behind them those that are held. */
+  history(): ResourceAllocation[] {
+    return [...this.past, ...this.allocations()];
+  }
+
+  /** Use and limit of each countable resource at this moment. */
+  utilization(): ResourceUtilization {
+    return this.accounts.utilization();
+  }
+
+  /** Who keeps the owner from a lock, if anybody does. */
+  private otherHolder(name: string, owner: string, exclusive: boolean): string | undefined {
+    for (const [holder, holds] of this.locks.get(name) ?? [])
+      if (holder !== owner && (exclusive || holds.exclusive > 0)) return holder;
+    return undefined;
+  }
+
+  private countLocks({ owner, exclusive, shared }: ResourceAllocation, change: 1 | -1): void {
+    for (const name of exclusive) this.holdsOf(name, owner).exclusive += change;
+    for (const name of shared) this.holdsOf(name, owner).shared += change;
+    if (change === -1) for (const name of [...exclusive, ...shared]) this.forgetIfFree(name, owner);
+  }
+
+  private holdsOf(name: string, owner: string): { exclusive: number; shared: number } {
+    const holders: LockHolds = this.locks.get(name) ?? new Map();
+    this.locks.set(name, holders);
+    const holds = holders.get(owner) ?? { exclusive: 0, shared: 0 };
+    holders.set(owner, holds);
+    return holds;
+  }
+
+  private forgetIfFree(name: string, owner: string): void {
+    const holders = this.locks.get(name);
+    const holds = holders?.get(owner);
+    if (holders === undefined || holds === undefined || holds.exclusive + holds.shared > 0) return;
+    holders.delete(owner);
+    if (holders.size === 0) this.locks.delete(name);
+  }
+}
