@@ -19,7 +19,8 @@ export interface Approval {
   readonly approvedAt: string;
 }
 
-interface FeatureApproval {
+/** The verification commands that a user has approved of a feature. */
+export interface FeatureApproval {
   readonly workspace: string;
   readonly feature: string;
   readonly hash: string;
@@ -78,11 +79,11 @@ export class TrustStore {
     return own.length > 0;
   }
 
-  /** All folders of which something was approved, by path. */
-  list(): Approval[] {
+  /** All approvals, by path. */
+  list(): (Approval | FeatureApproval)[] {
     return this.records()
       .map(({ record }) => record)
-      .filter((record): record is Approval => record !== undefined && 'files' in record)
+      .filter((record) => record !== undefined)
       .sort((a, b) => (a.workspace < b.workspace ? -1 : 1));
   }
 

@@ -36,13 +36,13 @@ describe('volley init', () => {
     const folder = folderWith({ 'volley.toml': own });
     expect(await say(folder, ['init'])).toEqual({
       status: 0,
-      stdout: `Wrote volley-example.json. Left volley.toml as found. ${TRY}`,
+      stdout: `Wrote volley-example.json. Kept the existing volley.toml. ${TRY}`,
       stderr: '',
     });
     expect(readFileSync(join(folder, 'volley.toml'), 'utf8')).toBe(own);
     expect(await say(folder, ['init'])).toMatchObject({
       status: 0,
-      stdout: `Left volley.toml and volley-example.json as found. ${TRY}`,
+      stdout: `Kept the existing volley.toml and volley-example.json. ${TRY}`,
     });
     const { stdout } = await say(folder, ['init', '--json']);
     expect(JSON.parse(stdout)).toEqual({

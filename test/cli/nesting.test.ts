@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { parseTaskFile } from '../../src/cli/input/task-file.ts';
-import { MCP_CLIENTS } from '../../src/cli/mcp/install/clients.ts';
-import { planInstall } from '../../src/cli/mcp/install/plan-install.ts';
+import { MCP_CLIENTS } from '../../src/cli/mcp/clients.ts';
+import { planInstall } from '../../src/cli/mcp/edit-config.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { VolleyError } from '../../src/core/errors.ts';
 import { parsePatterns, patternsIntersect } from '../../src/tasks/plan/deliverables.ts';
@@ -46,7 +46,7 @@ const DEEPER = 'nested deeper than';
 const INPUTS: Readonly<Record<string, readonly [Reading, string]>> = {
   'tasks as JSON, lists': [taskFile('a.json', BRACKETS), `${DEEPER} 200`],
   'tasks as JSON, objects': [taskFile('a.json', OBJECTS), `${DEEPER} 200`],
-  'tasks as JSON that do not end': [taskFile('a.json', '['.repeat(MANY)), 'it ends too early'],
+  'tasks as JSON that do not end': [taskFile('a.json', '['.repeat(MANY)), `${DEEPER} 200`],
   'tasks as JSON Lines': [taskFile('a.jsonl', OBJECTS), `${DEEPER} 200`],
   'tasks as YAML': [taskFile('a.yaml', nested('{a: ', '}')), `${DEEPER} 200`],
   'tasks as YAML, in lines': [taskFile('a.yaml', STAIRS), `${DEEPER} 200`],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { listOption } from '../../src/cli/options.ts';
+import { listOption } from '../../src/cli/program/options.ts';
 
 describe('an option that is a list', () => {
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { commandWords } from '../../src/cli/output/command-words.ts';
+import { rewriteAnswer } from '../../src/cli/output/wording.ts';
 import { folderWith, say } from './support/program.ts';
 
 describe('a command to go on with', () => {
@@ -8,15 +8,15 @@ describe('a command to go on with', () => {
     ['by npx', { npm_command: 'exec' }, 'npx volley'],
     ['by a script of a package', { npm_lifecycle_event: 'work' }, 'npx volley'],
   ])('can be typed as it stands where the program was started %s', (_, env, name) => {
-    expect(commandWords('1 task added. Run it with "start".', { batch: 'audit' }, { env })).toBe(
+    expect(rewriteAnswer('1 task added. Run it with "start".', { batch: 'audit' }, { env })).toBe(
       `1 task added. Run it with: ${name} start --batch audit`,
     );
   });
 
   it.each([
-    [['dashboard'], 'start one with npx volley serve.'],
-    [['dashboard', '--config', 'my conf.toml'], "start one with npx volley serve --config 'my conf.toml'."],
-    [['tools', 'zzz'], 'npx volley tools lists all.'],
+    [['dashboard'], 'Start one with npx volley serve.'],
+    [['dashboard', '--config', 'my conf.toml'], "Start one with npx volley serve --config 'my conf.toml'."],
+    [['tools', 'zzz'], 'run: npx volley tools'],
     [
       ['tasks', 'plan', 'auth', '--config', 'my conf.toml'],
       "with npx volley tasks new --config 'my conf.toml'.",

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createColours, onlyOwnStyles } from '../../src/cli/output/colours.ts';
-import { cutMiddleToWidth, cutToWidth, textWidth } from '../../src/cli/output/width.ts';
+import { createColors, onlyOwnStyles } from '../../src/cli/output/colors.ts';
+import { cutMiddleToWidth, cutToWidth, textWidth } from '../../src/cli/output/text-layout.ts';
 import { printableJson, printableLine, printableText } from '../../src/core/printable-text.ts';
 import { amount } from '../support/depth.ts';
 
@@ -136,8 +136,8 @@ describe('text of others', () => {
 });
 
 describe('styles', () => {
-  const colours = createColours(true);
-  const styles = Object.values(colours);
+  const colors = createColors(true);
+  const styles = Object.values(colors);
 
   it('of our own survive around any text, and nothing else does', () => {
     fc.assert(

@@ -22,7 +22,7 @@ describe.concurrent('an example', () => {
     const count = sources.filter((path) => path.endsWith('.ts')).length;
     const { status, stdout } = await checkout.run('examples/analyse-files/run.mjs');
     expect(status).toBe(0);
-    expect(stdout).toContain(`all ${count} completed`);
+    expect(stdout).toContain(`all ${count} tasks completed`);
     expect(stdout).toMatch(
       new RegExp(
         String.raw`^${count} files, \d{4,} lines of code, \d{3,} functions\. The most complex:$`,
@@ -43,7 +43,7 @@ describe.concurrent('an example', () => {
     async ({ expect }) => {
       const { status, stdout, stderr } = await checkout.run('examples/resize-images/run.mjs');
       expect(status, stderr).toBe(0);
-      expect(stdout).toContain('all 12 completed');
+      expect(stdout).toContain('all 12 tasks completed');
       const folder = join(checkout.folder, 'examples/resize-images/out');
       const { decodePng } = (await import(
         pathToFileURL(join(checkout.folder, 'examples/resize-images/png.mjs')).href
@@ -64,7 +64,7 @@ describe.concurrent('an example', () => {
   it('asks a server no faster than the limit says, and asks everything', SLOW, async ({ expect }) => {
     const { status, stdout, stderr } = await checkout.run('examples/query-endpoints/run.mjs');
     expect(status, stderr).toBe(0);
-    expect(stdout).toContain('all 31 completed');
+    expect(stdout).toContain('all 31 tasks completed');
     expect(stdout).toMatch(/saw 30 requests in [\d.]+ s, at most \d+ in half a second/);
     // When they were started, not when they arrived: on a busy machine some catch up with others on their way.
     const words = ['results', '--batch', 'endpoints', '--format', 'json', '--json', '--limit', '100'];
@@ -84,7 +84,7 @@ describe.concurrent('an example', () => {
       'examples/transform-records',
     );
     expect(status, stderr).toBe(0);
-    expect(stdout).toContain('all 7 completed');
+    expect(stdout).toContain('all 7 tasks completed');
     expect(read('examples/transform-records/out/report.md')).toBe(
       [
         '# 6 orders of 4 customers',
@@ -152,7 +152,7 @@ describe('the demonstration', () => {
     for (const time of ['first', 'second']) {
       const { status, stdout, stderr } = await checkout.run('examples/demo.mjs');
       expect(status, `${time} time: ${stderr}`).toBe(0);
-      counts.push(Number(/^✓ demo: all (\d{2,}) completed, in /m.exec(stdout)?.[1]));
+      counts.push(Number(/^✓ demo: all (\d{2,}) tasks completed in /m.exec(stdout)?.[1]));
       const path = /^Wrote (\S+\.svg)$/m.exec(stderr)?.[1];
       expect(read(path ?? 'no picture')).toContain('what ran when');
     }

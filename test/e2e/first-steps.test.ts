@@ -33,7 +33,7 @@ describe('the first steps of the README', () => {
     expect(commands).toHaveLength(3);
     expect(printed[0]).toContain('Wrote volley.toml and volley-example.json');
     expect(printed[0]).toContain('Try: npx volley run volley-example.json');
-    expect(printed[1]).toContain('all 3 completed');
+    expect(printed[1]).toContain('all 3 tasks completed');
     expect(printed[1]).toContain('  npx volley results --batch volley-example ');
     expect(readFileSync(join(folder, 'volley-example.txt'), 'utf8')).toMatch(/^volley\.toml has \d+ bytes$/m);
     expect(readFileSync(join(folder, 'volley.toml'), 'utf8')).toMatch(

@@ -100,7 +100,7 @@ describe('a full disk', () => {
         'the disk is full. Free some space',
       );
       expect(ended.stdout).toContain('status 1\n');
-      expect(ended.stdout).toContain('all 60 completed');
+      expect(ended.stdout).toContain('all 60 tasks completed');
       expect(ended.stdout).toMatch(/status 0\n$/);
       expect(second).not.toMatch(/error/);
       // What was safe before it was full did not run again.
@@ -117,7 +117,7 @@ describe('a full disk', () => {
     });
     expectClear(ended, 1, 'stopped before its end: The store', 'is not available');
     const again = await runBuilt(folder, ['run', 'work.json']);
-    expect(again).toMatchObject({ status: 0, stdout: expect.stringContaining('all 60 completed') });
+    expect(again).toMatchObject({ status: 0, stdout: expect.stringContaining('all 60 tasks completed') });
   });
 });
 
@@ -163,7 +163,7 @@ describe('a store that is deleted while a batch runs', () => {
     expectClear(await running, 1, 'stopped before its end', 'deleted or replaced while it was open');
     expect(existsSync(join(folder, '.volley'))).toBe(false);
     const again = await runBuilt(folder, ['run', 'work.json', '--max-concurrent', '12']);
-    expect(again).toMatchObject({ status: 0, stdout: expect.stringContaining('all 12 completed') });
+    expect(again).toMatchObject({ status: 0, stdout: expect.stringContaining('all 12 tasks completed') });
   });
 });
 
@@ -201,7 +201,7 @@ describe('processes on one store', () => {
   it('that want the same batch at the same moment run it once', SLOW, async () => {
     const folder = project({ ...files, 'work.json': tasks(40, { ms: 100 }) });
     const ends = await Promise.all(Array.from({ length: 4 }, () => runBuilt(folder, ['run', 'work.json'])));
-    expect(ends.filter(({ stdout }) => stdout.includes('all 40 completed')).length).toBeGreaterThan(0);
+    expect(ends.filter(({ stdout }) => stdout.includes('all 40 tasks completed')).length).toBeGreaterThan(0);
     for (const ended of ends) {
       if (ended.status === 0) continue;
       expectClear(ended, 2, 'The batch "work" is being run by process', 'other batches can be run meanwhile');
@@ -215,7 +215,7 @@ describe('processes on one store', () => {
     const folder = project({ ...files, 'a.json': tasks(20, { ms: 50 }), 'b.json': tasks(20, { ms: 50 }) });
     const ends = await Promise.all(['a.json', 'b.json'].map((file) => runBuilt(folder, ['run', file])));
     for (const ended of ends)
-      expect(ended).toMatchObject({ status: 0, stdout: expect.stringContaining('all 20 completed') });
+      expect(ended).toMatchObject({ status: 0, stdout: expect.stringContaining('all 20 tasks completed') });
     expect(startsIn(folder)).toHaveLength(40);
   });
 });
@@ -276,10 +276,10 @@ describe('a clock that jumps', () => {
       runBuilt(folder, ['recover']),
     ]);
     expectClear(second!, 2, 'is being run by process');
-    expect(recovery!.stdout).toContain('nothing to recover');
+    expect(recovery!.stdout).toContain('Nothing to recover');
     writeFileSync(join(folder, 'go'), '');
     const ended = await running;
-    expect(ended).toMatchObject({ status: 0, stdout: expect.stringContaining('all 4 completed') });
+    expect(ended).toMatchObject({ status: 0, stdout: expect.stringContaining('all 4 tasks completed') });
     // By the steady clock it took no year.
     expect(ended.stdout.split('\n')[0]).toMatch(/, in [\d.]+ (ms|s|min)\b/);
     const { data } = JSON.parse((await runBuilt(folder, ['results', '--format', 'json', '--json'])).stdout);
@@ -298,6 +298,6 @@ describe('a clock that jumps', () => {
     writeFileSync(join(folder, 'clock.mjs'), CLOCK.replace('leapMs = 0', `leapMs = ${-YEAR_MS}`));
     const env = { NODE_OPTIONS: `--import ${new URL(`file://${join(folder, 'clock.mjs')}`).href}` };
     const again = await runBuilt(folder, ['run', 'work.json'], { env });
-    expect(again).toMatchObject({ status: 0, stdout: expect.stringContaining('all 8 completed') });
+    expect(again).toMatchObject({ status: 0, stdout: expect.stringContaining('all 8 tasks completed') });
   });
 });

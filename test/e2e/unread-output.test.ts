@@ -69,7 +69,7 @@ describe.skipIf(!existsSync('/dev/full'))('output that cannot be written', () =>
     for (const args of [['run', 'good.json'], ['list']]) {
       const { status, stderr } = await runBuilt(folder, args, { before });
       expect(status).toBe(1);
-      expect(stderr).toMatch(/^error Cannot write to standard output: ENOSPC.*$/m);
+      expect(stderr).toMatch(/^error: Cannot write to standard output: ENOSPC.*$/m);
       expect(stderr).not.toMatch(/^\s+at /m);
     }
     expect((await runBuilt(folder, ['list'])).stdout).toContain('1 completed');

@@ -102,7 +102,7 @@ describe('the command line', () => {
 
     const second = await runBuilt(folder, ['run', 'work.json']);
     expect(second).toMatchObject({ status: 0 });
-    expect(second.stdout).toContain('all 30 completed');
+    expect(second.stdout).toContain('all 30 tasks completed');
     const starts = linesOf(folder, 'start ');
     // What was running when it was killed starts twice, at most.
     expect(starts.length).toBeLessThanOrEqual(34);

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
-import { serverDoor } from '../../src/cli/server-door.ts';
+import { preferServer } from '../../src/cli/session/session.ts';
 import { leaveRecord } from '../../src/server/server-record.ts';
 import { openRig } from '../batch/support/rig.ts';
 import { folderWith, say } from '../cli/support/program.ts';
@@ -116,10 +116,8 @@ test('a second server names the one that runs already', async () => {
     said += text;
   });
   await expect.poll(() => said).toContain('a token in');
-  expect(said).toContain(
-    `at ${address} (process ${process.pid}): "volley dashboard" prints addresses of that`,
-  );
-  expect(said).not.toContain('prints another');
+  expect(said).toContain(`at ${address} (process ${process.pid}), which volley dashboard uses`);
+  expect(said).not.toContain('For another');
 });
 
 test('a server that hangs keeps no command from its work', async () => {
@@ -149,7 +147,7 @@ test('what a dying server may have added is not added again', async () => {
     started_at: '',
     certificate: null,
   });
-  const ask = serverDoor(rig.file, rig.store, rig.executor);
+  const ask = preferServer(rig.file, rig.store, rig.executor);
   await expect(ask({ action: 'add', function: 'echo' })).rejects.toMatchObject({
     code: 'SERVER_UNREACHABLE',
     message: expect.stringContaining('may have added'),

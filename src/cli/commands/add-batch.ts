@@ -1,17 +1,16 @@
 import type { BatchAnswer } from '../../batch/answer.ts';
 import { listText } from '../../core/words.ts';
 import type { Store } from '../../store/store.ts';
-import { printAnswer } from '../ask.ts';
-import { type CommonOptions, defineCommand } from '../command.ts';
-import { placedAnswer } from '../input/placed-answer.ts';
-import { readTaskFile } from '../input/read-task-file.ts';
-import type { PlainObject } from '../input/task-file.ts';
-import { EXIT } from '../io.ts';
-import { NAMED_BATCH_OPTION } from '../options.ts';
-import { createColours, wantsColours } from '../output/colours.ts';
-import { ownName } from '../output/own-name.ts';
-import { withIds } from '../run-tasks.ts';
-import { type Session, withOwnStore } from '../session.ts';
+import { withIds } from '../input/collect-tasks.ts';
+import { locateInAnswer } from '../input/problem-places.ts';
+import { type PlainObject, readTaskFile } from '../input/task-file.ts';
+import { createColors, wantsColors } from '../output/colors.ts';
+import { EXIT } from '../output/io.ts';
+import { programName } from '../output/wording.ts';
+import { type CommonOptions, defineCommand } from '../program/command.ts';
+import { NAMED_BATCH_OPTION } from '../program/options.ts';
+import { printAnswer } from '../session/ask.ts';
+import { type Session, withOwnStore } from '../session/session.ts';
 
 const MAX_TRIES = 20;
 
@@ -30,13 +29,13 @@ export const addBatchCommand = defineCommand<AddBatchOptions>({
     const { batch: own, ...ofRun } = read.settings;
     const status = await withOwnStore(options, io, async (session) => {
       const { answer, tasks } = await add(session, batch ?? own ?? 'default', read.tasks);
-      return printAnswer(await placedAnswer(answer, tasks, { tasks, file: read }), options, io);
+      return printAnswer(await locateInAnswer(answer, tasks, { tasks, file: read }), options, io);
     });
     const unused = Object.keys(ofRun);
     if (status === EXIT.ok && unused.length > 0) {
-      const { yellow } = createColours(wantsColours(io.stderr, io.env));
+      const { yellow } = createColors(wantsColors(io.stderr, io.env));
       io.stderr.writeStyled(
-        `${yellow('note')} What the file says of a run is for ${ownName(io)} run; tell ${ownName(io)} start: ${listText(unused)}.\n`,
+        `${yellow('note')} What the file says of a run is for ${programName(io)} run; tell ${programName(io)} start: ${listText(unused)}.\n`,
       );
     }
     return status;
@@ -58,18 +57,18 @@ async function add(
   }
 }
 
-/** Tasks without an id get one that the batch does not have. */
+/** Gives tasks without an id one that the batch does not have. */
 async function withFreeIds(
   store: Pick<Store, 'tasksById'>,
   batch: unknown,
   given: readonly PlainObject[],
 ): Promise<PlainObject[]> {
   const taken = new Set<string>();
-  const chosenBy = given.flatMap((task, index) => (task['id'] === undefined ? [index] : []));
+  const withoutId = given.flatMap((task, index) => (task['id'] === undefined ? [index] : []));
   for (;;) {
     const tasks = withIds(given, (id) => taken.has(id));
     if (typeof batch !== 'string') return tasks;
-    const chosen = chosenBy.map((index) => tasks[index]!['id'] as string);
+    const chosen = withoutId.map((index) => tasks[index]!['id'] as string);
     const found = await store.tasksById(batch, chosen);
     if (found.size === 0) return tasks;
     for (const id of found.keys()) taken.add(id);

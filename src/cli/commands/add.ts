@@ -1,9 +1,9 @@
 import { InvalidArgumentError } from 'commander';
 import { VolleyError } from '../../core/errors.ts';
 import { parseExactJson } from '../../core/json-numbers.ts';
-import { askToAdd, given } from '../ask.ts';
-import { type CommonOptions, defineCommand } from '../command.ts';
-import { listOption, NAMED_BATCH_OPTION, numberOption } from '../options.ts';
+import { type CommonOptions, defineCommand } from '../program/command.ts';
+import { listOption, NAMED_BATCH_OPTION, numberOption } from '../program/options.ts';
+import { askToAdd, given } from '../session/ask.ts';
 
 interface AddOptions extends CommonOptions {
   readonly name?: string;

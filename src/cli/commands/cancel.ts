@@ -1,7 +1,7 @@
 import { VolleyError } from '../../core/errors.ts';
-import { askOfNamedBatch } from '../ask.ts';
-import { type CommonOptions, defineCommand } from '../command.ts';
-import { listOption, NAMED_BATCH_OPTION } from '../options.ts';
+import { type CommonOptions, defineCommand } from '../program/command.ts';
+import { listOption, NAMED_BATCH_OPTION } from '../program/options.ts';
+import { askOfNamedBatch } from '../session/ask.ts';
 
 interface CancelOptions extends CommonOptions {
   readonly batch?: string;

@@ -1,6 +1,6 @@
-import { askOfNamedBatch } from '../ask.ts';
-import { type CommonOptions, defineCommand } from '../command.ts';
-import { listOption, NAMED_BATCH_OPTION } from '../options.ts';
+import { type CommonOptions, defineCommand } from '../program/command.ts';
+import { listOption, NAMED_BATCH_OPTION } from '../program/options.ts';
+import { askOfNamedBatch } from '../session/ask.ts';
 
 interface ClearOptions extends CommonOptions {
   readonly batch?: string;

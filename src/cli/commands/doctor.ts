@@ -4,16 +4,16 @@ import { trustText } from '../../config/trust.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { printableLine, printableText } from '../../core/printable-text.ts';
 import { diagnose, type Layer } from '../../runners/process/diagnose.ts';
-import { type CommonOptions, defineCommand } from '../command.ts';
-import { EXIT } from '../io.ts';
-import { createColours, wantsColours } from '../output/colours.ts';
-import { ownCommands } from '../output/own-name.ts';
+import { createColors, wantsColors } from '../output/colors.ts';
+import { EXIT } from '../output/io.ts';
+import { rewriteCommands } from '../output/wording.ts';
+import { type CommonOptions, defineCommand } from '../program/command.ts';
 
 export const doctorCommand = defineCommand<CommonOptions>({
   examples: ['volley doctor', 'volley doctor --json'],
   declare: () => undefined,
   run: async (_, { json, config: file }, io) => {
-    const loaded = await look({ cwd: io.cwd, env: io.env, ...(file !== undefined && { file }) });
+    const loaded = await tryConfig({ cwd: io.cwd, env: io.env, ...(file !== undefined && { file }) });
     const { layers } = await diagnose();
     const { error } = loaded;
     const { status: trusted, waiting } = loaded.config?.trust ?? { status: 'untrusted', waiting: [] };
@@ -35,7 +35,7 @@ export const doctorCommand = defineCommand<CommonOptions>({
       io.stdout.writeJson({ ok: error === undefined, ...found, error: fault });
       return status;
     }
-    const { green, yellow, red, dim } = createColours(wantsColours(io.stdout, io.env));
+    const { green, yellow, red, dim } = createColors(wantsColors(io.stdout, io.env));
     const line = (mark: string, name: string, text: string) =>
       io.stdout.writeStyled(`${mark} ${name.padEnd(14)} ${printableText(text)}\n`);
     line(green('✓'), 'node', process.version);
@@ -45,7 +45,7 @@ export const doctorCommand = defineCommand<CommonOptions>({
       line(
         yellow('–'),
         'trust',
-        printableLine(ownCommands(trustText(loaded.config.trust), { config: file }, io)),
+        printableLine(rewriteCommands(trustText(loaded.config.trust), { config: file }, io)),
       );
     else if (trusted === 'trusted') line(green('✓'), 'trust', 'you approved what volley.toml can run');
     for (const { name, active, detail, remedy } of layers) {
@@ -61,7 +61,7 @@ const READS = 'commands and process tools can read all your files, including the
 const WRITES = 'they can write your files outside the roots; Volley does not detect it';
 const NETWORK = 'they can use the network, whatever the settings say';
 
-/** The attacks that are open without a sandbox. */
+/** What is possible without a sandbox. */
 function openAttacks(mode: VolleyConfig['processes']['sandbox'], layers: readonly Layer[]): string[] {
   if (mode === 'off')
     return [
@@ -71,7 +71,7 @@ function openAttacks(mode: VolleyConfig['processes']['sandbox'], layers: readonl
       NETWORK,
     ];
   const isActive = layers.some(({ name, active }) => name === 'namespaces' && active);
-  // Then nothing runs at all.
+  // With "required", nothing runs without a sandbox.
   if (isActive || mode === 'required') return [];
   return [
     READS,
@@ -81,8 +81,8 @@ function openAttacks(mode: VolleyConfig['processes']['sandbox'], layers: readonl
   ];
 }
 
-/** Which file holds, or what is wrong with it: the rest can be looked at all the same. */
-async function look(
+/** Loads the configuration, or returns what is wrong with it. */
+async function tryConfig(
   options: LoadOptions,
 ): Promise<Partial<Pick<LoadedConfig, 'file' | 'config'>> & { readonly error?: VolleyError }> {
   try {

@@ -1,44 +1,43 @@
 import type { TaskStatus } from '../../store/records.ts';
-import { chosenBatch } from '../ask.ts';
-import { type CommonOptions, defineCommand } from '../command.ts';
-import { EXIT } from '../io.ts';
-import { BATCH_OPTION } from '../options.ts';
-import { commandWords } from '../output/command-words.ts';
-import { withSession } from '../session.ts';
-import { viewOf } from '../view-of.ts';
+import { EXIT } from '../output/io.ts';
+import { rewriteAnswer } from '../output/wording.ts';
+import { type CommonOptions, defineCommand } from '../program/command.ts';
+import { BATCH_OPTION } from '../program/options.ts';
+import { chosenBatch } from '../session/ask.ts';
+import { viewBatch, withSession } from '../session/session.ts';
 
 interface ExplainOptions extends CommonOptions {
   readonly batch?: string;
 }
 
-/** What somebody asks about who names no task: what went wrong, and what has not begun. */
-const ASKED_FOR: readonly TaskStatus[] = ['failed', 'cancelled', 'skipped', 'running', 'open'];
-const MAX_OF_EACH = 3;
+/** What to explain without an id: problems first, then what has not started. */
+const EXPLAINED: readonly TaskStatus[] = ['failed', 'cancelled', 'skipped', 'running', 'open'];
+const MAX_PER_STATUS = 3;
 
 export const explainCommand = defineCommand<ExplainOptions>({
   examples: ['volley explain', 'volley explain copy', 'volley explain analyze-3 --batch audit --json'],
   declare: (program) =>
     program
-      .argument('[id]', 'the task; without it, the first few that did not complete')
+      .argument('[id]', 'the task (default: the first few that did not complete)')
       .option(...BATCH_OPTION),
   run: ([id], { batch: named, json = false, ...options }, io) =>
     withSession(options, io, async ({ executor, store }) => {
       const batch = await chosenBatch(store, named);
-      const { counts } = await viewOf({ executor, store }, batch);
-      const first = (status: TaskStatus) => store.tasks(batch, { status: [status], limit: MAX_OF_EACH });
-      const ids = id === undefined ? (await Promise.all(ASKED_FOR.map(first))).flat() : [{ id }];
+      const { counts } = await viewBatch({ executor, store }, batch);
+      const first = (status: TaskStatus) => store.tasks(batch, { status: [status], limit: MAX_PER_STATUS });
+      const ids = id === undefined ? (await Promise.all(EXPLAINED.map(first))).flat() : [{ id }];
       const reports = await Promise.all(ids.map((task) => executor.report(batch, task.id)));
       if (json) {
         io.stdout.writeJson({ ok: true, batch, tasks: reports });
         return EXIT.ok;
       }
       const texts = reports.map(({ text }) =>
-        commandWords(text, { batch, config: options.config }, io).replaceAll('\n', '\n  '),
+        rewriteAnswer(text, { batch, config: options.config }, io).replaceAll('\n', '\n  '),
       );
-      const left = ASKED_FOR.reduce((sum, status) => sum + counts[status], 0) - reports.length;
+      const left = EXPLAINED.reduce((sum, status) => sum + counts[status], 0) - reports.length;
       if (id === undefined && reports.length === 0)
-        texts.push(`All ${counts.completed} tasks of the batch "${batch}" have completed.`);
-      if (id === undefined && left > 0) texts.push(`And ${left} more: name one to hear of it.`);
+        texts.push(`All ${counts.completed} tasks in batch "${batch}" completed.`);
+      if (id === undefined && left > 0) texts.push(`${left} more. To explain one, give its id.`);
       io.stdout.write(`${texts.join('\n\n')}\n`);
       return EXIT.ok;
     }),

@@ -1,6 +1,6 @@
-import { askOfBatch } from '../ask.ts';
-import { type CommonOptions, defineCommand } from '../command.ts';
-import { BATCH_OPTION, listOption } from '../options.ts';
+import { type CommonOptions, defineCommand } from '../program/command.ts';
+import { BATCH_OPTION, listOption } from '../program/options.ts';
+import { askOfBatch } from '../session/ask.ts';
 
 interface ExportOptions extends CommonOptions {
   readonly batch?: string;

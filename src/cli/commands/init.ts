@@ -3,31 +3,31 @@ import { writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { VolleyError } from '../../core/errors.ts';
 import { reasonText } from '../../core/words.ts';
-import { type CommonOptions, defineCommand } from '../command.ts';
-import { EXIT } from '../io.ts';
-import { ownName } from '../output/own-name.ts';
+import { EXIT } from '../output/io.ts';
+import { programName } from '../output/wording.ts';
+import { type CommonOptions, defineCommand } from '../program/command.ts';
 
 const SCHEMA = 'docs/volley.schema.json';
 
-const CONFIG = `# Volley's configuration. Every key has a default; the schema above tells of them all.
+const CONFIG = `# Volley's configuration. Every key is optional; the schema above describes all of them.
 
 [limits]
-# How many calls may run at once, whatever they need.
+# How many calls may run at once.
 max_concurrency = 64
 
 [defaults]
-# How long one attempt may take, and how often a failed one is tried again.
+# The time limit of one attempt, and how often a failed call is retried.
 timeout_ms = 300_000
 retry = { max_retries = 0 }
 
 [tools]
-# The folders in which file tools and processes may work.
+# The folders that file tools and processes may use.
 roots = ["."]
-# Your own tools: modules that export what defineTool() returns.
+# Your own tools: modules that export the results of defineTool().
 # modules = ["./tools/*.mjs"]
 
 [tools.shell]
-# Commands reach beyond the roots: switch them on if you want them.
+# Commands can reach beyond the roots, so they are off by default.
 enabled = false
 
 [tools.http_request]
@@ -62,29 +62,29 @@ export const initCommand = defineCommand<CommonOptions>({
       const list = (await isWritten(join(cwd, name), text)) ? written : kept;
       list.push(name);
     }
-    const said = [
+    const sentences = [
       written.length > 0 && `Wrote ${written.join(' and ')}.`,
-      kept.length > 0 && `Left ${kept.join(' and ')} as found.`,
-      `Try: ${ownName({ env })} run volley-example.json`,
+      kept.length > 0 && `Kept the existing ${kept.join(' and ')}.`,
+      `Try: ${programName({ env })} run volley-example.json`,
     ];
     if (json) stdout.writeJson({ ok: true, written, kept });
-    else stdout.write(`${said.filter(Boolean).join(' ')}\n`);
+    else stdout.write(`${sentences.filter(Boolean).join(' ')}\n`);
     return EXIT.ok;
   },
 });
 
-/** Writes a file unless there is one. */
+/** Writes a file unless it exists, and returns whether it did. */
 async function isWritten(path: string, text: string): Promise<boolean> {
   try {
     await writeFile(path, text, { flag: 'wx' });
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw new VolleyError('INVALID_VALUE', `${path} cannot be written: ${reasonText(error)}.`);
+    throw new VolleyError('INVALID_VALUE', `Cannot write ${path}: ${reasonText(error)}.`);
   }
 }
 
-/** Where editors find the schema: in the installed package if there is one, so that it is right for others of the project. */
+/** The address of the schema for editors: relative if the project has the package, so that it works for everybody. */
 function schemaAddress(cwd: string): string {
   for (let folder = cwd; ; folder = dirname(folder)) {
     const file = join(folder, 'node_modules/volley', SCHEMA);

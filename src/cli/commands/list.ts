@@ -1,8 +1,8 @@
-import { ask } from '../ask.ts';
-import { type CommonOptions, defineCommand } from '../command.ts';
+import { type CommonOptions, defineCommand } from '../program/command.ts';
+import { askAndPrint } from '../session/ask.ts';
 
 export const listCommand = defineCommand<CommonOptions>({
   examples: ['volley list', 'volley list --json'],
   declare: () => undefined,
-  run: (_, options, io) => ask({ action: 'list' }, options, io),
+  run: (_, options, io) => askAndPrint({ action: 'list' }, options, io),
 });

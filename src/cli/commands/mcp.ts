@@ -1,12 +1,7 @@
 import { VolleyError } from '../../core/errors.ts';
-import { type CommonOptions, defineCommand } from '../command.ts';
-import type { ExitStatus } from '../io.ts';
-
-export interface McpOptions extends CommonOptions {
-  readonly print?: boolean;
-  readonly yes?: boolean;
-  readonly scope?: string;
-}
+import type { McpOptions } from '../mcp/install.ts';
+import type { ExitStatus } from '../output/io.ts';
+import { defineCommand } from '../program/command.ts';
 
 export const mcpCommand = defineCommand<McpOptions>({
   examples: [
@@ -17,11 +12,14 @@ export const mcpCommand = defineCommand<McpOptions>({
   ],
   declare: (program) =>
     program
-      .argument('[action]', 'nothing: serve the client that started it; "install": write its configuration')
-      .argument('[client]', 'with install: claude-code, codex, gemini, opencode, cursor or vscode')
-      .option('--scope <where>', 'with install: "project" (this folder) or "user"')
-      .option('--print', 'with install: show the entry, and write nothing')
-      .option('--yes', 'with install: do not ask'),
+      .argument(
+        '[action]',
+        '"install" to configure a client; without it, serve the client that started this process',
+      )
+      .argument('[client]', 'claude-code, codex, gemini, opencode, cursor or vscode')
+      .option('--scope <where>', 'install for this "project" or for the "user"')
+      .option('--print', 'install: show the entry without writing it')
+      .option('--yes', 'install: write without asking'),
   run: async ([action, client], options, io): Promise<ExitStatus> => {
     if (action === undefined) {
       const { serveMcp } = await import('../mcp/serve-mcp.ts');
@@ -30,10 +28,10 @@ export const mcpCommand = defineCommand<McpOptions>({
     if (action !== 'install') {
       throw new VolleyError(
         'INVALID_VALUE',
-        `There is no command volley mcp ${action}: use "volley mcp" or "volley mcp install CLIENT".`,
+        `Unknown command volley mcp ${action}. Use volley mcp, or volley mcp install CLIENT.`,
       );
     }
-    const { installMcp } = await import('../mcp/install-mcp.ts');
+    const { installMcp } = await import('../mcp/install.ts');
     return installMcp(client, options, io);
   },
 });

@@ -1,9 +1,9 @@
 import { countText, listText } from '../../core/words.ts';
 import type { Recovery } from '../../store/store.ts';
-import { type CommonOptions, defineCommand } from '../command.ts';
-import { EXIT, type Io } from '../io.ts';
-import { ownName, placeOptions } from '../output/own-name.ts';
-import { withSession } from '../session.ts';
+import { EXIT, type Io } from '../output/io.ts';
+import { programName, scopeFlags } from '../output/wording.ts';
+import { type CommonOptions, defineCommand } from '../program/command.ts';
+import { withSession } from '../session/session.ts';
 
 export const recoverCommand = defineCommand<CommonOptions>({
   examples: ['volley recover && volley start'],
@@ -21,15 +21,17 @@ function recoveryText({ reopened, crashed }: Recovery, { config }: CommonOptions
   const commands = (command: string, tasks: Recovery['crashed']) => {
     const batches = new Set(tasks.map(({ batch }) => batch));
     return listText(
-      [...batches].map((batch) => `${ownName(io)} ${command}${placeOptions({ batch, config })}`),
+      [...batches].map((batch) => `${programName(io)} ${command}${scopeFlags({ batch, config })}`),
     );
   };
-  const said: string[] = [];
+  const sentences: string[] = [];
   if (reopened.length > 0)
-    said.push(`${countText(reopened.length, 'task')} will run again, with ${commands('start', reopened)}.`);
-  if (crashed.length > 0)
-    said.push(
-      `${countText(crashed.length, 'task')} may have done part of the work and failed with the reason "crashed": look at ${crashed.length === 1 ? 'it' : 'them'}, then ${commands('retry', crashed)}.`,
+    sentences.push(
+      `${countText(reopened.length, 'task')} reopened. To run ${reopened.length === 1 ? 'it' : 'them'}: ${commands('start', reopened)}`,
     );
-  return said.join('\n') || 'There is nothing to recover.';
+  if (crashed.length > 0)
+    sentences.push(
+      `${countText(crashed.length, 'task')} failed with the reason "crashed", because part of the work may be done. Check ${crashed.length === 1 ? 'it' : 'them'}, then run: ${commands('retry', crashed)}`,
+    );
+  return sentences.join('\n') || 'Nothing to recover.';
 }

@@ -1,6 +1,6 @@
-import { askOfBatch, given } from '../ask.ts';
-import { type CommonOptions, defineCommand } from '../command.ts';
-import { BATCH_OPTION, listOption, numberOption } from '../options.ts';
+import { type CommonOptions, defineCommand } from '../program/command.ts';
+import { BATCH_OPTION, listOption, numberOption } from '../program/options.ts';
+import { askOfBatch, given } from '../session/ask.ts';
 
 interface ResultsOptions extends CommonOptions {
   readonly batch?: string;

@@ -1,18 +1,23 @@
 import { printableLine } from '../../core/printable-text.ts';
 import { listText } from '../../core/words.ts';
-import { printAnswer } from '../ask.ts';
-import { defineCommand } from '../command.ts';
-import { dryRun } from '../dry-run.ts';
-import { orPlaced, placedAnswer } from '../input/placed-answer.ts';
+import { changedIds, collectTasks, newTasks, type RunTasks } from '../input/collect-tasks.ts';
+import { locateErrors, locateInAnswer } from '../input/problem-places.ts';
 import type { PlainObject } from '../input/task-file.ts';
-import type { ExitStatus, Io } from '../io.ts';
-import { sourceOptions } from '../options.ts';
-import { createColours, wantsColours } from '../output/colours.ts';
-import { type CommandPlace, ownName, placeOptions } from '../output/own-name.ts';
-import { changedIds, collectTasks, newTasks, type RunTasks } from '../run-tasks.ts';
-import { type Session, withOwnStore, withSession } from '../session.ts';
-import { checkSettings, checkStart, type StartOptions, startBatch } from '../start-batch.ts';
-import { startOptions } from '../start-options.ts';
+import type { ExitStatus, Io } from '../output/io.ts';
+import { writeNote } from '../output/messages.ts';
+import { type CommandScope, programName, scopeFlags } from '../output/wording.ts';
+import { defineCommand } from '../program/command.ts';
+import { sourceOptions } from '../program/options.ts';
+import { printAnswer } from '../session/ask.ts';
+import { dryRun } from '../session/dry-run.ts';
+import { type Session, withOwnStore, withSession } from '../session/session.ts';
+import {
+  checkFileSettings,
+  checkStart,
+  type StartOptions,
+  startBatch,
+  startOptions,
+} from '../session/start-batch.ts';
 
 interface RunOptions extends StartOptions {
   readonly batch?: string;
@@ -31,24 +36,22 @@ export const runCommand = defineCommand<RunOptions>({
     'generate-tasks | volley run - --batch audit --max-concurrent 5',
   ],
   declare: (program) =>
-    startOptions(
-      sourceOptions(program).option('--batch <name>', 'the batch (default: the name of the file)'),
-    ),
+    startOptions(sourceOptions(program).option('--batch <name>', 'the batch (default: the file name)')),
   run: async ([file], options, io) => {
     const { each, function: tool, params } = options;
     const found = await collectTasks({ file, each, function: tool, params }, io);
     const batch = options.batch ?? found.batch;
     const settings = fromFile(found.settings, options);
     const start = { ...settings, ...options };
-    // Before anything is added: what cannot be run as asked leaves no tasks behind.
-    checkSettings(file ?? '', options.batch === undefined ? batch : undefined, settings);
+    // Checked before anything is added.
+    checkFileSettings(file ?? '', options.batch === undefined ? batch : undefined, settings);
     checkStart(batch, start, io);
     const open = options.dryRun ? withSession : withOwnStore;
     return open(options, io, async (session) => {
       const tasks = await newTasks(session.store, batch, found.tasks);
       if (tasks.length < found.tasks.length)
-        await tellChanged(session, { batch, config: options.config }, found.tasks, io);
-      if (options.dryRun) return orPlaced(found, tasks, () => dryRun(session, batch, tasks, start, io));
+        await noteChanged(session, { batch, config: options.config }, found.tasks, io);
+      if (options.dryRun) return locateErrors(found, tasks, () => dryRun(session, batch, tasks, start, io));
       const refused =
         found.tasks.length > tasks.length && tasks.length === 0
           ? undefined
@@ -58,23 +61,23 @@ export const runCommand = defineCommand<RunOptions>({
   },
 });
 
-/** What the batch has stays as it is, since it may have run; whoever has changed the file must hear that. */
-async function tellChanged(
+/** The batch keeps its tasks, which may have run. Notes those that the file has changed. */
+async function noteChanged(
   { store }: Session,
-  place: CommandPlace & { readonly batch: string },
+  scope: CommandScope & { readonly batch: string },
   tasks: readonly PlainObject[],
-  { stderr, env }: Io,
+  io: Io,
 ): Promise<void> {
-  const changed = await changedIds(store, place.batch, tasks);
+  const changed = await changedIds(store, scope.batch, tasks);
   if (changed.length === 0) return;
-  const { yellow } = createColours(wantsColours(stderr, env));
   const ids = listText(changed.slice(0, MAX_NAMED).map(printableLine), changed.length);
-  stderr.writeStyled(
-    `${yellow('note')} The batch has other functions or params under the same ids, and keeps them: ${ids}. To use those of the file, ${ownName({ env })} clear${placeOptions(place)} first, or give it another --batch.\n`,
+  writeNote(
+    `These tasks were added before with another function or params, which the batch keeps: ${ids}. To use those in the file, run ${programName(io)} clear${scopeFlags(scope)} first, or choose another --batch.`,
+    io,
   );
 }
 
-/** Gives an exit status if that was refused. */
+/** Returns an exit status if the tasks were refused. */
 async function add(
   session: Session,
   { batch, tasks, found }: { batch: string; tasks: readonly PlainObject[]; found: RunTasks },
@@ -83,13 +86,14 @@ async function add(
 ): Promise<ExitStatus | undefined> {
   const answer = await session.handle({ action: 'add_batch', batch, tasks });
   if (answer.ok) return undefined;
-  // The same command in another process may have been quicker: what it has added is there now.
+  // The same command in another process may have added some of them meanwhile.
   const left = answer.error?.code === 'DUPLICATE_ID' ? await newTasks(session.store, batch, tasks) : tasks;
-  if (left.length === tasks.length) return printAnswer(await placedAnswer(answer, tasks, found), options, io);
+  if (left.length === tasks.length)
+    return printAnswer(await locateInAnswer(answer, tasks, found), options, io);
   return left.length === 0 ? undefined : add(session, { batch, tasks: left, found }, options, io);
 }
 
-/** What the file says of the run; the command line goes before it. */
+/** The settings of the file that the command line does not override. */
 function fromFile({ max_concurrent, timeout, fail_fast }: PlainObject, options: StartOptions): StartOptions {
   const settings = { maxConcurrent: max_concurrent, timeout, failFast: fail_fast };
   const isAsked = ([name, value]: [string, unknown]) => value !== undefined && !Object.hasOwn(options, name);

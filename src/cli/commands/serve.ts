@@ -9,11 +9,11 @@ import { isLogLevel, LOG_LEVELS, type Log, type LogLevel, openLog } from '../../
 import { startServer, type VolleyServer } from '../../server/server.ts';
 import { runningServers } from '../../server/server-record.ts';
 import { openStore } from '../../store/sqlite-store.ts';
-import { type CommonOptions, defineCommand } from '../command.ts';
-import { EXIT, type ExitStatus, type Io } from '../io.ts';
-import { ownName, placeOptions } from '../output/own-name.ts';
-import { noteTrust } from '../output/trust-note.ts';
-import { onStopSignals } from '../stop-signals.ts';
+import { EXIT, type ExitStatus, type Io } from '../output/io.ts';
+import { noteTrust } from '../output/messages.ts';
+import { programName, scopeFlags } from '../output/wording.ts';
+import { type CommonOptions, defineCommand } from '../program/command.ts';
+import { onStopSignals } from '../program/stop-signals.ts';
 
 interface ServeOptions extends CommonOptions {
   readonly port?: number;
@@ -25,7 +25,7 @@ export const serveCommand = defineCommand<ServeOptions>({
   examples: ['volley serve', 'volley serve --port 8080', 'volley serve --json 2>server.log'],
   declare: (program) =>
     program
-      .option('--port <number>', 'the port (default: 7717, or a free one where that is taken)', portOption)
+      .option('--port <number>', 'the port (default: 7717, or a free one if that is taken)', portOption)
       .option('--host <address>', 'the address to listen on (default: 127.0.0.1)')
       .option('--log-level <level>', `${LOG_LEVELS.join(', ')} (default: info)`, levelOption),
   run: async (_, { config: file, port, host, logLevel, json = false }, io) => {
@@ -36,7 +36,7 @@ export const serveCommand = defineCommand<ServeOptions>({
       ...(host !== undefined && { host }),
       ...(logLevel !== undefined && { logLevel }),
     };
-    noteTrust(loaded, { json, ...(file !== undefined && { config: file }) }, io);
+    await noteTrust(loaded, { json, ...(file !== undefined && { config: file }) }, io);
     const config = { ...loaded, server: { ...loaded.server, ...given } };
     return serve(config, { json, ...(file !== undefined && { config: file }) }, io);
   },
@@ -44,12 +44,12 @@ export const serveCommand = defineCommand<ServeOptions>({
 
 function portOption(text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
-  throw new InvalidArgumentError('It must be a whole number from 0 to 65535; 0 takes a free one.');
+  throw new InvalidArgumentError('Must be an integer from 0 to 65535; 0 takes a free port.');
 }
 
 function levelOption(text: string): LogLevel {
   if (isLogLevel(text)) return text;
-  throw new InvalidArgumentError(`It must be one of ${LOG_LEVELS.join(', ')}.`);
+  throw new InvalidArgumentError(`Must be one of ${LOG_LEVELS.join(', ')}.`);
 }
 
 async function serve(config: VolleyConfig, options: CommonOptions, io: Io): Promise<ExitStatus> {
@@ -60,7 +60,7 @@ async function serve(config: VolleyConfig, options: CommonOptions, io: Io): Prom
     const log = openLog({
       level: config.server.logLevel,
       format: options.json ? 'json' : 'text',
-      // Its lines are printable, and JSON where that was asked for.
+      // Its lines are printable, or JSON.
       write: (line) => void io.stderr.raw.write(line),
       redact: (text) => coordinator.desk.redactor.text(text),
     });
@@ -105,27 +105,27 @@ async function announce(
   const warning =
     isLoopback(host) || tls !== undefined
       ? ''
-      : '\nOthers can reach this server, and what they send can be read on the way: set [server.tls].\n';
+      : '\nOther machines can reach this server, and the traffic is not encrypted: configure [server.tls].\n';
   io.stdout.write(
-    `Volley is at ${url}\n\nThis address can be opened once, within an hour${await moreText(store.file, config, io)}\nPrograms find the address and a token in ${recordFile}.\n${warning}`,
+    `Dashboard: ${url}\n\nThe address works once, within an hour. ${await moreText(store.file, config, io)}\nPrograms find the address and a token in ${recordFile}.\n${warning}`,
   );
 }
 
-/** Of several servers of a store, `volley dashboard` asks the first. */
+/** With several servers on a store, `volley dashboard` asks the first. */
 async function moreText(storeFile: string, config: string | undefined, io: Io): Promise<string> {
-  const command = `"${ownName(io)} dashboard${placeOptions({ config })}"`;
+  const command = `${programName(io)} dashboard${scopeFlags({ config })}`;
   const [first] = await runningServers(storeFile);
-  if (first === undefined || first.pid === process.pid) return `; ${command} prints another.`;
-  return `.\nAnother server runs here already, at ${first.address} (process ${first.pid}): ${command} prints addresses of that one.`;
+  if (first === undefined || first.pid === process.pid) return `For another, run: ${command}`;
+  return `\nAnother server is already running here, at ${first.address} (process ${first.pid}), which ${command} uses.`;
 }
 
 interface StopSignals {
-  /** Calls at every request to stop, those that have come already included. */
+  /** Calls for each request to stop, including earlier ones. */
   each(listener: () => void): void;
   end(): void;
 }
 
-/** Heard from the beginning, so that none is lost. */
+/** Listens from the beginning, so that no signal is lost. */
 function stopSignals(): StopSignals {
   let count = 0;
   let listener: (() => void) | undefined;
@@ -142,7 +142,7 @@ function stopSignals(): StopSignals {
   };
 }
 
-/** The first signal lets what runs finish, the second ends it. */
+/** The first signal drains the server; the second cancels what runs. */
 function untilStopped(signals: StopSignals, server: VolleyServer, log: Log): Promise<void> {
   return new Promise((resolve, reject) => {
     signals.each(() => {

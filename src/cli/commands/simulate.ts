@@ -3,17 +3,19 @@ import type { LearnedDuration } from '../../batch/forecast/learned.ts';
 import type { RunnableBatch } from '../../batch/forecast/runnable.ts';
 import { type Forecast, forecastOf } from '../../batch/forecast/simulation.ts';
 import { VolleyError } from '../../core/errors.ts';
+import { printableLine } from '../../core/printable-text.ts';
 import { countText, spanText } from '../../core/words.ts';
-import { chosenBatch } from '../ask.ts';
-import { type CommonOptions, defineCommand } from '../command.ts';
-import { orPlaced } from '../input/placed-answer.ts';
-import { EXIT } from '../io.ts';
-import { schedulerLimits } from '../limits.ts';
-import { numbersOption, sourceOptions, spanOption } from '../options.ts';
-import { createColours, wantsColours } from '../output/colours.ts';
-import { simulationText } from '../output/simulation-text.ts';
-import { collectTasks } from '../run-tasks.ts';
-import { type Session, withSession } from '../session.ts';
+import { collectTasks } from '../input/collect-tasks.ts';
+import { locateErrors } from '../input/problem-places.ts';
+import { type Colors, createColors, wantsColors } from '../output/colors.ts';
+import { EXIT, type Io } from '../output/io.ts';
+import { factorText, numberText, percentText } from '../output/numbers.ts';
+import { type Column, tableLines } from '../output/text-layout.ts';
+import { type CommonOptions, defineCommand } from '../program/command.ts';
+import { numbersOption, sourceOptions, spanOption } from '../program/options.ts';
+import { chosenBatch } from '../session/ask.ts';
+import { configuredLimits } from '../session/dry-run.ts';
+import { type Session, withSession } from '../session/session.ts';
 
 interface SimulateOptions extends CommonOptions {
   readonly batch?: string;
@@ -24,8 +26,16 @@ interface SimulateOptions extends CommonOptions {
   readonly assume?: number;
 }
 
-const USUAL = [1, 2, 4, 8, 16, 32, 64];
-const ASSUMED_MS = 1000;
+const DEFAULT_CONCURRENCIES = [1, 2, 4, 8, 16, 32, 64];
+const DEFAULT_DURATION_MS = 1000;
+const MAX_NOTES = 8;
+const COLUMNS: readonly Column[] = [
+  { title: 'at once', align: 'right' },
+  { title: 'takes about', align: 'right' },
+  { title: 'between' },
+  { title: 'speedup', align: 'right' },
+  { title: 'busy', align: 'right' },
+];
 
 export const simulateCommand = defineCommand<SimulateOptions>({
   examples: [
@@ -35,70 +45,72 @@ export const simulateCommand = defineCommand<SimulateOptions>({
   ],
   declare: (program) =>
     sourceOptions(program)
-      .option('--batch <name>', 'the tasks of this batch, instead of a file or --each')
-      .option('--max-concurrent <numbers>', 'how many at once, with commas', numbersOption)
-      .option('--assume <span>', 'how long unknown functions take, such as 2s (default: 1s)', spanOption),
-  run: async ([file], { maxConcurrent, assume: assumedMs = ASSUMED_MS, json, ...options }, io) =>
+      .option('--batch <name>', 'simulate this batch instead of a file or --each')
+      .option('--max-concurrent <numbers>', 'how many tasks run at once, separated by commas', numbersOption)
+      .option(
+        '--assume <duration>',
+        'for functions with an unknown duration, such as 2s (default: 1s)',
+        spanOption,
+      ),
+  run: async ([file], { maxConcurrent, assume: assumedMs = DEFAULT_DURATION_MS, json, ...options }, io) =>
     withSession(options, io, async (session) => {
-      const { name, runnable } = await tasksOf(session, file, options, io);
+      const { name, runnable } = await findTasks(session, file, options, io);
       const { tasks } = runnable;
       if (tasks.length === 0)
-        throw new VolleyError('INVALID_VALUE', `There is nothing to simulate: "${name}" has no tasks.`);
-      const limits = schedulerLimits(session.config);
-      const numbers = maxConcurrent ?? USUAL.filter((number) => number < 2 * tasks.length);
+        throw new VolleyError('INVALID_VALUE', `Nothing to simulate: "${name}" has no tasks.`);
+      const limits = configuredLimits(session.config);
+      const numbers = maxConcurrent ?? DEFAULT_CONCURRENCIES.filter((number) => number < 2 * tasks.length);
       const forecasts = numbers.map((number) =>
         forecastOf(runnable, { maxConcurrent: number, limits, assumedMs }),
       );
+      const durations = listDurations(runnable, assumedMs);
       if (json) {
-        const rows = forecasts.map(forecastData);
-        const sources = sourcesOf(runnable, assumedMs).map(sourceData);
         io.stdout.writeJson({
           ok: true,
           batch: name,
           tasks: tasks.length,
-          forecasts: rows,
-          durations: sources,
+          forecasts: forecasts.map(forecastData),
+          durations: durations.map(durationData),
         });
         return EXIT.ok;
       }
-      const colours = createColours(wantsColours(io.stdout, io.env));
-      const notes = sourcesOf(runnable, assumedMs).map(sourceText);
+      const notes = durations.map(durationText);
       const most = session.config.limits.maxConcurrency;
       if (numbers.some((number) => number > most))
-        notes.push(`More than ${most} at once needs a higher max_concurrency of [limits] in volley.toml.`);
-      const title = `${name}: ${countText(tasks.length, 'task')} on paper; nothing was started`;
-      io.stdout.writeStyled(simulationText(title, forecasts, notes, colours));
+        notes.push(`To run more than ${most} at once, raise max_concurrency in [limits] of volley.toml.`);
+      const title = `${name}: ${countText(tasks.length, 'task')}, simulated; nothing was started`;
+      const colors = createColors(wantsColors(io.stdout, io.env));
+      io.stdout.writeStyled(simulationText(title, forecasts, notes, colors));
       return EXIT.ok;
     }),
 });
 
-async function tasksOf(
+async function findTasks(
   { executor, store }: Session,
   file: string | undefined,
-  options: Omit<SimulateOptions, 'maxConcurrent' | 'assume'>,
-  io: Parameters<typeof collectTasks>[1],
+  { batch, each, function: tool, params }: SimulateOptions,
+  io: Io,
 ): Promise<{ name: string; runnable: RunnableBatch }> {
-  const { batch, each, function: tool, params } = options;
   if (file !== undefined || each !== undefined) {
     const found = await collectTasks({ file, each, function: tool, params }, io);
     const name = batch ?? found.batch;
     const work = () => executor.runnable(name, found.tasks, { besides: 'none' });
-    return { name, runnable: await orPlaced(found, found.tasks, work) };
+    return { name, runnable: await locateErrors(found, found.tasks, work) };
   }
   const name = await chosenBatch(store, batch);
   const { counts } = await findBatch({ store }, name);
-  // What is left of it; of one that has ended, what it would take anew.
+  // The remaining tasks; of a batch that has ended, all.
   const besides = counts.open === 0 ? 'all' : 'open';
   return { name, runnable: await executor.runnable(name, [], { besides }) };
 }
 
-interface Source {
+interface FunctionDuration {
   readonly function: string;
   readonly learned: LearnedDuration | undefined;
   readonly assumedMs: number;
 }
 
-function sourcesOf({ tasks, learned }: RunnableBatch, assumedMs: number): Source[] {
+function listDurations({ tasks, learned }: RunnableBatch, assumedMs: number): FunctionDuration[] {
   return [...new Set(tasks.map((task) => task.function))].map((name) => ({
     function: name,
     learned: learned.get(name),
@@ -106,13 +118,13 @@ function sourcesOf({ tasks, learned }: RunnableBatch, assumedMs: number): Source
   }));
 }
 
-function sourceText({ function: name, learned, assumedMs }: Source): string {
+function durationText({ function: name, learned, assumedMs }: FunctionDuration): string {
   return learned === undefined
-    ? `${name}: ${spanText(assumedMs)}, assumed, for it has not run here yet (--assume)`
+    ? `${name}: ${spanText(assumedMs)}, assumed because it has not run here yet (change with --assume)`
     : `${name}: ${spanText(learned.meanMs)} on average, from ${countText(learned.count, 'earlier task')}`;
 }
 
-function sourceData({ function: name, learned, assumedMs }: Source): object {
+function durationData({ function: name, learned, assumedMs }: FunctionDuration): object {
   return {
     function: name,
     mean_ms: Math.round(learned?.meanMs ?? assumedMs),
@@ -129,4 +141,29 @@ function forecastData({ maxConcurrent, lowMs, expectedMs, highMs, speedUp, utili
     speed_up: Math.round(speedUp * 100) / 100,
     utilisation: Math.round(utilisation * 1000) / 1000,
   };
+}
+
+function simulationText(
+  title: string,
+  forecasts: readonly Forecast[],
+  notes: readonly string[],
+  colors: Colors,
+): string {
+  const rows = forecasts.map(({ maxConcurrent, expectedMs, lowMs, highMs, speedUp, utilisation }) => [
+    numberText(maxConcurrent),
+    spanText(expectedMs),
+    lowMs === highMs ? '' : `${spanText(lowMs)} and ${spanText(highMs)}`,
+    `${factorText(speedUp)}×`,
+    percentText(utilisation),
+  ]);
+  const shown = notes.slice(0, MAX_NOTES).map((note) => colors.dim(`  ${printableLine(note)}`));
+  const more = notes.length - shown.length;
+  return [
+    colors.bold(printableLine(title)),
+    ...tableLines(COLUMNS, rows, { colors }).map((line) => `  ${line}`),
+    '',
+    ...shown,
+    ...(more > 0 ? [colors.dim(`  … and ${more} more`)] : []),
+    '',
+  ].join('\n');
 }

@@ -1,14 +1,13 @@
 import { findBatch } from '../../batch/context.ts';
-import { chosenBatch, printAnswer } from '../ask.ts';
-import { defineCommand } from '../command.ts';
-import { startDetached } from '../detach.ts';
-import { dryRun } from '../dry-run.ts';
-import { EXIT, type ExitStatus, type Io } from '../io.ts';
-import { BATCH_OPTION } from '../options.ts';
-import { ownName, placeOptions } from '../output/own-name.ts';
-import { type Session, withSession } from '../session.ts';
-import { checkStart, type StartOptions, startBatch } from '../start-batch.ts';
-import { startOptions } from '../start-options.ts';
+import { EXIT, type ExitStatus, type Io } from '../output/io.ts';
+import { programName, scopeFlags } from '../output/wording.ts';
+import { defineCommand } from '../program/command.ts';
+import { BATCH_OPTION } from '../program/options.ts';
+import { chosenBatch, printAnswer } from '../session/ask.ts';
+import { startDetached } from '../session/detach.ts';
+import { dryRun } from '../session/dry-run.ts';
+import { type Session, withSession } from '../session/session.ts';
+import { checkStart, type StartOptions, startBatch, startOptions } from '../session/start-batch.ts';
 
 interface StartCommandOptions extends StartOptions {
   readonly batch?: string;
@@ -46,11 +45,11 @@ async function startApart(
   const words = process.argv.slice(2).filter((word) => word !== '--detach');
   const { pid, answer } = await startDetached(store, batch, [...words, '--batch', batch, '--json'], io);
   if (answer?.ok === false) return printAnswer(answer, options, io);
-  const place = placeOptions({ batch, config: options.config });
+  const place = scopeFlags({ batch, config: options.config });
   const text =
     answer === undefined
-      ? `The batch "${batch}" runs in process ${pid}. Follow it with: ${ownName(io)} watch${place}`
-      : `The batch "${batch}" ran in process ${pid} and has ended. ${ownName(io)} results${place} shows what came out.`;
+      ? `The batch "${batch}" runs in process ${pid}. Follow it with: ${programName(io)} watch${place}`
+      : `The batch "${batch}" ran in process ${pid} and has ended. ${programName(io)} results${place} shows what came out.`;
   if (options.json) io.stdout.writeJson({ ok: true, pid, batch });
   else io.stdout.write(`${text}\n`);
   return EXIT.ok;

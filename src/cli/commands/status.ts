@@ -1,8 +1,7 @@
-import { chosenBatch, printAnswer } from '../ask.ts';
-import { type CommonOptions, defineCommand } from '../command.ts';
-import { BATCH_OPTION } from '../options.ts';
-import { serverDoor } from '../server-door.ts';
-import { withStore } from '../session.ts';
+import { type CommonOptions, defineCommand } from '../program/command.ts';
+import { BATCH_OPTION } from '../program/options.ts';
+import { chosenBatch, printAnswer } from '../session/ask.ts';
+import { preferServer, withStore } from '../session/session.ts';
 
 interface StatusOptions extends CommonOptions {
   readonly batch?: string;
@@ -15,7 +14,7 @@ export const statusCommand = defineCommand<StatusOptions>({
   run: (_, { batch: named, detailed = false, ...options }, io) =>
     withStore(options, io, async ({ executor, store }) => {
       const batch = await chosenBatch(store, named);
-      const ask = serverDoor(store.file, store, { handle: () => executor.status(batch, detailed) });
+      const ask = preferServer(store.file, store, { handle: () => executor.status(batch, detailed) });
       return printAnswer(await ask({ action: 'status', batch, detailed }), options, io);
     }),
 });

@@ -1,12 +1,11 @@
 import { Command, CommanderError } from 'commander';
 import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
-import { type CommonOptions, defineCommand } from '../command.ts';
-import type { CommandEntry } from '../commands.ts';
-import { addHelpNote, writeHelpTo } from '../help.ts';
-import { EXIT, type ExitStatus, type Io } from '../io.ts';
-import { declare, runCommand, wordsOf } from '../program.ts';
-import { reportError } from '../report.ts';
+import { EXIT, type ExitStatus, type Io } from '../output/io.ts';
+import { reportError } from '../output/messages.ts';
+import { type CommandEntry, type CommonOptions, defineCommand } from '../program/command.ts';
+import { addHelpNote, writeHelpTo } from '../program/help.ts';
+import { declare, errorLine, runEntry } from '../program/program.ts';
 import { TASKS_COMMANDS } from './tasks/all.ts';
 
 const NAMES = TASKS_COMMANDS.map((entry) => entry.name);
@@ -62,7 +61,7 @@ async function runGroup(words: readonly string[], ok: ExitStatus, io: Io): Promi
     const command = declare(program, await found.entry.load());
     program.action(async () => {
       try {
-        status = await runCommand(found.entry, command, program.args, program.opts(), io);
+        status = await runEntry(found.entry, command, program.args, program.opts(), io);
       } catch (error) {
         status = reportError(error, program.opts(), io);
       }
@@ -72,7 +71,7 @@ async function runGroup(words: readonly string[], ok: ExitStatus, io: Io): Promi
     await group.parseAsync([...words], { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode !== 0 && isJson) throw new VolleyError('INVALID_VALUE', wordsOf(error));
+    if (error.exitCode !== 0 && isJson) throw new VolleyError('INVALID_VALUE', errorLine(error));
     return error.exitCode === 0 ? status : EXIT.usage;
   }
   return status;

@@ -1,8 +1,8 @@
 import { VolleyError } from '../../core/errors.ts';
 import { SCOPES, type Scope } from '../../server/auth/principal.ts';
 import { digestOf, digestText, newSecret } from '../../server/auth/secrets.ts';
-import { type CommonOptions, defineCommand } from '../command.ts';
-import { EXIT } from '../io.ts';
+import { EXIT } from '../output/io.ts';
+import { type CommonOptions, defineCommand } from '../program/command.ts';
 
 interface TokenOptions extends CommonOptions {
   readonly scope: string;
@@ -14,12 +14,15 @@ const NAME = /^[A-Za-z_][\w.-]{0,63}$/;
 export const tokenCommand = defineCommand<TokenOptions>({
   examples: ['volley token ci --scope run', 'volley token grafana --scope read'],
   declare: (program) =>
-    program.argument('<name>', 'who gets it, for the log').option('--scope <scope>', SCOPES_TEXT, 'read'),
+    program.argument('<name>', 'who uses it, for the log').option('--scope <scope>', SCOPES_TEXT, 'read'),
   run: async ([name = ''], { scope, json }, { stdout }) => {
     if (!NAME.test(name))
-      throw new VolleyError('INVALID_VALUE', 'The name must have 1 to 64 letters, digits, "_", "-" or ".".');
+      throw new VolleyError(
+        'INVALID_VALUE',
+        'The name must consist of 1 to 64 letters, digits, "_", "-" or ".", and start with a letter or "_".',
+      );
     if (!SCOPES.includes(scope as Scope))
-      throw new VolleyError('INVALID_VALUE', `The scope must be ${SCOPES_TEXT}, but it is "${scope}".`);
+      throw new VolleyError('INVALID_VALUE', `The scope must be ${SCOPES_TEXT}, not "${scope}".`);
     const token = newSecret('token');
     const hash = digestText(digestOf(token));
     const key = name.includes('.') ? `"${name}"` : name;
@@ -28,7 +31,7 @@ export const tokenCommand = defineCommand<TokenOptions>({
       return EXIT.ok;
     }
     stdout.write(
-      `The token of ${name}, which is shown this once only:\n\n  ${token}\n\nAdd this to volley.toml, and start the server anew:\n\n  [server.tokens.${key}]\n  hash = "${hash}"\n  scope = "${scope}"\n`,
+      `The token for ${name}, shown only once:\n\n  ${token}\n\nAdd this to volley.toml and restart the server:\n\n  [server.tokens.${key}]\n  hash = "${hash}"\n  scope = "${scope}"\n`,
     );
     return EXIT.ok;
   },

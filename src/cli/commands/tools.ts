@@ -9,31 +9,29 @@ import { mcpHealth } from '../../mcp/client/attach.ts';
 import type { McpServerHealth } from '../../mcp/client/server-link.ts';
 import { createFullCoordinator } from '../../mcp/open-coordinator.ts';
 import type { ToolDescription } from '../../tools/registry.ts';
-import { type CommonOptions, defineCommand } from '../command.ts';
-import { EXIT, type Io } from '../io.ts';
-import { createColours, wantsColours } from '../output/colours.ts';
-import { noteTrust } from '../output/trust-note.ts';
-import { padEndToWidth, textWidth } from '../output/width.ts';
-import { wrapHanging } from '../output/wrap.ts';
+import { EXIT, type Io } from '../output/io.ts';
+import { noteTrust, writeNote } from '../output/messages.ts';
+import { padEndToWidth, textWidth, wrapHanging } from '../output/text-layout.ts';
+import { type CommonOptions, defineCommand } from '../program/command.ts';
 
 interface ToolsOptions extends CommonOptions {
   readonly schema?: boolean;
 }
 
 const DEFAULT_COLUMNS = 80;
-/** With less room beside the names, descriptions stand below them. */
-const NARROWEST = 30;
+/** With less room, descriptions go below the names. */
+const MIN_DESCRIPTION_WIDTH = 30;
 
 export const toolsCommand = defineCommand<ToolsOptions>({
   examples: ['volley tools', 'volley tools read_file', "volley tools 'read_*' --schema"],
   declare: (program) =>
     program
-      .argument('[glob]', 'only names that match; of one name, the whole description')
-      .option('--schema', 'the whole descriptions, and what each takes as JSON Schema'),
+      .argument('[glob]', 'show matching tools; a single name shows the whole description')
+      .option('--schema', 'show whole descriptions and the JSON Schema of the arguments'),
   run: async ([glob], { json, schema = false, config }, io) => {
     const { cwd, env } = io;
     const loaded = await loadConfig({ cwd, env, ...(config !== undefined && { file: config }) });
-    noteTrust(loaded.config, { json, config }, io);
+    await noteTrust(loaded.config, { json, config }, io);
     const coordinator = await createFullCoordinator(loaded.config, env);
     await coordinator.discover(glob);
     const servers = mcpHealth(coordinator).filter(({ status }) => status !== 'idle');
@@ -42,7 +40,7 @@ export const toolsCommand = defineCommand<ToolsOptions>({
     const close = tools.length > 0 ? undefined : nearest(glob ?? '', all);
     const idle = loaded.config.tools.allow.filter((pattern) => coordinator.tools(pattern).length === 0);
     await coordinator.close();
-    // What a server that failed has is unknown: nobody is to blame for not matching that.
+    // The tools of a server that failed are unknown, so the glob may be right.
     const isAllKnown = servers.every(({ status }) => status === 'ready');
     if (tools.length === 0 && isAllKnown)
       throw (
@@ -61,8 +59,7 @@ export const toolsCommand = defineCommand<ToolsOptions>({
     else io.stdout.write(toolLines(tools, { isWhole: schema || tools[0]?.name === glob, schema }, io.stdout));
     if (!json) for (const server of servers) io.stderr.write(`${printableLine(serverLine(server))}\n`);
     if (missed !== undefined) {
-      const { yellow } = createColours(wantsColours(io.stderr, env));
-      io.stderr.writeStyled(`${yellow('note')} N${missed.slice(1)}\n`);
+      writeNote(`N${missed.slice(1)}`, io);
     }
     return tools.length === 0 ? EXIT.failed : EXIT.ok;
   },
@@ -78,7 +75,7 @@ interface ListOptions {
   readonly schema: boolean;
 }
 
-/** What is not for a terminal has a line for each tool. */
+/** In a pipe, each tool has one line. */
 function toolLines(
   tools: readonly ToolDescription[],
   { isWhole, schema }: ListOptions,
@@ -87,7 +84,7 @@ function toolLines(
   const room = isTTY ? columns || DEFAULT_COLUMNS : Number.POSITIVE_INFINITY;
   const names = tools.map(({ name }) => printableLine(name));
   const width = Math.max(0, ...names.map(textWidth));
-  const isBeside = room - width - 2 >= NARROWEST;
+  const isBeside = room - width - 2 >= MIN_DESCRIPTION_WIDTH;
   const texts = tools.map(({ description, inputSchema }, index) => {
     const name = names[index]!;
     const lead = isBeside ? `${padEndToWidth(name, width)}  ` : `${name}\n    `;
@@ -100,7 +97,7 @@ function toolLines(
   return texts.map((text) => `${text}\n`).join('');
 }
 
-/** "e.g." ends none. */
+/** "e.g." does not end it. */
 function firstSentence(text: string): string {
   return /^.*?(?<!\b\p{L}\.\p{L})[.!?](?=\s|$)/su.exec(text)?.[0] ?? text;
 }
@@ -109,7 +106,7 @@ function namesOf(tools: readonly ToolDescription[]): string[] {
   return tools.map(({ name }) => name);
 }
 
-/** It may be one of a module that is not loaded. */
+/** The tool may be in a module that is not loaded. */
 function untrusted({ trust }: VolleyConfig, glob: string | undefined, close: string | undefined) {
   return glob === undefined ? undefined : untrustedTool(trust, glob, close === undefined);
 }
@@ -117,17 +114,18 @@ function untrusted({ trust }: VolleyConfig, glob: string | undefined, close: str
 function noneMatches(glob: string, close: string | undefined): VolleyError {
   return new VolleyError(
     'UNKNOWN_TOOL',
-    `No tool matches ${JSON.stringify(glob)}${close === undefined ? ': volley tools lists all.' : `; did you mean ${close}?`}`,
+    `No tool matches ${JSON.stringify(glob)}${close === undefined ? '. To list all tools, run: volley tools' : `; did you mean ${close}?`}`,
   );
 }
 
-/** Nothing at all may be called: the list that should let something through is at fault. */
+/** No tool may be called, because of the lists in the configuration. */
 async function noneAllowed(config: VolleyConfig, env: Io['env']): Promise<VolleyError> {
-  const why = (await missedText(config, env)) ?? 'allow and deny of [tools] in volley.toml exclude them all.';
-  return new VolleyError('UNKNOWN_TOOL', `No tool may be called: ${why}`);
+  const why =
+    (await missedText(config, env)) ?? '"allow" and "deny" in [tools] of volley.toml exclude all of them.';
+  return new VolleyError('UNKNOWN_TOOL', `No tool is allowed: ${why}`);
 }
 
-/** Patterns of the list of what may be called that match nothing there is, whatever else excludes it. */
+/** The patterns in "allow" that match no tool. */
 async function missedText(config: VolleyConfig, env: Io['env']): Promise<string | undefined> {
   const open = await createFullCoordinator(
     { ...config, tools: { ...config.tools, allow: ['*'], deny: [] } },
@@ -139,10 +137,10 @@ async function missedText(config: VolleyConfig, env: Io['env']): Promise<string 
   await open.close();
   if (missed.length === 0) return undefined;
   const patterns = listText(missed.map((pattern) => JSON.stringify(pattern)));
-  return `no tool matches ${patterns}, from allow of [tools] in volley.toml${close === undefined ? '.' : `; did you mean ${close}?`}`;
+  return `no tool matches ${patterns} in "allow" of [tools] in volley.toml${close === undefined ? '.' : `; did you mean ${close}?`}`;
 }
 
-/** `MCP server files: ready, 12 tools`. On the error stream, beside the list. Nobody here waits for another try. */
+/** `MCP server files: ready, 12 tools`. */
 function serverLine({ name, status, tools, problem }: McpServerHealth): string {
   const states: Partial<Record<typeof status, string>> = {
     ready: `ready, ${countText(tools, 'tool')}`,

@@ -7,11 +7,11 @@ import type { TrustedFiles } from '../../config/trusted-files.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { printableJson, printableLine } from '../../core/printable-text.ts';
 import { countText, listText } from '../../core/words.ts';
-import { type CommonOptions, defineCommand } from '../command.ts';
-import { confirm } from '../confirm.ts';
-import { EXIT, type ExitStatus, type Io } from '../io.ts';
-import { createColours, wantsColours } from '../output/colours.ts';
-import { type FurtherApproval, furtherApprovals } from '../trust-features.ts';
+import { TaskFolder } from '../../tasks/files/task-folder.ts';
+import { isTrusted, trustFeature, verificationCommands } from '../../tasks/verify/trust.ts';
+import { createColors, wantsColors } from '../output/colors.ts';
+import { confirm, EXIT, type ExitStatus, type Io } from '../output/io.ts';
+import { type CommonOptions, defineCommand } from '../program/command.ts';
 
 interface TrustOptions extends CommonOptions {
   readonly yes?: boolean;
@@ -20,22 +20,22 @@ interface TrustOptions extends CommonOptions {
   readonly list?: boolean;
 }
 
-/** Everything that a person approves for a folder. */
+/** What a user is asked to approve. */
 interface Question {
-  /** Undefined where there is no configuration. */
+  /** Undefined without a configuration. */
   readonly file: string | undefined;
   readonly folder: string;
   readonly waiting: readonly WaitingSetting[];
   readonly files: TrustedFiles | undefined;
   readonly approval: Approval | undefined;
-  /** Names of files that are not as they were approved. */
+  /** Files that changed since the approval. */
   readonly changed: readonly string[];
-  readonly further: readonly FurtherApproval[];
+  readonly features: readonly FeatureQuestion[];
   readonly isApproved: boolean;
 }
 
 const MAX_FILES_SHOWN = 20;
-/** Nobody reads more, and what nobody has read nobody can approve. */
+/** Nobody can read and approve more. */
 const MAX_LENGTH = 20_000;
 
 export const trustCommand = defineCommand<TrustOptions>({
@@ -50,24 +50,31 @@ export const trustCommand = defineCommand<TrustOptions>({
       .option('--yes', 'approve without asking')
       .option('--print', 'print the hash for VOLLEY_TRUST; approve nothing')
       .option('--revoke', 'revoke the approval of the folder')
-      .option('--list', 'list the approved folders'),
+      .option('--list', 'list all approvals'),
   run: async ([folder = '.'], options, io) => {
     const store = new TrustStore(io.env);
     const cwd = resolve(io.cwd, folder);
-    if (options.list) return list(store, options, io);
+    if (options.list) return listApprovals(store, options, io);
     if (options.revoke) return revoke(store, cwd, options, io);
     const question = await questionOf(store, cwd, options, io);
     return options.print ? print(question, options, io) : approve(store, question, options, io);
   },
 });
 
-function list(store: TrustStore, { json }: TrustOptions, { stdout }: Io): ExitStatus {
-  const approvals = store.list().map(({ workspace, hash, approvedAt }) => ({ workspace, hash, approvedAt }));
+function listApprovals(store: TrustStore, { json }: TrustOptions, { stdout }: Io): ExitStatus {
+  const approvals = store.list().map(({ workspace, hash, approvedAt, ...rest }) => ({
+    workspace,
+    hash,
+    approvedAt,
+    ...('feature' in rest && { feature: rest.feature }),
+  }));
   if (json) stdout.writeJson({ ok: true, approvals });
-  else if (approvals.length === 0) stdout.write('No approved folders.\n');
+  else if (approvals.length === 0) stdout.write('Nothing is approved.\n');
   else
-    for (const { workspace, approvedAt } of approvals)
-      stdout.write(`${printableLine(`${approvedAt}  ${workspace}`)}\n`);
+    for (const { workspace, approvedAt, feature } of approvals) {
+      const what = feature === undefined ? '' : ` (commands of feature ${feature})`;
+      stdout.write(`${printableLine(`${approvedAt}  ${workspace}${what}`)}\n`);
+    }
   return EXIT.ok;
 }
 
@@ -90,9 +97,9 @@ async function questionOf(
   const named = config === undefined ? {} : { file: resolve(io.cwd, config) };
   const found = await inspectConfig({ cwd, env: io.env, ...named });
   const folder = found === undefined ? cwd : dirname(found.file);
-  const further = await furtherApprovals(cwd, store);
+  const features = await featureApprovals(cwd, store);
   if (found === undefined) {
-    const isApproved = further.every((one) => one.isApproved);
+    const isApproved = features.every((one) => one.isApproved);
     return {
       file: undefined,
       folder,
@@ -100,7 +107,7 @@ async function questionOf(
       files: undefined,
       approval: undefined,
       changed: [],
-      further,
+      features,
       isApproved,
     };
   }
@@ -114,8 +121,8 @@ async function questionOf(
     files,
     approval,
     changed: approval === undefined ? [] : differences(approval.files, files.files),
-    further,
-    isApproved: isSame && further.every((one) => one.isApproved),
+    features,
+    isApproved: isSame && features.every((one) => one.isApproved),
   };
 }
 
@@ -143,7 +150,7 @@ async function approve(
   { yes = false, json: isJson = false }: TrustOptions,
   io: Io,
 ): Promise<ExitStatus> {
-  const { file, folder, waiting, files, further } = question;
+  const { file, folder, waiting, files, features } = question;
   const end = (text: string, isTrusted: boolean) => {
     const answer = {
       ok: isTrusted,
@@ -153,14 +160,14 @@ async function approve(
       settings: waiting.map(({ setting }) => setting),
       files: Object.keys(files?.files ?? {}),
       changed: question.changed,
-      features: further.flatMap(({ commands }) =>
+      features: features.flatMap(({ commands }) =>
         commands.map(({ feature, seq, command }) => `${feature} ${seq}: ${command}`),
       ),
     };
     if (isJson) io.stdout.writeJson(answer);
     else io.stdout.write(`${printableLine(text)}\n`);
   };
-  if (waiting.length === 0 && further.length === 0) {
+  if (waiting.length === 0 && features.length === 0) {
     end(`Nothing in ${folder} needs your approval.`, true);
     return EXIT.ok;
   }
@@ -183,20 +190,20 @@ async function approve(
     );
   const answer = yes ? 'yes' : await confirm('Trust this folder?', io);
   if (answer !== 'yes') {
-    // Without an answer the cursor is still behind the question.
+    // Without an answer, the cursor is still on the line of the question.
     io.stdout.write(`${answer === 'no' ? '' : '\n'}Nothing was approved.\n`);
     return answer === 'interrupted' ? EXIT.interrupted : EXIT.failed;
   }
   // Approves exactly what was shown: a file that changed in the meantime needs a new approval.
   if (file !== undefined && files !== undefined && waiting.length > 0) store.approve(trustKey(file), files);
-  for (const one of further) one.approve();
+  for (const one of features) one.approve();
   end(`${folder} is trusted until any of this changes.`, true);
   return EXIT.ok;
 }
 
 function show(question: Question, lines: ReturnType<typeof linesOf>, io: Io): void {
   const { file, folder, waiting, files, approval, changed } = question;
-  const { bold } = createColours(wantsColours(io.stdout, io.env));
+  const { bold } = createColors(wantsColors(io.stdout, io.env));
   const say = (text: string) => io.stdout.writeStyled(`${text}\n`);
   say(bold(printableLine(file ?? folder)));
   if (approval !== undefined && changed.length > 0)
@@ -216,14 +223,14 @@ function namesText(names: readonly string[]): string {
 }
 
 /**
- * What would be allowed, a line each, all of it: what is hidden would be approved with the rest. Values are shown as JSON,
- * so that nothing in them can look like something else.
+ * Everything that would be allowed, since hidden text would be approved, too. Values are shown as JSON, so that they
+ * cannot look like something else.
  */
-function linesOf({ waiting, further }: Question): {
+function linesOf({ waiting, features }: Question): {
   readonly settings: string[];
   readonly features: string[];
 } {
-  const features = further.flatMap(({ commands }) =>
+  const commands = features.flatMap(({ commands }) =>
     commands.map(({ feature, seq, command }) => ({
       setting: `feature ${feature}`,
       text: `${json(feature)} ${json(seq)}: ${json(command)}`,
@@ -231,23 +238,23 @@ function linesOf({ waiting, further }: Question): {
   );
   const settings = waiting.map((one) => ({ setting: one.setting, text: describe(one) }));
   let length = 0;
-  for (const { setting, text } of [...settings, ...features]) {
+  for (const { setting, text } of [...settings, ...commands]) {
     length += text.length;
     if (length > MAX_LENGTH)
       throw new VolleyError(
         'NOT_TRUSTED',
-        `Nothing was approved: what this folder asks for is longer than ${MAX_LENGTH} characters, too long to be read and approved. It gets too long with ${printableLine(setting).slice(0, 200)}: shorten it, or move it to a file of its own.`,
+        `Nothing was approved: the request is longer than ${MAX_LENGTH} characters, too long to read. Shorten ${printableLine(setting).slice(0, 200)}, or move it to a file of its own.`,
         { setting: setting.slice(0, 200) },
       );
   }
-  return { settings: settings.map(({ text }) => text), features: features.map(({ text }) => text) };
+  return { settings: settings.map(({ text }) => text), features: commands.map(({ text }) => text) };
 }
 
 function json(value: unknown): string {
   return printableJson(JSON.stringify(value));
 }
 
-/** What a setting would allow, in plain words. */
+/** What a setting would allow. */
 function describe({ setting, path, value }: WaitingSetting): string {
   const [section, table, name] = path;
   if (section === 'mcp' && table === 'servers') return serverText(name!, value as Server);
@@ -302,4 +309,33 @@ function agentText(name: string, { command, ...rest }: Agent): string {
   return command === undefined
     ? `start the agent ${json(name)}${othersText(rest)}`
     : `start a program as the agent ${json(name)}: ${json(command)}${othersText(rest)}`;
+}
+
+/** The verification commands of a feature, which run only after approval. */
+interface FeatureQuestion {
+  /** Untrusted text. */
+  readonly commands: readonly {
+    readonly feature: string;
+    readonly seq: string;
+    readonly command: string;
+  }[];
+  readonly isApproved: boolean;
+  approve(): void;
+}
+
+async function featureApprovals(cwd: string, store: TrustStore): Promise<FeatureQuestion[]> {
+  const folder = TaskFolder.nearest(cwd);
+  const features = await Promise.all((await folder.names()).map((name) => folder.read(name)));
+  return features
+    .filter((feature) => verificationCommands(feature).length > 0)
+    .map((feature) => ({
+      commands: verificationCommands(feature).map(({ seq, command }) => ({
+        feature: feature.name,
+        seq,
+        command,
+      })),
+      isApproved: isTrusted(folder, feature, store),
+      // Approves what was shown, even if the files have changed since.
+      approve: () => trustFeature(folder, feature, store),
+    }));
 }

@@ -1,8 +1,8 @@
-import { chosenBatch, given, printAnswer } from '../ask.ts';
-import { type CommonOptions, defineCommand } from '../command.ts';
-import { EXIT } from '../io.ts';
-import { BATCH_OPTION, numberOption } from '../options.ts';
-import { withSession } from '../session.ts';
+import { EXIT } from '../output/io.ts';
+import { type CommonOptions, defineCommand } from '../program/command.ts';
+import { BATCH_OPTION, numberOption } from '../program/options.ts';
+import { chosenBatch, given, printAnswer } from '../session/ask.ts';
+import { withSession } from '../session/session.ts';
 
 interface WaitOptions extends CommonOptions {
   readonly batch?: string;

@@ -1,20 +1,20 @@
-import { createColours, wantsColours } from '../output/colours.ts';
+import { createColors, wantsColors } from '../output/colors.ts';
 import { LiveDisplay } from './live-display.ts';
 import { PlainDisplay } from './plain-display.ts';
 import type { TerminalStream } from './screen.ts';
-import type { BatchView, Display, Timing } from './view.ts';
+import type { Display, DisplayedBatch, Timing } from './view.ts';
 
 export interface DisplayOptions {
   readonly stream: TerminalStream & { readonly isTTY?: boolean };
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Asked whenever something is drawn. */
-  readonly view: () => BatchView;
-  /** A word to the user, such as how to stop at once. */
+  /** Called for each drawing. */
+  readonly view: () => DisplayedBatch;
+  /** What the user has to know now, such as how to cancel. Cheap: called at every change. */
   readonly note?: () => string | undefined;
   readonly timing?: Timing;
 }
 
-/** The display that suits the stream: pictures on a terminal, plain lines in a pipe, in CI or on a dumb terminal. */
+/** Live pictures on a terminal; plain lines in a pipe, in CI and on a dumb terminal. */
 export function createDisplay({
   stream,
   env,
@@ -22,20 +22,15 @@ export function createDisplay({
   note = () => undefined,
   timing,
 }: DisplayOptions): Display {
-  const colours = createColours(wantsColours(stream, env));
-  const options = { stream, view, colours, ...(timing && { timing }) };
-  if (!canDraw(stream, env)) return new PlainDisplay({ ...options, note });
+  const colors = createColors(wantsColors(stream, env));
+  const options = { stream, view, colors, ...(timing && { timing }) };
+  const { CI: ci, TERM: terminal } = env;
+  const isCi = ci !== undefined && ci !== '' && ci !== '0' && ci !== 'false';
+  const canDraw = stream.isTTY === true && terminal !== 'dumb' && !isCi;
+  if (!canDraw) return new PlainDisplay({ ...options, note });
   const withNote = () => {
-    const said = note();
-    return said === undefined ? view() : { ...view(), note: said };
+    const text = note();
+    return text === undefined ? view() : { ...view(), note: text };
   };
   return new LiveDisplay({ ...options, view: withNote });
-}
-
-function canDraw(
-  stream: DisplayOptions['stream'],
-  { CI: ci, TERM: terminal }: DisplayOptions['env'],
-): boolean {
-  const isCi = ci !== undefined && ci !== '' && ci !== '0' && ci !== 'false';
-  return stream.isTTY === true && terminal !== 'dumb' && !isCi;
 }

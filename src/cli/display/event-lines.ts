@@ -1,38 +1,37 @@
 import { printableLine } from '../../core/printable-text.ts';
 import { countText, spanText } from '../../core/words.ts';
-import type { Colours } from '../output/colours.ts';
-import { cutToWidth } from '../output/width.ts';
-import type { CompletedTask, FailedTask } from './view.ts';
+import type { Colors } from '../output/colors.ts';
+import { cutToWidth } from '../output/text-layout.ts';
+import type { DisplayedCompletion, DisplayedFailure } from './view.ts';
 
-/** A name and a message are shown so far; the whole stands in the results. */
-const LONGEST_NAME = 120;
-const LONGEST_MESSAGE = 400;
+/** The results have the full text. */
+const MAX_NAME_WIDTH = 120;
+const MAX_MESSAGE_WIDTH = 400;
 
 /** `✗ name (function): timeout: message, after 3 attempts`. */
-export function failedLine(task: FailedTask, colours: Colours): string {
-  const line = `${colours.red('✗')} ${nameText(task, colours)}: ${causeText(task, LONGEST_MESSAGE)}`;
+export function failedLine(task: DisplayedFailure, colors: Colors): string {
+  const line = `${colors.red('✗')} ${nameText(task, colors)}: ${causeText(task, MAX_MESSAGE_WIDTH)}`;
   if (task.attempts < 2) return line;
-  // The sentence goes on.
-  return `${line.replace(/\.$/, '')}${colours.dim(`, after ${countText(task.attempts, 'attempt')}`)}`;
+  return `${line.replace(/\.$/, '')}${colors.dim(`, after ${countText(task.attempts, 'attempt')}`)}`;
 }
 
 /** `✓ name (function) 1.2 s`. */
-export function completedLine(task: CompletedTask, colours: Colours): string {
-  return `${colours.green('✓')} ${nameText(task, colours)} ${colours.dim(spanText(task.durationMs))}`;
+export function completedLine(task: DisplayedCompletion, colors: Colors): string {
+  return `${colors.green('✓')} ${nameText(task, colors)} ${colors.dim(spanText(task.durationMs))}`;
 }
 
-/** The reason and the message, or the message alone where the reason adds nothing. */
+/** The reason and the message, or only the message where the reason adds nothing. */
 export function causeText(
-  { reason, message }: Pick<FailedTask, 'reason' | 'message'>,
-  longest: number,
+  { reason, message }: Pick<DisplayedFailure, 'reason' | 'message'>,
+  maxWidth: number,
 ): string {
-  const words = cutToWidth(printableLine(message), longest);
+  const words = cutToWidth(printableLine(message), maxWidth);
   if (words === '' || words === reason) return reason;
   return reason === 'error' ? words : `${reason}: ${words}`;
 }
 
-function nameText(task: { readonly name: string; readonly function: string }, colours: Colours): string {
-  const name = cutToWidth(printableLine(task.name), LONGEST_NAME);
-  const functionName = cutToWidth(printableLine(task.function), LONGEST_NAME);
-  return name === functionName ? name : `${name} ${colours.dim(`(${functionName})`)}`;
+function nameText(task: { readonly name: string; readonly function: string }, colors: Colors): string {
+  const name = cutToWidth(printableLine(task.name), MAX_NAME_WIDTH);
+  const functionName = cutToWidth(printableLine(task.function), MAX_NAME_WIDTH);
+  return name === functionName ? name : `${name} ${colors.dim(`(${functionName})`)}`;
 }

@@ -1,85 +1,89 @@
+import { endedOf, totalOf } from '../../batch/counts.ts';
 import { printableLine } from '../../core/printable-text.ts';
 import { spanText } from '../../core/words.ts';
-import type { Colours } from '../output/colours.ts';
-import { numberText, percentText, rangeText, rateText } from '../output/numbers.ts';
-import { textWidth } from '../output/width.ts';
-import { addBar } from './bar.ts';
-import { Line } from './line.ts';
-import { type BatchView, type RunningTask, totalsOf } from './view.ts';
+import type { Colors } from '../output/colors.ts';
+import { numberText, percentText, rateText, timeRangeText } from '../output/numbers.ts';
+import {
+  cutMiddleToWidth,
+  cutToWidth,
+  padEndToWidth,
+  padStartToWidth,
+  textWidth,
+} from '../output/text-layout.ts';
+import type { DisplayedBatch, DisplayedTask } from './view.ts';
 
-/** How large the terminal is, and whether it has colours. */
 export interface FrameOptions {
   readonly columns: number;
   readonly rows: number;
-  readonly colours: Colours;
+  readonly colors: Colors;
   readonly now: number;
 }
 
-/** Below this a line shows only what is most important. */
+/** Narrower lines show only what matters most. */
 const NARROW = 60;
 const VERY_NARROW = 40;
 const WIDEST_BAR = 60;
 const SHARE_WIDTH = '100%'.length;
 
-/** The picture of a batch: a bar, the counts, what runs. Never wider or higher than the terminal. */
-export function frameLines(view: BatchView, options: FrameOptions): Line[] {
-  // The last column stays free: terminals differ in what they do when it is written.
+/** A progress bar, the counts and the running tasks. Never wider or higher than the terminal. */
+export function frameLines(view: DisplayedBatch, options: FrameOptions): Line[] {
+  // The last column stays free: terminals differ in how they handle it.
   const width = Math.max(1, options.columns - 1);
   const height = Math.max(1, options.rows - 1);
-  if (height === 1) return [countsLine(view, width, options.colours, percentText(view.progress))];
-  const lines = [barLine(view, width, options.colours), countsLine(view, width, options.colours)];
+  if (height === 1) return [countsLine(view, width, options.colors, percentText(view.progress))];
+  const lines = [barLine(view, width, options.colors), countsLine(view, width, options.colors)];
   if (view.note !== undefined && lines.length < height) {
-    lines.push(new Line(width).add(printableLine(view.note), options.colours.yellow));
+    lines.push(new Line(width).add(printableLine(view.note), options.colors.yellow));
   }
-  // Half of the screen is left to what scrolls above.
+  // Half of the screen is left for lines that scroll above.
   const room = Math.min(height - lines.length, Math.max(3, Math.floor(options.rows / 2)));
   lines.push(...runningLines(view.running, room, width, options));
   return lines;
 }
 
-function barLine({ name, counts, progress }: BatchView, width: number, colours: Colours): Line {
+function barLine({ name, counts, progress }: DisplayedBatch, width: number, colors: Colors): Line {
   const line = new Line(width);
   const percent = percentText(progress).padStart(4);
   const title = printableLine(name);
   if (width >= 30)
-    line.column(title, Math.min(textWidth(title), Math.floor(width / 3)), colours.bold).add('  ');
-  const { total } = totalsOf(counts);
+    line.column(title, Math.min(textWidth(title), Math.floor(width / 3)), colors.bold).add('  ');
+  const total = totalOf(counts);
   const bar = Math.min(WIDEST_BAR, line.room - percent.length - 1);
   if (bar > 0) {
-    addBar(line, { progress, failed: total === 0 ? 0 : counts.failed / total }, bar, colours);
+    addBar(line, { progress, failed: total === 0 ? 0 : counts.failed / total }, bar, colors);
     line.add(' ');
   }
-  return line.add(percent.slice(-line.room), colours.bold);
+  return line.add(percent.slice(-line.room), colors.bold);
 }
 
-/** The most important first; what does not fit any more is left out whole. */
-function countsLine(view: BatchView, width: number, colours: Colours, lead?: string): Line {
+/** The most important first. What does not fit is left out. */
+function countsLine(view: DisplayedBatch, width: number, colors: Colors, lead?: string): Line {
   const { counts, ratePerSecond, timeLeft } = view;
-  const { total, ended } = totalsOf(counts);
+  const [total, ended] = [totalOf(counts), endedOf(counts)];
   const line = new Line(width);
-  if (lead !== undefined) line.add(`${lead} `, colours.bold);
+  if (lead !== undefined) line.add(`${lead} `, colors.bold);
   const [of, separator] = width < VERY_NARROW ? ['/', ' '] : [' of ', ' · '];
   line.add(`${numberText(ended)}${of}${numberText(total)}`);
-  const add = (text: string, colour?: (text: string) => string) => {
-    if (line.room >= textWidth(text) + separator.length) line.add(separator, colours.dim).add(text, colour);
+  const add = (text: string, color?: (text: string) => string) => {
+    if (line.room >= textWidth(text) + separator.length) line.add(separator, colors.dim).add(text, color);
   };
-  if (counts.failed > 0) add(`${numberText(counts.failed)} failed`, colours.red);
-  if (timeLeft !== undefined && ended < total) add(`${rangeText(timeLeft)} left`, colours.cyan);
-  // What has just started is listed below before the store counts it.
+  if (counts.failed > 0) add(`${numberText(counts.failed)} failed`, colors.red);
+  if (timeLeft !== undefined && ended < total) add(`${timeRangeText(timeLeft)} left`, colors.cyan);
+  // A task that has just started is listed before the store counts it.
   const running = Math.max(counts.running, view.running.length);
   if (running > 0) add(`${numberText(running)} running`);
-  if (counts.skipped > 0) add(`${numberText(counts.skipped)} skipped`, colours.yellow);
-  if (counts.cancelled > 0) add(`${numberText(counts.cancelled)} cancelled`, colours.yellow);
+  if (counts.skipped > 0) add(`${numberText(counts.skipped)} skipped`, colors.yellow);
+  if (counts.cancelled > 0) add(`${numberText(counts.cancelled)} cancelled`, colors.yellow);
   if (ratePerSecond !== undefined && ratePerSecond > 0) add(rateText(ratePerSecond));
   return line;
 }
 
-/** One line for each, the longest first; the last one says how many more there are. */
+/** The longest running first. */
 function runningLines(
-  running: readonly RunningTask[],
+  running: readonly DisplayedTask[],
   room: number,
   width: number,
-  { colours, now }: FrameOptions,
+  { colors, now }: FrameOptions,
 ): Line[] {
   if (room < 1 || running.length === 0) return [];
   const sorted = [...running].sort((a, b) => a.startedAt - b.startedAt);
@@ -88,32 +92,32 @@ function runningLines(
   const functions = isNarrow ? 0 : widest(shown, 'function', Math.floor(width * 0.25));
   const hasProgress = shown.some(({ progress }) => progress !== undefined);
   const times = shown.map(({ startedAt }) => elapsedText(now - startedAt));
-  // The longest is the first; a little more keeps the column where it is for a while.
+  // The first is the longest. The minimum keeps the column from moving.
   const timeWidth = Math.max(6, times[0]?.length ?? 0);
   const share = Math.floor(width * (isNarrow ? 0.7 : 0.4));
   const beside = [timeWidth, functions, hasProgress && !isNarrow ? SHARE_WIDTH : 0];
   const left = beside.reduce((room, column) => (column === 0 ? room : room - column - 2), width);
-  // What they are doing has its place; where nobody tells that, names have all that is left.
+  // Without steps to show, names take the rest of the line.
   const hasSteps = shown.some(({ step }) => step !== undefined);
   const names = widest(shown, 'name', hasSteps ? share : Math.max(share, left));
   const lines = shown.map((task, index) => {
-    const line = new Line(width).columnAtRight(times[index]!, timeWidth, colours.dim);
+    const line = new Line(width).columnAtRight(times[index]!, timeWidth, colors.dim);
     line.add('  ').column(task.name, Math.min(names, line.room));
-    if (functions > 0) line.add('  ').column(task.function, functions, colours.dim);
+    if (functions > 0) line.add('  ').column(task.function, functions, colors.dim);
     if (hasProgress && !isNarrow)
-      line.add('  ').columnAtRight(shareText(task.progress), SHARE_WIDTH, colours.cyan);
-    if (task.step !== undefined && line.room > 6) line.add('  ').add(task.step, colours.dim);
+      line.add('  ').columnAtRight(shareText(task.progress), SHARE_WIDTH, colors.cyan);
+    if (task.step !== undefined && line.room > 6) line.add('  ').add(task.step, colors.dim);
     return line;
   });
   const more = sorted.length - shown.length;
   if (more > 0) {
     const lead = ' '.repeat(width < NARROW / 2 ? 0 : timeWidth + 2);
-    lines.push(new Line(width).add(`${lead}… and ${numberText(more)} more`, colours.dim));
+    lines.push(new Line(width).add(`${lead}… and ${numberText(more)} more`, colors.dim));
   }
   return lines;
 }
 
-function toPlain(task: RunningTask): RunningTask {
+function toPlain(task: DisplayedTask): DisplayedTask {
   const { name, function: functionName, step } = task;
   return {
     ...task,
@@ -123,7 +127,7 @@ function toPlain(task: RunningTask): RunningTask {
   };
 }
 
-function widest(tasks: readonly RunningTask[], key: 'name' | 'function', most: number): number {
+function widest(tasks: readonly DisplayedTask[], key: 'name' | 'function', most: number): number {
   return tasks.reduce((width, task) => Math.min(most, Math.max(width, textWidth(task[key]))), 0);
 }
 
@@ -131,8 +135,59 @@ function shareText(progress: number | undefined): string {
   return progress === undefined ? '' : percentText(progress);
 }
 
-/** In whole seconds, so that a line is not drawn anew for every tenth. */
+/** In whole seconds, so that lines are redrawn rarely. */
 function elapsedText(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));
   return seconds === 0 ? '0 s' : spanText(seconds * 1000);
+}
+
+/** Builds a line of at most so many columns from texts that may be colored. */
+export class Line {
+  text = '';
+  width = 0;
+
+  constructor(private readonly columns: number) {}
+
+  get room(): number {
+    return this.columns - this.width;
+  }
+
+  /** Adds plain text, cut at the end of the line. */
+  add(text: string, color: (text: string) => string = unchanged): this {
+    const cut = cutToWidth(text, this.room);
+    this.text += color(cut);
+    this.width += textWidth(cut);
+    return this;
+  }
+
+  /** Adds a name, cut in the middle and padded. */
+  column(text: string, width: number, color?: (text: string) => string): this {
+    return this.add(padEndToWidth(cutMiddleToWidth(text, width), width), color);
+  }
+
+  columnAtRight(text: string, width: number, color?: (text: string) => string): this {
+    return this.add(padStartToWidth(cutToWidth(text, width), width), color);
+  }
+}
+
+function unchanged(text: string): string {
+  return text;
+}
+
+const DONE = '━';
+const LEFT = '─';
+
+/** Draws a bar. Any failure shows, however small its share, and the bar is full only at the end. */
+function addBar(
+  line: Line,
+  { progress, failed }: { readonly progress: number; readonly failed: number },
+  width: number,
+  colors: Colors,
+): void {
+  const done = Math.min(progress >= 1 ? width : width - 1, Math.round(Math.max(0, progress) * width));
+  const red = failed > 0 ? Math.min(done, Math.max(1, Math.round(failed * width))) : 0;
+  line
+    .add(DONE.repeat(Math.max(0, done - red)), colors.green)
+    .add(DONE.repeat(red), colors.red)
+    .add(LEFT.repeat(Math.max(0, width - done)), colors.dim);
 }

@@ -1,38 +1,37 @@
-import type { Colours } from '../output/colours.ts';
+import type { Colors } from '../output/colors.ts';
 import { numberText } from '../output/numbers.ts';
 import { completedLine, failedLine } from './event-lines.ts';
 import { frameLines } from './frame.ts';
 import { Screen, type TerminalStream } from './screen.ts';
 import {
-  type BatchView,
-  type CompletedTask,
   type Display,
-  type FailedTask,
+  type DisplayedBatch,
+  type DisplayedCompletion,
+  type DisplayedFailure,
   REAL_TIMING,
   type Timing,
 } from './view.ts';
 
-/** Ten pictures a second are as many as anybody sees. */
 const FRAME_MS = 100;
-/** The times of what runs grow by themselves. */
+/** Elapsed times grow without an event. */
 const TICK_MS = 1000;
-/** So many lines scroll by in one picture; nobody reads more. */
+/** Lines that scroll by between two frames; nobody reads more. */
 const MAX_LINES = 20;
 
 export interface LiveDisplayOptions {
   readonly stream: TerminalStream;
-  /** Asked once for each picture. */
-  readonly view: () => BatchView;
-  readonly colours: Colours;
+  /** Called once for each frame. */
+  readonly view: () => DisplayedBatch;
+  readonly colors: Colors;
   readonly timing?: Timing;
 }
 
-/** Shows a batch on a terminal: a picture that is drawn over itself, and lines that scroll away above it. */
+/** Redraws a frame at the bottom of the terminal, and scrolls lines away above it. */
 export class LiveDisplay implements Display {
   private readonly screen: Screen;
   private readonly timing: Timing;
   private lines: string[] = [];
-  private linesLeftOut = 0;
+  private omittedLines = 0;
   private drawnAt = Number.NEGATIVE_INFINITY;
   private cancelTimer: (() => void) | undefined;
   private dueAt = Number.POSITIVE_INFINITY;
@@ -44,17 +43,17 @@ export class LiveDisplay implements Display {
   }
 
   changed(): void {
-    // A clock that was set back must not hold the picture up.
+    // A clock that was set back must not delay the next frame.
     const since = Math.max(0, this.timing.now() - this.drawnAt);
     this.drawIn(Math.max(0, FRAME_MS - since));
   }
 
-  failed(task: FailedTask): void {
-    this.addLine(failedLine(task, this.options.colours));
+  failed(task: DisplayedFailure): void {
+    this.addLine(failedLine(task, this.options.colors));
   }
 
-  completed(task: CompletedTask): void {
-    this.addLine(completedLine(task, this.options.colours));
+  completed(task: DisplayedCompletion): void {
+    this.addLine(completedLine(task, this.options.colors));
   }
 
   close(): void {
@@ -68,17 +67,17 @@ export class LiveDisplay implements Display {
 
   private addLine(line: string): void {
     if (this.lines.length < MAX_LINES) this.lines.push(line);
-    else this.linesLeftOut++;
+    else this.omittedLines++;
     this.changed();
   }
 
   private takeLines(): string[] {
-    const { lines, linesLeftOut } = this;
-    if (linesLeftOut > 0) {
-      lines.push(this.options.colours.dim(`  … and ${numberText(linesLeftOut)} more at the same time`));
+    const { lines, omittedLines } = this;
+    if (omittedLines > 0) {
+      lines.push(this.options.colors.dim(`  … and ${numberText(omittedLines)} more at once`));
     }
     this.lines = [];
-    this.linesLeftOut = 0;
+    this.omittedLines = 0;
     return lines;
   }
 
@@ -94,7 +93,7 @@ export class LiveDisplay implements Display {
   }
 
   private draw(): void {
-    // A terminal that is stopped or slow gets the picture when it can take it, not all that it missed.
+    // A stopped or slow terminal gets the latest frame when it is ready, not all that it missed.
     if (this.screen.isBusy) {
       this.drawIn(FRAME_MS);
       return;
@@ -102,10 +101,7 @@ export class LiveDisplay implements Display {
     const { columns, rows } = this.screen.size();
     const now = this.timing.now();
     const view = this.options.view();
-    this.screen.draw(
-      this.takeLines(),
-      frameLines(view, { columns, rows, colours: this.options.colours, now }),
-    );
+    this.screen.draw(this.takeLines(), frameLines(view, { columns, rows, colors: this.options.colors, now }));
     this.drawnAt = now;
     if (view.running.length > 0) this.drawIn(TICK_MS);
   }

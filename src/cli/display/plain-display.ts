@@ -1,32 +1,32 @@
+import { endedOf, totalOf } from '../../batch/counts.ts';
 import { printableLine } from '../../core/printable-text.ts';
-import { type Colours, createColours, onlyOwnStyles } from '../output/colours.ts';
-import { numberText, percentText, rangeText, rateText } from '../output/numbers.ts';
+import { type Colors, createColors, onlyOwnStyles } from '../output/colors.ts';
+import { numberText, percentText, rateText, timeRangeText } from '../output/numbers.ts';
 import { completedLine, failedLine } from './event-lines.ts';
 import {
-  type BatchView,
-  type CompletedTask,
   type Display,
-  type FailedTask,
+  type DisplayedBatch,
+  type DisplayedCompletion,
+  type DisplayedFailure,
   REAL_TIMING,
   type Timing,
-  totalsOf,
 } from './view.ts';
 
-const BETWEEN_LINES_MS = 10_000;
+const INTERVAL_MS = 10_000;
 
 export interface PlainDisplayOptions {
   readonly stream: { write(text: string): unknown };
-  readonly view: () => BatchView;
-  /** A word to the user. It is said as soon as it is there. */
+  readonly view: () => DisplayedBatch;
+  /** Written as soon as it changes. */
   readonly note?: () => string | undefined;
   /** Default: none. */
-  readonly colours?: Colours;
+  readonly colors?: Colors;
   readonly timing?: Timing;
 }
 
-/** For pipes and logs: a line now and then while something changes, and each failure once. */
+/** For pipes and logs: a progress line every few seconds, and a line for each failure. */
 export class PlainDisplay implements Display {
-  private readonly colours: Colours;
+  private readonly colors: Colors;
   private readonly timing: Timing;
   private cancelTimer: (() => void) | undefined;
   private lastLine = '';
@@ -34,14 +34,14 @@ export class PlainDisplay implements Display {
   private isClosed = false;
 
   constructor(private readonly options: PlainDisplayOptions) {
-    this.colours = options.colours ?? createColours(false);
+    this.colors = options.colors ?? createColors(false);
     this.timing = options.timing ?? REAL_TIMING;
   }
 
   changed(): void {
-    this.tellNote();
+    this.writeNote();
     if (this.isClosed || this.cancelTimer !== undefined) return;
-    this.cancelTimer = this.timing.after(BETWEEN_LINES_MS, () => {
+    this.cancelTimer = this.timing.after(INTERVAL_MS, () => {
       this.cancelTimer = undefined;
       const line = progressLine(this.options.view());
       if (line !== this.lastLine) this.write(line);
@@ -49,12 +49,12 @@ export class PlainDisplay implements Display {
     });
   }
 
-  failed(task: FailedTask): void {
-    this.write(failedLine(task, this.colours));
+  failed(task: DisplayedFailure): void {
+    this.write(failedLine(task, this.colors));
   }
 
-  completed(task: CompletedTask): void {
-    this.write(completedLine(task, this.colours));
+  completed(task: DisplayedCompletion): void {
+    this.write(completedLine(task, this.colors));
   }
 
   close(): void {
@@ -63,8 +63,7 @@ export class PlainDisplay implements Display {
     this.cancelTimer = undefined;
   }
 
-  /** What the user has to know now, such as what a second Ctrl-C would do. */
-  private tellNote(): void {
+  private writeNote(): void {
     const note = this.options.note?.();
     if (note !== undefined && note !== this.lastNote) this.write(printableLine(note));
     this.lastNote = note;
@@ -76,13 +75,13 @@ export class PlainDisplay implements Display {
 }
 
 /** `audit: 62%, 620 of 1,000 done, 3 failed, 8 running, 41/s, 8 to 12 s left`. */
-function progressLine({ name, counts, progress, ratePerSecond, timeLeft }: BatchView): string {
-  const { total, ended } = totalsOf(counts);
+function progressLine({ name, counts, progress, ratePerSecond, timeLeft }: DisplayedBatch): string {
+  const [total, ended] = [totalOf(counts), endedOf(counts)];
   const parts = [percentText(progress), `${numberText(ended)} of ${numberText(total)} done`];
   for (const status of ['failed', 'skipped', 'cancelled', 'running'] as const) {
     if (counts[status] > 0) parts.push(`${numberText(counts[status])} ${status}`);
   }
   if (ratePerSecond !== undefined && ratePerSecond > 0) parts.push(rateText(ratePerSecond));
-  if (timeLeft !== undefined && ended < total) parts.push(`${rangeText(timeLeft)} left`);
+  if (timeLeft !== undefined && ended < total) parts.push(`${timeRangeText(timeLeft)} left`);
   return `${printableLine(name)}: ${parts.join(', ')}`;
 }

@@ -1,5 +1,5 @@
-import { onlyOwnStyles } from '../output/colours.ts';
-import type { Line } from './line.ts';
+import { onlyOwnStyles } from '../output/colors.ts';
+import type { Line } from './frame.ts';
 
 /** What is used of a terminal: `process.stderr` is one. */
 export interface TerminalStream {

@@ -1,92 +1,154 @@
+import { commonText } from '../../batch/common-text.ts';
+import { endedOf, type TaskCounts, totalOf } from '../../batch/counts.ts';
+import { taskPages } from '../../batch/pages.ts';
 import { printableLine } from '../../core/printable-text.ts';
-import { spanText } from '../../core/words.ts';
-import type { Colours } from '../output/colours.ts';
+import { listText, spanText } from '../../core/words.ts';
+import type { TaskStatus } from '../../store/records.ts';
+import type { Store } from '../../store/store.ts';
+import { type Colors, createColors, wantsColors } from '../output/colors.ts';
+import type { Io } from '../output/io.ts';
 import { factorText, numberText } from '../output/numbers.ts';
-import { placeOptions } from '../output/own-name.ts';
-import { cutToWidth, padEndToWidth, padStartToWidth, textWidth } from '../output/width.ts';
-import { wrapHanging } from '../output/wrap.ts';
-import type { FailureGroup } from './failure-groups.ts';
-import { type CompletedTask, type TaskCounts, totalsOf } from './view.ts';
+import { cutToWidth, padEndToWidth, padStartToWidth, textWidth, wrapHanging } from '../output/text-layout.ts';
+import { programName, scopeFlags } from '../output/wording.ts';
+import { causeText } from './event-lines.ts';
+import { type DisplayedCompletion, type DisplayedFailure, taskLabel } from './view.ts';
 
-/** What became of a run of a batch. */
-export interface SummaryView {
+const DEFAULT_COLUMNS = 100;
+const ENDED = ['completed', 'failed', 'cancelled', 'skipped'] as const;
+const WORKED: readonly TaskStatus[] = ['completed', 'failed'];
+const MAX_SLOWEST = 5;
+const MAX_SHOWN_CAUSES = 8;
+const MAX_WARNINGS = 3;
+/** Shorter tasks are not worth ranking. */
+const MIN_SLOW_MS = 10;
+/** Below this, the comparison with running one at a time is noise. */
+const MIN_SPEEDUP = 1.2;
+
+/** What the caller knows about a run. */
+interface RunFacts {
+  readonly counts: TaskCounts;
+  /** Whether there was anything to run. */
+  readonly hadWork: boolean;
+  /** Wall-clock time. Tasks that started before belong to another run. */
+  readonly since: number;
+  /** By the monotonic clock. */
+  readonly elapsedMs: number;
+}
+
+/** Summarizes a run that has just ended. */
+export async function summarizeRun(
+  store: Store,
+  batch: string,
+  { counts, hadWork, since: startedAt, elapsedMs }: RunFacts,
+  config: string | undefined,
+  io: Pick<Io, 'stdout' | 'env'>,
+): Promise<string> {
+  // The wall clock may have been set back meanwhile.
+  const since = Math.min(startedAt, Date.now() - elapsedMs);
+  const slowest: DisplayedCompletion[] = [];
+  const failures: DisplayedFailure[] = [];
+  const warnings: string[] = [];
+  let workMs = 0;
+  // Another process may have finished everything before it was our turn.
+  let hasRun = hadWork && counts.open + counts.running > 0;
+  for await (const page of taskPages(store, batch, ENDED)) {
+    for (const task of page) {
+      const { endedAt = 0, durationMs, function: tool, reason = 'error', message = '', attempts } = task;
+      const name = taskLabel(task);
+      if (task.status === 'failed') failures.push({ name, function: tool, reason, message, attempts });
+      // Skipped tasks have no start.
+      if ((task.startedAt ?? endedAt) < since) continue;
+      hasRun = hadWork;
+      for (const warning of task.options.warnings ?? []) warnings.push(`${name}: ${warning}`);
+      if (durationMs === undefined || !WORKED.includes(task.status)) continue;
+      workMs += durationMs;
+      if (task.status === 'completed') keepSlowest(slowest, { name, function: tool, durationMs });
+    }
+  }
+  return summaryText(
+    { name: batch, counts, hasRun, elapsedMs, workMs, slowest, warnings, failures: groupFailures(failures) },
+    {
+      colors: createColors(wantsColors(io.stdout, io.env)),
+      columns: io.stdout.columns || DEFAULT_COLUMNS,
+      program: programName(io),
+      config,
+    },
+  );
+}
+
+function keepSlowest(slowest: DisplayedCompletion[], task: DisplayedCompletion): void {
+  const last = slowest[MAX_SLOWEST - 1];
+  if (last !== undefined && last.durationMs >= task.durationMs) return;
+  slowest.push(task);
+  slowest.sort((a, b) => b.durationMs - a.durationMs);
+  slowest.length = Math.min(slowest.length, MAX_SLOWEST);
+}
+
+export interface RunSummary {
   readonly name: string;
   readonly counts: TaskCounts;
-  /** Whether there was anything left to run. */
+  /** Whether anything was left to run. */
   readonly hasRun: boolean;
-  /** From the start of the run to its end. */
   readonly elapsedMs: number;
-  /** The durations of all tasks of the run, one after the other. */
+  /** The sum of all durations. */
   readonly workMs: number;
-  /** The longest first; the first few are shown. */
-  readonly slowest: readonly CompletedTask[];
-  /** The largest first. */
+  /** The longest first. */
+  readonly slowest: readonly DisplayedCompletion[];
+  /** The largest group first. */
   readonly failures: readonly FailureGroup[];
-  /** Possible mistakes in the arguments of tasks, each with its task. */
+  /** Possible mistakes in arguments, each with its task. */
   readonly warnings?: readonly string[];
 }
 
 export interface SummaryOptions {
-  readonly colours: Colours;
+  readonly colors: Colors;
   readonly columns: number;
-  /** How the program is called in the commands to go on with. */
+  /** How the reader starts this program. */
   readonly program: string;
-  /** The configuration that they must be given. */
   readonly config?: string | undefined;
 }
 
-const MAX_SLOWEST = 5;
-const MAX_GROUPS = 8;
-const MAX_WARNINGS = 3;
-/** Below this the order of the slowest says nothing. */
-const WORTH_NAMING_MS = 10;
-/** Below this a comparison with working one after the other is noise. */
-const WORTH_COMPARING = 1.2;
-
-/** The end of a run for people: counts, time, what was slow, what failed and why, and what to do next. */
-export function summaryText(view: SummaryView, options: SummaryOptions): string {
-  const blocks = [
-    headLines(view, options),
-    slowestLines(view, options),
-    failureLines(view, options),
-    warningLines(view, options),
-    nextLines(view, options),
-  ];
-  return `${blocks
-    .filter((lines) => lines.length > 0)
-    .map((lines) => lines.join('\n'))
-    .join('\n\n')}\n`;
+/** Counts, time, slow tasks, failures by cause, warnings, and what to do next. */
+export function summaryText(summary: RunSummary, options: SummaryOptions): string {
+  const blocks = [headLines, slowestLines, failureLines, warningLines, nextLines]
+    .map((write) => write(summary, options))
+    .filter((lines) => lines.length > 0);
+  return `${blocks.map((lines) => lines.join('\n')).join('\n\n')}\n`;
 }
 
 function headLines(
-  { name, counts, hasRun, elapsedMs, workMs }: SummaryView,
-  { colours, columns }: SummaryOptions,
+  { name, counts, hasRun, elapsedMs, workMs }: RunSummary,
+  { colors, columns }: SummaryOptions,
 ): string[] {
-  const { total, ended } = totalsOf(counts);
+  const total = totalOf(counts);
   const isGood = counts.completed === total;
-  const isUnfinished = ended < total && counts.failed === 0;
-  const mark = isGood ? colours.green('✓') : isUnfinished ? colours.yellow('◦') : colours.red('✗');
-  const parts = [isGood ? colours.green(wholeText(total)) : doneText(counts.completed, total)];
-  if (counts.failed > 0) parts.push(colours.red(`${numberText(counts.failed)} failed`));
+  const isUnfinished = endedOf(counts) < total && counts.failed === 0;
+  const mark = isGood ? colors.green('✓') : isUnfinished ? colors.yellow('◦') : colors.red('✗');
+  const parts = [
+    isGood
+      ? colors.green(total === 1 ? '1 task completed' : `all ${numberText(total)} tasks completed`)
+      : `${numberText(counts.completed)} of ${numberText(total)} completed`,
+  ];
+  if (counts.failed > 0) parts.push(colors.red(`${numberText(counts.failed)} failed`));
   for (const status of ['skipped', 'cancelled'] as const) {
-    if (counts[status] > 0) parts.push(colours.yellow(`${numberText(counts[status])} ${status}`));
+    if (counts[status] > 0) parts.push(colors.yellow(`${numberText(counts[status])} ${status}`));
   }
   const left = counts.open + counts.running;
-  if (left > 0) parts.push(colours.yellow(`${numberText(left)} not finished`));
+  if (left > 0) parts.push(colors.yellow(`${numberText(left)} not finished`));
   const title = cutToWidth(printableLine(name), Math.max(8, Math.floor(columns / 2)));
-  const took = hasRun ? `, in ${spanText(elapsedMs)}` : '; nothing was left to run';
-  const lines = [wrapHanging(`${mark} ${colours.bold(title)}: ${parts.join(', ')}${took}`, columns, 2)];
+  const time = spanText(elapsedMs);
+  const took = !hasRun ? '; nothing left to run' : isGood ? ` in ${time}` : `; took ${time}`;
+  const lines = [wrapHanging(`${mark} ${colors.bold(title)}: ${parts.join(', ')}${took}`, columns, 2)];
   const factor = elapsedMs > 0 ? workMs / elapsedMs : 0;
-  if (factor >= WORTH_COMPARING) {
-    const times = `${factorText(factor)} times as fast`;
-    const compared = `${colours.dim(`${spanText(workMs)} of work: `)}${times}${colours.dim(' as one after the other')}`;
+  if (factor >= MIN_SPEEDUP) {
+    const compared = `${colors.dim(`${spanText(workMs)} of work,`)} ${factorText(factor)}× ${colors.dim('the speed of one task at a time')}`;
     lines.push(`  ${wrapHanging(compared, columns, 2)}`);
   }
   return lines;
 }
 
-function slowestLines({ slowest }: SummaryView, { colours, columns }: SummaryOptions): string[] {
-  const shown = slowest.slice(0, MAX_SLOWEST).filter(({ durationMs }) => durationMs >= WORTH_NAMING_MS);
+function slowestLines({ slowest }: RunSummary, { colors, columns }: SummaryOptions): string[] {
+  const shown = slowest.slice(0, MAX_SLOWEST).filter(({ durationMs }) => durationMs >= MIN_SLOW_MS);
   if (shown.length < 2) return [];
   const times = shown.map(({ durationMs }) => spanText(durationMs));
   const widest = Math.max(...times.map(textWidth));
@@ -97,95 +159,120 @@ function slowestLines({ slowest }: SummaryView, { colours, columns }: SummaryOpt
     const lead = `  ${padStartToWidth(times[index]!, widest)}  `;
     const functionName = cutToWidth(printableLine(tool), room);
     if (room <= 10 || functionName === names[index]) return lead + names[index]!;
-    return `${lead}${padEndToWidth(names[index]!, widestName)}${colours.dim(`  ${functionName}`)}`;
+    return `${lead}${padEndToWidth(names[index]!, widestName)}${colors.dim(`  ${functionName}`)}`;
   });
-  return [colours.bold('Slowest'), ...rows];
+  return [colors.bold('Slowest'), ...rows];
 }
 
-function failureLines({ failures, counts }: SummaryView, { colours, columns }: SummaryOptions): string[] {
+function failureLines({ failures, counts }: RunSummary, { colors, columns }: SummaryOptions): string[] {
   if (failures.length === 0) return [];
-  const lines = [colours.bold('Failed')];
-  const shown = failures.slice(0, MAX_GROUPS);
+  const lines = [colors.bold('Failed')];
+  const shown = failures.slice(0, MAX_SHOWN_CAUSES);
   const counted = shown.map(({ count }) => `${numberText(count)} ×`);
   const widest = Math.max(...counted.map(textWidth));
   const indent = ' '.repeat(widest + 3);
   for (const [index, { cause, count, examples }] of shown.entries()) {
     const lead = padStartToWidth(counted[index]!, widest);
     const words = cutToWidth(printableLine(cause), Math.max(20, columns * 2 - widest - 4));
-    lines.push(`  ${colours.red(lead)} ${wrapHanging(words, columns, indent.length)}`);
+    lines.push(`  ${colors.red(lead)} ${wrapHanging(words, columns, indent.length)}`);
     const more = count - examples.length;
     const names = examples.map((name) => cutToWidth(printableLine(name), 60)).join(', ');
     const all = `${names}${more > 0 ? ` and ${numberText(more)} more` : ''}`;
-    lines.push(colours.dim(indent + wrapHanging(all, columns, indent.length)));
+    lines.push(colors.dim(indent + wrapHanging(all, columns, indent.length)));
   }
   const others = counts.failed - shown.reduce((sum, { count }) => sum + count, 0);
-  if (others > 0) lines.push(colours.dim(`  … and ${numberText(others)} of other causes`));
+  if (others > 0) lines.push(colors.dim(`  … and ${numberText(others)} with other causes`));
   return lines;
 }
 
-function warningLines({ warnings = [] }: SummaryView, { colours, columns }: SummaryOptions): string[] {
+function warningLines({ warnings = [] }: RunSummary, { colors, columns }: SummaryOptions): string[] {
   if (warnings.length === 0) return [];
   const shown = warnings
     .slice(0, MAX_WARNINGS)
     .map((warning) => `  ${wrapHanging(cutToWidth(printableLine(warning), columns * 3), columns, 4)}`);
   const more = warnings.length - shown.length;
   return [
-    colours.yellow('Warnings'),
+    colors.yellow('Warnings'),
     ...shown,
-    ...(more > 0 ? [colours.dim(`  … and ${numberText(more)} more`)] : []),
+    ...(more > 0 ? [colors.dim(`  … and ${numberText(more)} more`)] : []),
   ];
 }
 
-/** The commands that go on from here. */
+/** The commands to continue with. */
 function nextLines(
-  { name, counts, hasRun }: SummaryView,
-  { colours, columns, program, config }: SummaryOptions,
+  { name, counts, hasRun }: RunSummary,
+  { colors, columns, program, config }: SummaryOptions,
 ): string[] {
-  const batch = placeOptions({ batch: printableLine(name), config });
-  const commands: (readonly [command: string, does: string])[] = [];
+  const flags = scopeFlags({ batch: printableLine(name), config });
+  const commands: (readonly [command: string, effect: string])[] = [];
   const left = counts.open + counts.running;
   if (left > 0)
     commands.push([
-      `${program} start${batch}`,
-      left === 1 ? 'goes on with the one that is left' : `goes on with the ${numberText(left)} that are left`,
+      `${program} start${flags}`,
+      `runs the ${left === 1 ? 'remaining task' : `${numberText(left)} remaining tasks`}`,
     ]);
-  const again = counts.failed + counts.skipped + counts.cancelled;
-  if (again > 0) commands.push([`${program} retry${batch}`, `opens ${againText(counts)} again`]);
+  const reopened = (['failed', 'skipped', 'cancelled'] as const).filter((status) => counts[status] > 0);
+  if (reopened.length > 0)
+    commands.push([
+      `${program} retry${flags}`,
+      `reopens the ${listText(reopened.map((status) => `${numberText(counts[status])} ${status}`))}`,
+    ]);
   if (counts.failed > 0) {
     commands.push([
-      `${program} results${batch} --filter-status failed --format detailed`,
+      `${program} results${flags} --filter-status failed --format detailed`,
       'shows each failure',
     ]);
   } else if (counts.completed > 0) {
-    commands.push([`${program} results${batch}`, 'shows what came out']);
+    commands.push([`${program} results${flags}`, 'shows the results']);
   }
-  if (!hasRun) commands.push([`${program} clear${batch}`, 'forgets all of it, and it can run anew']);
+  if (!hasRun) commands.push([`${program} clear${flags}`, 'deletes the batch, so that it can run again']);
   if (commands.length === 0) return [];
   const widest = Math.max(...commands.map(([command]) => textWidth(command)));
-  const isBeside = commands.every(([, does]) => widest + textWidth(does) + 4 <= columns);
-  const lines = commands.map(([command, does]) => {
+  const isBeside = commands.every(([, effect]) => widest + textWidth(effect) + 4 <= columns);
+  const lines = commands.map(([command, effect]) => {
     const between = isBeside ? ' '.repeat(widest - textWidth(command) + 2) : '\n      ';
-    return `  ${command}${between}${colours.dim(isBeside ? does : wrapHanging(does, columns, 6))}`;
+    return `  ${command}${between}${colors.dim(isBeside ? effect : wrapHanging(effect, columns, 6))}`;
   });
-  return [colours.bold('Next'), ...lines];
+  return [colors.bold('Next'), ...lines];
 }
 
-function againText({ failed, skipped, cancelled }: TaskCounts): string {
-  const parts = [
-    [failed, 'failed'],
-    [skipped, 'skipped'],
-    [cancelled, 'cancelled'],
-  ] as const;
-  const named = parts.filter(([count]) => count > 0).map(([count, word]) => `${numberText(count)} ${word}`);
-  return named.length < 2
-    ? `the ${named.join('')}`
-    : `the ${named.slice(0, -1).join(', ')} and ${named.at(-1)}`;
+/** Failures with the same cause, judged by their messages. */
+export interface FailureGroup {
+  /** The message, with `…` where messages differ. */
+  readonly cause: string;
+  readonly count: number;
+  /** Names of the first tasks. */
+  readonly examples: readonly string[];
 }
 
-function wholeText(total: number): string {
-  return total === 1 ? 'the task completed' : `all ${numberText(total)} completed`;
+const MAX_EXAMPLES = 3;
+/** With more causes, the messages differ in what does not matter: the rest is counted together. */
+const MAX_CAUSES = 1000;
+const MAX_CAUSE_WIDTH = 400;
+const OTHER_CAUSES = 'other causes';
+
+/** Groups failures by cause. Numbers, quoted text, paths and the task's own name make no difference. */
+export function groupFailures(failures: Iterable<DisplayedFailure>): FailureGroup[] {
+  const groups = new Map<string, { cause: string; count: number; examples: string[] }>();
+  for (const task of failures) {
+    const cause = causeText(task, MAX_CAUSE_WIDTH);
+    const wanted = `${task.reason} ${causePattern(cause, printableLine(task.name))}`;
+    const key = groups.has(wanted) || groups.size < MAX_CAUSES ? wanted : OTHER_CAUSES;
+    const known = groups.get(key);
+    const group = known ?? { cause: key === OTHER_CAUSES ? OTHER_CAUSES : cause, count: 0, examples: [] };
+    if (known === undefined) groups.set(key, group);
+    else if (key !== OTHER_CAUSES) group.cause = commonText(group.cause, cause);
+    group.count++;
+    if (group.examples.length < MAX_EXAMPLES) group.examples.push(printableLine(task.name));
+  }
+  return [...groups.values()].sort((a, b) => b.count - a.count);
 }
 
-function doneText(completed: number, total: number): string {
-  return `${numberText(completed)} of ${numberText(total)} completed`;
+/** A message without the parts that vary from task to task. */
+function causePattern(cause: string, name: string): string {
+  const withoutName = name === '' ? cause : cause.replaceAll(name, '<name>');
+  return withoutName
+    .replace(/"[^"]*"|'[^']*'|`[^`]*`/g, '<text>')
+    .replace(/(?:[\w.@~-]*[/\\])+[\w.@~-]*/g, '<path>')
+    .replace(/\d+(?:\.\d+)?/g, '<number>');
 }

@@ -1,36 +1,32 @@
-import type { TaskStatus } from '../../store/records.ts';
+import type { TaskCounts } from '../../batch/counts.ts';
 import type { TimeRange } from '../output/numbers.ts';
 
-/** How a batch stands at one moment: all that a display shows of it. */
-export interface BatchView {
+/** A snapshot of a batch: everything that a display shows. */
+export interface DisplayedBatch {
   readonly name: string;
   readonly counts: TaskCounts;
-  /** The share of the work that is done, 0 to 1: what has ended, and the reported part of what runs. */
+  /** 0 to 1: ended tasks, and the reported part of running ones. */
   readonly progress: number;
-  /** How many tasks end in a second at the moment; undefined while nobody can tell. */
+  /** Undefined while unknown. */
   readonly ratePerSecond: number | undefined;
   readonly timeLeft: TimeRange | undefined;
-  readonly running: readonly RunningTask[];
-  /** A word to the user that stays in sight, such as how to stop at once. */
+  readonly running: readonly DisplayedTask[];
+  /** Shown to the user all the time, such as how to stop now. */
   readonly note?: string;
 }
 
-/** How many tasks have each status. */
-export type TaskCounts = Readonly<Record<TaskStatus, number>>;
-
-/** A task that runs now. */
-export interface RunningTask {
+/** A running task. */
+export interface DisplayedTask {
   readonly name: string;
   readonly function: string;
   /** When its attempt began, by the clock of the display. */
   readonly startedAt: number;
-  /** 0 to 1, if it reports it. */
+  /** 0 to 1, if it reports progress. */
   readonly progress?: number | undefined;
   readonly step?: string | undefined;
 }
 
-/** A task that failed, as it is told at once and in the summary. */
-export interface FailedTask {
+export interface DisplayedFailure {
   readonly name: string;
   readonly function: string;
   /** `error`, `timeout`, `memory` and so on. */
@@ -39,43 +35,45 @@ export interface FailedTask {
   readonly attempts: number;
 }
 
-export interface CompletedTask {
+export interface DisplayedCompletion {
   readonly name: string;
   readonly function: string;
   readonly durationMs: number;
 }
 
-/** What shows a batch while it runs. */
+/** Shows a batch while it runs. */
 export interface Display {
-  /** Something of the view changed; the display asks for it when it draws. */
+  /** Something changed. The display asks for the view when it draws. */
   changed(): void;
-  failed(task: FailedTask): void;
-  completed(task: CompletedTask): void;
-  /** Takes the picture away, and leaves the lines. */
+  failed(task: DisplayedFailure): void;
+  completed(task: DisplayedCompletion): void;
+  /** Removes the live picture and keeps the lines. */
   close(): void;
 }
 
-/** What a display needs of time, so that a test can move it. */
+/** The clock of a display, which tests replace. */
 export interface Timing {
   now(): number;
-  /** Calls once, later; the answer cancels that. */
+  /** Calls once after a delay. Returns a function that cancels it. */
   after(ms: number, call: () => void): () => void;
 }
 
 export const REAL_TIMING: Timing = {
   now: () => Date.now(),
   after: (ms, call) => {
-    // Looking at a batch never keeps the process alive.
+    // A display never keeps the process alive.
     const timer = setTimeout(call, ms).unref();
     return () => clearTimeout(timer);
   },
 };
 
-/** How many tasks there are, and how many have ended. */
-export function totalsOf({ open, running, completed, failed, cancelled, skipped }: TaskCounts): {
-  readonly total: number;
-  readonly ended: number;
-} {
-  const ended = completed + failed + cancelled + skipped;
-  return { total: ended + running + open, ended };
+interface NamedTask {
+  readonly id: string;
+  readonly name: string;
+  readonly function: string;
+}
+
+/** The name of a task, or its id where the name is just that of the tool. */
+export function taskLabel({ id, name, function: tool }: NamedTask): string {
+  return name === tool ? id : name;
 }

@@ -1,11 +1,9 @@
 import { countText, spanText } from '../../core/words.ts';
+import type { TaskStatus } from '../../store/records.ts';
 import { factorText, numberText } from '../output/numbers.ts';
-import type { FinishedTask } from './finished-task.ts';
-import { type Bar, barsOf } from './gantt-bars.ts';
-import { legend } from './legend.ts';
-import { drawnWidth, fitName, px, svgDocument, svgText, xml } from './svg.ts';
-import { ticksFor } from './time-axis.ts';
-import { type Timeline, timelineOf } from './timeline.ts';
+import { drawnWidth, fitName, legend, px, svgDocument, svgText, xml } from './svg.ts';
+import type { FinishedTask } from './task-graph.ts';
+import { type TaskSpan, type Timeline, ticksFor, timelineOf } from './timeline.ts';
 
 const WIDTH = 1200;
 const MARGIN = 24;
@@ -16,7 +14,7 @@ const MAX_TICKS = 12;
 const FONT = 11;
 const NARROWEST_BAR = 1.5;
 
-/** How high the lanes are, by how many there are. */
+/** Lane heights by the number of lanes. */
 const LANE_SIZES = [
   { upTo: 6, lane: 40, bar: 34, hasLabels: true },
   { upTo: 16, lane: 30, bar: 26, hasLabels: true },
@@ -26,7 +24,7 @@ const LANE_SIZES = [
 ] as const;
 type LaneSize = (typeof LANE_SIZES)[number];
 
-/** What ran when: a bar for each task on the time line, one below the other what ran at once. */
+/** A timeline with a bar for each task. Tasks that ran at once stand below each other. */
 export function ganttSvg(batchName: string, tasks: readonly FinishedTask[]): string {
   const timeline = timelineOf(tasks);
   const laneCount = Math.min(timeline.laneCount, MAX_LANES);
@@ -53,26 +51,26 @@ export function ganttSvg(batchName: string, tasks: readonly FinishedTask[]): str
     ),
   ];
   const height = PLOT_TOP + plotHeight + 40 + notes.length * 18;
-  return svgDocument(WIDTH, height, `${batchName}: what ran when`, content);
+  return svgDocument(WIDTH, height, `${batchName}: timeline`, content);
 }
 
 function headText(
   tasks: readonly FinishedTask[],
   { taskCount, spans, laneCount, lengthMs }: Timeline,
 ): string {
-  if (spans.length === 0) return `None of ${countText(tasks.length, 'task')} was started.`;
+  if (spans.length === 0) return `${countText(tasks.length, 'task')}, none started.`;
   const workMs = spans.reduce((sum, { startMs, endMs }) => sum + endMs - startMs, 0);
   const head = `${numberText(taskCount)} ${taskCount === 1 ? 'task' : 'tasks'} in ${spanText(lengthMs)}`;
   const factor = lengthMs > 0 ? workMs / lengthMs : 1;
   if (factor < 1.05) return head;
-  return `${head}: ${spanText(workMs)} of work, ${factorText(factor)} times as fast as one after the other; at most ${laneCount} at once`;
+  return `${head}: ${spanText(workMs)} of work, ${factorText(factor)}× the speed of one task at a time; at most ${laneCount} at once`;
 }
 
 function axis(lengthMs: number, toX: (ms: number) => number, plotHeight: number): string[] {
   return ticksFor(lengthMs, MAX_TICKS).flatMap(({ ms, text }) => {
     const x = px(toX(ms));
     const width = drawnWidth(text, 12);
-    // The last one may not leave the picture.
+    // The last one must stay inside.
     const isLast = toX(ms) + width / 2 > WIDTH - 4;
     const anchor = ms === 0 ? 'start' : isLast ? 'end' : 'middle';
     return [
@@ -82,7 +80,7 @@ function axis(lengthMs: number, toX: (ms: number) => number, plotHeight: number)
   });
 }
 
-/** Every other lane has a ground of its own, so that the eye finds its way. */
+/** A background for every other lane. */
 function bands(laneCount: number, { lane: height, hasLabels }: LaneSize): string[] {
   if (!hasLabels) return [];
   const even = Array.from({ length: Math.ceil(laneCount / 2) }, (_, index) => index * 2);
@@ -96,14 +94,14 @@ function bands(laneCount: number, { lane: height, hasLabels }: LaneSize): string
 function drawBars(bars: readonly Bar[], toX: (ms: number) => number, size: LaneSize): string[] {
   const nextInLane = new Map<number, number>();
   const parts: string[] = [];
-  // From the right, so that each knows how much room there is behind it.
+  // From the right, so that each bar knows the room after it.
   for (const bar of [...bars].sort((a, b) => b.startMs - a.startMs)) {
     const x = toX(bar.startMs);
     const right = Math.max(x + NARROWEST_BAR, toX(bar.endMs));
     const limit = nextInLane.get(bar.lane) ?? WIDTH - MARGIN;
     nextInLane.set(bar.lane, x);
     const y = PLOT_TOP + bar.lane * size.lane + (size.lane - size.bar) / 2;
-    // A hair of room between neighbours, where there is any to spare.
+    // A gap between bars that are wide enough.
     const gap = right - x > 4 ? 1 : 0;
     const radius = size.hasLabels && right - x > 6 ? ' rx="3"' : '';
     parts.push(
@@ -121,7 +119,7 @@ function drawBars(bars: readonly Bar[], toX: (ms: number) => number, size: LaneS
   return parts;
 }
 
-/** Inside the bar, or behind it where there is more room. */
+/** Inside the bar, or after it where there is more room. */
 function label(bar: Bar, x: number, right: number, limit: number, y: number): string[] {
   const [inside, behind] = [right - x - 12, limit - right - 10];
   const name = labelText(bar, inside);
@@ -162,16 +160,77 @@ function notesOf(
   const never = tasks.length - taskCount;
   if (never > 0 && taskCount > 0) {
     notes.push(
-      `${countText(never, 'task')} ${never === 1 ? 'was' : 'were'} never started and cannot be seen here.`,
+      `${countText(never, 'task')} ${never === 1 ? 'was' : 'were'} never started and ${never === 1 ? 'is' : 'are'} not shown.`,
     );
   }
   if (bars.some((bar) => bar.spans.length > 1)) {
-    notes.push(
-      'Short tasks that followed each other are drawn as one bar; a red line below it is the share that failed.',
-    );
+    notes.push('Consecutive short tasks share a bar; the red line below it is the share that failed.');
   }
   if (laneCount > shownLanes) {
-    notes.push(`Only the first ${numberText(shownLanes)} of ${numberText(laneCount)} lanes are drawn.`);
+    notes.push(`Only the first ${numberText(shownLanes)} of ${numberText(laneCount)} lanes are shown.`);
   }
   return notes;
+}
+
+/** A task, or several short ones in close succession. */
+export interface Bar {
+  readonly lane: number;
+  readonly startMs: number;
+  readonly endMs: number;
+  /** The most frequent. */
+  readonly status: TaskStatus;
+  readonly failed: number;
+  readonly spans: readonly TaskSpan[];
+}
+
+/** At most `most` bars: of more tasks, short ones are joined, so that a lane looks as busy as it was. */
+export function barsOf(spans: readonly TaskSpan[], most: number, msPerPixel: number): Bar[] {
+  const byLane: TaskSpan[][] = [];
+  for (const span of spans) {
+    byLane[span.lane] ??= [];
+    byLane[span.lane]!.push(span);
+  }
+  let width = 0;
+  let bars = spans.map(toBar);
+  while (bars.length > most) {
+    width = width === 0 ? msPerPixel : width * 2;
+    bars = byLane.flatMap((lane) => bundle(lane, width));
+  }
+  return bars;
+}
+
+/** Joins tasks that are shorter than the width and no further apart. */
+function bundle(lane: readonly TaskSpan[], width: number): Bar[] {
+  const bars: Bar[] = [];
+  let open: TaskSpan[] = [];
+  let end = 0;
+  const close = () => {
+    if (open.length > 0) bars.push(toBundle(open, end));
+    open = [];
+  };
+  for (const span of lane) {
+    const isShort = span.endMs - span.startMs < width;
+    if (!isShort || (open.length > 0 && span.startMs - end > width)) close();
+    if (isShort) {
+      end = open.length === 0 ? span.endMs : Math.max(end, span.endMs);
+      open.push(span);
+    } else {
+      bars.push(toBar(span));
+    }
+  }
+  close();
+  return bars;
+}
+
+function toBar(span: TaskSpan): Bar {
+  return toBundle([span], span.endMs);
+}
+
+function toBundle(spans: readonly TaskSpan[], endMs: number): Bar {
+  const counts = new Map<TaskStatus, number>();
+  for (const { task } of spans) counts.set(task.status, (counts.get(task.status) ?? 0) + 1);
+  let [{ task: most }] = spans as [TaskSpan];
+  for (const { task } of spans) if (counts.get(task.status)! > counts.get(most.status)!) most = task;
+  const { lane, startMs } = spans[0]!;
+  return { lane, startMs, endMs, status: most.status, failed: counts.get('failed') ?? 0, spans };
 }

@@ -1,26 +1,30 @@
 import { countText, listText, spanText } from '../../core/words.ts';
 import { numberText } from '../output/numbers.ts';
-import { endedBadly, type FinishedTask } from './finished-task.ts';
-import { type EdgePlace, type GraphLayout, layOut, type NodePlace } from './graph-layout.ts';
-import { type GraphNode, type TaskGraph, taskGraph } from './graph-nodes.ts';
-import { legend } from './legend.ts';
-import { fitName, px, svgDocument, svgText, xml } from './svg.ts';
+import { type EdgePlace, type GraphLayout, layOutLinks, type NodePlace } from './graph-layout.ts';
+import { fitName, legend, px, svgDocument, svgText, xml } from './svg.ts';
+import {
+  type DrawnNode,
+  endedWithoutResult,
+  type FinishedTask,
+  type TaskGraph,
+  taskGraph,
+} from './task-graph.ts';
 
 const MARGIN = 24;
 const TOP = 76;
 const NARROWEST = 480;
-/** A row of those that are joined with nothing is as wide as this, where the graph is not wider. */
+/** The minimal width of rows of unlinked tasks. */
 const GRID_WIDTH = 1100;
 const MAX_READABLE = 300;
 const MAX_EDGES = 5000;
 const MAX_NAMES = 20;
 
-/** Cards with a name, or dots where there are too many to read them. */
+/** Cards with names, or dots where there are too many to read. */
 const CARD = { width: 196, height: 38, rowGap: 12, columnGap: 64, pass: 14, hasText: true };
 const DOT = { width: 10, height: 10, rowGap: 3, columnGap: 70, pass: 3, hasText: false };
 type Shape = typeof CARD;
 
-/** What waited for what, from left to right, in the colours of what became of it. */
+/** The dependency graph from left to right, colored by status. */
 export function graphSvg(batchName: string, tasks: readonly FinishedTask[]): string {
   const graph = taskGraph(tasks);
   const shape = graph.nodes.length <= MAX_READABLE ? CARD : DOT;
@@ -28,7 +32,7 @@ export function graphSvg(batchName: string, tasks: readonly FinishedTask[]): str
   const isLinked = (node: number) => graph.before[node]!.length + graph.after[node]!.length > 0;
   const linked = all.filter(isLinked);
   const alone = all.filter((node) => !isLinked(node));
-  const layout = layOut(graph, linked, { node: shape.height + shape.rowGap, pass: shape.pass });
+  const layout = layOutLinks(graph, linked, { node: shape.height + shape.rowGap, pass: shape.pass });
   const graphWidth = layout.columnCount * (shape.width + shape.columnGap) - shape.columnGap;
   const shownEdges = layout.edges.slice(0, MAX_EDGES);
   const grid = placeAlone(
@@ -58,17 +62,17 @@ export function graphSvg(batchName: string, tasks: readonly FinishedTask[]): str
     ...notes.map((note, index) => svgText(MARGIN, bottom + 46 + index * 18, note, 'class="small"')),
   ];
   const height = bottom + 40 + notes.length * 18;
-  return svgDocument(contentWidth + 2 * MARGIN, height, `${batchName}: what waited for what`, content);
+  return svgDocument(contentWidth + 2 * MARGIN, height, `${batchName}: dependencies`, content);
 }
 
 function headText(tasks: readonly FinishedTask[], { columnCount, edges }: GraphLayout): string {
   const count = `${numberText(tasks.length)} ${tasks.length === 1 ? 'task' : 'tasks'}`;
   return edges.length === 0
-    ? `${count}, none waits for another`
+    ? `${count} without dependencies`
     : `${count} in ${countText(columnCount, 'step')}`;
 }
 
-/** Rows of what is joined with nothing. */
+/** Rows of unlinked tasks. */
 function placeAlone(nodes: readonly number[], width: number, shape: Shape, top: number) {
   const columns = Math.max(1, Math.floor((width + shape.rowGap) / (shape.width + shape.rowGap)));
   const places = nodes.map((node, index) => ({
@@ -88,7 +92,7 @@ function xOf(column: number, { width, columnGap }: Shape): number {
   return MARGIN + column * (width + columnGap);
 }
 
-function drawNode({ tasks }: GraphNode, x: number, middle: number, shape: Shape): string {
+function drawNode({ tasks }: DrawnNode, x: number, middle: number, shape: Shape): string {
   const [task] = tasks as [FinishedTask];
   const { width, height } = shape;
   const y = middle - height / 2;
@@ -102,7 +106,7 @@ function drawNode({ tasks }: GraphNode, x: number, middle: number, shape: Shape)
   const box = `width="${width}" height="${height}" rx="5"`;
   return [
     `<g>${title}`,
-    // Many look like a pile.
+    // Several look like a pile.
     isMany ? `<rect class="card" x="${px(x + 4)}" y="${px(y + 4)}" ${box}/>` : '',
     `<rect class="card" x="${px(x)}" y="${px(y)}" ${box}/>`,
     `<rect class="${task.status}" x="${px(x)}" y="${px(y)}" width="6" height="${height}" rx="3"/>`,
@@ -129,7 +133,7 @@ function nodeText(tasks: readonly FinishedTask[]): string {
   return `${name || id} (${functionName}, id ${id}): ${status}${took}${tried}`;
 }
 
-/** A curve that leaves and enters level, and goes straight where it passes a column. */
+/** A curve that leaves and enters horizontally, and is straight where it passes a column. */
 function drawEdge(
   { from, to, passes }: EdgePlace,
   byNode: ReadonlyMap<number, NodePlace>,
@@ -150,9 +154,9 @@ function drawEdge(
     x += shape.width;
     path += `H${px(x)}`;
   }
-  // The tip of the arrow takes the last bit.
+  // The arrowhead takes the rest.
   curveTo(xOf(end.column, shape) - 5, TOP + end.y);
-  const isBad = endedBadly(graph.nodes[from]!.tasks[0]!);
+  const isBad = endedWithoutResult(graph.nodes[from]!.tasks[0]!);
   return `<path class="edge${isBad ? ' bad' : ''}" d="${path}" marker-end="url(#${isBad ? 'badtip' : 'tip'})"/>`;
 }
 
@@ -162,13 +166,13 @@ function tips(): string {
   return `<defs>${tip('tip')}${tip('badtip')}</defs>`;
 }
 
-function notesOf({ nodes, leftOut }: TaskGraph, shape: Shape, edgesLeftOut: number): string[] {
+function notesOf({ nodes, omitted }: TaskGraph, shape: Shape, omittedEdges: number): string[] {
   const notes: string[] = [];
   if (nodes.some(({ tasks }) => tasks.length > 1)) {
-    notes.push('Tasks with the same function, status and neighbours are drawn as one.');
+    notes.push('Tasks with the same function, status and dependencies share a node.');
   }
-  if (!shape.hasText) notes.push('There are too many to write their names: point at a square to read it.');
-  if (leftOut > 0) notes.push(`${numberText(leftOut)} tasks are left out.`);
-  if (edgesLeftOut > 0) notes.push(`${numberText(edgesLeftOut)} lines are left out.`);
+  if (!shape.hasText) notes.push('Too many tasks to show names: hover over a square to read its name.');
+  if (omitted > 0) notes.push(`${numberText(omitted)} tasks are not shown.`);
+  if (omittedEdges > 0) notes.push(`${numberText(omittedEdges)} edges are not shown.`);
   return notes;
 }

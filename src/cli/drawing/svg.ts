@@ -1,7 +1,9 @@
 import { printableLine } from '../../core/printable-text.ts';
-import { cutMiddleToWidth, cutStartToWidth, textWidth } from '../output/width.ts';
+import { numberText } from '../output/numbers.ts';
+import { cutMiddleToWidth, cutStartToWidth, textWidth } from '../output/text-layout.ts';
+import { type FinishedTask, STATUS_ORDER } from './task-graph.ts';
 
-/** A text for the content or an attribute of an element: one line, and nothing that XML does not allow. */
+/** Escapes text for an element or an attribute: one line, and only what XML allows. */
 export function xml(text: string): string {
   return printableLine(text)
     .replace(/[\ufffe\uffff]/g, '\ufffd')
@@ -11,22 +13,19 @@ export function xml(text: string): string {
     .replaceAll('"', '&quot;');
 }
 
-/** The share of the height of a letter that is its width, on average: a little more, since no text is measured. */
-const WIDTH_OF_LETTER = 0.58;
-/** With fewer there is no room for a beginning. */
-const LETTERS_FOR_BOTH_ENDS = 16;
+/** The mean width of a letter relative to the font size; a little more, since no text is measured. */
+const LETTER_WIDTH = 0.58;
+/** With less room, only the end is shown. */
+const MIN_LETTERS_FOR_BOTH_ENDS = 16;
 
-/** How wide a text is drawn, about. */
+/** The approximate width of drawn text. */
 export function drawnWidth(text: string, fontSize: number): number {
-  return textWidth(text) * fontSize * WIDTH_OF_LETTER;
+  return textWidth(text) * fontSize * LETTER_WIDTH;
 }
 
-/**
- * A name as far as there is room for it. Where there is little, its end: the names of a batch often begin alike.
- * Nothing where so little would be left that it says nothing.
- */
+/** Shortens a name to the room. Keeps the end, since names of a batch often begin alike. Empty if too short to help. */
 export function fitName(name: string, room: number, fontSize: number, shortest = 6): string {
-  const letters = Math.floor(room / (fontSize * WIDTH_OF_LETTER));
+  const letters = Math.floor(room / (fontSize * LETTER_WIDTH));
   const plain = printableLine(name);
   if (textWidth(plain) <= letters) return plain;
   if (letters < shortest) return '';
@@ -35,10 +34,12 @@ export function fitName(name: string, room: number, fontSize: number, shortest =
   const last = plain.slice(Math.max(plain.lastIndexOf('/'), plain.lastIndexOf(' ')) + 1);
   const width = textWidth(last);
   if (width < letters && width >= letters / 2) return `…${last}`;
-  return letters < LETTERS_FOR_BOTH_ENDS ? cutStartToWidth(plain, letters) : cutMiddleToWidth(plain, letters);
+  return letters < MIN_LETTERS_FOR_BOTH_ENDS
+    ? cutStartToWidth(plain, letters)
+    : cutMiddleToWidth(plain, letters);
 }
 
-/** The last parts of a path, as many as fit. */
+/** As many of the last parts of a path as fit. */
 function tailOfPath(path: string, letters: number): string | undefined {
   for (let slash = path.indexOf('/'); slash >= 0; slash = path.indexOf('/', slash + 1)) {
     const tail = `…${path.slice(slash)}`;
@@ -47,12 +48,12 @@ function tailOfPath(path: string, letters: number): string | undefined {
   return undefined;
 }
 
-/** A coordinate with no more digits than can be seen. */
+/** Rounds a coordinate. */
 export function px(value: number): string {
   return String(Math.round(value * 10) / 10);
 }
 
-/** The colours of all drawings, for light and dark; plain rules, since not every program knows variables. */
+/** Light and dark. Plain rules, since not every viewer supports variables. */
 const STYLE = `
   text{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;fill:#1f2933}
   .page{fill:#ffffff} .title{font-size:16px;font-weight:600} .small{font-size:12px;fill:#616e7c}
@@ -69,7 +70,6 @@ const STYLE = `
     .card{fill:#1f262e;stroke:#616e7c} .edge{stroke:#7b8794} .bad{stroke:#e66a6e} .tip{fill:#7b8794} .badtip{fill:#e66a6e}
   }`;
 
-/** A whole picture. */
 export function svgDocument(
   width: number,
   height: number,
@@ -88,7 +88,25 @@ export function svgDocument(
   ].join('\n');
 }
 
-/** A text at a place; `y` is its base line. */
+/** `y` is the baseline. */
 export function svgText(x: number, y: number, text: string, attributes = ''): string {
   return `<text x="${px(x)}" y="${px(y)}"${attributes === '' ? '' : ` ${attributes}`}>${xml(text)}</text>`;
+}
+
+const FONT = 12;
+
+/** The color and the count of each status. */
+export function legend(tasks: readonly FinishedTask[], x: number, y: number): string[] {
+  const counts = new Map<string, number>();
+  for (const { status } of tasks) counts.set(status, (counts.get(status) ?? 0) + 1);
+  const parts: string[] = [];
+  for (const status of STATUS_ORDER) {
+    const count = counts.get(status);
+    if (count === undefined) continue;
+    const text = `${numberText(count)} ${status === 'open' ? 'not started' : status}`;
+    parts.push(`<rect class="${status}" x="${px(x)}" y="${px(y - 10)}" width="11" height="11" rx="2"/>`);
+    parts.push(svgText(x + 17, y, text, 'class="small"'));
+    x += 17 + drawnWidth(text, FONT) + 22;
+  }
+  return parts;
 }

@@ -1,25 +1,25 @@
-import type { FinishedTask } from './finished-task.ts';
+import type { FinishedTask } from './task-graph.ts';
 
-/** A task on the time line, or one of its attempts; times count from the first start. */
-export interface Span {
+/** A task or one of its attempts. Times count from the first start. */
+export interface TaskSpan {
   readonly task: FinishedTask;
   readonly startMs: number;
   readonly endMs: number;
-  /** From 0: tasks of one lane never overlap. */
+  /** From 0. Tasks of a lane do not overlap. */
   readonly lane: number;
 }
 
 export interface Timeline {
-  /** How many tasks were started. */
+  /** Tasks that were started. */
   readonly taskCount: number;
-  /** In the order of their starts. */
-  readonly spans: readonly Span[];
+  /** By start. */
+  readonly spans: readonly TaskSpan[];
   readonly laneCount: number;
   /** From the first start to the last end. */
   readonly lengthMs: number;
 }
 
-/** Places all tasks that were started into as few lanes as there were tasks at once, the first lanes first. */
+/** Packs all started tasks into as few lanes as possible. */
 export function timelineOf(tasks: readonly FinishedTask[]): Timeline {
   const started = tasks.flatMap(triesOf);
   let origin = Number.POSITIVE_INFINITY;
@@ -29,7 +29,7 @@ export function timelineOf(tasks: readonly FinishedTask[]): Timeline {
     last = Math.max(last, startMs, endMs ?? startMs);
   }
   if (started.length === 0) return { taskCount: 0, spans: [], laneCount: 0, lengthMs: 0 };
-  // What was not finished when it was stopped is drawn up to the end; a clock that was set back makes no negative time.
+  // An unfinished task is drawn to the end. A clock that was set back makes no negative time.
   const times = started.map(({ task, startMs, endMs = last }) => ({
     task,
     startMs: startMs - origin,
@@ -51,7 +51,7 @@ interface Try {
   readonly endMs: number | undefined;
 }
 
-/** When a task worked: a pause before another attempt is no work, and takes no lane. */
+/** The times in which a task worked. A pause between attempts takes no lane. */
 function triesOf(task: FinishedTask): Try[] {
   const { startMs, endMs, durationMs, tries } = task;
   if (tries !== undefined) return tries.map((one) => ({ task, ...one }));
@@ -59,7 +59,7 @@ function triesOf(task: FinishedTask): Try[] {
   return [{ task, startMs, endMs: durationMs === undefined ? endMs : startMs + durationMs }];
 }
 
-/** Gives each, in the order of starts, the first lane that is free by then. */
+/** Gives each time span, in the order of starts, the first free lane. */
 export function packLanes(times: readonly { readonly startMs: number; readonly endMs: number }[]): {
   lanes: number[];
   laneCount: number;
@@ -70,7 +70,7 @@ export function packLanes(times: readonly { readonly startMs: number; readonly e
   let laneCount = 0;
   let nextEnd = 0;
   for (let index = 0; index < times.length; index++) {
-    // One of no length ends when it starts: it is not there yet.
+    // A span of no length ends as it starts, before it has a lane.
     while (nextEnd < byEnd.length && times[byEnd[nextEnd]!]!.endMs <= times[index]!.startMs) {
       const lane = lanes[byEnd[nextEnd]!]!;
       if (lane < 0) break;
@@ -91,4 +91,44 @@ function insertDescending(sorted: number[], value: number): void {
     else high = middle;
   }
   sorted.splice(low, 0, value);
+}
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const STEPS = [
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
+  ...[1, 2, 5, 10, 15, 30].map((seconds) => seconds * SECOND),
+  ...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * MINUTE),
+  ...[1, 2, 6, 12].map((hours) => hours * HOUR),
+];
+
+interface Tick {
+  readonly ms: number;
+  readonly text: string;
+}
+
+/** About `most` round marks for a part of a timeline that begins at 0. */
+export function ticksFor(lengthMs: number, most: number, fromMs = 0): Tick[] {
+  const least = lengthMs / most;
+  const days = Math.max(1, Math.ceil(least / (24 * HOUR)));
+  const step = STEPS.find((one) => one >= least) ?? days * 24 * HOUR;
+  const ticks: Tick[] = [];
+  const first = Math.max(0, Math.ceil(fromMs / step)) * step;
+  for (let ms = first; ms <= fromMs + lengthMs; ms += step) ticks.push({ ms, text: tickText(ms, step) });
+  return ticks;
+}
+
+/** In the unit of the step: `0`, `250 ms`, `1.5 s`, `2:30`, `1:00 h`. */
+function tickText(ms: number, step: number): string {
+  if (ms === 0) return '0';
+  if (step < SECOND && ms < SECOND) return `${ms} ms`;
+  if (ms < MINUTE) return `${Number((ms / SECOND).toFixed(3))} s`;
+  if (step < SECOND) return `${Number((ms / SECOND).toFixed(3))} s`;
+  if (ms < HOUR) return `${Math.floor(ms / MINUTE)}:${twoDigits((ms % MINUTE) / SECOND)} min`;
+  return `${Math.floor(ms / HOUR)}:${twoDigits((ms % HOUR) / MINUTE)} h`;
+}
+
+function twoDigits(value: number): string {
+  return String(Math.floor(value)).padStart(2, '0');
 }

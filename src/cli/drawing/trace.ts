@@ -1,15 +1,12 @@
-import type { FinishedTask } from './finished-task.ts';
-import { type Span, timelineOf } from './timeline.ts';
+import type { FinishedTask } from './task-graph.ts';
+import { type TaskSpan, timelineOf } from './timeline.ts';
 
-/** More than the viewers can show. */
+/** More than viewers can show. */
 const MAX_TASKS = 200_000;
 const MAX_ARROWS = 50_000;
 const PROCESS_ID = 1;
 
-/**
- * What happened, in the trace format of Chrome: open it in ui.perfetto.dev or chrome://tracing. Each lane is a thread,
- * and arrows lead from a task to those that waited for it.
- */
+/** A trace for ui.perfetto.dev and chrome://tracing. Lanes are threads, and arrows are dependencies. */
 export function traceJson(batchName: string, tasks: readonly FinishedTask[]): string {
   const { taskCount, spans, laneCount } = timelineOf(tasks);
   const shown = spans.slice(0, MAX_TASKS);
@@ -26,7 +23,7 @@ export function traceJson(batchName: string, tasks: readonly FinishedTask[]): st
     neverStarted: tasks.length - taskCount,
     arrowsLeftOut: leftOut,
   };
-  // One event on each line: such files are often looked at and compared.
+  // One event per line, for diffs.
   const lines = events.map((event) => JSON.stringify(event)).join(',\n');
   return `{"displayTimeUnit":"ms","otherData":${JSON.stringify(otherData)},"traceEvents":[\n${lines}\n]}\n`;
 }
@@ -35,7 +32,7 @@ function metadata(name: string, threadId: number, text: string): object {
   return { ph: 'M', name, pid: PROCESS_ID, tid: threadId, args: { name: text } };
 }
 
-function taskEvent({ task, startMs, endMs, lane }: Span): object {
+function taskEvent({ task, startMs, endMs, lane }: TaskSpan): object {
   const { id, name, function: functionName, status, attempts, dependsOn } = task;
   return {
     ph: 'X',
@@ -45,21 +42,21 @@ function taskEvent({ task, startMs, endMs, lane }: Span): object {
     tid: lane + 1,
     ts: toMicroseconds(startMs),
     dur: toMicroseconds(endMs - startMs),
-    ...(COLOURS[status] && { cname: COLOURS[status] }),
+    ...(COLORS[status] && { cname: COLORS[status] }),
     args: { id, function: functionName, status, attempts, ...(dependsOn.length > 0 && { dependsOn }) },
   };
 }
 
-/** Names of colours that chrome://tracing knows; Perfetto passes them over. */
-const COLOURS: Partial<Record<string, string>> = {
+/** Color names of chrome://tracing, which Perfetto ignores. */
+const COLORS: Partial<Record<string, string>> = {
   completed: 'good',
   failed: 'terrible',
   cancelled: 'bad',
   running: 'yellow',
 };
 
-/** Arrows begin at the end of what was waited for; answers how many there was no room for. */
-function addArrows(events: object[], spans: readonly Span[]): number {
+/** Adds arrows from the end of dependencies, and returns how many were omitted. */
+function addArrows(events: object[], spans: readonly TaskSpan[]): number {
   const byId = new Map(spans.map((span) => [span.task.id, span]));
   let arrow = 0;
   let leftOut = 0;
@@ -75,7 +72,7 @@ function addArrows(events: object[], spans: readonly Span[]): number {
       const common = { name: 'waited for', cat: 'dependency', id: arrow, pid: PROCESS_ID };
       events.push(
         { ph: 's', ...common, tid: from.lane + 1, ts: toMicroseconds(from.endMs) },
-        // Bound to the task around it, not to the next one.
+        // Bound to the enclosing task, not to the next one.
         { ph: 'f', bp: 'e', ...common, tid: to.lane + 1, ts: toMicroseconds(to.startMs) },
       );
     }

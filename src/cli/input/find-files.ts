@@ -6,53 +6,55 @@ import { VolleyError } from '../../core/errors.ts';
 import { globProblem } from '../../core/glob.ts';
 import { listText } from '../../core/words.ts';
 
-/** A pattern that leads through more entries than this was not meant. */
+/** A pattern that visits more was not meant. */
 const MAX_ENTRIES = 500_000;
 const MAX_FILES = 100_000;
-const DEEPEST = 64;
+const MAX_FOLDER_DEPTH = 64;
 /** A line break in a name is a character like any other. */
 const ANY_NAME = { flags: 's' };
-/** What nobody means with `**`. A pattern that names one of them goes there. */
-const PASSED_OVER = ['node_modules', '.git'];
+/** Skipped by `**`, unless a pattern names them. */
+const SKIPPED_FOLDERS = ['node_modules', '.git'];
 
 /**
- * The files that patterns name, each once, in the order of their paths. Paths are as the patterns write them: relative
- * to the folder unless the pattern is absolute, with `/` between names. A pattern with `!` before it takes files out
- * again. Links to files count, links to folders are not followed.
+ * Finds the files that match, each once, sorted by path. Paths are relative to the folder unless the pattern is
+ * absolute. A pattern with a leading `!` excludes files. Links to files count; links to folders are not followed.
  */
 export async function findFiles(patterns: readonly string[], folder: string): Promise<string[]> {
   const [wanted, unwanted] = [patterns.filter((one) => !isNegative(one)), patterns.filter(isNegative)];
   for (const pattern of patterns) checkPattern(pattern);
   if (wanted.length === 0)
-    throw templateError('There is no pattern that says which files are meant.', { patterns });
+    throw templateError('All patterns begin with "!": add one that includes files.', { patterns });
   const isUnwanted = picomatch(
     unwanted.map((pattern) => tidy(pattern.slice(1))),
     { ...ANY_NAME, dot: true },
   );
   const files = new Set<string>();
-  let takenOut = 0;
+  let excluded = 0;
   for (const pattern of wanted) {
     for (const file of await filesOf(pattern, folder)) {
-      if (isUnwanted(file)) takenOut++;
+      if (isUnwanted(file)) excluded++;
       else files.add(file);
       if (files.size > MAX_FILES) {
-        throw templateError(`${quoted(pattern)} matches more than ${MAX_FILES} files: narrow it.`, {
-          pattern,
-        });
+        throw templateError(
+          `${quoted(pattern)} matches more than ${MAX_FILES} files. Make it more specific.`,
+          {
+            pattern,
+          },
+        );
       }
     }
   }
-  if (files.size === 0) throw nothingFound(wanted, unwanted, takenOut, folder);
+  if (files.size === 0) throw nothingFound(wanted, unwanted, excluded, folder);
   return [...files].sort();
 }
 
 async function filesOf(pattern: string, folder: string): Promise<string[]> {
-  // A path is taken as it stands first, for its name may hold what a glob gives a meaning to.
+  // A path that exists is taken literally: its name may contain glob characters.
   const found = await stat(resolve(folder, pattern)).catch(() => undefined);
   if (found?.isFile()) return [tidy(pattern)];
   if (found?.isDirectory()) {
     const inside = `${pattern.replace(/\/+$/, '')}/**/*`;
-    throw templateError(`${quoted(pattern)} is a folder: write ${quoted(inside)} for the files in it.`, {
+    throw templateError(`${quoted(pattern)} is a folder. Write ${quoted(inside)} for the files in it.`, {
       pattern,
     });
   }
@@ -61,11 +63,11 @@ async function filesOf(pattern: string, folder: string): Promise<string[]> {
   return new GlobWalk(pattern, folder).walk(tidy(base));
 }
 
-/** Goes through the folders in which a pattern can match. */
+/** Visits the folders in which a pattern can match. */
 class GlobWalk {
   private readonly matches: (path: string) => boolean;
-  private readonly deepest: number;
-  private readonly passedOver: ReadonlySet<string>;
+  private readonly maxDepth: number;
+  private readonly skipped: ReadonlySet<string>;
   private readonly files: string[] = [];
   private visited = 0;
 
@@ -75,10 +77,10 @@ class GlobWalk {
   ) {
     const glob = tidy(pattern);
     this.matches = picomatch(glob, ANY_NAME);
-    // Without `**` a pattern names files at one depth, so nothing below that needs to be read.
-    this.deepest = glob.includes('**') ? DEEPEST : glob.split('/').length;
+    // Without `**`, a pattern matches at one depth only.
+    this.maxDepth = glob.includes('**') ? MAX_FOLDER_DEPTH : glob.split('/').length;
     const named = glob.split('/');
-    this.passedOver = new Set(PASSED_OVER.filter((name) => !named.includes(name)));
+    this.skipped = new Set(SKIPPED_FOLDERS.filter((name) => !named.includes(name)));
   }
 
   async walk(base: string): Promise<string[]> {
@@ -90,15 +92,15 @@ class GlobWalk {
     const entries = await readdir(resolve(this.folder, inside), { withFileTypes: true }).catch(() => []);
     this.visited += entries.length;
     if (this.visited > MAX_ENTRIES) {
-      const most = `more than ${MAX_ENTRIES} files and folders`;
-      throw templateError(`${quoted(this.pattern)} leads through ${most}: begin it further in.`, {
-        pattern: this.pattern,
-      });
+      throw templateError(
+        `${quoted(this.pattern)} searches more than ${MAX_ENTRIES} files and folders. Start it in a subfolder.`,
+        { pattern: this.pattern },
+      );
     }
     for (const entry of entries) {
       const path = inside === '' ? entry.name : posix.join(inside, entry.name);
       if (entry.isDirectory()) {
-        if (depth + 1 < this.deepest && !this.passedOver.has(entry.name)) await this.enter(path, depth + 1);
+        if (depth + 1 < this.maxDepth && !this.skipped.has(entry.name)) await this.enter(path, depth + 1);
       } else if (this.matches(path) && (await this.isFile(entry, path))) {
         this.files.push(path);
       }
@@ -120,7 +122,7 @@ function isNegative(pattern: string): boolean {
   return pattern.startsWith('!') && pattern[1] !== '(';
 }
 
-/** Without `./` and double slashes, so that a file has one name. */
+/** Removes `./` and double slashes, so that a file has one name. */
 function tidy(pattern: string): string {
   const path = pattern === '' ? '' : posix.normalize(pattern);
   return path === '.' ? '' : path.replace(/^\.\//, '').replace(/(?<=.)\/$/, '');
@@ -129,8 +131,8 @@ function tidy(pattern: string): string {
 function checkPattern(pattern: string): void {
   const bare = isNegative(pattern) ? pattern.slice(1) : pattern;
   if (bare.trim() === '')
-    throw templateError('A pattern is empty: write one such as "src/**/*.ts".', { pattern });
-  if (bare.includes('\0')) throw templateError(`${quoted(pattern)} holds a NUL character.`, { pattern });
+    throw templateError('A pattern is empty. Write one such as "src/**/*.ts".', { pattern });
+  if (bare.includes('\0')) throw templateError(`${quoted(pattern)} contains a NUL character.`, { pattern });
   const problem = globProblem(bare) ?? globProblem(tidy(bare));
   if (problem !== undefined) throw templateError(`A pattern ${problem}.`, { length: bare.length });
 }
@@ -138,15 +140,15 @@ function checkPattern(pattern: string): void {
 function nothingFound(
   wanted: readonly string[],
   unwanted: readonly string[],
-  takenOut: number,
+  excluded: number,
   folder: string,
 ): VolleyError {
   const what = listText(wanted.map(quoted));
-  const skipped = PASSED_OVER.filter((name) => !wanted.some((pattern) => pattern.includes(name)));
+  const skipped = SKIPPED_FOLDERS.filter((name) => !wanted.some((pattern) => pattern.includes(name)));
   const why =
-    takenOut > 0
-      ? `${takenOut} matched, but ${listText(unwanted.map(quoted))} took ${takenOut === 1 ? 'it' : 'all of them'} out`
-      : `${[...skipped, ''].join(', ')}hidden files are passed over unless a pattern names them`;
+    excluded > 0
+      ? `${excluded} matched, but ${listText(unwanted.map(quoted))} excluded ${excluded === 1 ? 'it' : 'all of them'}`
+      : `${listText([...skipped, 'hidden files'])} are skipped unless a pattern names them`;
   return templateError(`No file matches ${what} in ${folder} (${why}).`, { patterns: wanted, folder });
 }
 

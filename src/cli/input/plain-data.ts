@@ -1,9 +1,17 @@
 import { TomlDate } from 'smol-toml';
+import type { Place } from '../../config/problems.ts';
 import { inexactText, isExactInteger } from '../../core/json-numbers.ts';
 
 export type DataPath = readonly (string | number)[];
 
-/** Why data cannot be handed on as it is. */
+/** A parsed text. */
+export interface Parsed {
+  readonly data: unknown;
+  /** Finds a value for a message. Takes up to as long as parsing. */
+  readonly placeOf: (path: DataPath) => Place | undefined;
+}
+
+/** Why data cannot be used. */
 export class DataProblem extends Error {
   constructor(
     message: string,
@@ -13,19 +21,19 @@ export class DataProblem extends Error {
   }
 }
 
-/** No tool takes arguments that are nested deeper, and what comes later works by recursion. */
-export const DEEPEST = 200;
-export const TOO_DEEP = `lists and objects are nested deeper than ${DEEPEST} levels.`;
-/** A text cannot hold more values than characters; aliases may make so many more of them. */
-const MORE_VALUES = 1_000_000;
+/** No tool takes deeper arguments, and later steps are recursive. */
+export const MAX_NESTING = 200;
+export const TOO_NESTED = `lists and objects are nested deeper than ${MAX_NESTING} levels`;
+/** A text cannot hold more values than characters, except by YAML aliases. These may add this many. */
+const MAX_ALIASED_VALUES = 1_000_000;
 const MAX_CHARACTERS = 64 * 1024 * 1024;
 
 /**
- * Data as JSON could say it: dates become texts, and a number that JSON does not have or hold is a problem. What is nested too
- * deep, or grows without measure because it repeats itself, is one as well.
+ * Converts data to what JSON can say: dates become strings. Refuses numbers that JSON lacks, deep nesting, and aliases
+ * that multiply without measure.
  */
 export function toPlainData(data: unknown, textLength: number): unknown {
-  return new Walker(textLength + MORE_VALUES).visit(data, []);
+  return new Walker(textLength + MAX_ALIASED_VALUES).visit(data, []);
 }
 
 class Walker {
@@ -38,12 +46,10 @@ class Walker {
     this.values++;
     if (typeof value === 'string') this.characters += value.length;
     if (this.values > this.maxValues || this.characters > MAX_CHARACTERS) {
-      throw new DataProblem('its aliases stand for too much: write less of it, or use JSON Lines.', []);
+      throw new DataProblem('its aliases expand to too much data: shorten it, or use JSON Lines.', []);
     }
     if (typeof value === 'number' && !Number.isFinite(value)) {
-      throw new DataProblem(`${value} is not a number that a tool can be given: use a finite one.`, [
-        ...path,
-      ]);
+      throw new DataProblem(`${value} is not a finite number.`, [...path]);
     }
     if (typeof value === 'bigint') {
       if (isExactInteger(value)) return Number(value);
@@ -51,9 +57,7 @@ class Walker {
     }
     if (typeof value !== 'object' || value === null) return value;
     if (value instanceof TomlDate) return value.toISOString();
-    if (path.length >= DEEPEST) {
-      throw new DataProblem(TOO_DEEP, path.slice(0, 8));
-    }
+    if (path.length >= MAX_NESTING) throw new DataProblem(`${TOO_NESTED}.`, path.slice(0, 8));
     if (Array.isArray(value)) this.visitList(value, path);
     else this.visitObject(value as Record<string, unknown>, path);
     return value;

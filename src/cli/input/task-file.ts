@@ -1,47 +1,48 @@
-import type { Place } from '../../config/problems.ts';
+import { open } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { type Place, readingProblem } from '../../config/problems.ts';
+import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
 import { show } from '../../core/numbers.ts';
-import { type Source, taskFileError } from './fault.ts';
-import { FORMAT_NAMES, formatOfName, formatOfText } from './formats.ts';
-import { type Parsed, parseText } from './parse.ts';
-import type { DataPath } from './plain-data.ts';
+import { parseTaskSource, taskFormatOf } from './parse.ts';
+import type { DataPath, Parsed } from './plain-data.ts';
+import { type TaskSource, taskFileError } from './source.ts';
 
-/** What a file of tasks holds. */
+/** A parsed task file. */
 export interface TaskFile {
   readonly name: string;
-  /** The tasks as they are written; nothing of them was checked but that each is an object. */
+  /** As written: only that each is an object was checked. */
   readonly tasks: readonly PlainObject[];
-  /** What stands beside the tasks: `batch`, `max_concurrent`, `timeout`, `fail_fast`; their values are not checked either. */
+  /** `batch`, `max_concurrent`, `timeout` and `fail_fast`, unchecked. */
   readonly settings: PlainObject;
-  /** Where a task, or a field of it, stands in the file: for messages on what turns out to be wrong with it. */
+  /** Finds a task, or a field of it, for messages. */
   placeOf(taskIndex: number, path?: DataPath): Place | undefined;
 }
 
 export type PlainObject = Readonly<Record<string, unknown>>;
 
-/** What a task and a file with settings are known by. */
 const TASK_KEY = 'function';
 const LIST_KEY = 'tasks';
-/** What others call a function. */
-const OTHER_WORDS = ['tool', 'tool_name', 'toolName'];
-/** What belongs to the envelope of a call, and not to the batch. */
+/** What other programs call it. */
+const TASK_KEY_SYNONYMS = ['tool', 'tool_name', 'toolName'];
+/** The envelope of a tool call. */
 const ENVELOPE_KEY = 'tool_args';
 
-/** What may stand beside the tasks. */
+/** The fields next to the tasks. */
 const SETTINGS = ['batch', 'max_concurrent', 'timeout', 'fail_fast'];
 
-/** A key that begins so holds what the tasks refer to, such as defaults with an anchor. */
-const ASIDE = 'x-';
+/** Such fields are ignored. They may hold YAML anchors. */
+const EXTENSION_PREFIX = 'x-';
 
-/** Takes a text apart: a list of tasks, an object with `tasks` and settings, one task, or a call of the batch tool. */
-export function parseTaskFile(source: Source): TaskFile {
-  if (source.text.trim() === '') throw taskFileError(source, 'it is empty: there are no tasks in it.');
-  const format = formatOfName(source.name) ?? formatOfText(source.text);
-  const parsed = parseText(source, format);
+/** Parses a list of tasks, an object with `tasks` and settings, one task, or a call of the batch tool. */
+export function parseTaskFile(source: TaskSource): TaskFile {
+  if (source.text.trim() === '') throw taskFileError(source, 'the file is empty.');
+  const format = taskFormatOf(source);
+  const parsed = parseTaskSource(source, format);
   const collector = new Collector(source, parsed);
   collector.add(parsed.data, []);
   if (collector.tasks.length === 0) {
-    throw taskFileError(source, `there are no tasks in it (it was read as ${FORMAT_NAMES[format]}).`);
+    throw taskFileError(source, `the file has no tasks (it was read as ${format.name}).`);
   }
   const { tasks, settings, paths } = collector;
   return {
@@ -58,13 +59,13 @@ class Collector {
   settings: PlainObject = {};
 
   constructor(
-    private readonly source: Source,
+    private readonly source: TaskSource,
     private readonly parsed: Parsed,
   ) {}
 
   add(value: unknown, path: DataPath): void {
     if (Array.isArray(value)) {
-      if (path.length > 0) this.refuse(path, 'a task must be an object, but this is a list');
+      if (path.length > 0) this.refuse(path, 'a task must be an object, not a list');
       for (const [index, item] of value.entries()) this.addItem(item, [index]);
     } else {
       this.addItem(value, path);
@@ -73,10 +74,7 @@ class Collector {
 
   private addItem(value: unknown, path: DataPath): void {
     if (!isObject(value)) {
-      this.refuse(
-        path,
-        `a task must be an object, but this is ${Array.isArray(value) ? 'a list' : show(value)}`,
-      );
+      this.refuse(path, `a task must be an object, not ${Array.isArray(value) ? 'a list' : show(value)}`);
     }
     if (ENVELOPE_KEY in value) {
       this.addItem(value[ENVELOPE_KEY], [...path, ENVELOPE_KEY]);
@@ -101,12 +99,13 @@ class Collector {
     if (action !== undefined && action !== 'add_batch') this.refuseAction(action, path);
     const listPath = [...path, LIST_KEY];
     if (!Array.isArray(list))
-      this.refuse(listPath, `"${LIST_KEY}" must be a list of tasks, but it is ${show(list)}`);
+      this.refuse(listPath, `"${LIST_KEY}" must be a list of tasks, not ${show(list)}`);
     for (const [index, item] of list.entries()) {
-      if (isObject(item) && LIST_KEY in item) this.refuse([...listPath, index], 'a task may not hold tasks');
+      if (isObject(item) && LIST_KEY in item)
+        this.refuse([...listPath, index], 'a task cannot contain tasks');
       this.addItem(item, [...listPath, index]);
     }
-    const own = Object.entries(settings).filter(([key]) => !key.startsWith(ASIDE));
+    const own = Object.entries(settings).filter(([key]) => !key.startsWith(EXTENSION_PREFIX));
     const unknown = own.find(([key]) => !SETTINGS.includes(key));
     if (unknown !== undefined) this.refuseSetting(unknown[0], path);
     this.settings = { ...this.settings, ...Object.fromEntries(own) };
@@ -117,22 +116,22 @@ class Collector {
     const meant = close === undefined ? '' : ` (did you mean "${close}"?)`;
     return this.refuse(
       [...path, key],
-      `unknown field ${show(key)} beside "${LIST_KEY}"${meant}; known are ${SETTINGS.join(', ')}, and what begins with ${ASIDE} is passed over`,
+      `unknown field ${show(key)} next to "${LIST_KEY}"${meant}; allowed are ${SETTINGS.join(', ')}, and ignored fields that begin with "${EXTENSION_PREFIX}"`,
     );
   }
 
   private refuseAction(action: unknown, path: DataPath): never {
-    const what = `the action ${show(action)} adds no tasks: only "add" and "add_batch" can be run from a file`;
+    const what = `the action ${show(action)} does not add tasks: a file may only use "add" and "add_batch"`;
     return this.refuse([...path, 'action'], what);
   }
 
-  /** One of a list: it is a task, and lacks what it calls. */
+  /** A list item without the name of its tool. */
   private refuseTask(value: PlainObject, path: DataPath): never {
     const keys = Object.keys(value).slice(0, 20);
-    const meant = nearest(TASK_KEY, keys) ?? keys.find((key) => OTHER_WORDS.includes(key));
+    const meant = nearest(TASK_KEY, keys) ?? keys.find((key) => TASK_KEY_SYNONYMS.includes(key));
     return this.refuse(
       meant === undefined ? path : [...path, meant],
-      `the task has no "${TASK_KEY}", the name of the tool that it calls${hintOf(meant, TASK_KEY)}`,
+      `the task has no "${TASK_KEY}", the name of its tool${hintOf(meant, TASK_KEY)}`,
     );
   }
 
@@ -142,21 +141,81 @@ class Collector {
     const word = meant && nearest(meant, [LIST_KEY, TASK_KEY]);
     return this.refuse(
       meant === undefined ? [] : [meant],
-      `this is neither a task (an object with "function" and "params") nor an object with a list "tasks"${hintOf(meant, word)}`,
+      `expected a task (an object with "function" and "params") or an object with a list "tasks"${hintOf(meant, word)}`,
     );
   }
 
-  private refuse(path: DataPath, what: string): never {
-    throw taskFileError(this.source, `${what}${what.endsWith('?') ? '' : '.'}`, this.parsed.placeOf(path));
+  private refuse(path: DataPath, problem: string): never {
+    throw taskFileError(
+      this.source,
+      `${problem}${problem.endsWith('?') ? '' : '.'}`,
+      this.parsed.placeOf(path),
+    );
   }
 }
 
 function hintOf(written: string | undefined, meant: string | undefined): string {
   return written === undefined || meant === undefined
     ? ''
-    : `; did you mean "${meant}" where it says ${show(written)}?`;
+    : `; did you mean "${meant}" instead of ${show(written)}?`;
 }
 
 function isObject(value: unknown): value is PlainObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const MAX_BYTES = 64 * 1024 * 1024;
+const STANDARD_INPUT = '-';
+
+/** Reads tasks from a file, or from standard input for `-`. */
+export async function readTaskFile(
+  path: string,
+  input: AsyncIterable<Uint8Array | string> = process.stdin,
+  cwd = process.cwd(),
+): Promise<TaskFile> {
+  const isInput = path === STANDARD_INPUT;
+  const name = isInput ? 'standard input' : path;
+  const bytes = isInput ? await collect(name, input) : await readBytes(path, cwd);
+  return parseTaskFile({ name, text: decode(name, bytes) });
+}
+
+async function readBytes(path: string, cwd: string): Promise<Uint8Array> {
+  const file = await open(resolve(cwd, path)).catch((error: unknown) => {
+    throw unreadable(path, readingProblem(error), error);
+  });
+  try {
+    // A pipe such as <(command) has no size, so bytes are counted while reading.
+    return await collect(path, file.createReadStream({ autoClose: false }));
+  } catch (error) {
+    throw error instanceof VolleyError ? error : unreadable(path, readingProblem(error), error);
+  } finally {
+    await file.close();
+  }
+}
+
+async function collect(name: string, input: AsyncIterable<Uint8Array | string>): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of input) {
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+    length += bytes.length;
+    if (length > MAX_BYTES)
+      throw unreadable(name, 'the file is larger than 64 MB. Split it into several batches.');
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks);
+}
+
+function decode(name: string, bytes: Uint8Array): string {
+  const isUtf16 = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
+  if (isUtf16) throw unreadable(name, 'the file is UTF-16. Save it as UTF-8.');
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (error) {
+    throw unreadable(name, 'the file is not valid UTF-8.', error);
+  }
+}
+
+function unreadable(name: string, problem: string, cause?: unknown) {
+  return taskFileError({ name, text: '' }, problem, undefined, cause);
 }

@@ -4,19 +4,19 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 
 const SCRIPT = fileURLToPath(new URL('./client-watch.pl', import.meta.url));
-/** How long this process may be silent after its client has gone, before it is ended. */
+/** How long this process may be silent after its client is gone, before it is killed. */
 const GRACE_MS = 4000;
 const BEAT_MS = 500;
 
 /**
- * Makes sure that this process ends with its client, even if a tool never gives the thread back: another process watches
- * the same standard input, and ends this one when that has closed and nothing is heard from here. It is in Perl, as the
- * helper that starts programs: Node cannot see that a stream has closed without reading it.
+ * Ends this process with its client, even if a tool blocks the thread: another process watches the same standard input,
+ * and kills this one when the input has closed and no beat arrives. It is written in Perl, because Node cannot notice
+ * that a stream has closed without reading it.
  */
 export function endWithClient(stdin: Readable): void {
   const watcher = spawn('perl', [SCRIPT, String(process.pid), String(GRACE_MS)], {
     cwd: '/',
-    // No settings for Perl of the user.
+    // Without the user's Perl settings.
     env: { PATH: process.env['PATH'], LC_ALL: 'C' },
     stdio: ['inherit', 'ignore', 'ignore', 'pipe'],
     detached: true,
@@ -31,14 +31,14 @@ export function endWithClient(stdin: Readable): void {
   else stdin.once('end', beat);
 }
 
-/** A thread sees nothing of the input, but it sees that the parent is gone and that this thread is silent. */
+/** A thread cannot watch the input, but it sees that the parent is gone and the main thread silent. */
 const PARENT_WATCH = `
 const { workerData: { parent, graceMs, beats } } = require('node:worker_threads');
 let last = -1;
 let silentSince;
 setInterval(() => {
   try {
-    // A parent that is gone leaves its child to another, except on Windows.
+    // An orphan gets another parent, except on Windows.
     if (process.ppid === parent && process.kill(parent, 0)) return;
   } catch (error) {
     if (error.code !== 'ESRCH') return;
@@ -50,7 +50,7 @@ setInterval(() => {
 }, 500);
 `;
 
-/** The watch where there is no Perl: it notices a client that has died, not one that only closed the input. */
+/** Without Perl: notices a client that died, not one that only closed the input. */
 function watchParent(): void {
   const beats = new Int32Array(new SharedArrayBuffer(4));
   setInterval(() => Atomics.add(beats, 0, 1), BEAT_MS).unref();

@@ -1,24 +1,24 @@
+import type { Writable } from 'node:stream';
 import { packageVersion } from '../../config/package-version.ts';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import { reasonText } from '../../core/words.ts';
 import type { McpBackend } from '../../mcp/server/backend.ts';
 import { serveMcpStdio } from '../../mcp/server/serve-stdio.ts';
-import type { FeatureService } from '../../tasks/run/feature-service.ts';
 import type { RunSetting } from '../../tasks/run/feature-run.ts';
-import type { CommonOptions } from '../command.ts';
-import { EXIT, type ExitStatus, type Io } from '../io.ts';
-import { ownName } from '../output/own-name.ts';
-import { onStopSignals } from '../stop-signals.ts';
+import type { FeatureService } from '../../tasks/run/feature-service.ts';
+import { EXIT, type ExitStatus, type Io } from '../output/io.ts';
+import { programName } from '../output/wording.ts';
+import type { CommonOptions } from '../program/command.ts';
+import { onStopSignals } from '../program/stop-signals.ts';
 import { endWithClient } from './client-watch.ts';
-import { ownOutput } from './own-output.ts';
 
-/** Serves the client that started this process, until it closes our standard input. */
+/** Serves the client that started this process until it closes our standard input. */
 export async function serveMcp(options: CommonOptions, io: Io): Promise<ExitStatus> {
   const log = (text: string) => void io.stderr.write(`volley mcp: ${text}\n`);
-  const output = ownOutput(io);
+  const output = reserveOutput(io);
   if (io.stdin.isTTY)
     log(
-      `waits for a client on its standard input; "${ownName(io)} mcp install" sets one up, Ctrl-C ends this.`,
+      `waiting for a client on standard input. To set one up, run "${programName(io)} mcp install". Press Ctrl-C to stop.`,
     );
   const stopping = new AbortController();
   const ignoreSignals = onStopSignals((request) => {
@@ -28,7 +28,7 @@ export async function serveMcp(options: CommonOptions, io: Io): Promise<ExitStat
   let opened: Promise<OpenedBackend> | undefined;
   const open = () => {
     opened ??= openBackend(options, io, log).catch((error: unknown) => {
-      // The next call tries again: a person may have mended the configuration.
+      // The next call tries again: the user may have fixed the configuration.
       opened = undefined;
       log(reasonText(error));
       throw error;
@@ -53,17 +53,17 @@ export async function serveMcp(options: CommonOptions, io: Io): Promise<ExitStat
 }
 
 interface OpenedBackend extends McpBackend {
-  /** Ends what runs, writes everything down and closes all of it. */
+  /** Cancels what runs, and saves and closes everything. */
   close(): Promise<void>;
 }
 
-/** All that takes time to load, with the first call that needs it. */
+/** Loads what takes time, with the first call that needs it. */
 async function openBackend(
   { config: file }: CommonOptions,
   { cwd, env, stdin }: Io,
   log: (text: string) => void,
 ): Promise<OpenedBackend> {
-  // Untrusted code may be loaded from here on.
+  // From here on, untrusted code may be loaded.
   if (stdin === process.stdin) endWithClient(stdin);
   const [
     { loadConfig },
@@ -126,4 +126,26 @@ async function openDesk(cwd: string, setting: Omit<RunSetting, 'folder'>): Promi
 
 async function closeQuietly(coordinator: ParallelToolCoordinator): Promise<void> {
   await coordinator.close({ cancel: true }).catch(() => undefined);
+}
+
+interface ReservedOutput extends Pick<Writable, 'write'> {
+  release(): void;
+}
+
+/** Reserves standard output for the protocol: what tools print goes to standard error. Ignores a client that is gone. */
+function reserveOutput({ stdout: { raw: stdout }, stderr: { raw: stderr } }: Io): ReservedOutput {
+  const { write } = stdout;
+  const listeners = stdout.rawListeners('error') as ((error: Error) => void)[];
+  const ignore = () => undefined;
+  stdout.removeAllListeners('error').on('error', ignore);
+  stderr.on('error', ignore);
+  stdout.write = stderr.write.bind(stderr) as typeof stdout.write;
+  return {
+    write: write.bind(stdout) as Writable['write'],
+    release: () => {
+      stdout.write = write;
+      stdout.off('error', ignore);
+      for (const listener of listeners) stdout.on('error', listener);
+    },
+  };
 }

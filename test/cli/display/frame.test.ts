@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { frameLines } from '../../../src/cli/display/frame.ts';
-import type { BatchView } from '../../../src/cli/display/view.ts';
-import { createColours } from '../../../src/cli/output/colours.ts';
-import { textWidth } from '../../../src/cli/output/width.ts';
+import type { DisplayedBatch } from '../../../src/cli/display/view.ts';
+import { createColors } from '../../../src/cli/output/colors.ts';
+import { textWidth } from '../../../src/cli/output/text-layout.ts';
 import { runningTask, viewWith } from './support/views.ts';
 
 const NOW = 1_000_000;
 
-function frame(view: BatchView, columns = 80, rows = 24): string[] {
-  const options = { columns, rows, colours: createColours(false), now: NOW };
+function frame(view: DisplayedBatch, columns = 80, rows = 24): string[] {
+  const options = { columns, rows, colors: createColors(false), now: NOW };
   return frameLines(view, options).map(({ text }) => text);
 }
 
@@ -104,7 +104,7 @@ describe('the picture of a batch', () => {
       frameLines(viewWith({ progress, counts: { failed, completed } }), {
         columns: 80,
         rows: 24,
-        colours: createColours(true),
+        colors: createColors(true),
         now: NOW,
       })[0]!.text;
     expect(bar(0.9999, 0, 9999)).toContain('─');

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createDisplay } from '../../../src/cli/display/create-display.ts';
 import { LiveDisplay } from '../../../src/cli/display/live-display.ts';
-import type { BatchView } from '../../../src/cli/display/view.ts';
-import { createColours } from '../../../src/cli/output/colours.ts';
+import type { DisplayedBatch } from '../../../src/cli/display/view.ts';
+import { createColors } from '../../../src/cli/output/colors.ts';
 import { FakeTerminal } from './support/fake-terminal.ts';
 import { FakeTiming } from './support/fake-timing.ts';
 import { runningTask, viewWith } from './support/views.ts';
@@ -15,7 +15,7 @@ function setUp(terminal = new FakeTerminal(60, 12)) {
   const display = new LiveDisplay({
     stream: terminal,
     timing,
-    colours: createColours(false),
+    colors: createColors(false),
     view: () => {
       looks++;
       return current.view;
@@ -23,7 +23,7 @@ function setUp(terminal = new FakeTerminal(60, 12)) {
   });
   // Files share a process, and it listens to the signals of that.
   onTestFinished(() => display.close());
-  const show = (view: BatchView) => {
+  const show = (view: DisplayedBatch) => {
     current.view = view;
     display.changed();
     timing.advance(100);
@@ -133,7 +133,7 @@ describe('the live display', () => {
     for (let index = 0; index < 5000; index++) display.failed(failure(`task ${index}`));
     timing.advance(100);
     expect(terminal.text.split('\n').filter((line) => line.startsWith('✗'))).toHaveLength(20);
-    expect(terminal.text).toContain('… and 4,980 more at the same time');
+    expect(terminal.text).toContain('… and 4,980 more at once');
   });
 
   it('waits with the next picture while the terminal takes nothing', () => {

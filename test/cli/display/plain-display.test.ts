@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { PlainDisplay } from '../../../src/cli/display/plain-display.ts';
-import type { BatchView } from '../../../src/cli/display/view.ts';
+import type { DisplayedBatch } from '../../../src/cli/display/view.ts';
 import { FakeTiming } from './support/fake-timing.ts';
 import { viewWith } from './support/views.ts';
 
 function setUp() {
   const timing = new FakeTiming();
   const lines: string[] = [];
-  const current: { view: BatchView; note?: string } = { view: viewWith() };
+  const current: { view: DisplayedBatch; note?: string } = { view: viewWith() };
   const stream = { write: (text: string) => lines.push(text) };
   const display = new PlainDisplay({ stream, timing, view: () => current.view, note: () => current.note });
   return { timing, lines, current, display };

@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { groupFailures } from '../../../src/cli/display/failure-groups.ts';
-import { summaryText } from '../../../src/cli/display/summary.ts';
-import { createColours } from '../../../src/cli/output/colours.ts';
+import { groupFailures, summaryText } from '../../../src/cli/display/summary.ts';
+import { createColors } from '../../../src/cli/output/colors.ts';
 import { printableLine } from '../../../src/core/printable-text.ts';
 import { NO_COUNTS } from './support/views.ts';
 
-const OPTIONS = { colours: createColours(false), columns: 120, program: 'volley' };
+const OPTIONS = { colors: createColors(false), columns: 120, program: 'volley' };
 const failed = (name: string, reason: string, message: string) => ({
   name,
   function: 'tool',
@@ -36,8 +35,8 @@ describe('the summary of a run', () => {
     };
     expect(
       summaryText(view, OPTIONS),
-    ).toBe(`✗ my audit: 1,995 of 2,000 completed, 3 failed, 2 skipped, in 24.3 s
-  1 min 40 s of work: 4.1 times as fast as one after the other
+    ).toBe(`✗ my audit: 1,995 of 2,000 completed, 3 failed, 2 skipped; took 24.3 s
+  1 min 40 s of work, 4.1× the speed of one task at a time
 
 Slowest
   12.3 s  Analyze a.py     code_analyzer_tool
@@ -51,7 +50,7 @@ Failed
       Analyze b.py
 
 Next
-  volley retry --batch 'my audit'                                             opens the 3 failed and 2 skipped again
+  volley retry --batch 'my audit'                                             reopens the 3 failed and 2 skipped
   volley results --batch 'my audit' --filter-status failed --format detailed  shows each failure
 `);
   });
@@ -67,7 +66,7 @@ Next
       failures: [],
     };
     const text = summaryText(view, { ...OPTIONS, columns: 60 });
-    expect(text).toContain('  volley retry --batch a\n      opens the 1 failed again\n');
+    expect(text).toContain('  volley retry --batch a\n      reopens the 1 failed\n');
   });
 
   it('breaks no word in a narrow terminal', () => {
@@ -81,8 +80,8 @@ Next
       slowest: [],
       failures: groupFailures(['one', 'two', 'three', 'four'].map((name) => failed(name, 'error', message))),
     };
-    for (const isColoured of [true, false]) {
-      const text = summaryText(view, { colours: createColours(isColoured), columns: 40, program: 'volley' });
+    for (const isColored of [true, false]) {
+      const text = summaryText(view, { colors: createColors(isColored), columns: 40, program: 'volley' });
       const lines = text.split('\n').map(printableLine);
       expect(lines.filter((line) => line.length > 40 && !line.startsWith('volley'))).toEqual([]);
       expect(lines.join(' ').replace(/ +/g, ' ')).toContain(message);
@@ -99,10 +98,10 @@ Next
       slowest: [],
       failures: [],
     };
-    expect(summaryText(view, OPTIONS)).toBe(`✓ default: all 3 completed, in 12 ms
+    expect(summaryText(view, OPTIONS)).toBe(`✓ default: all 3 tasks completed in 12 ms
 
 Next
-  volley results  shows what came out
+  volley results  shows the results
 `);
   });
 
@@ -117,10 +116,10 @@ Next
       failures: [],
     };
     const text = summaryText(view, OPTIONS);
-    expect(text).toContain('◦ default: 3 of 10 completed, 7 not finished, in 100 ms');
-    expect(text).toContain('volley start    goes on with the 7 that are left');
+    expect(text).toContain('◦ default: 3 of 10 completed, 7 not finished; took 100 ms');
+    expect(text).toContain('volley start    runs the 7 remaining tasks');
     const one = { ...view, counts: { ...NO_COUNTS, completed: 3, open: 1 } };
-    expect(summaryText(one, OPTIONS)).toContain('volley start    goes on with the one that is left');
+    expect(summaryText(one, OPTIONS)).toContain('volley start    runs the remaining task');
   });
 });
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ganttSvg } from '../../../src/cli/drawing/gantt.ts';
-import { barsOf } from '../../../src/cli/drawing/gantt-bars.ts';
+import { barsOf, ganttSvg } from '../../../src/cli/drawing/gantt.ts';
 import { timelineOf } from '../../../src/cli/drawing/timeline.ts';
 import { EVIL, finished } from './support/tasks.ts';
 import { checkXml } from './support/xml.ts';
@@ -18,7 +17,7 @@ describe('a Gantt picture', () => {
     ]);
     checkXml(svg);
     expect(svg).toContain(
-      '2 tasks in 2 s: 2.5 s of work, 1.3 times as fast as one after the other; at most 2 at once',
+      '2 tasks in 2 s: 2.5 s of work, 1.3× the speed of one task at a time; at most 2 at once',
     );
     expect(svg).toContain(
       '<rect class="completed" x="24" y="95" width="575" height="34" rx="3"><title>Task a (tool): completed, 1 s, from 0 ms to 1 s</title></rect>',
@@ -31,7 +30,7 @@ describe('a Gantt picture', () => {
       '1 completed',
       '1 failed',
       '1 skipped',
-      '1 task was never started and cannot be seen here.',
+      '1 task was never started and is not shown.',
     ]) {
       expect(svg).toContain(`>${text}</text>`);
     }
@@ -68,7 +67,7 @@ describe('a Gantt picture', () => {
     checkXml(svg);
     expect(svg.length).toBeLessThan(2_000_000);
     expect(bars(svg).length).toBeLessThanOrEqual(4000);
-    expect(svg).toContain('Short tasks that followed each other are drawn as one bar');
+    expect(svg).toContain('Consecutive short tasks share a bar');
     const { spans, lengthMs } = timelineOf(tasks);
     const drawn = barsOf(spans, 4000, lengthMs / 1152);
     const covered = drawn.reduce((sum, { startMs, endMs }) => sum + endMs - startMs, 0);
@@ -83,10 +82,10 @@ describe('a Gantt picture', () => {
       Array.from({ length: 500 }, (_, index) => finished(String(index))),
     );
     checkXml(wide);
-    expect(wide).toContain('Only the first 400 of 500 lanes are drawn.');
+    expect(wide).toContain('Only the first 400 of 500 lanes are shown.');
     const none = ganttSvg('none', [finished('a', { startMs: undefined, endMs: undefined, status: 'open' })]);
     checkXml(none);
-    expect(none).toContain('None of 1 task was started.');
+    expect(none).toContain('1 task, none started.');
     checkXml(ganttSvg('', []));
   });
 });

@@ -1,11 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { graphDot } from '../../../src/cli/drawing/dot.ts';
-import type { FinishedTask } from '../../../src/cli/drawing/finished-task.ts';
-import { graphDrawerFor } from '../../../src/cli/drawing/graph-file.ts';
-import { layOut } from '../../../src/cli/drawing/graph-layout.ts';
-import { taskGraph } from '../../../src/cli/drawing/graph-nodes.ts';
+import { layOutLinks } from '../../../src/cli/drawing/graph-layout.ts';
 import { graphSvg } from '../../../src/cli/drawing/graph-svg.ts';
-import { graphMermaid } from '../../../src/cli/drawing/mermaid.ts';
+import { graphDot, graphMermaid } from '../../../src/cli/drawing/graph-text.ts';
+import { graphDrawer } from '../../../src/cli/drawing/pictures.ts';
+import { type FinishedTask, taskGraph } from '../../../src/cli/drawing/task-graph.ts';
 import { EVIL, finished } from './support/tasks.ts';
 import { checkXml } from './support/xml.ts';
 
@@ -13,7 +11,7 @@ const waiting = (id: string, ...dependsOn: string[]) => finished(id, { dependsOn
 
 function layoutOf(tasks: readonly FinishedTask[]) {
   const graph = taskGraph(tasks);
-  return layOut(
+  return layOutLinks(
     graph,
     graph.nodes.map((_, node) => node),
     { node: 50, pass: 14 },
@@ -70,7 +68,7 @@ describe('the layout of a graph', () => {
 });
 
 describe('a graph as a picture', () => {
-  it('draws tasks with their status, and lines that end in trouble in another colour', () => {
+  it('draws tasks with their status, and lines that end in trouble in another color', () => {
     const svg = graphSvg('pipeline', [
       waiting('a'),
       finished('b', { dependsOn: ['a'], status: 'failed', attempts: 3, durationMs: 100 }),
@@ -96,7 +94,7 @@ describe('a graph as a picture', () => {
     checkXml(svg);
     expect(svg).toContain('>199 tasks</text>');
     expect(svg).toContain('>Task f7</text>');
-    expect(svg).toContain('Tasks with the same function, status and neighbours are drawn as one.');
+    expect(svg).toContain('Tasks with the same function, status and dependencies share a node.');
   });
 
   it('is bounded for any graph, and finishes', () => {
@@ -119,7 +117,7 @@ describe('a graph as a picture', () => {
       checkXml(svg);
       expect(svg.length).toBeLessThan(3_000_000);
     }
-    expect(graphSvg('big', chain)).toContain('3,500 tasks are left out.');
+    expect(graphSvg('big', chain)).toContain('3,500 tasks are not shown.');
   });
 
   it('takes a circle, unknown ids and nothing at all', () => {
@@ -145,7 +143,7 @@ describe('a graph as text', () => {
   ];
 
   it('of Mermaid has everything escaped', () => {
-    expect(graphMermaid('my {batch}\nx', tasks)).toBe(`%% my  batch  x: what waited for what
+    expect(graphMermaid('my {batch}\nx', tasks)).toBe(`%% my  batch  x: dependencies
 flowchart LR
   n0["Task a<br/>tool"]:::completed
   n1["say #34;hi#34; #60;b#62; #35;1 #92;N #38; #96;x#96;<br/>tool"]:::failed
@@ -171,9 +169,9 @@ flowchart LR
   });
 
   it('is chosen by the end of the name, which must be known', () => {
-    expect(graphDrawerFor('out/x.SVG')).toBe(graphSvg);
-    expect(graphDrawerFor('x.mmd')).toBe(graphMermaid);
-    expect(graphDrawerFor('x.dot')).toBe(graphDot);
-    expect(() => graphDrawerFor('x.png')).toThrow('The graph "x.png" must end in one of .svg, .mmd, .dot.');
+    expect(graphDrawer('out/x.SVG')).toBe(graphSvg);
+    expect(graphDrawer('x.mmd')).toBe(graphMermaid);
+    expect(graphDrawer('x.dot')).toBe(graphDot);
+    expect(() => graphDrawer('x.png')).toThrow(expect.objectContaining({ code: 'INVALID_VALUE' }));
   });
 });

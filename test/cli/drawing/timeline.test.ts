@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ticksFor } from '../../../src/cli/drawing/time-axis.ts';
-import { timelineOf } from '../../../src/cli/drawing/timeline.ts';
+import { ticksFor, timelineOf } from '../../../src/cli/drawing/timeline.ts';
 import { traceJson } from '../../../src/cli/drawing/trace.ts';
 import { EVIL, finished } from './support/tasks.ts';
 

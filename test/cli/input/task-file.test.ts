@@ -2,8 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { readTaskFile } from '../../../src/cli/input/read-task-file.ts';
-import { parseTaskFile } from '../../../src/cli/input/task-file.ts';
+import { parseTaskFile, readTaskFile } from '../../../src/cli/input/task-file.ts';
 import { VolleyError } from '../../../src/core/errors.ts';
 
 const parse = (name: string, text: string) => {
@@ -42,9 +41,7 @@ describe('a file of tasks', () => {
 
   it('refuses a field beside the tasks that nobody knows, and names the one that was meant', () => {
     const text = '{\n  "max_concurent": 4,\n  "tasks": [{ "function": "f" }]\n}';
-    expect(() => parse('a.json', text)).toThrow(
-      /a\.json:2:.*unknown field "max_concurent" beside "tasks" \(did you mean "max_concurrent"\?\)/,
-    );
+    expect(() => parse('a.json', text)).toThrow(/a\.json:2:.*"max_concurent".*did you mean "max_concurrent"/);
   });
 
   it('may have settings beside the tasks, and defaults that tasks refer to', () => {
@@ -121,111 +118,62 @@ tasks:
   });
 });
 
+/** What is wrong, the name and the text of a file. */
+const BROKEN: readonly (readonly [string, string, string])[] = [
+  ['a comma too much', 'a.json', '[{"function":"x",}]'],
+  ['a comma that is missing', 'a.json', '[{"a":1\n"b":2}]'],
+  ['a comment', 'a.json', '[\n// x\n]'],
+  ['single quotes', 'a.json', "{'tasks': []}"],
+  ['a task that calls nothing', 'a.json', '[{"function":"f"},{"id":"a","params":{}}]'],
+  ['a task that calls a tool by another word', 'a.yaml', 'tasks:\n  - tool: f'],
+  ['a word', 'a.json', '{"tasks": True}'],
+  ['an early end', 'a.json', '{"tasks": ['],
+  ['an open text', 'a.json', '{"tasks": "x'],
+  ['a wrong escape', 'a.json', '{"p": "C:\\dir"}'],
+  ['lines in a list', 'a.json', '{"function":"f"}\n{"function":"g"}'],
+  ['a bad line', 'a.jsonl', '{"function":"f"}\n{"function":}'],
+  ['bad YAML', 'a.yaml', 'tasks:\n  - a: [1\n  - b'],
+  ['a key twice', 'a.yaml', '- function: f\n  function: g'],
+  ['a foreign tag', 'a.yaml', '- function: !!js/function x'],
+  ['an alias of nothing', 'a.yaml', '- function: *no'],
+  ['an alias of itself', 'a.yaml', '- &a\n  function: *a'],
+  ['two documents', 'a.yaml', 'a: 1\n---\nb: 2'],
+  ['bad TOML', 'a.toml', '[[tasks]]\nfunction = x'],
+  ['no number', 'a.yaml', '- function: f\n  params: {x: .nan}'],
+  ['no finite number', 'a.toml', '[[tasks]]\nx = inf'],
+  ['a task that is a number', 'a.json', '{"tasks":[\n 1]}'],
+  ['a task that is a list', 'a.json', '[[]]'],
+  ['a wrong word', 'a.json', '{"task": []}'],
+  ['another action', 'a.json', '{"tool_args":{"action":"start"}}'],
+  ['a plain text', 'a.txt', 'hello'],
+  ['nothing', 'a.json', ' \n'],
+  ['an empty list', 'a.json', '[]'],
+  ['great depth', 'a.json', `${'['.repeat(5000)}${']'.repeat(5000)}`],
+  ['great depth in YAML', 'a.yaml', `${'['.repeat(500)}${']'.repeat(500)}`],
+  ['a trailing comma in a list', 'a.json', '[{"function":"x"},]'],
+  ['a control character', 'a.json', '[\n {"a\x1b": nope}]'],
+  ['text after the end', 'a.json', '[] []'],
+  ['an unknown setting', 'a.json', '{"tasks": [], "bacth": "x"}'],
+];
+
 describe('a file that cannot be read', () => {
-  it.each([
-    [
-      'a comma too much',
-      'a.json',
-      '[{"function":"x",}]',
-      '1:17: this is not valid JSON: a comma may not stand before "}".',
-    ],
-    [
-      'a comma that is missing',
-      'a.json',
-      '[{"a":1\n"b":2}]',
-      '2:1: this is not valid JSON: "," or "}" is missing before "\\"".',
-    ],
-    ['a comment', 'a.json', '[\n// x\n]', '2:1: this is not valid JSON: JSON has no comments.'],
-    [
-      'single quotes',
-      'a.json',
-      "{'tasks': []}",
-      '1:2: this is not valid JSON: a text stands in double quotes, not in single ones.',
-    ],
-    [
-      'a task that calls nothing',
-      'a.json',
-      '[{"function":"f"},{"id":"a","params":{}}]',
-      '1:19: the task has no "function", the name of the tool that it calls.',
-    ],
-    [
-      'a task that calls a tool by another word',
-      'a.yaml',
-      'tasks:\n  - tool: f',
-      '2:11: the task has no "function", the name of the tool that it calls; did you mean "function" where it says "tool"?',
-    ],
-    ['a word', 'a.json', '{"tasks": True}', '1:11: this is not valid JSON: True is no value of JSON'],
-    [
-      'an early end',
-      'a.json',
-      '{"tasks": [',
-      '1:12: this is not valid JSON: it ends too early, a value is missing.',
-    ],
-    ['an open text', 'a.json', '{"tasks": "x', '1:11: this is not valid JSON: the text is not closed.'],
-    [
-      'a wrong escape',
-      'a.json',
-      '{"p": "C:\\dir"}',
-      '1:10: this is not valid JSON: this is no escape of JSON',
-    ],
-    [
-      'lines in a list',
-      'a.json',
-      '{"function":"f"}\n{"function":"g"}',
-      'One task on each line is JSON Lines',
-    ],
-    ['a bad line', 'a.jsonl', '{"function":"f"}\n{"function":}', 'a.jsonl:2:13: this line is not valid JSON'],
-    ['bad YAML', 'a.yaml', 'tasks:\n  - a: [1\n  - b', 'a.yaml:3:3: this is not valid YAML'],
-    [
-      'a key twice',
-      'a.yaml',
-      '- function: f\n  function: g',
-      '2:3: this is not valid YAML: Map keys must be unique.',
-    ],
-    ['a foreign tag', 'a.yaml', '- function: !!js/function x', 'Unresolved tag'],
-    [
-      'an alias of nothing',
-      'a.yaml',
-      '- function: *no',
-      '1:13: no anchor &no is complete before this alias.',
-    ],
-    ['an alias of itself', 'a.yaml', '- &a\n  function: *a', '2:13: no anchor &a is complete'],
-    ['two documents', 'a.yaml', 'a: 1\n---\nb: 2', '2:1: there is more than one document'],
-    ['bad TOML', 'a.toml', '[[tasks]]\nfunction = x', 'a.toml:2:12: this is not valid TOML: invalid value.'],
-    ['no number', 'a.yaml', '- function: f\n  params: {x: .nan}', '2:15: NaN is not a number'],
-    ['no finite number', 'a.toml', '[[tasks]]\nx = inf', '2:5: Infinity is not a number'],
-    [
-      'a task that is a number',
-      'a.json',
-      '{"tasks":[\n 1]}',
-      'a.json:2:2: a task must be an object, but this is 1.',
-    ],
-    ['a task that is a list', 'a.json', '[[]]', 'a.json:1:2: a task must be an object, but this is a list.'],
-    ['a wrong word', 'a.json', '{"task": []}', 'did you mean "tasks" where it says "task"?'],
-    [
-      'another action',
-      'a.json',
-      '{"tool_args":{"action":"start"}}',
-      '1:24: the action "start" adds no tasks',
-    ],
-    ['a plain text', 'a.txt', 'hello', 'a task must be an object, but this is "hello".'],
-    ['nothing', 'a.json', ' \n', 'a.json: it is empty: there are no tasks in it.'],
-    ['an empty list', 'a.json', '[]', 'a.json: there are no tasks in it (it was read as JSON).'],
-    ['great depth', 'a.json', `${'['.repeat(5000)}${']'.repeat(5000)}`, 'nested deeper than 200 levels'],
-    [
-      'great depth in YAML',
-      'a.yaml',
-      `${'['.repeat(500)}${']'.repeat(500)}`,
-      'nested deeper than 200 levels',
-    ],
-  ])('says where and why: %s', (_what, name, text, message) => {
-    expect(messageOf(name, text)).toContain(message);
+  it.each(BROKEN)('is refused: %s', (_what, name, text) => {
+    expect(() => parseTaskFile({ name, text })).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_TASK_FILE',
+        details: expect.objectContaining({ file: name }),
+      }),
+    );
   });
 
-  it('shows the line, which cannot control the terminal', () => {
-    expect(messageOf('a.json', '[\n {"a\x1b": nope}]')).toBe(
-      'a.json:2:5: this is not valid JSON: a text may not hold the control character "\\u001b" as it is.\n  2 |  {"a\ufffd": nope}]\n    |     ^',
-    );
+  it('is reported with the place, the problem and the line', async () => {
+    const messages = BROKEN.map(([what, name, text]) => {
+      const lines = messageOf(name, text)
+        .split('\n')
+        .map((line) => (line.length > 200 ? `${line.slice(0, 200)}…` : line));
+      return `${what}\n  ${lines.join('\n  ')}\n`;
+    });
+    await expect(messages.join('\n')).toMatchFileSnapshot('../golden/task-file-errors.txt');
   });
 
   it('is refused when its aliases stand for too much', () => {
@@ -234,11 +182,11 @@ describe('a file that cannot be read', () => {
       (_, index) => `l${index + 1}: &l${index + 1} [${`*l${index},`.repeat(9)}]`,
     );
     expect(messageOf('a.yaml', `l0: &l0 [x]\n${levels.join('\n')}\ntasks: [*l9]`)).toContain(
-      'aliases stand for too much',
+      'aliases expand to too much',
     );
     const merges = Array.from({ length: 2000 }, () => '  - {<<: *d}').join('\n');
     const keys = Array.from({ length: 1000 }, (_, index) => `k${index}: 1`).join(', ');
-    expect(messageOf('a.yaml', `d: &d {${keys}}\ntasks:\n${merges}`)).toContain('aliases stand for too much');
+    expect(messageOf('a.yaml', `d: &d {${keys}}\ntasks:\n${merges}`)).toContain('aliases expand to too much');
   });
 });
 
@@ -268,9 +216,9 @@ describe('reading', () => {
     expect(await rejection(join(folder, 'none.json'))).toContain('none.json: the file does not exist.');
     expect(await rejection(folder)).toContain('this is a folder, not a file.');
     writeFileSync(join(folder, 'latin.json'), Buffer.from([0x5b, 0x22, 0xe9, 0x22, 0x5d]));
-    expect(await rejection(join(folder, 'latin.json'))).toContain('it is not valid UTF-8');
+    expect(await rejection(join(folder, 'latin.json'))).toContain('not valid UTF-8');
     writeFileSync(join(folder, 'wide.json'), Buffer.from('\ufeff[]', 'utf16le'));
-    expect(await rejection(join(folder, 'wide.json'))).toContain('it is UTF-16');
+    expect(await rejection(join(folder, 'wide.json'))).toContain('UTF-16');
   });
 
   it('stops at 64 MB', async () => {
@@ -281,9 +229,7 @@ describe('reading', () => {
         yield Buffer.alloc(1024 * 1024, 0x20);
       }
     }
-    expect(await rejection('-', endless())).toBe(
-      'standard input: it is larger than 64 MB: split it into several batches.',
-    );
+    expect(await rejection('-', endless())).toContain('larger than 64 MB');
     expect(given).toBe(65);
   });
 });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'smol-toml';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { MCP_CLIENTS, type StartCommand } from '../../../src/cli/mcp/install/clients.ts';
+import { MCP_CLIENTS, type StartCommand } from '../../../src/cli/mcp/clients.ts';
 
 const TEXTS = z.array(z.string());
 const TABLE = z.record(z.string(), z.string());

@@ -4,13 +4,10 @@ import { PassThrough, Readable } from 'node:stream';
 import fc from 'fast-check';
 import { parse } from 'smol-toml';
 import { describe, expect, test } from 'vitest';
-import type { Io } from '../../../src/cli/io.ts';
-import { MCP_CLIENTS } from '../../../src/cli/mcp/install/clients.ts';
-import { setInJsonc } from '../../../src/cli/mcp/install/edit-jsonc.ts';
-import { setInToml } from '../../../src/cli/mcp/install/edit-toml.ts';
-import { parseJsonc } from '../../../src/cli/mcp/install/jsonc-tree.ts';
-import { startFor } from '../../../src/cli/mcp/install/start-command.ts';
-import { installMcp } from '../../../src/cli/mcp/install-mcp.ts';
+import { MCP_CLIENTS } from '../../../src/cli/mcp/clients.ts';
+import { readJsonc, setInJsonc, setInToml } from '../../../src/cli/mcp/edit-config.ts';
+import { installMcp, startFor } from '../../../src/cli/mcp/install.ts';
+import type { Io } from '../../../src/cli/output/io.ts';
 import { runBuilt } from '../../e2e/support/built-volley.ts';
 import { project } from '../../e2e/support/project.ts';
 import { outputTo, textOf } from '../support/program.ts';
@@ -44,7 +41,7 @@ describe('a value is set in JSON with comments', () => {
     fc.assert(
       fc.property(fc.json(), fc.json(), (a, b) => {
         const before = `{ // c\n  "a": ${a},\n  "s": { "b": ${b} /* d */ }\n}`;
-        const found = parseJsonc(setInJsonc(before, ['s', 'v'], ENTRY)).value;
+        const found = readJsonc(setInJsonc(before, ['s', 'v'], ENTRY));
         expect(found).toEqual({ a: JSON.parse(a), s: { b: JSON.parse(b), v: ENTRY } });
       }),
     );
@@ -118,7 +115,7 @@ describe('volley mcp install', LIMIT, () => {
       const find = () =>
         path.reduce<unknown>(
           (value, key) => (value as Record<string, unknown>)[key],
-          parseJsonc(readFileSync(file, 'utf8')).value,
+          readJsonc(readFileSync(file, 'utf8')),
         );
       expect(await install(folder, client, '--yes')).toMatchObject({ status: 0 });
       expect(find()).toEqual(entry);
@@ -261,7 +258,7 @@ describe('volley mcp install', LIMIT, () => {
     });
     writeFileSync(join(folder, 'opencode.jsonc'), '{\n  "mcp": { "servers": {} },\n}\n');
     expect(await install(folder, 'opencode', '--yes')).toMatchObject({ status: 0 });
-    expect(parseJsonc(readFileSync(join(folder, 'opencode.jsonc'), 'utf8')).value).toEqual({
+    expect(readJsonc(readFileSync(join(folder, 'opencode.jsonc'), 'utf8'))).toEqual({
       mcp: {
         servers: {
           volley: {

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { createColours } from '../../../src/cli/output/colours.ts';
-import { planBatch } from '../../../src/cli/output/plan.ts';
-import { planText } from '../../../src/cli/output/plan-text.ts';
+import { createColors } from '../../../src/cli/output/colors.ts';
+import { dryRunText, planDryRun } from '../../../src/cli/session/dry-run.ts';
 
-const OPTIONS = { colours: createColours(false), columns: 80 };
+const OPTIONS = { colors: createColors(false), columns: 80 };
 const task = (id: string, dependsOn: string[] = [], expectedMs: number | undefined = undefined) => ({
   id,
   name: `Task ${id}`,
@@ -14,13 +13,13 @@ const task = (id: string, dependsOn: string[] = [], expectedMs: number | undefin
 
 describe('the plan of a batch', () => {
   it('shows waves, the critical path, the order and the expected time', () => {
-    const plan = planBatch(
+    const plan = planDryRun(
       'audit',
       [task('a', [], 1000), task('b', [], 3000), task('c', ['a', 'b'], 2000), task('d', [], 1000)],
       2,
     );
-    expect(planText(plan, OPTIONS)).toBe(`audit: 4 tasks, 2 at once; nothing was started
-  takes about 5 s for 7 s of work, 1.4 times as fast as one after the other
+    expect(dryRunText(plan, OPTIONS)).toBe(`audit: 4 tasks, 2 at once; dry run, nothing was started
+  takes about 5 s for 7 s of work, 1.4× the speed of one task at a time
 
 Waves (2)
   3 → 1
@@ -30,7 +29,7 @@ Critical path (2 tasks, 5 s)
   Task c 2 s
 
 Order
-  starts  wave  task    function  waits for
+  starts  wave  task    function  depends on
        0     1  Task b  tool
        0     1  Task a  tool
      1 s     1  Task d  tool
@@ -39,31 +38,31 @@ Order
   });
 
   it('is honest about what nobody knows', () => {
-    expect(planText(planBatch('x', [task('a'), task('b')], 1), OPTIONS)).toContain(
-      'Nothing is known yet of how long they take',
+    expect(dryRunText(planDryRun('x', [task('a'), task('b')], 1), OPTIONS)).toContain(
+      'Durations are not known yet',
     );
-    const mixed = planText(
-      planBatch('x', [task('a', [], 500), { ...task('b'), function: 'agent' }], 1),
+    const mixed = dryRunText(
+      planDryRun('x', [task('a', [], 500), { ...task('b'), function: 'agent' }], 1),
       OPTIONS,
     );
     expect(mixed).toContain('takes about 1 s');
-    expect(mixed).toContain('Not known yet: how long agent takes');
+    expect(mixed).toContain('The duration of agent is not known yet');
   });
 
   it('bounds what it lists, and takes a long chain', () => {
     const chain = Array.from({ length: 3000 }, (_, index) =>
       task(String(index), index === 0 ? [] : [String(index - 1)], 10),
     );
-    const plan = planBatch('chain', chain, 4);
+    const plan = planDryRun('chain', chain, 4);
     expect(plan.criticalPathMs).toBe(30_000);
     expect(plan.expectedMs).toBe(30_000);
-    const lines = planText(plan, OPTIONS).split('\n');
+    const lines = dryRunText(plan, OPTIONS).split('\n');
     expect(lines.length).toBeLessThan(60);
     expect(lines).toContain('  … 2992 more tasks …');
     expect(lines).toContain('  … and 2,970 more');
   });
 
   it('of nothing is empty', () => {
-    expect(planText(planBatch('none', [], 2), OPTIONS)).toContain('none: no task is open');
+    expect(dryRunText(planDryRun('none', [], 2), OPTIONS)).toContain('none: no open tasks');
   });
 });

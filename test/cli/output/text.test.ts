@@ -1,15 +1,26 @@
 import { describe, expect, it } from 'vitest';
-import { createColours, wantsColours } from '../../../src/cli/output/colours.ts';
-import { factorText, numberText, percentText, rangeText, rateText } from '../../../src/cli/output/numbers.ts';
-import { tableLines } from '../../../src/cli/output/table.ts';
-import { cutMiddleToWidth, cutStartToWidth, cutToWidth, textWidth } from '../../../src/cli/output/width.ts';
+import { createColors, wantsColors } from '../../../src/cli/output/colors.ts';
+import {
+  factorText,
+  numberText,
+  percentText,
+  rateText,
+  timeRangeText,
+} from '../../../src/cli/output/numbers.ts';
+import {
+  cutMiddleToWidth,
+  cutStartToWidth,
+  cutToWidth,
+  tableLines,
+  textWidth,
+} from '../../../src/cli/output/text-layout.ts';
 import { printableLine } from '../../../src/core/printable-text.ts';
 import { shellQuote } from '../../../src/core/shell-quote.ts';
 
 describe('a text of somebody else', () => {
   it.each([
     ['as it is', 'Analyze user_model.py', 'Analyze user_model.py'],
-    ['without colours', '\x1b[1;31mred\x1b[0m text', 'red text'],
+    ['without colors', '\x1b[1;31mred\x1b[0m text', 'red text'],
     ['without the title of a window', 'a\x1b]0;evil\x07b\x1b]2;evil\x1b\\c', 'abc'],
     ['without commands in one character', 'a\x9b31mb\x9d0;x\x9cc', 'abc'],
     ['without device control strings', 'a\x1bPevil\x1b\\b\x1b_x\x1b\\c', 'abc'],
@@ -97,7 +108,7 @@ describe('numbers', () => {
   });
 
   it('of a time that is left say how sure it is', () => {
-    const range = (lowMs: number, highMs: number) => rangeText({ lowMs, highMs });
+    const range = (lowMs: number, highMs: number) => timeRangeText({ lowMs, highMs });
     expect(range(0, 100)).toBe('about 1 s');
     expect(range(39_000, 41_000)).toBe('about 40 s');
     expect(range(31_000, 52_000)).toBe('30 to 50 s');
@@ -108,24 +119,24 @@ describe('numbers', () => {
   });
 });
 
-describe('colours', () => {
+describe('colors', () => {
   it('are used on a terminal, unless the environment says otherwise', () => {
     const terminal = { isTTY: true };
-    expect(wantsColours(terminal, {})).toBe(true);
-    expect(wantsColours({}, {})).toBe(false);
-    expect(wantsColours(terminal, { NO_COLOR: '1' })).toBe(false);
-    expect(wantsColours(terminal, { NO_COLOR: '' })).toBe(true);
-    expect(wantsColours(terminal, { TERM: 'dumb' })).toBe(false);
-    expect(wantsColours({}, { FORCE_COLOR: '1', NO_COLOR: '1' })).toBe(true);
-    expect(wantsColours(terminal, { FORCE_COLOR: '0' })).toBe(false);
-    expect(createColours(true).red('x')).toBe('\x1b[31mx\x1b[39m');
-    expect(createColours(false).red('x')).toBe('x');
+    expect(wantsColors(terminal, {})).toBe(true);
+    expect(wantsColors({}, {})).toBe(false);
+    expect(wantsColors(terminal, { NO_COLOR: '1' })).toBe(false);
+    expect(wantsColors(terminal, { NO_COLOR: '' })).toBe(true);
+    expect(wantsColors(terminal, { TERM: 'dumb' })).toBe(false);
+    expect(wantsColors({}, { FORCE_COLOR: '1', NO_COLOR: '1' })).toBe(true);
+    expect(wantsColors(terminal, { FORCE_COLOR: '0' })).toBe(false);
+    expect(createColors(true).red('x')).toBe('\x1b[31mx\x1b[39m');
+    expect(createColors(false).red('x')).toBe('x');
   });
 });
 
 describe('a table', () => {
   const columns = [{ title: 'id' }, { title: 'task' }, { title: 'ms', align: 'right' as const }];
-  const options = { colours: createColours(false) };
+  const options = { colors: createColors(false) };
 
   it('has columns that stand below each other', () => {
     expect(

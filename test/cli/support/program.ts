@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { onTestFinished } from 'vitest';
-import { COMMANDS } from '../../../src/cli/commands.ts';
-import { type Io, Output } from '../../../src/cli/io.ts';
-import { runProgram } from '../../../src/cli/program.ts';
+import { COMMANDS } from '../../../src/cli/commands/all.ts';
+import { type Io, Output } from '../../../src/cli/output/io.ts';
+import { runProgram } from '../../../src/cli/program/program.ts';
 import { trustFolder } from '../../support/trust.ts';
 
 export interface Said {

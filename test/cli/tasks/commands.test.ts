@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { COMMANDS } from '../../../src/cli/commands.ts';
-import { type Io, Output } from '../../../src/cli/io.ts';
-import { runProgram } from '../../../src/cli/program.ts';
+import { COMMANDS } from '../../../src/cli/commands/all.ts';
+import { type Io, Output } from '../../../src/cli/output/io.ts';
+import { runProgram } from '../../../src/cli/program/program.ts';
 import { withFolderLock } from '../../../src/tasks/files/folder-lock.ts';
 import { project, projectWith, put, readJson } from '../../tasks/support/feature.ts';
 

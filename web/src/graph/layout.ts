@@ -1,5 +1,8 @@
-import { layOut } from '../../../src/cli/drawing/graph-layout.ts';
-import { type Dependencies, dependenciesOf } from '../../../src/cli/drawing/layers.ts';
+import {
+  type DependencyLinks,
+  layOutLinks,
+  linkDependencies,
+} from '../../../src/cli/drawing/graph-layout.ts';
 
 export const NODE_WIDTH = 208;
 export const NODE_HEIGHT = 36;
@@ -30,7 +33,7 @@ export interface Layout {
 
 /** Columns by depth; what hangs together with nothing stands in a block below. */
 export function layOutGraph(items: readonly GraphItem[]): Layout {
-  const dependencies = dependenciesOf(items);
+  const dependencies = linkDependencies(items);
   const { before, after } = dependencies;
   const linked: number[] = [];
   const alone: number[] = [];
@@ -68,10 +71,8 @@ class Plane {
   }
 }
 
-function placeLinked(plane: Plane, linked: readonly number[], dependencies: Dependencies): void {
-  const count = dependencies.before.length;
-  const graph = { ...dependencies, nodes: new Array(count).fill({ tasks: [] }), leftOut: 0 };
-  const found = layOut(graph, linked, { node: NODE_HEIGHT + ROW_GAP, pass: ROW_GAP });
+function placeLinked(plane: Plane, linked: readonly number[], dependencies: DependencyLinks): void {
+  const found = layOutLinks(dependencies, linked, { node: NODE_HEIGHT + ROW_GAP, pass: ROW_GAP });
   const columns: { node: number; y: number }[][] = Array.from({ length: found.columnCount }, () => []);
   for (const { node, column, y } of found.nodes) columns[column]!.push({ node, y });
   const rows = rowsToWrapAt(columns);

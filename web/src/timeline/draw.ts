@@ -1,4 +1,4 @@
-import { ticksFor } from '../../../src/cli/drawing/time-axis.ts';
+import { ticksFor } from '../../../src/cli/drawing/timeline.ts';
 import type { Extent } from '../drawing/camera.ts';
 import type { Palette } from '../drawing/palette.ts';
 import type { Shown } from '../model/status.ts';

@@ -1,4 +1,4 @@
-import type { CommandEntry } from '../../commands.ts';
+import type { CommandEntry } from '../../program/command.ts';
 
 /** In the order in which the help lists them. */
 export const TASKS_COMMANDS: readonly CommandEntry[] = [

@@ -15,9 +15,9 @@ import {
 } from '../../../tasks/files/subtask-changes.ts';
 import { findSubtask } from '../../../tasks/files/subtask-reference.ts';
 import { askRun, isAgentOfRun, refuseForAgents } from '../../../tasks/run/mailbox.ts';
-import { type CommonOptions, defineCommand } from '../../command.ts';
-import type { ExitStatus, Io } from '../../io.ts';
-import { numberOption } from '../../options.ts';
+import type { ExitStatus, Io } from '../../output/io.ts';
+import { type CommonOptions, defineCommand } from '../../program/command.ts';
+import { numberOption } from '../../program/options.ts';
 import { FEATURE_ARGUMENT, openFolder, SEQ_ARGUMENT, say } from './support.ts';
 
 interface ClaimOptions extends CommonOptions {

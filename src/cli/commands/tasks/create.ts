@@ -7,8 +7,8 @@ import { type FeatureDraft, renderDraft } from '../../../tasks/plan/draft.ts';
 import { parseTaskMaster } from '../../../tasks/plan/task-master.ts';
 import { isAgentOfRun } from '../../../tasks/run/mailbox.ts';
 import { trustFeature, verificationCommands } from '../../../tasks/verify/trust.ts';
-import { type CommonOptions, defineCommand } from '../../command.ts';
-import type { ExitStatus, Io } from '../../io.ts';
+import type { ExitStatus, Io } from '../../output/io.ts';
+import { type CommonOptions, defineCommand } from '../../program/command.ts';
 import { openFolder, readInput, say } from './support.ts';
 
 interface NewOptions extends CommonOptions {

@@ -7,10 +7,10 @@ import { planRun, type RunPlan } from '../../../tasks/run/plan-run.ts';
 import type { RunReport } from '../../../tasks/run/report.ts';
 import { reportText } from '../../../tasks/run/report-text.ts';
 import type { RunRequest } from '../../../tasks/run/run-request.ts';
-import type { CommonOptions } from '../../command.ts';
-import { runInForeground } from '../../foreground.ts';
-import type { ExitStatus, Io } from '../../io.ts';
-import { withOwnStore, withSession } from '../../session.ts';
+import type { ExitStatus, Io } from '../../output/io.ts';
+import type { CommonOptions } from '../../program/command.ts';
+import { runInForeground } from '../../session/foreground.ts';
+import { withOwnStore, withSession } from '../../session/session.ts';
 import { say } from './support.ts';
 
 interface ViewedRun {

@@ -4,9 +4,9 @@ import type { RunReport } from '../../../tasks/run/report.ts';
 import { notRunYet, readReport } from '../../../tasks/run/report-file.ts';
 import { reportText } from '../../../tasks/run/report-text.ts';
 import type { RunRequest } from '../../../tasks/run/run-request.ts';
-import { type CommonOptions, defineCommand } from '../../command.ts';
-import { EXIT, type ExitStatus } from '../../io.ts';
-import { listOption, numberOption } from '../../options.ts';
+import { EXIT, type ExitStatus } from '../../output/io.ts';
+import { type CommonOptions, defineCommand } from '../../program/command.ts';
+import { listOption, numberOption } from '../../program/options.ts';
 import { FEATURE_ARGUMENT, openFolder, say } from './support.ts';
 
 interface RunOptions extends CommonOptions {

@@ -25,10 +25,10 @@ import { findSubtask } from '../../../tasks/files/subtask-reference.ts';
 import { dependencyTree, featurePlanText, planFeature } from '../../../tasks/plan/plan.ts';
 import { SubtaskGraph, selectConcurrent } from '../../../tasks/plan/subtask-graph.ts';
 import { validateBatch, validateFeature } from '../../../tasks/plan/validate.ts';
-import { type CommonOptions, defineCommand } from '../../command.ts';
-import type { FinishedTask } from '../../drawing/finished-task.ts';
-import { EXIT } from '../../io.ts';
-import { listOption } from '../../options.ts';
+import type { FinishedTask } from '../../drawing/task-graph.ts';
+import { EXIT } from '../../output/io.ts';
+import { type CommonOptions, defineCommand } from '../../program/command.ts';
+import { listOption } from '../../program/options.ts';
 import {
   FEATURE_ARGUMENT,
   FEATURES_ARGUMENT,
@@ -213,7 +213,7 @@ export const graphCommand = defineCommand<GraphOptions>({
   run: async ([name], options, io) => {
     const { output } = options;
     const draw =
-      output === undefined ? undefined : (await import('../../drawing/graph-file.ts')).graphDrawerFor(output);
+      output === undefined ? undefined : (await import('../../drawing/pictures.ts')).graphDrawer(output);
     const feature = await openFolder(io).read(name!);
     const edges = feature.subtasks.flatMap(({ seq, dependsOn }) =>
       dependsOn.map((from) => ({ from, to: seq })),

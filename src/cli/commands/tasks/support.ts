@@ -7,9 +7,9 @@ import type { Feature } from '../../../tasks/files/feature.ts';
 import type { Moment } from '../../../tasks/files/readiness.ts';
 import { locateTasks, type TaskFolder } from '../../../tasks/files/task-folder.ts';
 import { fileFailure } from '../../../tools/builtin/refusal.ts';
-import type { CommonOptions } from '../../command.ts';
-import { EXIT, type ExitStatus, type Io } from '../../io.ts';
-import { ownCommands } from '../../output/own-name.ts';
+import { EXIT, type ExitStatus, type Io } from '../../output/io.ts';
+import { rewriteCommands } from '../../output/wording.ts';
+import type { CommonOptions } from '../../program/command.ts';
 
 const MAX_BYTES = 8 * 1024 * 1024;
 
@@ -62,7 +62,7 @@ export function say(
   status: ExitStatus = EXIT.ok,
 ): ExitStatus {
   if (json) io.stdout.writeJson({ ok: status === EXIT.ok, ...data });
-  else io.stdout.write(`${ownCommands(text, { config }, io)}\n`);
+  else io.stdout.write(`${rewriteCommands(text, { config }, io)}\n`);
   return status;
 }
 

@@ -8,9 +8,9 @@ import { withCommandRunner } from '../../../tasks/verify/command-runner.ts';
 import { completedAnswer, verifyAndComplete } from '../../../tasks/verify/complete.ts';
 import { requireTrusted } from '../../../tasks/verify/trust.ts';
 import { type Evidence, evidenceText, verifySubtask } from '../../../tasks/verify/verify.ts';
-import { type CommonOptions, defineCommand } from '../../command.ts';
-import { EXIT } from '../../io.ts';
-import { reportError } from '../../report.ts';
+import { EXIT } from '../../output/io.ts';
+import { reportError } from '../../output/messages.ts';
+import { type CommonOptions, defineCommand } from '../../program/command.ts';
 import { configOf, FEATURE_ARGUMENT, SEQ_ARGUMENT, say } from './support.ts';
 
 export const verifyCommand = defineCommand({

@@ -9,7 +9,7 @@ import {
   removeKeptWorktrees,
 } from '../../../tasks/workspace/kept-worktrees.ts';
 import { hasUnmergedWork } from '../../../tasks/workspace/worktree-folders.ts';
-import { type CommonOptions, defineCommand } from '../../command.ts';
+import { type CommonOptions, defineCommand } from '../../program/command.ts';
 import { FEATURES_ARGUMENT, openFolder, say } from './support.ts';
 
 interface WorktreesOptions extends CommonOptions {

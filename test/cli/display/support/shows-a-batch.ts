@@ -1,11 +1,11 @@
 import { LiveDisplay } from '../../../../src/cli/display/live-display.ts';
-import { createColours } from '../../../../src/cli/output/colours.ts';
+import { createColors } from '../../../../src/cli/output/colors.ts';
 import { viewWith } from './views.ts';
 
 /** Shows a batch, then ends in the way that it is told, or waits for a signal. */
 const display = new LiveDisplay({
   stream: process.stdout,
-  colours: createColours(true),
+  colors: createColors(true),
   view: () => viewWith({ counts: { open: 3 } }),
 });
 display.changed();

@@ -1,4 +1,5 @@
-import type { BatchView, RunningTask, TaskCounts } from '../../../../src/cli/display/view.ts';
+import type { TaskCounts } from '../../../../src/batch/counts.ts';
+import type { DisplayedBatch, DisplayedTask } from '../../../../src/cli/display/view.ts';
 
 export const NO_COUNTS: TaskCounts = {
   open: 0,
@@ -10,8 +11,8 @@ export const NO_COUNTS: TaskCounts = {
 };
 
 export function viewWith(
-  parts: Partial<Omit<BatchView, 'counts'>> & { counts?: Partial<TaskCounts> } = {},
-): BatchView {
+  parts: Partial<Omit<DisplayedBatch, 'counts'>> & { counts?: Partial<TaskCounts> } = {},
+): DisplayedBatch {
   return {
     name: 'audit',
     progress: 0.5,
@@ -23,6 +24,10 @@ export function viewWith(
   };
 }
 
-export function runningTask(name: string, startedAt: number, more: Partial<RunningTask> = {}): RunningTask {
+export function runningTask(
+  name: string,
+  startedAt: number,
+  more: Partial<DisplayedTask> = {},
+): DisplayedTask {
   return { name, function: 'tool', startedAt, ...more };
 }

@@ -1,4 +1,4 @@
-import type { FinishedTask } from '../../../../src/cli/drawing/finished-task.ts';
+import type { FinishedTask } from '../../../../src/cli/drawing/task-graph.ts';
 
 /** A task that ran from 0 to 100 ms, unless the test says otherwise. */
 export function finished(id: string, more: Partial<FinishedTask> = {}): FinishedTask {

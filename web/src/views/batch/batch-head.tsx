@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { numberText, percentText, rangeText, rateText } from '../../../../src/cli/output/numbers.ts';
+import { numberText, percentText, rateText, timeRangeText } from '../../../../src/cli/output/numbers.ts';
 import { spanText } from '../../../../src/core/words.ts';
 import type { Batch } from '../../api/wire.ts';
 import { BATCH_STATE_TEXT, batchState, durationText, runLength } from '../../model/text.ts';
@@ -70,7 +70,7 @@ function Figure({ name, children }: { name: string; children: ComponentChildren 
 function TimeLeft({ batch: { time_left } }: { batch: Batch }): JSX.Element {
   if (time_left === null) return <span class="quiet">–</span>;
   const { low_ms, expected_ms, high_ms } = time_left;
-  const range = rangeText({ lowMs: low_ms, highMs: high_ms });
+  const range = timeRangeText({ lowMs: low_ms, highMs: high_ms });
   return (
     <>
       {spanText(Math.max(1, Math.round(expected_ms / 1000)) * 1000)}

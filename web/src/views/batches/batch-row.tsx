@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { numberText, percentText, rangeText, rateText } from '../../../../src/cli/output/numbers.ts';
+import { numberText, percentText, rateText, timeRangeText } from '../../../../src/cli/output/numbers.ts';
 import type { Batch } from '../../api/wire.ts';
 import { batchHash } from '../../model/route.ts';
 import { agoText, BATCH_STATE_TEXT, batchState } from '../../model/text.ts';
@@ -32,7 +32,7 @@ export function BatchRow({ batch }: { batch: Batch }): JSX.Element {
         {time_left === null ? (
           <span class="quiet">–</span>
         ) : (
-          rangeText({ lowMs: time_left.low_ms, highMs: time_left.high_ms })
+          timeRangeText({ lowMs: time_left.low_ms, highMs: time_left.high_ms })
         )}
       </td>
       <td class="quiet" data-before="added">

@@ -1,0 +1,41 @@
+import { type Command, InvalidArgumentError } from 'commander';
+
+export function numberOption(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || Number.isNaN(value)) throw new InvalidArgumentError('Must be a number.');
+  return value;
+}
+
+/** A comma-separated list. Commas in braces do not separate: `*.{ts,js}` is one item. */
+export function listOption(text: string, before: readonly string[] = []): string[] {
+  return [...before, ...text.split(/,(?![^{]*\})/).filter((item) => item !== '')];
+}
+
+export const BATCH_OPTION = ['--batch <name>', 'the batch (default: "default", or the only one)'] as const;
+
+/** For commands that add something or cannot be undone: the only batch must be named, too. */
+export const NAMED_BATCH_OPTION = ['--batch <name>', 'the batch (default: "default")'] as const;
+
+/** A duration such as 500ms, 2s, 1.5min or 1h, in milliseconds. A bare number is seconds. */
+export function spanOption(text: string): number {
+  const [, number = '', unit = 's'] = /^(\d+(?:\.\d+)?)\s*(ms|s|min|m|h)?$/.exec(text.trim()) ?? [];
+  if (number === '') throw new InvalidArgumentError('Must be a duration such as 500ms, 2s or 1.5min.');
+  return Number(number) * UNITS_MS[unit as keyof typeof UNITS_MS];
+}
+
+const UNITS_MS = { ms: 1, s: 1000, m: 60_000, min: 60_000, h: 3_600_000 } as const;
+
+export function numbersOption(text: string): number[] {
+  const numbers = text.split(',').map(numberOption);
+  if (numbers.every((number) => Number.isInteger(number) && number > 0 && number <= 10_000)) return numbers;
+  throw new InvalidArgumentError('Must be integers from 1 to 10000, such as 4,8,16.');
+}
+
+/** The sources of tasks for `run` and `simulate`. */
+export function sourceOptions(program: Command): Command {
+  return program
+    .argument('[file]', 'a task file (JSON, JSON Lines, YAML or TOML), or - for standard input')
+    .option('--each <globs>', 'create a task for each matching file', listOption)
+    .option('--function <name>', 'with --each: the tool to call')
+    .option('--params <json>', 'with --each: its arguments; {} is the path of the file');
+}

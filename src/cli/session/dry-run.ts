@@ -1,0 +1,306 @@
+import { findBatch } from '../../batch/context.ts';
+import type { VolleyConfig } from '../../config/config.ts';
+import { printableLine } from '../../core/printable-text.ts';
+import type { SchedulerLimits } from '../../core/scheduler-options.ts';
+import { type SimulatedExecution, simulate } from '../../core/simulate.ts';
+import { countText, listText, spanText } from '../../core/words.ts';
+import { taskLabel } from '../display/view.ts';
+import { dependencyDepths, linkDependencies, sortByDependencies } from '../drawing/graph-layout.ts';
+import { type Colors, createColors, wantsColors } from '../output/colors.ts';
+import { EXIT, type ExitStatus, type Io } from '../output/io.ts';
+import { factorText, numberText } from '../output/numbers.ts';
+import { type Column, cutMiddleToWidth, tableLines } from '../output/text-layout.ts';
+import { programName, scopeFlags } from '../output/wording.ts';
+import type { Session } from './session.ts';
+import type { StartOptions } from './start-batch.ts';
+
+const DEFAULT_COLUMNS = 100;
+const MAX_SKIPPED = 5;
+const MAX_TASKS = 30;
+const MAX_WAVES = 12;
+const MAX_ON_PATH = 8;
+const MAX_NAME_WIDTH = 60;
+const DEFAULT_DURATION_MS = 1000;
+const MIN_SPEEDUP = 1.05;
+
+/** Checks everything and shows what a start would do. Adds and starts nothing. */
+export async function dryRun(
+  { executor, store, config }: Session,
+  batch: string,
+  tasks: readonly unknown[],
+  { maxConcurrent = 'auto', json = false, config: file }: StartOptions,
+  io: Io,
+): Promise<ExitStatus> {
+  if (tasks.length === 0) await findBatch({ store }, batch);
+  const runnable = await executor.runnable(batch, tasks);
+  const { skipped } = runnable;
+  const concurrency = maxConcurrent === 'auto' ? runnable.autoConcurrency : maxConcurrent;
+  const plan = planDryRun(
+    batch,
+    runnable.tasks.map(({ id, name, function: tool, dependsOn, ...terms }) => {
+      const expectedMs = runnable.learned.get(tool)?.meanMs;
+      return { id, name, function: tool, dependsOn, expectedMs, terms };
+    }),
+    Math.min(concurrency, config.limits.maxConcurrency),
+    configuredLimits(config),
+  );
+  if (json) {
+    io.stdout.writeJson({ ok: true, ...planData(plan), skipped });
+    return EXIT.ok;
+  }
+  const colors = createColors(wantsColors(io.stdout, io.env));
+  io.stdout.writeStyled(dryRunText(plan, { colors, columns: io.stdout.columns || DEFAULT_COLUMNS }));
+  if (skipped.length > 0) {
+    const names = listText(skipped.slice(0, MAX_SKIPPED), skipped.length);
+    const retry = `${programName(io)} retry${scopeFlags({ batch, config: file })}`;
+    io.stdout.write(
+      `\n${countText(skipped.length, 'task')} would be skipped because a dependency failed: ${names}. To reopen, run: ${retry}\n`,
+    );
+  }
+  return EXIT.ok;
+}
+
+/** The configured limits, for a simulation. */
+export function configuredLimits({ limits }: VolleyConfig): SchedulerLimits {
+  const { resources, tools, groups } = limits;
+  return { ...resources, tools, groups };
+}
+
+interface TaskToPlan {
+  readonly id: string;
+  readonly name: string;
+  readonly function: string;
+  readonly dependsOn: readonly string[];
+  /** Undefined if unknown. */
+  readonly expectedMs: number | undefined;
+  /** What else the scheduler considers. */
+  readonly terms?: Pick<
+    SimulatedExecution,
+    'priority' | 'resources' | 'conflictsWith' | 'onDependencyFailure'
+  >;
+}
+
+/** What would happen if a batch were started. */
+export interface DryRunPlan {
+  readonly name: string;
+  readonly maxConcurrent: number;
+  /** In the order of their starts. */
+  readonly tasks: readonly ScheduledTask[];
+  /** The number of tasks in each wave: those without dependencies, those that depend only on these, and so on. */
+  readonly waves: readonly number[];
+  /** The chain of dependencies that takes longest. However many tasks run at once, the batch takes this long. */
+  readonly criticalPath: readonly ScheduledTask[];
+  readonly criticalPathMs: number;
+  /** From the first start to the last end. */
+  readonly expectedMs: number;
+  /** The sum of all durations. */
+  readonly workMs: number;
+  /** Functions with unknown durations. They count as the mean of the others, or as a second. */
+  readonly unknown: readonly string[];
+}
+
+interface ScheduledTask {
+  readonly task: TaskToPlan;
+  /** From 1. */
+  readonly wave: number;
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+/** Simulates a batch with the scheduler that would run it. */
+export function planDryRun(
+  name: string,
+  tasks: readonly TaskToPlan[],
+  maxConcurrent: number,
+  limits: SchedulerLimits = {},
+): DryRunPlan {
+  const known = tasks.flatMap(({ expectedMs }) => (expectedMs === undefined ? [] : [expectedMs]));
+  const mean = known.length === 0 ? DEFAULT_DURATION_MS : sum(known) / known.length;
+  const durations = tasks.map(({ expectedMs }) => expectedMs ?? mean);
+  const executions = tasks.map(({ id, function: toolName, dependsOn, terms }, index) => ({
+    ...terms,
+    id,
+    toolName,
+    dependsOn,
+    durationMs: durations[index]!,
+    // A real run knows as much.
+    estimatedMs: Math.max(1, durations[index]!),
+    timeoutMs: Number.POSITIVE_INFINITY,
+  }));
+  const { schedule, makespanMs } = simulate(executions, { ...limits, concurrency: maxConcurrent });
+  const links = linkDependencies(tasks);
+  const depths = dependencyDepths(links);
+  const scheduled = schedule.map(({ index, startMs, endMs }) => ({
+    task: tasks[index]!,
+    wave: depths[index]! + 1,
+    startMs,
+    endMs,
+  }));
+  const byId = new Map(scheduled.map((one) => [one.task.id, one]));
+  const path = longestChain(links.before, sortByDependencies(links), durations);
+  const waves: number[] = [];
+  for (const depth of depths) waves[depth] = (waves[depth] ?? 0) + 1;
+  return {
+    name,
+    maxConcurrent,
+    tasks: scheduled,
+    waves,
+    criticalPath: path.flatMap((index) => byId.get(tasks[index]!.id) ?? []),
+    criticalPathMs: sum(path.map((index) => durations[index]!)),
+    expectedMs: makespanMs,
+    workMs: sum(durations),
+    unknown: [...new Set(tasks.flatMap((task) => (task.expectedMs === undefined ? [task.function] : [])))],
+  };
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+/** The chain with the greatest sum of durations, by index. */
+function longestChain(
+  before: readonly (readonly number[])[],
+  order: readonly number[],
+  durations: readonly number[],
+): number[] {
+  const ends: number[] = new Array(durations.length).fill(0);
+  const previous: number[] = new Array(durations.length).fill(-1);
+  let last = -1;
+  for (const index of order) {
+    for (const earlier of before[index]!) {
+      if (previous[index]! < 0 || ends[earlier]! > ends[previous[index]!]!) previous[index] = earlier;
+    }
+    const from = previous[index]!;
+    ends[index] = durations[index]! + (from < 0 ? 0 : ends[from]!);
+    if (last < 0 || ends[index]! > ends[last]!) last = index;
+  }
+  const path: number[] = [];
+  for (let index = last; index >= 0; index = previous[index]!) path.push(index);
+  return path.reverse();
+}
+
+function planData(plan: DryRunPlan): object {
+  return {
+    batch: plan.name,
+    max_concurrent: plan.maxConcurrent,
+    expected_ms: Math.round(plan.expectedMs),
+    work_ms: Math.round(plan.workMs),
+    unknown_functions: plan.unknown,
+    waves: plan.waves,
+    critical_path: plan.criticalPath.map(({ task }) => task.id),
+    critical_path_ms: Math.round(plan.criticalPathMs),
+    order: plan.tasks.map(({ task, wave, startMs, endMs }) => ({
+      id: task.id,
+      function: task.function,
+      wave,
+      start_ms: Math.round(startMs),
+      end_ms: Math.round(endMs),
+      depends_on: task.dependsOn,
+    })),
+  };
+}
+
+interface DryRunTextOptions {
+  readonly colors: Colors;
+  readonly columns: number;
+}
+
+/** How many tasks, how long, in which waves and order, and the critical path. */
+export function dryRunText(plan: DryRunPlan, options: DryRunTextOptions): string {
+  const blocks = [headLines, waveLines, pathLines, orderLines]
+    .map((write) => write(plan, options))
+    .filter((lines) => lines.length > 0);
+  return `${blocks.map((lines) => lines.join('\n')).join('\n\n')}\n`;
+}
+
+function headLines(plan: DryRunPlan, { colors, columns }: DryRunTextOptions): string[] {
+  const { name, tasks, maxConcurrent, expectedMs, workMs, unknown } = plan;
+  const title = colors.bold(cutMiddleToWidth(printableLine(name), Math.max(8, Math.floor(columns / 2))));
+  if (tasks.length === 0) return [`${title}: no open tasks, so nothing would run`];
+  const count = `${numberText(tasks.length)} ${tasks.length === 1 ? 'task' : 'tasks'}`;
+  const lines = [`${title}: ${count}, ${numberText(maxConcurrent)} at once; dry run, nothing was started`];
+  if (tasks.every(({ task }) => task.expectedMs === undefined)) {
+    lines.push(colors.dim('  Durations are not known yet, so every task counts as 1 s.'));
+    return lines;
+  }
+  const speedup = expectedMs > 0 ? workMs / expectedMs : 1;
+  const factor = speedup < MIN_SPEEDUP ? '' : `, ${factorText(speedup)}× the speed of one task at a time`;
+  lines.push(
+    `  takes about ${colors.cyan(spanText(expectedMs))} ${colors.dim(`for ${spanText(workMs)} of work${factor}`)}`,
+  );
+  if (unknown.length > 0) {
+    const functions = listText(
+      unknown.slice(0, 3).map((one) => printableLine(one)),
+      unknown.length,
+    );
+    lines.push(
+      colors.dim(`  The duration of ${functions} is not known yet, so the mean of the others is used.`),
+    );
+  }
+  return lines;
+}
+
+function waveLines({ waves }: DryRunPlan, { colors }: DryRunTextOptions): string[] {
+  if (waves.length < 2) return [];
+  const shown = waves.slice(0, MAX_WAVES).map((count) => numberText(count));
+  const more = waves.length > MAX_WAVES ? ' → …' : '';
+  return [
+    `${colors.bold('Waves')} ${colors.dim(`(${numberText(waves.length)})`)}`,
+    `  ${shown.join(' → ')}${more}`,
+  ];
+}
+
+function pathLines(
+  { criticalPath, criticalPathMs, waves }: DryRunPlan,
+  { colors }: DryRunTextOptions,
+): string[] {
+  if (waves.length < 2) return [];
+  const names = criticalPath.map(
+    ({ task, startMs, endMs }) =>
+      `  ${cutMiddleToWidth(printableLine(taskLabel(task)), MAX_NAME_WIDTH)} ${colors.dim(spanText(endMs - startMs))}`,
+  );
+  const ends = MAX_ON_PATH / 2;
+  const lines =
+    names.length <= MAX_ON_PATH
+      ? names
+      : [
+          ...names.slice(0, ends),
+          colors.dim(`  … ${countText(names.length - MAX_ON_PATH, 'more task')} …`),
+          ...names.slice(-ends),
+        ];
+  const length = colors.dim(`(${countText(criticalPath.length, 'task')}, ${spanText(criticalPathMs)})`);
+  return [`${colors.bold('Critical path')} ${length}`, ...lines];
+}
+
+function orderLines({ tasks, waves }: DryRunPlan, { colors, columns }: DryRunTextOptions): string[] {
+  if (tasks.length === 0) return [];
+  const hasWaves = waves.length > 1;
+  const shown = tasks.slice(0, MAX_TASKS);
+  const labels = new Map(tasks.map(({ task }) => [task.id, taskLabel(task)]));
+  const table: (Column & { cell(one: ScheduledTask): string })[] = [
+    { title: 'starts', align: 'right', cell: ({ startMs }) => (startMs === 0 ? '0' : spanText(startMs)) },
+    ...(hasWaves
+      ? [{ title: 'wave', align: 'right' as const, cell: ({ wave }: ScheduledTask) => numberText(wave) }]
+      : []),
+    { title: 'task', cell: ({ task }) => taskLabel(task) },
+    { title: 'function', color: colors.dim, cell: ({ task }) => task.function },
+  ];
+  if (hasWaves)
+    table.push({
+      title: 'depends on',
+      color: colors.dim,
+      cell: ({ task: { dependsOn } }) =>
+        listText(
+          dependsOn.slice(0, 3).map((id) => labels.get(id) ?? id),
+          dependsOn.length,
+        ),
+    });
+  const rows = shown.map((one) => table.map(({ cell }) => cell(one)));
+  const lines = tableLines(table, rows, { colors, width: Math.max(20, columns - 2) });
+  const more = tasks.length - shown.length;
+  return [
+    colors.bold('Order'),
+    ...lines.map((line) => `  ${line}`),
+    ...(more > 0 ? [colors.dim(`  … and ${numberText(more)} more`)] : []),
+  ];
+}

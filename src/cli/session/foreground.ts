@@ -1,0 +1,87 @@
+import type { BatchAnswer } from '../../batch/answer.ts';
+import { createDisplay } from '../display/create-display.ts';
+import { taskLabel } from '../display/view.ts';
+import type { Io } from '../output/io.ts';
+import { onStopSignals, type StopRequest } from '../program/stop-signals.ts';
+import type { Session } from './session.ts';
+
+export interface ForegroundOptions {
+  readonly batch: string;
+  /** The other fields of the `start` request. */
+  readonly start: Readonly<Record<string, unknown>>;
+  /** Show completed tasks, too. */
+  readonly verbose: boolean;
+  /** Show nothing while it runs. */
+  readonly quiet: boolean;
+  /** How to show a task. Default: its name and its tool. */
+  readonly labelOf?: (task: LabeledTask) => TaskLabel;
+}
+
+interface TaskLabel {
+  readonly name: string;
+  readonly function: string;
+}
+
+interface LabeledTask extends TaskLabel {
+  readonly id: string;
+}
+
+export interface ForegroundEnd {
+  readonly answer: BatchAnswer;
+  readonly wasInterrupted: boolean;
+}
+
+const REFRESH_MS = 100;
+const STOPPING = 'Finishing running tasks, then stopping. Press Ctrl-C again to cancel them.';
+
+/** Runs a batch in the foreground until it ends or a signal stops it. */
+export async function runInForeground(
+  session: Session,
+  { batch, start, verbose, quiet, labelOf = plainLabel }: ForegroundOptions,
+  { stderr, env }: Io,
+): Promise<ForegroundEnd> {
+  const { executor, handle } = session;
+  let asked: StopRequest | undefined;
+  let isStopping = false;
+  const note = () => (isStopping && asked === 'gracefully' ? STOPPING : undefined);
+  const shown = <T extends LabeledTask>(task: T): T => ({ ...task, ...labelOf(task) });
+  // The display draws on its own schedule, from the last view that was read.
+  let latest = quiet ? undefined : await executor.view(batch);
+  const view = () => ({ ...latest!, running: latest!.running.map(shown) });
+  const display = latest === undefined ? undefined : createDisplay({ stream: stderr.raw, env, view, note });
+  const refresh = async () => {
+    // The run itself reports problems of the store.
+    latest = (await executor.view(batch).catch(() => undefined)) ?? latest;
+    display?.changed();
+  };
+  const stop = (request: StopRequest) => {
+    asked = request;
+    const hasStopped = () => {
+      isStopping = true;
+      display?.changed();
+    };
+    // If the request fails, the batch and the display go on.
+    handle({ action: 'stop', batch, graceful: request === 'gracefully' }).then(hasStopped, () => undefined);
+  };
+  const unlisten = executor.watch({
+    failed: (task) => display?.failed(shown(task)),
+    completed: (task) => {
+      if (verbose) display?.completed(shown(task));
+    },
+  });
+  const timer = setInterval(() => void refresh(), REFRESH_MS);
+  const ignoreSignals = onStopSignals(stop);
+  try {
+    const answer = await handle({ action: 'start', batch, wait: true, ...start });
+    return { answer, wasInterrupted: asked !== undefined };
+  } finally {
+    ignoreSignals();
+    clearInterval(timer);
+    unlisten();
+    display?.close();
+  }
+}
+
+function plainLabel(task: LabeledTask): TaskLabel {
+  return { name: taskLabel(task), function: task.function };
+}
