@@ -2,13 +2,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CallDesk } from '../coordinator/call-desk.ts';
 import { knownTo, type PlannedCall, type ReadyCall } from '../coordinator/plan.ts';
 import { type References, referencesIn } from '../coordinator/references.ts';
-import { Block } from '../core/block.ts';
+import { Block, blockOrder, RowBuilder } from '../core/block.ts';
 import { VolleyError } from '../core/errors.ts';
-import { GraphNode } from '../core/graph-node.ts';
+import { LinkedNode } from '../core/graph-node.ts';
 import { NearestNames } from '../core/nearest.ts';
 import { show } from '../core/numbers.ts';
-import { RowBuilder } from '../core/rows.ts';
-import { topologicalOrder } from '../core/topology.ts';
 import { countText } from '../core/words.ts';
 import type { NewTask } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
@@ -204,7 +202,7 @@ function checkOrder(tasks: readonly NewTask[]): void {
   const edges = tasks.reduce((sum, { options }) => sum + (options.dependsOn?.length ?? 0), 0);
   if (edges === 0) return;
   const places = new Map(tasks.map(({ id }, place) => [id, place]));
-  const rows = new RowBuilder<GraphNode>(tasks.length, edges);
+  const rows = new RowBuilder<LinkedNode>(tasks.length, edges);
   for (const { options } of tasks) {
     for (const id of options.dependsOn ?? []) {
       const place = places.get(id);
@@ -213,8 +211,8 @@ function checkOrder(tasks: readonly NewTask[]): void {
     rows.endRow();
   }
   if (!rows.refersForward) return;
-  const nodes = tasks.map(({ id }, place) => new GraphNode(place, id));
-  topologicalOrder(new Block(nodes, rows));
+  const nodes = tasks.map(({ id }, place) => new LinkedNode(place, id));
+  blockOrder(new Block(nodes, rows));
 }
 
 function problemOf(

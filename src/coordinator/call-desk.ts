@@ -1,6 +1,7 @@
 import type { VolleyConfig } from '../config/config.ts';
 import type { ResourceRequirements } from '../core/demand.ts';
 import { VolleyError } from '../core/errors.ts';
+import { NO_NEEDS } from '../core/resource-table.ts';
 import type { DependencyPolicy } from '../core/terms.ts';
 import type { GroupItem, ParallelExecutionEngine } from '../engine/engine.ts';
 import type { ExecutionHandle } from '../engine/handle.ts';
@@ -15,7 +16,7 @@ import { type PlannedCall, type PlanParts, planCall, planCalls, type ReadyCall }
 import type { Redactor } from './redactor.ts';
 import type { ResultLookup } from './references.ts';
 import type { RunnerSet } from './runner-set.ts';
-import { type CallSpec, NO_NEEDS } from './spec.ts';
+import type { CallSpec } from './spec.ts';
 
 export interface CallDeskParts {
   readonly engine: ParallelExecutionEngine;

@@ -9,9 +9,6 @@ import { saidNeeds } from '../tools/needs.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { ToolCall } from './call.ts';
 
-/** Needs nothing but a slot: for what only waits for something else. */
-export const NO_NEEDS: ResourceRequirements = { cpu: 0, memoryMb: 0, io: 'none' };
-
 const NO_RETRIES: RetryOptions = { maxRetries: 0 };
 
 /** What the engine is told of a call, apart from its needs and its place among others. */

@@ -3,24 +3,16 @@ import {
   CONCURRENCY,
   neededAmounts,
   neededLocks,
-  RESOURCES,
+  RESOURCE_NAMES,
   type ResourceName,
   type ResourceRequirements,
   type ResourceVector,
   SCALE,
 } from './demand.ts';
 import { VolleyError } from './errors.ts';
-import type { LockClaim, LockHolder } from './lock.ts';
-import { LockTable } from './locks.ts';
+import { type LockClaim, type LockHolder, LockTable } from './locks.ts';
 import { checkNumber, show } from './numbers.ts';
-
-/** How much of each countable resource all running executions together may use; what is left out is unlimited. */
-export interface ResourceLimits {
-  readonly cpu?: number;
-  readonly memoryMb?: number;
-  readonly ioOperations?: number;
-  readonly networkOperations?: number;
-}
+import type { ResourceLimits } from './resource-table.ts';
 
 /** The limits with the number of executions that may run at once. */
 type Limits = ResourceLimits & { readonly concurrency?: number };
@@ -76,23 +68,23 @@ class Allocation implements ResourceAllocation, LockHolder {
 }
 
 export function byResource<T>(valueAt: (index: number) => T): Record<ResourceName, T> {
-  return Object.fromEntries(RESOURCES.map((name, index) => [name, valueAt(index)])) as Record<
+  return Object.fromEntries(RESOURCE_NAMES.map((name, index) => [name, valueAt(index)])) as Record<
     ResourceName,
     T
   >;
 }
 
-const LIMITED: ReadonlySet<string> = new Set(RESOURCES);
+const LIMITED: ReadonlySet<string> = new Set(RESOURCE_NAMES);
 
 /**
  * The accounts of all resources: nothing is ever granted beyond a limit, and what was granted comes back exactly.
  * The scheduler uses it by vectors; `tryAllocate` and `release` are the same for callers who keep their own account.
  */
 export class ResourceManager {
-  /** In thousandths, in the order of RESOURCES. @internal */
-  readonly limits: number[] = RESOURCES.map(() => Number.POSITIVE_INFINITY);
+  /** In thousandths, in the order of RESOURCE_NAMES. @internal */
+  readonly limits: number[] = RESOURCE_NAMES.map(() => Number.POSITIVE_INFINITY);
   /** @internal */
-  readonly used: number[] = RESOURCES.map(() => 0);
+  readonly used: number[] = RESOURCE_NAMES.map(() => 0);
   /** @internal */
   readonly locks: LockTable;
   private readonly allocations = new Set<ResourceAllocation>();
@@ -111,7 +103,7 @@ export class ResourceManager {
       );
     }
     checkKnown('limit of a resource', limits, LIMITED);
-    const checked = RESOURCES.map((name, index) => {
+    const checked = RESOURCE_NAMES.map((name, index) => {
       const limit = limits[name];
       if (limit === undefined) return this.limits[index]!;
       const integer = index === CONCURRENCY;
@@ -159,7 +151,7 @@ export class ResourceManager {
   assertPossible(needs: ResourceVector, of: { readonly id?: string; readonly toolName: string }): void {
     for (let index = 0; index < needs.length; index++) {
       if (needs[index]! <= this.limits[index]!) continue;
-      const resource = RESOURCES[index]!;
+      const resource = RESOURCE_NAMES[index]!;
       const who =
         of.id === undefined ? `An execution of ${show(of.toolName)}` : `The execution ${show(of.id)}`;
       const demand = needs[index]! / SCALE;
@@ -178,7 +170,7 @@ export class ResourceManager {
     const short = this.shortage(needs);
     if (short >= 0) {
       const free = Math.max(0, this.limits[short]! - this.used[short]!) / SCALE;
-      return { granted: false, resource: RESOURCES[short]!, needed: needs[short]! / SCALE, free };
+      return { granted: false, resource: RESOURCE_NAMES[short]!, needed: needs[short]! / SCALE, free };
     }
     const allocation = new Allocation(owner, needs);
     allocation.claims = this.locks.claim(neededLocks(requirements));

@@ -1,8 +1,7 @@
 import { checkKnown } from '../core/check-known.ts';
 import { VolleyError } from '../core/errors.ts';
 import type { Execution } from '../core/execution.ts';
-import { explain } from '../core/explain.ts';
-import type { Explanation } from '../core/explanation.ts';
+import { type Explanation, explain } from '../core/explain.ts';
 import type { Group } from '../core/group.ts';
 import { checkBoolean, checkObject, show } from '../core/numbers.ts';
 import type { TimeLeft } from '../core/predict.ts';

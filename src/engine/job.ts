@@ -1,4 +1,4 @@
-import { Execution, Rarities } from '../core/execution.ts';
+import { Execution, RareFields } from '../core/execution.ts';
 import type { Failure } from '../core/failure.ts';
 import type { Group } from '../core/group.ts';
 import { type ExecutionStatus, isSettled } from '../core/status.ts';
@@ -14,7 +14,7 @@ export interface JobOwner {
 }
 
 /** What few jobs have. */
-class JobExtras extends Rarities {
+class JobExtras extends RareFields {
   /** The attempt that submitted it. */
   parent: Task | undefined = undefined;
   /** Takes away the listener on the caller's own signal. */
@@ -72,7 +72,7 @@ export class Job<T = unknown> extends Execution implements ExecutionHandle<T> {
   }
 
   get extras(): JobExtras | undefined {
-    return this.rarities as JobExtras | undefined;
+    return this.rare as JobExtras | undefined;
   }
 
   get toolName(): string {
@@ -122,7 +122,7 @@ export class Job<T = unknown> extends Execution implements ExecutionHandle<T> {
   }
 
   withExtras(): JobExtras {
-    return this.withRarities() as JobExtras;
+    return this.withRare() as JobExtras;
   }
 
   onSettled(callback: () => void): void {
@@ -152,7 +152,7 @@ export class Job<T = unknown> extends Execution implements ExecutionHandle<T> {
     return promise;
   }
 
-  protected override makeRarities(): JobExtras {
+  protected override makeRare(): JobExtras {
     return new JobExtras();
   }
 

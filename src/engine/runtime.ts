@@ -60,7 +60,7 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
 
   constructor({ eventLogSize, allocationHistorySize, clock, ...options }: RuntimeOptions) {
     this.clock = clock;
-    this.scheduler = new Scheduler(this, options);
+    this.scheduler = new Scheduler(this, options, ['signal', 'run', 'error']);
     const { catalog, lifecycle, dispatcher } = this.scheduler;
     const groups = () => [catalog.root, ...catalog.groups.values()];
     this.tracker = new ProgressTracker(this.clock, eventLogSize, groups, lifecycle.counts);

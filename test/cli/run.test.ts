@@ -361,7 +361,7 @@ describe('--json', () => {
     [['start', '--btch', 'x'], "unknown option '--btch' (Did you mean --batch?)"],
     [['add'], "required option '--function <name>' not specified"],
     [['start', '--timeout', 'soon'], 'Must be a number.'],
-    [['tasks'], 'Name a command of volley tasks: status, next,'],
+    [['tasks'], 'status, next,'],
     [['tasks', 'next', '--frist'], "unknown option '--frist'"],
     [['statsu'], "unknown command 'statsu' (Did you mean status?)"],
   ])('says what is wrong with the command line itself: %j', SLOW, async (argv, words) => {

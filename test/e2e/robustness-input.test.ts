@@ -15,7 +15,7 @@ const TABLE: readonly (readonly [string, readonly string[], string | Uint8Array 
   ['half a document', ['add-batch', '-'], '[{"function": "read_file"', 'standard input:1:'],
   ['broken text', ['run', '-'], new Uint8Array([0x5b, 0xff, 0xfe, 0x5d]), 'UTF-8'],
   ['a number', ['run', '-'], '17', 'a task must be an object'],
-  ['no tasks', ['add-batch', '-'], '[]', 'there are no tasks in it'],
+  ['no tasks', ['add-batch', '-'], '[]', 'no tasks'],
   ['an unknown field', ['run', '-'], task({ prams: {} }), 'did you mean "params"?'],
   ['a wrong type', ['run', '-'], task({ params: 'x' }), 'params must be an object'],
   ['an unknown priority', ['run', '-'], task({ priority: 'urgent' }), 'critical, high, normal'],

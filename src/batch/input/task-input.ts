@@ -1,8 +1,16 @@
 import { z } from 'zod';
 import type { ToolCall } from '../../coordinator/call.ts';
-import type { ResourceRequirements } from '../../core/demand.ts';
 import { type NewTask, NO_OPTIONS, type TaskOptions } from '../../store/records.ts';
-import { PARAMS, PRIORITY, RESOURCES, SECONDS, TASK_ID, TASK_IDS, TASK_NAME } from './fields.ts';
+import {
+  PARAMS,
+  PRIORITY,
+  RESOURCES,
+  SECONDS,
+  TASK_ID,
+  TASK_IDS,
+  TASK_NAME,
+  toRequirements,
+} from './fields.ts';
 
 /** The fields of a task, of `add` and of each entry of `add_batch`. */
 export const TASK_FIELDS = {
@@ -41,7 +49,7 @@ export function optionsOf(
     ...(priority !== undefined && { priority }),
     ...(max_retries !== undefined && { maxRetries: max_retries }),
     ...(timeout !== undefined && { timeoutMs: timeout * 1000 }),
-    ...(resources !== undefined && { resources: needsOf(resources) }),
+    ...(resources !== undefined && { resources: toRequirements(resources) }),
     ...(on_dependency_failure !== undefined && { onDependencyFailure: on_dependency_failure }),
     ...(dependsOn.length > 0 && { dependsOn }),
     ...(warnings.length > 0 && { warnings }),
@@ -63,10 +71,4 @@ export function callOf(task: Pick<NewTask, 'id' | 'function' | 'options'>, param
     ...(onDependencyFailure !== undefined && { onDependencyFailure }),
     ...(resources !== undefined && { resources }),
   };
-}
-
-function needsOf({ memory_mb, ...rest }: z.output<typeof RESOURCES>): ResourceRequirements {
-  return Object.fromEntries(
-    Object.entries({ ...rest, memoryMb: memory_mb }).filter(([, value]) => value !== undefined),
-  );
 }

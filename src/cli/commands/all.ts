@@ -7,7 +7,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     {
       name: 'run',
       summary: 'run the tasks in a file, or one task per file; the same command resumes',
-      load: async () => (await import('./run.ts')).runCommand,
+      load: async () => (await import('./run.ts')).runBatchCommand,
     },
     {
       name: 'add',

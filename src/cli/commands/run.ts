@@ -28,7 +28,7 @@ interface RunOptions extends StartOptions {
 
 const MAX_NAMED = 5;
 
-export const runCommand = defineCommand<RunOptions>({
+export const runBatchCommand = defineCommand<RunOptions>({
   examples: [
     'volley run audit.json',
     `volley run --each 'src/**/*.ts' --function code_analyzer_tool --params '{"action":"analyze","file_path":"{}"}'`,

@@ -1,4 +1,4 @@
-import { unreachable } from '../../core/unreachable.ts';
+import { unreachable } from '../../core/errors.ts';
 import type { CallResult } from '../call.ts';
 
 /** What JSON can say. */
