@@ -1,7 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { configJsonSchema } from '../src/config/json-schema.ts';
-import { type Key, rangeText, type SchemaNode, type Table, tablesOf } from '../src/config/outline.ts';
+import {
+  configJsonSchema,
+  type Key,
+  type OutlineTable,
+  type SchemaNode,
+  tablesOf,
+  validRange,
+} from '../src/config/outline.ts';
 import { valueText } from '../src/config/toml-text.ts';
 
 const PAGE = new URL('../docs/configuration.md', import.meta.url);
@@ -86,7 +92,7 @@ function onOneLine(whole: string, indent: string, before: string, items: string)
   return indent.length + line.length < LINE_WIDTH ? indent + line : whole;
 }
 
-function tableText({ path, node, keys }: Table): string {
+function tableText({ path, node, keys }: OutlineTable): string {
   return `## [${nameText(path)}]
 
 ${node.description}
@@ -112,9 +118,9 @@ function nameText(path: readonly string[]): string {
 function typeText(node: SchemaNode): string {
   switch (node.type) {
     case 'integer':
-      return `whole number ${rangeText(node)}`;
+      return `whole number ${validRange(node)}`;
     case 'number':
-      return `number ${rangeText(node)}`;
+      return `number ${validRange(node)}`;
     case 'boolean':
       return '`true` or `false`';
     case 'array':

@@ -8,7 +8,6 @@ export type { RunnableBatch, RunnableOptions, RunnableTask } from './batch/forec
 export type { BatchListener, CompletedTask, FailedTask, RunningTask } from './batch/run/monitor.ts';
 export type { TaskReport } from './batch/task-report.ts';
 export type { BatchView } from './batch/view.ts';
-export type { ConfigChange } from './config/change.ts';
 export type {
   AgentSettings,
   CallDefaults,
@@ -31,9 +30,10 @@ export type {
   ToolSettings,
   VolleyConfig,
 } from './config/config.ts';
-export { defaultConfig } from './config/default-config.ts';
+export { defaultConfig } from './config/config.ts';
 export { findConfig, type LoadedConfig, type LoadOptions, loadConfig } from './config/load.ts';
 export type { WorkspaceTrust } from './config/trust.ts';
+export type { ConfigChange } from './config/watch.ts';
 export { type ConfigWatch, watchConfig } from './config/watch.ts';
 export type { CallError, CallResult, ToolCall } from './coordinator/call.ts';
 export {

@@ -19,7 +19,7 @@ export function measureStatus(count: number): Promise<Figures> {
     await add(count / 2, {});
     await add(count / 2, {}, 'hold');
     await ask({ action: 'start', batch: BATCH, max_concurrent: CONCURRENCY });
-    while (executor.view(BATCH)!.counts.completed < count / 2) await sleep(10);
+    while ((await executor.view(BATCH))!.counts.completed < count / 2) await sleep(10);
     const times: number[] = [];
     for (let turn = 0; turn < LOOKS; turn++) {
       await sleep(5);

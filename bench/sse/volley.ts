@@ -5,8 +5,8 @@ import { plainServer } from './plain-server.ts';
 
 /** With ids, a log to resume from, bounds for slow readers and heartbeats. */
 export async function openServer(): Promise<EventServer> {
-  const hub = new EventHub(() => ({ batches: [] }));
-  const server = await plainServer((_, response) => hub.subscribe({}, response));
+  const hub = new EventHub(async () => ({ batches: [] }));
+  const server = await plainServer((_, response) => void hub.subscribe({}, response));
   return {
     ...server,
     publish: (event) => hub.publish('task', event.batch, event),

@@ -16,7 +16,7 @@ export async function addTasks(
   inputs: readonly TaskInput[],
 ): Promise<readonly NewTask[]> {
   for (let tries = 1; ; tries++) {
-    const { ids, giveBack } = context.ids.choose(
+    const { ids, giveBack } = await context.ids.choose(
       batch,
       inputs.map(({ id }) => id),
     );
@@ -29,7 +29,7 @@ export async function addTasks(
       giveBack();
       const taken = takenId(error, ids, inputs);
       if (taken === undefined || tries === MAX_TRIES) throw error;
-      context.ids.skip(batch, taken);
+      await context.ids.skip(batch, taken);
     }
   }
 }

@@ -2,6 +2,7 @@ import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
 import { VolleyError } from '../core/errors.ts';
 import type { FailureReason } from '../core/failure.ts';
 import { reasonText } from '../core/words.ts';
+import type { TaskRecord } from '../store/records.ts';
 import type { Recovery, Store } from '../store/store.ts';
 import { ACTIONS } from './actions/all.ts';
 import type { BatchAnswer } from './answer.ts';
@@ -15,7 +16,7 @@ import type { BatchListener, RunningTask } from './run/monitor.ts';
 import { BatchRuns } from './runs.ts';
 import { TaskIds } from './task-ids.ts';
 import { reportTask, type TaskReport } from './task-report.ts';
-import { type BatchView, standingOf, viewOf } from './view.ts';
+import { type BatchView, readView, standingOf, viewOfRecord } from './view.ts';
 
 /** What an executor works with. */
 export interface BatchExecutorOptions {
@@ -76,21 +77,22 @@ export class BatchExecutor implements AsyncDisposable {
     const action = 'status';
     try {
       const { statusOf } = await import('./status-answer.ts');
-      return { ok: true, action, ...statusOf(this.context, batch, detailed) };
+      return { ok: true, action, ...(await statusOf(this.context, batch, detailed)) };
     } catch (error) {
       return this.refusal(action, error);
     }
   }
 
   /** How a batch stands now. It costs the same however large the batch is. */
-  view(batch = 'default'): BatchView | undefined {
-    const record = this.context.store.batch(batch);
-    return record && viewOf(record, this.context);
+  view(batch = 'default'): Promise<BatchView | undefined> {
+    return readView(batch, this.context);
   }
 
   /** How far a batch is: a part of {@link view} that may be looked at all the time. */
-  standing(batch: string): Pick<BatchView, 'state' | 'counts' | 'total' | 'progress'> | undefined {
-    const record = this.context.store.batch(batch);
+  async standing(
+    batch: string,
+  ): Promise<Pick<BatchView, 'state' | 'counts' | 'total' | 'progress'> | undefined> {
+    const record = await this.context.store.batch(batch);
     return record && standingOf(record, this.context);
   }
 
@@ -102,7 +104,7 @@ export class BatchExecutor implements AsyncDisposable {
     const { store, runs } = this.context;
     const run = runs.current(batch);
     if (run !== undefined) return run.speed();
-    const record = store.batch(batch);
+    const record = await store.batch(batch);
     const holder = record && runs.otherHolder(record);
     if (holder === undefined) return undefined;
     const { askSpeed } = await import('./holder-ask.ts');
@@ -110,10 +112,17 @@ export class BatchExecutor implements AsyncDisposable {
   }
 
   /** How batches stand, the newest first: those that were made before the one with this number. */
-  views(beforeNumber: number | undefined, limit: number): (BatchView & { readonly number: number })[] {
-    return this.context.store
-      .batchPage(beforeNumber, limit)
-      .map((record) => ({ ...viewOf(record, this.context), number: record.number }));
+  async views(
+    beforeNumber: number | undefined,
+    limit: number,
+  ): Promise<(BatchView & { readonly number: number })[]> {
+    const records = await this.context.store.batchPage(beforeNumber, limit);
+    return Promise.all(
+      records.map(async (record) => ({
+        ...(await viewOfRecord(record, this.context)),
+        number: record.number,
+      })),
+    );
   }
 
   /** The attempt that runs here now of a task, by its number in the batch. */
@@ -122,18 +131,22 @@ export class BatchExecutor implements AsyncDisposable {
   }
 
   /** Why the last attempt of a task failed and when the next one is due, while a run waits for that moment. */
-  pause(batch: string, id: string): { readonly reason: FailureReason; readonly until: number } | undefined {
+  pause({
+    batch,
+    id,
+    pause,
+  }: TaskRecord): { readonly reason: FailureReason; readonly until: number } | undefined {
     const run = this.context.runs.current(batch);
-    return run === undefined ? this.context.store.task(batch, id)?.pause : run.tasks.get(id)?.pause;
+    return run === undefined ? pause : run.tasks.get(id)?.pause;
   }
 
   /** Why a task does not run, or how it ended, when, and what to do, in words; undefined while it runs. */
-  explain(batch: string, id: string): string | undefined {
+  explain(batch: string, id: string): Promise<string | undefined> {
     return explainTask(this.context, batch, id);
   }
 
   /** What became of a task, or why it does not run, in words and in numbers. */
-  report(batch: string, id: string): TaskReport {
+  report(batch: string, id: string): Promise<TaskReport> {
     return reportTask(this.context, batch, id);
   }
 

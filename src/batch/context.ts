@@ -3,7 +3,7 @@ import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
 import { VolleyError } from '../core/errors.ts';
 import { nearest } from '../core/nearest.ts';
 import type { BatchRecord, TaskRecord } from '../store/records.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, TaskSummary } from '../store/store.ts';
 import type { ActionResult } from './answer.ts';
 import type { BatchRuns } from './runs.ts';
 import type { TaskIds } from './task-ids.ts';
@@ -32,15 +32,15 @@ export function defineAction<S extends z.ZodType>(action: {
   return action;
 }
 
-export function findBatch({ store }: Pick<BatchContext, 'store'>, name: string): BatchRecord {
-  const found = store.batch(name);
+export async function findBatch({ store }: Pick<BatchContext, 'store'>, name: string): Promise<BatchRecord> {
+  const found = await store.batch(name);
   if (found !== undefined) return found;
-  throw unknownBatch(store, name);
+  throw await unknownBatch(store, name);
 }
 
 /** Says which one may have been meant. */
-export function unknownBatch(store: Pick<Store, 'batches'>, name: string): VolleyError {
-  const names = store.batches().map((batch) => batch.name);
+export async function unknownBatch(store: Pick<Store, 'batches'>, name: string): Promise<VolleyError> {
+  const names = (await store.batches()).map((batch) => batch.name);
   const close = nearest(name, names);
   const hint =
     close !== undefined
@@ -60,14 +60,35 @@ export function unknownBatch(store: Pick<Store, 'batches'>, name: string): Volle
 /** How many ids are looked at for one that was meant. */
 const MAX_COMPARED = 1000;
 
-export function findTask({ store }: Pick<BatchContext, 'store'>, batch: string, id: string): TaskRecord {
-  const found = store.task(batch, id);
+export async function findTask(
+  { store }: Pick<BatchContext, 'store'>,
+  batch: string,
+  id: string,
+): Promise<TaskRecord> {
+  const found = await store.task(batch, id);
   if (found !== undefined) return found;
+  throw await unknownTask(store, batch, id);
+}
+
+/** The same of many. Throws for the first that does not exist. */
+export async function findTasks(
+  { store }: Pick<BatchContext, 'store'>,
+  batch: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, TaskSummary>> {
+  const found = await store.tasksById(batch, ids);
+  const missing = ids.find((id) => !found.has(id));
+  if (missing === undefined) return found;
+  throw await unknownTask(store, batch, missing);
+}
+
+async function unknownTask(store: Pick<Store, 'tasks'>, batch: string, id: string): Promise<VolleyError> {
+  const some = await store.tasks(batch, { limit: MAX_COMPARED });
   const close = nearest(
     id,
-    store.tasks(batch, { limit: MAX_COMPARED }).map((task) => task.id),
+    some.map((task) => task.id),
   );
-  throw new VolleyError(
+  return new VolleyError(
     'UNKNOWN_TASK',
     `The batch ${JSON.stringify(batch)} has no task ${JSON.stringify(id)}${close === undefined ? '.' : `; did you mean ${JSON.stringify(close)}?`}`,
     { batch, id, nearest: close },

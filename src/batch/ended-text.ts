@@ -7,7 +7,10 @@ import { linesText, oneLine } from './text.ts';
 const LONGEST_MESSAGE = 1000;
 
 /** How a task ended, when, and what can be done, as a sentence whose subject is the task; undefined before its end. */
-export function endedText(context: Pick<BatchContext, 'store'>, task: TaskRecord): string | undefined {
+export async function endedText(
+  context: Pick<BatchContext, 'store'>,
+  task: TaskRecord,
+): Promise<string | undefined> {
   switch (task.status) {
     case 'open':
     case 'running':
@@ -35,9 +38,9 @@ export function attemptsText({ attempts }: TaskRecord): string {
   return attempts === 0 ? 'no attempt' : attempts === 1 ? 'one attempt' : `${attempts} attempts`;
 }
 
-function skippedText({ store }: Pick<BatchContext, 'store'>, task: TaskRecord): string {
+async function skippedText({ store }: Pick<BatchContext, 'store'>, task: TaskRecord): Promise<string> {
   const { batch, cause } = task;
-  const root = cause === undefined ? undefined : store.task(batch, cause);
+  const root = cause === undefined ? undefined : await store.task(batch, cause);
   if (root === undefined) {
     return cause === undefined
       ? `was skipped${agoText(task)}: it runs only if something that it depends on fails.`

@@ -62,8 +62,8 @@ async function answerOf(
     const deadline = performance.now() + WAIT_MS;
     for (;;) {
       // In this order: one that is gone now may have answered before.
-      const isRun = store.batch(batch)?.holder !== undefined;
-      const answer = store.answerTo(request);
+      const isRun = (await store.batch(batch))?.holder !== undefined;
+      const answer = await store.answerTo(request);
       if (answer !== undefined) return checked(JSON.parse(answer) as HolderAnswer, batch, holder);
       if (!isRun) return undefined;
       if (performance.now() > deadline) throw silent(batch, holder);
@@ -77,7 +77,7 @@ async function answerOf(
 /** Waits until nobody runs a batch any more, for as long as what runs may take to obey. Says whether that is so. */
 export async function untilReleased({ store }: BatchContext, batch: string): Promise<boolean> {
   const deadline = performance.now() + WAIT_MS;
-  while (store.batch(batch)?.holder !== undefined) {
+  while ((await store.batch(batch))?.holder !== undefined) {
     if (performance.now() > deadline) return false;
     await sleep(LOOK_MS);
   }

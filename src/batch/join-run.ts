@@ -15,9 +15,11 @@ export async function joinRun(
   batch: string,
   which: 'new' | 'all' = 'new',
 ): Promise<Joined> {
-  const run = runs.joinable(batch);
+  let run = runs.joinable(batch);
   if (run !== undefined && !run.isStopping) await run.pull(which);
-  const record = store.batch(batch)!;
+  const record = (await store.batch(batch))!;
+  // One that was started meanwhile has looked for open tasks itself.
+  run ??= runs.joinable(batch);
   const { counts } = record;
   const holder = runs.otherHolder(record);
   if (run !== undefined) {

@@ -17,7 +17,11 @@ const STANDING: Readonly<Record<Exclude<TaskStatus, 'completed'>, string>> = {
 };
 
 /** One result as a whole, or the part of it that was asked for. */
-export function oneResult(store: Store, record: TaskRecord, range: ResultRange | undefined): ActionResult {
+export async function oneResult(
+  store: Store,
+  record: TaskRecord,
+  range: ResultRange | undefined,
+): Promise<ActionResult> {
   const row = rowOf(record);
   if (record.status !== 'completed') {
     const why = record.message ?? (record.cause === undefined ? undefined : `because of ${record.cause}`);
@@ -29,7 +33,7 @@ export function oneResult(store: Store, record: TaskRecord, range: ResultRange |
   }
   const { resultBytes = 0 } = record;
   const { offset, length } = range ?? { offset: 0, length: DEFAULT_BYTES };
-  const part = store.result(record.batch, record.id, { offset, length }) ?? '';
+  const part = (await store.result(record.batch, record.id, { offset, length })) ?? '';
   const end = Math.min(resultBytes, offset + length);
   const isWhole = offset === 0 && end === resultBytes;
   return {

@@ -11,7 +11,7 @@ export async function* taskPages(
   status?: readonly TaskStatus[],
 ): AsyncGenerator<TaskRecord[], void, undefined> {
   for (let afterSeq = 0; ; await nextTurn()) {
-    const page = store.tasks(batch, { ...(status && { status }), afterSeq, limit: PAGE });
+    const page = await store.tasks(batch, { ...(status && { status }), afterSeq, limit: PAGE });
     if (page.length > 0) yield page;
     if (page.length < PAGE) return;
     afterSeq = page.at(-1)!.seq;

@@ -61,15 +61,30 @@ export function beginOfResult(record: TaskRecord, length: number): { text: strin
   return isWhole ? { text: preview, isWhole } : { text: `${preview.slice(0, length)}…`, isWhole };
 }
 
-/** The result itself where it is small enough, else its beginning. */
-export function boundedResult(store: Store, record: TaskRecord, maxBytes: number): object {
+/** Tasks of one batch with their results where these are small enough, else with the beginnings. */
+export async function rowsWithResults(
+  store: Store,
+  batch: string,
+  records: readonly TaskRecord[],
+  maxBytes: number,
+): Promise<object[]> {
+  const short = records.filter(
+    ({ status, resultBytes = 0 }) => status === 'completed' && resultBytes <= maxBytes,
+  );
+  const results = await store.results(
+    batch,
+    short.map(({ id }) => id),
+  );
+  return records.map((record) => ({
+    ...rowOf(record),
+    ...boundedResult(record, results.get(record.id), maxBytes),
+  }));
+}
+
+function boundedResult(record: TaskRecord, text: string | undefined, maxBytes: number): object {
   if (record.status !== 'completed') return {};
-  const { resultBytes = 0 } = record;
-  if (resultBytes <= maxBytes) {
-    const text = store.result(record.batch, record.id);
-    if (text !== undefined) return { result: JSON.parse(text) };
-  }
-  return { result_preview: beginOfResult(record, maxBytes).text, result_bytes: resultBytes };
+  if (text !== undefined) return { result: JSON.parse(text) };
+  return { result_preview: beginOfResult(record, maxBytes).text, result_bytes: record.resultBytes ?? 0 };
 }
 
 function timeOf(ms: number | undefined): string | null {

@@ -4,7 +4,7 @@ import type { Store } from '../store/store.ts';
 import type { ActionResult } from './answer.ts';
 import { ENDED } from './counts.ts';
 import { taskText } from './names.ts';
-import { beginOfResult, boundedResult, rowOf } from './result-row.ts';
+import { beginOfResult, rowsWithResults } from './result-row.ts';
 import { pageText } from './results-summary.ts';
 import { linesText, oneLine } from './text.ts';
 
@@ -24,16 +24,16 @@ const SHORTEST = 40;
 const LONGEST = 2000;
 
 /** A page of results in the order in which the tasks were added. */
-export function resultsPage(
+export async function resultsPage(
   store: Store,
   batch: string,
   request: PageRequest,
   format: 'detailed' | 'json',
-): ActionResult {
-  const { records, hasMore } = readPage(store, batch, request);
+): Promise<ActionResult> {
+  const { records, hasMore } = await readPage(store, batch, request);
   const length = Math.max(SHORTEST, Math.min(LONGEST, Math.floor(BUDGET / Math.max(1, records.length))));
   const next = hasMore ? { next_cursor: records.at(-1)!.seq } : {};
-  const results = records.map((record) => ({ ...rowOf(record), ...boundedResult(store, record, length) }));
+  const results = await rowsWithResults(store, batch, records, length);
   const data = { batch, results, ...next };
   if (format === 'json') return { text: JSON.stringify(data), data };
   return {
@@ -49,19 +49,19 @@ export function resultsPage(
   };
 }
 
-function readPage(
+async function readPage(
   store: Store,
   batch: string,
   { status = ENDED, limit, offset, cursor }: PageRequest,
-): { records: TaskRecord[]; hasMore: boolean } {
+): Promise<{ records: TaskRecord[]; hasMore: boolean }> {
   let afterSeq = cursor;
   for (let left = offset; left > 0; ) {
-    const passed = store.tasks(batch, { status, afterSeq, limit: Math.min(left, 1000) });
+    const passed = await store.tasks(batch, { status, afterSeq, limit: Math.min(left, 1000) });
     if (passed.length === 0) return { records: [], hasMore: false };
     left -= passed.length;
     afterSeq = passed.at(-1)!.seq;
   }
-  const found = store.tasks(batch, { status, afterSeq, limit: limit + 1 });
+  const found = await store.tasks(batch, { status, afterSeq, limit: limit + 1 });
   return { records: found.slice(0, limit), hasMore: found.length > limit };
 }
 

@@ -41,7 +41,7 @@ export async function summaryOf(
   const causes = digest.topCauses();
   const slowest = await slowestOf(store, batch, statuses);
   const first = statuses.includes('completed')
-    ? store.tasks(batch, { status: ['completed'], limit: MAX_FIRST })
+    ? await store.tasks(batch, { status: ['completed'], limit: MAX_FIRST })
     : [];
   return {
     text: linesText(
@@ -86,7 +86,7 @@ async function slowestOf(
 ): Promise<TaskRecord[]> {
   let slowest: TaskRecord[] = [];
   for (let after = 0; ; await nextTurn()) {
-    const { tasks, nextSeq } = store.slowest(batch, statuses, after, MAX_SLOWEST);
+    const { tasks, nextSeq } = await store.slowest(batch, statuses, after, MAX_SLOWEST);
     // Of those that took as long, the first in the batch stay: sorting keeps the order of equals.
     slowest = [...slowest, ...tasks]
       .sort((a, b) => (b.durationMs ?? 0) - (a.durationMs ?? 0))

@@ -68,7 +68,7 @@ export class BatchRuns {
   /** Changes a batch that this executor does not run. What a dead process has left of it is seen to before. */
   async whileIdle<T>(batch: string, work: () => Promise<T>): Promise<T> {
     return this.alone(batch, async () => {
-      if (this.store.batch(batch)!.counts.running > 0) await this.recover(batch);
+      if ((await this.store.batch(batch))!.counts.running > 0) await this.recover(batch);
       return work();
     });
   }
@@ -96,19 +96,21 @@ export class BatchRuns {
   /** Who is idempotent of those that a dead process may have left, by the tools that there are; what is unknown is not. */
   private async isIdempotent(batch?: string): Promise<(functionName: string) => boolean> {
     const coordinator = await this.coordinator();
-    await coordinator.desk.discover(this.runningFunctions(batch), LONGEST_DISCOVERY_MS);
+    await coordinator.desk.discover(await this.runningFunctions(batch), LONGEST_DISCOVERY_MS);
     const tools = coordinator.tools();
     const idempotent = new Set(tools.flatMap(({ name, idempotent }) => (idempotent ? [name] : [])));
     return (name) => idempotent.has(name);
   }
 
   /** The functions of tasks that are, or were, in the midst of it. */
-  private *runningFunctions(only: string | undefined): Generator<string, void, undefined> {
-    for (const { name, counts } of this.store.batches()) {
+  private async runningFunctions(only: string | undefined): Promise<Set<string>> {
+    const functions = new Set<string>();
+    for (const { name, counts } of await this.store.batches()) {
       if (counts.running === 0 || (only !== undefined && name !== only)) continue;
-      const running = this.store.tasks(name, { status: ['running'], limit: MAX_LOOKED_AT });
-      for (const task of running) yield task.function;
+      const running = await this.store.tasks(name, { status: ['running'], limit: MAX_LOOKED_AT });
+      for (const task of running) functions.add(task.function);
     }
+    return functions;
   }
 
   private async alone<T>(batch: string, work: (settle: () => void) => Promise<T>): Promise<T> {

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CallDesk } from '../coordinator/call-desk.ts';
 import { knownTo, type PlannedCall, type ReadyCall } from '../coordinator/plan.ts';
-import { referencesIn } from '../coordinator/references.ts';
+import { type References, referencesIn } from '../coordinator/references.ts';
 import { Block, blockOrder, RowBuilder } from '../core/block.ts';
 import { VolleyError } from '../core/errors.ts';
 import { LinkedNode } from '../core/graph-node.ts';
@@ -20,6 +20,7 @@ const MAX_SHOWN = 5;
 /** So many problems are in the details of the error. */
 const MAX_TOLD = 100;
 const PER_TURN = 200;
+const PER_READ = 1000;
 /** How long servers that bring tools may take to tell of them, before their tasks are added unchecked. */
 const LONGEST_DISCOVERY_MS = 2000;
 /** So many of the stored tasks may be meant by a mistyped id. */
@@ -37,6 +38,10 @@ export class TaskCheck {
   /** Made when it is asked for: most tasks depend on nothing. */
   private own: ReadonlySet<string> | undefined;
   private readonly stored = new Map<string, boolean>();
+  /** Asked for and not read from the store yet. */
+  private unread = new Set<string>();
+  /** The last of those that are stored: for suggestions, which need not be complete. */
+  private lastIds: readonly string[] | undefined;
   private readonly known = { has: (id: string) => this.isKnown(id) };
   private readonly names = new NearestNames(() => this.someIds());
   private bytes = 0;
@@ -69,6 +74,13 @@ export class TaskCheck {
     this.checkUnique(inputs);
     const tools = new Set(inputs.map((input) => input.function));
     await this.desk.discover(tools, LONGEST_DISCOVERY_MS);
+    for (const { depends_on = NONE } of inputs) {
+      for (const id of depends_on) this.isKnown(id);
+      if (this.unread.size < PER_READ) continue;
+      await this.readUnread();
+      await nextTurn();
+    }
+    await this.readUnread();
     for (const [index, input] of inputs.entries()) {
       if (index % PER_TURN === PER_TURN - 1) await nextTurn();
       try {
@@ -97,7 +109,15 @@ export class TaskCheck {
   private checkOne(id: string, input: TaskInput): CheckedTask | Promise<CheckedTask> {
     const { params, depends_on = NONE } = input;
     for (const dependency of depends_on) this.requireKnown(dependency);
-    const { ids: references, warnings } = referencesIn(params, knownTo(id, this.known, this.names));
+    let found: References | undefined;
+    try {
+      found = referencesIn(params, knownTo(id, this.known, this.names));
+    } catch (error) {
+      if (this.unread.size === 0) throw error;
+    }
+    // Something is referred to that may be in the store: when that is known, it is looked at anew.
+    if (this.unread.size > 0) return this.readUnread().then(() => this.checkOne(id, input));
+    const { ids: references, warnings } = found!;
     const hasDependencies = depends_on.length + references.size > 0;
     const dependsOn = hasDependencies ? [...new Set([...depends_on, ...references])] : NONE;
     const task: NewTask = {
@@ -147,21 +167,28 @@ export class TaskCheck {
     );
   }
 
-  /** New ones, then the last of those that are stored: for suggestions, which need not be complete. */
   private *someIds(): Generator<string> {
     yield* this.ids;
-    yield* this.store.lastIds(this.batch, MAX_SUGGESTED);
+    yield* this.lastIds ?? NONE;
   }
 
+  private async readUnread(): Promise<void> {
+    if (this.unread.size === 0) return;
+    const ids = this.unread;
+    this.unread = new Set();
+    const found = await this.store.tasksById(this.batch, ids);
+    for (const id of ids) this.stored.set(id, found.has(id));
+    // Of those that do not exist, another one may be meant.
+    if (found.size < ids.size) this.lastIds ??= await this.store.lastIds(this.batch, MAX_SUGGESTED);
+  }
+
+  /** One that is unread counts as known until it is read, so that one look finds all that are to be read. */
   private isKnown(id: string): boolean {
     this.own ??= new Set(this.ids);
     if (this.own.has(id)) return true;
-    let isStored = this.stored.get(id);
-    if (isStored === undefined) {
-      isStored = this.store.task(this.batch, id) !== undefined;
-      this.stored.set(id, isStored);
-    }
-    return isStored;
+    const isStored = this.stored.get(id);
+    if (isStored === undefined) this.unread.add(id);
+    return isStored ?? true;
   }
 }
 

@@ -15,9 +15,11 @@ export class TaskIds {
   constructor(private readonly store: Store) {}
 
   /** An id for each, the given one or a chosen one. The store has the last word on whether a chosen one is free. */
-  choose(batch: string, given: readonly (string | undefined)[]): ChosenIds {
+  async choose(batch: string, given: readonly (string | undefined)[]): Promise<ChosenIds> {
     const taken = new Set(given);
-    const first = this.next.get(batch) ?? this.firstNumber(batch);
+    const stored = this.next.has(batch) ? 1 : await this.firstNumber(batch);
+    // Somebody else may have chosen meanwhile. From here on nobody does.
+    const first = this.next.get(batch) ?? stored;
     let number = first;
     const ids = given.map((id) => {
       if (id !== undefined) return id;
@@ -32,9 +34,9 @@ export class TaskIds {
   }
 
   /** A chosen id was taken: the next ones begin behind it, further away each time. */
-  skip(batch: string, id: string): void {
+  async skip(batch: string, id: string): Promise<void> {
     const taken = Number(id.slice(1));
-    const first = this.firstNumber(batch);
+    const first = await this.firstNumber(batch);
     this.next.set(batch, Math.max(taken + 1, first + 2 * Math.max(1, taken - first)));
   }
 
@@ -42,8 +44,8 @@ export class TaskIds {
     this.next.delete(batch);
   }
 
-  private firstNumber(batch: string): number {
-    const record = this.store.batch(batch);
+  private async firstNumber(batch: string): Promise<number> {
+    const record = await this.store.batch(batch);
     return record === undefined ? 1 : totalOf(record.counts) + 1;
   }
 }

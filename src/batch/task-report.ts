@@ -14,40 +14,41 @@ export interface TaskReport extends ResultRow {
 }
 
 /** Tells of a task whatever is known of it. Throws if there is no such task. */
-export function reportTask(context: BatchContext, batch: string, id: string): TaskReport {
-  const task = findTask(context, batch, id);
+export async function reportTask(context: BatchContext, batch: string, id: string): Promise<TaskReport> {
+  const task = await findTask(context, batch, id);
   const { dependsOn = [] } = task.options;
+  const others = await context.store.tasksById(batch, dependsOn);
   return {
     ...rowOf(task),
-    text: `${taskText(task)} ${standingText(context, task)}`,
+    text: `${taskText(task)} ${await standingText(context, task)}`,
     depends_on: dependsOn.map((other) => ({
       id: other,
-      status: context.store.task(batch, other)?.status ?? 'cleared',
+      status: others.get(other)?.status ?? 'cleared',
     })),
   };
 }
 
-function standingText(context: BatchContext, task: TaskRecord): string {
+async function standingText(context: BatchContext, task: TaskRecord): Promise<string> {
   switch (task.status) {
     case 'open':
       return linesText(
         task.attempts > 0 ? `is open again, after ${attemptsText(task)}.` : 'is open.',
-        explainTask(context, task.batch, task.id),
+        await explainTask(context, task.batch, task.id),
       );
     case 'running':
       return runningText(context, task);
     default:
-      return endedText(context, task) ?? '';
+      return (await endedText(context, task)) ?? '';
   }
 }
 
-function runningText(context: BatchContext, { batch, id, startedAt }: TaskRecord): string {
+async function runningText(context: BatchContext, { batch, id, startedAt }: TaskRecord): Promise<string> {
   const since = startedAt === undefined ? '' : ` since ${spanText(Math.max(0, Date.now() - startedAt))}`;
-  const record = findBatch(context, batch);
-  if (context.runs.current(batch) !== undefined)
-    return linesText(`is running${since}.`, explainTask(context, batch, id));
+  const record = await findBatch(context, batch);
+  const isHere = context.runs.current(batch) !== undefined;
   const holder = context.runs.otherHolder(record);
-  return holder === undefined
-    ? 'was running in a process that died: "start" sees to it, and so does volley recover.'
-    : linesText(`is running${since}, in ${holderText(holder)}.`, explainTask(context, batch, id));
+  if (!isHere && holder === undefined)
+    return 'was running in a process that died: "start" sees to it, and so does volley recover.';
+  const where = isHere || holder === undefined ? '' : `, in ${holderText(holder)}`;
+  return linesText(`is running${since}${where}.`, await explainTask(context, batch, id));
 }

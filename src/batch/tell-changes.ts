@@ -1,5 +1,4 @@
-import type { TaskRecord } from '../store/records.ts';
-import type { Recovery, Store } from '../store/store.ts';
+import type { Recovery, Store, TaskSummary } from '../store/store.ts';
 import type { BatchEvents, TaskEvent } from './events.ts';
 
 /** So many tasks are told one by one. */
@@ -17,16 +16,18 @@ type ChangeType = 'cancelled' | 'opened';
 const STATUS_AFTER = { cancelled: 'cancelled', opened: 'open' } as const;
 
 /** Tells what became of tasks. */
-export function tellChanges(events: BatchEvents, store: Store, { batch, ids, type }: Changes): void {
+export async function tellChanges(
+  events: BatchEvents,
+  store: Store,
+  { batch, ids, type }: Changes,
+): Promise<void> {
   if (!events.isHeard) return;
   if (ids === undefined || ids.length > MAX_TOLD) {
     events.tell({ type: 'changed', batch, at: Date.now() });
     return;
   }
-  for (const id of ids) {
-    const task = store.task(batch, id);
-    if (task?.status === STATUS_AFTER[type]) events.tell(changeOf(task, type));
-  }
+  for (const task of (await store.tasksById(batch, ids)).values())
+    if (task.status === STATUS_AFTER[type]) events.tell(changeOf(batch, task, type));
 }
 
 /** Tells what was found after a crash. */
@@ -36,6 +37,10 @@ export function tellRecovered(events: BatchEvents, { reopened, crashed }: Recove
   for (const batch of batches) events.tell({ type: 'changed', batch, at: Date.now() });
 }
 
-function changeOf({ batch, seq, id, function: tool, attempts }: TaskRecord, type: ChangeType): TaskEvent {
+function changeOf(
+  batch: string,
+  { seq, id, function: tool, attempts }: TaskSummary,
+  type: ChangeType,
+): TaskEvent {
   return { type, batch, seq, id, function: tool, attempt: attempts, at: Date.now() };
 }

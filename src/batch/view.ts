@@ -1,7 +1,7 @@
 import type { TimeLeft } from '../core/predict.ts';
-import { MAX_SEQ } from '../store/keys.ts';
 import type { BatchRecord, LeaseHolder, TaskRecord } from '../store/records.ts';
-import type { Store } from '../store/store.ts';
+import { MAX_SEQ } from '../store/rows.ts';
+import type { Store, TaskQuery } from '../store/store.ts';
 import { endedOf, type TaskCounts, totalOf } from './counts.ts';
 import { problemText } from './names.ts';
 import type { BatchRun } from './run/batch-run.ts';
@@ -50,22 +50,54 @@ export function standingOf(
   return { state, counts, total, progress: total === 0 ? 0 : done / total };
 }
 
-/** Costs the same however large the batch is. */
-export function viewOf(
+interface ViewSources {
+  readonly runs: BatchRuns;
+  readonly store: Pick<Store, 'batch' | 'batchWithTasks'>;
+}
+
+/** What is read of a batch that is not run here. The failures are those of tasks that were added last. */
+const QUERIES: readonly TaskQuery[] = [
+  { status: ['running'], limit: MAX_RUNNING },
+  { status: ['failed'], beforeSeq: MAX_SEQ + 1, limit: MAX_FAILURES },
+];
+
+/** How a batch stands now; undefined if there is none. Costs the same however large the batch is. */
+export async function readView(name: string, { runs, store }: ViewSources): Promise<BatchView | undefined> {
+  if (runs.current(name) !== undefined) {
+    const record = await store.batch(name);
+    const run = runs.current(name);
+    if (record === undefined) return undefined;
+    if (run !== undefined) return viewOf(record, runs, run);
+  }
+  const found = await store.batchWithTasks(name, QUERIES);
+  return found && viewOf(found.batch, runs, runs.current(name), found.tasks);
+}
+
+/** The same of a batch that was read before, such as one of a list. */
+export async function viewOfRecord(record: BatchRecord, sources: ViewSources): Promise<BatchView> {
+  const { runs } = sources;
+  const run = runs.current(record.name);
+  const isAllKnown = run !== undefined || (record.holder === undefined && record.counts.failed === 0);
+  return isAllKnown
+    ? viewOf(record, runs, run)
+    : ((await readView(record.name, sources)) ?? viewOf(record, runs, run));
+}
+
+function viewOf(
   record: BatchRecord,
-  { runs, store }: { readonly runs: BatchRuns; readonly store: Pick<Store, 'tasks'> },
+  runs: BatchRuns,
+  run: BatchRun | undefined,
+  [running = [], failed = []]: readonly (readonly TaskRecord[])[] = [],
 ): BatchView {
   const { name, createdAt, startedAt, endedAt } = record;
-  const run = runs.current(name);
   const holder = runs.otherHolder(record);
   const problem = run === undefined ? runs.problemOf(name) : undefined;
   return {
     name,
     ...standingOf(record, { runs }),
     ...(run?.speed() ?? { ratePerSecond: undefined, timeLeft: undefined }),
-    running: run?.monitor.running(MAX_RUNNING) ?? (holder && runningElsewhere(store, name)) ?? [],
-    lastFailures:
-      run?.monitor.lastFailures() ?? (record.counts.failed > 0 ? storedFailures(store, name) : []),
+    running: run?.monitor.running(MAX_RUNNING) ?? (holder === undefined ? [] : runningElsewhere(running)),
+    lastFailures: run?.monitor.lastFailures() ?? failed.map(failedTask).sort((a, b) => b.at - a.at),
     createdAt,
     startedAt,
     endedAt,
@@ -84,8 +116,7 @@ function stateOf(run: BatchRun | undefined, holder: LeaseHolder | undefined): Ba
  * What the store tells of a batch that another process runs: all but progress within a task. One that pauses before
  * another attempt does not run.
  */
-function runningElsewhere(store: Pick<Store, 'tasks'>, batch: string): RunningTask[] {
-  const tasks = store.tasks(batch, { status: ['running'], limit: MAX_RUNNING });
+function runningElsewhere(tasks: readonly TaskRecord[]): RunningTask[] {
   const running = tasks.filter(({ pause }) => pause === undefined);
   return running.map(({ id, name, function: tool, attempts, startedAt = Date.now() }) => ({
     id,
@@ -96,15 +127,6 @@ function runningElsewhere(store: Pick<Store, 'tasks'>, batch: string): RunningTa
     progress: undefined,
     step: undefined,
   }));
-}
-
-/** Of those that were added last: to find the newest of all would mean to look at all. */
-function storedFailures(store: Pick<Store, 'tasks'>, batch: string): FailedTask[] {
-  const query = { status: ['failed'], beforeSeq: MAX_SEQ + 1, limit: MAX_FAILURES } as const;
-  return store
-    .tasks(batch, query)
-    .map(failedTask)
-    .sort((a, b) => b.at - a.at);
 }
 
 function failedTask({

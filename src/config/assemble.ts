@@ -1,17 +1,17 @@
-import { checkSettings, type Finding } from './check.ts';
+import { checkConfig, type Finding } from './check.ts';
 import {
   applyOverrides,
-  type Environment,
+  type EnvironmentVariables,
   type Override,
   readOverrides,
   type TomlTable,
 } from './environment.ts';
-import { configError, type Problem } from './problems.ts';
-import { rootFindings } from './roots.ts';
+import { type ConfigProblem, configError } from './problems.ts';
 import type { Settings } from './schema.ts';
 import { parseSource, readSource } from './source.ts';
 import type { TomlPlaces } from './toml-places.ts';
-import { pathText } from './toml-text.ts';
+import { keyText } from './toml-text.ts';
+import { rootFindings } from './valid-file.ts';
 
 /** Settings, and who said what of them. */
 export interface AssembledSettings {
@@ -31,7 +31,7 @@ export interface AssembledSettings {
 export async function assembleSettings(
   file: string | undefined,
   folder: string,
-  env: Environment,
+  env: EnvironmentVariables,
 ): Promise<AssembledSettings> {
   const { bytes, text } = file === undefined ? NO_SOURCE : await readSource(file);
   const parsed = parseSource(text);
@@ -39,7 +39,7 @@ export async function assembleSettings(
   const { overrides, problems: unknownVariables } = readOverrides(env, data);
   const said = structuredClone(data);
   applyOverrides(data, overrides);
-  const checked = checkSettings(data);
+  const checked = checkConfig(data);
   const findings = [
     ...('findings' in checked ? checked.findings : []),
     ...(await rootFindings(data, folder)),
@@ -59,7 +59,7 @@ async function locator(
   text: string,
   overrides: readonly Override[],
   isValidToml: boolean,
-): Promise<(finding: Finding) => Problem> {
+): Promise<(finding: Finding) => ConfigProblem> {
   const places = isValidToml ? await placesOf(text) : undefined;
   return ({ path, part, text: what }) => {
     const table = path.slice(0, -1);
@@ -69,7 +69,7 @@ async function locator(
       // What is missing beside something that only a variable says, is missing because of it.
       (isOutsideFile ? overrides.find((override) => startsWith(override.path, table)) : undefined);
     const place = said === undefined ? places?.find(path, part) : undefined;
-    return { text: what, key: pathText(path), variable: said?.variable, place };
+    return { text: what, key: keyText(path), variable: said?.variable, place };
   };
 }
 

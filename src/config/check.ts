@@ -2,8 +2,9 @@ import type { z } from 'zod';
 import { nearest } from '../core/nearest.ts';
 import { listText } from '../core/words.ts';
 import { nodeAt, tablesOf, validText } from './outline.ts';
-import { configSchema, type Settings } from './schema.ts';
-import { pathText, valueText } from './toml-text.ts';
+import type { Settings } from './schema.ts';
+import { keyText, valueText } from './toml-text.ts';
+import { configSchema } from './zod-schema.ts';
 
 /** Something that is wrong with a key or with its value. */
 export interface Finding {
@@ -16,9 +17,9 @@ export interface Finding {
 const MAX_LISTED = 12;
 
 /** The settings with their defaults, or everything that is wrong with them. */
-export function checkSettings(data: unknown): { settings: Settings } | { findings: Finding[] } {
+export function checkConfig(data: unknown): { settings: Settings } | { findings: Finding[] } {
   // Once: code that is generated to check faster would take longer than the check itself.
-  const result = configSchema.safeParse(data, { jitless: true });
+  const result = configSchema().safeParse(data, { jitless: true });
   if (result.success) return { settings: result.data };
   const findings = new Map<string, Finding>();
   for (const finding of result.error.issues.flatMap((issue) => findingsOf(issue, data))) {
@@ -40,8 +41,8 @@ function findingsOf(issue: z.core.$ZodIssue, data: unknown): Finding[] {
       const value = valueAt(data, path);
       const text =
         value === undefined
-          ? `${pathText(path)} is missing: it ${rule}.`
-          : `${pathText(path)} ${rule}, but it is ${valueText(value)}.${meant(path, value)}`;
+          ? `${keyText(path)} is missing: it ${rule}.`
+          : `${keyText(path)} ${rule}, but it is ${valueText(value)}.${meant(path, value)}`;
       return [{ path, part: 'value', text }];
     }
   }
@@ -50,21 +51,21 @@ function findingsOf(issue: z.core.$ZodIssue, data: unknown): Finding[] {
 function unknownKey(table: readonly PropertyKey[], key: string): string {
   const known = Object.keys(nodeAt(table)?.properties ?? {});
   const near = nearest(key, known);
-  if (near !== undefined) return `unknown key ${pathText([...table, key])}. Did you mean ${near}?`;
+  if (near !== undefined) return `unknown key ${keyText([...table, key])}. Did you mean ${near}?`;
   const elsewhere = tablesOf()
     .flatMap(({ keys }) => keys)
     .find(({ path }) => path.at(-1) === key && !path.includes('*'));
   if (elsewhere !== undefined) {
-    return `unknown key ${pathText([...table, key])}. Did you mean ${pathText(elsewhere.path)}?`;
+    return `unknown key ${keyText([...table, key])}. Did you mean ${keyText(elsewhere.path)}?`;
   }
-  const place = table.length === 0 ? 'at the top' : `in [${pathText(table)}]`;
+  const place = table.length === 0 ? 'at the top' : `in [${keyText(table)}]`;
   const names = listText(known.slice(0, MAX_LISTED), known.length);
-  return `unknown key ${pathText([...table, key])}. Known ${place}: ${names}.`;
+  return `unknown key ${keyText([...table, key])}. Known ${place}: ${names}.`;
 }
 
 function invalidName(path: readonly PropertyKey[]): string {
   const rule = nodeAt(path.slice(0, -1))?.propertyNames?.description;
-  return `the name in ${pathText(path)} must be ${rule}.`;
+  return `the name in ${keyText(path)} must be ${rule}.`;
 }
 
 /** The choice that was meant by a wrong one. */

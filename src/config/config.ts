@@ -1,10 +1,23 @@
+import { resolve } from 'node:path';
 import type { SharedLimits } from '../core/catalog.ts';
-import type { Priority } from '../core/priority.ts';
-import type { ResourceLimits } from '../core/resource-table.ts';
-import type { RetryOptions } from '../core/retry.ts';
+import { RESOURCE_TABLE, type ResourceLimits } from '../core/resource-table.ts';
 import type { RunLimits } from '../runners/runner.ts';
-import type { FileSettings, HttpSettings, ShellSettings } from '../tools/builtin/environment.ts';
+import type { ShellSettings } from '../tools/builtin/environment.ts';
+import { DEFAULTS, type Settings } from './schema.ts';
 import type { WorkspaceTrust } from './trust.ts';
+
+type Camel<S extends string> = S extends `${infer First}_${infer Rest}`
+  ? `${First}${Capitalize<Camel<Rest>>}`
+  : S;
+
+/** A table of the file with its keys as the rest of Volley writes them: `max_bytes` is `maxBytes`. */
+type CamelKeys<T> = {
+  readonly [K in keyof T as K extends string ? Camel<K> : K]: T[K] extends readonly unknown[]
+    ? T[K]
+    : T[K] extends object
+      ? CamelKeys<T[K]>
+      : T[K];
+};
 
 /** Everything that `volley.toml` can say, checked, with defaults filled in and paths made absolute. */
 export interface VolleyConfig {
@@ -17,8 +30,8 @@ export interface VolleyConfig {
   readonly limits: LimitSettings;
   readonly defaults: CallDefaults;
   readonly tools: ToolSettings;
-  readonly files: FileSettings;
-  readonly http: HttpSettings;
+  readonly files: CamelKeys<Settings['tools']['files']>;
+  readonly http: CamelKeys<Settings['tools']['http_request']>;
   readonly shell: Pick<ShellSettings, 'enabled' | 'shell' | 'env'> & { readonly network: boolean };
   readonly threads: ThreadSettings;
   readonly processes: ProcessSettings;
@@ -30,13 +43,7 @@ export interface VolleyConfig {
 }
 
 /** How the engine behaves. */
-export interface EngineSettings {
-  readonly ageingMs: number;
-  readonly reserveAfterMs: number;
-  readonly graceMs: number;
-  readonly retainSettled: number;
-  readonly eventLogSize: number;
-}
+export interface EngineSettings extends CamelKeys<Settings['engine']> {}
 
 /** What may run at once. */
 export interface LimitSettings {
@@ -47,89 +54,44 @@ export interface LimitSettings {
 }
 
 /** For calls whose tool says nothing itself. */
-export interface CallDefaults {
-  readonly priority: Priority;
-  readonly timeoutMs: number;
-  readonly retry: Required<RetryOptions>;
-}
+export interface CallDefaults extends CamelKeys<Settings['defaults']> {}
 
-/** What may be called, and where it may work. */
-export interface ToolSettings {
-  /** Globs of the names that may be called; what `deny` matches may not. */
-  readonly allow: readonly string[];
-  readonly deny: readonly string[];
-  /** Globs of modules that bring tools, loaded in order; from {@link VolleyConfig.folder}. */
-  readonly modules: readonly string[];
-  /** Folders in which file tools and processes may work, absolute. */
-  readonly roots: readonly string[];
-  /** Globs of paths that no tool may write, in addition to the default ones; relative to {@link VolleyConfig.folder}. */
-  readonly protected: readonly string[];
-  /** Globs of protected paths that tools may write, unless they are Volley's own. */
-  readonly writable: readonly string[];
-}
+/** What may be called, and where it may work. Globs count from {@link VolleyConfig.folder}; `roots` are absolute. */
+export interface ToolSettings
+  extends Pick<Settings['tools'], 'allow' | 'deny' | 'modules' | 'roots' | 'protected' | 'writable'> {}
 
 /** The pool of threads. */
-export interface ThreadSettings {
-  readonly max: number;
-}
+export interface ThreadSettings extends CamelKeys<Settings['threads']> {}
 
 /** How processes are kept in. */
 export interface ProcessSettings {
-  readonly sandbox: 'auto' | 'required' | 'off';
+  readonly sandbox: Settings['processes']['sandbox'];
   readonly limits: Required<RunLimits>;
 }
 
 /** What must not leave the process. */
-export interface SecretSettings {
-  /** Globs of names of environment variables and fields whose values are never shown. */
-  readonly names: readonly string[];
-  /** How many characters of a tool's step or error text leave the process. */
-  readonly maxTextLength: number;
-}
+export interface SecretSettings extends CamelKeys<Settings['secrets']> {}
 
 /** Where batches are kept. */
 export interface StoreSettings {
-  /** Where batches are kept, absolute. */
+  /** Absolute. */
   readonly file: string;
 }
 
 /** How `volley serve` behaves. */
-export interface ServerSettings {
-  readonly host: string;
+export interface ServerSettings extends Omit<CamelKeys<Settings['server']>, 'port' | 'tls' | 'tokens'> {
   /** Undefined: 7717, or a free one where that is taken. */
   readonly port: number | undefined;
-  readonly allowedHosts: readonly string[];
-  readonly allowedOrigins: readonly string[];
-  /** How long running tasks may go on after the server was told to stop. */
-  readonly graceMs: number;
-  readonly sessionMs: number;
-  /** Less important lines are not logged. */
-  readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
-  readonly limits: ServerLimits;
   /** Absolute paths of the certificate and its key. */
   readonly tls: { readonly certificate: string; readonly key: string } | undefined;
-  readonly tokens: Readonly<Record<string, TokenSettings>>;
+  readonly tokens: Settings['server']['tokens'];
 }
 
 /** What a client of the server may cost. */
-export interface ServerLimits {
-  readonly maxBodyBytes: number;
-  readonly maxDepth: number;
-  readonly maxConnections: number;
-  readonly headerTimeoutMs: number;
-  readonly requestTimeoutMs: number;
-  /** Of each token, session and address. */
-  readonly requestsPerSecond: number;
-  /** Of each token, session and address. */
-  readonly streams: number;
-}
+export interface ServerLimits extends CamelKeys<Settings['server']['limits']> {}
 
 /** A program that may use the server. */
-export interface TokenSettings {
-  /** `sha256:` and 64 hexadecimal digits. */
-  readonly hash: string;
-  readonly scope: 'read' | 'run' | 'admin';
-}
+export type TokenSettings = Settings['server']['tokens'][string];
 
 /** Other servers of the Model Context Protocol. */
 export interface McpSettings {
@@ -137,23 +99,20 @@ export interface McpSettings {
   readonly servers: Readonly<Record<string, McpServerSettings>>;
 }
 
+type FileServer = Settings['mcp']['servers'][string];
+
 /** A server whose tools can be called. */
-export interface McpServerSettings {
+export interface McpServerSettings
+  extends Pick<
+    CamelKeys<FileServer>,
+    'maxConcurrent' | 'startTimeoutMs' | 'maxResultBytes' | 'allow' | 'deny' | 'allowDestructive' | 'parallel'
+  > {
   readonly connection: McpProgram | McpAddress;
   /** Absolute paths of the folders that it is told to work in; none where it is told nothing. */
   readonly roots: readonly string[];
-  readonly maxConcurrent: number;
   readonly ratePerMinute: number | undefined;
-  readonly startTimeoutMs: number;
   /** Undefined: as for other calls. */
   readonly callTimeoutMs: number | undefined;
-  readonly maxResultBytes: number;
-  /** Globs of the server's own names. */
-  readonly allow: readonly string[];
-  readonly deny: readonly string[];
-  /** Names in full. */
-  readonly allowDestructive: readonly string[];
-  readonly parallel: 'read-only' | 'all' | 'none';
   /** By the server's own names. */
   readonly tools: Readonly<Record<string, McpToolSettings>>;
 }
@@ -178,28 +137,22 @@ export interface McpAddress {
 }
 
 /** How calls of one tool of a server may run next to others. */
-export interface McpToolSettings {
-  readonly parallel?: boolean | undefined;
-  /** The argument by whose value calls exclude each other. */
-  readonly lock?: string | undefined;
-}
+export type McpToolSettings = FileServer['tools'][string];
 
 /** How `volley tasks run` delegates subtasks to agents. */
-export interface TaskSettings {
+export interface TaskSettings
+  extends Pick<
+    CamelKeys<Settings['tasks']>,
+    'maxConcurrent' | 'worktrees' | 'maxRetries' | 'deniedPaths' | 'allowedAgents'
+  > {
   /** The agent of subtasks that suggest none. */
   readonly agent: string | undefined;
-  readonly maxConcurrent: number;
-  readonly worktrees: boolean;
   /** Of one attempt. */
   readonly timeoutMs: number;
   /** How long an agent may write nothing. */
   readonly stallMs: number;
-  readonly maxRetries: number;
-  /** Globs, from the folder of the project. */
-  readonly deniedPaths: readonly string[];
   /** How allowed shell commands begin; undefined where all are. */
   readonly allowedCommands: readonly string[] | undefined;
-  readonly allowedAgents: readonly string[];
   /** A shell command for new worktrees. */
   readonly setup: string | undefined;
   /** The template of the prompt, absolute. */
@@ -209,18 +162,139 @@ export interface TaskSettings {
   readonly agents: Readonly<Record<string, AgentSettings>>;
 }
 
-/** What one subtask may use, all its attempts together. */
-export interface TaskBudget {
-  readonly turns?: number | undefined;
-  readonly tokens?: number | undefined;
-  /** In US dollars. */
-  readonly cost?: number | undefined;
-}
+/** What one subtask may use, all its attempts together; the cost in US dollars. */
+export type TaskBudget = Settings['tasks']['budget'];
 
 /** An agent that subtasks can be delegated to. */
-export interface AgentSettings {
-  readonly adapter?: string | undefined;
-  readonly model?: string | undefined;
-  readonly command?: readonly string[] | undefined;
-  readonly env: Readonly<Record<string, string>>;
+export type AgentSettings = Settings['tasks']['agents'][string];
+
+/** Where no file says anything. */
+const NOT_NEEDED: WorkspaceTrust = {
+  status: 'not-needed',
+  command: 'volley trust',
+  waiting: [],
+  waitingModules: [],
+  changed: [],
+  problem: undefined,
+  files: new Map(),
+};
+
+/** What holds without a file: the folder is the only root. */
+export function defaultConfig(folder = process.cwd()): VolleyConfig {
+  return toConfig(DEFAULTS, folder);
+}
+
+/** From the words of the file to those of the rest of Volley. */
+export function toConfig(
+  settings: Settings,
+  folder: string,
+  trust: WorkspaceTrust = NOT_NEEDED,
+): VolleyConfig {
+  const { limits, tools, processes, store, server, tasks } = settings;
+  const { files, http_request: http, shell, ...toolSettings } = tools;
+  const { sandbox, ...processLimits } = processes;
+  const { certificate, key } = server.tls;
+  const [program, ...programArguments] = shell.program;
+  const roots = [...new Set(tools.roots.map((root) => resolve(folder, root)))];
+  return {
+    folder: resolve(folder),
+    trust,
+    engine: camelKeys(settings.engine),
+    limits: {
+      maxConcurrency: limits.max_concurrency,
+      resources: Object.fromEntries(
+        RESOURCE_TABLE.map(({ name, configKey }) => [name, limits[configKey]]),
+      ) as Required<ResourceLimits>,
+      tools: toSharedLimits(limits.tools),
+      groups: toSharedLimits(limits.groups),
+    },
+    defaults: camelKeys(settings.defaults),
+    tools: { ...toolSettings, roots },
+    files: camelKeys(files),
+    http: camelKeys(http),
+    shell: {
+      enabled: shell.enabled,
+      shell: [program!, ...programArguments],
+      env: shell.env,
+      network: shell.network,
+    },
+    threads: settings.threads,
+    processes: { sandbox, limits: camelKeys(processLimits) },
+    secrets: camelKeys(settings.secrets),
+    store: { file: resolve(folder, store.file) },
+    server: {
+      ...camelKeys({ ...server, tls: undefined, tokens: undefined }),
+      port: server.port,
+      tls:
+        certificate === undefined || key === undefined
+          ? undefined
+          : { certificate: resolve(folder, certificate), key: resolve(folder, key) },
+      tokens: server.tokens,
+    },
+    mcp: {
+      servers: Object.fromEntries(
+        Object.entries(settings.mcp.servers).map(([name, one]) => [name, toMcpServer(one, folder, roots)]),
+      ),
+    },
+    tasks: {
+      agent: tasks.agent,
+      maxConcurrent: tasks.max_concurrent,
+      worktrees: tasks.worktrees,
+      timeoutMs: tasks.timeout * 1000,
+      stallMs: tasks.stall * 1000,
+      maxRetries: tasks.max_retries,
+      deniedPaths: tasks.denied_paths,
+      allowedCommands: tasks.allowed_commands.length === 0 ? undefined : tasks.allowed_commands,
+      allowedAgents: tasks.allowed_agents,
+      setup: tasks.setup,
+      promptFile: tasks.prompt === undefined ? undefined : resolve(folder, tasks.prompt),
+      budget: tasks.budget,
+      agents: tasks.agents,
+    },
+  };
+}
+
+/** Only for tables without names that the user chooses. */
+function camelKeys<T extends object>(table: T): CamelKeys<T> {
+  return Object.fromEntries(
+    Object.entries(table).map(([key, value]) => [
+      key.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()),
+      typeof value === 'object' && value !== null && !Array.isArray(value) ? camelKeys(value) : value,
+    ]),
+  ) as CamelKeys<T>;
+}
+
+function toSharedLimits(byName: Settings['limits']['tools']): Record<string, SharedLimits> {
+  return Object.fromEntries(
+    Object.entries(byName).map(([name, { max_concurrency: maxConcurrency, rate }]) => [
+      name,
+      {
+        ...(maxConcurrency !== undefined && { maxConcurrency }),
+        ...(rate !== undefined && { rate: { count: rate.count, perMs: rate.per_ms } }),
+      },
+    ]),
+  );
+}
+
+function toMcpServer(server: FileServer, folder: string, toolRoots: readonly string[]): McpServerSettings {
+  const { command, args, env, cwd = '.', url, headers } = server;
+  return {
+    // The schema lets exactly one of `command` and `url` through.
+    connection:
+      command === undefined
+        ? { kind: 'http', url: url!, headers }
+        : { kind: 'stdio', command, args, cwd: resolve(folder, cwd), env },
+    // A server elsewhere has no business with the folders of this machine, unless somebody says so.
+    roots: server.roots?.map((root) => resolve(folder, root)) ?? (url === undefined ? toolRoots : []),
+    maxConcurrent: server.max_concurrent,
+    ratePerMinute: server.rate_per_minute,
+    startTimeoutMs: server.start_timeout_ms,
+    callTimeoutMs: server.call_timeout_ms,
+    maxResultBytes: server.max_result_bytes,
+    allow: server.allow,
+    deny: server.deny,
+    allowDestructive: server.allow_destructive,
+    parallel: server.parallel,
+    tools: server.tools,
+  };
 }

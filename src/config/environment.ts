@@ -2,10 +2,10 @@ import { isDeeperThan } from '../core/depth.ts';
 import { nearest } from '../core/nearest.ts';
 import { listText } from '../core/words.ts';
 import { type Key, type SchemaNode, schemaOutline, tablesOf, VARIABLE_PREFIX } from './outline.ts';
-import type { Problem } from './problems.ts';
+import type { ConfigProblem } from './problems.ts';
 import { TRUST_VARIABLE } from './user-folder.ts';
 
-export type Environment = Readonly<Record<string, string | undefined>>;
+export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
 /** What one environment variable says. */
 export interface Override {
@@ -33,9 +33,9 @@ export type TomlTable = { [key: string]: unknown };
  * is none of ours is a problem: most likely a typo. Others that begin alike belong to somebody else.
  */
 export function readOverrides(
-  env: Environment,
+  env: EnvironmentVariables,
   data: TomlTable,
-): { readonly overrides: readonly Override[]; readonly problems: readonly Problem[] } {
+): { readonly overrides: readonly Override[]; readonly problems: readonly ConfigProblem[] } {
   const variables = Object.entries(env).filter(
     ([name, text]) => name.startsWith(VARIABLE_PREFIX) && text && !NO_SETTINGS.has(name),
   );
@@ -45,7 +45,7 @@ export function readOverrides(
   const fixed = new Map(keys.filter(hasFixedName).map((key) => [key.variable, key]));
   const chosen = keys.filter(hasOneChosenName);
   const overrides: Override[] = [];
-  const problems: Problem[] = [];
+  const problems: ConfigProblem[] = [];
   for (const [variable, text = ''] of variables) {
     const key = fixed.get(variable);
     if (key !== undefined) {
@@ -138,7 +138,7 @@ function parsedList(text: string): unknown {
   }
 }
 
-function unknownVariable(variable: string, known: readonly string[]): Problem | undefined {
+function unknownVariable(variable: string, known: readonly string[]): ConfigProblem | undefined {
   const rest = variable.slice(VARIABLE_PREFIX.length);
   const close = nearest(
     rest,

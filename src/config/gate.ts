@@ -1,10 +1,9 @@
 import { readlinkSync, realpathSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { DEFAULTS } from './defaults.ts';
 import type { Override, TomlTable } from './environment.ts';
-import type { Settings } from './schema.ts';
-import { pathText } from './toml-text.ts';
+import { DEFAULTS, type Settings } from './schema.ts';
+import { keyText } from './toml-text.ts';
 
 /** A setting in a folder's file that applies only if the user trusts the folder. */
 export interface WaitingSetting {
@@ -66,7 +65,7 @@ export function waitingSettings(
       const isOverridden = overrides.some((override) => isDeepStrictEqual(override.path, path));
       return !isOverridden && !isHarmless(path, value, folder);
     })
-    .map(({ path, value }) => ({ setting: pathText(path), path, value }));
+    .map(({ path, value }) => ({ setting: keyText(path), path, value }));
 }
 
 /** Replaces the settings that need approval with their defaults. */

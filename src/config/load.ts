@@ -2,11 +2,9 @@ import { lstatSync, type Stats, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { VolleyError } from '../core/errors.ts';
 import type { AssembledSettings } from './assemble.ts';
-import type { VolleyConfig } from './config.ts';
-import { DEFAULTS } from './defaults.ts';
+import { toConfig, type VolleyConfig } from './config.ts';
 import { configError } from './problems.ts';
-import { toConfig } from './resolve.ts';
-import type { Settings } from './schema.ts';
+import { DEFAULTS, type Settings } from './schema.ts';
 import type { TrustQuestion } from './trust.ts';
 import { TRUST_VARIABLE } from './user-folder.ts';
 
@@ -107,7 +105,7 @@ export async function inspectConfig(options: LoadOptions = {}): Promise<TrustQue
 export async function loadStoreFile(options: LoadOptions = {}): Promise<string> {
   const { file, folder, env } = placeOf(options);
   if (file !== undefined && !mentionsVolley(env)) {
-    const { storeOfFile } = await import('./store-of-file.ts');
+    const { storeOfFile } = await import('./source.ts');
     const found = await storeOfFile(file);
     if (found !== undefined && (await isStoreOfFolder(found, folder))) {
       await requireOwnStore(found, folder);

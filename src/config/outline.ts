@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { listText } from '../core/words.ts';
-import { configSchema } from './schema.ts';
-import { numberText, valueText } from './toml-text.ts';
+import { tomlNumber, valueText } from './toml-text.ts';
+import { configSchema } from './zod-schema.ts';
 
 /** A part of the schema as JSON Schema shows it, as far as ours uses that. */
 export interface SchemaNode {
@@ -32,7 +32,7 @@ export interface Key {
 }
 
 /** A table of the file with the keys that stand in it. */
-export interface Table {
+export interface OutlineTable {
   readonly path: readonly string[];
   readonly node: SchemaNode;
   readonly keys: readonly Key[];
@@ -44,12 +44,12 @@ let outline: SchemaNode | undefined;
 
 /** The whole schema, for whoever describes it: the check itself asks {@link configSchema}. */
 export function schemaOutline(): SchemaNode {
-  outline ??= z.toJSONSchema(configSchema, { io: 'input', target: 'draft-7' }) as SchemaNode;
+  outline ??= z.toJSONSchema(configSchema(), { io: 'input', target: 'draft-7' }) as SchemaNode;
   return outline;
 }
 
 /** All tables, each followed by those inside it. */
-export function tablesOf(node: SchemaNode = schemaOutline(), path: readonly string[] = []): Table[] {
+export function tablesOf(node: SchemaNode = schemaOutline(), path: readonly string[] = []): OutlineTable[] {
   const inner = Object.entries(node.properties ?? {});
   if (typeof node.additionalProperties === 'object') inner.push(['*', node.additionalProperties]);
   const keys = inner
@@ -80,9 +80,9 @@ function childOf({ properties, additionalProperties }: SchemaNode, name: string)
 export function validText(node: SchemaNode): string {
   switch (node.type) {
     case 'integer':
-      return `a whole number ${rangeText(node)}`;
+      return `a whole number ${validRange(node)}`;
     case 'number':
-      return `a number ${rangeText(node)}`;
+      return `a number ${validRange(node)}`;
     case 'boolean':
       return 'true or false';
     case 'array': {
@@ -91,14 +91,14 @@ export function validText(node: SchemaNode): string {
     }
     case 'string':
       if (node.enum !== undefined) return orText(node.enum.map(valueText));
-      return `a text of ${node.minLength ?? 0} to ${numberText(node.maxLength ?? 0)} characters`;
+      return `a text of ${node.minLength ?? 0} to ${tomlNumber(node.maxLength ?? 0)} characters`;
     default:
       return node.required === undefined ? 'a table' : `a table with ${listText(node.required)}`;
   }
 }
 
-export function rangeText({ minimum, maximum }: SchemaNode): string {
-  return `from ${numberText(minimum!)} to ${numberText(maximum!)}`;
+export function validRange({ minimum, maximum }: SchemaNode): string {
+  return `from ${tomlNumber(minimum!)} to ${tomlNumber(maximum!)}`;
 }
 
 /** `"a", "b" or "c"` */
@@ -108,4 +108,28 @@ function orText(words: readonly string[]): string {
 
 function variableOf(path: readonly string[]): string {
   return VARIABLE_PREFIX + path.map((part) => (part === '*' ? '<NAME>' : part.toUpperCase())).join('_');
+}
+
+/** The JSON Schema of `volley.toml` for editors: the same on every machine. */
+export function configJsonSchema(): Record<string, unknown> {
+  const { $schema, ...rest } = withoutOurOwn(schemaOutline());
+  return { $schema, title: 'volley.toml', description: 'The configuration of Volley.', ...rest };
+}
+
+/** Leaves out what only our documentation knows, and defaults that depend on the machine or say nothing. */
+function withoutOurOwn(node: SchemaNode): Record<string, unknown> {
+  const { defaultText, default: value, ...rest } = node;
+  const says = value !== undefined && defaultText === undefined && node.type !== 'object';
+  const shown = says ? { ...rest, default: value } : rest;
+  return Object.fromEntries(
+    Object.entries(shown).map(([keyword, part]) => {
+      if (keyword === 'properties') {
+        const parts = Object.entries(part as Record<string, SchemaNode>);
+        return [keyword, Object.fromEntries(parts.map(([name, child]) => [name, withoutOurOwn(child)]))];
+      }
+      const isNode =
+        typeof part === 'object' && part !== null && !Array.isArray(part) && keyword !== 'default';
+      return [keyword, isNode ? withoutOurOwn(part as SchemaNode) : part];
+    }),
+  );
 }

@@ -2,7 +2,7 @@ import { VolleyError } from '../core/errors.ts';
 import { countText } from '../core/words.ts';
 
 /** One thing that is wrong with the configuration. */
-export interface Problem {
+export interface ConfigProblem {
   /** What is wrong and what is valid, as a sentence. */
   readonly text: string;
   /** The key as it is written in the file, with its tables; undefined for the file as a whole. */
@@ -26,7 +26,7 @@ const LONGEST_LINE = 120;
 
 /** The error that shows all problems: for each the place, what is wrong, and the line itself. */
 export function configError(
-  problems: readonly Problem[],
+  problems: readonly ConfigProblem[],
   file: string | undefined,
   source: string,
   cause?: unknown,
@@ -53,7 +53,7 @@ export function configError(
 }
 
 /** As they stand in the file, then those of variables by name. */
-function inOrder(problems: readonly Problem[]): Problem[] {
+function inOrder(problems: readonly ConfigProblem[]): ConfigProblem[] {
   return [...problems].sort((a, b) => {
     const [first, second] = [a.variable ?? '', b.variable ?? ''];
     if (first !== second) return first < second ? -1 : 1;
@@ -62,7 +62,11 @@ function inOrder(problems: readonly Problem[]): Problem[] {
   });
 }
 
-function blockOf({ text, variable, place }: Problem, file: string | undefined, lines: string[]): string {
+function blockOf(
+  { text, variable, place }: ConfigProblem,
+  file: string | undefined,
+  lines: string[],
+): string {
   if (variable !== undefined) return `${variable}: ${text}`;
   if (place === undefined) return file === undefined ? text : `${file}: ${text}`;
   return `${file}:${place.line}:${place.column}: ${text}\n${excerpt(place, lines[place.line - 1] ?? '')}`;

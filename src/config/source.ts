@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { parse, TomlError } from 'smol-toml';
 import { isDeeperThan } from '../core/depth.ts';
 import type { TomlTable } from './environment.ts';
-import { configError, type Problem, readingProblem } from './problems.ts';
+import { type ConfigProblem, configError, readingProblem } from './problems.ts';
+import { DEFAULTS, SECTIONS } from './schema.ts';
 
 /** A configuration is written by hand; what is larger was named by mistake. */
 const MAX_BYTES = 1_048_576;
@@ -34,7 +35,7 @@ export async function readSource(file: string): Promise<Source> {
 }
 
 /** What the text says, or what is wrong with its syntax. */
-export function parseSource(text: string): { data: TomlTable } | { problem: Problem } {
+export function parseSource(text: string): { data: TomlTable } | { problem: ConfigProblem } {
   try {
     const data = parseToml(text);
     return isDeeperThan(data, DEEPEST)
@@ -55,7 +56,7 @@ export function parseSource(text: string): { data: TomlTable } | { problem: Prob
   }
 }
 
-function wholeFile(text: string): Problem {
+function wholeFile(text: string): ConfigProblem {
   return { text, key: undefined, variable: undefined, place: undefined };
 }
 
@@ -72,4 +73,22 @@ export function parseToml(text: string): TomlTable {
 
 function isDay(date: string): boolean {
   return new Date(`${date}T00:00:00Z`).toISOString().startsWith(date);
+}
+
+/** Longer paths are left to the schema. */
+const SURELY_SHORT = 256;
+
+/**
+ * What a file says of the place of the store. Undefined where the schema has to be asked: something is wrong that may
+ * have to do with it, such as an unknown section that could be a misspelt one.
+ */
+export async function storeOfFile(file: string): Promise<string | undefined> {
+  const parsed = parseSource((await readSource(file)).text);
+  if (!('data' in parsed)) return undefined;
+  const { data } = parsed;
+  if (Object.keys(data).some((name) => !Object.hasOwn(SECTIONS, name))) return undefined;
+  const { store = DEFAULTS.store } = data;
+  if (Object.keys(store as object).join() !== 'file') return undefined;
+  const { file: path } = store as { readonly file: unknown };
+  return typeof path === 'string' && path.length > 0 && path.length < SURELY_SHORT ? path : undefined;
 }

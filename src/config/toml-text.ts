@@ -2,7 +2,7 @@ const LONGEST = 80;
 const DEEPEST = 4;
 
 /** A number as people write it in TOML: `300_000`. */
-export function numberText(value: number): string {
+export function tomlNumber(value: number): string {
   if (value === Number.POSITIVE_INFINITY) return 'inf';
   if (value === Number.NEGATIVE_INFINITY) return '-inf';
   if (Number.isNaN(value)) return 'nan';
@@ -12,7 +12,7 @@ export function numberText(value: number): string {
 
 /** A value as it stands in TOML, shortened where it is long. */
 export function valueText(value: unknown, depth = 0): string {
-  if (typeof value === 'number') return numberText(value);
+  if (typeof value === 'number') return tomlNumber(value);
   if (value instanceof Date) return 'a date';
   if (Array.isArray(value)) {
     if (depth === DEEPEST) return '[…]';
@@ -23,7 +23,7 @@ export function valueText(value: unknown, depth = 0): string {
 }
 
 /** A key with its tables: `limits.tools."my tool".rate`, `tools.roots[0]`. */
-export function pathText(path: readonly PropertyKey[]): string {
+export function keyText(path: readonly PropertyKey[]): string {
   return path
     .map((part, index) => {
       if (typeof part === 'number') return `[${part}]`;

@@ -1,16 +1,8 @@
-import { createHash, randomBytes } from 'node:crypto';
-import {
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { createHash } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { VolleyError } from '../core/errors.ts';
+import { writeAtomically } from '../tools/atomic-write.ts';
 import { userFolder } from './user-folder.ts';
 
 /** Takes the place of a file's hash where there is no file, so that one that appears later counts as a change. */
@@ -126,14 +118,8 @@ export class TrustStore {
   private write(name: string, record: Approval | FeatureApproval): void {
     mkdirSync(this.folder, { recursive: true, mode: 0o700 });
     for (const path of [this.home, this.folder]) requireOwn(path);
-    const draft = join(this.folder, `${randomBytes(8).toString('hex')}.draft`);
-    try {
-      writeFileSync(draft, `${JSON.stringify(record, undefined, 2)}\n`, { flag: 'wx', mode: 0o600 });
-      renameSync(draft, join(this.folder, name));
-    } catch (error) {
-      rmSync(draft, { force: true });
-      throw error;
-    }
+    const text = `${JSON.stringify(record, undefined, 2)}\n`;
+    writeAtomically(join(this.folder, name), text, { mode: 0o600 });
   }
 }
 

@@ -1,9 +1,12 @@
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import type { AssembledSettings } from './assemble.ts';
-import { DEFAULTS } from './defaults.ts';
-import { rootFindings } from './roots.ts';
-import type { Settings } from './schema.ts';
-import { SECTIONS } from './sections/load.ts';
+import type { Finding } from './check.ts';
+import type { TomlTable } from './environment.ts';
+import { DEFAULTS, SECTIONS, type Settings } from './schema.ts';
 import { parseSource, readSource } from './source.ts';
+import { keyText, valueText } from './toml-text.ts';
+import { sectionSchema } from './zod-schema.ts';
 
 /**
  * The settings of a file with which nothing is wrong, looked at section by section: only those that it has are loaded,
@@ -19,11 +22,31 @@ export async function settingsOfValidFile(
   const settings: Record<string, unknown> = { ...DEFAULTS };
   for (const [name, table] of Object.entries(parsed.data)) {
     if (!Object.hasOwn(SECTIONS, name)) return undefined;
-    const section = await SECTIONS[name as keyof Settings]();
+    const section = sectionSchema(name as keyof Settings);
     // Once: code that is generated to check faster would take longer than the check itself.
     const checked = section.safeParse(table, { jitless: true });
     if (!checked.success) return undefined;
     settings[name] = checked.data;
   }
   return { settings: settings as unknown as Settings, said: parsed.data, overrides: [], bytes };
+}
+
+/** A root that is not there would otherwise refuse every file, but only when the first tool is called. */
+export async function rootFindings({ tools }: TomlTable, folder: string): Promise<Finding[]> {
+  const roots = (tools as { roots?: unknown } | undefined)?.roots;
+  if (!Array.isArray(roots)) return [];
+  const findings = await Promise.all(roots.map((root, index) => rootFinding(root, index, folder)));
+  return findings.filter((finding) => finding !== undefined);
+}
+
+async function rootFinding(root: unknown, index: number, folder: string): Promise<Finding | undefined> {
+  // Anything else is refused by the schema.
+  if (typeof root !== 'string' || root === '') return undefined;
+  const absolute = resolve(folder, root);
+  const found = await stat(absolute).catch(() => undefined);
+  if (found?.isDirectory()) return undefined;
+  const path = ['tools', 'roots', index];
+  const what = found === undefined ? 'does not exist' : 'is not a folder';
+  const text = `${keyText(path)} must be a folder, but it is ${valueText(root)}, and ${absolute} ${what}.`;
+  return { path, part: 'value', text };
 }

@@ -34,8 +34,8 @@ export interface ItemOptions {
   readonly dependsOn: readonly (string | ExecutionHandle)[];
   /** Whether a dependency has failed already that is not among `dependsOn`. */
   readonly hasFailedDependency: boolean;
-  /** Where the results of other calls are found when an attempt begins. */
-  readonly resultOf: (task: TaskContext) => ResultLookup;
+  /** Where the results of the calls with these ids are found when an attempt begins. */
+  readonly resultOf: (task: TaskContext, ids: ReadonlySet<string>) => ResultLookup | Promise<ResultLookup>;
   /** The group to which the execution will belong. */
   readonly group?: string;
   /** Does something around the work of each attempt. */
@@ -141,8 +141,8 @@ export class CallDesk {
     } as const;
     const work: ToolFunction =
       needs === undefined
-        ? (task) => this.runner.runNested(ready, task, resultOf(task), { group, onChild })
-        : (task) => this.runner.run(ready, needs, task, resultOf(task));
+        ? (task) => this.runner.runNested(ready, task, resultOf, { group, onChild })
+        : (task) => this.runner.run(ready, needs, task, resultOf);
     const run: ToolFunction = around === undefined ? work : (task) => around.attempt(task, work);
     return itemOf(needs === undefined ? preparing(spec) : spec, place, needs ?? NO_NEEDS, run);
   }

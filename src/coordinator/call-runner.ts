@@ -10,9 +10,10 @@ import { ToolFailure } from '../engine/tool-failure.ts';
 import type { RunnerCall, RunnerTask } from '../runners/runner.ts';
 import type { Tool } from '../tools/tool.ts';
 import { checkArguments, checkResult } from './arguments.ts';
+import type { ItemOptions } from './call-desk.ts';
 import type { ReadyCall } from './plan.ts';
 import type { Redactor } from './redactor.ts';
-import { type ResultLookup, resolveReferences } from './references.ts';
+import { resolveReferences } from './references.ts';
 import { ReportedError } from './reported-error.ts';
 import type { RunnerSet } from './runner-set.ts';
 import { SafeTask } from './safe-task.ts';
@@ -40,7 +41,7 @@ export class CallRunner {
     ready: ReadyCall,
     needs: ResourceRequirements,
     task: TaskContext,
-    resultOf: ResultLookup,
+    resultOf: ItemOptions['resultOf'],
   ): Promise<unknown> {
     try {
       const input =
@@ -58,7 +59,7 @@ export class CallRunner {
   async runNested(
     planned: ReadyCall,
     task: TaskContext,
-    resultOf: ResultLookup,
+    resultOf: ItemOptions['resultOf'],
     { group, onChild }: Nesting,
   ): Promise<unknown> {
     return this.reporting(async () => {
@@ -159,11 +160,13 @@ function variables(names: readonly string[]): Record<string, string> {
 function inputOf(
   { tool, call, references }: ReadyCall,
   task: TaskContext,
-  resultOf: ResultLookup,
+  resultOf: ItemOptions['resultOf'],
   timeoutMs: number,
 ): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const checked = checkArguments(tool, resolveReferences(call.arguments ?? {}, references, resultOf));
+    const checked = Promise.resolve(resultOf(task, references)).then((lookup) =>
+      checkArguments(tool, resolveReferences(call.arguments ?? {}, references, lookup)),
+    );
     const giveUp = () => reject(late(tool, timeoutMs));
     const timer = Number.isFinite(timeoutMs) ? setTimeout(giveUp, timeoutMs) : undefined;
     const end = () => clearTimeout(timer);

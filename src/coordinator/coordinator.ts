@@ -1,8 +1,7 @@
 import picomatch from 'picomatch';
-import { limitsChange } from '../config/change.ts';
-import type { VolleyConfig } from '../config/config.ts';
-import { defaultConfig } from '../config/default-config.ts';
+import { defaultConfig, type VolleyConfig } from '../config/config.ts';
 import { untrustedTool, type WorkspaceTrust } from '../config/trust.ts';
+import { limitsChange } from '../config/watch.ts';
 import { checkKnown } from '../core/check-known.ts';
 import { VolleyError } from '../core/errors.ts';
 import { checkGlob } from '../core/glob.ts';

@@ -1,10 +1,18 @@
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
 import type { FailureReason } from '../core/failure.ts';
-import { seqOf } from './keys.ts';
 import type { AttemptRecord, FailedAttempt } from './records.ts';
-import { spanBetween } from './rows.ts';
-import { CANCELLED, FAILED, RUNNING, STATUSES } from './statuses.ts';
-import { fromStored, fromStoredOrNull, type StoredText, toStored } from './text.ts';
+import {
+  CANCELLED,
+  FAILED,
+  fromStored,
+  fromStoredOrNull,
+  RUNNING,
+  STATUSES,
+  type StoredText,
+  seqInKey,
+  spanBetween,
+  toStored,
+} from './rows.ts';
 
 /** So many of the attempts of one task are told, the newest. */
 const MAX_TOLD = 100;
@@ -110,7 +118,7 @@ function isAttempt({ attempt, status }: AttemptData): boolean {
 function attemptRecord(row: AttemptData): AttemptRecord {
   const status = STATUSES[row.status] as 'running' | 'completed' | 'failed' | 'cancelled';
   return {
-    seq: seqOf(row.key),
+    seq: seqInKey(row.key),
     id: fromStored(row.id),
     attempt: row.attempt,
     startedAt: row.started_at ?? row.ended_at ?? 0,

@@ -1,8 +1,6 @@
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
 import { VolleyError } from '../core/errors.ts';
-import { keyOf, lastKeyOf } from './keys.ts';
-import { OPEN, STATUSES } from './statuses.ts';
-import { toStored } from './text.ts';
+import { keyOf, lastKeyOf, OPEN, STATUSES, toStored } from './rows.ts';
 
 interface BatchRow {
   readonly id: number;

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { DatabaseSyncInstance } from '@photostructure/sqlite';
+import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
 import { VolleyError } from '../core/errors.ts';
 import type { BatchTable } from './batch-table.ts';
-import { heldError, LeaseTable, LeaseWrites } from './lease-table.ts';
-import type { ProcessIdentity } from './process-identity.ts';
+import { livesAsSeenBy, type ProcessIdentity, steadyMs } from './process-identity.ts';
+import type { LeaseHolder } from './records.ts';
+import { fromStored, type StoredText, toStored } from './rows.ts';
 import type { Lease } from './store.ts';
 
 /** What this store holds of one batch. */
@@ -19,19 +20,31 @@ interface Held {
 /** The leases of one store: claims, renews and releases them. Everything but `lease` happens inside a transaction. */
 export class Leases {
   private readonly table: LeaseTable;
-  private readonly writes: LeaseWrites;
+  private readonly insert: StatementSyncInstance;
+  private readonly update: StatementSyncInstance;
+  private readonly remove: StatementSyncInstance;
+  private readonly removeAny: StatementSyncInstance;
+  private readonly token: StatementSyncInstance;
   private readonly held = new Map<number, Held>();
   /** Names of batches that others took over; what comes late for them must not be written. */
   private readonly lost = new Set<string>();
 
   constructor(
     writer: DatabaseSyncInstance,
-    self: ProcessIdentity,
+    private readonly self: ProcessIdentity,
     private readonly batches: BatchTable,
     private readonly now: () => number,
   ) {
     this.table = new LeaseTable(writer, self, now);
-    this.writes = new LeaseWrites(writer, self);
+    this.insert = writer.prepare(
+      `INSERT OR REPLACE INTO leases
+         (batch, token, pid, host, boot, namespace, process_start, since, seen_at, beat)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+    this.update = writer.prepare('UPDATE leases SET seen_at = ?, beat = ? WHERE batch = ? AND token = ?');
+    this.remove = writer.prepare('DELETE FROM leases WHERE batch = ? AND token = ?');
+    this.removeAny = writer.prepare('DELETE FROM leases WHERE batch = ?');
+    this.token = writer.prepare('SELECT 1 FROM leases WHERE batch = ? AND token = ?');
   }
 
   get count(): number {
@@ -45,7 +58,9 @@ export class Leases {
     if (holder !== undefined) throw heldError(batch, holder);
     const token = randomUUID();
     const lostSeenAt = this.table.lastSeen(batchId);
-    this.writes.claim(batchId, token, this.now());
+    const at = this.now();
+    const { pid, host, boot, namespace = null, start = null } = this.self;
+    this.insert.run(batchId, token, pid, toStored(host), boot, namespace, start, at, at, steadyMs());
     return { batch, batchId, token, lostSeenAt, controller: new AbortController() };
   }
 
@@ -62,13 +77,14 @@ export class Leases {
   }
 
   renewAll(): void {
-    for (const { batchId, token } of this.held.values()) this.writes.renew(batchId, token, this.now());
+    for (const { batchId, token } of this.held.values())
+      this.update.run(this.now(), steadyMs(), batchId, token);
   }
 
   private end(held: Held, at: number, leavesOpen: boolean): boolean {
     const { batchId, token } = held;
     // Another that has taken it over tells of its own end.
-    if (!this.writes.isHeld(batchId, token)) return true;
+    if (!this.isHeld(batchId, token)) return true;
     if (!leavesOpen && this.batches.hasOpen(batchId)) return false;
     this.batches.ended(batchId, at);
     this.release(held);
@@ -77,17 +93,21 @@ export class Leases {
 
   private release({ batchId, token }: Held): void {
     if (this.held.get(batchId)?.token === token) this.held.delete(batchId);
-    this.writes.release(batchId, token);
+    this.remove.run(batchId, token);
   }
 
   releaseAll(): void {
     for (const held of [...this.held.values()]) this.release(held);
   }
 
+  private isHeld(batchId: number, token: string): boolean {
+    return this.token.get(batchId, token) !== undefined;
+  }
+
   /** At the begin of every transaction: finds out which were taken over, before anything is written under them. */
   noticeLost(): void {
     for (const held of this.held.values()) {
-      if (this.writes.isHeld(held.batchId, held.token)) continue;
+      if (this.isHeld(held.batchId, held.token)) continue;
       this.held.delete(held.batchId);
       this.lost.add(held.batch);
       held.controller.abort(lostError(held.batch));
@@ -126,7 +146,7 @@ export class Leases {
     const held = this.held.get(batchId);
     if (held !== undefined) return held.lostSeenAt;
     const seenAt = this.table.lastSeen(batchId);
-    this.writes.discard(batchId);
+    this.removeAny.run(batchId);
     return seenAt;
   }
 }
@@ -136,5 +156,75 @@ function lostError(batch: string): VolleyError {
     'BATCH_HELD',
     `The batch ${JSON.stringify(batch)} was taken over by another process, because this one had not been heard of for too long.`,
     { batch },
+  );
+}
+
+/** A holder that cannot be seen from here is taken for dead when nothing was heard of it for so long. */
+const SILENCE_MS = 30_000;
+
+interface LeaseRow {
+  readonly token: string;
+  readonly pid: number;
+  readonly host: StoredText;
+  readonly boot: string;
+  readonly namespace: string | null;
+  readonly process_start: string | null;
+  readonly since: number;
+  readonly seen_at: number;
+  readonly beat: number;
+}
+
+/** The rows of leases, for one connection. */
+export class LeaseTable {
+  private readonly select: StatementSyncInstance;
+
+  constructor(
+    connection: DatabaseSyncInstance,
+    private readonly self: ProcessIdentity,
+    private readonly now: () => number,
+  ) {
+    this.select = connection.prepare('SELECT * FROM leases WHERE batch = ?');
+  }
+
+  /** The living holder of a batch. */
+  holderOf(batchId: number): (LeaseHolder & { readonly token: string }) | undefined {
+    const row = this.select.get(batchId) as LeaseRow | undefined;
+    if (row === undefined || !this.lives(row)) return undefined;
+    const { token, pid, since, seen_at: seenAt } = row;
+    return { token, pid, host: fromStored(row.host), since, seenAt };
+  }
+
+  /** When the holder of a batch was last heard of, whether it lives or not. */
+  lastSeen(batchId: number): number | undefined {
+    return (this.select.get(batchId) as LeaseRow | undefined)?.seen_at;
+  }
+
+  /**
+   * Whether a process that can be seen lives is certain, whatever clocks say. Of others on this system, the steady clock
+   * tells how long they have been silent; of those elsewhere only the time of day does, in whichever direction it
+   * jumped.
+   */
+  private lives(row: LeaseRow): boolean {
+    const seen = livesAsSeenBy(this.self, {
+      pid: row.pid,
+      host: fromStored(row.host),
+      boot: row.boot,
+      namespace: row.namespace ?? undefined,
+      start: row.process_start ?? undefined,
+    });
+    if (seen !== undefined) return seen;
+    const silenceMs =
+      row.boot === this.self.boot ? steadyMs() - row.beat : Math.abs(this.now() - row.seen_at);
+    return silenceMs >= 0 && silenceMs < SILENCE_MS;
+  }
+}
+
+function heldError(batch: string, holder: LeaseHolder): VolleyError {
+  const { pid, host, since } = holder;
+  return new VolleyError(
+    'BATCH_HELD',
+    `The batch ${JSON.stringify(batch)} is being run by process ${pid} on ${host} since ${new Date(since).toISOString()}. ` +
+      'Wait for its end or stop it; other batches can be run meanwhile.',
+    { batch, holder },
   );
 }

@@ -1,17 +1,38 @@
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
 import { checkNumber } from '../core/numbers.ts';
 import { AttemptReader } from './attempt-table.ts';
-import { PART_BYTES } from './completions.ts';
-import { keyOf, lastKeyOf, MAX_SEQ, seqOf } from './keys.ts';
-import { LeaseTable } from './lease-table.ts';
-import { OpenTaskReader } from './open-tasks.ts';
+import { LeaseTable } from './leases.ts';
 import type { ProcessIdentity } from './process-identity.ts';
 import type { AttemptRecord, BatchRecord, TaskRecord, TaskStatus } from './records.ts';
-import { type BatchData, batchRecord, type TaskData, taskRecord } from './rows.ts';
-import { SlowestReader, TASKS_PER_LOOK } from './slowest.ts';
-import { RUNNING, statusNumber } from './statuses.ts';
-import type { AttemptPage, ResultRange, SlowestPage, TaskQuery } from './store.ts';
-import { asBuffer, fromStored, isContinuation, type StoredText, toStored } from './text.ts';
+import {
+  asBuffer,
+  type BatchData,
+  batchRecord,
+  fromStored,
+  keyOf,
+  lastKeyOf,
+  MAX_SEQ,
+  OPEN,
+  type OpenTaskRow,
+  openTaskRecord,
+  RUNNING,
+  STATUSES,
+  type StoredText,
+  seqInKey,
+  statusNumber,
+  type TaskData,
+  taskRecord,
+  toStored,
+} from './rows.ts';
+import type {
+  AttemptPage,
+  BatchWithTasks,
+  ResultRange,
+  SlowestPage,
+  TaskQuery,
+  TaskSummary,
+} from './store.ts';
+import { PART_BYTES } from './task-table.ts';
 
 /** Of the attempts since a task was opened last: those that failed are counted. */
 const EARLIER_MS = `CASE WHEN s.failures > 0 THEN (
@@ -27,6 +48,8 @@ const TASKS = `
   LEFT JOIN attempts a ON a.key = s.key AND a.attempt = CASE s.status WHEN ${RUNNING} THEN s.attempts END`;
 const PAGE = 's.key > ? AND s.key <= ? ORDER BY s.key LIMIT ?';
 const PAGE_BACKWARDS = 's.key > ? AND s.key <= ? ORDER BY s.key DESC LIMIT ?';
+/** So many tasks are looked at for the slowest in one go: some milliseconds. */
+const TASKS_PER_LOOK = 10_000;
 /** The longest character of UTF-8 goes on for so many bytes. */
 const MAX_CONTINUATIONS = 3;
 
@@ -37,10 +60,11 @@ export class Reader {
   private readonly pageOfBatches: StatementSyncInstance;
   private readonly oneBatch: StatementSyncInstance;
   private readonly oneTask: StatementSyncInstance;
+  private readonly oneSummary: StatementSyncInstance;
   private readonly newestIds: StatementSyncInstance;
   private readonly byKey: StatementSyncInstance;
-  private readonly open: OpenTaskReader;
-  private readonly slow: SlowestReader;
+  private readonly openTasks: StatementSyncInstance;
+  private readonly slowestKeys: StatementSyncInstance;
   private readonly anyStatus: StatementSyncInstance;
   private readonly oneStatus: StatementSyncInstance;
   private readonly anyStatusBackwards: StatementSyncInstance;
@@ -64,12 +88,24 @@ export class Reader {
     this.oneTask = reader.prepare(
       `${TASKS} WHERE s.key = (SELECT key FROM tasks WHERE batch = (SELECT id FROM batches WHERE name = ?) AND id = ?)`,
     );
+    this.oneSummary = reader.prepare(
+      `SELECT t.key, t.function, s.status, s.attempts, e.cause FROM tasks t CROSS JOIN states s ON s.key = t.key
+       LEFT JOIN ends e ON e.key = t.key WHERE t.batch = ? AND t.id = ?`,
+    );
     this.newestIds = reader.prepare(
       'SELECT id FROM tasks WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT ?',
     );
     this.byKey = reader.prepare(`${TASKS} WHERE s.key = ?`);
-    this.open = new OpenTaskReader(reader);
-    this.slow = new SlowestReader(reader);
+    this.openTasks = reader.prepare(
+      `SELECT t.key, t.id, t.name, t.function, t.params, t.options, t.added_at, s.attempts, s.failures
+       FROM states s CROSS JOIN tasks t ON t.key = s.key WHERE s.status = ${OPEN} AND ${PAGE}`,
+    );
+    this.openTasks.setReturnArrays(true);
+    this.slowestKeys = reader.prepare(
+      `SELECT s.key FROM states s CROSS JOIN ends e ON e.key = s.key
+       WHERE s.key > ? AND s.key <= ? AND s.started_at IS NOT NULL AND (? >> s.status) & 1
+       ORDER BY coalesce(e.duration_ms, max(0, e.ended_at - coalesce(s.attempt_at, s.started_at))) DESC, s.key LIMIT ?`,
+    );
     this.anyStatus = reader.prepare(`${TASKS} WHERE ${PAGE}`);
     this.oneStatus = reader.prepare(`${TASKS} WHERE s.status = ? AND ${PAGE}`);
     this.anyStatusBackwards = reader.prepare(`${TASKS} WHERE ${PAGE_BACKWARDS}`);
@@ -100,9 +136,31 @@ export class Reader {
     });
   }
 
+  batchWithTasks(name: string, queries: readonly TaskQuery[]): BatchWithTasks | undefined {
+    for (const query of queries) checkQuery(query);
+    return this.snapshot(() => {
+      const row = this.oneBatch.get(toStored(name)) as BatchData | undefined;
+      if (row === undefined) return undefined;
+      return { batch: this.recordOf(row), tasks: queries.map((query) => this.tasksOf(name, row, query)) };
+    });
+  }
+
   task(batch: string, id: string): TaskRecord | undefined {
     const row = this.oneTask.get(toStored(batch), toStored(id)) as TaskData | undefined;
     return row && taskRecord(row, batch);
+  }
+
+  tasksById(batch: string, ids: Iterable<string>): Map<string, TaskSummary> {
+    return this.snapshot(() => {
+      const found = new Map<string, TaskSummary>();
+      const batchId = (this.oneBatch.get(toStored(batch)) as BatchData | undefined)?.id;
+      if (batchId === undefined) return found;
+      for (const id of ids) {
+        const row = this.oneSummary.get(batchId, toStored(id)) as SummaryData | undefined;
+        if (row !== undefined) found.set(id, taskSummary(id, row));
+      }
+      return found;
+    });
   }
 
   lastIds(batch: string, limit: number): string[] {
@@ -115,21 +173,32 @@ export class Reader {
     });
   }
 
-  tasks(batch: string, { status, afterSeq = 0, beforeSeq, limit }: TaskQuery): TaskRecord[] {
-    checkNumber('limit', limit, { min: 0, integer: true });
-    checkNumber('afterSeq', afterSeq, { min: 0, max: MAX_SEQ, integer: true });
-    if (beforeSeq !== undefined)
-      checkNumber('beforeSeq', beforeSeq, { min: 1, max: MAX_SEQ + 1, integer: true });
+  tasks(batch: string, query: TaskQuery): TaskRecord[] {
+    checkQuery(query);
     return this.snapshot(() => {
       const row = this.oneBatch.get(toStored(batch)) as BatchData | undefined;
-      if (row === undefined) return [];
-      const last = beforeSeq === undefined ? lastKeyOf(row.id) : keyOf(row.id, beforeSeq - 1);
-      const first = keyOf(row.id, afterSeq);
-      if (status?.length === 1 && status[0] === 'open' && beforeSeq === undefined)
-        return this.open.page(batch, first, last, limit);
-      const page = [first, last, limit];
-      return this.pageOf(status, page, beforeSeq !== undefined).map((data) => taskRecord(data, batch));
+      return row === undefined ? [] : this.tasksOf(batch, row, query);
     });
+  }
+
+  private tasksOf(
+    batch: string,
+    row: BatchData,
+    { status: asked, afterSeq = 0, beforeSeq, limit }: TaskQuery,
+  ): TaskRecord[] {
+    const { id: batchId } = row;
+    // Looking for a status that no task has would mean to look at all of them.
+    const status = asked?.filter((one) => row[one] > 0);
+    if (status?.length === 0) return [];
+    const last = beforeSeq === undefined ? lastKeyOf(batchId) : keyOf(batchId, beforeSeq - 1);
+    const first = keyOf(batchId, afterSeq);
+    // All open tasks of a batch are read when it starts.
+    if (status?.length === 1 && status[0] === 'open' && beforeSeq === undefined) {
+      const rows = this.openTasks.all(first, last, limit) as unknown as OpenTaskRow[];
+      return rows.map((row) => openTaskRecord(batch, row));
+    }
+    const page = [first, last, limit];
+    return this.pageOf(status, page, beforeSeq !== undefined).map((data) => taskRecord(data, batch));
   }
 
   slowest(batch: string, status: readonly TaskStatus[], afterSeq: number, limit: number): SlowestPage {
@@ -139,8 +208,10 @@ export class Reader {
       const row = this.oneBatch.get(toStored(batch)) as BatchData | undefined;
       if (row === undefined) return { tasks: [], nextSeq: undefined };
       const untilSeq = Math.min(row.last_seq, afterSeq + TASKS_PER_LOOK);
-      const keys = this.slow.keys(keyOf(row.id, afterSeq), keyOf(row.id, untilSeq), status, limit);
-      const tasks = keys.map((key) => taskRecord(this.byKey.get(key) as TaskData, batch));
+      const wanted = status.reduce((bits, one) => bits | (1 << statusNumber(one)), 0);
+      const [after, until] = [keyOf(row.id, afterSeq), keyOf(row.id, untilSeq)];
+      const keys = this.slowestKeys.all(after, until, wanted, limit) as { key: number }[];
+      const tasks = keys.map(({ key }) => taskRecord(this.byKey.get(key) as TaskData, batch));
       return { tasks, nextSeq: untilSeq < row.last_seq ? untilSeq : undefined };
     });
   }
@@ -165,15 +236,28 @@ export class Reader {
     const { offset = 0, length = Number.MAX_SAFE_INTEGER } = range ?? {};
     checkNumber('offset', offset, { min: 0, integer: true });
     checkNumber('length', length, { min: 0, integer: true });
+    return this.snapshot(() => this.resultPart(batch, id, offset, length));
+  }
+
+  results(batch: string, ids: Iterable<string>): Map<string, string> {
     return this.snapshot(() => {
-      const row = this.resultOf.get(toStored(batch), toStored(id)) as ResultData | undefined;
-      if (row === undefined) return undefined;
-      const end = Math.min(row.result_bytes, offset + length);
-      if (offset >= end) return '';
-      const preview = fromStored(row.preview);
-      if (offset === 0 && end === row.result_bytes && Buffer.byteLength(preview) === end) return preview;
-      return this.readRange(row, preview, offset, end);
+      const found = new Map<string, string>();
+      for (const id of ids) {
+        const text = this.resultPart(batch, id, 0, Number.MAX_SAFE_INTEGER);
+        if (text !== undefined) found.set(id, text);
+      }
+      return found;
     });
+  }
+
+  private resultPart(batch: string, id: string, offset: number, length: number): string | undefined {
+    const row = this.resultOf.get(toStored(batch), toStored(id)) as ResultData | undefined;
+    if (row === undefined) return undefined;
+    const end = Math.min(row.result_bytes, offset + length);
+    if (offset >= end) return '';
+    const preview = fromStored(row.preview);
+    if (offset === 0 && end === row.result_bytes && Buffer.byteLength(preview) === end) return preview;
+    return this.readRange(row, preview, offset, end);
   }
 
   resultBytes(batch: string, id: string, { offset, length }: ResultRange): Buffer | undefined {
@@ -200,7 +284,7 @@ export class Reader {
       if (row === undefined) return { attempts: [], lastSeq: undefined };
       const end = lastKeyOf(row.id);
       const { attempts, lastKey } = this.attemptReader.page(keyOf(row.id, afterSeq), end, limit);
-      return { attempts, lastSeq: lastKey === undefined ? undefined : seqOf(lastKey) };
+      return { attempts, lastSeq: lastKey === undefined ? undefined : seqInKey(lastKey) };
     });
   }
 
@@ -246,6 +330,37 @@ export class Reader {
       this.reader.exec('COMMIT');
     }
   }
+}
+
+/** Whether a byte of UTF-8 goes on with a character that began before it. */
+function isContinuation(byte: number | undefined): boolean {
+  return byte !== undefined && (byte & 0b1100_0000) === 0b1000_0000;
+}
+
+function checkQuery({ afterSeq, beforeSeq, limit }: TaskQuery): void {
+  checkNumber('limit', limit, { min: 0, integer: true });
+  if (afterSeq !== undefined) checkNumber('afterSeq', afterSeq, { min: 0, max: MAX_SEQ, integer: true });
+  if (beforeSeq !== undefined)
+    checkNumber('beforeSeq', beforeSeq, { min: 1, max: MAX_SEQ + 1, integer: true });
+}
+
+function taskSummary(id: string, { key, function: tool, status, attempts, cause }: SummaryData): TaskSummary {
+  return {
+    id,
+    seq: seqInKey(key),
+    function: fromStored(tool),
+    status: STATUSES[status]!,
+    attempts,
+    cause: cause === null ? undefined : fromStored(cause),
+  };
+}
+
+interface SummaryData {
+  readonly key: number;
+  readonly function: StoredText;
+  readonly status: number;
+  readonly attempts: number;
+  readonly cause: StoredText | null;
 }
 
 interface ResultData {

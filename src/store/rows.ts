@@ -1,9 +1,98 @@
+import { VolleyError } from '../core/errors.ts';
 import type { FailureReason } from '../core/failure.ts';
 import { MAX_SPAN_MS } from '../core/numbers.ts';
-import { seqOf } from './keys.ts';
-import type { BatchRecord, LeaseHolder, TaskOptions, TaskPause, TaskRecord, TaskStatus } from './records.ts';
-import { STATUSES } from './statuses.ts';
-import { fromStored, fromStoredOrNull, type StoredText } from './text.ts';
+import {
+  type BatchRecord,
+  type LeaseHolder,
+  NO_OPTIONS,
+  type TaskOptions,
+  type TaskPause,
+  type TaskRecord,
+  type TaskStatus,
+} from './records.ts';
+
+/** Tasks that a batch may ever have had. Keys stay whole numbers of JavaScript for the first 8 million batches. */
+export const MAX_SEQ = 2 ** 30 - 1;
+const SPAN = MAX_SEQ + 1;
+
+/** The number of a batch and that of a task within it, as one number that sorts by both. */
+export function keyOf(batchId: number, seq: number): number {
+  return batchId * SPAN + seq;
+}
+
+export function seqInKey(key: number): number {
+  return key % SPAN;
+}
+
+/** The last key that a task of the batch can have. */
+export function lastKeyOf(batchId: number): number {
+  return keyOf(batchId, MAX_SEQ);
+}
+
+export function checkRoomFor(batch: string, lastSeq: number, added: number): void {
+  if (lastSeq + added <= MAX_SEQ) return;
+  throw new VolleyError(
+    'INVALID_VALUE',
+    `The batch ${JSON.stringify(batch)} has had ${lastSeq} tasks: use another one.`,
+  );
+}
+
+/** A status is stored as its index. The order never changes; a new one is added at the end. */
+export const STATUSES = [
+  'open',
+  'running',
+  'completed',
+  'failed',
+  'cancelled',
+  'skipped',
+] as const satisfies readonly TaskStatus[];
+
+export const OPEN = 0;
+export const RUNNING = 1;
+export const COMPLETED = 2;
+export const FAILED = 3;
+export const CANCELLED = 4;
+export const SKIPPED = 5;
+
+export function statusNumber(status: TaskStatus): number {
+  return STATUSES.indexOf(status);
+}
+
+/** What SQLite would cut (at a NUL) or alter (half of a surrogate pair is no Unicode text). */
+const FRAGILE = /[\0\p{Surrogate}]/u;
+
+/** A text as it is bound to a statement; each text has exactly one form, so that it can be looked up by it. */
+export type StoredText = string | Uint8Array;
+
+/** Nearly every text is stored as text. One that would not survive is stored as a blob of its UTF-16 units. */
+export function toStored(text: string): StoredText {
+  return FRAGILE.test(text) ? Buffer.from(text, 'utf16le') : text;
+}
+
+export function fromStored(stored: StoredText): string {
+  return typeof stored === 'string' ? stored : asBuffer(stored).toString('utf16le');
+}
+
+export function toStoredOrNull(text: string | undefined): StoredText | null {
+  return text === undefined ? null : toStored(text);
+}
+
+export function fromStoredOrNull(stored: StoredText | null): string | undefined {
+  return stored === null ? undefined : fromStored(stored);
+}
+
+/** The same bytes, not a copy. */
+export function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** At most so many characters from the beginning, never half of one. */
+export function beginningOf(text: string, length: number): string {
+  if (text.length <= length) return text;
+  const last = text.charCodeAt(length - 1);
+  const isHalf = last >= 0xd800 && last <= 0xdbff;
+  return text.slice(0, isHalf ? length - 1 : length);
+}
 
 /** A row of `batches`. */
 export interface BatchData extends Readonly<Record<TaskStatus, number>> {
@@ -63,7 +152,7 @@ export function batchRecord(row: BatchData, holder: LeaseHolder | undefined): Ba
 export function taskRecord(row: TaskData, batch: string): TaskRecord {
   return {
     batch,
-    seq: seqOf(row.key),
+    seq: seqInKey(row.key),
     id: fromStored(row.id),
     name: fromStored(row.name),
     function: fromStored(row.function),
@@ -104,4 +193,46 @@ export function spanBetween(start: number | null, end: number | null): number | 
 
 function pauseOf({ retry_reason: reason, retry_message: message }: TaskData, until: number): TaskPause {
   return { reason: reason ?? 'error', message: fromStoredOrNull(message), until };
+}
+
+/** A row of a task that is open, as an array: objects with names take twice as long. */
+export type OpenTaskRow = [
+  key: number,
+  id: StoredText,
+  name: StoredText,
+  tool: StoredText,
+  params: StoredText,
+  options: StoredText | null,
+  addedAt: number,
+  attempts: number,
+  failures: number,
+];
+
+/** Most of what a task can have, an open one has not. Written out: there are many, and spreading takes longer. */
+export function openTaskRecord(
+  batch: string,
+  [key, id, name, tool, params, options, addedAt, attempts, failures]: OpenTaskRow,
+): TaskRecord {
+  return {
+    batch,
+    seq: seqInKey(key),
+    id: fromStored(id),
+    name: fromStored(name),
+    function: fromStored(tool),
+    params: fromStored(params),
+    options: options === null ? NO_OPTIONS : (JSON.parse(fromStored(options)) as TaskOptions),
+    status: 'open',
+    attempts,
+    failures,
+    addedAt,
+    startedAt: undefined,
+    endedAt: undefined,
+    durationMs: undefined,
+    reason: undefined,
+    message: undefined,
+    code: undefined,
+    cause: undefined,
+    resultBytes: undefined,
+    preview: undefined,
+  };
 }

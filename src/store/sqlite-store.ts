@@ -1,10 +1,16 @@
+import { statSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { VolleyError } from '../core/errors.ts';
 import { AttemptWrites } from './attempt-table.ts';
 import { BatchTable } from './batch-table.ts';
-import { CommitTimes } from './commit-times.ts';
-import { closeDatabase, type Database, openDatabase, undoable } from './database.ts';
-import { keyOf } from './keys.ts';
+import {
+  closeDatabase,
+  type Database,
+  emptyDatabase,
+  lateDatabase,
+  openDatabase,
+  undoable,
+} from './database.ts';
 import { Leases } from './leases.ts';
 import { ownIdentity, type ProcessIdentity } from './process-identity.ts';
 import { Reader } from './reader.ts';
@@ -19,11 +25,11 @@ import type {
   TaskRecord,
   TaskStatus,
 } from './records.ts';
-import { Recoverer } from './recovery.ts';
-import { RequestReader, RequestWrites } from './request-table.ts';
-import { CANCELLED } from './statuses.ts';
+import { Requests } from './requests.ts';
+import { CANCELLED, keyOf } from './rows.ts';
 import type {
   AttemptPage,
+  BatchWithTasks,
   HolderRequest,
   Lease,
   Recovery,
@@ -31,10 +37,10 @@ import type {
   SlowestPage,
   Store,
   TaskQuery,
+  TaskSummary,
 } from './store.ts';
 import { translated } from './store-error.ts';
-import { TaskAdding } from './task-adding.ts';
-import { TaskChanges } from './task-changes.ts';
+import { Recoverer, TaskAdding, TaskChanges } from './task-changes.ts';
 import { TaskTable } from './task-table.ts';
 import { type Steps, toEnd, WriteQueue } from './write-queue.ts';
 
@@ -68,11 +74,9 @@ export class SqliteStore implements Store {
   private readonly changes: TaskChanges;
   private readonly leases: Leases;
   private readonly recoverer: Recoverer;
-  private readonly requests: RequestWrites;
+  private readonly requests: Requests;
   private readonly queue: WriteQueue;
   private readonly reader: Reader;
-  private readonly requestReader: RequestReader;
-  private readonly commits = new CommitTimes();
   private heartbeat: NodeJS.Timeout | undefined = undefined;
   private closing: Promise<void> | undefined = undefined;
 
@@ -91,23 +95,20 @@ export class SqliteStore implements Store {
     const { batchTable, leases, taskTable, attemptWrites } = this;
     this.changes = new TaskChanges(writer, batchTable, leases, taskTable, attemptWrites);
     this.recoverer = new Recoverer(writer, this.batchTable, this.taskTable, this.changes, this.leases);
-    this.requests = new RequestWrites(writer);
+    this.requests = new Requests(database);
     this.queue = new WriteQueue(database, {
       begun: () => {
         this.batchTable.begin();
         this.taskTable.begin();
         this.leases.noticeLost();
-        this.commits.begun();
       },
       isFull: () => this.taskTable.isFull,
-      committed: () => this.commits.committed(),
       committing: () => {
         this.taskTable.finish();
         this.batchTable.writeCounts();
       },
     });
     this.reader = new Reader(database.reader, identity, now);
-    this.requestReader = new RequestReader(database.reader);
   }
 
   get file(): string {
@@ -176,56 +177,76 @@ export class SqliteStore implements Store {
     return this.writeInSteps(() => this.changes.clear(batch, status));
   }
 
-  batches(): BatchRecord[] {
+  batches(): Promise<BatchRecord[]> {
     return this.read(() => this.reader.batches());
   }
 
-  batchPage(beforeNumber: number | undefined, limit: number): BatchRecord[] {
+  batchPage(beforeNumber: number | undefined, limit: number): Promise<BatchRecord[]> {
     return this.read(() => this.reader.batchPage(beforeNumber, limit));
   }
 
-  batch(name: string): BatchRecord | undefined {
+  batch(name: string): Promise<BatchRecord | undefined> {
     return this.read(() => this.reader.batch(name));
   }
 
-  task(batch: string, id: string): TaskRecord | undefined {
+  batchWithTasks(name: string, queries: readonly TaskQuery[]): Promise<BatchWithTasks | undefined> {
+    return this.read(() => this.reader.batchWithTasks(name, queries));
+  }
+
+  task(batch: string, id: string): Promise<TaskRecord | undefined> {
     return this.read(() => this.reader.task(batch, id));
   }
 
-  lastIds(batch: string, limit: number): string[] {
+  tasksById(batch: string, ids: Iterable<string>): Promise<ReadonlyMap<string, TaskSummary>> {
+    return this.read(() => this.reader.tasksById(batch, ids));
+  }
+
+  lastIds(batch: string, limit: number): Promise<string[]> {
     return this.read(() => this.reader.lastIds(batch, limit));
   }
 
-  tasks(batch: string, query: TaskQuery): TaskRecord[] {
+  tasks(batch: string, query: TaskQuery): Promise<TaskRecord[]> {
     return this.read(() => this.reader.tasks(batch, query));
   }
 
-  slowest(batch: string, status: readonly TaskStatus[], afterSeq: number, limit: number): SlowestPage {
+  slowest(
+    batch: string,
+    status: readonly TaskStatus[],
+    afterSeq: number,
+    limit: number,
+  ): Promise<SlowestPage> {
     return this.read(() => this.reader.slowest(batch, status, afterSeq, limit));
   }
 
-  result(batch: string, id: string, range?: ResultRange): string | undefined {
+  result(batch: string, id: string, range?: ResultRange): Promise<string | undefined> {
     return this.read(() => this.reader.result(batch, id, range));
   }
 
-  resultBytes(batch: string, id: string, range: ResultRange): Buffer | undefined {
+  results(batch: string, ids: Iterable<string>): Promise<ReadonlyMap<string, string>> {
+    return this.read(() => this.reader.results(batch, ids));
+  }
+
+  resultBytes(batch: string, id: string, range: ResultRange): Promise<Buffer | undefined> {
     return this.read(() => this.reader.resultBytes(batch, id, range));
   }
 
-  attempts(batch: string, query: { readonly afterSeq?: number; readonly limit: number }): AttemptPage {
+  attempts(
+    batch: string,
+    query: { readonly afterSeq?: number; readonly limit: number },
+  ): Promise<AttemptPage> {
     return this.read(() => this.reader.attempts(batch, query));
   }
 
-  attemptsOf(batch: string, id: string): AttemptRecord[] {
+  attemptsOf(batch: string, id: string): Promise<AttemptRecord[]> {
     return this.read(() => this.reader.attemptsOf(batch, id));
   }
 
-  version(): number {
+  version(): Promise<number> {
     return this.read(() => this.reader.version());
   }
 
   onCommit(listener: (ms: number) => void): () => void {
-    return this.commits.add(listener);
+    return this.queue.onCommit(listener);
   }
 
   async lease(batch: string): Promise<Lease> {
@@ -245,16 +266,16 @@ export class SqliteStore implements Store {
     });
   }
 
-  asked(batch: string): HolderRequest[] {
-    return this.read(() => this.requestReader.unanswered(batch));
+  asked(batch: string): Promise<HolderRequest[]> {
+    return this.read(() => this.requests.unanswered(batch));
   }
 
   answer(request: number, body: string): Promise<void> {
     return this.write(() => this.requests.answer(request, body));
   }
 
-  answerTo(request: number): string | undefined {
-    return this.read(() => this.requestReader.answerTo(request));
+  answerTo(request: number): Promise<string | undefined> {
+    return this.read(() => this.requests.answerTo(request));
   }
 
   forget(request: number): Promise<void> {
@@ -303,16 +324,32 @@ export class SqliteStore implements Store {
     return this.closing === undefined ? this.queue.writeInSteps(steps) : Promise.reject(this.closedError());
   }
 
-  private read<T>(read: () => T): T {
-    this.checkOpen();
-    return translated(this.file, read);
-  }
-
-  private checkOpen(): void {
+  /** Runs at once: the promise is only the shape that other stores need. */
+  private async read<T>(read: () => T): Promise<T> {
     if (this.closing !== undefined) throw this.closedError();
+    return translated(this.file, read);
   }
 
   private closedError(): VolleyError {
     return new VolleyError('STORE_CLOSED', `The store ${this.file} was closed.`, { file: this.file });
+  }
+}
+
+/** Opens the store in a file for whoever only looks: where there is no file, an empty one that nothing is kept of. */
+export async function lookIntoStore(file: string): Promise<SqliteStore> {
+  return isMissing(file) ? new SqliteStore(emptyDatabase(file), {}) : openStore(file);
+}
+
+/** Opens the store in a file for whoever may have something to keep: where there is no file, the first write makes it. */
+export async function openStoreLate(file: string): Promise<SqliteStore> {
+  return isMissing(file) ? new SqliteStore(lateDatabase(file), {}) : openStore(file);
+}
+
+function isMissing(file: string): boolean {
+  try {
+    return statSync(file, { throwIfNoEntry: false }) === undefined;
+  } catch {
+    // Opening it says what is in the way.
+    return false;
   }
 }

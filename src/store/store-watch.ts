@@ -14,6 +14,7 @@ export class StoreWatch {
   /** How each batch stood, as text. */
   private standings: ReadonlyMap<string, string> | undefined;
   private timer: NodeJS.Timeout | undefined;
+  private looking: Promise<void> | undefined;
 
   constructor(
     private readonly store: Store,
@@ -25,12 +26,12 @@ export class StoreWatch {
     },
   ) {}
 
-  /** Somebody wants to know from now on. */
-  wake(): void {
+  /** Somebody wants to know from now on. Settles when what happened before has been looked at. */
+  async wake(): Promise<void> {
     if (this.timer !== undefined) return;
-    // What happened while nobody wanted to know is told to whoever comes back.
-    this.look();
     this.timer = setInterval(() => this.lookAgain(), LOOK_MS).unref();
+    // What happened while nobody wanted to know is told to whoever comes back.
+    await this.look();
   }
 
   close(): void {
@@ -39,28 +40,39 @@ export class StoreWatch {
   }
 
   private lookAgain(): void {
-    if (this.told.isWanted()) this.look();
+    if (this.told.isWanted()) void this.look();
     else this.close();
   }
 
   /** Tasks that begin or end a pause before another attempt are counted as running all the time. */
-  private pausesOf({ name, counts, holder }: BatchRecord): string {
+  private async pausesOf({ name, counts, holder }: BatchRecord): Promise<string> {
     if (holder === undefined || counts.running === 0) return '';
-    const running = this.store.tasks(name, { status: ['running'], limit: MAX_RUNNING });
+    const running = await this.store.tasks(name, { status: ['running'], limit: MAX_RUNNING });
     return JSON.stringify(
       running.flatMap(({ seq, pause }) => (pause === undefined ? [] : [seq, pause.until])),
     );
   }
 
-  private look(): void {
+  /** One look at a time. */
+  private look(): Promise<void> {
+    this.looking ??= this.lookNow().finally(() => {
+      this.looking = undefined;
+    });
+    return this.looking;
+  }
+
+  private async lookNow(): Promise<void> {
     let batches: BatchRecord[];
-    let now: Map<string, string>;
+    const now = new Map<string, string>();
     try {
-      const version = this.store.version();
+      const version = await this.store.version();
       if (version === this.version) return;
+      batches = await this.store.batchPage(undefined, MAX_BATCHES);
+      for (const batch of batches) now.set(batch.name, standingOf(batch) + (await this.pausesOf(batch)));
+      // Whoever wants to know next looks again.
+      if (this.timer === undefined) return;
+      // Only now: if a read fails, the next look must not take this version for known.
       this.version = version;
-      batches = this.store.batchPage(undefined, MAX_BATCHES);
-      now = new Map(batches.map((batch) => [batch.name, standingOf(batch) + this.pausesOf(batch)]));
     } catch {
       // A store that is out of order is told by whoever works with it.
       return;

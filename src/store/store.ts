@@ -62,6 +62,24 @@ export interface HolderRequest {
   readonly body: string;
 }
 
+/** What decides about a task, without its texts. */
+export interface TaskSummary {
+  readonly id: string;
+  readonly seq: number;
+  readonly function: string;
+  readonly status: TaskStatus;
+  readonly attempts: number;
+  /** Of a skipped one: the id of the task that is the root cause. */
+  readonly cause: string | undefined;
+}
+
+/** A batch and some of its tasks, read at the same moment. */
+export interface BatchWithTasks {
+  readonly batch: BatchRecord;
+  /** One list for each query. */
+  readonly tasks: readonly (readonly TaskRecord[])[];
+}
+
 /** The slowest of some tasks. */
 export interface SlowestPage {
   /** The slowest first. */
@@ -72,8 +90,9 @@ export interface SlowestPage {
 
 /**
  * What must survive: batches, their tasks and results. A promise of a writing method is fulfilled when it is safe on
- * disk; writes that come close together are committed together. Reading is synchronous and bounded by its arguments.
- * All or nothing of a call is written.
+ * disk; writes that come close together are committed together. All or nothing of a call is written. A read is bounded
+ * by its arguments and sees one committed state; the next read may see a later one. What is decided by a read may have
+ * changed when it is acted on: whatever must not be is checked again by the write, inside its transaction.
  */
 export interface Store {
   /** Adds all or, with a duplicate id, none of them; makes the batch where there is none. At least one must be given. */
@@ -115,33 +134,47 @@ export interface Store {
   clear(batch: string, status?: readonly TaskStatus[]): Promise<number>;
 
   /** All batches, in the order of their making. */
-  batches(): BatchRecord[];
+  batches(): Promise<BatchRecord[]>;
   /** Batches that were made before the one with this number, the newest first. */
-  batchPage(beforeNumber: number | undefined, limit: number): BatchRecord[];
+  batchPage(beforeNumber: number | undefined, limit: number): Promise<BatchRecord[]>;
   /** One batch by its name. */
-  batch(name: string): BatchRecord | undefined;
+  batch(name: string): Promise<BatchRecord | undefined>;
+  /** One batch with some of its tasks, all of the same moment. */
+  batchWithTasks(name: string, queries: readonly TaskQuery[]): Promise<BatchWithTasks | undefined>;
   /** One task by its id. */
-  task(batch: string, id: string): TaskRecord | undefined;
+  task(batch: string, id: string): Promise<TaskRecord | undefined>;
+  /** How tasks stand, by their ids; those that do not exist are left out. */
+  tasksById(batch: string, ids: Iterable<string>): Promise<ReadonlyMap<string, TaskSummary>>;
   /** The ids of the tasks that were added last, the newest first. */
-  lastIds(batch: string, limit: number): string[];
+  lastIds(batch: string, limit: number): Promise<string[]>;
   /** Tasks in their order, a page at a time. */
-  tasks(batch: string, query: TaskQuery): TaskRecord[];
+  tasks(batch: string, query: TaskQuery): Promise<TaskRecord[]>;
   /** The tasks of the given statuses that took longest from their start to their end, of some behind a number. */
-  slowest(batch: string, status: readonly TaskStatus[], afterSeq: number, limit: number): SlowestPage;
+  slowest(
+    batch: string,
+    status: readonly TaskStatus[],
+    afterSeq: number,
+    limit: number,
+  ): Promise<SlowestPage>;
   /**
    * The result of a completed task, or a part of it, as JSON text. A character belongs to the range in which it begins:
    * ranges that meet make up the whole, and an answer may be up to three bytes longer than asked for.
    */
-  result(batch: string, id: string, range?: ResultRange): string | undefined;
+  result(batch: string, id: string, range?: ResultRange): Promise<string | undefined>;
+  /** Whole results by the ids of their tasks; those that have none are left out. */
+  results(batch: string, ids: Iterable<string>): Promise<ReadonlyMap<string, string>>;
   /** The same as bytes, cut exactly where it was asked for, through characters too. */
-  resultBytes(batch: string, id: string, range: ResultRange): Buffer | undefined;
+  resultBytes(batch: string, id: string, range: ResultRange): Promise<Buffer | undefined>;
 
   /** The attempts of at most `limit` tasks, of each the newest hundred; one that waits for its first has none. */
-  attempts(batch: string, query: { readonly afterSeq?: number; readonly limit: number }): AttemptPage;
+  attempts(
+    batch: string,
+    query: { readonly afterSeq?: number; readonly limit: number },
+  ): Promise<AttemptPage>;
   /** The attempts of one task, the oldest first; of many the newest hundred. */
-  attemptsOf(batch: string, id: string): AttemptRecord[];
+  attemptsOf(batch: string, id: string): Promise<AttemptRecord[]>;
   /** A number that changes when something was written, by whomever. */
-  version(): number;
+  version(): Promise<number>;
 
   /** Tells how long each transaction took, from its first write until it was safe. The answer takes the listener away. */
   onCommit(listener: (ms: number) => void): () => void;
@@ -151,11 +184,11 @@ export interface Store {
   /** Asks something, as JSON text, of the process that runs a batch. Undefined if no other one does. */
   ask(batch: string, body: string): Promise<number | undefined>;
   /** What the process that runs a batch was asked and has not answered, the oldest first. */
-  asked(batch: string): HolderRequest[];
+  asked(batch: string): Promise<HolderRequest[]>;
   /** The holder answers, as JSON text. */
   answer(request: number, body: string): Promise<void>;
   /** The answer to a request, as soon as there is one. */
-  answerTo(request: number): string | undefined;
+  answerTo(request: number): Promise<string | undefined>;
   /** Takes a request and its answer away. */
   forget(request: number): Promise<void>;
   /**

@@ -2,12 +2,27 @@ import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructur
 import { VolleyError } from '../core/errors.ts';
 import type { AttemptWrites } from './attempt-table.ts';
 import type { BatchTable } from './batch-table.ts';
-import { keyOf, lastKeyOf, seqOf } from './keys.ts';
 import type { Leases } from './leases.ts';
-import type { TaskStatus } from './records.ts';
-import { CANCELLED, FAILED, OPEN, SKIPPED, STATUSES, statusNumber } from './statuses.ts';
+import { type AddedTasks, type NewTask, NO_OPTIONS, type TaskStatus } from './records.ts';
+import {
+  CANCELLED,
+  checkRoomFor,
+  FAILED,
+  fromStored,
+  keyOf,
+  lastKeyOf,
+  OPEN,
+  RUNNING,
+  SKIPPED,
+  STATUSES,
+  type StoredText,
+  seqInKey,
+  statusNumber,
+  toStored,
+} from './rows.ts';
+import type { Recovery } from './store.ts';
+import { isConstraint } from './store-error.ts';
 import type { TaskTable } from './task-table.ts';
-import { toStored } from './text.ts';
 import type { Steps } from './write-queue.ts';
 
 const TASKS_PER_STEP = 100;
@@ -57,7 +72,7 @@ export class TaskChanges {
     let total = 0;
     for (const keys of ids === undefined ? this.pagesOf(batchId, OPEN) : [this.openOf(batchId, ids)]) {
       for (const key of keys)
-        this.tasks.ended(batch, seqOf(key), { status: 'cancelled', message }, at, undefined, undefined);
+        this.tasks.ended(batch, seqInKey(key), { status: 'cancelled', message }, at, undefined, undefined);
       total += keys.length;
       yield;
     }
@@ -149,4 +164,181 @@ export class TaskChanges {
   private find(batchId: number, id: string): { key: number; status: number } | undefined {
     return this.byId.get(batchId, toStored(id)) as { key: number; status: number } | undefined;
   }
+}
+
+/** So many rows are written by one statement: calling SQLite takes longer than writing a row. */
+const ROWS = 20;
+const ROW = '(?, ?, ?, ?, ?, ?, ?, ?)';
+
+/** Adds tasks to batches. */
+export class TaskAdding {
+  private readonly insertOne: StatementSyncInstance;
+  private readonly insertMany: StatementSyncInstance;
+  private readonly openThem: StatementSyncInstance;
+
+  constructor(
+    writer: DatabaseSyncInstance,
+    private readonly batches: BatchTable,
+  ) {
+    const insert = 'INSERT INTO tasks (key, batch, id, name, function, added_at, options, params) VALUES';
+    this.insertOne = writer.prepare(`${insert} ${ROW}`);
+    this.insertMany = writer.prepare(`${insert} ${new Array<string>(ROWS).fill(ROW).join(', ')}`);
+    this.openThem = writer.prepare(
+      `INSERT INTO states (key, status, attempts) SELECT key, ${OPEN}, 0 FROM tasks WHERE key BETWEEN ? AND ?`,
+    );
+  }
+
+  /** All or nothing, if whoever runs the steps undoes them when they throw. */
+  *add(batch: string, tasks: readonly NewTask[], at: number): Steps<AddedTasks> {
+    const { id: batchId, last_seq: lastSeq } = this.batches.findOrCreate(batch, at);
+    checkRoomFor(batch, lastSeq, tasks.length);
+    for (let done = 0; done < tasks.length; done += TASKS_PER_STEP) {
+      if (done > 0) yield;
+      const some = tasks.slice(done, done + TASKS_PER_STEP);
+      this.addSome(batch, some, keyOf(batchId, lastSeq + done + 1), batchId, at);
+    }
+    this.batches.setLastSeq(batchId, lastSeq + tasks.length);
+    this.batches.changeCount(batchId, OPEN, tasks.length);
+    return { firstSeq: lastSeq + 1, lastSeq: lastSeq + tasks.length, addedAt: at };
+  }
+
+  private addSome(
+    batch: string,
+    tasks: readonly NewTask[],
+    firstKey: number,
+    batchId: number,
+    at: number,
+  ): void {
+    let done = 0;
+    try {
+      for (; done + ROWS <= tasks.length; done += ROWS) {
+        const values: (StoredText | number | null)[] = [];
+        for (let row = done; row < done + ROWS; row++)
+          addValues(values, tasks[row]!, firstKey + row, batchId, at);
+        this.insertMany.run(...values);
+      }
+    } catch (error) {
+      // One of them is there already. Nothing of the statement was written, and the single rows tell which it is.
+      if (!isConstraint(error)) throw error;
+    }
+    for (; done < tasks.length; done++) this.addOne(batch, tasks[done]!, firstKey + done, batchId, at);
+    this.openThem.run(firstKey, firstKey + tasks.length - 1);
+  }
+
+  private addOne(batch: string, task: NewTask, key: number, batchId: number, at: number): void {
+    try {
+      const values: (StoredText | number | null)[] = [];
+      addValues(values, task, key, batchId, at);
+      this.insertOne.run(...values);
+    } catch (error) {
+      if (!isConstraint(error)) throw error;
+      throw new VolleyError(
+        'DUPLICATE_ID',
+        `The batch ${JSON.stringify(batch)} has a task ${JSON.stringify(task.id)} already, or it is given twice. Nothing was added.`,
+        { batch, id: task.id },
+      );
+    }
+  }
+}
+
+function addValues(
+  values: (StoredText | number | null)[],
+  { id, name, function: tool, options, params }: NewTask,
+  key: number,
+  batchId: number,
+  at: number,
+): void {
+  const text = options === NO_OPTIONS ? '{}' : JSON.stringify(options);
+  values.push(
+    key,
+    batchId,
+    toStored(id),
+    toStored(name),
+    toStored(tool),
+    at,
+    text === '{}' ? null : toStored(text),
+    toStored(params),
+  );
+}
+
+interface RunningRow {
+  readonly key: number;
+  readonly id: StoredText;
+  readonly function: StoredText;
+  readonly attempt_at: number | null;
+  /** Whether its last attempt is known to have failed, and the next one had not begun. */
+  readonly waits: 0 | 1;
+}
+
+type Found = { readonly batch: string; readonly id: string };
+
+/** Looks after tasks whose process died while it ran them. */
+export class Recoverer {
+  private readonly suspects: StatementSyncInstance;
+  private readonly running: StatementSyncInstance;
+  private readonly fail: StatementSyncInstance;
+
+  constructor(
+    writer: DatabaseSyncInstance,
+    private readonly batches: BatchTable,
+    private readonly tasks: TaskTable,
+    private readonly changes: TaskChanges,
+    private readonly leases: Leases,
+  ) {
+    this.suspects = writer.prepare('SELECT id, name FROM batches WHERE running > 0 ORDER BY id');
+    this.running = writer.prepare(
+      `SELECT key, id, function, attempt_at,
+         EXISTS (SELECT 1 FROM attempts a WHERE a.key = states.key AND a.attempt = states.attempts) AS waits
+       FROM states CROSS JOIN tasks USING (key)
+       WHERE status = ${RUNNING} AND key BETWEEN ? AND ? LIMIT ${TASKS_PER_STEP}`,
+    );
+    this.fail = writer.prepare(`UPDATE states SET status = ${FAILED} WHERE key = ?`);
+  }
+
+  /** `only` may be a batch that this store has leased: then nothing of it may have been started under the lease. */
+  *recover(isIdempotent: (name: string) => boolean, only: string | undefined, at: number): Steps<Recovery> {
+    const reopened: Found[] = [];
+    const crashed: Found[] = [];
+    for (const row of this.suspects.all() as { id: number; name: StoredText }[]) {
+      const batch = fromStored(row.name);
+      if (only !== undefined && batch !== only) continue;
+      const isOurs = only !== undefined && this.leases.isOwn(row.id);
+      if (!isOurs && this.leases.isRun(row.id)) continue;
+      const lastSeenAt = this.leases.takeLost(row.id) ?? at;
+      for (let some = this.someOf(row.id); some.length > 0; some = this.someOf(row.id)) {
+        for (const task of some) {
+          const name = fromStored(task.function);
+          const mayRunAgain = task.waits === 1 || isIdempotent(name);
+          if (mayRunAgain) this.changes.reopenOne(row.id, task.key, RUNNING);
+          else this.markCrashed(row.id, task, name, endOf(task, lastSeenAt, at));
+          (mayRunAgain ? reopened : crashed).push({ batch, id: fromStored(task.id) });
+        }
+        yield;
+      }
+    }
+    return { reopened, crashed };
+  }
+
+  private someOf(batchId: number): RunningRow[] {
+    return this.running.all(keyOf(batchId, 0), lastKeyOf(batchId)) as RunningRow[];
+  }
+
+  private markCrashed(batchId: number, { key }: RunningRow, name: string, at: number): void {
+    const end = {
+      status: 'failed',
+      reason: 'crashed',
+      message:
+        `The process that ran it ended in the middle of it, and ${name} is not declared idempotent, so it was not ` +
+        'run again. Look at what it has done already; retry runs it once more.',
+    } as const;
+    this.fail.run(key);
+    this.tasks.writeEnd(key, end, at);
+    this.batches.changeCount(batchId, RUNNING, -1);
+    this.batches.changeCount(batchId, FAILED, 1);
+  }
+}
+
+/** About when it ended: somebody may look after it much later. The clock may have been set meanwhile. */
+function endOf({ attempt_at }: RunningRow, lastSeenAt: number, now: number): number {
+  return Math.trunc(Math.min(Math.max(attempt_at ?? 0, lastSeenAt), now));
 }

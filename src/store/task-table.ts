@@ -1,11 +1,19 @@
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
 import { VolleyError } from '../core/errors.ts';
 import type { BatchTable } from './batch-table.ts';
-import { Completions } from './completions.ts';
-import { keyOf, seqOf } from './keys.ts';
 import type { Completion, TaskEnd } from './records.ts';
-import { OPEN, RUNNING, statusNumber } from './statuses.ts';
-import { toStored, toStoredOrNull } from './text.ts';
+import {
+  beginningOf,
+  COMPLETED,
+  keyOf,
+  OPEN,
+  RUNNING,
+  seqInKey,
+  statusNumber,
+  toStored,
+  toStoredOrNull,
+} from './rows.ts';
+import { TransactionRefused } from './write-queue.ts';
 
 /**
  * Notes the starts and ends of tasks. Each method is one write: it checks, then writes. What has completed is kept until
@@ -34,7 +42,7 @@ export class TaskTable {
     );
     this.status = writer.prepare('SELECT status FROM states WHERE key = ?');
     this.completions = new Completions(writer, batches, ({ batch, key }) =>
-      this.refuse(batch, seqOf(key), key),
+      this.refuse(batch, seqInKey(key), key),
     );
   }
 
@@ -137,4 +145,153 @@ export class TaskTable {
       details,
     );
   }
+}
+
+/** The beginning of a result that stands with its task. A result that is no longer stands only there. */
+const PREVIEW_LENGTH = 200;
+/** Longer results are stored in parts of so many bytes, so that a range can be read without the rest. */
+export const PART_BYTES = 64 * 1024;
+/** So many ends are written by one statement: calling SQLite takes longer than writing a row. */
+const ROWS = 16;
+const ROW = '(?, ?, ?, ?, ?)';
+const COLUMNS = 5;
+/** More are not asked for, so that one go of writing stays short. */
+const ENOUGH = 256;
+
+interface Kept {
+  readonly batch: string;
+  readonly batchId: number;
+  readonly key: number;
+  readonly startedAt: number | undefined;
+  readonly endedAt: number;
+  readonly durationMs: number | null;
+  readonly result: string;
+}
+
+/** What completes in one transaction: kept back until its end, and then written with as few statements as possible. */
+export class Completions {
+  /** By key. */
+  private readonly kept = new Map<number, Kept>();
+  private readonly startAndEnd: StatementSyncInstance;
+  private readonly end: StatementSyncInstance;
+  private readonly insertOne: StatementSyncInstance;
+  private readonly insertMany: StatementSyncInstance;
+  private readonly insertResult: StatementSyncInstance;
+
+  constructor(
+    writer: DatabaseSyncInstance,
+    private readonly batches: BatchTable,
+    /** Says why a task cannot be completed. */
+    private readonly refuse: (task: Kept) => never,
+  ) {
+    // The plus: keys that follow each other are found by the key, not by the index of statuses.
+    this.startAndEnd = writer.prepare(
+      `UPDATE states SET status = ${COMPLETED}, attempts = attempts + 1,
+         started_at = coalesce(started_at, ?1), attempt_at = ?1
+       WHERE key BETWEEN ?2 AND ?3 AND +status = ?4`,
+    );
+    this.end = writer.prepare(
+      `UPDATE states SET status = ${COMPLETED} WHERE key BETWEEN ? AND ? AND +status = ?`,
+    );
+    const insert = 'INSERT INTO ends (key, ended_at, duration_ms, result_bytes, preview) VALUES';
+    this.insertOne = writer.prepare(`${insert} ${ROW}`);
+    this.insertMany = writer.prepare(`${insert} ${new Array<string>(ROWS).fill(ROW).join(', ')}`);
+    this.insertResult = writer.prepare('INSERT INTO results (key, part, body) VALUES (?, ?, ?)');
+  }
+
+  /** A transaction begins: what was kept for the one before was written or undone. */
+  begin(): void {
+    this.kept.clear();
+  }
+
+  get isFull(): boolean {
+    return this.kept.size >= ENOUGH;
+  }
+
+  add(batch: string, batchId: number, { seq, result, startedAt, endedAt, durationMs }: Completion): void {
+    const key = keyOf(batchId, seq);
+    this.settle(key);
+    this.kept.set(key, {
+      batch,
+      batchId,
+      key,
+      startedAt: startedAt === undefined ? undefined : Math.trunc(startedAt),
+      endedAt: Math.trunc(endedAt),
+      durationMs: durationMs === undefined ? null : Math.trunc(durationMs),
+      result,
+    });
+  }
+
+  /** Something else is about to be written of a task: what is kept of it comes first. */
+  settle(key: number): void {
+    if (this.kept.has(key)) this.write();
+  }
+
+  /** Writes all that is kept. What is wrong with one of them is found only now, so the transaction is refused for it. */
+  write(): void {
+    if (this.kept.size === 0) return;
+    try {
+      this.writeKept();
+    } catch (error) {
+      throw error instanceof VolleyError ? new TransactionRefused(error) : error;
+    }
+  }
+
+  private writeKept(): void {
+    const tasks = [...this.kept.values()].sort((a, b) => a.key - b.key);
+    this.kept.clear();
+    for (let first = 0; first < tasks.length; ) {
+      let next = first + 1;
+      while (next < tasks.length && follows(tasks[next - 1]!, tasks[next]!)) next++;
+      this.writeStates(tasks[first]!, next - first);
+      first = next;
+    }
+    this.writeEnds(tasks);
+  }
+
+  /** Tasks whose numbers follow each other: `first` and so many in all. */
+  private writeStates(first: Kept, count: number): void {
+    const { batchId, key, startedAt } = first;
+    const likely = startedAt === undefined ? RUNNING : OPEN;
+    let missing = count;
+    for (const before of [likely, likely === OPEN ? RUNNING : OPEN]) {
+      const last = key + count - 1;
+      const { changes } =
+        startedAt === undefined
+          ? this.end.run(key, last, before)
+          : this.startAndEnd.run(startedAt, key, last, before);
+      this.batches.changeCount(batchId, before, -changes);
+      missing -= changes;
+      if (missing === 0) break;
+    }
+    if (missing > 0) this.refuse(first);
+    this.batches.changeCount(batchId, COMPLETED, count);
+  }
+
+  private writeEnds(tasks: readonly Kept[]): void {
+    let values: (number | string | Uint8Array | null)[] = [];
+    let rows = 0;
+    for (const { key, endedAt, durationMs, result } of tasks) {
+      const preview = beginningOf(result, PREVIEW_LENGTH);
+      const bytes = preview.length === result.length ? undefined : Buffer.from(result);
+      values.push(key, endedAt, durationMs, bytes?.length ?? Buffer.byteLength(result), toStored(preview));
+      if (bytes !== undefined) this.writeParts(key, bytes);
+      if (++rows < ROWS) continue;
+      this.insertMany.run(...values);
+      values = [];
+      rows = 0;
+    }
+    for (let at = 0; at < values.length; at += COLUMNS) this.insertOne.run(...values.slice(at, at + COLUMNS));
+  }
+
+  private writeParts(key: number, bytes: Buffer): void {
+    for (let offset = 0; offset < bytes.length; offset += PART_BYTES)
+      this.insertResult.run(key, offset / PART_BYTES, bytes.subarray(offset, offset + PART_BYTES));
+  }
+}
+
+function follows(before: Kept, task: Kept): boolean {
+  return (
+    task.key === before.key + 1 && task.startedAt === before.startedAt && task.batchId === before.batchId
+  );
 }

@@ -16,8 +16,6 @@ export interface TransactionHooks {
   isFull(): boolean;
   /** After the last write. */
   committing(): void;
-  /** It is safe. */
-  committed(): void;
 }
 
 /** Work in steps: it pauses wherever it yields, if the event loop has been held for long enough. */
@@ -52,6 +50,8 @@ export class WriteQueue {
   private apart = 0;
   private draining: Promise<void> | undefined = undefined;
   private watch: FileWatch | undefined = undefined;
+  private readonly commitListeners = new Set<(ms: number) => void>();
+  private begunAt = 0;
 
   constructor(
     private readonly database: Database,
@@ -68,6 +68,14 @@ export class WriteQueue {
   /** Writes alone, in as many steps as it takes; nothing else gets in between, and nobody sees a part of it. */
   writeInSteps<T>(steps: () => Steps<T>): Promise<T> {
     return this.add<T>(undefined, steps);
+  }
+
+  /** Reports how long each transaction took, from its first write until it was safe. */
+  onCommit(listener: (ms: number) => void): () => void {
+    this.commitListeners.add(listener);
+    return () => {
+      this.commitListeners.delete(listener);
+    };
   }
 
   /** Resolves when nothing is left to be written. */
@@ -109,7 +117,7 @@ export class WriteQueue {
   private commitGroup(): void {
     const applied: Applied[] = [];
     try {
-      this.hooks.begun();
+      this.begin();
       this.applyGroup(applied);
       this.commit();
     } catch (error) {
@@ -155,7 +163,7 @@ export class WriteQueue {
 
   private async commitSteps(entry: Entry, steps: () => Steps<unknown>): Promise<void> {
     try {
-      this.hooks.begun();
+      this.begin();
       const value = await inSlices(steps());
       this.commit();
       entry.resolve(value as never);
@@ -165,11 +173,18 @@ export class WriteQueue {
     }
   }
 
+  private begin(): void {
+    this.hooks.begun();
+    if (this.commitListeners.size > 0) this.begunAt = performance.now();
+  }
+
   private commit(): void {
     this.hooks.committing();
     this.watch?.check();
     this.database.writer.exec('COMMIT');
-    this.hooks.committed();
+    if (this.commitListeners.size === 0) return;
+    const ms = performance.now() - this.begunAt;
+    for (const listener of this.commitListeners) listener(ms);
   }
 
   private told(error: unknown): Error {

@@ -21,7 +21,7 @@ describe('a schema that never answers', () => {
       expect(answer).toMatchObject({ ok: false, error: { code: 'EXECUTION_TIMEOUT' } });
       expect(answer.text).toContain('The arguments of stuck were not checked within 50 ms');
     }
-    expect(store.batches()).toEqual([]);
+    expect(await store.batches()).toEqual([]);
   });
 
   it('fails what was added before it fell silent, all of it after one wait', async () => {
@@ -32,7 +32,7 @@ describe('a schema that never answers', () => {
     const after = await openRig([stuck], undefined, file);
     const { data } = await after.ask('start', { wait: true });
     expect(data).toMatchObject({ counts: { failed: 500 } });
-    expect(after.standing()[499]).toContain('were not checked within 200 ms');
+    expect((await after.standing())[499]).toContain('were not checked within 200 ms');
   });
 });
 
@@ -47,7 +47,7 @@ describe('a large list', () => {
     const all = await executor.handle({ action: 'add_batch', tasks: tasks.map(() => ({ parms: 1 })) });
     expect(all).toMatchObject({ ok: false, error: { code: 'INVALID_REQUEST' } });
     expect(all.text.length).toBeLessThan(2500);
-    expect(store.batches()).toEqual([]);
+    expect(await store.batches()).toEqual([]);
   });
 
   it('may be a chain of 20,000 that ends in a cycle, which is found and shown in short', async () => {
@@ -61,7 +61,7 @@ describe('a large list', () => {
     expect(answer).toMatchObject({ ok: false, error: { code: 'DEPENDENCY_CYCLE' } });
     expect(answer.text.length).toBeLessThan(2500);
     expect(JSON.stringify(answer.data).length).toBeLessThan(10_000);
-    expect(store.batches()).toEqual([]);
+    expect(await store.batches()).toEqual([]);
   });
 });
 
@@ -82,11 +82,11 @@ describe('names', () => {
     await ask('add', { batch: name, id: 'next', function: 'echo', depends_on: [name] });
     const request = JSON.stringify({ action: 'start', batch: name, wait: true });
     expect(await executor.handle(request)).toMatchObject({ ok: true, data: { succeeded: true } });
-    expect(store.task(name, name)).toMatchObject({ id: name, name, status: 'completed' });
-    expect(store.result(name, name)).toBe(JSON.stringify({ [name]: name }));
+    expect(await store.task(name, name)).toMatchObject({ id: name, name, status: 'completed' });
+    expect(await store.result(name, name)).toBe(JSON.stringify({ [name]: name }));
     expect((await ask('list')).text).toContain(name.trim().slice(0, 4));
     await ask('clear', { batch: name });
-    expect(store.batches()).toEqual([]);
+    expect(await store.batches()).toEqual([]);
   });
 
   it.each(['\0', 'a\0', '\u001b[31m', 'a\nb', '\ud800', 'a\udc00b', '\u0085'])(
@@ -101,7 +101,7 @@ describe('names', () => {
         expect(answer.text).not.toMatch(/[\u0000\u001b\u0085]/);
       }
       expect(await executor.handle({ action: 'add', function: name })).toMatchObject({ ok: false });
-      expect(store.batches()).toEqual([]);
+      expect(await store.batches()).toEqual([]);
     },
   );
 });

@@ -200,7 +200,9 @@ describe('bad input', () => {
         text: expect.stringContaining(text),
       });
       expect(answer.text.length).toBeLessThan(2500);
-      expect(store.batches().map(({ name, counts }) => [name, counts.open])).toEqual([['default', 1]]);
+      expect((await store.batches()).map(({ name, counts }) => [name, counts.open])).toEqual([
+        ['default', 1],
+      ]);
     }
     // Ids that were chosen for what was refused are used by the next.
     expect((await ask('add', { function: 'echo' })).data).toMatchObject({ id: 't1' });
@@ -220,7 +222,7 @@ describe('bad input', () => {
     const text = 'x'.repeat(10 * 2 ** 20 - 20);
     await ask('add', { id: 'big', function: 'echo', params: { text } });
     await ask('start', { wait: true });
-    expect(store.result('default', 'big')).toBe(JSON.stringify({ text }));
+    expect(await store.result('default', 'big')).toBe(JSON.stringify({ text }));
     const part = await ask('results', { id: 'big' });
     expect(part.data).toMatchObject({ next_offset: 65_536, part: expect.stringMatching(/^{"text":"x+$/) });
     expect(part.text.length).toBeLessThan(70_000);

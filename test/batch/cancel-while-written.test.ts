@@ -58,7 +58,7 @@ describe('a task whose result is being written', () => {
     const { data } = await ask({ action: 'wait' });
     expect(data).toMatchObject({ finished: true, succeeded: true });
     expect(data['problem']).toBeUndefined();
-    expect(standing()).toEqual(['a completed']);
+    expect(await standing()).toEqual(['a completed']);
     expect(calls.begun).toEqual(['a']);
     expect(told).toEqual(['started', 'completed', 'a is safe']);
   });
@@ -66,11 +66,11 @@ describe('a task whose result is being written', () => {
   it('is completed though the batch is stopped at once, and nobody is told that it is open again', async () => {
     const { ask, executor, release, standing, told } = await writing();
     const stopped = ask({ action: 'stop', graceful: false });
-    await expect.poll(() => executor.view()?.state).toBe('stopping');
+    await expect.poll(async () => (await executor.view())?.state).toBe('stopping');
     release.open();
     await stopped;
     await ask({ action: 'wait' });
-    expect(standing()).toEqual(['a completed']);
+    expect(await standing()).toEqual(['a completed']);
     expect(told).toEqual(['started', 'completed', 'a is safe']);
   });
 
@@ -82,7 +82,7 @@ describe('a task whose result is being written', () => {
     release.open();
     expect((await cancelled).data).toMatchObject({ cancelled: 0 });
     expect((await ask({ action: 'wait' })).data).toMatchObject({ finished: true });
-    expect(standing()).toEqual(ALL_WELL);
+    expect(await standing()).toEqual(ALL_WELL);
   });
 
   it('is completed though everything is cancelled, and what waits for it is cancelled', async () => {
@@ -92,14 +92,17 @@ describe('a task whose result is being written', () => {
     expect((await ended).data).toMatchObject({ finished: false });
     release.open();
     expect((await cancelled).data).toMatchObject({ cancelled: 1 });
-    expect(standing().map((line) => line.split(' ', 2).join(' '))).toEqual(['a completed', 'next cancelled']);
+    expect((await standing()).map((line) => line.split(' ', 2).join(' '))).toEqual([
+      'a completed',
+      'next cancelled',
+    ]);
   });
 
   it('is not told of as completed if that cannot be written', async () => {
     const { ask, release, standing, told } = await writing({ max_retries: 5 });
     release.fail(new VolleyError('STORE_UNAVAILABLE', 'The disk is full.'));
     expect((await ask({ action: 'wait' })).text).toContain('The disk is full');
-    expect(standing()).toEqual(['a open']);
+    expect(await standing()).toEqual(['a open']);
     expect(told).toEqual(['started']);
   });
 });

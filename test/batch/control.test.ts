@@ -69,7 +69,7 @@ describe('start', () => {
     await ask('add_batch', { tasks: [held('a'), held('b', { depends_on: ['a'] })] });
     const ended = await ask('start', { timeout: 0.05, wait: true });
     expect(ended.data).toMatchObject({ counts: { failed: 2, running: 0, open: 0 } });
-    expect(standing()).toEqual([
+    expect(await standing()).toEqual([
       'a failed deadline: a (held) did not finish before its deadline',
       'b failed deadline: b (held) did not finish before its deadline',
     ]);
@@ -83,7 +83,10 @@ describe('start', () => {
     await calls.started('b');
     calls.fail('a', 'no');
     await ask('wait');
-    expect(standing()).toEqual(['a failed error: no', 'b cancelled a failed, and the group is failFast']);
+    expect(await standing()).toEqual([
+      'a failed error: no',
+      'b cancelled a failed, and the group is failFast',
+    ]);
   });
 
   it('retries as often as a task says, and counts its attempts', async () => {
@@ -99,7 +102,11 @@ describe('start', () => {
     const { ask, store } = await openRig([flaky]);
     await ask('add', { id: 'x', function: 'flaky', max_retries: 3 });
     await ask('start', { wait: true });
-    expect(store.task('default', 'x')).toMatchObject({ status: 'completed', attempts: 3, preview: '3' });
+    expect(await store.task('default', 'x')).toMatchObject({
+      status: 'completed',
+      attempts: 3,
+      preview: '3',
+    });
   });
 
   it('fails what its tool cannot do any more, and skips what depends on it', async () => {
@@ -112,7 +119,7 @@ describe('start', () => {
     });
     coordinator.unregister('echo');
     await ask('start', { wait: true });
-    expect(standing()).toEqual([
+    expect(await standing()).toEqual([
       expect.stringContaining('a failed error: There is no tool "echo"'),
       'b skipped because of a',
     ]);
@@ -140,13 +147,13 @@ describe('status', () => {
     });
     await ask('start', { max_concurrent: 3 });
     await reported.passed;
-    const view = await new Promise<ReturnType<typeof executor.view>>((resolve) => {
-      const look = () => {
-        const seen = executor.view();
+    const view = await new Promise<Awaited<ReturnType<typeof executor.view>>>((resolve) => {
+      const look = async () => {
+        const seen = await executor.view();
         if (seen?.counts.failed === 1 && seen.counts.completed === 1) resolve(seen);
         else setImmediate(look);
       };
-      look();
+      void look();
     });
     expect(view).toMatchObject({
       state: 'running',
@@ -199,11 +206,11 @@ describe('stop', () => {
     expect((await ask('status')).data).toMatchObject({ state: 'stopping' });
     calls.finish('a');
     expect((await ask('wait')).data).toMatchObject({ finished: true });
-    expect(standing()).toEqual(['a completed', 'b open', 'c open']);
+    expect(await standing()).toEqual(['a completed', 'b open', 'c open']);
     calls.finish('b');
     calls.finish('c');
     await ask('start', { wait: true });
-    expect(standing()).toEqual(['a completed', 'b completed', 'c completed']);
+    expect(await standing()).toEqual(['a completed', 'b completed', 'c completed']);
     expect(calls.begun).toEqual(['a', 'b', 'c']);
   });
 
@@ -227,7 +234,7 @@ describe('stop', () => {
     opened.open();
     const idle = { ok: true, data: { state: 'idle', counts: { open: 1 } } };
     expect(await Promise.all([started, stopped])).toMatchObject([idle, idle]);
-    expect(standing()).toEqual(['a open']);
+    expect(await standing()).toEqual(['a open']);
   });
 
   it('leaves a task open that would be tried again', async () => {
@@ -239,7 +246,7 @@ describe('stop', () => {
     await ask('stop');
     calls.fail('a', 'not yet');
     await ask('wait');
-    expect(standing()).toEqual(['a open']);
+    expect(await standing()).toEqual(['a open']);
   });
 
   it('at once ends what runs: it stays open if it may run twice, and is cancelled if not', async () => {
@@ -253,7 +260,7 @@ describe('stop', () => {
     await calls.started('b');
     const stopped = await ask('stop', { graceful: false });
     expect(stopped.data).toMatchObject({ state: 'idle', counts: { open: 2, cancelled: 1, running: 0 } });
-    expect(standing()).toEqual(['a cancelled the batch was stopped while it ran', 'b open', 'c open']);
+    expect(await standing()).toEqual(['a cancelled the batch was stopped while it ran', 'b open', 'c open']);
   });
 });
 
@@ -267,7 +274,7 @@ describe('cancel', () => {
     await ask('start', { max_concurrent: 2 });
     await calls.started('b');
     expect((await ask('cancel', { ids: ['a', 'd'] })).data).toMatchObject({ cancelled: 2 });
-    expect(standing()).toEqual([
+    expect(await standing()).toEqual([
       'a cancelled cancelled by request',
       'b running',
       'c skipped because of a',
@@ -292,7 +299,7 @@ describe('cancel', () => {
     const told = 'is not running: the process that ran it died. It has 2 tasks: 2 running.';
     for (const action of ['wait', 'stop']) expect((await ask(action)).text).toContain(told);
     expect((await ask('cancel', { all: true })).data).toMatchObject({ cancelled: 1, counts: { running: 0 } });
-    expect(standing()).toEqual([
+    expect(await standing()).toEqual([
       'a cancelled cancelled by request',
       expect.stringContaining('b failed crashed: The process that ran it ended in the middle of it'),
     ]);
@@ -303,7 +310,7 @@ describe('cancel', () => {
     await ask('add_batch', { tasks: ['a', 'b', 'c'].map((id) => ({ id, function: 'echo' })) });
     await ask('cancel', { ids: ['b'] });
     await ask('cancel', { all: true });
-    expect(standing().every((text) => text.endsWith('cancelled by request'))).toBe(true);
+    expect((await standing()).every((text) => text.endsWith('cancelled by request'))).toBe(true);
     expect((await ask('retry')).data).toMatchObject({ reopened: 3, state: 'idle' });
   });
 });
@@ -339,7 +346,7 @@ describe('retry', () => {
     isBroken = false;
     expect((await ask('retry', { ids: ['bad'] })).data).toMatchObject({ reopened: 2 });
     await ask('start', { wait: true });
-    expect(standing()).toEqual([
+    expect(await standing()).toEqual([
       'good completed',
       'bad completed',
       'after completed',
@@ -347,7 +354,7 @@ describe('retry', () => {
     ]);
     await ask('retry', { all: true });
     await ask('start', { wait: true });
-    expect(standing()).toContain('worse completed');
+    expect(await standing()).toContain('worse completed');
     expect([ran.slice(0, 3).sort(), ran.slice(3)]).toEqual([
       ['bad', 'good', 'worse'],
       ['bad', 'after', 'worse'],
@@ -373,7 +380,7 @@ describe('retry', () => {
     await ask('add', { id: 'next', function: 'echo', depends_on: ['a'] });
     calls.finish('long');
     await ask('wait');
-    expect(standing()).toEqual(['a completed', 'long completed', 'next completed']);
+    expect(await standing()).toEqual(['a completed', 'long completed', 'next completed']);
   });
 
   it('joins the batch while it runs', async () => {
@@ -396,7 +403,7 @@ describe('retry', () => {
     expect((await ask('retry')).data).toMatchObject({ reopened: 1, state: 'running' });
     calls.finish('a');
     await ask('wait');
-    expect(standing()).toEqual(['a completed', 'b completed']);
+    expect(await standing()).toEqual(['a completed', 'b completed']);
   });
 });
 
@@ -439,7 +446,7 @@ describe('clear', () => {
     expect((await ask('clear', { filter_status: ['completed', 'failed'] })).data).toMatchObject({
       cleared: 3,
     });
-    expect(standing()).toEqual([]);
+    expect(await standing()).toEqual([]);
   });
 });
 
@@ -453,8 +460,8 @@ describe('close()', () => {
     const closed = executor.close();
     calls.finish('a');
     await closed;
-    expect(standing()).toEqual(['a completed', 'b open']);
-    expect(store.batch('default')).toMatchObject({ holder: undefined, endedAt: expect.any(Number) });
+    expect(await standing()).toEqual(['a completed', 'b open']);
+    expect(await store.batch('default')).toMatchObject({ holder: undefined, endedAt: expect.any(Number) });
     expect(await executor.handle({ action: 'start' })).toMatchObject({
       ok: false,
       error: { code: 'RUNNER_CLOSED' },

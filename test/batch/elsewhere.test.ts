@@ -42,7 +42,7 @@ describe('a batch that another process runs', () => {
     expect(stopped.text).toContain(`by process ${process.pid} on`);
     calls.finish('a');
     expect((await there.ask('wait')).data).toMatchObject({ finished: true });
-    expect(here.standing()).toEqual(['a completed', 'b open']);
+    expect(await here.standing()).toEqual(['a completed', 'b open']);
   });
 
   it('shows what runs, what failed and what waits, to those who only look', async () => {
@@ -52,7 +52,7 @@ describe('a batch that another process runs', () => {
     );
     await calls.started('b');
     calls.fail('a', 'no good');
-    await expect.poll(() => there.executor.view()?.counts.failed, { timeout: 60_000 }).toBe(1);
+    await expect.poll(async () => (await there.executor.view())?.counts.failed, { timeout: 60_000 }).toBe(1);
     const { data, text } = await there.ask('status', { detailed: true });
     expect(data).toMatchObject({
       state: 'elsewhere',
@@ -75,7 +75,7 @@ describe('a batch that another process runs', () => {
     ]);
     await calls.started('a');
     await calls.started('b');
-    const ids = () => there.executor.view()?.running.map(({ id }) => id);
+    const ids = async () => (await there.executor.view())?.running.map(({ id }) => id);
     await expect.poll(ids, WAIT).toEqual(['a', 'b']);
     const told: string[] = [];
     const watch = new StoreWatch(there.store, {
@@ -84,29 +84,29 @@ describe('a batch that another process runs', () => {
       gone: () => undefined,
     });
     onTestFinished(() => watch.close());
-    watch.wake();
+    await watch.wake();
     calls.fail('a', 'no good');
     await expect.poll(ids, WAIT).toEqual(['b']);
     await expect.poll(() => told, WAIT).toContain('default');
     const { data, text } = await there.ask('status');
     expect(data).toMatchObject({ counts: { running: 2 }, running: [{ id: 'b' }], waiting: [{ id: 'a' }] });
     expect(text).toMatch(/Waiting:\n- a It pauses and tries again in .*; the last attempt failed: no good$/m);
-    expect(there.executor.report('default', 'a').text).toMatch(
+    expect((await there.executor.report('default', 'a')).text).toMatch(
       /^a \(late\) is running .*\nIt pauses and tries again in /,
     );
-    const { until } = here.executor.pause('default', 'a')!;
-    expect(executionBody(there.store.task('default', 'a')!, there.executor)).toMatchObject({
+    const { until } = here.executor.pause((await here.store.task('default', 'a'))!)!;
+    expect(executionBody((await there.store.task('default', 'a'))!, there.executor)).toMatchObject({
       retry_at: until,
       reason: 'error',
     });
     await there.ask('stop', { graceful: false });
-    expect(there.store.task('default', 'a')).not.toHaveProperty('pause');
+    expect(await there.store.task('default', 'a')).not.toHaveProperty('pause');
   });
 
   it('has nothing to take where nothing could be tried again', async () => {
     const { calls, there } = await runningElsewhere([held('a')]);
     await calls.started('a');
-    await expect.poll(() => there.executor.view()?.counts.running, WAIT).toBe(1);
+    await expect.poll(async () => (await there.executor.view())?.counts.running, WAIT).toBe(1);
     expect((await there.ask('retry')).text).toBe(
       'There is nothing to try again: nothing failed, was cancelled or was skipped.\nIt has 1 task: 1 running.',
     );
@@ -131,7 +131,7 @@ describe('a batch that another process runs', () => {
     calls.finish('c');
     await here.ask('wait');
     expect(await there.executor.speed('default')).toBeUndefined();
-    expect(here.store.asked('default')).toEqual([]);
+    expect(await here.store.asked('default')).toEqual([]);
   });
 
   it('is stopped at once on request, and the answer waits for that', async () => {
@@ -139,7 +139,7 @@ describe('a batch that another process runs', () => {
     await calls.started('a');
     const stopped = await there.ask('stop', { graceful: false });
     expect(stopped.data).toMatchObject({ state: 'idle', counts: { open: 1, running: 0 } });
-    expect(here.executor.view()).toMatchObject({ state: 'idle' });
+    expect(await here.executor.view()).toMatchObject({ state: 'idle' });
   });
 
   it('has single tasks cancelled on request, and all of them', async () => {
@@ -150,7 +150,9 @@ describe('a batch that another process runs', () => {
       cancelled: 2,
       counts: { cancelled: 3 },
     });
-    expect(here.standing()).toEqual(['a', 'b', 'c'].map((id) => `${id} cancelled cancelled by request`));
+    expect(await here.standing()).toEqual(
+      ['a', 'b', 'c'].map((id) => `${id} cancelled cancelled by request`),
+    );
     await there.ask('wait');
   });
 
@@ -167,7 +169,7 @@ describe('a batch that another process runs', () => {
     calls.finish('c');
     await here.ask('wait');
     // Nothing is left behind of all that was asked.
-    expect(here.store.asked('default')).toEqual([]);
+    expect(await here.store.asked('default')).toEqual([]);
   });
 
   it('takes in what is added in the last moment before it is given back', async () => {
@@ -193,7 +195,7 @@ describe('a batch that another process runs', () => {
       data: { succeeded: true },
     });
     expect(added).toMatchObject({ data: { state: 'elsewhere' } });
-    expect(standing()).toEqual(['first completed', 'late completed']);
+    expect(await standing()).toEqual(['first completed', 'late completed']);
   });
 
   it('is not touched by a stop that comes when it has ended', async () => {

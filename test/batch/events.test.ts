@@ -73,9 +73,9 @@ describe('who follows an executor', () => {
   it('is told of an end when it is safe in the store', async () => {
     const rig = await openRig();
     const seen: (string | undefined)[] = [];
+    const look = async (id: string) => seen.push((await rig.store.task('default', id))?.status);
     rig.executor.follow((event) => {
-      if (event.type === 'completed' || event.type === 'failed')
-        seen.push(rig.store.task('default', event.id)?.status);
+      if (event.type === 'completed' || event.type === 'failed') void look(event.id);
     });
     await rig.ask('add', { function: 'echo' });
     await rig.ask('add', { function: 'broken' });
@@ -143,7 +143,7 @@ describe('who follows an executor', () => {
     for (const { id } of tasks) {
       const own = ['started 1', 'retrying 1', 'started 2', 'completed 2'].map((what) => `${id} ${what}`);
       expect(told.filter((text) => text.startsWith(`${id} `))).toEqual(own);
-      expect(rig.store.attemptsOf('b', id)).toMatchObject([
+      expect(await rig.store.attemptsOf('b', id)).toMatchObject([
         { attempt: 1, outcome: 'failed' },
         { attempt: 2, outcome: 'completed' },
       ]);
@@ -158,31 +158,32 @@ describe('the attempts of a task', () => {
     await rig.ask('add', { id: 'b', function: 'echo' });
     await rig.ask('add', { id: 'c', function: 'echo', depends_on: ['a'] });
     await rig.ask('start', { wait: true });
-    expect(outcomes(rig, 'a')).toEqual(['1 failed: not yet', '2 failed: not yet']);
+    expect(await outcomes(rig, 'a')).toEqual(['1 failed: not yet', '2 failed: not yet']);
     await rig.ask('retry');
     await rig.ask('start', { wait: true });
     await rig.ask('retry');
     await rig.ask('start', { wait: true });
-    expect(outcomes(rig, 'a')).toEqual([
+    expect(await outcomes(rig, 'a')).toEqual([
       '1 failed: not yet',
       '2 failed: not yet',
       '3 failed: not yet',
       '4 failed: not yet',
       '5 completed',
     ]);
-    const times = rig.store
-      .attemptsOf('default', 'a')
-      .flatMap(({ startedAt, endedAt }) => [startedAt, endedAt!]);
+    const times = (await rig.store.attemptsOf('default', 'a')).flatMap(({ startedAt, endedAt }) => [
+      startedAt,
+      endedAt!,
+    ]);
     expect(times).toEqual([...times].sort((a, b) => a - b));
-    expect(outcomes(rig, 'b')).toEqual(['1 completed']);
-    expect(outcomes(rig, 'nobody')).toEqual([]);
+    expect(await outcomes(rig, 'b')).toEqual(['1 completed']);
+    expect(await outcomes(rig, 'nobody')).toEqual([]);
   });
 
   it('are kept for a task whose id looks like that of an execution, too', async () => {
     const rig = await openRig([flaky(1)]);
     await rig.ask('add', { id: 'default#1/a', function: 'flaky', max_retries: 1 });
     await rig.ask('start', { wait: true });
-    expect(outcomes(rig, 'default#1/a')).toEqual(['1 failed: not yet', '2 completed']);
+    expect(await outcomes(rig, 'default#1/a')).toEqual(['1 failed: not yet', '2 completed']);
   });
 
   it('come in pages of tasks', async () => {
@@ -193,7 +194,7 @@ describe('the attempts of a task', () => {
     await rig.ask('add', { id: 'c', function: 'echo' });
     const pages: string[][] = [];
     for (let afterSeq: number | undefined = 0; afterSeq !== undefined; ) {
-      const page = rig.store.attempts('default', { afterSeq, limit: 2 });
+      const page = await rig.store.attempts('default', { afterSeq, limit: 2 });
       pages.push(page.attempts.map(({ id, attempt, outcome }) => `${id} ${attempt} ${outcome}`));
       afterSeq = page.lastSeq;
     }
@@ -206,15 +207,12 @@ describe('the attempts of a task', () => {
     await rig.ask('add', { id: 'a', function: 'held', params: { key: 'a' } });
     await rig.ask('start');
     await held.started('a');
-    expect(outcomes(rig, 'a')).toEqual(['1 running']);
+    expect(await outcomes(rig, 'a')).toEqual(['1 running']);
   });
 });
 
-function outcomes({ store }: Rig, id: string): string[] {
-  return store
-    .attemptsOf('default', id)
-    .map(
-      ({ attempt, outcome, message }) =>
-        `${attempt} ${outcome}${message === undefined ? '' : `: ${message}`}`,
-    );
+async function outcomes({ store }: Rig, id: string): Promise<string[]> {
+  return (await store.attemptsOf('default', id)).map(
+    ({ attempt, outcome, message }) => `${attempt} ${outcome}${message === undefined ? '' : `: ${message}`}`,
+  );
 }

@@ -87,7 +87,7 @@ describe('a new executor on the same store', () => {
     await linesWith(notes, 'once');
     // The journal is ahead of the tools, but of a tool that may run twice it may be behind.
     await expect
-      .poll(() => rig.store.batch('default')?.counts, { timeout: 60_000 })
+      .poll(async () => (await rig.store.batch('default'))?.counts, { timeout: 60_000 })
       .toMatchObject({
         completed: 1,
         running: 2,
@@ -104,7 +104,7 @@ describe('a new executor on the same store', () => {
     const ended = await rig.ask('start', { wait: true });
     expect(ended.data).toMatchObject({ recovered: { reopened: 1, crashed: 1 } });
     expect(ended.text).toContain('A process died while it ran this batch. 1 task that it ran runs again.');
-    expect(rig.standing().map((line) => line.split(' ').slice(0, 3).join(' '))).toEqual([
+    expect((await rig.standing()).map((line) => line.split(' ').slice(0, 3).join(' '))).toEqual([
       'done completed',
       'again completed',
       'once failed crashed:',
@@ -140,14 +140,14 @@ describe('a new executor on the same store', () => {
     }
     await dead.attemptFailed('default', 1, failed);
 
-    const attempts = () => store.tasks('default', { limit: 9 }).map((one) => one.attempts);
+    const attempts = async () => (await store.tasks('default', { limit: 9 })).map((one) => one.attempts);
     await ask('start', { wait: true });
     // Nobody knows how the second attempt of the other would have ended: it does not count.
-    expect(attempts()).toEqual([3, 4]);
-    expect(standing()).toEqual(['waits failed error: attempt 3', 'runs failed error: attempt 4']);
+    expect(await attempts()).toEqual([3, 4]);
+    expect(await standing()).toEqual(['waits failed error: attempt 3', 'runs failed error: attempt 4']);
     await ask('retry');
     await ask('start', { wait: true });
-    expect(attempts()).toEqual([6, 7]);
+    expect(await attempts()).toEqual([6, 7]);
     await dead.close();
   });
 });
@@ -187,7 +187,7 @@ describe('two executors on one store', () => {
     expect(added.text).toContain('which takes them too');
     calls.finish('a');
     await one.ask('wait');
-    expect(one.standing()).toEqual(['a completed', 'b completed']);
+    expect(await one.standing()).toEqual(['a completed', 'b completed']);
   });
 
   it('do not take one that cancels tasks for one that runs them', async () => {
@@ -197,11 +197,11 @@ describe('two executors on one store', () => {
     await one.ask('add_batch', { tasks: Array.from({ length: 10_000 }, () => ({ function: 'echo' })) });
     await two.ask('add', { function: 'echo' });
     const cancelling = one.ask('cancel', { all: true });
-    while (two.store.batch('default')!.counts.cancelled === 0) await nextTurn();
+    while ((await two.store.batch('default'))!.counts.cancelled === 0) await nextTurn();
     const added = await two.ask('add', { id: 'late', function: 'echo' });
     expect(added.data).toMatchObject({ state: 'idle' });
     expect((await cancelling).data).toMatchObject({ cancelled: 10_001 });
-    expect(two.store.task('default', 'late')).toMatchObject({ status: 'open' });
+    expect(await two.store.task('default', 'late')).toMatchObject({ status: 'open' });
   });
 
   it('choose ids that do not meet', async () => {
@@ -227,7 +227,7 @@ describe('a store that fails while a batch runs', () => {
     const answer = await waited;
     expect(answer.text).toContain('The batch stopped before its end: The store');
     expect(calls.begun).toEqual(['a']);
-    expect(executor.view()).toMatchObject({ state: expect.stringMatching(/idle|elsewhere/) });
+    expect(await executor.view()).toMatchObject({ state: expect.stringMatching(/idle|elsewhere/) });
     await store.close().catch(() => {});
   });
 });

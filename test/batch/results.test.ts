@@ -111,7 +111,7 @@ describe('results', () => {
     const { ask, store } = await openRig([circular]);
     await ask('add', { id: 'x', function: 'circular' });
     await ask('start', { wait: true });
-    expect(store.task('default', 'x')).toMatchObject({
+    expect(await store.task('default', 'x')).toMatchObject({
       status: 'failed',
       attempts: 1,
       code: 'UNSERIALISABLE_RESULT',

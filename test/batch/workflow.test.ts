@@ -71,7 +71,7 @@ describe('the seed', () => {
     const results = await executor.handle(RESULTS);
     expect(results).toMatchObject({ ok: true, data: { counts: { failed: 3 } } });
     expect(results.text).toContain('3 × error:');
-    expect(standing()[0]).toContain('t1 failed error:');
+    expect((await standing())[0]).toContain('t1 failed error:');
     // The path of the example is outside of the roots.
     expect(
       await executor.handle({ action: 'export', format: 'json', output_file: '/results.json' }),
@@ -116,7 +116,7 @@ describe('a request', () => {
     await ask('add', { function: 'echo', batch: 'one', id: 'x' });
     await ask('add', { function: 'echo', batch: 'two', id: 'x' });
     await ask('start', { batch: 'one', wait: true });
-    expect([standing('one'), standing('two')]).toEqual([['x completed'], ['x open']]);
+    expect([await standing('one'), await standing('two')]).toEqual([['x completed'], ['x open']]);
     expect((await ask('list')).text).toBe(
       '2 batches:\n- "one": 1 task: 1 completed\n- "two": 1 task: 1 open',
     );
@@ -171,7 +171,7 @@ describe('tasks', () => {
       'unneeded skipped',
     ];
     await ask('start', { wait: true });
-    expect(standing()).toEqual(expected);
+    expect(await standing()).toEqual(expected);
     await ask('add_batch', {
       tasks: [
         {
@@ -186,7 +186,7 @@ describe('tasks', () => {
       ],
     });
     await ask('start', { wait: true });
-    expect(standing()).toEqual([
+    expect(await standing()).toEqual([
       ...expected,
       'late-undo completed',
       'late-skip skipped because of bad',
@@ -208,7 +208,7 @@ describe('tasks', () => {
     held.finish('a', 1);
     held.finish('c');
     await ask('wait');
-    expect(standing()).toEqual(['a completed', 'b completed', 'c completed']);
+    expect(await standing()).toEqual(['a completed', 'b completed', 'c completed']);
     expect((await ask('results', { id: 'b' })).data).toMatchObject({ result: { x: 1 } });
   });
 

@@ -194,7 +194,7 @@ describe('the summary of a run', () => {
     await rig.ask('add_batch', { tasks: [{ id: 'a', function: 'held', params: { key: 'a' } }] });
     await rig.ask('start');
     await calls.started('a');
-    const begun = rig.store.tasks('default', { limit: 1 })[0]?.startedAt ?? Date.now();
+    const begun = (await rig.store.tasks('default', { limit: 1 }))[0]?.startedAt ?? Date.now();
     await expect.poll(() => Date.now()).toBeGreaterThan(begun + 20);
     const facts = { hadWork: true, since: Date.now(), elapsedMs: 1 };
     calls.finish('a');
@@ -202,11 +202,11 @@ describe('the summary of a run', () => {
     // A terminal that does not know how wide it is says 0.
     const stdout = Object.assign(new PassThrough(), { columns: 0 });
     const io = { stdout: outputTo(stdout), env: {} } as unknown as Io;
-    const summary = (since: number) =>
+    const summary = async (since: number) =>
       summarizeRun(
         rig.store,
         'default',
-        { ...facts, counts: rig.store.batch('default')!.counts, since },
+        { ...facts, counts: (await rig.store.batch('default'))!.counts, since },
         undefined,
         io,
       );

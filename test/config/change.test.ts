@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { compareConfigs } from '../../src/config/change.ts';
 import { loadConfig } from '../../src/config/load.ts';
+import { compareConfigs } from '../../src/config/watch.ts';
 import { ParallelExecutionEngine } from '../../src/engine/engine.ts';
 import { folderWith } from './support/folder.ts';
 

@@ -2,15 +2,15 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { defaultConfig } from '../../src/config/default-config.ts';
-import { DEFAULTS } from '../../src/config/defaults.ts';
-import { configSchema } from '../../src/config/schema.ts';
+import { defaultConfig } from '../../src/config/config.ts';
+import { DEFAULTS } from '../../src/config/schema.ts';
+import { configSchema } from '../../src/config/zod-schema.ts';
 import { retryPolicy } from '../../src/core/retry.ts';
 import { ParallelExecutionEngine } from '../../src/engine/engine.ts';
 
 describe('the defaults', () => {
   it('are what the schema gives for an empty file', () => {
-    expect(configSchema.parse({})).toEqual(DEFAULTS);
+    expect(configSchema().parse({})).toEqual(DEFAULTS);
   });
 
   it('are those of an engine that is told nothing', async () => {

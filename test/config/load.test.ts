@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, lchownSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { defaultConfig } from '../../src/config/default-config.ts';
+import { defaultConfig } from '../../src/config/config.ts';
 import { findConfig, loadConfig } from '../../src/config/load.ts';
 import { codeOf, rejectionOf } from '../engine/support/errors.ts';
 import { folderWith } from './support/folder.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { defaultConfig } from '../../src/config/default-config.ts';
+import { defaultConfig } from '../../src/config/config.ts';
 import { PROTECTED_RULES, ProtectedPaths } from '../../src/config/protected-paths.ts';
 
 const config = defaultConfig('/project');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { defaultConfig } from '../../src/config/default-config.ts';
+import { defaultConfig } from '../../src/config/config.ts';
 import { environmentOf } from '../../src/coordinator/environment.ts';
 import { RunnerSet } from '../../src/coordinator/runner-set.ts';
 

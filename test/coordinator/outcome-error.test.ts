@@ -52,5 +52,5 @@ test('errors of limits in time name the tool that was called, in lists and in ba
   const tasks = calls.map(({ id, name, arguments: params }) => ({ id, function: name, params }));
   await ask('add_batch', { tasks });
   await ask('start', { wait: true });
-  expect(store.tasks('default', { limit: 10 }).map(({ message }) => message)).toEqual(expected);
+  expect((await store.tasks('default', { limit: 10 })).map(({ message }) => message)).toEqual(expected);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { DEFAULTS } from '../../src/config/defaults.ts';
+import { DEFAULTS } from '../../src/config/schema.ts';
 import { Redactor } from '../../src/coordinator/redactor.ts';
 
 const redactor = new Redactor({

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { defaultConfig } from '../../src/config/default-config.ts';
+import { defaultConfig } from '../../src/config/config.ts';
 import { ParallelToolCoordinator } from '../../src/coordinator/coordinator.ts';
 import { Redactor } from '../../src/coordinator/redactor.ts';
 import { ReportedError, toCallError } from '../../src/coordinator/reported-error.ts';

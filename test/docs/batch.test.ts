@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { BatchExecutor } from '../../src/batch/batch-executor.ts';
 import { parseTaskFile } from '../../src/cli/input/task-file.ts';
-import { defaultConfig } from '../../src/config/default-config.ts';
+import { defaultConfig } from '../../src/config/config.ts';
 import { ParallelToolCoordinator } from '../../src/coordinator/coordinator.ts';
 import { openStore } from '../../src/store/sqlite-store.ts';
 import { pages } from './markdown.ts';

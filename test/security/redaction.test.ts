@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
-import { DEFAULTS } from '../../src/config/defaults.ts';
+import { DEFAULTS } from '../../src/config/schema.ts';
 import { Redactor } from '../../src/coordinator/redactor.ts';
 import { runBuilt } from '../e2e/support/built-volley.ts';
 import { project } from '../e2e/support/project.ts';

@@ -115,7 +115,7 @@ test('over MCP a cancelled call cancels the run, and what is not there cannot be
   );
   await expect(run).rejects.toThrow();
   await executor.handle({ action: 'wait', batch: 'feature-auth' });
-  expect(executor.view('feature-auth')?.counts).toMatchObject({ cancelled: 3 });
+  expect((await executor.view('feature-auth'))?.counts).toMatchObject({ cancelled: 3 });
 
   const args = { feature: 'auth', seq: '01', summary: 'I did it, believe me' };
   const complete = async () => {

@@ -13,9 +13,9 @@ test('the same request with the same key creates once and is answered twice', as
   expect(second.headers.get('idempotency-replayed')).toBe('true');
   expect(second).toMatchObject({ status: 201, body: first.body });
   expect(second.headers.get('location')).toBe('/v1/batches/work');
-  expect(store.batch('work')!.counts.open).toBe(1);
+  expect((await store.batch('work'))!.counts.open).toBe(1);
   await json('POST', '/v1/batches', body, key('k2'));
-  expect(store.batch('work')!.counts.open).toBe(2);
+  expect((await store.batch('work'))!.counts.open).toBe(2);
 });
 
 test('requests that come at the same time with one key wait for the first', async () => {
@@ -26,7 +26,7 @@ test('requests that come at the same time with one key wait for the first', asyn
   );
   expect(new Set(answers.map((answer) => JSON.stringify(answer.body))).size).toBe(1);
   expect(answers.filter((answer) => answer.headers.get('idempotency-replayed') === null)).toHaveLength(1);
-  expect(store.batch('work')!.counts.open).toBe(1);
+  expect((await store.batch('work'))!.counts.open).toBe(1);
 });
 
 test('a direct execution with a key runs once', async () => {
@@ -70,7 +70,7 @@ test('a refusal of the tool is no answer to keep, though its status is that of s
   const again = await json('POST', '/v1/actions', start, key('k'));
   expect(again.headers.get('idempotency-replayed')).toBeNull();
   expect(again.body).toMatchObject({ ok: true });
-  await expect.poll(() => store.batch('work')!.counts.completed).toBe(1);
+  await expect.poll(async () => (await store.batch('work'))!.counts.completed).toBe(1);
 });
 
 test('whoever lost the connection gets what was asked for with the same key, not that it was cancelled', async () => {

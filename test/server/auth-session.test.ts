@@ -104,7 +104,7 @@ test('a cookie counts for nothing in a request that another page may have caused
       body: { code: 'ORIGIN_NOT_ALLOWED' },
     });
   }
-  expect(served.store.batches()).toEqual([]);
+  expect(await served.store.batches()).toEqual([]);
   for (const site of ['same-site', 'cross-site']) {
     const read = await served.fetch('/v1/batches', {
       token: null,

@@ -15,7 +15,7 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { defaultConfig } from '../../src/config/default-config.ts';
+import { defaultConfig } from '../../src/config/config.ts';
 import { createPrivateFile } from '../../src/server/auth/private-file.ts';
 import { callServer } from '../../src/server/call-server.ts';
 import { startServer } from '../../src/server/server.ts';
@@ -48,7 +48,7 @@ test('a server that stops lets what runs finish, takes no more work, and ends st
   held.finish('a');
   await closing;
   expect(await stream).toContain('event: end\ndata: {"reason":"shutdown"}');
-  expect(served.standing('work')).toEqual(['a completed', 'b open']);
+  expect(await served.standing('work')).toEqual(['a completed', 'b open']);
   await expect(served.fetch('/healthz')).rejects.toThrow();
 });
 
@@ -62,7 +62,7 @@ test('what does not finish in its grace is ended, and stays open where it may ru
   });
   await held.started('a');
   await served.server.close({ graceMs: 50 });
-  expect(served.standing('work')).toEqual(['a open']);
+  expect(await served.standing('work')).toEqual(['a open']);
 });
 
 test('closing again ends everything at once', async () => {
@@ -76,7 +76,7 @@ test('closing again ends everything at once', async () => {
   const first = served.server.close({ graceMs: 600_000 });
   await served.server.close();
   await first;
-  expect(served.standing()).toEqual(['a open']);
+  expect(await served.standing()).toEqual(['a open']);
 });
 
 test('two servers on one store run different batches, and each says who has the others', async () => {

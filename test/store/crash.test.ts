@@ -22,22 +22,22 @@ describe('a process that is killed while it writes', () => {
       for (let line = 0; line < lines; line++) await program.line();
       await program.kill();
       const store = await openStore(file);
-      check(store, readFileSync(notes, 'utf8').split('\n').slice(0, -1));
+      await check(store, readFileSync(notes, 'utf8').split('\n').slice(0, -1));
       await store.close();
     }
   });
 });
 
-function check(store: SqliteStore, notes: readonly string[]): void {
+async function check(store: SqliteStore, notes: readonly string[]): Promise<void> {
   const tasks = new Map<string, TaskRecord>();
-  for (const { name, counts } of store.batches()) {
-    const rows = store.tasks(name, { limit: 1_000_000 });
+  for (const { name, counts } of await store.batches()) {
+    const rows = await store.tasks(name, { limit: 1_000_000 });
     const counted = { open: 0, running: 0, completed: 0, failed: 0, cancelled: 0, skipped: 0 };
     for (const row of rows) {
       tasks.set(`${name} ${row.seq}`, row);
       counted[row.status]++;
       if (row.status === 'completed') {
-        expect(Buffer.byteLength(store.result(name, row.id)!)).toBe(row.resultBytes);
+        expect(Buffer.byteLength((await store.result(name, row.id))!)).toBe(row.resultBytes);
       }
     }
     expect(counts).toEqual(counted);

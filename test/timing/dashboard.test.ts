@@ -74,7 +74,7 @@ describe('the dashboard with 5,000 executions and 200 updates a second', () => {
     await page.getByText('5,000 shown').waitFor();
 
     const grid = page.getByRole('grid');
-    const began = { at: performance.now(), done: rig.store.batch('large')!.counts.completed };
+    const began = { at: performance.now(), done: (await rig.store.batch('large'))!.counts.completed };
     const busy = {
       table: await longest(
         page,
@@ -98,7 +98,7 @@ describe('the dashboard with 5,000 executions and 200 updates a second', () => {
     await page.getByText('of work').waitFor();
     busy.timeline = await longest(page, () => page.waitForTimeout(100));
     await picture(page, 'large-timeline');
-    const ended = { at: performance.now(), done: rig.store.batch('large')!.counts.completed };
+    const ended = { at: performance.now(), done: (await rig.store.batch('large'))!.counts.completed };
     const updatesPerSecond = (2 * (ended.done - began.done)) / ((ended.at - began.at) / 1000);
     await page.keyboard.press('1');
     await page.getByRole('button', { name: '#' }).click();

@@ -93,7 +93,7 @@ describe('the dashboard', () => {
     await page.getByLabel('Batch', { exact: true }).fill('one');
     await page.getByRole('button', { name: 'Add and start' }).click();
     await page.getByText('Ended with failures').waitFor();
-    expect(rig.standing('one')).toHaveLength(1);
+    expect(await rig.standing('one')).toHaveLength(1);
   });
 
   test('cancels one execution, and what depends on it is skipped', async () => {
@@ -113,13 +113,13 @@ describe('the dashboard', () => {
     });
     await cancel.click();
     expect(questions).toEqual([expect.stringContaining('Cancel this execution?')]);
-    expect(rig.store.task('deploy', 'build')?.status).toBe('running');
+    expect((await rig.store.task('deploy', 'build'))?.status).toBe('running');
     await cancel.click();
     await page.locator('[data-task="build"]').getByText('Cancelled').waitFor();
     await page.locator('[data-task="ship"]').getByText('Skipped').waitFor();
     held.finish('lint');
     await page.getByText('Ended with failures').waitFor();
-    expect(rig.store.task('deploy', 'build')?.status).toBe('cancelled');
+    expect((await rig.store.task('deploy', 'build'))?.status).toBe('cancelled');
   });
 
   test('tells of a pause before a retry, also to a page that is loaded in it', async () => {
@@ -134,7 +134,7 @@ describe('the dashboard', () => {
     const { pageAddress, rig } = await serveDashboard(late);
     await rig.ask('add', { batch: 'slow', id: 'a', function: 'late' });
     await rig.ask('start', { batch: 'slow' });
-    await expect.poll(() => rig.executor.pause('slow', 'a')).toBeDefined();
+    await expect.poll(async () => rig.executor.pause((await rig.store.task('slow', 'a'))!)).toBeDefined();
     const page = await openPage(pageAddress());
     await page.getByRole('link', { name: 'slow' }).click();
     const row = page.locator('[data-task="a"]');
@@ -195,6 +195,6 @@ describe('the dashboard', () => {
     await page.locator('[data-task="ship"]').getByText('Running').waitFor();
     held.finish('ship');
     await page.getByText('Done', { exact: true }).first().waitFor();
-    expect(rig.standing('deploy')).toEqual(['build completed', 'lint completed', 'ship completed']);
+    expect(await rig.standing('deploy')).toEqual(['build completed', 'lint completed', 'ship completed']);
   });
 });

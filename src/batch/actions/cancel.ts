@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { VolleyError } from '../../core/errors.ts';
 import { countText } from '../../core/words.ts';
-import { type BatchContext, defineAction, findBatch, findTask } from '../context.ts';
+import { type BatchContext, defineAction, findBatch, findTasks } from '../context.ts';
 import { countsText } from '../counts.ts';
 import { askHolder, CANCEL_REASON } from '../holder-ask.ts';
 import { BATCH } from '../input/fields.ts';
@@ -17,10 +17,10 @@ export const cancelAction = defineAction({
   run: async ({ batch, ids, all }, context) => {
     if ((ids === undefined) === (all === undefined))
       throw new VolleyError('INVALID_REQUEST', 'Say which tasks: either "ids" or "all": true.');
-    findBatch(context, batch);
-    for (const id of ids ?? []) findTask(context, batch, id);
+    await findBatch(context, batch);
+    if (ids !== undefined) await findTasks(context, batch, ids);
     const cancelled = await cancelTasks(context, batch, ids ?? 'all');
-    const { counts } = findBatch(context, batch);
+    const { counts } = await findBatch(context, batch);
     return {
       text: `${countText(cancelled, 'task')} cancelled. The batch "${batch}" has ${countsText(counts)}.`,
       data: { batch, cancelled, counts },
@@ -33,9 +33,11 @@ async function cancelTasks(
   batch: string,
   ids: readonly string[] | 'all',
 ): Promise<number> {
+  const record = await findBatch(context, batch);
+  // Nothing is waited for between this look and what follows: it may be started at any time.
   const run = context.runs.joinable(batch);
   if (run !== undefined) return run.cancel(ids, CANCEL_REASON);
-  const holder = context.runs.otherHolder(findBatch(context, batch));
+  const holder = context.runs.otherHolder(record);
   if (holder !== undefined) {
     const ask = { action: 'cancel', ...(ids !== 'all' && { ids }) } as const;
     const cancelled = await askHolder(context, batch, holder, ask);
@@ -43,13 +45,14 @@ async function cancelTasks(
   }
   return context.runs.whileIdle(batch, async () => {
     const { store, runs } = context;
-    const open = ids === 'all' ? undefined : openOf(context, batch, ids);
+    const open = ids === 'all' ? undefined : await openOf(context, batch, ids);
     const cancelled = await store.cancel(batch, CANCEL_REASON, open);
-    tellChanges(runs.events, store, { batch, ids: open, type: 'cancelled' });
+    await tellChanges(runs.events, store, { batch, ids: open, type: 'cancelled' });
     return cancelled;
   });
 }
 
-function openOf({ store }: BatchContext, batch: string, ids: readonly string[]): string[] {
-  return [...new Set(ids)].filter((id) => store.task(batch, id)?.status === 'open');
+async function openOf({ store }: BatchContext, batch: string, ids: readonly string[]): Promise<string[]> {
+  const found = await store.tasksById(batch, new Set(ids));
+  return [...found.values()].filter(({ status }) => status === 'open').map(({ id }) => id);
 }

@@ -14,7 +14,7 @@ export const clearAction = defineAction({
   }),
   run: async ({ batch, filter_status: statuses }, context) => {
     const isWhole = statuses === undefined || statuses.length === TASK_STATUSES.length;
-    if (context.store.batch(batch) === undefined) {
+    if ((await context.store.batch(batch)) === undefined) {
       // Whoever clears first and begins then, in a script, is right each time.
       return {
         text: `There is no batch "${batch}": nothing was to be forgotten.`,
@@ -27,7 +27,7 @@ export const clearAction = defineAction({
     if (isWhole) context.ids.forget(batch);
     const { events } = context.runs;
     if (events.isHeard) events.tell({ type: 'changed', batch, at: Date.now() });
-    const counts = context.store.batch(batch)?.counts;
+    const counts = (await context.store.batch(batch))?.counts;
     return {
       text: `${countText(cleared, 'task')} of the batch "${batch}" forgotten${counts === undefined ? '' : `; it has ${countsText(counts)} left`}.`,
       data: { batch, cleared, ...(counts !== undefined && { counts }) },
@@ -53,9 +53,13 @@ async function checkNotNeeded(
 ): Promise<void> {
   const left = TASK_STATUSES.filter((status) => status !== 'completed' && !cleared.has(status));
   for await (const page of taskPages(store, batch, left)) {
+    const others = await store.tasksById(
+      batch,
+      new Set(page.flatMap(({ options }) => options.dependsOn ?? [])),
+    );
     for (const { id, options } of page) {
       const needed = options.dependsOn?.find((other) => {
-        const status = store.task(batch, other)?.status;
+        const status = others.get(other)?.status;
         return status !== undefined && cleared.has(status);
       });
       if (needed === undefined) continue;

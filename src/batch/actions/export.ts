@@ -22,7 +22,7 @@ export const exportAction = defineAction({
   }),
   run: async ({ batch, output_file: path, filter_status: status, ...given }, context) => {
     const format = given.format ?? formatOf(path);
-    findBatch(context, batch);
+    await findBatch(context, batch);
     const { store } = context;
     const { roots } = (await context.coordinator()).desk;
     const written = await writeExport({ store, batch, status, format: EXPORT_FORMATS[format], roots, path });

@@ -10,7 +10,7 @@ const MAX_LISTED = 50;
 export const listAction = defineAction({
   schema: z.strictObject({}),
   run: async (_, { store, runs }) => {
-    const all = store.batches();
+    const all = await store.batches();
     const batches = all.slice(-MAX_LISTED).map((record) => {
       const { name, counts, createdAt } = record;
       const isHere = runs.current(name) !== undefined;

@@ -32,8 +32,8 @@ export const resultsAction = defineAction({
       .describe('With id: a part of the result as JSON text, in bytes.'),
   }),
   run: async ({ batch, format, filter_status: status, limit, offset, cursor, id, range }, context) => {
-    const { counts } = findBatch(context, batch);
-    if (id !== undefined) return oneResult(context.store, findTask(context, batch, id), range);
+    const { counts } = await findBatch(context, batch);
+    if (id !== undefined) return oneResult(context.store, await findTask(context, batch, id), range);
     if (format === 'summary') return summaryOf(context.store, batch, counts, status);
     return resultsPage(context.store, batch, { status, limit, offset, cursor }, format);
   },

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { VolleyError } from '../../core/errors.ts';
 import { countText } from '../../core/words.ts';
-import { type BatchContext, defineAction, findBatch, findTask } from '../context.ts';
+import { type BatchContext, defineAction, findBatch, findTasks } from '../context.ts';
 import { countsText } from '../counts.ts';
 import { BATCH } from '../input/fields.ts';
 import { IDS } from '../input/task-input.ts';
@@ -19,10 +19,10 @@ export const retryAction = defineAction({
   run: async ({ batch, ids, all }, context) => {
     if (ids !== undefined && all !== undefined)
       throw new VolleyError('INVALID_REQUEST', 'Say which tasks: "ids" or "all": true, not both.');
-    findBatch(context, batch);
+    await findBatch(context, batch);
     const chosen = ids && (await withSkipped(context, batch, ids));
     const reopened = await context.store.reopen(batch, chosen);
-    tellChanges(context.runs.events, context.store, { batch, ids: chosen, type: 'opened' });
+    await tellChanges(context.runs.events, context.store, { batch, ids: chosen, type: 'opened' });
     const joined = await joinRun(context, batch, 'all');
     return {
       text: linesText(
@@ -39,8 +39,8 @@ export const retryAction = defineAction({
 
 /** The ids, and those of the tasks that were skipped because of them. */
 async function withSkipped(context: BatchContext, batch: string, ids: readonly string[]): Promise<string[]> {
-  for (const id of ids) {
-    const { status } = findTask(context, batch, id);
+  const tasks = await findTasks(context, batch, ids);
+  for (const [id, { status }] of tasks) {
     if (status === 'failed' || status === 'cancelled' || status === 'skipped') continue;
     throw new VolleyError(
       'INVALID_REQUEST',

@@ -23,7 +23,7 @@ export const startAction = defineAction({
     fail_fast: z.boolean().default(false).describe('Whether the first failure cancels the rest.'),
   }),
   run: async ({ batch, max_concurrent, timeout, wait, fail_fast }, context) => {
-    findBatch(context, batch);
+    await findBatch(context, batch);
     const { run, recovery } = await context.runs.start(batch, {
       maxConcurrency: max_concurrent,
       timeoutMs: timeout === undefined ? undefined : timeout * 1000,
@@ -32,10 +32,10 @@ export const startAction = defineAction({
     const recovered = recoveryText(recovery.reopened.length, recovery.crashed.length);
     if (wait || run.hasEnded) {
       await run.done;
-      const end = endText(findBatch(context, batch), run.problem);
+      const end = endText(await findBatch(context, batch), run.problem);
       return { text: linesText(recovered, end.text), data: { ...end.data, ...counted(recovery) } };
     }
-    const { counts } = findBatch(context, batch);
+    const { counts } = await findBatch(context, batch);
     const left = run.tasks.size;
     return {
       text: linesText(

@@ -17,7 +17,7 @@ export const stopAction = defineAction({
       .describe('Whether what runs may finish. If not, it is ended at once, and the answer waits for that.'),
   }),
   run: async ({ batch, graceful }, context) => {
-    const record = findBatch(context, batch);
+    const record = await findBatch(context, batch);
     const run = await context.runs.currentOrNext(batch);
     if (run === undefined) {
       const holder = context.runs.otherHolder(record);
@@ -27,7 +27,7 @@ export const stopAction = defineAction({
     run.stop({ now: !graceful });
     if (!graceful || run.hasEnded) {
       await run.done;
-      return endText(findBatch(context, batch), run.problem);
+      return endText(await findBatch(context, batch), run.problem);
     }
     const running = [...run.tasks.values()].filter(({ handle }) => handle.status === 'running').length;
     return {
@@ -46,7 +46,7 @@ async function stopElsewhere(
 ): Promise<ActionResult> {
   const running = await askHolder(context, batch, holder, { action: 'stop', now });
   const isOver = running === undefined || (now && (await untilReleased(context, batch)));
-  if (isOver) return endText(findBatch(context, batch), undefined);
+  if (isOver) return endText(await findBatch(context, batch), undefined);
   return {
     text: `The batch "${batch}" is being stopped by ${holderText(holder)}: ${stoppingText(running)}`,
     data: { batch, state: 'stopping', running, holder },

@@ -5,7 +5,7 @@ import { type BatchContext, defineAction, findBatch } from '../context.ts';
 import { endText } from '../end-text.ts';
 import { BATCH, SECONDS } from '../input/fields.ts';
 import { statusData, statusText } from '../status-text.ts';
-import { viewOf } from '../view.ts';
+import { viewOfRecord } from '../view.ts';
 
 /** Of another process nothing is heard here: its batch is looked at now and then. */
 const LOOK_MS = 250;
@@ -16,7 +16,7 @@ export const waitAction = defineAction({
     timeout: SECONDS.optional().describe('Seconds to wait at most. Default: until the end.'),
   }),
   run: async ({ batch, timeout }, context) => {
-    findBatch(context, batch);
+    await findBatch(context, batch);
     const giveUp = new AbortController();
     const timer = timeout === undefined ? undefined : setTimeout(() => giveUp.abort(), timeout * 1000);
     try {
@@ -24,12 +24,12 @@ export const waitAction = defineAction({
     } finally {
       clearTimeout(timer);
     }
-    const record = findBatch(context, batch);
+    const record = await findBatch(context, batch);
     if (context.runs.current(batch) === undefined && context.runs.otherHolder(record) === undefined) {
       const end = endText(record, context.runs.problemOf(batch));
       return { text: end.text, data: { ...end.data, finished: true } };
     }
-    const view = viewOf(record, context);
+    const view = await viewOfRecord(record, context);
     return {
       text: `It has not ended yet. ${statusText(view, [], false)}`,
       data: { ...statusData(view, [], false), finished: false },
@@ -45,7 +45,7 @@ async function ended({ runs, store }: BatchContext, batch: string, signal: Abort
   while (!signal.aborted) {
     const run = runs.current(batch);
     if (run !== undefined) await Promise.race([run.done, gaveUp]);
-    else if (!isHeld(store.batch(batch))) return;
+    else if (!isHeld(await store.batch(batch))) return;
     else await sleep(LOOK_MS, undefined, { signal }).catch(() => {});
   }
 }

@@ -14,14 +14,17 @@ export async function* exportPieces(
   let tasks = 0;
   yield format.begin(batch);
   for await (const page of taskPages(store, batch, status)) {
-    for (const record of page) yield format.row(rowOf(record), resultOf(store, record), tasks++);
+    for (const record of page) {
+      // Most results are short, and stand with their task: nothing is waited for.
+      const result = resultOf(store, record);
+      yield format.row(rowOf(record), typeof result === 'object' ? await result : result, tasks++);
+    }
   }
   yield format.end();
 }
 
-function resultOf(store: Store, record: TaskRecord): string | undefined {
+function resultOf(store: Store, record: TaskRecord): string | undefined | Promise<string | undefined> {
   if (record.status !== 'completed') return undefined;
-  // Most results are short, and stand with their task.
   const { text, isWhole } = beginOfResult(record, Number.POSITIVE_INFINITY);
   return isWhole ? text : store.result(record.batch, record.id);
 }

@@ -15,13 +15,16 @@ const PAGE = 500;
 const MAX_SAMPLES = 200;
 
 /** What the store knows of how long functions take: from what completed in any batch. */
-export function learnedDurations(store: Store, functions: ReadonlySet<string>): Map<string, LearnedDuration> {
+export async function learnedDurations(
+  store: Store,
+  functions: ReadonlySet<string>,
+): Promise<Map<string, LearnedDuration>> {
   const found = new Map<string, number[]>();
   let left = MAX_TASKS;
-  for (const { name, counts } of store.batches().reverse()) {
+  for (const { name, counts } of (await store.batches()).reverse()) {
     if (counts.completed === 0) continue;
     for (let afterSeq = 0; left > 0; ) {
-      const page = store.tasks(name, { status: ['completed'], afterSeq, limit: Math.min(PAGE, left) });
+      const page = await store.tasks(name, { status: ['completed'], afterSeq, limit: Math.min(PAGE, left) });
       for (const task of page) {
         const ms = task.durationMs;
         if (ms === undefined || !functions.has(task.function)) continue;

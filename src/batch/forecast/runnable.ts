@@ -64,13 +64,13 @@ export async function runnableBatch(
   const known =
     besides === 'none' ? [] : await checkKnown(context, batch, besides === 'all' ? undefined : ['open']);
   const candidates = [...known, ...fresh];
-  const skipped = skippedOf(context, batch, candidates);
+  const skipped = await skippedOf(context, batch, candidates);
   const left = candidates.filter(({ task }) => !skipped.has(task.id));
   return {
     tasks: runnableTasks(left),
     skipped: [...skipped],
     autoConcurrency: autoConcurrency(left),
-    learned: learnedDurations(context.store, new Set(left.map(({ task }) => task.function))),
+    learned: await learnedDurations(context.store, new Set(left.map(({ task }) => task.function))),
   };
 }
 
@@ -82,7 +82,7 @@ async function checkNew(
   const request = checkInput(addBatchAction.schema, 'add_batch', { batch, tasks: given });
   const { tasks } = request as { tasks: Parameters<TaskCheck['check']>[0] };
   const { desk } = await context.coordinator();
-  const { ids, giveBack } = context.ids.choose(
+  const { ids, giveBack } = await context.ids.choose(
     batch,
     tasks.map(({ id }) => id),
   );
@@ -105,15 +105,21 @@ async function checkKnown(
 }
 
 /** What would be skipped at once, to the end of every chain. */
-function skippedOf({ store }: BatchContext, batch: string, candidates: readonly Candidate[]): Set<string> {
+async function skippedOf(
+  { store }: BatchContext,
+  batch: string,
+  candidates: readonly Candidate[],
+): Promise<Set<string>> {
   const ids = new Set(candidates.map(({ task }) => task.id));
+  const others = candidates.flatMap(({ ready }) => ready.dependsOn.filter((id) => !ids.has(id)));
+  const stored = await store.tasksById(batch, new Set(others));
   const dependents = new Map<string, string[]>();
   const skipped = new Set<string>();
   for (const { task, ready } of candidates) {
     if ((task.options.onDependencyFailure ?? 'skip') !== 'skip') continue;
     for (const id of ready.dependsOn) {
       if (ids.has(id)) dependents.set(id, [...(dependents.get(id) ?? []), task.id]);
-      else if (store.task(batch, id)?.status !== 'completed') skipped.add(task.id);
+      else if (stored.get(id)?.status !== 'completed') skipped.add(task.id);
     }
   }
   // A set that grows while it is gone through comes to those that are added, too.

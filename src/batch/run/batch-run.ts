@@ -174,9 +174,15 @@ export class BatchRun implements RunParts {
     if (records.length === 0) return;
     const { coordinator, store } = this.setup;
     const { tasks, ends } = await planTasks(coordinator.desk, records);
-    if (this.isStopping || this.problem !== undefined) return;
-    // From here to the submission nothing can change of what the tasks depend on.
     const dependencies = new Dependencies(store, this.batch, records, this.tasks);
+    const ids = new Set(tasks.flatMap(({ ready }) => ready.dependsOn));
+    for (;;) {
+      const unread = dependencies.unread(ids);
+      if (unread.size === 0) break;
+      await dependencies.read(unread);
+    }
+    // From here to the submission nothing is waited for, so nothing changes of what the tasks depend on.
+    if (this.isStopping || this.problem !== undefined) return;
     // Somebody has opened tasks again meanwhile: those, too, come with the others or before them.
     if (tasks.some(({ ready }) => dependencies.lacks(ready.dependsOn))) return this.pullNow('all');
     ruleOut(tasks, ends, dependencies);
@@ -197,7 +203,11 @@ export class BatchRun implements RunParts {
   private async openTasks(afterSeq: number): Promise<TaskRecord[]> {
     const found: TaskRecord[] = [];
     for (let after = afterSeq; ; await nextTurn()) {
-      const page = this.setup.store.tasks(this.batch, { status: ['open'], afterSeq: after, limit: PAGE });
+      const page = await this.setup.store.tasks(this.batch, {
+        status: ['open'],
+        afterSeq: after,
+        limit: PAGE,
+      });
       for (const record of page) if (!this.tasks.has(record.id)) found.push(record);
       after = page.at(-1)?.seq ?? after;
       this.lastSeq = Math.max(this.lastSeq, after);

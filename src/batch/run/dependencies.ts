@@ -1,7 +1,7 @@
 import type { DependencyPolicy } from '../../core/terms.ts';
 import type { ExecutionHandle } from '../../engine/handle.ts';
 import type { TaskEnd, TaskRecord } from '../../store/records.ts';
-import type { Store } from '../../store/store.ts';
+import type { Store, TaskSummary } from '../../store/store.ts';
 import type { TaskRun } from './task-run.ts';
 
 /** How a dependency stands when its dependent is submitted. */
@@ -14,7 +14,10 @@ type Standing =
   /** It ended otherwise, and this is the root cause. */
   | { readonly kind: 'ended'; readonly cause: string };
 
-/** What tasks that are about to be submitted depend on: each other, what runs, and what ended in an earlier run. */
+/**
+ * What tasks that are about to be submitted depend on: each other, what runs, and what ended in an earlier run. The
+ * last must be read before it is asked for.
+ */
 export class Dependencies {
   private readonly stored = new Map<string, Standing>();
   /** Made when it is asked for: most tasks depend on nothing. */
@@ -27,17 +30,23 @@ export class Dependencies {
     private readonly running: ReadonlyMap<string, TaskRun>,
   ) {}
 
+  /** Of these ids, those of which nothing is known before {@link read}: they neither run nor are about to. */
+  unread(ids: Iterable<string>): Set<string> {
+    const unread = new Set<string>();
+    for (const id of ids) if (!this.stored.has(id) && !this.isRun(id)) unread.add(id);
+    return unread;
+  }
+
+  /** Something that runs may end meanwhile, and is unread then. */
+  async read(ids: ReadonlySet<string>): Promise<void> {
+    const found = await this.store.tasksById(this.batch, ids);
+    for (const id of ids) this.stored.set(id, standingOf(id, found.get(id)));
+  }
+
   of(id: string): Standing {
-    this.ids ??= new Set(this.submitted.map((record) => record.id));
-    if (this.ids.has(id)) return { kind: 'submitted' };
+    if (this.isSubmitted(id)) return { kind: 'submitted' };
     const task = this.running.get(id);
-    if (task !== undefined) return { kind: 'known', handle: task.handle };
-    let standing = this.stored.get(id);
-    if (standing === undefined) {
-      standing = this.read(id);
-      this.stored.set(id, standing);
-    }
-    return standing;
+    return task === undefined ? this.stored.get(id)! : { kind: 'known', handle: task.handle };
   }
 
   /** Whether one of these must run first that is not among those that are about to be submitted, nor submitted. */
@@ -56,10 +65,18 @@ export class Dependencies {
     return isUnneeded ? { status: 'skipped', cause: undefined } : undefined;
   }
 
-  private read(id: string): Standing {
-    const record = this.store.task(this.batch, id);
-    if (record?.status === 'completed') return { kind: 'completed' };
-    if (record?.status === 'open') return { kind: 'opened' };
-    return { kind: 'ended', cause: (record?.status === 'skipped' ? record.cause : undefined) ?? id };
+  private isSubmitted(id: string): boolean {
+    this.ids ??= new Set(this.submitted.map((record) => record.id));
+    return this.ids.has(id);
   }
+
+  private isRun(id: string): boolean {
+    return this.isSubmitted(id) || this.running.has(id);
+  }
+}
+
+function standingOf(id: string, task: TaskSummary | undefined): Standing {
+  if (task?.status === 'completed') return { kind: 'completed' };
+  if (task?.status === 'open') return { kind: 'opened' };
+  return { kind: 'ended', cause: (task?.status === 'skipped' ? task.cause : undefined) ?? id };
 }

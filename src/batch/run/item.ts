@@ -1,6 +1,5 @@
 import type { CallDesk, ItemOptions } from '../../coordinator/call-desk.ts';
 import type { ReadyCall } from '../../coordinator/plan.ts';
-import type { ResultLookup } from '../../coordinator/references.ts';
 import { VolleyError } from '../../core/errors.ts';
 import type { GroupItem } from '../../engine/engine.ts';
 import type { ExecutionHandle } from '../../engine/handle.ts';
@@ -21,7 +20,7 @@ export interface ItemParts {
   readonly dependencies: Dependencies;
   /** Ids of tasks of the same submission that came to an end before it. */
   readonly ended: ReadonlySet<string>;
-  readonly resultOf: () => ResultLookup;
+  readonly resultOf: ItemOptions['resultOf'];
   readonly desk: CallDesk;
   readonly store: Store;
 }
@@ -81,7 +80,7 @@ function readAgain(
   make: (ready: ReadyCall) => GroupItem,
 ): ToolFunction {
   return async (context) => {
-    const record = store.task(batch, id);
+    const record = await store.task(batch, id);
     const planned = record === undefined ? undefined : await planTask(desk, record);
     if (planned === undefined)
       throw new VolleyError('UNKNOWN_TASK', `The task ${id} was cleared while it waited.`);
@@ -91,16 +90,20 @@ function readAgain(
 }
 
 /** Gives results of other tasks, read when an attempt needs them. */
-export function resultsOf(store: Store, batch: string): () => ResultLookup {
-  const lookup: ResultLookup = (id) => {
-    const text = store.result(batch, id);
-    if (text !== undefined) return JSON.parse(text);
-    const status = store.task(batch, id)?.status;
-    throw new VolleyError(
-      'UNRESOLVED_REFERENCE',
-      `The arguments refer to the result of ${id}, but it has none: it ${status === undefined ? 'was cleared' : `is ${status}`}.`,
-      { id },
-    );
+export function resultsOf(store: Store, batch: string): ItemOptions['resultOf'] {
+  return async (_, ids) => {
+    const texts = await store.results(batch, ids);
+    const missing = [...ids].filter((id) => !texts.has(id));
+    const others = missing.length === 0 ? undefined : await store.tasksById(batch, missing);
+    return (id) => {
+      const text = texts.get(id);
+      if (text !== undefined) return JSON.parse(text);
+      const status = others?.get(id)?.status;
+      throw new VolleyError(
+        'UNRESOLVED_REFERENCE',
+        `The arguments refer to the result of ${id}, but it has none: it ${status === undefined ? 'was cleared' : `is ${status}`}.`,
+        { id },
+      );
+    };
   };
-  return () => lookup;
 }

@@ -10,21 +10,27 @@ const LOOK_MS = 200;
 /** Does what other processes ask of the one that runs a batch, until the run is done. */
 export function serveRequests(run: BatchRun, store: Store): void {
   const serving = new Set<number>();
-  const look = () => {
+  let isDone = false;
+  const look = async () => {
     let found: HolderRequest[];
     try {
-      found = store.asked(run.batch).filter(({ id }) => !serving.has(id));
+      found = await store.asked(run.batch);
     } catch {
       // The run itself hears of a store that is out of order.
       return;
     }
+    if (isDone) return;
     for (const request of found) {
+      if (serving.has(request.id)) continue;
       serving.add(request.id);
       void serve(run, store, request);
     }
   };
-  const timer = setInterval(look, LOOK_MS).unref();
-  void run.done.then(() => clearInterval(timer));
+  const timer = setInterval(() => void look(), LOOK_MS).unref();
+  void run.done.then(() => {
+    isDone = true;
+    clearInterval(timer);
+  });
 }
 
 async function serve(run: BatchRun, store: Store, { id, body }: HolderRequest): Promise<void> {

@@ -1,5 +1,6 @@
 import type { BatchAnswer } from '../../batch/answer.ts';
 import { listText } from '../../core/words.ts';
+import type { Store } from '../../store/store.ts';
 import { withIds } from '../input/collect-tasks.ts';
 import { locateInAnswer } from '../input/problem-places.ts';
 import { type PlainObject, readTaskFile } from '../input/task-file.ts';
@@ -47,12 +48,29 @@ async function add(
   batch: unknown,
   given: readonly PlainObject[],
 ): Promise<{ answer: BatchAnswer; tasks: readonly PlainObject[] }> {
-  const isTaken = (id: string) => typeof batch === 'string' && store.task(batch, id) !== undefined;
   for (let tries = 1; ; tries++) {
-    const tasks = withIds(given, isTaken);
+    const tasks = await withFreeIds(store, batch, given);
     const answer = await handle({ action: 'add_batch', tasks, batch });
     const { code, id } = answer.data;
     const isChosen = code === 'DUPLICATE_ID' && !given.some((task) => task['id'] === id);
     if (!isChosen || tries === MAX_TRIES) return { answer, tasks };
+  }
+}
+
+/** Gives tasks without an id one that the batch does not have. */
+async function withFreeIds(
+  store: Pick<Store, 'tasksById'>,
+  batch: unknown,
+  given: readonly PlainObject[],
+): Promise<PlainObject[]> {
+  const taken = new Set<string>();
+  const withoutId = given.flatMap((task, index) => (task['id'] === undefined ? [index] : []));
+  for (;;) {
+    const tasks = withIds(given, (id) => taken.has(id));
+    if (typeof batch !== 'string') return tasks;
+    const chosen = withoutId.map((index) => tasks[index]!['id'] as string);
+    const found = await store.tasksById(batch, chosen);
+    if (found.size === 0) return tasks;
+    for (const id of found.keys()) taken.add(id);
   }
 }

@@ -218,14 +218,14 @@ async function features({ io }: TypedLine): Promise<Candidate[]> {
 }
 
 function batches({ options, io }: TypedLine): Promise<Candidate[]> {
-  return withStore(options, io, async ({ store }) => plain(store.batches().map(({ name }) => name)));
+  return withStore(options, io, async ({ store }) => plain((await store.batches()).map(({ name }) => name)));
 }
 
 function ids({ words, options, io }: TypedLine): Promise<Candidate[]> {
   return withStore(options, io, async ({ store }) => {
     const named = optionIn('--batch', words);
-    const batch = words[0] === 'cancel' ? namedBatch(store, named) : chosenBatch(store, named);
-    return store.tasks(batch, { limit: MAX_IDS }).map(({ id, name, status }) => ({
+    const batch = words[0] === 'cancel' ? await namedBatch(store, named) : await chosenBatch(store, named);
+    return (await store.tasks(batch, { limit: MAX_IDS })).map(({ id, name, status }) => ({
       word: id,
       about: `${status}: ${name}`,
     }));

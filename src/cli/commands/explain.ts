@@ -22,13 +22,11 @@ export const explainCommand = defineCommand<ExplainOptions>({
       .option(...BATCH_OPTION),
   run: ([id], { batch: named, json = false, ...options }, io) =>
     withSession(options, io, async ({ executor, store }) => {
-      const batch = chosenBatch(store, named);
-      const { counts } = viewBatch({ executor, store }, batch);
-      const ids =
-        id === undefined
-          ? EXPLAINED.flatMap((status) => store.tasks(batch, { status: [status], limit: MAX_PER_STATUS }))
-          : [{ id }];
-      const reports = ids.map((task) => executor.report(batch, task.id));
+      const batch = await chosenBatch(store, named);
+      const { counts } = await viewBatch({ executor, store }, batch);
+      const first = (status: TaskStatus) => store.tasks(batch, { status: [status], limit: MAX_PER_STATUS });
+      const ids = id === undefined ? (await Promise.all(EXPLAINED.map(first))).flat() : [{ id }];
+      const reports = await Promise.all(ids.map((task) => executor.report(batch, task.id)));
       if (json) {
         io.stdout.writeJson({ ok: true, batch, tasks: reports });
         return EXIT.ok;

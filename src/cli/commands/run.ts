@@ -48,9 +48,9 @@ export const runBatchCommand = defineCommand<RunOptions>({
     checkStart(batch, start, io);
     const open = options.dryRun ? withSession : withOwnStore;
     return open(options, io, async (session) => {
-      const tasks = newTasks(session.store, batch, found.tasks);
+      const tasks = await newTasks(session.store, batch, found.tasks);
       if (tasks.length < found.tasks.length)
-        noteChanged(session, { batch, config: options.config }, found.tasks, io);
+        await noteChanged(session, { batch, config: options.config }, found.tasks, io);
       if (options.dryRun) return locateErrors(found, tasks, () => dryRun(session, batch, tasks, start, io));
       const refused =
         found.tasks.length > tasks.length && tasks.length === 0
@@ -62,13 +62,13 @@ export const runBatchCommand = defineCommand<RunOptions>({
 });
 
 /** The batch keeps its tasks, which may have run. Notes those that the file has changed. */
-function noteChanged(
+async function noteChanged(
   { store }: Session,
   scope: CommandScope & { readonly batch: string },
   tasks: readonly PlainObject[],
   io: Io,
-): void {
-  const changed = changedIds(store, scope.batch, tasks);
+): Promise<void> {
+  const changed = await changedIds(store, scope.batch, tasks);
   if (changed.length === 0) return;
   const ids = listText(changed.slice(0, MAX_NAMED).map(printableLine), changed.length);
   writeNote(
@@ -87,7 +87,7 @@ async function add(
   const answer = await session.handle({ action: 'add_batch', batch, tasks });
   if (answer.ok) return undefined;
   // The same command in another process may have added some of them meanwhile.
-  const left = answer.error?.code === 'DUPLICATE_ID' ? newTasks(session.store, batch, tasks) : tasks;
+  const left = answer.error?.code === 'DUPLICATE_ID' ? await newTasks(session.store, batch, tasks) : tasks;
   if (left.length === tasks.length)
     return printAnswer(await locateInAnswer(answer, tasks, found), options, io);
   return left.length === 0 ? undefined : add(session, { batch, tasks: left, found }, options, io);

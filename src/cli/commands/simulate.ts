@@ -97,8 +97,8 @@ async function findTasks(
     const work = () => executor.runnable(name, found.tasks, { besides: 'none' });
     return { name, runnable: await locateErrors(found, found.tasks, work) };
   }
-  const name = chosenBatch(store, batch);
-  const { counts } = findBatch({ store }, name);
+  const name = await chosenBatch(store, batch);
+  const { counts } = await findBatch({ store }, name);
   // The remaining tasks; of a batch that has ended, all.
   const besides = counts.open === 0 ? 'all' : 'open';
   return { name, runnable: await executor.runnable(name, [], { besides }) };

@@ -26,8 +26,8 @@ export const startCommand = defineCommand<StartCommandOptions>({
       'run it in a process of its own that ends with the batch',
     ),
   run: (_, { batch: named, detach = false, ...options }, io) =>
-    withSession(options, io, (session) => {
-      const batch = chosenBatch(session.store, named);
+    withSession(options, io, async (session) => {
+      const batch = await chosenBatch(session.store, named);
       if (options.dryRun) return dryRun(session, batch, [], options, io);
       return detach ? startApart(session, batch, options, io) : startBatch(session, batch, options, io);
     }),
@@ -40,7 +40,7 @@ async function startApart(
   options: StartOptions,
   io: Io,
 ): Promise<ExitStatus> {
-  findBatch({ store }, batch);
+  await findBatch({ store }, batch);
   checkStart(batch, options, io);
   const words = process.argv.slice(2).filter((word) => word !== '--detach');
   const { pid, answer } = await startDetached(store, batch, [...words, '--batch', batch, '--json'], io);

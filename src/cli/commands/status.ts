@@ -13,7 +13,7 @@ export const statusCommand = defineCommand<StatusOptions>({
   declare: (program) => program.option(...BATCH_OPTION).option('--detailed', 'also what waits and why'),
   run: (_, { batch: named, detailed = false, ...options }, io) =>
     withStore(options, io, async ({ executor, store }) => {
-      const batch = chosenBatch(store, named);
+      const batch = await chosenBatch(store, named);
       const ask = preferServer(store.file, store, { handle: () => executor.status(batch, detailed) });
       return printAnswer(await ask({ action: 'status', batch, detailed }), options, io);
     }),

@@ -15,7 +15,7 @@ export const waitCommand = defineCommand<WaitOptions>({
     program.option(...BATCH_OPTION).option('--timeout <seconds>', 'at most so long', numberOption),
   run: (_, { batch: named, timeout, ...options }, io) =>
     withSession(options, io, async ({ executor, store }) => {
-      const batch = chosenBatch(store, named);
+      const batch = await chosenBatch(store, named);
       // Whoever runs it, its end is seen in the store: no server has to keep a request open for that.
       const answer = await executor.handle(given({ action: 'wait', batch, timeout }));
       const status = printAnswer(answer, options, io);

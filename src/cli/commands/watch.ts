@@ -29,11 +29,11 @@ export const watchCommand = defineCommand<WatchOptions>({
     ),
   run: (_, { batch: named, json = false, ...options }, io) =>
     withSession(options, io, async ({ executor, store }) => {
-      const batch = chosenBatch(store, named);
+      const batch = await chosenBatch(store, named);
       const { stderr, env } = io;
       const progress = new RemoteProgress(executor);
-      const look = () => progress.addTo(viewBatch({ executor, store }, batch));
-      let view = look();
+      const look = async () => progress.addTo(await viewBatch({ executor, store }, batch));
+      let view = await look();
       const labeled = () => ({
         ...view,
         running: view.running.map((task) => ({ ...task, name: taskLabel(task) })),
@@ -44,7 +44,7 @@ export const watchCommand = defineCommand<WatchOptions>({
           if (json) io.stdout.writeJson(watchData(view));
           display?.changed();
           await sleep(POLL_MS);
-          view = look();
+          view = await look();
         }
       } finally {
         display?.close();

@@ -8,7 +8,7 @@ import { printableLine } from '../../core/printable-text.ts';
 import { makeFolder } from '../../store/make-folder.ts';
 import type { TaskRecord } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
-import { writeAtomically } from '../output/atomic-write.ts';
+import { writeAtomically } from '../../tools/atomic-write.ts';
 import type { Io } from '../output/io.ts';
 import { reportError } from '../output/messages.ts';
 import { ganttSvg } from './gantt.ts';
@@ -88,7 +88,7 @@ export async function drawPictures(
   if (pictures.size === 0) return true;
   const tasks: FinishedTask[] = [];
   for await (const page of taskPages(store, batch)) {
-    for (const task of page) tasks.push(finishedTask(store, batch, task));
+    for (const task of page) tasks.push(await finishedTask(store, batch, task));
   }
   let areWritten = true;
   for (const [path, draw] of pictures) {
@@ -104,10 +104,10 @@ export async function drawPictures(
   return areWritten;
 }
 
-function finishedTask(store: Store, batch: string, task: TaskRecord): FinishedTask {
+async function finishedTask(store: Store, batch: string, task: TaskRecord): Promise<FinishedTask> {
   const { id, name, function: tool, status, startedAt, endedAt, durationMs, attempts, options } = task;
-  const tries = () =>
-    store.attemptsOf(batch, id).map((attempt) => {
+  const tries = async () =>
+    (await store.attemptsOf(batch, id)).map((attempt) => {
       const { startedAt: startMs, endedAt: end = startMs, durationMs: length } = attempt;
       return { startMs, endMs: length === undefined ? end : startMs + length };
     });
@@ -116,16 +116,16 @@ function finishedTask(store: Store, batch: string, task: TaskRecord): FinishedTa
     startMs: startedAt,
     endMs: endedAt,
     dependsOn: options.dependsOn ?? [],
-    ...(attempts > 1 && { tries: tries() }),
+    ...(attempts > 1 && { tries: await tries() }),
   };
 }
 
 async function writePicture(place: string, text: string): Promise<void> {
   makeFolder(dirname(place));
   const before = await stat(place).catch(() => undefined);
-  if (before === undefined) await writeAtomically(place, text, 0o666);
+  if (before === undefined) writeAtomically(place, text);
   // A link stays a link.
-  else if (before.isFile()) await writeAtomically(await realpath(place), text, before.mode & 0o777);
+  else if (before.isFile()) writeAtomically(await realpath(place), text, { mode: before.mode & 0o777 });
   // A device or a pipe cannot be replaced.
   else await writeFile(place, text);
 }

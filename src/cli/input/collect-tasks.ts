@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { basename, extname } from 'node:path';
+import { taskPages } from '../../batch/pages.ts';
 import { VolleyError } from '../../core/errors.ts';
 import type { Store } from '../../store/store.ts';
 import type { Io } from '../output/io.ts';
@@ -46,25 +47,36 @@ export async function collectTasks(source: RunSource, { cwd, stdin }: Io): Promi
 }
 
 /** The tasks that the batch does not have yet. */
-export function newTasks(
-  store: Pick<Store, 'task'>,
+export async function newTasks(
+  store: Pick<Store, 'tasksById'>,
   batch: string,
   tasks: readonly PlainObject[],
-): PlainObject[] {
-  return tasks.filter(({ id }) => typeof id !== 'string' || store.task(batch, id) === undefined);
+): Promise<PlainObject[]> {
+  const known = await store.tasksById(batch, idsOf(tasks));
+  return tasks.filter(({ id }) => typeof id !== 'string' || !known.has(id));
 }
 
 /** The ids under which the batch has a different call: the file changed after its tasks were added. */
-export function changedIds(
-  store: Pick<Store, 'task'>,
+export async function changedIds(
+  store: Store,
   batch: string,
   tasks: readonly PlainObject[],
-): string[] {
-  return tasks.flatMap(({ id, function: tool, params = {} }) => {
-    const known = typeof id === 'string' ? store.task(batch, id) : undefined;
-    if (known === undefined) return [];
-    return known.function === tool && known.params === JSON.stringify(params) ? [] : [known.id];
-  });
+): Promise<string[]> {
+  const given = new Map(tasks.map((task) => [task['id'], task]));
+  const changed = new Set<unknown>();
+  for await (const page of taskPages(store, batch)) {
+    for (const known of page) {
+      const task = given.get(known.id);
+      if (task === undefined) continue;
+      const { function: tool, params = {} } = task;
+      if (known.function !== tool || known.params !== JSON.stringify(params)) changed.add(known.id);
+    }
+  }
+  return idsOf(tasks).filter((id) => changed.has(id));
+}
+
+function idsOf(tasks: readonly PlainObject[]): string[] {
+  return tasks.flatMap(({ id }) => (typeof id === 'string' ? [id] : []));
 }
 
 /** Gives tasks without an id one from their content, with a number for duplicates in the list or in the batch. */

@@ -3,7 +3,7 @@ import { copyFile, mkdir, realpath, stat } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
 import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
-import { writeAtomically } from '../output/atomic-write.ts';
+import { writeAtomically } from '../../tools/atomic-write.ts';
 import { confirm, EXIT, type ExitStatus, type Io } from '../output/io.ts';
 import type { CommonOptions } from '../program/command.ts';
 import { type InstallScope, MCP_CLIENTS, type McpClient, type StartCommand } from './clients.ts';
@@ -146,7 +146,7 @@ async function writeConfig({ file, before, after }: InstallPlan): Promise<string
   const target = before === undefined ? file : await realpath(file);
   const backup = before === undefined ? undefined : await backUp(target);
   const mode = before === undefined ? 0o644 : (await stat(target)).mode & 0o777;
-  await writeAtomically(target, after, mode);
+  writeAtomically(target, after, { mode });
   return backup;
 }
 

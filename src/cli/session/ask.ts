@@ -43,23 +43,29 @@ function askOf(
   io: Io,
 ): Promise<ExitStatus> {
   return withSession(options, io, async ({ handle, store }) => {
-    const batch = choose(store, request.batch);
+    const batch = await choose(store, request.batch);
     return printAnswer(await handle(given({ ...request, batch })), options, io);
   });
 }
 
 /** The named batch, `default`, or the only one. */
-export function chosenBatch(store: Pick<Store, 'batch' | 'batches'>, named: string | undefined): string {
-  if (named !== undefined || store.batch('default') !== undefined) return named ?? 'default';
-  const [only, ...others] = store.batches();
+export async function chosenBatch(
+  store: Pick<Store, 'batch' | 'batches'>,
+  named: string | undefined,
+): Promise<string> {
+  if (named !== undefined || (await store.batch('default')) !== undefined) return named ?? 'default';
+  const [only, ...others] = await store.batches();
   return only !== undefined && others.length === 0 ? only.name : 'default';
 }
 
 /** The named batch or `default`. If there are only others, the error names them. */
-export function namedBatch(store: Pick<Store, 'batch' | 'batches'>, named: string | undefined): string {
-  if (named !== undefined || store.batch('default') !== undefined) return named ?? 'default';
-  if (store.batches().length === 0) return 'default';
-  const { code, message, details } = unknownBatch(store, 'default');
+export async function namedBatch(
+  store: Pick<Store, 'batch' | 'batches'>,
+  named: string | undefined,
+): Promise<string> {
+  if (named !== undefined || (await store.batch('default')) !== undefined) return named ?? 'default';
+  if ((await store.batches()).length === 0) return 'default';
+  const { code, message, details } = await unknownBatch(store, 'default');
   throw new VolleyError(code, `${message} Choose one with --batch.`, details);
 }
 

@@ -31,7 +31,7 @@ export async function startDetached(
   try {
     const file = join(folder, 'answer.json');
     const output = openSync(file, 'w');
-    const before = store.batch(batch)?.holder?.since;
+    const before = (await store.batch(batch))?.holder?.since;
     const child = spawn(process.execPath, [...process.execArgv, process.argv[1]!, ...words], {
       cwd,
       // Including what other children must not inherit: this one is Volley itself.
@@ -43,7 +43,7 @@ export async function startDetached(
     await once(child, 'spawn');
     child.unref();
     while (isAlive(child)) {
-      const holder = store.batch(batch)?.holder;
+      const holder = (await store.batch(batch))?.holder;
       if (holder !== undefined && holder.since !== before) return { pid: holder.pid, answer: undefined };
       await sleep(POLL_MS);
     }

@@ -31,7 +31,7 @@ export async function dryRun(
   { maxConcurrent = 'auto', json = false, config: file }: StartOptions,
   io: Io,
 ): Promise<ExitStatus> {
-  if (tasks.length === 0) findBatch({ store }, batch);
+  if (tasks.length === 0) await findBatch({ store }, batch);
   const runnable = await executor.runnable(batch, tasks);
   const { skipped } = runnable;
   const concurrency = maxConcurrent === 'auto' ? runnable.autoConcurrency : maxConcurrent;

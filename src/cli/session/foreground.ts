@@ -3,7 +3,7 @@ import { createDisplay } from '../display/create-display.ts';
 import { taskLabel } from '../display/view.ts';
 import type { Io } from '../output/io.ts';
 import { onStopSignals, type StopRequest } from '../program/stop-signals.ts';
-import { type Session, viewBatch } from './session.ts';
+import type { Session } from './session.ts';
 
 export interface ForegroundOptions {
   readonly batch: string;
@@ -45,11 +45,15 @@ export async function runInForeground(
   let isStopping = false;
   const note = () => (isStopping && asked === 'gracefully' ? STOPPING : undefined);
   const shown = <T extends LabeledTask>(task: T): T => ({ ...task, ...labelOf(task) });
-  const view = () => {
-    const now = viewBatch(session, batch);
-    return { ...now, running: now.running.map(shown) };
+  // The display draws on its own schedule, from the last view that was read.
+  let latest = quiet ? undefined : await executor.view(batch);
+  const view = () => ({ ...latest!, running: latest!.running.map(shown) });
+  const display = latest === undefined ? undefined : createDisplay({ stream: stderr.raw, env, view, note });
+  const refresh = async () => {
+    // The run itself reports problems of the store.
+    latest = (await executor.view(batch).catch(() => undefined)) ?? latest;
+    display?.changed();
   };
-  const display = quiet ? undefined : createDisplay({ stream: stderr.raw, env, view, note });
   const stop = (request: StopRequest) => {
     asked = request;
     const hasStopped = () => {
@@ -65,7 +69,7 @@ export async function runInForeground(
       if (verbose) display?.completed(shown(task));
     },
   });
-  const timer = setInterval(() => display?.changed(), REFRESH_MS);
+  const timer = setInterval(() => void refresh(), REFRESH_MS);
   const ignoreSignals = onStopSignals(stop);
   try {
     const answer = await handle({ action: 'start', batch, wait: true, ...start });

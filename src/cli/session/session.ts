@@ -1,14 +1,14 @@
 import type { BatchAnswer } from '../../batch/answer.ts';
 import { BatchExecutor } from '../../batch/batch-executor.ts';
-import { findBatch } from '../../batch/context.ts';
+import { unknownBatch } from '../../batch/context.ts';
 import type { BatchView } from '../../batch/view.ts';
 import type { VolleyConfig } from '../../config/config.ts';
 import { type LoadOptions, loadConfig, loadStoreFile } from '../../config/load.ts';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { runningServers, type ServerRecord } from '../../server/server-record.ts';
-import { lookIntoStore, openStoreLate } from '../../store/look-into-store.ts';
 import type { SqliteStore } from '../../store/sqlite-store.ts';
+import { lookIntoStore, openStoreLate } from '../../store/sqlite-store.ts';
 import type { Store } from '../../store/store.ts';
 import { EXIT, type Io } from '../output/io.ts';
 import { noteTrust } from '../output/messages.ts';
@@ -106,12 +106,13 @@ async function withExecutor<T>(
 }
 
 /** Throws if there is no such batch. */
-export function viewBatch(
+export async function viewBatch(
   { executor, store }: Pick<Session, 'executor' | 'store'>,
   batch: string,
-): BatchView {
-  findBatch({ store }, batch);
-  return executor.view(batch)!;
+): Promise<BatchView> {
+  const view = await executor.view(batch);
+  if (view === undefined) throw await unknownBatch(store, batch);
+  return view;
 }
 
 /** The server is gone, hangs, is stopping, or refuses a body of this size: this process can do the work as well. */
@@ -158,6 +159,6 @@ async function findServer(
   const servers = await runningServers(file);
   if (servers.length === 0) return undefined;
   const { batch = 'default' } = request as { batch?: unknown };
-  const holder = typeof batch === 'string' ? store.batch(batch)?.holder : undefined;
+  const holder = typeof batch === 'string' ? (await store.batch(batch))?.holder : undefined;
   return servers.find(({ pid }) => pid === holder?.pid) ?? servers[0];
 }

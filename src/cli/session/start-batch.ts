@@ -71,7 +71,7 @@ export async function startBatch(
   const { verbose = false, json = false, config } = options;
   checkStart(batch, options, io);
   const pictures = choosePictures(options);
-  const { open = 0, running = 0 } = session.store.batch(batch)?.counts ?? {};
+  const { open = 0, running = 0 } = (await session.store.batch(batch))?.counts ?? {};
   const since = Date.now();
   const beganAt = performance.now();
   const { answer, wasInterrupted } = await runInForeground(
@@ -88,7 +88,7 @@ export async function startBatch(
   }
   if (json) printAnswer(answer, options, io);
   else {
-    const { counts } = viewBatch(session, batch);
+    const { counts } = await viewBatch(session, batch);
     const facts = { counts, hadWork: open + running > 0, since, elapsedMs: performance.now() - beganAt };
     io.stdout.writeStyled(await summarizeRun(session.store, batch, facts, config, io));
   }

@@ -28,8 +28,7 @@ export class BatchNews {
 
   /** The answer ends it. */
   follow(reader: NewsReader): () => void {
-    // What was told to nobody is nobody's news.
-    this.watch.wake();
+    void this.watch.wake();
     this.readers.add(reader);
     return () => {
       this.readers.delete(reader);

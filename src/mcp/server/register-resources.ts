@@ -12,7 +12,7 @@ const JSON_TYPE = 'application/json';
 export function registerResources(server: McpServer, open: OpenBackend): void {
   const list = async (uriOf: (name: string) => string, title: (name: string) => string) => {
     const { executor } = await open();
-    const resources = executor.views(undefined, MAX_LISTED).map(({ name, total, counts }) => ({
+    const resources = (await executor.views(undefined, MAX_LISTED)).map(({ name, total, counts }) => ({
       uri: uriOf(name),
       name: title(name),
       description: `${total} tasks, ${counts.completed} completed`,
@@ -49,7 +49,8 @@ async function read(
 ) {
   const batch = batchOf(href);
   const backend = await open();
-  if (batch === undefined || backend.store.batch(batch) === undefined) throw new ResourceNotFoundError(href);
+  if (batch === undefined || (await backend.store.batch(batch)) === undefined)
+    throw new ResourceNotFoundError(href);
   const text = JSON.stringify(await tell(backend, batch));
   return { contents: [{ uri: href, mimeType: JSON_TYPE, text }] };
 }
@@ -60,6 +61,6 @@ async function statusOf({ executor }: McpBackend, batch: string): Promise<object
 
 async function resultsOf({ store }: McpBackend, batch: string): Promise<object> {
   const query = { status: undefined, afterSeq: 0, limit: MAX_ROWS, maxChars: MAX_CHARS };
-  const { rows, next } = resultRows(store, batch, query);
+  const { rows, next } = await resultRows(store, batch, query);
   return { batch, results: rows, ...(next !== undefined && { next_cursor: next }) };
 }

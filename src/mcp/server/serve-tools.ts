@@ -73,7 +73,7 @@ async function answer(
     const call: McpCall = { ...callOf(context, backend), taskAfterSeconds: taskAfter };
     const result = await tool.run(given, call);
     if (result.task === undefined) return contentOf(result);
-    const task = taskBody(taskState(taskView(backend, result.task)), era);
+    const task = taskBody(taskState(await taskView(backend, result.task)), era);
     return era === 'modern' ? { content: [], resultType: 'task', ...task } : { content: [], task };
   } catch (error) {
     if (!(error instanceof VolleyError) || error.code === 'INTERNAL') onError(error);

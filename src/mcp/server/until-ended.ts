@@ -20,21 +20,25 @@ export async function untilEnded(
   try {
     return await new Promise((resolve, reject) => {
       const stop = () => {
+        isOver = true;
         clearInterval(timer);
         stopFollowing();
-        signal.removeEventListener('abort', look);
+        signal.removeEventListener('abort', onAbort);
       };
-      const outcome = () => {
+      let isOver = false;
+      const outcome = async () => {
         if (signal.aborted) return 'cancelled';
-        const standing = executor.standing(batch);
+        const standing = await executor.standing(batch);
+        if (signal.aborted) return 'cancelled';
         if (standing === undefined) return 'ended';
+        if (isOver) return undefined;
         void progress.tell(standing);
         if (standing.state === 'idle') return 'ended';
         return performance.now() >= deadline ? 'running' : undefined;
       };
-      const look = () => {
+      const look = async () => {
         try {
-          const end = outcome();
+          const end = await outcome();
           if (end === undefined) return;
           stop();
           resolve(end);
@@ -44,12 +48,13 @@ export async function untilEnded(
           reject(error);
         }
       };
-      const timer = setInterval(look, LOOK_MS);
+      const onAbort = () => void look();
+      const timer = setInterval(onAbort, LOOK_MS);
       const stopFollowing = executor.follow((event) => {
-        if (event.type === 'batch-ended' && event.batch === batch) look();
+        if (event.type === 'batch-ended' && event.batch === batch) void look();
       });
-      signal.addEventListener('abort', look);
-      look();
+      signal.addEventListener('abort', onAbort);
+      void look();
     });
   } finally {
     stopLogging();

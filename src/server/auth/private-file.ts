@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import {
   closeSync,
   constants,
@@ -8,29 +7,20 @@ import {
   openSync,
   readFileSync,
   renameSync,
-  rmSync,
-  writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
+import { writeAtomically } from '../../tools/atomic-write.ts';
 
 /** Replaces a file as a whole; nobody but its owner can read it, from the first moment on. */
 export function writePrivateFile(path: string, text: string): void {
-  withTemporary(path, text, (temporary) => renameSync(temporary, path));
+  mkdirSync(dirname(path), { recursive: true });
+  writeAtomically(path, text, { mode: 0o600 });
 }
 
 /** The same where there is no such file yet; of several processes that try it at once, one has it. */
 export function createPrivateFile(path: string, text: string): boolean {
-  return withTemporary(path, text, (temporary) => {
-    try {
-      linkSync(temporary, path);
-      return true;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-      // A file system that knows no links, so nobody can be sure to be the first.
-      renameSync(temporary, path);
-      return true;
-    }
-  });
+  mkdirSync(dirname(path), { recursive: true });
+  return writeAtomically(path, text, { mode: 0o600, put: putIfNone });
 }
 
 /**
@@ -56,13 +46,14 @@ export function readPrivateJson(path: string): unknown {
   }
 }
 
-function withTemporary<T>(path: string, text: string, use: (temporary: string) => T): T {
-  mkdirSync(dirname(path), { recursive: true });
-  const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`;
+function putIfNone(draft: string, path: string): boolean {
   try {
-    writeFileSync(temporary, text, { mode: 0o600, flag: 'wx' });
-    return use(temporary);
-  } finally {
-    rmSync(temporary, { force: true });
+    linkSync(draft, path);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    // A file system that knows no links, so nobody can be sure to be the first.
+    renameSync(draft, path);
+    return true;
   }
 }

@@ -22,6 +22,8 @@ export class BatchFeed {
   /** Batches of which a view is due. */
   private readonly changed = new Set<string>();
   private timer: NodeJS.Timeout | undefined;
+  /** One view after the other, so that none comes behind a newer one. */
+  private publishing: Promise<void> = Promise.resolve();
   private readonly unfollow: () => void;
 
   constructor(
@@ -41,11 +43,12 @@ export class BatchFeed {
   }
 
   /** Tells what is still to be told, and then nothing more. */
-  close(): void {
+  close(): Promise<void> {
     this.unfollow();
     this.rate.close();
     clearTimeout(this.timer);
     this.publishChanged();
+    return this.publishing;
   }
 
   private take(event: BatchEvent): void {
@@ -84,8 +87,12 @@ export class BatchFeed {
 
   private publishView(batch: string): void {
     this.changed.delete(batch);
+    this.publishing = this.publishing.then(() => this.publishViewNow(batch));
+  }
+
+  private async publishViewNow(batch: string): Promise<void> {
     try {
-      const view = this.executor.view(batch);
+      const view = await this.executor.view(batch);
       if (view !== undefined) this.hub.publish('batch', batch, batchBody(view));
     } catch {
       // A store that is out of order is told by whoever works with it.

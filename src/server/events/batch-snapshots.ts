@@ -10,16 +10,16 @@ const MAX_RUNNING = 100;
 const MAX_ENDED = 100;
 
 /** How everything stands: the newest batches; or one batch, with what runs and what was added last of what has ended. */
-export function takeSnapshot(
+export async function takeSnapshot(
   executor: BatchExecutor,
   store: Store,
   batch: string | undefined,
-): EventBody<'snapshot'> {
-  if (batch === undefined) return { batches: executor.views(undefined, MAX_BATCHES).map(batchBody) };
-  const view = executor.view(batch);
+): Promise<EventBody<'snapshot'>> {
+  if (batch === undefined) return { batches: (await executor.views(undefined, MAX_BATCHES)).map(batchBody) };
+  const view = await executor.view(batch);
   if (view === undefined) return { batches: [], executions: [] };
-  const running = store.tasks(batch, { status: ['running'], limit: MAX_RUNNING });
-  const ended = store.tasks(batch, { status: ENDED, beforeSeq: LAST, limit: MAX_ENDED });
+  const running = await store.tasks(batch, { status: ['running'], limit: MAX_RUNNING });
+  const ended = await store.tasks(batch, { status: ENDED, beforeSeq: LAST, limit: MAX_ENDED });
   return {
     batches: [batchBody(view)],
     executions: [...running, ...ended].map((record) => ({

@@ -95,20 +95,23 @@ export class EventHub implements LiveEvents, StreamParts {
     else this.due ??= this.flushSoon();
   }
 
-  subscribe(request: StreamRequest, response: ServerResponse): void {
+  async subscribe(request: StreamRequest, response: ServerResponse): Promise<void> {
     this.checkRoom();
     if (response.destroyed) return;
+    const { batch, lastEventId } = request;
+    const seen = lastEventId === undefined ? undefined : this.log.numberOf(lastEventId);
+    if (seen === undefined || !this.log.reachesBackTo(seen)) {
+      // If there is none to be had, the response is left to whoever can say so.
+      await this.snapshots.get(batch);
+      this.checkRoom();
+      if (response.destroyed) return;
+    } else this.resumed++;
     // What came before belongs to the past of the new stream, and what comes after it to everybody.
     this.flush();
-    const { batch, lastEventId } = request;
-    const after = lastEventId === undefined ? undefined : this.log.numberOf(lastEventId);
-    // If there is none to be had, the response is left to whoever can say so.
-    if (after === undefined || !this.log.reachesBackTo(after)) this.snapshots.get(batch);
-    else this.resumed++;
     const stream = new EventStream(this, response, batch, request.expiresAt ?? Number.POSITIVE_INFINITY);
     this.add(stream, response);
     begin(response, this.options.retryMs);
-    stream.open(after, lastEventId !== undefined);
+    stream.open(seen, lastEventId !== undefined);
   }
 
   close(reason: 'shutdown'): Promise<void> {

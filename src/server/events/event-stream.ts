@@ -29,6 +29,7 @@ export class EventStream {
   /** While it is behind: the number of the last event that it has been sent, or undefined if it needs a snapshot. */
   private cursor: number | undefined;
   private hasEnded = false;
+  private isSkipping = false;
 
   constructor(
     private readonly parts: StreamParts,
@@ -52,8 +53,8 @@ export class EventStream {
   open(after: number | undefined, hasSeenOthers: boolean): void {
     this.behindSince = performance.now();
     this.cursor = after;
-    if (after === undefined) this.skipAhead(hasSeenOthers ? null : undefined);
-    this.catchUp();
+    if (after === undefined) void this.skipAhead(hasSeenOthers ? null : undefined);
+    else this.catchUp();
   }
 
   /** Hands it the events behind `from`, as bytes that all streams share. */
@@ -82,22 +83,13 @@ export class EventStream {
   }
 
   private catchUp(): void {
-    if (this.behindSince === undefined || this.hasEnded) return;
-    try {
-      this.sendMissed();
-    } catch {
-      // There is no snapshot to be had. The client comes back, and is told what is wrong.
-      this.destroy();
-    }
-  }
-
-  private sendMissed(): void {
+    if (this.behindSince === undefined || this.hasEnded || this.isSkipping) return;
     const { log } = this.parts;
     while (this.cursor! < this.parts.flushed) {
       if (this.response.writableNeedDrain) return;
       if (!log.reachesBackTo(this.cursor!)) {
-        this.skipAhead(this.batch === undefined ? this.cursor! : null);
-        continue;
+        void this.skipAhead(this.batch === undefined ? this.cursor! : null);
+        return;
       }
       const to = Math.min(this.cursor! + EVENTS_PER_WRITE, this.parts.flushed);
       const bytes = log.bytesBetween(this.cursor!, to, this.batch);
@@ -107,16 +99,28 @@ export class EventStream {
     this.behindSince = undefined;
   }
 
-  /** Sends a snapshot; if events are gone that the client might have had, it is told so first. */
-  private skipAhead(after: number | null | undefined): void {
-    // What was gathered is in the snapshot: handed out after it, it would come twice.
-    this.parts.flush();
-    const { number, bytes } = this.parts.snapshots.get(this.batch);
-    if (after !== undefined) {
-      this.response.write(frameOf('gap', { missed: after === null ? null : number - after }));
-      this.parts.gapAnnounced();
+  /**
+   * Sends a snapshot, and what has come since; if events are gone that the client might have had, it is told so first.
+   * While it waits for the snapshot, it stays behind.
+   */
+  private async skipAhead(after: number | null | undefined): Promise<void> {
+    this.isSkipping = true;
+    try {
+      // What was gathered is in the snapshot: handed out after it, it would come twice.
+      this.parts.flush();
+      const { number, bytes } = await this.parts.snapshots.get(this.batch);
+      if (this.hasEnded) return;
+      if (after !== undefined) {
+        this.response.write(frameOf('gap', { missed: after === null ? null : number - after }));
+        this.parts.gapAnnounced();
+      }
+      this.cursor = number;
+      this.response.write(bytes);
+    } catch {
+      // There is no snapshot to be had. The client comes back, and is told what is wrong.
+      this.destroy();
     }
-    this.cursor = number;
-    this.response.write(bytes);
+    this.isSkipping = false;
+    this.catchUp();
   }
 }

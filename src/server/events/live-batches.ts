@@ -38,15 +38,17 @@ export class LiveBatches implements LiveEvents {
     return this.hub.counts();
   }
 
-  subscribe(request: StreamRequest, response: ServerResponse): void {
+  async subscribe(request: StreamRequest, response: ServerResponse): Promise<void> {
     // First: what changes between this look and the snapshot is told once more, and not never.
-    this.watch.wake();
-    this.hub.subscribe(request, response);
+    await this.watch.wake();
+    await this.hub.subscribe(request, response);
+    // It may have gone back to sleep before there was a subscriber.
+    void this.watch.wake();
   }
 
-  close(reason: 'shutdown'): Promise<void> {
+  async close(reason: 'shutdown'): Promise<void> {
     this.watch.close();
-    this.feed.close();
-    return this.hub.close(reason);
+    await this.feed.close();
+    await this.hub.close(reason);
   }
 }

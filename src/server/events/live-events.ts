@@ -13,10 +13,10 @@ export interface StreamRequest {
 /** Sends events to everybody who wants to know, over SSE. */
 export interface LiveEvents {
   /**
-   * Takes over a response to which nothing has been written. Throws, and leaves the response alone, when there are too
+   * Takes over a response to which nothing has been written. Rejects, and leaves the response alone, when there are too
    * many streams or the server is closing.
    */
-  subscribe(request: StreamRequest, response: ServerResponse): void;
+  subscribe(request: StreamRequest, response: ServerResponse): Promise<void>;
   /** Ends all streams with an `end` event. */
   close(reason: 'shutdown'): Promise<void>;
   /** How many streams are open. */

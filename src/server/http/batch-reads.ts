@@ -17,26 +17,41 @@ export class BatchReads {
 
   constructor(private readonly texts: BatchTexts) {}
 
-  /** Whether it has answered. */
-  answer(incoming: IncomingMessage, outgoing: ServerResponse, context: RequestContext): boolean {
+  /** Whether it has answered; at once where nothing has to be read. */
+  answer(
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+    context: RequestContext,
+  ): boolean | Promise<boolean> {
     const { method, url = '' } = incoming;
     if (context.principal === undefined || method !== 'GET') return false;
     if (url !== this.last.url) this.last = { url, name: nameIn(url) };
     const { name } = this.last;
-    const found = name === undefined ? undefined : this.texts.get(name, context.startedAt);
-    if (found === undefined) return false;
-    context.route = '/v1/batches/:batch';
-    // All headers at once: setting one after another takes three times as long.
-    outgoing.writeHead(200, [
-      ...API_HEADERS,
-      'Content-Type',
-      'application/json',
-      'Content-Length',
-      found.bytes,
-    ]);
-    outgoing.end(found.text);
-    return true;
+    if (name === undefined) return false;
+    const known = this.texts.known(name, context.startedAt);
+    if (known !== undefined) return send(outgoing, context, known);
+    return this.texts
+      .read(name, context.startedAt)
+      .then((found) => found !== undefined && send(outgoing, context, found));
   }
+}
+
+function send(
+  outgoing: ServerResponse,
+  context: RequestContext,
+  found: { readonly text: string; readonly bytes: string },
+): true {
+  context.route = '/v1/batches/:batch';
+  // All headers at once: setting one after another takes three times as long.
+  outgoing.writeHead(200, [
+    ...API_HEADERS,
+    'Content-Type',
+    'application/json',
+    'Content-Length',
+    found.bytes,
+  ]);
+  outgoing.end(found.text);
+  return true;
 }
 
 function nameIn(url: string): string | undefined {

@@ -55,19 +55,30 @@ export class Gate {
     outgoing.on('close', () => this.parts.log.ended(incoming, outgoing, context));
     try {
       if (!this.admit(incoming, outgoing, context, now)) return;
-      if (!hasBody(incoming) && this.parts.reads.answer(incoming, outgoing, context)) return;
+      const answered = !hasBody(incoming) && this.parts.reads.answer(incoming, outgoing, context);
+      if (answered === true) return;
+      if (answered !== false) {
+        answered
+          .then((isDone) => isDone || this.pass(incoming, outgoing, context))
+          .catch((error: unknown) => this.refuse(outgoing, error));
+        return;
+      }
     } catch (error) {
       this.refuse(outgoing, error);
       return;
     }
-    setSecurityHeaders(outgoing);
-    if (hasBody(incoming)) void this.withBody(incoming, outgoing, context);
-    else this.parts.next(incoming, outgoing);
+    this.pass(incoming, outgoing, context);
   };
 
   /** From now on one can only look. */
   close(): void {
     this.isClosing = true;
+  }
+
+  private pass(incoming: IncomingMessage, outgoing: ServerResponse, context: RequestContext): void {
+    setSecurityHeaders(outgoing);
+    if (hasBody(incoming)) void this.withBody(incoming, outgoing, context);
+    else this.parts.next(incoming, outgoing);
   }
 
   /** Whether the request goes on; throws where it is refused. */

@@ -39,11 +39,11 @@ export function attemptRoute(api: Api, { store }: ServerParts): void {
         ...REFUSALS,
       },
     }),
-    (context) => {
+    async (context) => {
       const { batch } = context.req.valid('param');
       const { limit = DEFAULT_LIMIT, cursor: afterSeq = 0 } = context.req.valid('query');
-      findBatch({ store }, batch);
-      const { attempts, lastSeq } = store.attempts(batch, { afterSeq, limit });
+      await findBatch({ store }, batch);
+      const { attempts, lastSeq } = await store.attempts(batch, { afterSeq, limit });
       const brief = attempts.map(({ id, attempt, startedAt, endedAt, durationMs, outcome }) => ({
         id,
         attempt,

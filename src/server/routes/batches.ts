@@ -18,9 +18,9 @@ const PAGE = z.object({ limit: LIMIT, cursor: numberIn(1, Number.MAX_SAFE_INTEGE
 export function batchRoutes(api: Api, parts: ServerParts): void {
   const { executor, store } = parts;
 
-  const bodyOf = (batch: string) => {
-    const view = executor.view(batch);
-    if (view === undefined) throw unknownBatch(store, batch);
+  const bodyOf = async (batch: string) => {
+    const view = await executor.view(batch);
+    if (view === undefined) throw await unknownBatch(store, batch);
     return batchBody(view);
   };
 
@@ -37,9 +37,9 @@ export function batchRoutes(api: Api, parts: ServerParts): void {
         ...REFUSALS,
       },
     }),
-    (context) => {
+    async (context) => {
       const { limit = DEFAULT_LIMIT, cursor } = context.req.valid('query');
-      const found = executor.views(cursor, limit + 1);
+      const found = await executor.views(cursor, limit + 1);
       const page = found.slice(0, limit);
       const next = found.length > limit ? String(page.at(-1)!.number) : null;
       return context.json({ batches: page.map(batchBody), next_cursor: next }, 200);
@@ -63,10 +63,10 @@ export function batchRoutes(api: Api, parts: ServerParts): void {
       requestOf(context).subject = `add ${tasks.length} to ${batch}`;
       await ask(parts, { action: 'add_batch', batch, tasks });
       // One that runs takes them by itself.
-      if (start !== undefined && executor.view(batch)?.state === 'idle')
+      if (start !== undefined && (await executor.view(batch))?.state === 'idle')
         await ask(parts, { action: 'start', batch, ...start });
       context.header('Location', `/v1/batches/${encodeURIComponent(batch)}`);
-      return context.json(bodyOf(batch), 201);
+      return context.json(await bodyOf(batch), 201);
     },
   );
 
@@ -80,7 +80,7 @@ export function batchRoutes(api: Api, parts: ServerParts): void {
       request: { params: BATCH_PATH },
       responses: { 200: answers(BATCH_VIEW, 'The batch.'), ...REFUSALS },
     }),
-    (context) => context.json(bodyOf(context.req.valid('param').batch), 200),
+    async (context) => context.json(await bodyOf(context.req.valid('param').batch), 200),
   );
 
   api.openapi(
@@ -105,7 +105,7 @@ export function batchRoutes(api: Api, parts: ServerParts): void {
       const { tasks } = context.req.valid('json');
       requestOf(context).subject = `add ${tasks.length} to ${batch}`;
       const { data } = await ask(parts, { action: 'add_batch', batch, tasks });
-      return context.json({ ids: data['ids'] as string[], batch: bodyOf(batch) }, 201);
+      return context.json({ ids: data['ids'] as string[], batch: await bodyOf(batch) }, 201);
     },
   );
 }

@@ -22,14 +22,14 @@ const RESPONSES = {
 
 /** Live events over SSE. */
 export function eventRoutes(api: Api, { live, store, streams }: ServerParts): void {
-  const subscribe = (context: ApiContext, batch: string | undefined): Response => {
+  const subscribe = async (context: ApiContext, batch: string | undefined): Promise<Response> => {
     const { incoming, outgoing } = context.env;
     const { principal, address } = requestOf(context);
     const lastEventId = incoming.headers['last-event-id'];
     if (incoming.method === 'HEAD') return context.body(null, 200, { 'Content-Type': 'text/event-stream' });
     // Answered by hand, so that one text serves all streams.
     streams.take([principal!.client, `address ${address}`], outgoing);
-    live.subscribe(
+    await live.subscribe(
       {
         ...(batch !== undefined && { batch }),
         ...(typeof lastEventId === 'string' && { lastEventId: lastEventId.slice(0, 200) }),
@@ -66,9 +66,9 @@ export function eventRoutes(api: Api, { live, store, streams }: ServerParts): vo
       parameters: [LAST_EVENT_ID],
       responses: RESPONSES,
     }),
-    (context) => {
+    async (context) => {
       const { batch } = context.req.valid('param');
-      findBatch({ store }, batch);
+      await findBatch({ store }, batch);
       return subscribe(context, batch) as never;
     },
   );

@@ -68,9 +68,9 @@ export function executionRoutes(api: Api, parts: ServerParts): void {
       request: { params: TASK_PATH },
       responses: { 200: answers(EXECUTION_DETAIL, 'The execution.'), ...REFUSALS },
     }),
-    (context) => {
+    async (context) => {
       const { batch, id } = context.req.valid('param');
-      return context.json(executionDetail(parts, batch, id), 200);
+      return context.json(await executionDetail(parts, batch, id), 200);
     },
   );
 
@@ -90,9 +90,9 @@ export function executionRoutes(api: Api, parts: ServerParts): void {
         ...REFUSALS,
       },
     }),
-    (context) => {
+    async (context) => {
       const { batch, id } = context.req.valid('param');
-      return context.json({ explanation: executor.explain(batch, id) ?? null }, 200);
+      return context.json({ explanation: (await executor.explain(batch, id)) ?? null }, 200);
     },
   );
 

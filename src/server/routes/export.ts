@@ -42,10 +42,10 @@ export function exportRoute(api: Api, { store }: ServerParts): void {
         ...REFUSALS,
       },
     }),
-    (context) => {
+    async (context) => {
       const { batch } = context.req.valid('param');
       const { format, status } = context.req.valid('query');
-      findBatch({ store }, batch);
+      await findBatch({ store }, batch);
       context.header('Content-Type', TYPES[format]);
       context.header('Content-Disposition', `attachment; filename="${fileName(batch)}.${ENDINGS[format]}"`);
       const pieces = exportPieces(store, batch, status, EXPORT_FORMATS[format]);

@@ -1,10 +1,19 @@
 import { createRoute, z } from '@hono/zod-openapi';
-import { notRunYet } from '../../tasks/run/report-file.ts';
 import { batchNameOf } from '../../tasks/files/feature.ts';
 import type { RunReport } from '../../tasks/run/report.ts';
+import { notRunYet } from '../../tasks/run/report-file.ts';
 import { reportText } from '../../tasks/run/report-text.ts';
 import type { ServerParts } from '../parts.ts';
-import { COMPLETED, COMPLETION, FEATURE, FEATURE_DETAIL, FEATURE_PATH, NEW_RUN, RUN, SUBTASK_PATH } from '../wire/features.ts';
+import {
+  COMPLETED,
+  COMPLETION,
+  FEATURE,
+  FEATURE_DETAIL,
+  FEATURE_PATH,
+  NEW_RUN,
+  RUN,
+  SUBTASK_PATH,
+} from '../wire/features.ts';
 import { type Api, answers, mayTake, REFUSALS, requestOf, secured, takes } from './api.ts';
 
 const TAGS = ['features'];
@@ -60,7 +69,7 @@ export function featureRoutes(api: Api, { features, texts }: ServerParts): void 
       requestOf(context).subject = feature;
       const { batch, ended } = await features.start(feature, context.req.valid('json') ?? {});
       texts.clear();
-      if (!features.isRunning(feature)) return context.json(endedBody(feature, await ended), 200);
+      if (!(await features.isRunning(feature))) return context.json(endedBody(feature, await ended), 200);
       context.header('Location', `/v1/batches/${encodeURIComponent(batch)}`);
       return context.json(runningBody(feature), 202);
     },

@@ -47,13 +47,13 @@ export function resultRoute(api: Api, { store }: ServerParts): void {
         ...REFUSALS,
       },
     }),
-    (context) => {
+    async (context) => {
       const { batch, id } = context.req.valid('param');
       const { offset, length } = context.req.valid('query');
-      const record = completed(store, batch, id);
+      const record = await completed(store, batch, id);
       const { resultBytes: total = 0 } = record;
       if (offset !== undefined || length !== undefined)
-        return context.json(partOf(store, record, offset ?? 0, length ?? DEFAULT_BYTES), 200);
+        return context.json(await partOf(store, record, offset ?? 0, length ?? DEFAULT_BYTES), 200);
       context.header('Accept-Ranges', 'bytes');
       context.header('Content-Type', 'application/json');
       const range = byteRange(context.req.header('range'), total);
@@ -65,8 +65,8 @@ export function resultRoute(api: Api, { store }: ServerParts): void {
   );
 }
 
-function completed(store: Store, batch: string, id: string): TaskRecord {
-  const record = findTask({ store }, batch, id);
+async function completed(store: Store, batch: string, id: string): Promise<TaskRecord> {
+  const record = await findTask({ store }, batch, id);
   if (record.status === 'completed') return record;
   throw new VolleyError('UNKNOWN_EXECUTION', `${id} is ${record.status}, so it has no result.`, {
     batch,
@@ -75,14 +75,14 @@ function completed(store: Store, batch: string, id: string): TaskRecord {
   });
 }
 
-function partOf(
+async function partOf(
   store: Store,
   { batch, id, resultBytes: total = 0 }: TaskRecord,
   offset: number,
   length: number,
 ) {
   const end = Math.min(total, offset + length);
-  const part = store.result(batch, id, { offset, length }) ?? '';
+  const part = (await store.result(batch, id, { offset, length })) ?? '';
   return { offset, next_offset: end < total ? end : null, total, part };
 }
 
@@ -90,9 +90,9 @@ function partOf(
 function streamOf(store: Store, { batch, id }: TaskRecord, { start, end }: ByteRange): ReadableStream {
   let at = start;
   return new ReadableStream({
-    pull: (controller) => {
+    pull: async (controller) => {
       const length = Math.min(PART, end - at);
-      const bytes = length === 0 ? undefined : store.resultBytes(batch, id, { offset: at, length });
+      const bytes = length === 0 ? undefined : await store.resultBytes(batch, id, { offset: at, length });
       at += bytes?.length ?? 0;
       if (bytes !== undefined && bytes.length > 0) controller.enqueue(new Uint8Array(bytes));
       if (at >= end) controller.close();

@@ -3,8 +3,8 @@ import type { Store } from '../../store/store.ts';
 import type { AttemptBody } from '../wire/execution.ts';
 
 /** The attempts of one execution, the oldest first. */
-export function attemptList(store: Store, { batch, id }: TaskRecord): AttemptBody[] {
-  return store.attemptsOf(batch, id).map(attemptBody);
+export async function attemptList(store: Store, { batch, id }: TaskRecord): Promise<AttemptBody[]> {
+  return (await store.attemptsOf(batch, id)).map(attemptBody);
 }
 
 function attemptBody(record: AttemptRecord): AttemptBody {

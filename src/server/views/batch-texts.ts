@@ -19,6 +19,8 @@ interface BatchText {
  */
 export class BatchTexts {
   private readonly kept = new Map<string, BatchText>();
+  /** Rises with every change: what was read before one is not kept. */
+  private changes = 0;
   private readonly unlisten: () => void;
 
   constructor(
@@ -28,21 +30,28 @@ export class BatchTexts {
     this.unlisten = store.onCommit(() => this.clear());
   }
 
-  /** Undefined if there is no such batch; `now` is by the steady clock. */
-  get(batch: string, now: number): BatchText | undefined {
+  /** What is known without reading; `now` is by the steady clock. */
+  known(batch: string, now: number): BatchText | undefined {
     const known = this.kept.get(batch);
-    if (known !== undefined && known.until > now) return known;
-    const view = this.executor.view(batch);
+    return known !== undefined && known.until > now ? known : undefined;
+  }
+
+  /** Undefined if there is no such batch. */
+  async read(batch: string, now: number): Promise<BatchText | undefined> {
+    const { changes } = this;
+    const view = await this.executor.view(batch);
     if (view === undefined) return undefined;
     const text = JSON.stringify(batchBody(view));
-    if (this.kept.size >= MAX_KEPT) this.kept.clear();
     const found = { text, bytes: String(Buffer.byteLength(text)), until: now + FRESH_MS };
+    if (changes !== this.changes) return found;
+    if (this.kept.size >= MAX_KEPT) this.kept.clear();
     this.kept.set(batch, found);
     return found;
   }
 
   /** Something has changed, or may have. */
   clear(): void {
+    this.changes++;
     this.kept.clear();
   }
 

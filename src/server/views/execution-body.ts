@@ -5,7 +5,7 @@ import type { ExecutionBody } from '../wire/execution.ts';
 /** A task as a row of a table, with what only the executor knows of one that runs in this process. */
 export function executionBody(record: TaskRecord, executor: BatchExecutor): ExecutionBody {
   const { batch, id, seq, options } = record;
-  const pause = record.status === 'running' ? executor.pause(batch, id) : undefined;
+  const pause = record.status === 'running' ? executor.pause(record) : undefined;
   const running = pause === undefined ? executor.running(batch, seq) : undefined;
   // A start is told as it happens, and written a moment later: who reads in between must not be told less.
   const isJustBegun = record.status === 'open' && running !== undefined;

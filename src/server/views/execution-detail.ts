@@ -6,10 +6,14 @@ import { attemptList } from './attempts.ts';
 import { executionBody } from './execution-body.ts';
 
 /** Everything about one execution, with the beginning of its result. */
-export function executionDetail(parts: ServerParts, batch: string, id: string): ExecutionDetailBody {
+export async function executionDetail(
+  parts: ServerParts,
+  batch: string,
+  id: string,
+): Promise<ExecutionDetailBody> {
   const { executor, store, coordinator } = parts;
-  const explanation = executor.explain(batch, id) ?? null;
-  const record = store.task(batch, id);
+  const explanation = (await executor.explain(batch, id)) ?? null;
+  const record = await store.task(batch, id);
   if (record === undefined)
     throw new VolleyError('UNKNOWN_TASK', `The task ${JSON.stringify(id)} was cleared.`, { batch, id });
   const { options } = record;
@@ -19,7 +23,7 @@ export function executionDetail(parts: ServerParts, batch: string, id: string): 
     timeout_ms: options.timeoutMs ?? null,
     max_retries: options.maxRetries ?? null,
     on_dependency_failure: options.onDependencyFailure ?? 'skip',
-    attempt_list: attemptList(store, record),
+    attempt_list: await attemptList(store, record),
     explanation,
     warnings: [...(options.warnings ?? [])],
     result_bytes: record.resultBytes ?? null,

@@ -39,9 +39,9 @@ export async function findExecutions(store: Store, query: ExecutionQuery): Promi
   const records: TaskRecord[] = [];
   const isWanted = matcher(query);
   let lookedAt = 0;
-  for (let place = firstPlace(store, query); place !== undefined; await nextTurn()) {
+  for (let place = await firstPlace(store, query); place !== undefined; await nextTurn()) {
     const { batch, seq } = place;
-    const found = pageAfter(store, query, batch.name, seq);
+    const found = await pageAfter(store, query, batch.name, seq);
     for (const record of found) {
       place = { batch, seq: record.seq };
       lookedAt++;
@@ -52,35 +52,35 @@ export async function findExecutions(store: Store, query: ExecutionQuery): Promi
     if (lookedAt >= MAX_LOOKED_AT) return { records, nextCursor: cursorOf(place) };
     if (found.length < PAGE) {
       lookedAt++;
-      const next = query.batch === undefined ? store.batchPage(batch.number, 1)[0] : undefined;
+      const next = query.batch === undefined ? (await store.batchPage(batch.number, 1))[0] : undefined;
       place = next && { batch: next, seq: undefined };
     }
   }
   return { records, nextCursor: null };
 }
 
-function firstPlace(store: Store, { batch: name, cursor }: ExecutionQuery): Place | undefined {
+async function firstPlace(store: Store, { batch: name, cursor }: ExecutionQuery): Promise<Place | undefined> {
   const [, number, seq] = cursor === undefined ? [] : (CURSOR.exec(cursor) ?? []);
   if (cursor !== undefined && number === undefined)
     throw new VolleyError('INVALID_REQUEST', 'The cursor is not one that a page before has given.');
   if (name !== undefined) {
-    return { batch: findBatch({ store }, name), seq: seq === undefined ? undefined : Number(seq) };
+    return { batch: await findBatch({ store }, name), seq: seq === undefined ? undefined : Number(seq) };
   }
   if (number === undefined) {
-    const [newest] = store.batchPage(undefined, 1);
+    const [newest] = await store.batchPage(undefined, 1);
     return newest && { batch: newest, seq: undefined };
   }
   // It may have been cleared since: then the next one is meant.
-  const [batch] = store.batchPage(Number(number) + 1, 1);
+  const [batch] = await store.batchPage(Number(number) + 1, 1);
   return batch && { batch, seq: batch.number === Number(number) ? Number(seq) : undefined };
 }
 
-function pageAfter(
+async function pageAfter(
   store: Store,
   { status, isBackwards }: ExecutionQuery,
   batch: string,
   seq: number | undefined,
-): TaskRecord[] {
+): Promise<TaskRecord[]> {
   const from = isBackwards ? { beforeSeq: seq ?? 2 ** 30 } : { afterSeq: seq ?? 0 };
   return isBackwards && seq === 1
     ? []

@@ -8,6 +8,7 @@ import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import { type ErrorCode, VolleyError } from '../../core/errors.ts';
 import { createLauncher } from '../../runners/process/helper-launcher.ts';
 import type { Launcher } from '../../runners/process/launcher.ts';
+import type { TaskRecord } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import { batchNameOf } from '../files/feature.ts';
 import { withRunLock } from '../files/folder-lock.ts';
@@ -82,13 +83,15 @@ async function runPlan(
   const startedAt = Date.now();
   const isAny = selection.subtasks.length > 0;
   const projectChanges = isAny ? await delegateAll(setting, plan, request, attempts, start) : [];
+  const tasks = new Map<string, TaskRecord | undefined>();
+  for (const { seq } of selection.subtasks) tasks.set(seq, await store.task(batchNameOf(name), seq));
   const report = buildReport({
     ...{ selection, attempts, startedAt, projectChanges },
     feature: await folder.read(name),
     worktrees: terms.worktrees,
     options: runOptions(request, config.tasks),
     moment: folder.moment(),
-    taskOf: (seq) => store.task(batchNameOf(name), seq),
+    taskOf: (seq) => tasks.get(seq),
   });
   if (report.status !== 'nothing') await writeReport(folder, report);
   return report;

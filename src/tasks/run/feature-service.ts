@@ -43,24 +43,26 @@ export class FeatureService {
   async list() {
     const { folder } = this.place;
     const features = await Promise.all((await folder.names()).map((name) => folder.read(name)));
-    return features.map((feature) => {
-      const { done, total } = progressOf(feature);
-      return {
-        feature: feature.name,
-        name: titleOf(feature),
-        status: feature.task?.status ?? ('active' as const),
-        subtask_count: total,
-        completed_count: done,
-        running: this.isRunning(feature.name),
-      };
-    });
+    return Promise.all(
+      features.map(async (feature) => {
+        const { done, total } = progressOf(feature);
+        return {
+          feature: feature.name,
+          name: titleOf(feature),
+          status: feature.task?.status ?? ('active' as const),
+          subtask_count: total,
+          completed_count: done,
+          running: await this.isRunning(feature.name),
+        };
+      }),
+    );
   }
 
   async status(name: string) {
     const { folder } = this.place;
     const feature = await folder.read(name);
     const moment = folder.moment();
-    const data = { ...featureView(feature, moment), running: this.isRunning(name) };
+    const data = { ...featureView(feature, moment), running: await this.isRunning(name) };
     return { text: featureStatusText(feature, moment), data };
   }
 
@@ -92,11 +94,11 @@ export class FeatureService {
     const { folder } = this.place;
     await folder.read(name);
     for (let tries = 1; ; tries++) {
-      if (this.isBusy(name)) return { state: 'running', report: undefined };
+      if (await this.isBusy(name)) return { state: 'running', report: undefined };
       // The batch has ended, and its report is being written.
       await this.runs.get(name)?.catch(() => undefined);
       const report = await readReport(folder, name);
-      const startedAt = this.setting.executor.view(batchNameOf(name))?.startedAt ?? 0;
+      const startedAt = (await this.setting.executor.view(batchNameOf(name)))?.startedAt ?? 0;
       const isLate = report === undefined || Date.parse(report.ended_at) < startedAt;
       if (!isLate || startedAt === 0 || tries === REPORT_TRIES) return { state: 'ended', report };
       await sleep(REPORT_PAUSE_MS);
@@ -128,12 +130,12 @@ export class FeatureService {
   }
 
   /** Whether the feature is running, here or in another process. */
-  isRunning(name: string): boolean {
+  async isRunning(name: string): Promise<boolean> {
     return this.runs.has(name) || this.isBusy(name);
   }
 
-  private isBusy(name: string): boolean {
-    const view = this.setting.executor.view(batchNameOf(name));
+  private async isBusy(name: string): Promise<boolean> {
+    const view = await this.setting.executor.view(batchNameOf(name));
     return view !== undefined && view.state !== 'idle';
   }
 }

@@ -7,10 +7,10 @@ import {
   rmSync,
   type Stats,
   symlinkSync,
-  writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { gitFoldersOf } from '../../config/git-folders.ts';
+import { writeAtomically } from '../../tools/atomic-write.ts';
 import { codeOf } from '../../tools/builtin/refusal.ts';
 import { isInside, realAsFarAsItExists } from '../../tools/builtin/roots.ts';
 import { filesBelow, folderEntries, lstatIfAny } from './folder-entries.ts';
@@ -299,13 +299,14 @@ export class GitGuard {
       return;
     }
     if (lstatIfAny(path)?.isDirectory()) rmSync(path, { recursive: true, force: true });
-    const draft = `${path}.volley-${process.pid}`;
-    rmSync(draft, { recursive: true, force: true });
-    if (kept.kind === 'link') symlinkSync(kept.content, draft);
-    else if (kept.kind === 'file')
-      writeFileSync(draft, kept.content, { encoding: 'latin1', mode: kept.mode, flag: 'wx' });
+    if (kept.kind === 'link') {
+      const draft = `${path}.volley-${process.pid}`;
+      rmSync(draft, { recursive: true, force: true });
+      symlinkSync(kept.content, draft);
+      renameSync(draft, path);
+    } else if (kept.kind === 'file')
+      writeAtomically(path, kept.content, { encoding: 'latin1', mode: kept.mode });
     else throw new Error('it was not a file or link, or too large to keep');
-    renameSync(draft, path);
   }
 }
 

@@ -14,6 +14,6 @@ it('keeps what completes in the same turn as a task that cannot be written, and 
   expect(problems).toMatchObject([{ code: 'TASK_SETTLED' }]);
   await expect(journal.completed(4, '4', 1)).rejects.toMatchObject({ code: 'TASK_SETTLED' });
   await expect(journal.ended(4, done())).rejects.toMatchObject({ code: 'TASK_SETTLED' });
-  expect(statuses(store, 'b')).toEqual({ t1: 'completed', t2: 'failed', t3: 'completed', t4: 'open' });
-  expect(store.task('b', 't1')).toMatchObject({ attempts: 1, startedAt: 5 });
+  expect(await statuses(store, 'b')).toEqual({ t1: 'completed', t2: 'failed', t3: 'completed', t4: 'open' });
+  expect(await store.task('b', 't1')).toMatchObject({ attempts: 1, startedAt: 5 });
 });

@@ -20,7 +20,7 @@ export interface Rig {
   /** The answer to a request that must be done. */
   ask(action: string, args?: object): Promise<BatchAnswer>;
   /** `t1 completed`, `t2 failed error: it broke`: how all tasks of a batch stand. */
-  standing(batch?: string): string[];
+  standing(batch?: string): Promise<string[]>;
 }
 
 /** An executor on a new store in an empty folder, with some tools; closed after the test. */
@@ -50,14 +50,12 @@ export async function openRig(
       if (!answer.ok) throw new Error(`${action}: ${answer.error?.code}: ${answer.text}`);
       return answer;
     },
-    standing: (batch = 'default') =>
-      store
-        .tasks(batch, { limit: 1000 })
-        .map(({ id, status, reason, message, cause }) =>
-          [id, status, reason && `${reason}:`, message, cause && `because of ${cause}`]
-            .filter((part) => part !== undefined)
-            .join(' '),
-        ),
+    standing: async (batch = 'default') =>
+      (await store.tasks(batch, { limit: 1000 })).map(({ id, status, reason, message, cause }) =>
+        [id, status, reason && `${reason}:`, message, cause && `because of ${cause}`]
+          .filter((part) => part !== undefined)
+          .join(' '),
+      ),
   };
 }
 

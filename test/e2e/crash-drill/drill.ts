@@ -141,9 +141,12 @@ class DrilledBatch {
   private async journal(name: string): Promise<Journal> {
     const store = await openStore(this.program.store);
     try {
-      const tasks = store.tasks(name, { limit: 1_000_000 });
-      const results = new Map(tasks.map(({ id }) => [id, store.result(name, id)]));
-      return { batch: store.batch(name), tasks, resultOf: (id) => results.get(id) };
+      const tasks = await store.tasks(name, { limit: 1_000_000 });
+      const results = await store.results(
+        name,
+        tasks.map(({ id }) => id),
+      );
+      return { batch: await store.batch(name), tasks, resultOf: (id) => results.get(id) };
     } finally {
       await store.close();
     }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { BatchExecutor } from '../../../src/batch/batch-executor.ts';
-import { defaultConfig } from '../../../src/config/default-config.ts';
+import { defaultConfig } from '../../../src/config/config.ts';
 import { ParallelToolCoordinator } from '../../../src/coordinator/coordinator.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { openStore } from '../../../src/store/sqlite-store.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { defaultConfig } from '../../../src/config/default-config.ts';
+import { defaultConfig } from '../../../src/config/config.ts';
 import { attachMcpServers, mcpHealth } from '../../../src/mcp/client/attach.ts';
 import { serve } from '../../server/support/serve.ts';
 import { connectHttp } from '../server/support/http-client.ts';

@@ -1,8 +1,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { McpServerSettings } from '../../../src/config/config.ts';
-import { defaultConfig } from '../../../src/config/default-config.ts';
+import { defaultConfig, type McpServerSettings } from '../../../src/config/config.ts';
 import { mcpHealth } from '../../../src/mcp/client/attach.ts';
 import { isAlive, logOf, notesServer, openWith, testFolder, until } from './support/open.ts';
 

@@ -50,23 +50,23 @@ test('fifty calls over three servers in one batch, with references between them,
   expect(tasks).toHaveLength(50);
   expect(await executor.handle({ action: 'add_batch', tasks })).toMatchObject({ ok: true });
   expect(await executor.handle({ action: 'start', wait: true })).toMatchObject({ ok: true });
-  const ended = store.tasks('default', { limit: 100 });
+  const ended = await store.tasks('default', { limit: 100 });
   expect(ended.filter(({ status }) => status !== 'completed')).toEqual([]);
   for (const row of rows)
     expect(readFileSync(join(folder, `row-${row}.txt`), 'utf8')).toContain(String(row + 100));
   // The text of the server says the same as its data, and is told once.
-  expect(JSON.parse(store.result('default', 'read-3')!)).toEqual({
+  expect(JSON.parse((await store.result('default', 'read-3'))!)).toEqual({
     source: 'mcp:fs.read_text_file',
     data: { content: readFileSync(join(folder, 'row-3.txt'), 'utf8') },
   });
-  const graph = JSON.parse(store.result('default', 'graph')!) as {
+  const graph = JSON.parse((await store.result('default', 'graph'))!) as {
     data: { entities: { name: string; observations: string[] }[] };
   };
   const notes = graph.data.entities.map(({ name, observations }) => `${name}: ${observations[0]}`);
   expect(notes.sort()).toEqual(
     rows.map((row) => `row ${row}: ${readFileSync(join(folder, `row-${row}.txt`), 'utf8')}`).sort(),
   );
-  expect(JSON.parse(store.result('default', 'echo')!)).toMatchObject({ text: 'Echo: row' });
+  expect(JSON.parse((await store.result('default', 'echo'))!)).toMatchObject({ text: 'Echo: row' });
   expect(mcpHealth(coordinator).map(({ name, calls }) => `${name} ${calls}`)).toEqual([
     'fs 24',
     'memory 13',

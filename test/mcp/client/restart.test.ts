@@ -9,7 +9,7 @@ import { notesServer, openWith, testFolder } from './support/open.ts';
 async function leaveRunning(store: SqliteStore): Promise<void> {
   const lease = await store.lease('default');
   await store.batchStarted('default', '{}', Date.now());
-  for (const { seq } of store.tasks('default', { limit: 10 }))
+  for (const { seq } of await store.tasks('default', { limit: 10 }))
     await store.started('default', seq, Date.now());
   await lease.release();
 }
@@ -36,7 +36,7 @@ test('after a crash of Volley, calls that may be repeated run again, and those t
   await leaveRunning(store);
   const next = await executorWith(folder, notesServer(folder));
   expect(await next.executor.handle({ action: 'start', wait: true })).toMatchObject({ ok: true });
-  expect(next.store.tasks('default', { limit: 10 })).toMatchObject([
+  expect(await next.store.tasks('default', { limit: 10 })).toMatchObject([
     { id: 'reads', status: 'completed' },
     { id: 'writes', status: 'failed', reason: 'crashed' },
   ]);
@@ -51,7 +51,7 @@ test('tasks of a server that cannot be started now are taken, and fail by themse
   ];
   expect(await executor.handle({ action: 'add_batch', tasks })).toMatchObject({ ok: true });
   await executor.handle({ action: 'start', wait: true });
-  expect(store.tasks('default', { limit: 10 })).toMatchObject([
+  expect(await store.tasks('default', { limit: 10 })).toMatchObject([
     { id: 'theirs', status: 'failed' },
     { id: 'ours', status: 'completed' },
   ]);

@@ -126,7 +126,7 @@ test('when standard input closes in the middle of a call, all is stopped and wri
   expect(raw.noise).toEqual([]);
   const store = await openStore(join(folder, '.volley/volley.db'));
   onTestFinished(() => store.close());
-  expect(store.batch('one')).toMatchObject({ counts: { running: 0 }, holder: undefined });
+  expect(await store.batch('one')).toMatchObject({ counts: { running: 0 }, holder: undefined });
 });
 
 test('a client that dies without a word leaves nothing behind', async () => {

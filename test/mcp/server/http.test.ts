@@ -40,7 +40,10 @@ describe.each(REVISIONS)('/mcp with a client of %s', (revision) => {
     await held.started('x');
     cancelling.abort('enough');
     await refused;
-    await until(() => standing('gone')[0]?.startsWith('t1 cancelled') === true, 'the end of the batch');
+    await until(
+      async () => (await standing('gone'))[0]?.startsWith('t1 cancelled') === true,
+      'the end of the batch',
+    );
   });
 
   test('batches and results can be read as resources, and what another process does to them is told', async () => {
@@ -123,8 +126,11 @@ test('a 2026-era client that disconnects in the middle of a call stops its batch
     .catch(() => undefined);
   await held.started('k');
   await transport.close();
-  await until(() => standing('b')[0]?.startsWith('t1 cancelled') === true, 'the end of the batch');
-  await until(() => executor.view('b')?.state === 'idle', 'the end of the run');
+  await until(
+    async () => (await standing('b'))[0]?.startsWith('t1 cancelled') === true,
+    'the end of the batch',
+  );
+  await until(async () => (await executor.view('b'))?.state === 'idle', 'the end of the run');
   await call;
 });
 
@@ -226,7 +232,10 @@ describe('a session of a 2025-era client', () => {
       state: 'running',
     });
     await transport.terminateSession();
-    await until(() => standing('b')[0]?.startsWith('t1 cancelled') === true, 'the end of its batch');
+    await until(
+      async () => (await standing('b'))[0]?.startsWith('t1 cancelled') === true,
+      'the end of its batch',
+    );
     expect((await post(ping, { 'mcp-session-id': sessionId! })).status).toBe(404);
   });
 });

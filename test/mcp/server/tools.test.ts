@@ -165,7 +165,7 @@ test('a batch cannot start batches, also not by way of another server', async ()
       expect(textOf(refused)).toContain('batches do not start batches');
     }
   }
-  expect(store.batches()).toEqual([]);
+  expect(await store.batches()).toEqual([]);
 });
 
 test('what is wrong with a call is said in words that help, and nothing is left behind', async () => {
@@ -197,7 +197,7 @@ test('what is wrong with a call is said in words that help, and nothing is left 
   expect(textOf(await call('run_batch', { batch: 'taken', tasks: [{ function: 'echo' }] }))).toContain(
     'already',
   );
-  expect(store.batches().map(({ name }) => name)).toEqual(['taken']);
+  expect((await store.batches()).map(({ name }) => name)).toEqual(['taken']);
   expect(errors).toEqual([]);
 });
 
@@ -229,7 +229,7 @@ test('batch_executor_tool does all actions, and waits so that it can be stopped'
   });
   stopping.abort();
   await refused;
-  await until(() => standing('h')[0] !== 't1 running', 'the stop');
+  await until(async () => (await standing('h'))[0] !== 't1 running', 'the stop');
   expect(await act({ action: 'wait', batch: 'h' })).toMatchObject({ data: { finished: true } });
 });
 

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { BatchExecutor } from '../../../src/batch/batch-executor.ts';
+import type { TaskEvent } from '../../../src/batch/events.ts';
 import type { FeedOptions } from '../../../src/server/events/batch-feed.ts';
 import type { HubOptions } from '../../../src/server/events/hub-options.ts';
 import { LiveBatches } from '../../../src/server/events/live-batches.ts';
@@ -21,9 +22,9 @@ async function serve(
   options: FeedOptions & HubOptions = {},
 ): Promise<{ client: SseClient; live: LiveBatches }> {
   const live = new LiveBatches({ executor, store, progressMs: 20, batchMs: 20, ...options });
-  const server = createServer((request, response) => {
+  const server = createServer(async (request, response) => {
     const batch = request.url!.slice(1);
-    live.subscribe(batch === '' ? {} : { batch }, response);
+    await live.subscribe(batch === '' ? {} : { batch }, response);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const client = new SseClient((server.address() as AddressInfo).port, path);
@@ -83,7 +84,7 @@ test('the snapshot of a batch shows what runs and what has ended, without texts 
   await rig.ask('add', { id: 'bad', function: 'broken', batch: 'b', max_retries: 0 });
   await rig.ask('start', { batch: 'b' });
   await held.started('a');
-  await expect.poll(() => rig.store.task('b', 'bad')?.status).toBe('failed');
+  await expect.poll(async () => (await rig.store.task('b', 'bad'))?.status).toBe('failed');
   const { client } = await serve(rig, '/b');
   const { executions } = client.events[0]!.data as { executions: object[] };
   expect(executions).toMatchObject([
@@ -114,7 +115,7 @@ test('the snapshot and the executions tell of a pause before a retry, and of its
   expect(Math.abs(executions[0]!.retry_at - due[0]!)).toBeLessThan(10_000);
   await rig.ask('stop', { batch: 'b' });
   await client.until(() => told(client).includes('batch idle 0'), 'the end');
-  expect(executionBody(rig.store.task('b', 'a')!, rig.executor)).toMatchObject({
+  expect(executionBody((await rig.store.task('b', 'a'))!, rig.executor)).toMatchObject({
     status: 'open',
     retry_at: null,
   });
@@ -123,9 +124,11 @@ test('the snapshot and the executions tell of a pause before a retry, and of its
 test('an execution runs from the moment at which its start is told', async () => {
   const rig = await openRig([defineTool({ name: 'quick', idempotent: true, run: () => 1 }) as Tool]);
   const read: object[] = [];
+  const look = async ({ batch, id, at }: TaskEvent) => {
+    read.push({ at, ...executionBody((await rig.store.task(batch, id))!, rig.executor) });
+  };
   rig.executor.follow((event) => {
-    if (event.type === 'started')
-      read.push({ at: event.at, ...executionBody(rig.store.task('b', event.id)!, rig.executor) });
+    if (event.type === 'started') void look(event);
   });
   await rig.ask('add', { id: 'a', function: 'quick', batch: 'b' });
   await rig.ask('start', { batch: 'b', wait: true });

@@ -123,7 +123,7 @@ test('clients that come close together share one snapshot, and miss nothing that
   onTestFinished(() => void vi.useRealTimers());
   let taken = 0;
   const { connect, tell } = await openHub({
-    take: () => {
+    take: async () => {
       taken++;
       return { batches: [] };
     },

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { NewTask, TaskStatus } from '../../../src/store/records.ts';
 import { openStore, type SqliteStore, type StoreOptions } from '../../../src/store/sqlite-store.ts';
+import type { Store } from '../../../src/store/store.ts';
 
 /** A folder that is gone when the test ends. */
 export function temporaryFolder(): string {
@@ -33,13 +34,21 @@ export function tasks(count: number, prefix = 't'): NewTask[] {
 }
 
 /** The statuses of all tasks of a batch by their ids, in order. */
-export function statuses(store: SqliteStore, batch: string): Record<string, TaskStatus> {
-  return Object.fromEntries(store.tasks(batch, { limit: 1000 }).map(({ id, status }) => [id, status]));
+export async function statuses(
+  store: Pick<Store, 'tasks'>,
+  batch: string,
+): Promise<Record<string, TaskStatus>> {
+  return Object.fromEntries(
+    (await store.tasks(batch, { limit: 1000 })).map(({ id, status }) => [id, status]),
+  );
 }
 
 /** All counts that are not zero. */
-export function counts(store: SqliteStore, batch: string): Partial<Record<TaskStatus, number>> {
-  const all = Object.entries(store.batch(batch)?.counts ?? {});
+export async function counts(
+  store: Pick<Store, 'batch'>,
+  batch: string,
+): Promise<Partial<Record<TaskStatus, number>>> {
+  const all = Object.entries((await store.batch(batch))?.counts ?? {});
   return Object.fromEntries(all.filter(([, count]) => count !== 0));
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { defaultConfig } from '../../../src/config/default-config.ts';
+import { defaultConfig } from '../../../src/config/config.ts';
 import { RUN_INPUT, toRunRequest } from '../../../src/tasks/run/run-request.ts';
 
 test('whoever asks from outside may lower budgets, but not raise them, and is no person who may choose any agent', () => {

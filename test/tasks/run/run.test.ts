@@ -221,7 +221,7 @@ describe('a run', { timeout: 180_000 }, () => {
       code: 'FEATURE_RUNNING',
       message: expect.stringContaining(`process ${process.pid}`),
     });
-    expect(executor.view('feature-auth')).toMatchObject({ state: 'running', running: [{ id: '01' }] });
+    expect(await executor.view('feature-auth')).toMatchObject({ state: 'running', running: [{ id: '01' }] });
     expect(coordinator.tools('delegate*')).toEqual([]);
     const params = { feature: 'auth', seq: '01', agent: 'coder', run: 'guessed' };
     const call = { name: 'delegate_subtask', arguments: params };

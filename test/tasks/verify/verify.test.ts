@@ -1,7 +1,7 @@
 import { utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { defaultConfig } from '../../../src/config/default-config.ts';
+import { defaultConfig } from '../../../src/config/config.ts';
 import { TaskFolder } from '../../../src/tasks/files/task-folder.ts';
 import { CommandRunner } from '../../../src/tasks/verify/command-runner.ts';
 import { verifyAndComplete } from '../../../src/tasks/verify/complete.ts';

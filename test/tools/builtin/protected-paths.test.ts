@@ -10,8 +10,7 @@ import {
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { VolleyConfig } from '../../../src/config/config.ts';
-import { defaultConfig } from '../../../src/config/default-config.ts';
+import { defaultConfig, type VolleyConfig } from '../../../src/config/config.ts';
 import { environmentOf } from '../../../src/coordinator/environment.ts';
 import { RunnerSet } from '../../../src/coordinator/runner-set.ts';
 import { Roots } from '../../../src/tools/builtin/roots.ts';

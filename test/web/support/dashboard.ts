@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { buildDashboard } from '../../../scripts/build-dashboard.ts';
 import { BatchExecutor } from '../../../src/batch/batch-executor.ts';
-import { defaultConfig } from '../../../src/config/default-config.ts';
+import { defaultConfig } from '../../../src/config/config.ts';
 import { startServer, type VolleyServer } from '../../../src/server/server.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
 import { openRig, type Rig } from '../../batch/support/rig.ts';

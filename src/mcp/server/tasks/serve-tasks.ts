@@ -49,18 +49,18 @@ export function serveTasks({ server }: McpServer, host: ToolHost, era: Era): voi
   server.setRequestHandler('tasks/get', TASK, async ({ taskId }, context) => {
     admit(context, 'read');
     const backend = await open();
-    const state = taskState(taskView(backend, taskId));
+    const state = taskState(await taskView(backend, taskId));
     const body = taskBody(state, era);
     if (era === 'legacy' || state.status === 'working' || state.status === 'cancelled') return body;
     return state.status === 'completed'
-      ? { ...body, result: contentOf(endedAnswer({ backend }, taskId)) }
+      ? { ...body, result: contentOf(await endedAnswer({ backend }, taskId)) }
       : { ...body, error: { code: ProtocolErrorCode.InternalError, message: state.statusMessage } };
   });
 
   server.setRequestHandler('tasks/cancel', TASK, async ({ taskId }, context) => {
     admit(context, 'run');
     const backend = await open();
-    const { status } = taskState(taskView(backend, taskId));
+    const { status } = taskState(await taskView(backend, taskId));
     if (status === 'working' || status === 'failed')
       await ask({ backend }, { action: 'cancel', batch: taskId, all: true });
     else if (era === 'legacy') {
@@ -69,14 +69,14 @@ export function serveTasks({ server }: McpServer, host: ToolHost, era: Era): voi
     // A cancelled batch may take a moment to end; what was asked for is what it will be.
     return era === 'modern'
       ? {}
-      : taskBody({ ...taskState(taskView(backend, taskId)), status: 'cancelled' }, era);
+      : taskBody({ ...taskState(await taskView(backend, taskId)), status: 'cancelled' }, era);
   });
 
   if (era === 'modern') {
     // No task of ours asks for input, so there is nothing that an update could answer.
     server.setRequestHandler('tasks/update', TASK, async ({ taskId }, context) => {
       admit(context, 'run');
-      taskView(await open(), taskId);
+      await taskView(await open(), taskId);
       return {};
     });
     return;
@@ -86,10 +86,10 @@ export function serveTasks({ server }: McpServer, host: ToolHost, era: Era): voi
     calls.during(async () => {
       requireScope(context, 'read');
       const backend = await open();
-      taskView(backend, taskId);
+      await taskView(backend, taskId);
       await untilEnded(callOf(context, backend), taskId, MAX_WAIT_SECONDS);
       return {
-        ...contentOf(endedAnswer({ backend }, taskId)),
+        ...contentOf(await endedAnswer({ backend }, taskId)),
         _meta: { [RELATED_TASK_META_KEY]: { taskId } },
       };
     }),
@@ -98,7 +98,7 @@ export function serveTasks({ server }: McpServer, host: ToolHost, era: Era): voi
   server.setRequestHandler('tasks/list', CURSOR, async ({ cursor }, context) => {
     requireScope(context, 'read');
     const { executor } = await open();
-    const views = executor.views(cursor === undefined ? undefined : Number(cursor), PAGE);
+    const views = await executor.views(cursor === undefined ? undefined : Number(cursor), PAGE);
     const next = views.length === PAGE ? { nextCursor: String(views.at(-1)!.number) } : {};
     return { tasks: views.map((view) => taskBody(taskState(view), era)), ...next };
   });

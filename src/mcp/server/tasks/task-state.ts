@@ -26,8 +26,8 @@ export function taskState(view: BatchView): TaskState {
 }
 
 /** Throws what the protocol has for a task that does not exist. */
-export function taskView({ executor }: McpBackend, taskId: string): BatchView {
-  const view = executor.view(taskId);
+export async function taskView({ executor }: McpBackend, taskId: string): Promise<BatchView> {
+  const view = await executor.view(taskId);
   if (view !== undefined) return view;
   throw new ProtocolError(
     ProtocolErrorCode.InvalidParams,

@@ -143,7 +143,7 @@ async function start(args: Request['args'], call: McpCall): Promise<BatchAnswer>
 async function wait(args: Request['args'], call: McpCall): Promise<BatchAnswer> {
   const { batch = 'default', timeout = MAX_WAIT_SECONDS } = args;
   const isPlain = typeof batch === 'string' && typeof timeout === 'number' && timeout > 0;
-  if (isPlain && call.backend.store.batch(batch) !== undefined) {
+  if (isPlain && (await call.backend.store.batch(batch)) !== undefined) {
     await untilEnded(call, batch, Math.min(timeout, MAX_WAIT_SECONDS));
     return call.backend.executor.handle({ action: 'wait', ...args, timeout: 0.001 });
   }

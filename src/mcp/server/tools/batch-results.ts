@@ -49,7 +49,7 @@ Example: {"batch": "run-1f3a9c", "id": "readme"}`,
       return ask(call, { action: 'results', batch, id, range: { offset, length: maxChars } });
     }
     const { data } = await ask(call, { action: 'status', batch });
-    const { rows, text, next } = resultRows(call.backend.store, batch, {
+    const { rows, text, next } = await resultRows(call.backend.store, batch, {
       status,
       afterSeq: cursor,
       limit,

@@ -35,7 +35,7 @@ Example: {"batch": "run-1f3a9c", "wait": 50}`,
   run: async (given, call) => {
     const { batch, detailed, wait } = checkInput(INPUT, 'batch_status', given ?? {});
     if (batch === undefined) return ask(call, { action: 'list' });
-    if (wait > 0 && call.backend.store.batch(batch) !== undefined) {
+    if (wait > 0 && (await call.backend.store.batch(batch)) !== undefined) {
       await untilEnded(call, batch, wait);
     }
     return ask(call, { action: 'status', batch, detailed });

@@ -80,7 +80,7 @@ Example:
     const { tasks } = (given ?? {}) as { tasks?: unknown };
     if (Array.isArray(tasks)) refuseNesting(tasks);
     const input = checkInput(INPUT, 'run_batch', given);
-    const batch = newName(call, input.batch);
+    const batch = await newName(call, input.batch);
     await ask(call, { action: 'add_batch', batch, tasks: input.tasks });
     if (!call.signal.aborted) {
       const { max_concurrent, timeout, fail_fast } = input;
@@ -97,9 +97,9 @@ Example:
   },
 };
 
-function newName({ backend }: McpCall, given: string | undefined): string {
+async function newName({ backend }: McpCall, given: string | undefined): Promise<string> {
   if (given === undefined) return `run-${randomBytes(6).toString('hex')}`;
-  if (backend.store.batch(given) === undefined) return given;
+  if ((await backend.store.batch(given)) === undefined) return given;
   throw new VolleyError(
     'INVALID_REQUEST',
     `There is a batch ${JSON.stringify(given)} already: leave "batch" out, or choose another name. batch_executor_tool can add tasks to it.`,
@@ -124,13 +124,13 @@ async function stillRunning(call: McpCall, batch: string): Promise<ToolAnswer> {
 }
 
 /** What a batch that has ended comes to. */
-export function endedAnswer(
+export async function endedAnswer(
   { backend }: Pick<McpCall, 'backend'>,
   batch: string,
   maxChars = MAX_CHARS.parse(undefined),
-): ToolAnswer {
+): Promise<ToolAnswer> {
   const { store, executor } = backend;
-  const counts = store.batch(batch)?.counts ?? {
+  const counts = (await store.batch(batch))?.counts ?? {
     open: 0,
     running: 0,
     completed: 0,
@@ -138,16 +138,17 @@ export function endedAnswer(
     cancelled: 0,
     skipped: 0,
   };
-  const { rows, text, next } = resultRows(store, batch, {
+  const { rows, text, next } = await resultRows(store, batch, {
     status: undefined,
     afterSeq: 0,
     limit: MAX_ROWS,
     maxChars,
   });
+  const view = await executor.view(batch);
   const isCut = rows.some(({ result_preview: preview }) => preview !== undefined);
   return {
     text: linesText(
-      executor.view(batch)?.problem,
+      view?.problem,
       `The batch "${batch}" has ended: ${countsText(counts)}.`,
       text,
       isCut ? `One result whole: batch_results with {"batch": "${batch}", "id": …}.` : undefined,

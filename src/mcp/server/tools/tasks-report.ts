@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { checkInput } from '../../../batch/input/check.ts';
-import { notRunYet } from '../../../tasks/run/report-file.ts';
 import { batchNameOf } from '../../../tasks/files/feature.ts';
+import { notRunYet } from '../../../tasks/run/report-file.ts';
 import type { McpTool } from '../tool.ts';
 import { untilEnded } from '../until-ended.ts';
 import { FEATURE_NAME, FEATURE_WAIT, RUN_OUTPUT } from './tasks-inputs.ts';
@@ -28,7 +28,7 @@ Example: {"feature": "auth-system", "wait": 50}`,
     const { feature, wait } = checkInput(INPUT, 'tasks_report', given);
     const desk = await call.backend.features();
     const batch = batchNameOf(feature);
-    if (wait > 0 && desk.isRunning(feature)) await untilEnded(call, batch, wait);
+    if (wait > 0 && (await desk.isRunning(feature))) await untilEnded(call, batch, wait);
     const { state, report } = await desk.report(feature);
     if (state === 'running') return runningAnswer(call, feature, batch);
     if (report === undefined) throw notRunYet(feature);

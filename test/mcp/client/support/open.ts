@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-import type { McpServerSettings, VolleyConfig } from '../../../../src/config/config.ts';
-import { defaultConfig } from '../../../../src/config/default-config.ts';
+import { defaultConfig, type McpServerSettings, type VolleyConfig } from '../../../../src/config/config.ts';
 import type { ParallelToolCoordinator } from '../../../../src/coordinator/coordinator.ts';
 import { createFullCoordinator } from '../../../../src/mcp/open-coordinator.ts';
 

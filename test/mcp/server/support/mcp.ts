@@ -34,9 +34,13 @@ export function backendOf({ executor, store, coordinator }: Rig): McpBackend {
   };
 }
 
-export async function until(isSo: () => boolean, what: string, longestMs = 60_000): Promise<void> {
+export async function until(
+  isSo: () => boolean | Promise<boolean>,
+  what: string,
+  longestMs = 60_000,
+): Promise<void> {
   const deadline = Date.now() + longestMs;
-  while (!isSo()) {
+  while (!(await isSo())) {
     if (Date.now() > deadline) throw new Error(`waited in vain for ${what}`);
     await sleep(10);
   }

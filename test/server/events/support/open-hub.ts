@@ -27,14 +27,14 @@ export interface HubRigOptions extends HubOptions {
 
 /** A hub behind a plain server: `/` is everything, `/name` a batch. What the hub refuses is answered with 503. */
 export async function openHub({ take, request, ...options }: HubRigOptions = {}): Promise<HubRig> {
-  const hub = new EventHub(take ?? (() => ({ batches: [] })), options);
+  const hub = new EventHub(take ?? (async () => ({ batches: [] })), options);
   const responses: ServerResponse[] = [];
-  const server = createServer((incoming, response) => {
+  const server = createServer(async (incoming, response) => {
     const batch = decodeURIComponent(incoming.url!.slice(1));
     const lastEventId = incoming.headers['last-event-id'] as string | undefined;
     responses.push(response);
     try {
-      hub.subscribe(
+      await hub.subscribe(
         {
           ...(batch !== '' && { batch }),
           ...(lastEventId !== undefined && { lastEventId }),

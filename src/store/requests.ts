@@ -1,19 +1,27 @@
-import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
+import type { StatementSyncInstance } from '@photostructure/sqlite';
+import type { Database } from './database.ts';
+import { fromStored, fromStoredOrNull, type StoredText, toStored } from './rows.ts';
 import type { HolderRequest } from './store.ts';
-import { fromStored, fromStoredOrNull, type StoredText, toStored } from './text.ts';
 
-/** What processes ask of the one that runs a batch, as writes change it. */
-export class RequestWrites {
+/** What processes ask of the one that runs a batch. */
+export class Requests {
   private readonly insert: StatementSyncInstance;
   private readonly update: StatementSyncInstance;
   private readonly remove: StatementSyncInstance;
   private readonly removeAll: StatementSyncInstance;
+  private readonly open: StatementSyncInstance;
+  private readonly one: StatementSyncInstance;
 
-  constructor(writer: DatabaseSyncInstance) {
+  constructor({ writer, reader }: Pick<Database, 'writer' | 'reader'>) {
     this.insert = writer.prepare('INSERT INTO requests (batch, body) VALUES (?, ?)');
     this.update = writer.prepare('UPDATE requests SET answer = ? WHERE id = ?');
     this.remove = writer.prepare('DELETE FROM requests WHERE id = ?');
     this.removeAll = writer.prepare('DELETE FROM requests WHERE batch = ?');
+    this.open = reader.prepare(
+      `SELECT id, body FROM requests
+       WHERE answer IS NULL AND batch = (SELECT id FROM batches WHERE name = ?) ORDER BY id`,
+    );
+    this.one = reader.prepare('SELECT answer FROM requests WHERE id = ?');
   }
 
   add(batchId: number, body: string): number {
@@ -31,20 +39,6 @@ export class RequestWrites {
   /** A new holder is not asked what was asked of another. */
   forgetAll(batchId: number): void {
     this.removeAll.run(batchId);
-  }
-}
-
-/** The same, as it is read. */
-export class RequestReader {
-  private readonly open: StatementSyncInstance;
-  private readonly one: StatementSyncInstance;
-
-  constructor(reader: DatabaseSyncInstance) {
-    this.open = reader.prepare(
-      `SELECT id, body FROM requests
-       WHERE answer IS NULL AND batch = (SELECT id FROM batches WHERE name = ?) ORDER BY id`,
-    );
-    this.one = reader.prepare('SELECT answer FROM requests WHERE id = ?');
   }
 
   unanswered(batch: string): HolderRequest[] {

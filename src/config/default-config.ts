@@ -1,8 +1,0 @@
-import type { VolleyConfig } from './config.ts';
-import { DEFAULTS } from './defaults.ts';
-import { toConfig } from './resolve.ts';
-
-/** What holds without a file: the folder is the only root. */
-export function defaultConfig(folder = process.cwd()): VolleyConfig {
-  return toConfig(DEFAULTS, folder);
-}

@@ -1,0 +1,22 @@
+import picomatch from 'picomatch';
+import { z } from 'zod';
+import { SECTIONS, type Settings } from './schema.ts';
+
+const LIBRARIES = { z, picomatch };
+
+let whole: z.ZodType<Settings> | undefined;
+
+/** Checks all of `volley.toml` and fills in the defaults. */
+export function configSchema(): z.ZodType<Settings> {
+  whole ??= z.strictObject(
+    Object.fromEntries(
+      Object.keys(SECTIONS).map((name) => [name, sectionSchema(name as keyof Settings).prefault({})]),
+    ),
+  ) as unknown as z.ZodType<Settings>;
+  return whole;
+}
+
+/** Checks one section: making the schema of one takes as long as reading the file. */
+export function sectionSchema(name: keyof Settings): z.ZodType {
+  return SECTIONS[name].schema(LIBRARIES);
+}

@@ -1,0 +1,32 @@
+import { describe } from 'vitest';
+import { attemptTests } from './conformance/attempts.ts';
+import { completionTests } from './conformance/completions.ts';
+import { countTests } from './conformance/counts.ts';
+import type { StoreHarness } from './conformance/harness.ts';
+import { leaseTests } from './conformance/leases.ts';
+import { readTests } from './conformance/reads.ts';
+import { recoveryTests } from './conformance/recovery.ts';
+import { requestTests } from './conformance/requests.ts';
+import { resultTests } from './conformance/results.ts';
+import { taskTests } from './conformance/tasks.ts';
+import { transactionTests } from './conformance/transactions.ts';
+
+const PARTS = [
+  taskTests,
+  transactionTests,
+  readTests,
+  resultTests,
+  completionTests,
+  attemptTests,
+  countTests,
+  leaseTests,
+  requestTests,
+  recoveryTests,
+];
+
+/** What every `Store` does, however it keeps things. A new implementation calls this and nothing else. */
+export function storeConformance(name: string, harness: StoreHarness): void {
+  describe(name, () => {
+    for (const part of PARTS) part(harness);
+  });
+}

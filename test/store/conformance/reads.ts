@@ -1,0 +1,101 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { StoreWatch } from '../../../src/store/store-watch.ts';
+import { done, failed, task, tasks } from '../support/store.ts';
+import type { StoreHarness } from './harness.ts';
+
+export function readTests({ newPlace, open }: StoreHarness): void {
+  describe('reads of many', () => {
+    it('find tasks by their ids and leave out those that do not exist', async () => {
+      const store = await open();
+      await store.addTasks('b', [task('a'), task('b\u0000', { function: 'write' }), task('c')]);
+      await store.started('b', 1, 1);
+      await store.ended('b', 3, { status: 'skipped', cause: 'a' }, 2);
+      const found = await store.tasksById('b', ['c', 'nobody', 'a', 'a', 'b\u0000']);
+      expect([...found.keys()].sort()).toEqual(['a', 'b\u0000', 'c']);
+      expect(found.get('a')).toEqual({
+        id: 'a',
+        seq: 1,
+        function: 'look',
+        status: 'running',
+        attempts: 1,
+        cause: undefined,
+      });
+      expect(found.get('b\u0000')).toMatchObject({ seq: 2, function: 'write', status: 'open' });
+      expect(found.get('c')).toMatchObject({ status: 'skipped', cause: 'a' });
+      expect(await store.tasksById('nowhere', ['a'])).toEqual(new Map());
+      expect(await store.tasksById('b', [])).toEqual(new Map());
+    });
+
+    it('find whole results by the ids of their tasks', async () => {
+      const store = await open();
+      const long = JSON.stringify('é'.repeat(100_000));
+      await store.addTasks('b', tasks(3));
+      await store.ended('b', 1, done('"short"'), 1);
+      await store.ended('b', 2, done(long), 1);
+      await store.ended('b', 3, failed, 1);
+      const found = await store.results('b', ['t3', 't2', 't1', 'nobody']);
+      expect(Object.fromEntries(found)).toEqual({ t1: '"short"', t2: long });
+    });
+
+    it('give a batch and some of its tasks of the same moment', async () => {
+      const place = newPlace();
+      const [store, other] = [await open(place), await open(place)];
+      await store.addTasks('b', tasks(20));
+      const queries = [
+        { status: ['open'], limit: 100 },
+        { status: ['running', 'completed'], limit: 100 },
+        { status: ['completed'], beforeSeq: 100, limit: 1 },
+      ] as const;
+      const writes = Array.from({ length: 20 }, async (_, index) => {
+        await other.started('b', index + 1, 1);
+        await other.ended('b', index + 1, done(), 2);
+      });
+      let isOver = false;
+      const writing = Promise.all(writes).then(() => {
+        isOver = true;
+      });
+      while (!isOver) {
+        const { batch, tasks: found } = (await store.batchWithTasks('b', queries))!;
+        expect(found[0]).toHaveLength(batch.counts.open);
+        expect(found[1]).toHaveLength(batch.counts.running + batch.counts.completed);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      await writing;
+      expect((await store.batchWithTasks('b', queries))!.tasks[2]).toMatchObject([{ id: 't20' }]);
+      expect(await store.batchWithTasks('nowhere', queries)).toBeUndefined();
+      await expect(store.batchWithTasks('b', [{ limit: -1 }])).rejects.toMatchObject({
+        code: 'INVALID_VALUE',
+      });
+    });
+
+    it('are refused when the store is closed', async () => {
+      const store = await open();
+      await store.close();
+      for (const read of [store.batches(), store.tasksById('b', []), store.version(), store.asked('b')])
+        await expect(read).rejects.toMatchObject({ code: 'STORE_CLOSED' });
+    });
+  });
+
+  describe('a watch', () => {
+    it('reports what others did while nobody looked to whoever comes back', async () => {
+      const place = newPlace();
+      const [here, there] = [await open(place), await open(place)];
+      for (const batch of ['changes', 'goes', 'stays']) await there.addTasks(batch, tasks(1));
+      const told: string[] = [];
+      const watch = new StoreWatch(here, {
+        isWanted: () => true,
+        changed: (batch, isNew) => told.push(`${batch} ${isNew ? 'is new' : 'changed'}`),
+        gone: (batch) => told.push(`${batch} is gone`),
+      });
+      onTestFinished(() => watch.close());
+      await watch.wake();
+      expect(told).toEqual([]);
+      watch.close();
+      await there.started('changes', 1, 1);
+      await there.clear('goes');
+      await there.addTasks('comes', tasks(1));
+      await watch.wake();
+      expect(told.sort()).toEqual(['changes changed', 'comes is new', 'goes is gone']);
+    });
+  });
+}
