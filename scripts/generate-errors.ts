@@ -20,7 +20,7 @@ Every error that Volley itself raises is a \`VolleyError\` with one of these cod
 is wrong and what to do; \`details\` has the same facts as data. A code never changes its meaning and is never reused.
 What a tool throws is handed on as it is.
 
-This page is generated from the tables in \`src/core/error-codes\` by \`npx tsx scripts/generate-errors.ts\`.
+This page is generated from the tables in \`src/core/error-codes.ts\` by \`npx tsx scripts/generate-errors.ts\`.
 
 ${sections.join('\n')}`;
 }

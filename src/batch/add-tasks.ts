@@ -1,22 +1,18 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { z } from 'zod';
 import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
 import { knownTo } from '../coordinator/plan.ts';
 import { type References, referencesIn } from '../coordinator/references.ts';
-import { Block } from '../core/block.ts';
-import type { ResourceRequirements } from '../core/demand.ts';
+import { Block, blockOrder, RowBuilder } from '../core/block.ts';
 import { VolleyError } from '../core/errors.ts';
-import { GraphNode } from '../core/graph-node.ts';
+import { LinkedNode } from '../core/graph-node.ts';
 import { NearestNames } from '../core/nearest.ts';
 import { show } from '../core/numbers.ts';
-import { RowBuilder } from '../core/rows.ts';
-import { topologicalOrder } from '../core/topology.ts';
 import { countText } from '../core/words.ts';
 import { type AddedTasks, type NewTask, NO_OPTIONS, type TaskOptions } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { isThenable } from '../tools/needs.ts';
 import type { BatchContext } from './context.ts';
-import type { RESOURCE_FIELDS, TaskInput } from './input/fields.ts';
+import { type TaskInput, toRequirements } from './input/fields.ts';
 import type { BatchEvents } from './run/events.ts';
 import { taskCall } from './run/plan-tasks.ts';
 import { bytesText } from './text.ts';
@@ -242,17 +238,11 @@ function optionsOf(input: TaskInput, dependsOn: readonly string[], warnings: rea
     ...(priority !== undefined && { priority }),
     ...(max_retries !== undefined && { maxRetries: max_retries }),
     ...(timeout !== undefined && { timeoutMs: timeout * 1000 }),
-    ...(resources !== undefined && { resources: requirementsOf(resources) }),
+    ...(resources !== undefined && { resources: toRequirements(resources) }),
     ...(on_dependency_failure !== undefined && { onDependencyFailure: on_dependency_failure }),
     ...(dependsOn.length > 0 && { dependsOn }),
     ...(warnings.length > 0 && { warnings }),
   };
-}
-
-function requirementsOf({ memory_mb, ...rest }: z.output<typeof RESOURCE_FIELDS>): ResourceRequirements {
-  return Object.fromEntries(
-    Object.entries({ ...rest, memoryMb: memory_mb }).filter(([, value]) => value !== undefined),
-  );
 }
 
 /** Throws for a cycle. Stored tasks never wait for new ones, so only the new ones are checked. */
@@ -260,7 +250,7 @@ function checkOrder(tasks: readonly NewTask[]): void {
   const edges = tasks.reduce((sum, { options }) => sum + (options.dependsOn?.length ?? 0), 0);
   if (edges === 0) return;
   const places = new Map(tasks.map(({ id }, place) => [id, place]));
-  const rows = new RowBuilder<GraphNode>(tasks.length, edges);
+  const rows = new RowBuilder<LinkedNode>(tasks.length, edges);
   for (const { options } of tasks) {
     for (const id of options.dependsOn ?? []) {
       const place = places.get(id);
@@ -269,8 +259,8 @@ function checkOrder(tasks: readonly NewTask[]): void {
     rows.endRow();
   }
   if (!rows.refersForward) return;
-  const nodes = tasks.map(({ id }, place) => new GraphNode(place, id));
-  topologicalOrder(new Block(nodes, rows));
+  const nodes = tasks.map(({ id }, place) => new LinkedNode(place, id));
+  blockOrder(new Block(nodes, rows));
 }
 
 function problemOf(

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { SharedLimits } from '../core/catalog.ts';
-import type { ResourceLimits } from '../core/resources.ts';
+import { RESOURCE_TABLE, type ResourceLimits } from '../core/resource-table.ts';
 import type { RunLimits } from '../runners/runner.ts';
 import type { ShellSettings } from '../tools/builtin/environment.ts';
 import { DEFAULTS, type Settings } from './schema.ts';
@@ -192,7 +192,6 @@ export function toConfig(
 ): VolleyConfig {
   const { limits, tools, processes, store, server, tasks } = settings;
   const { files, http_request: http, shell, ...toolSettings } = tools;
-  const { max_concurrency: maxConcurrency, tools: ofTools, groups: ofGroups, ...resources } = limits;
   const { sandbox, ...processLimits } = processes;
   const { certificate, key } = server.tls;
   const [program, ...programArguments] = shell.program;
@@ -202,10 +201,12 @@ export function toConfig(
     trust,
     engine: camelKeys(settings.engine),
     limits: {
-      maxConcurrency,
-      resources: camelKeys(resources),
-      tools: toSharedLimits(ofTools),
-      groups: toSharedLimits(ofGroups),
+      maxConcurrency: limits.max_concurrency,
+      resources: Object.fromEntries(
+        RESOURCE_TABLE.map(({ name, configKey }) => [name, limits[configKey]]),
+      ) as Required<ResourceLimits>,
+      tools: toSharedLimits(limits.tools),
+      groups: toSharedLimits(limits.groups),
     },
     defaults: camelKeys(settings.defaults),
     tools: { ...toolSettings, roots },

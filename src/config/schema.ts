@@ -1,6 +1,7 @@
 import { availableParallelism, totalmem } from 'node:os';
 import { MAX_SPAN_MS } from '../core/numbers.ts';
 import { PRIORITIES } from '../core/priority.ts';
+import { type ByConfigKey, defaultLimits, RESOURCE_TABLE } from '../core/resource-table.ts';
 import {
   choice,
   flag,
@@ -82,6 +83,25 @@ const TOOL_NAME = {
 };
 const ANY_NAME = { valid: '1 to 256 characters' };
 
+const MACHINE_HAS = { cores: 'the number of cores of this machine', memory: 'the memory of this machine' };
+const MACHINE_LIMITS = defaultLimits('configKey', {
+  cores: availableParallelism(),
+  memoryMb: Math.floor(totalmem() / 2 ** 20),
+});
+
+const resourceLimits = Object.fromEntries(
+  RESOURCE_TABLE.map(({ configKey, limits, limitHelp, defaultLimit }) => [
+    configKey,
+    (limits.whole ? wholeNumber : realNumber)({
+      does: limitHelp,
+      default: MACHINE_LIMITS[configKey],
+      ...(typeof defaultLimit === 'string' && { defaultText: MACHINE_HAS[defaultLimit] }),
+      min: limits.min,
+      max: limits.max,
+    }),
+  ]),
+) as Record<keyof ByConfigKey, Setting<number>>;
+
 const limitsSection = table(
   'How much may run at once. These keys are applied while Volley runs: what runs keeps its room, what waits is looked at again.',
   {
@@ -91,32 +111,7 @@ const limitsSection = table(
       min: 1,
       max: 1_000_000,
     }),
-    cpu: realNumber({
-      does: 'How many cores the running calls may claim together.',
-      default: availableParallelism(),
-      defaultText: 'the number of cores of this machine',
-      min: 0.1,
-      max: 1_000_000,
-    }),
-    memory_mb: wholeNumber({
-      does: 'How much memory the running calls may claim together.',
-      default: Math.floor(totalmem() / 2 ** 20),
-      defaultText: 'the memory of this machine',
-      min: 1,
-      max: 1_000_000_000,
-    }),
-    io_operations: wholeNumber({
-      does: 'How much disk work the running calls may claim together.',
-      default: 64,
-      min: 1,
-      max: 1_000_000,
-    }),
-    network_operations: wholeNumber({
-      does: 'How many network operations the running calls may claim together.',
-      default: 64,
-      min: 1,
-      max: 1_000_000,
-    }),
+    ...resourceLimits,
     tools: tables(TOOL_NAME, sharedLimits('tool')),
     groups: tables(ANY_NAME, sharedLimits('group')),
   },

@@ -1,6 +1,6 @@
+import { cycleError } from '../core/block.ts';
 import { VolleyError } from '../core/errors.ts';
 import type { GroupSpec } from '../core/spec.ts';
-import { cycleError } from '../core/topology.ts';
 import type { GroupHandle } from '../engine/group-handle.ts';
 import type { ExecutionHandle } from '../engine/handle.ts';
 import { inThisContext } from '../engine/in-this-context.ts';

@@ -9,9 +9,6 @@ import { saidNeeds } from '../tools/needs.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { ToolCall } from './call.ts';
 
-/** Nothing but a slot, for executions that only wait for another one. */
-export const NO_NEEDS: ResourceRequirements = { cpu: 0, memoryMb: 0, io: 'none' };
-
 const NO_RETRIES: RetryOptions = { maxRetries: 0 };
 
 /** How the engine treats a call: all but its needs and its place among others. */

@@ -1,4 +1,5 @@
 import type { Catalog } from './catalog.ts';
+import type { KnownFields } from './check-known.ts';
 import { checkNames, neededAmounts, neededLocks } from './demand.ts';
 import { VolleyError } from './errors.ts';
 import type { Execution } from './execution.ts';
@@ -7,10 +8,10 @@ import { checkNumber, checkSpanMs, MAX_SPAN_MS, show } from './numbers.ts';
 import { priorityLevel } from './priority.ts';
 import type { ResourceAccounts } from './resources.ts';
 import type { ExecutionSpec } from './spec.ts';
-import { DEFAULT_TERMS, termsOf } from './terms.ts';
+import { DEFAULT_TERMS, resolveTerms } from './terms.ts';
 import { wishedStart } from './urgency.ts';
 
-const LONGEST_TOOL_NAME = 256;
+const MAX_NAME_LENGTH = 256;
 
 /** Where the needs of one specification are worked out before they are compared with those of the known classes. */
 const scratch: number[] = [];
@@ -20,6 +21,8 @@ export interface Admitting {
   readonly catalog: Catalog;
   readonly resources: ResourceAccounts;
   readonly stepMs: number;
+  /** The names of all fields of a specification, with those that only the shell reads. */
+  readonly fields: KnownFields;
 }
 
 /**
@@ -27,7 +30,7 @@ export interface Admitting {
  * leaves no trace.
  */
 export function fill(
-  { catalog, resources, stepMs }: Admitting,
+  { catalog, resources, stepMs, fields }: Admitting,
   execution: Execution,
   spec: ExecutionSpec,
   seq: number,
@@ -35,6 +38,7 @@ export function fill(
   ofGroup?: Group,
 ): void {
   const { toolName, priority, conflictsWith, estimatedMs } = spec;
+  fields.check(spec);
   checkToolName(toolName);
   const level = priorityLevel(priority);
   const needs = neededAmounts(spec.resources, scratch);
@@ -52,7 +56,7 @@ export function fill(
   resources.assertPossible(needs, spec);
 
   const known = catalog.tools.get(toolName);
-  const terms = termsOf(spec, known === undefined ? DEFAULT_TERMS : known.terms);
+  const terms = resolveTerms(spec, known === undefined ? DEFAULT_TERMS : known.terms);
   const tool = known ?? catalog.tool(toolName);
   tool.terms = terms;
   const group = ofGroup ?? catalog.group(spec.group, now);
@@ -80,10 +84,10 @@ export function discard({ resources, catalog }: Admitting, filled: readonly Exec
 }
 
 function checkToolName(name: unknown): asserts name is string {
-  if (typeof name === 'string' && name !== '' && name.length <= LONGEST_TOOL_NAME) return;
+  if (typeof name === 'string' && name !== '' && name.length <= MAX_NAME_LENGTH) return;
   throw new VolleyError(
     'INVALID_VALUE',
-    `toolName must be a text of 1 to ${LONGEST_TOOL_NAME} characters, but it is ${show(name)}.`,
+    `toolName must be a string of 1 to ${MAX_NAME_LENGTH} characters, but it is ${show(name)}.`,
   );
 }
 
@@ -97,9 +101,9 @@ function checkGroupOf(name: unknown, ofGroup: Group | undefined): void {
 }
 
 export function checkGroupName(name: unknown): asserts name is string {
-  if (typeof name === 'string' && name !== '' && name.length <= LONGEST_TOOL_NAME) return;
+  if (typeof name === 'string' && name !== '' && name.length <= MAX_NAME_LENGTH) return;
   throw new VolleyError(
     'INVALID_VALUE',
-    `group must be a text of 1 to ${LONGEST_TOOL_NAME} characters, but it is ${show(name)}.`,
+    `group must be a string of 1 to ${MAX_NAME_LENGTH} characters, but it is ${show(name)}.`,
   );
 }

@@ -1,4 +1,5 @@
-import type { GraphNode } from './graph-node.ts';
+import { VolleyError } from './errors.ts';
+import type { LinkedNode } from './graph-node.ts';
 
 /** What each node of a submission depends on: the entries of node `i` stand from `starts[i]` to `starts[i + 1]`. */
 export interface Rows<N> {
@@ -9,14 +10,14 @@ export interface Rows<N> {
 }
 
 /** The longest row that can be counted down in a byte, and as far again below zero. */
-const LONGEST_IN_BYTE = 126;
+const MAX_IN_BYTE = 126;
 
 /**
  * The edges of nodes that were added together, as numbers in rows: linking, ordering and settling thousands of nodes
  * touch these few arrays, and not an object and two lists for each. A node stands at the place of its number. All of it
  * goes with the last node that has not settled.
  */
-export class Block<N extends GraphNode> implements Rows<N> {
+export class Block<N extends LinkedNode> implements Rows<N> {
   readonly firstSeq: number;
   readonly starts: Int32Array;
   readonly entries: Int32Array;
@@ -56,7 +57,7 @@ export class Block<N extends GraphNode> implements Rows<N> {
 
   /**
    * The places in an order in which each stands behind what it depends on; undefined where a cycle leaves no such
-   * order, and then `open` tells who is stuck. Kahn's algorithm, without the older nodes: they never wait for newer ones.
+   * order, and then `open` says which are stuck. Kahn's algorithm, without the older nodes: they never wait for newer ones.
    */
   order(open: Int32Array): Int32Array | undefined {
     const { starts, entries, dependentStarts, dependentPlaces } = this;
@@ -145,7 +146,101 @@ export class Block<N extends GraphNode> implements Rows<N> {
 function countersFor(starts: Int32Array): Int8Array | Int32Array {
   const size = starts.length - 1;
   for (let place = 0; place < size; place++) {
-    if (starts[place + 1]! - starts[place]! > LONGEST_IN_BYTE) return new Int32Array(size);
+    if (starts[place + 1]! - starts[place]! > MAX_IN_BYTE) return new Int32Array(size);
   }
   return new Int8Array(size);
+}
+
+/** Up to so many entries a scan for repetitions is cheaper than a set. */
+const FEW = 16;
+
+/** Builds {@link Rows}, one after the other; what is named twice in a row is entered once. */
+export class RowBuilder<N> implements Rows<N> {
+  readonly starts: Int32Array;
+  readonly entries: Int32Array;
+  readonly older: N[] = [];
+  /** Whether a node depends on itself or on one behind it. */
+  refersForward = false;
+  private readonly olderEntries = new Map<N, number>();
+  private row = 0;
+  private rowStart = 0;
+  private end = 0;
+  /** The entries of a long row. */
+  private seen: Set<number> | undefined;
+
+  constructor(rows: number, maxEntries: number) {
+    this.starts = new Int32Array(rows + 1);
+    this.entries = new Int32Array(maxEntries);
+  }
+
+  add(place: number): void {
+    if (place >= this.row) this.refersForward = true;
+    this.enter(place);
+  }
+
+  addOlder(node: N): void {
+    let entry = this.olderEntries.get(node);
+    if (entry === undefined) {
+      entry = ~this.older.length;
+      this.older.push(node);
+      this.olderEntries.set(node, entry);
+    }
+    this.enter(entry);
+  }
+
+  endRow(): void {
+    this.starts[++this.row] = this.rowStart = this.end;
+    this.seen = undefined;
+  }
+
+  private enter(entry: number): void {
+    if (!this.isRepeated(entry)) this.entries[this.end++] = entry;
+  }
+
+  private isRepeated(entry: number): boolean {
+    const { entries, rowStart, end } = this;
+    if (end - rowStart < FEW) {
+      for (let at = rowStart; at < end; at++) if (entries[at] === entry) return true;
+      return false;
+    }
+    this.seen ??= new Set(entries.subarray(rowStart, end));
+    if (this.seen.has(entry)) return true;
+    this.seen.add(entry);
+    return false;
+  }
+}
+
+/** The places of a block so that each node stands behind what it depends on. */
+export function blockOrder(block: Block<LinkedNode>): Int32Array {
+  const open = new Int32Array(block.nodes.length);
+  const order = block.order(open);
+  if (order === undefined) throw cycleError(cycleIn(block, open));
+  return order;
+}
+
+/** Every node that is left waits for another that is left: following them must come round. */
+function cycleIn({ nodes, starts, entries }: Block<LinkedNode>, open: Int32Array): LinkedNode[] {
+  const isStuck = (place: number) => place >= 0 && open[place]! > 0;
+  const walked: number[] = [];
+  const stepOf = new Map<number, number>();
+  let at = open.findIndex((left) => left > 0);
+  while (!stepOf.has(at)) {
+    stepOf.set(at, walked.length);
+    walked.push(at);
+    at = entries.subarray(starts[at]!, starts[at + 1]!).find(isStuck)!;
+  }
+  return [...walked.slice(stepOf.get(at)), at].map((place) => nodes[place]!);
+}
+
+export function cycleError(nodes: readonly { readonly id: string }[]): VolleyError {
+  const path = nodes.map((node) => node.id);
+  return new VolleyError(
+    'DEPENDENCY_CYCLE',
+    `The dependencies form a cycle: ${shorten(path).join(' → ')} (each waits for the next). Remove one of them.`,
+    { path },
+  );
+}
+
+function shorten(path: readonly string[]): readonly string[] {
+  return path.length <= 12 ? path : [...path.slice(0, 6), `… ${path.length - 11} more …`, ...path.slice(-5)];
 }

@@ -111,7 +111,7 @@ function removeFrom<T>(list: T[], item: T): boolean {
 }
 
 /** Limits that were found to be valid; `null` takes a rate away, undefined leaves it. */
-export interface CheckedLimits {
+interface CheckedLimits {
   readonly maxConcurrency: number | undefined;
   readonly rate: RateOptions | null | undefined;
 }

@@ -2,16 +2,43 @@ import { VolleyError } from './errors.ts';
 import { nearest } from './nearest.ts';
 import { show } from './numbers.ts';
 
-/**
- * Refuses a name that means nothing, before somebody believes that it does; `what` is such as `option of an engine`. Not
- * for what comes with every execution.
- */
+/** Refuses fields that mean nothing, before somebody believes that they do; `what` is such as `option of an engine`. */
 export function checkKnown(what: string, given: object, known: ReadonlySet<string>): void {
-  for (const name of Object.keys(given)) {
-    if (known.has(name)) continue;
-    const close = nearest(name, known);
-    const help =
-      close === undefined ? `; there is ${[...known].join(', ')}.` : `; did you mean ${show(close)}?`;
-    throw new VolleyError('INVALID_VALUE', `${show(name)} is no ${what}${help}`, { name, nearest: close });
+  for (const field in given) if (!known.has(field)) refuseUnknown(what, field, given, known);
+}
+
+/**
+ * The same for what comes with every execution: objects that are made alike have the same fields in the same order, so
+ * most fields are only compared with those of the object before.
+ */
+export class KnownFields {
+  private readonly last: string[] = [];
+
+  constructor(
+    private readonly what: string,
+    private readonly known: ReadonlySet<string>,
+  ) {}
+
+  check(given: object): void {
+    const { last } = this;
+    let at = 0;
+    for (const field in given) {
+      if (field !== last[at]) {
+        if (this.known.has(field)) last[at] = field;
+        else refuseUnknown(this.what, field, given, this.known);
+      }
+      at++;
+    }
   }
+}
+
+/** Throws for a field that is not known, unless it is inherited or undefined. Names the nearest field that is. */
+function refuseUnknown(what: string, field: string, given: object, known: ReadonlySet<string>): void {
+  if (!Object.hasOwn(given, field) || given[field as keyof object] === undefined) return;
+  const close = nearest(field, known);
+  const help = close === undefined ? `valid are ${[...known].join(', ')}.` : `did you mean ${show(close)}?`;
+  throw new VolleyError('INVALID_VALUE', `Unknown ${what} ${show(field)}; ${help}`, {
+    field,
+    nearest: close,
+  });
 }

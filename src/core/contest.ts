@@ -1,9 +1,7 @@
-import { ClassQueue } from './class-queue.ts';
-import { RESOURCES } from './demand.ts';
-import type { DemandClass } from './demand-class.ts';
+import { RESOURCE_NAMES } from './demand.ts';
+import { ClassQueue, type DemandClass } from './demand-class.ts';
 import { IndexedHeap } from './heap.ts';
 import { goesBefore } from './ready-queue.ts';
-import { Shortage } from './shortage.ts';
 
 /**
  * Where every class with a queue stands: among those that may fit, or with whatever keeps it out, and then it is not
@@ -11,7 +9,7 @@ import { Shortage } from './shortage.ts';
  * for all: if that one is kept out again, so are the others, and the cost of an end does not grow with their number.
  */
 export class Contest {
-  readonly shortages = RESOURCES.map((_, index) => new Shortage(index));
+  readonly shortages = RESOURCE_NAMES.map((_, index) => new Shortage(index));
   /** Those that nothing is known to keep out. */
   readonly free = new ClassQueue(false);
   /** Those that were kept out alike and may pass now. */
@@ -107,5 +105,34 @@ class WokenQueues extends IndexedHeap<ClassQueue> {
 
   protected override setIndex(queue: ClassQueue, index: number): void {
     queue.place = index;
+  }
+}
+
+/** So many amounts are remembered that nobody needs now. */
+const MAX_EMPTY = 8;
+
+/** Too little of a resource for some classes, apart by how much they need: those who need as much wait together. */
+export class Shortage {
+  readonly kind = 'resource';
+  readonly queues = new Map<number, ClassQueue>();
+  /** At so many queues those are dropped that nobody stands in; twice as many as were needed then. */
+  private maxQueues = MAX_EMPTY;
+
+  constructor(readonly index: number) {}
+
+  waitersLike(demand: DemandClass): ClassQueue {
+    const need = demand.needs[this.index]!;
+    let queue = this.queues.get(need);
+    if (queue === undefined) {
+      if (this.queues.size >= this.maxQueues) this.dropEmpty();
+      queue = new ClassQueue(true);
+      this.queues.set(need, queue);
+    }
+    return queue;
+  }
+
+  private dropEmpty(): void {
+    for (const [need, queue] of this.queues) if (queue.size === 0) this.queues.delete(need);
+    this.maxQueues = Math.max(MAX_EMPTY, 2 * this.queues.size);
   }
 }

@@ -1,7 +1,7 @@
-import type { ClassQueue } from './class-queue.ts';
 import type { ResourceVector } from './demand.ts';
 import type { Execution } from './execution.ts';
 import type { Group } from './group.ts';
+import { IndexedHeap } from './heap.ts';
 import { ReadyQueue } from './ready-queue.ts';
 import type { Tool } from './tool.ts';
 
@@ -56,5 +56,64 @@ export class DemandClass {
   private countEstimate({ estimateMs }: Execution, sign: 1 | -1): void {
     this.estimated += sign;
     this.estimatedMs += sign * estimateMs;
+  }
+}
+
+/** Classes that may fit, or that something keeps out: the one with the most urgent execution first. */
+export class ClassQueue extends IndexedHeap<DemandClass> {
+  /** Where it stands while its classes, kept out alike before, contend as one; -1 while they do not. */
+  place = -1;
+  /** Not later than the moment since which any first of a class has waited. */
+  private waitsSince = Number.POSITIVE_INFINITY;
+
+  constructor(
+    /** Whether all are kept out for the same reason: where the first may not pass, none may. */
+    readonly isUniform: boolean,
+  ) {
+    super();
+  }
+
+  add(demand: DemandClass): void {
+    demand.standsIn = this;
+    this.noteWait(demand);
+    this.insert(demand, demand.headRank);
+  }
+
+  override remove(demand: DemandClass): void {
+    super.remove(demand);
+    demand.standsIn = undefined;
+  }
+
+  /** Call it when another execution of the class has become its first. */
+  headChanged(demand: DemandClass): void {
+    this.noteWait(demand);
+    this.update(demand, demand.headRank);
+  }
+
+  /** Whether the first of a class that is kept out may have waited since the moment. */
+  mayHoldSince(moment: number): boolean {
+    return this.isUniform && this.waitsSince <= moment;
+  }
+
+  /** Looks at all, so that the next question is answered well. */
+  noteWaits(): void {
+    this.waitsSince = Number.POSITIVE_INFINITY;
+    for (const demand of this) this.noteWait(demand);
+  }
+
+  protected override winsTie(a: DemandClass, b: DemandClass): boolean {
+    return a.head!.seq < b.head!.seq;
+  }
+
+  protected override indexOf(item: DemandClass): number {
+    return item.place;
+  }
+
+  protected override setIndex(item: DemandClass, index: number): void {
+    item.place = index;
+  }
+
+  private noteWait({ head }: DemandClass): void {
+    if (head!.since < this.waitsSince) this.waitsSince = head!.since;
   }
 }

@@ -1,21 +1,19 @@
+import { KnownFields } from './check-known.ts';
 import { VolleyError } from './errors.ts';
 import { checkNumber, show } from './numbers.ts';
+import { type CountableNeeds, RESOURCE_TABLE, type ResourceLimits } from './resource-table.ts';
 
 /** How much an execution reads and writes; each weighs differently against the limit `ioOperations`. */
-export type IoIntensity = 'none' | 'low' | 'medium' | 'high';
+export type IoIntensity = NonNullable<CountableNeeds['io']>;
 
-const IO_WEIGHTS: Readonly<Record<IoIntensity, number>> = { none: 0, low: 1, medium: 2, high: 4 };
-
-/** What an execution needs while it runs. All of it is taken at once or not at all. */
-export interface ResourceRequirements {
-  /** CPU cores; 0.5 is half of one. Default 0.1. */
-  readonly cpu?: number;
-  /** Memory in megabytes. Default 100. */
-  readonly memoryMb?: number;
-  /** Low, medium and high take 1, 2 and 4 of the I/O operations. Default low. */
-  readonly io?: IoIntensity;
-  /** Takes one of the network operations. Default false. */
-  readonly network?: boolean;
+/**
+ * What an execution needs while it runs. All of it is taken at once or not at all.
+ *
+ * `cpu` is a number of cores (0.5 is half of one, default 0.1), `memoryMb` is in megabytes (default 100), `io` is `none`,
+ * `low`, `medium` or `high` and takes 0, 1, 2 or 4 of the I/O operations (default `low`), and `network` says whether it
+ * takes one of the network operations (default false).
+ */
+export interface ResourceRequirements extends CountableNeeds {
   /** Names that no other execution may hold at the same time, in whatever way. */
   readonly exclusive?: readonly string[];
   /** Names that others may hold as shared, but not as exclusive, at the same time. */
@@ -23,17 +21,20 @@ export interface ResourceRequirements {
 }
 
 /** The countable resources, in the order of every vector of the core. */
-export const RESOURCES = ['concurrency', 'cpu', 'memoryMb', 'ioOperations', 'networkOperations'] as const;
+export const RESOURCE_NAMES: readonly ResourceName[] = [
+  'concurrency',
+  ...RESOURCE_TABLE.map(({ name }) => name),
+];
 
 /** The name of a countable resource. */
-export type ResourceName = (typeof RESOURCES)[number];
+export type ResourceName = 'concurrency' | keyof ResourceLimits;
 
 export const CONCURRENCY = 0;
 
 /** Amounts are whole thousandths inside the core, so that adding and subtracting is exact. */
 export const SCALE = 1000;
 
-/** One amount for each of RESOURCES, in thousandths. */
+/** One amount for each of RESOURCE_NAMES, in thousandths. */
 export type ResourceVector = readonly number[];
 
 export interface LockDemand {
@@ -43,9 +44,16 @@ export interface LockDemand {
 
 const NO_LOCKS: readonly LockDemand[] = [];
 
-const DEFAULT_NEEDS: ResourceVector = [SCALE, 0.1 * SCALE, 100 * SCALE, SCALE, 0];
+const DEFAULT_NEEDS: ResourceVector = [1, ...RESOURCE_TABLE.map(({ defaultNeed }) => defaultNeed)].map(
+  (amount) => amount * SCALE,
+);
 
-const LARGEST_AMOUNT = 1e9;
+const knownFields = new KnownFields(
+  'field of resources',
+  new Set([...RESOURCE_TABLE.map(({ need }) => need), 'exclusive', 'shared']),
+);
+
+const MAX_AMOUNT = 1e9;
 const MAX_LOCKS = 64;
 
 /** The countable part of a demand, written into `into`: most demands are known already and need no vector of their own. */
@@ -57,12 +65,12 @@ export function neededAmounts(resources: ResourceRequirements | undefined, into:
       `resources must be an object such as { cpu: 0.5 }, but it is ${show(resources)}.`,
     );
   }
-  const { cpu, memoryMb, network } = resources;
-  into[0] = SCALE;
-  into[1] = cpu === undefined ? DEFAULT_NEEDS[1]! : amount('resources.cpu', cpu);
-  into[2] = memoryMb === undefined ? DEFAULT_NEEDS[2]! : amount('resources.memoryMb', memoryMb);
-  into[3] = ioWeight(resources.io) * SCALE;
-  into[4] = network === true ? SCALE : networkNeed(network);
+  knownFields.check(resources);
+  into[CONCURRENCY] = SCALE;
+  for (let row = 0; row < RESOURCE_TABLE.length; row++) {
+    const value = resources[RESOURCE_TABLE[row]!.need];
+    into[row + 1] = value === undefined ? DEFAULT_NEEDS[row + 1]! : amountOf(row, value);
+  }
   return into;
 }
 
@@ -82,36 +90,30 @@ export function neededLocks(resources: ResourceRequirements | undefined): readon
   return locks;
 }
 
-function amount(name: string, value: number): number {
-  if (typeof value === 'number' && value >= 0 && value <= LARGEST_AMOUNT) return Math.round(value * SCALE);
-  return checkNumber(name, value, { min: 0, max: LARGEST_AMOUNT });
-}
-
-function ioWeight(io: unknown): number {
-  switch (io) {
-    case undefined:
-    case 'low':
-      return IO_WEIGHTS.low;
-    case 'none':
-      return IO_WEIGHTS.none;
-    case 'medium':
-      return IO_WEIGHTS.medium;
-    case 'high':
-      return IO_WEIGHTS.high;
-    default:
-      throw new VolleyError(
-        'INVALID_VALUE',
-        `resources.io must be none, low, medium or high, but it is ${show(io)}.`,
-      );
+function amountOf(row: number, value: unknown): number {
+  const { need, written } = RESOURCE_TABLE[row]!;
+  if (written === 'number') {
+    if (typeof value === 'number' && value >= 0 && value <= MAX_AMOUNT) return Math.round(value * SCALE);
+    return checkNumber(`resources.${need}`, value, { min: 0, max: MAX_AMOUNT });
   }
+  if (written === 'flag') {
+    if (typeof value !== 'boolean') throw invalid(need, 'true or false', value);
+    return value ? SCALE : 0;
+  }
+  if (typeof value !== 'string' || !Object.hasOwn(written, value))
+    throw invalid(need, wordList(Object.keys(written)), value);
+  return written[value as keyof typeof written] * SCALE;
 }
 
-function networkNeed(network: unknown): number {
-  if (network === undefined || network === false) return 0;
-  throw new VolleyError(
-    'INVALID_VALUE',
-    `resources.network must be true or false, but it is ${show(network)}.`,
-  );
+function invalid(need: string, valid: string, value: unknown): VolleyError {
+  return new VolleyError('INVALID_VALUE', `resources.${need} must be ${valid}, but it is ${show(value)}.`, {
+    name: `resources.${need}`,
+    value,
+  });
+}
+
+function wordList(words: readonly string[]): string {
+  return `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
 }
 
 function addLocks(locks: LockDemand[], field: 'exclusive' | 'shared', names: unknown): void {

@@ -11,7 +11,7 @@ interface Page<T> {
 }
 
 /** Something with a running number and perhaps a name of its own. */
-export interface Listed {
+interface Listed {
   readonly seq: number;
   readonly name: string | undefined;
 }

@@ -1,14 +1,11 @@
-import { ClassQueue } from './class-queue.ts';
-import { Contest } from './contest.ts';
-import type { DemandClass } from './demand-class.ts';
+import { Contest, type Shortage } from './contest.ts';
+import { ClassQueue, type DemandClass } from './demand-class.ts';
 import type { Execution } from './execution.ts';
 import type { Group } from './group.ts';
+import type { LockHolder } from './locks.ts';
 import type { RateLimit } from './rate.ts';
 import { changeRank, dequeue, goesBefore } from './ready-queue.ts';
-import { couldDelay, longestWaiting, mayReserve } from './reservation.ts';
-import type { ResourceAccounts } from './resources.ts';
-import { Room } from './room.ts';
-import type { Shortage } from './shortage.ts';
+import { ResourceAccounts } from './resources.ts';
 import type { Timed, Timers } from './timers.ts';
 import type { Tool } from './tool.ts';
 
@@ -43,7 +40,7 @@ export class Dispatcher {
 
   constructor(
     private readonly timers: Timers<Timed>,
-    private readonly reserveAfterMs: number,
+    readonly reserveAfterMs: number,
   ) {
     this.room = new Room((holder) => this.enqueue(holder as Execution));
     this.resources = this.room.resources;
@@ -253,4 +250,123 @@ export class Dispatcher {
 /** Where a class waits until the obstacle is out of its way. */
 function waitersOf(obstacle: Obstacle, demand: DemandClass): ClassQueue {
   return obstacle.kind === 'resource' ? obstacle.waitersLike(demand) : obstacle.waiters;
+}
+
+/** How many classes that are kept out alike are looked at for one that has waited long. */
+const MAX_LOOKED_AT = 64;
+
+/** Whether an execution has waited since the given moment or before, and could use the room that is kept for it. */
+function mayReserve(execution: Execution, { limits }: ResourceAccounts, since: number): boolean {
+  if (execution.since > since) return false;
+  const { needs, group } = execution.demand;
+  if (group.isPaused || needs.some((need, index) => need > limits[index]!)) return false;
+  return !wouldPass(execution);
+}
+
+/**
+ * For whom room shall be kept, of those that are kept out alike: the one that was looked at, or the most urgent that may
+ * have it where that one may not. Otherwise one that has just come, or that nothing can help, would hide all others.
+ */
+function longestWaiting(
+  execution: Execution,
+  waiters: ClassQueue,
+  resources: ResourceAccounts,
+  since: number,
+): Execution {
+  if (!waiters.mayHoldSince(since) || mayReserve(execution, resources, since)) return execution;
+  let best: Execution | undefined;
+  let looked = 0;
+  for (const { head } of waiters) {
+    if (++looked > MAX_LOOKED_AT) break;
+    const isBetter = best === undefined || goesBefore(head!, best);
+    if (isBetter && mayReserve(head!, resources, since)) best = head;
+  }
+  if (looked <= MAX_LOOKED_AT) waiters.noteWaits();
+  return best ?? execution;
+}
+
+/** Whether starting one of the class could make one of the other class, for whom room is kept, wait longer. */
+function couldDelay(demand: DemandClass, other: DemandClass, resources: ResourceAccounts): boolean {
+  const { used, limits } = resources;
+  for (let index = 0; index < demand.needs.length; index++) {
+    const own = demand.needs[index]!;
+    const kept = other.needs[index]!;
+    if (own > 0 && kept > 0 && used[index]! + own + kept > limits[index]!) return true;
+  }
+  const { tool, group } = demand;
+  if (tool === other.tool && (tool.rate !== undefined || tool.running + 2 > tool.maxConcurrency)) return true;
+  if (group === other.group && (group.rate !== undefined || group.running + 2 > group.maxConcurrency))
+    return true;
+  return demand.conflicts.includes(other.tool) || other.conflicts.includes(tool);
+}
+
+/** Whether a more urgent one waits for a lock of it: a reservation would pass it, again and again. */
+function wouldPass(execution: Execution): boolean {
+  if (execution.claims === undefined) return false;
+  return execution.claims.some(({ lock }) => {
+    const first = lock.first();
+    return first !== undefined && goesBefore(first, execution);
+  });
+}
+
+/** Keeps the books of all that running executions hold: amounts, slots of tools and groups, conflicts and locks. */
+class Room {
+  readonly resources: ResourceAccounts;
+  /** Who holds room, in no particular order; each knows its place. */
+  readonly holders: Execution[] = [];
+
+  constructor(lockPromoted: (holder: LockHolder) => void) {
+    this.resources = new ResourceAccounts({}, lockPromoted);
+  }
+
+  /** Takes all that an execution needs. It must fit. */
+  occupy(execution: Execution): void {
+    const { needs, tool, group, conflicts } = execution.demand;
+    execution.room = 'held';
+    const { holders } = this;
+    // Not `push`: V8 calls that, where it can do this in place.
+    execution.place = holders.length;
+    holders[holders.length] = execution;
+    this.resources.take(needs);
+    tool.running++;
+    group.running++;
+    for (const other of conflicts) other.conflictedBy++;
+    if (execution.claims !== undefined) this.resources.locks.take(execution);
+  }
+
+  /** Gives back all that an execution holds. */
+  vacate(execution: Execution): void {
+    const { needs, tool, group, conflicts } = execution.demand;
+    execution.room = 'none';
+    const last = this.holders.pop()!;
+    if (last !== execution) {
+      this.holders[execution.place] = last;
+      last.place = execution.place;
+    }
+    this.resources.giveBack(needs);
+    tool.running--;
+    group.running--;
+    for (const other of conflicts) other.conflictedBy--;
+    if (execution.claims !== undefined) this.resources.locks.release(execution);
+  }
+
+  areLocksFree(execution: Execution): boolean {
+    const { locks } = this.resources;
+    return (
+      execution.claims === undefined || execution.claims.every((claim) => locks.isFree(claim, execution))
+    );
+  }
+
+  /** What was running before may go on even if a limit was lowered meanwhile, as soon as nobody else uses it. */
+  mayResume(execution: Execution): boolean {
+    const { needs, tool, group, conflicts } = execution.demand;
+    const { used, limits } = this.resources;
+    for (let index = 0; index < needs.length; index++) {
+      const need = needs[index]!;
+      if (need > 0 && used[index]! > 0 && used[index]! + need > limits[index]!) return false;
+    }
+    if (tool.running >= tool.maxConcurrency || tool.conflictedBy > 0) return false;
+    if (group.running >= group.maxConcurrency || conflicts.some((other) => other.running > 0)) return false;
+    return this.areLocksFree(execution);
+  }
 }

@@ -1,25 +1,6 @@
-import { BATCH_ERRORS } from './error-codes/batches.ts';
-import { ENGINE_ERRORS } from './error-codes/engine.ts';
-import { FEATURE_ERRORS } from './error-codes/features.ts';
-import { SERVER_ERRORS } from './error-codes/server.ts';
-import type { ErrorTable } from './error-codes/table.ts';
-import { TOOL_ERRORS } from './error-codes/tools.ts';
+import { ERROR_CODES } from './error-codes.ts';
 
-/**
- * Every error that Volley itself raises has one of these codes. A code never changes its meaning and is never
- * reused; `docs/errors.md` is generated from this table. A new one goes into the file of its subject.
- */
-export const ERROR_CODES = {
-  ...ENGINE_ERRORS,
-  ...TOOL_ERRORS,
-  ...BATCH_ERRORS,
-  ...SERVER_ERRORS,
-  ...FEATURE_ERRORS,
-  INTERNAL: {
-    meaning: 'Volley broke one of its own rules.',
-    remedy: 'Please report it with the message: it is a defect of Volley, not of your code.',
-  },
-} as const satisfies ErrorTable;
+export { ERROR_CODES };
 
 /** A stable name of an error; see `docs/errors.md`. */
 export type ErrorCode = keyof typeof ERROR_CODES;
@@ -46,4 +27,9 @@ export class VolleyError extends Error {
 /** A defect of Volley itself: a state that the rules exclude was reached. */
 export function internalError(message: string): VolleyError {
   return new VolleyError('INTERNAL', `${message} (this is a defect of Volley, please report it)`);
+}
+
+/** For the end of a switch over a union: a forgotten case does not compile. */
+export function unreachable(value: never): never {
+  throw internalError(`A case was forgotten: ${String(value)}`);
 }

@@ -1,8 +1,8 @@
 import type { DemandClass } from './demand-class.ts';
 import type { Failure } from './failure.ts';
-import { GraphNode } from './graph-node.ts';
+import { LinkedNode } from './graph-node.ts';
 import type { Group } from './group.ts';
-import type { LockClaim, LockHolder } from './lock.ts';
+import type { LockClaim, LockHolder } from './locks.ts';
 import { type ExecutionStatus, STATUS_NAMES, Status, type StatusCode } from './status.ts';
 import { DEFAULT_TERMS, type Terms } from './terms.ts';
 import type { Timed } from './timers.ts';
@@ -28,7 +28,7 @@ const LAST_BIT = 1 << 9;
 const ATTEMPT_SHIFT = 10;
 
 /** What few executions have; kept apart, because the size of those that wait is what a long queue costs. */
-export class Rarities {
+export class RareFields {
   claims: LockClaim[] | undefined = undefined;
   ending: Ending | undefined = undefined;
   deadlineAt = 0;
@@ -43,7 +43,7 @@ export class Rarities {
  * scheduler fills it. One shape with small integers, because a million of them may wait: 0 stands for "none" in every
  * limit and moment that is optional.
  */
-export class Execution extends GraphNode implements Timed, LockHolder {
+export class Execution extends LinkedNode implements Timed, LockHolder {
   demand!: DemandClass;
   /** State, level, room, whether it is kept and the last, and attempt, from the lowest bit: each of them is small. */
   private packed: number = Status.pending;
@@ -63,7 +63,7 @@ export class Execution extends GraphNode implements Timed, LockHolder {
 
   terms: Terms = DEFAULT_TERMS;
   /** Made when it is needed. */
-  protected rarities: Rarities | undefined = undefined;
+  protected rare: RareFields | undefined = undefined;
 
   get state(): StatusCode {
     return (this.packed & STATE_MASK) as StatusCode;
@@ -120,63 +120,63 @@ export class Execution extends GraphNode implements Timed, LockHolder {
   }
 
   get claims(): LockClaim[] | undefined {
-    return this.rarities?.claims;
+    return this.rare?.claims;
   }
 
   set claims(claims: LockClaim[] | undefined) {
-    this.withRarities().claims = claims;
+    this.withRare().claims = claims;
   }
 
   /** How it ended, if it did not complete. */
   get ending(): Ending | undefined {
-    return this.rarities?.ending;
+    return this.rare?.ending;
   }
 
   set ending(ending: Ending) {
-    this.withRarities().ending = ending;
+    this.withRare().ending = ending;
   }
 
   get deadlineAt(): number {
-    return this.rarities === undefined ? 0 : this.rarities.deadlineAt;
+    return this.rare === undefined ? 0 : this.rare.deadlineAt;
   }
 
   set deadlineAt(at: number) {
-    this.withRarities().deadlineAt = at;
+    this.withRare().deadlineAt = at;
   }
 
   get retryAt(): number {
-    return this.rarities === undefined ? 0 : this.rarities.retryAt;
+    return this.rare === undefined ? 0 : this.rare.retryAt;
   }
 
   set retryAt(at: number) {
-    this.withRarities().retryAt = at;
+    this.withRare().retryAt = at;
   }
 
   /** Until when a stopped attempt that has not ended may keep its room; 0 while there is none. */
   get graceUntil(): number {
-    return this.rarities === undefined ? 0 : this.rarities.graceUntil;
+    return this.rare === undefined ? 0 : this.rare.graceUntil;
   }
 
   set graceUntil(at: number) {
-    this.withRarities().graceUntil = at;
+    this.withRare().graceUntil = at;
   }
 
   /** The last sign of life of an attempt that may not stall. */
   get progressAt(): number {
-    return this.rarities === undefined ? 0 : this.rarities.progressAt;
+    return this.rare === undefined ? 0 : this.rare.progressAt;
   }
 
   set progressAt(at: number) {
-    this.withRarities().progressAt = at;
+    this.withRare().progressAt = at;
   }
 
   /** Most have no timer of their own, but one limit like many others: see {@link Timeouts}. */
   get timerIndex(): number {
-    return this.rarities === undefined ? -1 : this.rarities.timerIndex;
+    return this.rare === undefined ? -1 : this.rare.timerIndex;
   }
 
   set timerIndex(index: number) {
-    this.withRarities().timerIndex = index;
+    this.withRare().timerIndex = index;
   }
 
   /** What the caller expects it to take, 0 if he did not say. */
@@ -198,12 +198,12 @@ export class Execution extends GraphNode implements Timed, LockHolder {
     return STATUS_NAMES[this.state];
   }
 
-  protected withRarities(): Rarities {
-    this.rarities ??= this.makeRarities();
-    return this.rarities;
+  protected withRare(): RareFields {
+    this.rare ??= this.makeRare();
+    return this.rare;
   }
 
-  protected makeRarities(): Rarities {
-    return new Rarities();
+  protected makeRare(): RareFields {
+    return new RareFields();
   }
 }

@@ -1,19 +1,127 @@
+import { CONCURRENCY, RESOURCE_NAMES, type ResourceName, SCALE } from './demand.ts';
+import type { Dispatcher, Obstacle } from './dispatcher.ts';
+import { unreachable } from './errors.ts';
 import type { Execution } from './execution.ts';
-import { explainQueued } from './explain-queued.ts';
-import {
-  type Explanation,
-  MAX_LISTED,
-  type NamedExecution,
-  type NamedWithStatus,
-  nameOf,
-  type StandingReason,
-} from './explanation.ts';
 import { explanationText } from './explanation-text.ts';
-import type { Failure } from './failure.ts';
+import type { Failure, FailureReason } from './failure.ts';
+import type { Lock } from './locks.ts';
 import type { Scheduler } from './scheduler.ts';
-import { Status } from './status.ts';
-import { unreachable } from './unreachable.ts';
+import { type ExecutionStatus, Status } from './status.ts';
 import { reasonText } from './words.ts';
+
+/** An execution as an explanation names it. */
+export interface NamedExecution {
+  readonly id: string;
+  readonly toolName: string;
+}
+
+export interface NamedWithStatus extends NamedExecution {
+  readonly status: ExecutionStatus;
+}
+
+/** How many executions or tools an explanation lists at most; where that may be too few, it says how many there are. */
+export const MAX_LISTED = 10;
+
+export function nameOf({ id, demand }: Execution): NamedExecution {
+  return { id, toolName: demand.tool.name };
+}
+
+/** About how many queued executions go before another. */
+export interface Ahead {
+  /** Of those that need exactly the same. */
+  readonly withSameNeeds: number;
+  /** Of all that may start now. */
+  readonly overall: number;
+}
+
+/** Why a queued execution does not start. */
+export type QueuedReason =
+  /** Nothing starts at all, or nothing of its group. */
+  | { readonly reason: 'paused'; readonly group: string | undefined }
+  | {
+      readonly reason: 'concurrency';
+      readonly running: number;
+      readonly limit: number;
+      readonly ahead: Ahead;
+    }
+  | {
+      readonly reason: 'resource';
+      readonly resource: ResourceName;
+      readonly needed: number;
+      readonly free: number;
+      readonly limit: number;
+      /** Whether waiting helps: not where the limit was lowered below the demand. */
+      readonly isPossible: boolean;
+    }
+  | { readonly reason: 'tool-limit'; readonly running: number; readonly limit: number }
+  | {
+      readonly reason: 'group-limit';
+      readonly group: string;
+      readonly running: number;
+      readonly limit: number;
+    }
+  /** The tools that are running and must not run at the same time. */
+  | { readonly reason: 'conflict'; readonly conflictsWith: readonly string[] }
+  | {
+      readonly reason: 'lock';
+      readonly lock: string;
+      /** Who holds it, the first of them. Nobody does where others merely wait for it in front of this one. */
+      readonly heldBy: readonly NamedExecution[];
+      readonly holders: number;
+      readonly ahead: number;
+    }
+  /** A start is allowed again after so long; `owner` is the tool or the group. */
+  | { readonly reason: 'rate'; readonly owner: string; readonly allowedInMs: number }
+  | { readonly reason: 'reservation'; readonly reservedFor: NamedExecution }
+  /** Nothing keeps it but those who go first. */
+  | { readonly reason: 'turn'; readonly ahead: Ahead };
+
+/** Where an execution stands and why: its status, with what belongs to it. Spans are counted from now. */
+export type StandingReason =
+  | {
+      readonly reason: 'dependencies';
+      /** The first of those that have not settled. */
+      readonly waitsFor: readonly NamedWithStatus[];
+      readonly open: number;
+      readonly total: number;
+    }
+  /** `roomIsKept`: it has waited so long that others may not take what it needs. */
+  | (QueuedReason & { readonly roomIsKept: boolean })
+  /** The next attempt starts after a pause, and not before a stopped one is gone. */
+  | {
+      readonly reason: 'retry-pause';
+      readonly retryInMs: number;
+      readonly attemptsLeft: number;
+      readonly isStillStopping: boolean;
+      readonly lastFailure: Failure | undefined;
+    }
+  | {
+      readonly reason: 'running';
+      readonly attempt: number;
+      readonly runningForMs: number;
+      /** Whether others use its room while it waits for its children. */
+      readonly hasLentRoom: boolean;
+      /** When it would be stopped, where there is such a limit. */
+      readonly timeoutInMs: number | undefined;
+      readonly stallInMs: number | undefined;
+      readonly deadlineInMs: number | undefined;
+    }
+  | { readonly reason: 'completed'; readonly attempts: number; readonly agoMs: number }
+  | {
+      readonly reason: 'failed';
+      readonly failure: FailureReason;
+      readonly attempts: number;
+      readonly agoMs: number;
+    }
+  | { readonly reason: 'cancelled'; readonly because: string; readonly agoMs: number }
+  /** `cause` is the root; there is none where a compensation was not needed. */
+  | { readonly reason: 'skipped'; readonly cause: NamedWithStatus | undefined; readonly agoMs: number };
+
+/** Why an execution is not running, or where else it stands: as data, and as `text` for people. */
+export type Explanation = NamedExecution & {
+  readonly status: ExecutionStatus;
+  readonly text: string;
+} & StandingReason;
 
 /**
  * Why an execution is not running, or where else it stands. A pure query: it changes nothing, and its cost does not
@@ -137,4 +245,125 @@ function explainSettled({ ending, attempt, since }: Execution, now: number): Sta
 
 function withStatus(execution: Execution): NamedWithStatus {
   return { ...nameOf(execution), status: execution.statusName };
+}
+
+/** How many classes, and how many running executions, are looked at. */
+const MAX_LOOKED_AT = 1000;
+
+/** What keeps a queued execution from starting: asked in the order in which the dispatcher decides. */
+function explainQueued({ dispatcher }: Scheduler, execution: Execution, now: number): QueuedReason {
+  const { demand, claims } = execution;
+  const { resources } = dispatcher;
+  const impossible = demand.needs.findIndex((need, index) => need > resources.limits[index]!);
+  if (impossible >= 0) return explainShortage(dispatcher, execution, impossible);
+  if (dispatcher.isPaused) return { reason: 'paused', group: undefined };
+  if (demand.group.isPaused) return { reason: 'paused', group: demand.group.name };
+  const awaited = claims?.find(({ lock }) => lock.isAwaitedBy(execution));
+  if (awaited !== undefined) return explainLock(dispatcher, execution, awaited.lock);
+  if (!resources.hasSlot()) {
+    // One that would have to wait with a slot, too, is not the next to start.
+    const limit = dispatcher.limitAgainst(demand, now);
+    if (limit !== undefined) return explainObstacle(dispatcher, execution, limit, now);
+    return explainShortage(dispatcher, execution, CONCURRENCY);
+  }
+  const obstacle = dispatcher.obstacle(demand, now) ?? dispatcher.reservationAgainst(demand);
+  // A reservation does not stand in the way of the one it was made for.
+  if (obstacle !== undefined && !(obstacle.kind === 'reservation' && dispatcher.reserved === execution)) {
+    return explainObstacle(dispatcher, execution, obstacle, now);
+  }
+  const lock = claims === undefined ? undefined : resources.locks.obstacle(execution);
+  if (lock !== undefined) return explainLock(dispatcher, execution, lock);
+  return { reason: 'turn', ahead: countAhead(dispatcher, execution) };
+}
+
+function explainObstacle(
+  dispatcher: Dispatcher,
+  execution: Execution,
+  obstacle: Obstacle,
+  now: number,
+): QueuedReason {
+  const { tool } = execution.demand;
+  switch (obstacle.kind) {
+    case 'resource':
+      return explainShortage(dispatcher, execution, obstacle.index);
+    case 'tool':
+      if (obstacle === tool && tool.running >= tool.maxConcurrency) {
+        return { reason: 'tool-limit', running: tool.running, limit: tool.maxConcurrency };
+      }
+      return { reason: 'conflict', conflictsWith: runningConflicts(dispatcher, execution) };
+    case 'group':
+      return {
+        reason: 'group-limit',
+        group: obstacle.name,
+        running: obstacle.running,
+        limit: obstacle.maxConcurrency,
+      };
+    case 'rate':
+      return { reason: 'rate', owner: obstacle.owner, allowedInMs: obstacle.allowedAt(now) - now };
+    case 'reservation':
+      return { reason: 'reservation', reservedFor: nameOf(dispatcher.reserved!) };
+    default:
+      return unreachable(obstacle);
+  }
+}
+
+function explainShortage(dispatcher: Dispatcher, execution: Execution, index: number): QueuedReason {
+  const { used, limits } = dispatcher.resources;
+  const need = execution.demand.needs[index]!;
+  const limit = limits[index]! / SCALE;
+  if (index === CONCURRENCY) {
+    return {
+      reason: 'concurrency',
+      running: used[index]! / SCALE,
+      limit,
+      ahead: countAhead(dispatcher, execution),
+    };
+  }
+  return {
+    reason: 'resource',
+    resource: RESOURCE_NAMES[index]!,
+    needed: need / SCALE,
+    free: Math.max(0, limits[index]! - used[index]!) / SCALE,
+    limit,
+    isPossible: need <= limits[index]!,
+  };
+}
+
+function explainLock(dispatcher: Dispatcher, execution: Execution, lock: Lock): QueuedReason {
+  const { reserved } = dispatcher;
+  const { exclusive } = lock.claimOf(execution);
+  const holders = lock.exclusiveHolder === undefined ? [...lock.sharedHolders] : [lock.exclusiveHolder];
+  const isHeld = lock.exclusiveHolder !== undefined || (exclusive && holders.length > 0);
+  const isKept =
+    reserved !== undefined && reserved !== execution && reserved.claims?.some((other) => other.lock === lock);
+  if (!isHeld && isKept) return { reason: 'reservation', reservedFor: nameOf(reserved) };
+  return {
+    reason: 'lock',
+    lock: lock.name,
+    heldBy: isHeld ? holders.slice(0, MAX_LISTED).map((holder) => nameOf(holder as Execution)) : [],
+    holders: isHeld ? holders.length : 0,
+    ahead: lock.countBefore(execution),
+  };
+}
+
+/** The running tools with which it conflicts, by its own word or by theirs. */
+function runningConflicts({ holders }: Dispatcher, { demand }: Execution): string[] {
+  const names = new Set(demand.conflicts.filter((other) => other.running > 0).map((other) => other.name));
+  if (demand.tool.conflictedBy > 0) {
+    for (const holder of holders.slice(0, MAX_LOOKED_AT)) {
+      if (holder.demand.conflicts.includes(demand.tool)) names.add(holder.demand.tool.name);
+    }
+  }
+  return [...names].slice(0, MAX_LISTED);
+}
+
+function countAhead({ contest }: Dispatcher, execution: Execution): Ahead {
+  const withSameNeeds = execution.demand.queue.countBefore(execution);
+  let overall = withSameNeeds;
+  let looked = 0;
+  for (const other of contest) {
+    if (++looked > MAX_LOOKED_AT) break;
+    if (other !== execution.demand) overall += other.queue.countBefore(execution);
+  }
+  return { withSameNeeds, overall };
 }

@@ -1,16 +1,13 @@
 import type { ResourceName } from './demand.ts';
+import { unreachable } from './errors.ts';
 import type { Execution } from './execution.ts';
-import type { Ahead, NamedExecution, NamedWithStatus, StandingReason } from './explanation.ts';
-import { unreachable } from './unreachable.ts';
+import type { Ahead, NamedExecution, NamedWithStatus, StandingReason } from './explain.ts';
+import { RESOURCE_TABLE } from './resource-table.ts';
 import { countText, failureText, listText, spanText } from './words.ts';
 
-const RESOURCE_WORDS: Readonly<Record<ResourceName, string>> = {
-  concurrency: 'slots',
-  cpu: 'cpu',
-  memoryMb: 'MB of memory',
-  ioOperations: 'I/O operations',
-  networkOperations: 'network operations',
-};
+const UNITS: ReadonlyMap<ResourceName, string> = new Map(
+  RESOURCE_TABLE.map(({ name, unit }) => [name, unit]),
+);
 
 /** The same facts as a sentence whose subject is the execution. */
 export function explanationText(execution: Execution, standing: StandingReason): string {
@@ -75,7 +72,7 @@ function dependenciesText({ waitsFor, open, total }: Of<'dependencies'>): string
 }
 
 function resourceText({ resource, needed, free, limit, isPossible }: Of<'resource'>): string {
-  const needs = `needs ${needed} ${RESOURCE_WORDS[resource]}`;
+  const needs = `needs ${needed} ${UNITS.get(resource) ?? 'slots'}`;
   if (isPossible) return `${needs}, ${free} of ${limit} are free`;
   return `${needs}, but the limit was lowered to ${limit}: it cannot start until the limit is raised`;
 }

@@ -2,8 +2,8 @@ import { VolleyError } from './errors.ts';
 import { show } from './numbers.ts';
 
 /** Nobody writes a longer one, and nobody nests more. What is made of a glob takes time and stack by both. */
-const LONGEST = 4096;
-const DEEPEST = 50;
+const MAX_LENGTH = 4096;
+const MAX_DEPTH = 50;
 /** Stars in one name of a path, and names that are `**`: matching may take time to the power of either. */
 const MAX_STARS = 3;
 /** The ways to choose among all alternatives, by the number of stars: matching may try each of them. */
@@ -18,7 +18,7 @@ const REPEATED_NAMES = /[+*]\(([^()[\]{}*?+|\\/!@,]+(?:\|[^()[\]{}*?+|\\/!@,]+)+
  * makes regular expressions of them that may take exponential time.
  */
 export function globProblem(glob: string): string | undefined {
-  if (glob.length > LONGEST) return `is longer than ${LONGEST} characters`;
+  if (glob.length > MAX_LENGTH) return `is longer than ${MAX_LENGTH} characters`;
   if (/"|\\\\/.test(glob) && /[([{]/.test(glob)) return 'has quotes or two backslashes besides brackets';
   return new GlobCheck(glob).problem();
 }
@@ -90,7 +90,7 @@ class GlobCheck {
         return this.characterClass(at);
       case '(':
       case '{':
-        if (this.open.length === DEEPEST) return `has brackets in one another more than ${DEEPEST} deep`;
+        if (this.open.length === MAX_DEPTH) return `has brackets in one another more than ${MAX_DEPTH} deep`;
         if (sign === '(' && previous === '!') this.add({ stars: 1, crossings: 0 });
         this.open.push({
           bracket: sign,

@@ -6,12 +6,12 @@ const OWN_ID = 'exec-';
 const MAX_GONE = 64;
 
 /** The edges of a node that was added alone, and those of later nodes to any; few nodes have them. */
-export class Links<N extends GraphNode> {
+export class Links<N extends LinkedNode> {
   /** Of a node that was added alone, the dependencies that have not settled. */
   waitingFor = 0;
   dependents: N[] | undefined = undefined;
   /** Of a node that was added together with others. */
-  block: Block<GraphNode> | undefined = undefined;
+  block: Block<LinkedNode> | undefined = undefined;
 
   /** How many of the dependents may have settled, at most. */
   private gone = 0;
@@ -30,13 +30,13 @@ export class Links<N extends GraphNode> {
 /** Stands in the place of the edges of a node that has settled. */
 const SETTLED = Symbol('settled');
 
-/** A node of a {@link DependencyGraph}. Its edges are dropped when it settles. */
-export class GraphNode {
+/** A node of a {@link ExecutionGraph}. Its edges are dropped when it settles. */
+export class LinkedNode {
   /**
    * One field for all that is known of its edges, because most nodes have none and there may be millions.
    * @internal
    */
-  edges: Block<GraphNode> | Links<GraphNode> | typeof SETTLED | undefined = undefined;
+  edges: Block<LinkedNode> | Links<LinkedNode> | typeof SETTLED | undefined = undefined;
 
   constructor(
     public seq = 0,
@@ -57,7 +57,7 @@ export class GraphNode {
    * The edges among the nodes that were added together, and of these to older ones; undefined where there are none.
    * @internal
    */
-  get block(): Block<GraphNode> | undefined {
+  get block(): Block<LinkedNode> | undefined {
     const { edges } = this;
     return edges instanceof Block ? edges : edges instanceof Links ? edges.block : undefined;
   }
@@ -66,7 +66,7 @@ export class GraphNode {
    * What a node that was added alone depends on, and what was added later and depends on this one.
    * @internal
    */
-  get links(): Links<GraphNode> | undefined {
+  get links(): Links<LinkedNode> | undefined {
     return this.edges instanceof Links ? this.edges : undefined;
   }
 
@@ -97,9 +97,9 @@ export class GraphNode {
   }
 
   /** @internal */
-  withLinks(): Links<GraphNode> {
+  withLinks(): Links<LinkedNode> {
     if (this.edges instanceof Links) return this.edges;
-    const links = new Links<GraphNode>();
+    const links = new Links<LinkedNode>();
     links.block = this.block;
     this.edges = links;
     return links;
@@ -112,7 +112,7 @@ export class GraphNode {
 }
 
 /** The number in an id of the form that nodes without a name are known by; undefined for any other id. */
-export function numberIn(id: string): number | undefined {
+export function seqInId(id: string): number | undefined {
   // One character rules out most names, for a fraction of the cost.
   if (id.charCodeAt(0) !== OWN_ID.charCodeAt(0) || !id.startsWith(OWN_ID)) return undefined;
   const digits = id.slice(OWN_ID.length);

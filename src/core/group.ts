@@ -1,5 +1,4 @@
-import { ClassQueue } from './class-queue.ts';
-import type { DemandClass } from './demand-class.ts';
+import { ClassQueue, type DemandClass } from './demand-class.ts';
 import type { Execution } from './execution.ts';
 import type { RateLimit } from './rate.ts';
 import { isSettled, STATUS_NAMES } from './status.ts';

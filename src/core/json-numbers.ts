@@ -1,7 +1,7 @@
 import { VolleyError } from './errors.ts';
 
 /** A number of a JSON text that would become another one when it is read. */
-export interface InexactNumber {
+interface InexactNumber {
   /** In UTF-16 units from the start. */
   readonly offset: number;
   readonly text: string;
@@ -12,7 +12,7 @@ export interface InexactNumber {
 /** Nothing else can be inexact: a long integer, or an exponent that is large enough to overflow. */
 const CANDIDATE = /\d{16}|\d[eE]\+?\d{3}/g;
 const NUMBER = /-?\d+(\.\d+)?([eE][+-]?\d+)?/y;
-const LONGEST_SHOWN = 40;
+const MAX_SHOWN_LENGTH = 40;
 
 /**
  * The first number of a JSON text that a JavaScript number cannot hold: an integer whose digits would change, or
@@ -73,7 +73,7 @@ export function isExactInteger(integer: bigint): boolean {
 
 /** What is wrong with a number that cannot be held. */
 export function inexactText(text: string): string {
-  const shown = text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
+  const shown = text.length > MAX_SHOWN_LENGTH ? `${text.slice(0, MAX_SHOWN_LENGTH)}…` : text;
   return `${shown} does not fit into a JSON number exactly (integers fit up to ${Number.MAX_SAFE_INTEGER}); write it as a string`;
 }
 

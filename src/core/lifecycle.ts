@@ -3,21 +3,18 @@ import type { Dispatcher } from './dispatcher.ts';
 import type { Effects } from './effects.ts';
 import { internalError } from './errors.ts';
 import type { Ending, Execution } from './execution.ts';
+import type { ExecutionGraph } from './execution-graph.ts';
 import { type Failure, RelatedCancellation } from './failure.ts';
-import type { DependencyGraph } from './graph.ts';
 import type { Group } from './group.ts';
-import { nextMoment } from './moments.ts';
 import type { Random } from './random.ts';
-import type { Retention } from './retention.ts';
 import { retryDelayMs } from './retry.ts';
 import { ALLOWED, isSettled, STATUS_NAMES, Status, type StatusCode } from './status.ts';
 import { mayRetry } from './terms.ts';
-import type { Timeouts } from './timeouts.ts';
-import type { Timed, Timers } from './timers.ts';
+import type { Timed, Timeouts, Timers } from './timers.ts';
 import { rankOf } from './urgency.ts';
 
-export interface LifecycleParts {
-  readonly graph: DependencyGraph<Execution>;
+interface LifecycleParts {
+  readonly graph: ExecutionGraph<Execution>;
   readonly catalog: Catalog;
   readonly dispatcher: Dispatcher;
   readonly timers: Timers<Timed>;
@@ -145,7 +142,7 @@ export class Lifecycle {
     this.parts.dispatcher.rerank(execution, rank);
   }
 
-  /** Tells how many it has ended. What is kept ends by itself, and whatever comes of it, there is no further attempt. */
+  /** Returns how many it has ended. What is kept ends by itself, and whatever comes of it, there is no further attempt. */
   private endEach(executions: readonly Execution[], ending: Ending, now: number): number {
     let ended = 0;
     for (const execution of executions) {
@@ -292,4 +289,50 @@ export class Lifecycle {
     if (at === 0) this.parts.timers.clear(execution);
     else this.parts.timers.set(execution, at);
   }
+}
+
+/** Keeps the executions that settled last to be found by their id, and forgets the one that settled longest ago. */
+export class Retention {
+  /** Numbers: to forget an execution does not touch it. */
+  private readonly settled: number[] = [];
+  private oldest = 0;
+
+  constructor(
+    private readonly graph: ExecutionGraph<Execution>,
+    private readonly capacity: number,
+  ) {}
+
+  add({ seq }: Execution): void {
+    if (this.settled.length < this.capacity) {
+      this.settled.push(seq);
+    } else if (this.capacity === 0) {
+      this.graph.forget(seq);
+    } else {
+      this.graph.forget(this.settled[this.oldest]!);
+      this.settled[this.oldest] = seq;
+      if (++this.oldest === this.capacity) this.oldest = 0;
+    }
+  }
+}
+
+/** When an execution must be looked at even if nothing happens to it; 0 for never. */
+function nextMoment(execution: Execution): number {
+  const { state, graceUntil } = execution;
+  if (isSettled(state)) return graceUntil;
+  const at = earlier(graceUntil, execution.deadlineAt);
+  if (state === Status.running) {
+    const { timeoutMs, stallMs } = execution.terms;
+    const overrunAt = timeoutMs === 0 ? 0 : execution.startedAt + timeoutMs;
+    const stalledAt = stallMs === 0 ? 0 : execution.progressAt + stallMs;
+    return earlier(at, earlier(overrunAt, stalledAt));
+  }
+  // A stopped attempt must be gone before the next one may wait for its turn.
+  if (state === Status.retrying && graceUntil === 0) return earlier(at, Math.max(1, execution.retryAt));
+  return at;
+}
+
+/** The earlier of two moments, where 0 is none. */
+function earlier(a: number, b: number): number {
+  if (a === 0) return b;
+  return b === 0 || a < b ? a : b;
 }

@@ -53,7 +53,10 @@ function plain(name: string): string {
   return name.toLowerCase().replace(/[\s._-]+/g, '_');
 }
 
-/** Edit distance in which a swap of neighbours counts once (optimal string alignment). */
+/**
+ * Edit distance in which a swap of neighbors counts once (optimal string alignment). Our own, because the core imports
+ * no package.
+ */
 function distance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, column) => column);

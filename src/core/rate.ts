@@ -1,5 +1,5 @@
 import { checkKnown } from './check-known.ts';
-import { ClassQueue } from './class-queue.ts';
+import { ClassQueue } from './demand-class.ts';
 import { VolleyError } from './errors.ts';
 import { checkNumber, MAX_SPAN_MS, show } from './numbers.ts';
 import type { Timed } from './timers.ts';

@@ -1,17 +1,9 @@
 import { checkKnown } from './check-known.ts';
-import { CONCURRENCY, RESOURCES, type ResourceName, type ResourceVector, SCALE } from './demand.ts';
+import { CONCURRENCY, RESOURCE_NAMES, type ResourceName, type ResourceVector, SCALE } from './demand.ts';
 import { VolleyError } from './errors.ts';
-import type { LockHolder } from './lock.ts';
-import { LockTable } from './locks.ts';
+import { type LockHolder, LockTable } from './locks.ts';
 import { checkNumber, show } from './numbers.ts';
-
-/** How much of each countable resource all running executions together may use; what is left out is unlimited. */
-export interface ResourceLimits {
-  readonly cpu?: number;
-  readonly memoryMb?: number;
-  readonly ioOperations?: number;
-  readonly networkOperations?: number;
-}
+import type { ResourceLimits } from './resource-table.ts';
 
 /** The limits with the number of executions that may run at once. */
 type Limits = ResourceLimits & { readonly concurrency?: number };
@@ -26,21 +18,19 @@ export interface ResourceUsage {
 export type ResourceUtilization = Readonly<Record<ResourceName, ResourceUsage>>;
 
 export function byResource<T>(valueAt: (index: number) => T): Record<ResourceName, T> {
-  return Object.fromEntries(RESOURCES.map((name, index) => [name, valueAt(index)])) as Record<
+  return Object.fromEntries(RESOURCE_NAMES.map((name, index) => [name, valueAt(index)])) as Record<
     ResourceName,
     T
   >;
 }
 
-const LIMITED: ReadonlySet<string> = new Set(RESOURCES);
+const LIMITED: ReadonlySet<string> = new Set(RESOURCE_NAMES);
 
 /** The accounts of all resources: nothing is ever granted beyond a limit, and what was granted comes back exactly. */
 export class ResourceAccounts {
-  /** In thousandths, in the order of RESOURCES. */
-  readonly limits: number[] = RESOURCES.map(() => Number.POSITIVE_INFINITY);
-  /** */
-  readonly used: number[] = RESOURCES.map(() => 0);
-  /** */
+  /** In thousandths, in the order of RESOURCE_NAMES. */
+  readonly limits: number[] = RESOURCE_NAMES.map(() => Number.POSITIVE_INFINITY);
+  readonly used: number[] = RESOURCE_NAMES.map(() => 0);
   readonly locks: LockTable;
 
   constructor(limits: Limits = {}, lockPromoted?: (holder: LockHolder) => void) {
@@ -57,7 +47,7 @@ export class ResourceAccounts {
       );
     }
     checkKnown('limit of a resource', limits, LIMITED);
-    const checked = RESOURCES.map((name, index) => {
+    const checked = RESOURCE_NAMES.map((name, index) => {
       const limit = limits[name];
       if (limit === undefined) return this.limits[index]!;
       const integer = index === CONCURRENCY;
@@ -84,19 +74,16 @@ export class ResourceAccounts {
     return -1;
   }
 
-  /** */
   take(needs: ResourceVector): void {
     const used = this.used;
     for (let index = 0; index < needs.length; index++) used[index]! += needs[index]!;
   }
 
-  /** */
   giveBack(needs: ResourceVector): void {
     const used = this.used;
     for (let index = 0; index < needs.length; index++) used[index]! -= needs[index]!;
   }
 
-  /** */
   hasSlot(): boolean {
     return this.used[CONCURRENCY]! + SCALE <= this.limits[CONCURRENCY]!;
   }
@@ -105,7 +92,7 @@ export class ResourceAccounts {
   assertPossible(needs: ResourceVector, of: { readonly id?: string; readonly toolName: string }): void {
     for (let index = 0; index < needs.length; index++) {
       if (needs[index]! <= this.limits[index]!) continue;
-      const resource = RESOURCES[index]!;
+      const resource = RESOURCE_NAMES[index]!;
       const who =
         of.id === undefined ? `An execution of ${show(of.toolName)}` : `The execution ${show(of.id)}`;
       const demand = needs[index]! / SCALE;

@@ -1,3 +1,4 @@
+import { KnownFields } from './check-known.ts';
 import { VolleyError } from './errors.ts';
 import { checkNumber, MAX_SPAN_MS, show } from './numbers.ts';
 import type { Random } from './random.ts';
@@ -26,6 +27,8 @@ export interface RetryPolicy {
 
 const DEFAULTS: RetryPolicy = { maxRetries: 0, delayMs: 1000, factor: 2, maxDelayMs: 30_000, jitter: 0.5 };
 
+const knownFields = new KnownFields('field of retry', new Set(Object.keys(DEFAULTS)));
+
 /** Policies with all defaults but `maxRetries`, shared between executions: most ask for nothing else. */
 const plainPolicies: RetryPolicy[] = Array.from({ length: 11 }, (_, maxRetries) => ({
   ...DEFAULTS,
@@ -42,6 +45,7 @@ export function retryPolicy(options: RetryOptions | undefined): RetryPolicy {
       `retry must be an object such as { maxRetries: 3 }, but it is ${show(options)}.`,
     );
   }
+  knownFields.check(options);
   const { maxRetries = 0, delayMs, factor, maxDelayMs, jitter } = options;
   const plain = typeof maxRetries === 'number' ? plainPolicies[maxRetries] : undefined;
   if (

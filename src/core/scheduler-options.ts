@@ -1,5 +1,5 @@
 import type { SharedLimits } from './catalog.ts';
-import type { ResourceLimits } from './resources.ts';
+import type { ResourceLimits } from './resource-table.ts';
 
 /** The limits within which the scheduler starts executions; what is left out stays as it is. */
 export interface SchedulerLimits extends ResourceLimits {

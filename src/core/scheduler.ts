@@ -1,21 +1,20 @@
 import { type Admitting, checkGroupName, discard, fill } from './admission.ts';
 import { applySharedLimits, Catalog, checkAllLimits, checkSharedLimits } from './catalog.ts';
+import { KnownFields } from './check-known.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { Effects } from './effects.ts';
 import { Execution } from './execution.ts';
+import { ExecutionGraph, type Linked } from './execution-graph.ts';
 import { type Failure, RelatedCancellation } from './failure.ts';
-import { DependencyGraph, type Linked } from './graph.ts';
 import { Group } from './group.ts';
-import { Lifecycle } from './lifecycle.ts';
+import { Lifecycle, Retention } from './lifecycle.ts';
 import { checkNumber, checkSpanMs, MAX_SPAN_MS } from './numbers.ts';
 import { seededRandom } from './random.ts';
 import { RateLimit } from './rate.ts';
-import { Retention } from './retention.ts';
 import type { SchedulerLimits, SchedulerOptions } from './scheduler-options.ts';
-import { checkGroupSpec, type ExecutionSpec, type GroupSpec } from './spec.ts';
+import { checkGroupSpec, EXECUTION_FIELDS, type ExecutionSpec, type GroupSpec } from './spec.ts';
 import { Status } from './status.ts';
-import { Timeouts } from './timeouts.ts';
-import { type Timed, Timers } from './timers.ts';
+import { type Timed, Timeouts, Timers } from './timers.ts';
 import { raiseDependencies, raiseGroup } from './urgency.ts';
 
 /**
@@ -25,7 +24,7 @@ import { raiseDependencies, raiseGroup } from './urgency.ts';
  */
 export class Scheduler {
   readonly catalog = new Catalog();
-  readonly graph = new DependencyGraph<Execution>();
+  readonly graph = new ExecutionGraph<Execution>();
   readonly timers = new Timers<Timed>();
   readonly timeouts = new Timeouts((execution, at) => this.timers.set(execution, at));
   readonly dispatcher: Dispatcher;
@@ -39,7 +38,8 @@ export class Scheduler {
   private lastSeq = 0;
   private now = 0;
 
-  constructor(effects: Effects, options: SchedulerOptions = {}) {
+  /** `shellFields` are those of a specification that only the shell reads. */
+  constructor(effects: Effects, options: SchedulerOptions = {}, shellFields: readonly string[] = []) {
     const {
       ageingMs = 30_000,
       reserveAfterMs = 5000,
@@ -69,7 +69,8 @@ export class Scheduler {
         checkNumber('retainSettled', retainSettled, { min: 0, max: 1e9, integer: true }),
       ),
     });
-    this.admitting = { catalog: this.catalog, resources: this.dispatcher.resources, stepMs };
+    const fields = new KnownFields('field of an execution', new Set([...EXECUTION_FIELDS, ...shellFields]));
+    this.admitting = { catalog: this.catalog, resources: this.dispatcher.resources, stepMs, fields };
     this.begin = (execution) => this.lifecycle.begin(execution, this.now);
     this.resumed = (execution) => effects.resumed(execution);
     if (options.limits !== undefined) this.limit(options.limits);
@@ -183,7 +184,7 @@ export class Scheduler {
     this.began(execution, attempt, now);
   }
 
-  /** Tells how many it has cancelled: not those that had settled before, or whose result is being kept. */
+  /** Returns how many it has cancelled: not those that had settled before, or whose result is being kept. */
   cancel(executions: readonly Execution[], reason: unknown, now: number): number {
     return this.lifecycle.end(executions, { kind: 'cancelled', reason }, now);
   }

@@ -1,5 +1,5 @@
 import { checkKnown } from './check-known.ts';
-import { RESOURCES, type ResourceName, SCALE } from './demand.ts';
+import { RESOURCE_NAMES, type ResourceName, SCALE } from './demand.ts';
 import type { Effects } from './effects.ts';
 import { VolleyError } from './errors.ts';
 import { Execution } from './execution.ts';
@@ -59,6 +59,7 @@ const OPTIONS: ReadonlySet<string> = new Set<keyof SimulationOptions>([
   'seed',
   'group',
 ]);
+const OWN_FIELDS = ['durationMs', 'failures', 'failureReason'] satisfies (keyof SimulatedExecution)[];
 const DURATIONS = { min: 0, max: MAX_SPAN_MS };
 const FAILURES = { min: 0, integer: true, allowInfinity: true };
 
@@ -189,9 +190,13 @@ function play(
   { group, ...options }: SimulationOptions,
 ): Played {
   const world = new VirtualWorld(executions, seededRandom(options.seed ?? 1));
-  const scheduler = new Scheduler(world, { retainSettled: executions.length, ...options, limits });
+  const scheduler = new Scheduler(
+    world,
+    { retainSettled: executions.length, ...options, limits },
+    OWN_FIELDS,
+  );
   const { used } = scheduler.dispatcher.resources;
-  const usedTime = RESOURCES.map(() => 0);
+  const usedTime = RESOURCE_NAMES.map(() => 0);
 
   scheduler.submitAll(world.members, executions, 0, group);
   scheduler.advance(0);

@@ -34,6 +34,23 @@ export interface ExecutionSpec {
   readonly idempotent?: boolean;
 }
 
+export const EXECUTION_FIELDS: readonly string[] = [
+  'id',
+  'toolName',
+  'priority',
+  'resources',
+  'conflictsWith',
+  'group',
+  'dependsOn',
+  'onDependencyFailure',
+  'retry',
+  'timeoutMs',
+  'deadlineMs',
+  'stallMs',
+  'estimatedMs',
+  'idempotent',
+] satisfies (keyof ExecutionSpec)[];
+
 /** How a group of executions is run. */
 export interface GroupSpec {
   readonly name?: string;

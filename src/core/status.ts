@@ -32,7 +32,7 @@ export const Status = {
 
 export type StatusCode = (typeof Status)[ExecutionStatus];
 
-export interface Transition {
+interface Transition {
   readonly from: ExecutionStatus;
   readonly to: ExecutionStatus;
   readonly when: string;

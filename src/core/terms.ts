@@ -32,7 +32,7 @@ export const DEFAULT_TERMS: Terms = {
 };
 
 /** The terms of a specification; `known` is given back if they are the same. */
-export function termsOf(spec: ExecutionSpec, known: Terms): Terms {
+export function resolveTerms(spec: ExecutionSpec, known: Terms): Terms {
   const timeoutMs = checkSpanMs('timeoutMs', spec.timeoutMs, DEFAULT_TERMS.timeoutMs);
   const stallMs = checkSpanMs('stallMs', spec.stallMs);
   const retry = retryPolicy(spec.retry);

@@ -1,6 +1,5 @@
-import { ClassQueue } from './class-queue.ts';
-import type { DemandClass } from './demand-class.ts';
-import { DurationModel } from './estimate.ts';
+import { ClassQueue, type DemandClass } from './demand-class.ts';
+import { DurationModel } from './durations.ts';
 import type { RateLimit } from './rate.ts';
 import { DEFAULT_TERMS, type Terms } from './terms.ts';
 

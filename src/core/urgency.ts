@@ -1,5 +1,5 @@
 import type { Execution } from './execution.ts';
-import { inOrder, type Linked } from './graph.ts';
+import { inOrder, type Linked } from './execution-graph.ts';
 
 /**
  * The order of starting, as one number that never changes while an execution waits.

@@ -36,7 +36,7 @@ export function checkFunction(run: unknown): void {
 }
 
 /** The specification for the scheduler, with executions in place of handles. */
-export function specOf(context: ExecutionContext, owner: JobOwner): ExecutionSpec {
+export function toSpec(context: ExecutionContext, owner: JobOwner): ExecutionSpec {
   const { dependsOn } = context;
   if (!Array.isArray(dependsOn) || hasOnlyStrings(dependsOn)) return context as ExecutionSpec;
   return { ...context, dependsOn: Array.from(dependsOn, (reference) => toReference(reference, owner)) };

@@ -2,7 +2,7 @@ import { availableParallelism, totalmem } from 'node:os';
 import type { SharedLimits } from '../core/catalog.ts';
 import { checkKnown } from '../core/check-known.ts';
 import { checkNumber, checkObject } from '../core/numbers.ts';
-import type { ResourceLimits } from '../core/resources.ts';
+import { defaultLimits, RESOURCE_TABLE, type ResourceLimits } from '../core/resource-table.ts';
 import type { SchedulerLimits } from '../core/scheduler-options.ts';
 import { type Clock, SystemClock } from './clock.ts';
 import type { RuntimeOptions } from './runtime.ts';
@@ -55,15 +55,8 @@ const OPTION_NAMES: ReadonlySet<string> = new Set<keyof EngineOptions>([
   'seed',
   'clock',
 ]);
-const RESOURCE_NAMES: ReadonlySet<string> = new Set<keyof ResourceLimits>([
-  'cpu',
-  'memoryMb',
-  'ioOperations',
-  'networkOperations',
-]);
+const RESOURCE_NAMES: ReadonlySet<string> = new Set(RESOURCE_TABLE.map(({ name }) => name));
 const DEFAULT_CONCURRENCY = 64;
-const DEFAULT_IO_OPERATIONS = 64;
-const DEFAULT_NETWORK_OPERATIONS = 64;
 
 /** Checks the options and fills in the defaults. */
 export function runtimeOptions(options: EngineOptions): RuntimeOptions {
@@ -84,13 +77,14 @@ export function runtimeOptions(options: EngineOptions): RuntimeOptions {
     ...rest,
     clock,
     seed: options.seed ?? Math.floor(Math.random() * 2 ** 32),
-    limits: schedulerLimits({
+    limits: checkEngineLimits({
       maxConcurrency,
       limits: {
-        cpu: limits.cpu ?? availableParallelism(),
-        memoryMb: limits.memoryMb ?? Math.floor(totalmem() / 2 ** 20),
-        ioOperations: limits.ioOperations ?? DEFAULT_IO_OPERATIONS,
-        networkOperations: limits.networkOperations ?? DEFAULT_NETWORK_OPERATIONS,
+        ...defaultLimits('name', {
+          cores: availableParallelism(),
+          memoryMb: Math.floor(totalmem() / 2 ** 20),
+        }),
+        ...Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined)),
       },
       ...(tools !== undefined && { tools }),
       ...(groups !== undefined && { groups }),
@@ -105,7 +99,7 @@ export function runtimeOptions(options: EngineOptions): RuntimeOptions {
 }
 
 /** Converts limits for the scheduler, and checks what the scheduler does not. */
-export function schedulerLimits(given: EngineLimits): SchedulerLimits {
+export function checkEngineLimits(given: EngineLimits): SchedulerLimits {
   checkObject('The limits of an engine', given);
   checkKnown('limit of an engine that can be changed', given, LIMIT_NAMES);
   const { maxConcurrency, limits, tools, groups } = given;

@@ -1,15 +1,19 @@
 import { checkKnown } from '../core/check-known.ts';
 import { VolleyError } from '../core/errors.ts';
 import type { Execution } from '../core/execution.ts';
-import { explain } from '../core/explain.ts';
-import type { Explanation } from '../core/explanation.ts';
+import { type Explanation, explain } from '../core/explain.ts';
 import type { Group } from '../core/group.ts';
 import { checkBoolean, checkObject, show } from '../core/numbers.ts';
 import type { TimeLeft } from '../core/predict.ts';
 import { PRIORITIES } from '../core/priority.ts';
 import type { GroupSpec } from '../core/spec.ts';
 import type { ExecutionContext } from './context.ts';
-import { type EngineLimits, type EngineOptions, runtimeOptions, schedulerLimits } from './engine-options.ts';
+import {
+  checkEngineLimits,
+  type EngineLimits,
+  type EngineOptions,
+  runtimeOptions,
+} from './engine-options.ts';
 import { GroupHandle } from './group-handle.ts';
 import type { CancelResult, ExecutionHandle } from './handle.ts';
 import type { AllocationRecord, UtilizationSample } from './history.ts';
@@ -116,7 +120,7 @@ export class ParallelExecutionEngine implements AsyncDisposable {
 
   /** Changes limits at any time. Running executions keep their room; waiting ones are reconsidered. */
   setLimits(limits: EngineLimits): void {
-    const checked = schedulerLimits(limits);
+    const checked = checkEngineLimits(limits);
     this.limitsVersion++;
     this.runtime.change((scheduler) => scheduler.limit(checked));
   }

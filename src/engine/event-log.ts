@@ -45,7 +45,7 @@ export interface LoggedEvent {
  *
  * Readers pull: each keeps a position of its own, so a slow one costs nothing and learns how much it missed.
  */
-export class EventLog {
+export class EventRing {
   /** The id of the next event. */
   nextId = 1;
   private readonly mask: number;
@@ -183,7 +183,7 @@ export class LogCursor implements Cursor {
   readonly arrivals: Wakeups;
 
   constructor(
-    private readonly log: EventLog,
+    private readonly log: EventRing,
     private position: number,
     private readonly describe: (eventId: number) => ProgressUpdate,
     private readonly isEngineClosed: () => boolean,
@@ -216,7 +216,7 @@ export class ExecutionCursor implements Cursor {
   private hasEnded = false;
 
   constructor(
-    private readonly log: EventLog,
+    private readonly log: EventRing,
     /** The ids of the events that were not read yet. */
     private ids: number[],
     private readonly describe: (eventId: number) => ProgressUpdate,

@@ -6,15 +6,14 @@
 export type { SharedLimits } from '../core/catalog.ts';
 export type { IoIntensity, ResourceName, ResourceRequirements } from '../core/demand.ts';
 export { ERROR_CODES, type ErrorCode, VolleyError } from '../core/errors.ts';
-export type { Explanation, NamedExecution, QueuedReason, StandingReason } from '../core/explanation.ts';
+export type { Explanation, NamedExecution, QueuedReason, StandingReason } from '../core/explain.ts';
 export type { CancellationCause, FailureReason } from '../core/failure.ts';
-export { DependencyGraph, type Dependent } from '../core/graph.ts';
-export { GraphNode } from '../core/graph-node.ts';
 export type { TimeLeft } from '../core/predict.ts';
 export { PRIORITIES, type Priority } from '../core/priority.ts';
 export type { Random } from '../core/random.ts';
 export type { RateOptions } from '../core/rate.ts';
-export type { ResourceLimits, ResourceUsage, ResourceUtilization } from '../core/resources.ts';
+export type { ResourceLimits } from '../core/resource-table.ts';
+export type { ResourceUsage, ResourceUtilization } from '../core/resources.ts';
 export type { RetryOptions } from '../core/retry.ts';
 export type { SchedulerLimits } from '../core/scheduler-options.ts';
 export {
@@ -28,6 +27,7 @@ export type { GroupSpec } from '../core/spec.ts';
 export type { ExecutionStatus } from '../core/status.ts';
 export type { DependencyPolicy } from '../core/terms.ts';
 export type { ExecutionContext } from './context.ts';
+export { DependencyGraph, type Dependent, GraphNode, type NodeStatus } from './dependency-graph.ts';
 export {
   type EngineLimits,
   type EngineOptions,

@@ -1,4 +1,4 @@
-import { Execution, Rarities } from '../core/execution.ts';
+import { Execution, RareFields } from '../core/execution.ts';
 import type { Failure } from '../core/failure.ts';
 import type { Group } from '../core/group.ts';
 import { type ExecutionStatus, isSettled } from '../core/status.ts';
@@ -16,7 +16,7 @@ export interface JobOwner {
 }
 
 /** What only a few jobs need. */
-class JobExtras extends Rarities {
+class JobExtras extends RareFields {
   /** The attempt that submitted it. */
   parent: Task | undefined = undefined;
   /** Removes the listener on the caller's signal. */
@@ -74,7 +74,7 @@ export class Job<T = unknown> extends Execution implements ExecutionHandle<T> {
   }
 
   get extras(): JobExtras | undefined {
-    return this.rarities as JobExtras | undefined;
+    return this.rare as JobExtras | undefined;
   }
 
   get toolName(): string {
@@ -128,7 +128,7 @@ export class Job<T = unknown> extends Execution implements ExecutionHandle<T> {
   }
 
   withExtras(): JobExtras {
-    return this.withRarities() as JobExtras;
+    return this.withRare() as JobExtras;
   }
 
   onSettled(callback: () => void): void {
@@ -158,7 +158,7 @@ export class Job<T = unknown> extends Execution implements ExecutionHandle<T> {
     return promise;
   }
 
-  protected override makeRarities(): JobExtras {
+  protected override makeRare(): JobExtras {
     return new JobExtras();
   }
 

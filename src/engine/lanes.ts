@@ -7,7 +7,7 @@ import { Alarm, type Clock } from './clock.ts';
 import { Job } from './job.ts';
 import { thrownUndefined } from './outcome.ts';
 import { Task, type TaskOwner } from './task.ts';
-import { failureOf } from './tool-failure.ts';
+import { toFailure } from './tool-failure.ts';
 
 /** After this long without a break the event loop gets a turn. */
 const SLICE_MS = 10;
@@ -157,7 +157,7 @@ export class Lanes {
       try {
         task.value = await job.run(task);
       } catch (error) {
-        failure = failureOf(error === undefined ? thrownUndefined(job) : error);
+        failure = toFailure(error === undefined ? thrownUndefined(job) : error);
       }
       now = this.clock.now();
       if (failure === undefined) {

@@ -5,7 +5,7 @@ import { checkNumber, checkObject } from '../core/numbers.ts';
 import { type ExecutionStatus, isSettled, STATUS_NAMES } from '../core/status.ts';
 import { reasonText } from '../core/words.ts';
 import type { Clock } from './clock.ts';
-import { EventLog, ExecutionCursor, LogCursor, type ProgressStream, Subscription } from './event-log.ts';
+import { EventRing, ExecutionCursor, LogCursor, type ProgressStream, Subscription } from './event-log.ts';
 import type { Job } from './job.ts';
 import { errorOf, outcomeOf } from './outcome.ts';
 import { StatisticsKeeper } from './statistics.ts';
@@ -51,7 +51,7 @@ const MAX_TEXT = 2000;
 /** Records everything that happens to executions, and serves its readers. */
 export class ProgressLog {
   readonly statistics = new StatisticsKeeper();
-  private readonly log: EventLog;
+  private readonly log: EventRing;
   /** The sum of what the running executions of a group reported. */
   private readonly partial = new WeakMap<Group, number>();
   private readonly listeners = new Set<(update: ProgressUpdate) => void>();
@@ -66,7 +66,7 @@ export class ProgressLog {
     /** How many executions are in each status. */
     readonly counts: readonly number[],
   ) {
-    this.log = new EventLog(capacity);
+    this.log = new EventRing(capacity);
   }
 
   /** The id of the latest update, 0 before the first. */

@@ -11,7 +11,7 @@ import { Job } from './job.ts';
 import { type AggregatedProgress, type ExecutionSnapshot, ProgressLog } from './progress-log.ts';
 import type { ExecutionStatistics } from './statistics.ts';
 import { Task } from './task.ts';
-import { failureOf } from './tool-failure.ts';
+import { toFailure } from './tool-failure.ts';
 import type { ProgressUpdate } from './updates.ts';
 
 /** How a {@link ProgressTracker} of your own behaves. */
@@ -102,7 +102,7 @@ export class ProgressTracker {
   }
 
   fail(id: string, error?: unknown): void {
-    this.writable().settle(id, Status.failed, { kind: 'failed', failure: failureOf(error) });
+    this.writable().settle(id, Status.failed, { kind: 'failed', failure: toFailure(error) });
   }
 
   cancel(id: string, reason?: unknown): void {

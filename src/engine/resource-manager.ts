@@ -1,7 +1,7 @@
 import {
   neededAmounts,
   neededLocks,
-  RESOURCES,
+  RESOURCE_NAMES,
   type ResourceName,
   type ResourceRequirements,
   type ResourceVector,
@@ -9,12 +9,8 @@ import {
 } from '../core/demand.ts';
 import { VolleyError } from '../core/errors.ts';
 import { checkNumber, checkObject, show } from '../core/numbers.ts';
-import {
-  byResource,
-  ResourceAccounts,
-  type ResourceLimits,
-  type ResourceUtilization,
-} from '../core/resources.ts';
+import type { ResourceLimits } from '../core/resource-table.ts';
+import { byResource, ResourceAccounts, type ResourceUtilization } from '../core/resources.ts';
 
 /** What {@link ResourceManager.tryAllocate} granted: plain data, which can be written as JSON and read again. */
 export interface ResourceAllocation {
@@ -105,7 +101,7 @@ export class ResourceManager {
     const short = accounts.shortage(needs);
     if (short >= 0) {
       const free = Math.max(0, accounts.limits[short]! - accounts.used[short]!) / SCALE;
-      return { granted: false, resource: RESOURCES[short]!, needed: needs[short]! / SCALE, free };
+      return { granted: false, resource: RESOURCE_NAMES[short]!, needed: needs[short]! / SCALE, free };
     }
     for (const { name, exclusive } of claims) {
       const heldBy = this.otherHolder(name, owner, exclusive);

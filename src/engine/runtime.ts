@@ -13,7 +13,7 @@ import type { ExecutionSpec, GroupSpec } from '../core/spec.ts';
 import { Status } from '../core/status.ts';
 import { ChildHandle, checkNesting } from './children.ts';
 import type { Clock } from './clock.ts';
-import { checkContext, checkFunction, type ExecutionContext, specOf } from './context.ts';
+import { checkContext, checkFunction, type ExecutionContext, toSpec } from './context.ts';
 import type { GroupItem, RefusedItem } from './engine.ts';
 import type { ProgressStream } from './event-log.ts';
 import { type RetryNotice, Settlements } from './group-handle.ts';
@@ -24,7 +24,7 @@ import { Job, type JobOwner } from './job.ts';
 import { Lanes } from './lanes.ts';
 import { type ExecutionSnapshot, ProgressLog } from './progress-log.ts';
 import type { Task, TaskOwner, ToolFunction } from './task.ts';
-import { failureOf } from './tool-failure.ts';
+import { toFailure } from './tool-failure.ts';
 
 export interface RuntimeOptions extends SchedulerOptions {
   readonly eventLogSize: number;
@@ -53,7 +53,7 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
 
   constructor({ eventLogSize, allocationHistorySize, clock, ...options }: RuntimeOptions) {
     this.clock = clock;
-    this.scheduler = new Scheduler(this, options);
+    this.scheduler = new Scheduler(this, options, ['signal', 'run', 'error']);
     const { catalog, lifecycle, dispatcher } = this.scheduler;
     const groups = () => [catalog.root, ...catalog.groups.values()];
     this.log = new ProgressLog(this.clock, eventLogSize, groups, lifecycle.counts);
@@ -75,14 +75,14 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
     const requestedAt = this.lanes.requestTurn();
     // A deadline counts from its own submission, however busy the caller was since the first of this turn.
     const now = context.deadlineMs === undefined ? requestedAt : this.clock.now();
-    this.scheduler.submit(job, specOf(context, this), now);
+    this.scheduler.submit(job, toSpec(context, this), now);
     if (context.signal !== undefined) this.linkSignals([job as Job], [context]);
     return job;
   }
 
   check(context: ExecutionContext): void {
     checkContext(context);
-    this.scheduler.check(specOf(context, this), this.clock.now());
+    this.scheduler.check(toSpec(context, this), this.clock.now());
   }
 
   submitAll(items: readonly (GroupItem | RefusedItem)[], options: GroupSpec): { group: Group; jobs: Job[] } {
@@ -95,12 +95,12 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
       checkContext(item);
       const run = item.run === undefined && 'error' in item ? neverCalled : item.run!;
       checkFunction(run);
-      specs.push(specOf(item, this));
+      specs.push(toSpec(item, this));
       const job = new Job(this, run);
       jobs.push(job);
       if (run === neverCalled) {
         refused ??= [];
-        refused.push([job, failureOf((item as RefusedItem).error)]);
+        refused.push([job, toFailure((item as RefusedItem).error)]);
       }
     }
     this.lanes.requestTurn();

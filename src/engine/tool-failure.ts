@@ -37,7 +37,7 @@ export function isToolFailure(thrown: unknown): thrown is ToolFailure {
 }
 
 /** The failure of an attempt that threw an error. */
-export function failureOf(error: unknown): Failure {
+export function toFailure(error: unknown): Failure {
   try {
     if (isToolFailure(error)) return { reason: error.reason, isPermanent: !error.retryable, error };
     const isPermanent = (error as { retryable?: unknown } | null)?.retryable === false;

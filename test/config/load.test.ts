@@ -117,7 +117,12 @@ describe('what is loaded', () => {
       engine: { ageingMs: 1, reserveAfterMs: 2, graceMs: 3, retainSettled: 4, eventLogSize: 16 },
       limits: {
         maxConcurrency: 5,
-        resources: { cpu: 1.5, memoryMb: 6, ioOperations: 7, networkOperations: 8 },
+        resources: expect.objectContaining({
+          cpu: 1.5,
+          memoryMb: 6,
+          ioOperations: 7,
+          networkOperations: 8,
+        }),
         tools: {
           'fetch.page': { maxConcurrency: 2, rate: { count: 3, perMs: 4 } },
           plain: {},

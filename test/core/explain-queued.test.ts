@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Execution } from '../../src/core/execution.ts';
-import { explain } from '../../src/core/explain.ts';
-import type { Explanation } from '../../src/core/explanation.ts';
+import { type Explanation, explain } from '../../src/core/explain.ts';
 import { World } from './support/world.ts';
 
 function explained(world: World, execution: Execution): Explanation {

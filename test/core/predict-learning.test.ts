@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { DurationModel } from '../../src/core/estimate.ts';
-import type { Distribution } from '../../src/core/prediction/distribution.ts';
+import { type Distribution, DurationModel } from '../../src/core/durations.ts';
 import { seededRandom } from '../../src/core/random.ts';
 import { lognormalMs } from './support/coverage.ts';
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Execution } from '../../src/core/execution.ts';
 import { Status } from '../../src/core/status.ts';
 import { DEFAULT_TERMS } from '../../src/core/terms.ts';
-import { Timeouts } from '../../src/core/timeouts.ts';
+import { Timeouts } from '../../src/core/timers.ts';
 import { describeEnd, World } from './support/world.ts';
 
 function start(timeoutMs: number): Execution {

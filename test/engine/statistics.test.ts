@@ -90,7 +90,7 @@ describe('statistics()', () => {
     engine.submit({ toolName: 'light' }, tool.run);
     const first = await tool.started();
     const second = await tool.started(2);
-    expect(engine.statistics().utilization).toEqual({
+    expect(engine.statistics().utilization).toMatchObject({
       concurrency: { used: 2, limit: 5 },
       cpu: { used: 1.6, limit: 4 },
       memoryMb: { used: 400, limit: 1000 },

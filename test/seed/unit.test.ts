@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
   DependencyGraph,
-  GraphNode,
   ParallelExecutionEngine,
   PRIORITIES,
   ProgressTracker,
@@ -248,51 +247,61 @@ describe('ResourceManager', () => {
 describe('DependencyGraph', () => {
   it('gives what is ready, and what becomes ready', () => {
     const graph = new DependencyGraph();
-    const [one, two, three] = nodes('1', '2', '3');
-    graph.add([one, two, three], [{}, { dependsOn: ['1'] }, { dependsOn: ['2'] }]);
-    expect(graph.ready()).toEqual([one]);
-    expect(graph.settle(one)).toEqual([two]);
-    expect(graph.ready()).toEqual([two]);
-    expect(graph.settle(two)).toEqual([three]);
+    graph.addNode('1');
+    graph.addNode('2', ['1']);
+    graph.addNode('3', ['2']);
+    expect(ready(graph)).toEqual(['1']);
+    graph.markCompleted('1');
+    expect(ready(graph)).toEqual(['2']);
+    graph.markCompleted('2');
+    expect(ready(graph)).toEqual(['3']);
   });
 
   it('waits for all dependencies of a node', () => {
     const graph = new DependencyGraph();
-    const [left, right, both] = nodes('left', 'right', 'both');
-    graph.add([left, right, both], [{}, {}, { dependsOn: ['left', 'right'] }]);
-    graph.settle(left);
-    expect(graph.ready()).toEqual([right]);
-    graph.settle(right);
-    expect(graph.ready()).toEqual([both]);
+    graph.add([{ id: 'left' }, { id: 'right' }, { id: 'both', dependsOn: ['left', 'right'] }]);
+    graph.markCompleted('left');
+    expect(graph.dependenciesSatisfied('both')).toBe(false);
+    expect(ready(graph)).toEqual(['right']);
+    graph.markCompleted('right');
+    expect(graph.dependenciesSatisfied('both')).toBe(true);
+    expect(ready(graph)).toEqual(['both']);
   });
 
-  it('finds a cycle, and adds nothing of it', () => {
+  it('knows the status and the times of each node', () => {
+    let now = 1000;
+    const graph = new DependencyGraph(() => now);
+    graph.addNode('1');
+    now = 1500;
+    graph.markCompleted('1');
+    expect(graph.find('1')).toMatchObject({ status: 'completed', submittedAt: 1000, settledAt: 1500 });
+  });
+
+  it('finds a cycle', () => {
     const graph = new DependencyGraph();
-    const add = () =>
-      graph.add(nodes('1', '2', '3'), [{ dependsOn: ['3'] }, { dependsOn: ['1'] }, { dependsOn: ['2'] }]);
-    const error = thrown(add) as VolleyError;
-    expect(error.code).toBe('DEPENDENCY_CYCLE');
-    const { path } = error.details as { path: string[] };
-    expect(new Set(path)).toEqual(new Set(['1', '2', '3']));
-    expect([...graph]).toEqual([]);
+    graph.addNode('1', ['3']);
+    graph.addNode('2', ['1']);
+    expect(graph.detectCycles()).toBeUndefined();
+    graph.addNode('3', ['2']);
+    expect(new Set(graph.detectCycles())).toEqual(new Set(['1', '2', '3']));
   });
 
-  it('refuses a dependency that is missing', () => {
-    const add = () => new DependencyGraph().add(nodes('1'), [{ dependsOn: ['0'] }]);
-    expect((thrown(add) as VolleyError).code).toBe('UNKNOWN_DEPENDENCY');
+  it('has nothing ready that waits for a dependency that is missing', () => {
+    const graph = new DependencyGraph();
+    graph.addNode('2', ['1']);
+    expect(ready(graph)).toEqual([]);
+    graph.addNode('1');
+    expect(ready(graph)).toEqual(['1']);
   });
 
   it('is quick with a large graph', () => {
     const graph = new DependencyGraph();
-    const many = nodes(...Array.from({ length: 100_000 }, (_, index) => `n${index}`));
-    graph.add(
-      many,
-      many.map((_, index) => (index === 0 ? {} : { dependsOn: [`n${index - 1}`, `n${index >> 1}`] })),
-    );
-    let settled = 0;
-    for (let node: GraphNode | undefined = many[0]; node !== undefined; settled++)
-      node = graph.settle(node)?.[0];
-    expect(settled).toBe(100_000);
+    const count = 20_000;
+    for (let index = 0; index < count; index++)
+      graph.addNode(`n${index}`, index === 0 ? [] : [`n${index - 1}`, `n${index >> 1}`]);
+    expect(graph.detectCycles()).toBeUndefined();
+    for (let index = 0; index < count; index++) graph.markCompleted(`n${index}`);
+    expect(ready(graph)).toEqual([]);
   });
 });
 
@@ -373,15 +382,6 @@ function granted(manager: ResourceManager, owner: string, needs: ResourceRequire
   return result.allocation;
 }
 
-function nodes<const T extends readonly string[]>(...names: T): { [K in keyof T]: GraphNode } {
-  return names.map((name, index) => new GraphNode(index + 1, name)) as { [K in keyof T]: GraphNode };
-}
-
-function thrown(call: () => unknown): unknown {
-  try {
-    call();
-  } catch (error) {
-    return error;
-  }
-  throw new Error('nothing was thrown');
+function ready(graph: DependencyGraph): string[] {
+  return graph.ready().map(({ id }) => id);
 }

@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import type { ResourceRequirements } from '../../core/demand.ts';
 import { MAX_SPAN_MS } from '../../core/numbers.ts';
 import { PRIORITIES } from '../../core/priority.ts';
+import { type CountableNeeds, RESOURCE_TABLE } from '../../core/resource-table.ts';
 import { TASK_STATUSES } from '../../store/records.ts';
 
 /** Control characters and halves of characters: they break lines, terminals and files, and nobody means them. */
@@ -48,11 +50,36 @@ export const PARAMS = z
   )
   .meta({ type: 'object' });
 
+type ResourceRow = (typeof RESOURCE_TABLE)[number];
+
+/** How the need of each resource is written on the wire. */
+type CountableWireNeeds = {
+  [R in ResourceRow as R['wireNeed']]: z.ZodOptional<z.ZodType<NonNullable<CountableNeeds[R['need']]>>>;
+};
+
+function needSchema(row: ResourceRow): z.ZodOptional<z.ZodType> {
+  const { written } = row;
+  const schema =
+    written === 'number'
+      ? z.number().min(0)
+      : written === 'flag'
+        ? z.boolean()
+        : z.enum(Object.keys(written) as [string, ...string[]]);
+  return 'needHelp' in row ? schema.optional().describe(row.needHelp) : schema.optional();
+}
+
+/** What a task says that it needs, in the words of the core. */
+export function toRequirements(needs: z.output<typeof RESOURCE_FIELDS>): ResourceRequirements {
+  const fields = new Map<string, string>(RESOURCE_TABLE.map(({ wireNeed, need }) => [wireNeed, need]));
+  return Object.fromEntries(
+    Object.entries(needs)
+      .filter(([, value]) => value !== undefined)
+      .map(([field, value]) => [fields.get(field) ?? field, value]),
+  );
+}
+
 export const RESOURCE_FIELDS = z.strictObject({
-  cpu: z.number().min(0).optional().describe('Cores.'),
-  memory_mb: z.number().min(0).optional(),
-  io: z.enum(['none', 'low', 'medium', 'high']).optional(),
-  network: z.boolean().optional(),
+  ...(Object.fromEntries(RESOURCE_TABLE.map((row) => [row.wireNeed, needSchema(row)])) as CountableWireNeeds),
   exclusive: z.array(z.string().min(1).max(256)).max(64).optional().describe('Names of locks.'),
   shared: z.array(z.string().min(1).max(256)).max(64).optional().describe('Names of locks.'),
 });

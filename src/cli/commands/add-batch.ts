@@ -59,18 +59,18 @@ async function add(
   }
 }
 
-/** Tasks without an id get one that the batch does not have. */
+/** Gives tasks without an id one that the batch does not have. */
 async function withFreeIds(
   store: Pick<Store, 'tasksById'>,
   batch: unknown,
   given: readonly PlainObject[],
 ): Promise<PlainObject[]> {
   const taken = new Set<string>();
-  const chosenBy = given.flatMap((task, index) => (task['id'] === undefined ? [index] : []));
+  const withoutId = given.flatMap((task, index) => (task['id'] === undefined ? [index] : []));
   for (;;) {
     const tasks = withIds(given, (id) => taken.has(id));
     if (typeof batch !== 'string') return tasks;
-    const chosen = chosenBy.map((index) => tasks[index]!['id'] as string);
+    const chosen = withoutId.map((index) => tasks[index]!['id'] as string);
     const found = await store.tasksById(batch, chosen);
     if (found.size === 0) return tasks;
     for (const id of found.keys()) taken.add(id);

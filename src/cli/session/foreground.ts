@@ -45,12 +45,12 @@ export async function runInForeground(
   let isStopping = false;
   const note = () => (isStopping && asked === 'gracefully' ? STOPPING : undefined);
   const shown = <T extends LabeledTask>(task: T): T => ({ ...task, ...labelOf(task) });
-  // The display draws when it likes: it is given the last view that was read.
+  // The display draws on its own schedule, from the last view that was read.
   let latest = quiet ? undefined : await executor.view(batch);
   const view = () => ({ ...latest!, running: latest!.running.map(shown) });
   const display = latest === undefined ? undefined : createDisplay({ stream: stderr.raw, env, view, note });
   const refresh = async () => {
-    // The run itself reports what is wrong with the store.
+    // The run itself reports problems of the store.
     latest = (await executor.view(batch).catch(() => undefined)) ?? latest;
     display?.changed();
   };

@@ -1,7 +1,6 @@
-import { VolleyError } from '../../core/errors.ts';
+import { unreachable, VolleyError } from '../../core/errors.ts';
 import { parseExactJson } from '../../core/json-numbers.ts';
 import { show } from '../../core/numbers.ts';
-import { unreachable } from '../../core/unreachable.ts';
 import type { ToolDescription } from '../../tools/registry.ts';
 import type { CallResult, ToolCall } from '../call.ts';
 

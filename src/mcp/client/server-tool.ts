@@ -10,6 +10,7 @@ import type {
 import type { McpServerSettings } from '../../config/config.ts';
 import type { ResourceRequirements } from '../../core/demand.ts';
 import { VolleyError } from '../../core/errors.ts';
+import { NO_NEEDS } from '../../core/resource-table.ts';
 import { TOO_DEEP, unwritableText } from '../../core/words.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
 import { isTooDeep } from '../../runners/process/channel.ts';
@@ -41,7 +42,7 @@ function needsOfTool(
   const own = Object.hasOwn(tools, toolName) ? tools[toolName] : undefined;
   const mayShare = own?.parallel ?? (parallel === 'all' || (parallel === 'read-only' && readsOnly));
   const amounts: ResourceRequirements =
-    connection.kind === 'http' ? { cpu: 0, memoryMb: 0, io: 'none', network: true } : { cpu: 0, memoryMb: 0 };
+    connection.kind === 'http' ? { ...NO_NEEDS, network: true } : { ...NO_NEEDS, io: 'low' };
   const alone = { ...amounts, exclusive: [lockName] };
   const shared = { ...amounts, shared: [lockName] };
   const { lock } = own ?? {};

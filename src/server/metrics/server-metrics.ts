@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { ResourceName } from '../../core/demand.ts';
+import { RESOURCE_TABLE } from '../../core/resource-table.ts';
 import type { ParallelExecutionEngine } from '../../engine/engine.ts';
 import type { DurationSummary } from '../../engine/statistics.ts';
 import type { ProgressUpdate } from '../../engine/updates.ts';
@@ -26,13 +27,10 @@ const SAMPLE_MS = 1000;
 const MAX_SAMPLES = 600;
 
 /** Resources by the names that leave the server, in their order. */
-const RESOURCES: Readonly<Record<ResourceName, string>> = {
-  concurrency: 'concurrency',
-  cpu: 'cpu',
-  memoryMb: 'memory_mb',
-  ioOperations: 'io',
-  networkOperations: 'network',
-};
+const RESOURCES: readonly (readonly [ResourceName, string])[] = [
+  ['concurrency', 'concurrency'],
+  ...RESOURCE_TABLE.map(({ name, wireNeed }) => [name, wireNeed] as const),
+];
 
 /** Values of a metric, each with its labels; asked for when somebody reads the metric. */
 type Values = () => Iterable<readonly [labels: Readonly<Record<string, string>>, value: number]>;
@@ -113,8 +111,8 @@ export class ServerMetrics {
   /** How much of each resource is in use, and how much there is. */
   private use(): StatisticsBody['use'] {
     const { utilization } = this.parts.engine.statistics();
-    return Object.entries(RESOURCES).map(([resource, name]) => {
-      const { used, limit } = utilization[resource as ResourceName];
+    return RESOURCES.map(([resource, name]) => {
+      const { used, limit } = utilization[resource];
       return { name, used, limit: Number.isFinite(limit) ? limit : null };
     });
   }

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { PARAMS, PRIORITY, RESOURCE_FIELDS, TASK_ID } from '../../batch/input/fields.ts';
+import { PARAMS, PRIORITY, RESOURCE_FIELDS, TASK_ID, toRequirements } from '../../batch/input/fields.ts';
 import type { CallResult, ToolCall } from '../../coordinator/call.ts';
 import { MAX_SPAN_MS } from '../../core/numbers.ts';
 import { unwritableText } from '../../core/words.ts';
@@ -52,7 +52,6 @@ type CallResultBody = z.output<typeof CALL_RESULT>;
 
 export function toCall(call: z.output<typeof CALL>): ToolCall {
   const { id, name, priority, resources, depends_on, on_dependency_failure, timeout_ms, max_retries } = call;
-  const { memory_mb, ...needs } = resources ?? {};
   return defined({
     id,
     name,
@@ -62,7 +61,7 @@ export function toCall(call: z.output<typeof CALL>): ToolCall {
     onDependencyFailure: on_dependency_failure,
     timeoutMs: timeout_ms,
     retry: max_retries === undefined ? undefined : { maxRetries: max_retries },
-    resources: resources === undefined ? undefined : defined({ ...needs, memoryMb: memory_mb }),
+    resources: resources === undefined ? undefined : toRequirements(resources),
   }) as unknown as ToolCall;
 }
 

@@ -1,4 +1,5 @@
 import { z } from '@hono/zod-openapi';
+import { RESOURCE_TABLE } from '../../core/resource-table.ts';
 import type { McpServerHealth } from '../../mcp/client/server-link.ts';
 import { TIME } from './kinds.ts';
 
@@ -48,7 +49,9 @@ export const STATISTICS = z
     retries: z.int(),
     duration_ms: z.record(z.string(), z.number()).describe('mean, p50, p95, p99, max.'),
     waiting_ms: z.record(z.string(), z.number()),
-    use: z.array(USE).describe('concurrency, cpu, memory_mb, io, network.'),
+    use: z
+      .array(USE)
+      .describe(`${['concurrency', ...RESOURCE_TABLE.map(({ wireNeed }) => wireNeed)].join(', ')}.`),
     history: z.array(z.object({ at: TIME, used: z.array(z.number()) })).describe('In the order of "use".'),
     event_loop_delay_ms: z.object({ p50: z.number(), p99: z.number() }),
     subscribers: z.int(),

@@ -3,6 +3,7 @@ import { oneLine } from '../../batch/text.ts';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { PRIORITIES } from '../../core/priority.ts';
+import { NO_WIRE_NEEDS } from '../../core/resource-table.ts';
 import type { ToolContext } from '../../runners/runner.ts';
 import { defineTool } from '../../tools/define-tool.ts';
 import type { Subtask } from '../files/feature.ts';
@@ -49,7 +50,7 @@ export function batchTasks(subtasks: readonly Subtask[], plan: BatchTaskPlan): R
       ...(isPriority(priority) && { priority }),
       max_retries: terms.maxRetries,
       timeout: terms.timeoutMs / 1000 + SPARE_SECONDS,
-      resources: { cpu: 0, memory_mb: 0, io: 'none', network: false, ...locks.of(subtask) },
+      resources: { ...NO_WIRE_NEEDS, ...locks.of(subtask) },
     };
   });
 }

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { unreachable } from '../../core/unreachable.ts';
+import { unreachable } from '../../core/errors.ts';
 import { reasonText, spanText } from '../../core/words.ts';
 import type { Check, Subtask } from '../files/feature.ts';
 import { isoTime } from '../files/readiness.ts';

@@ -1,5 +1,5 @@
+import { normal } from '../../../src/core/durations.ts';
 import { predictRemaining } from '../../../src/core/predict.ts';
-import { normal } from '../../../src/core/prediction/distribution.ts';
 import { type Random, seededRandom } from '../../../src/core/random.ts';
 import type { SchedulerLimits } from '../../../src/core/scheduler-options.ts';
 import { VirtualScheduler, type Work } from './virtual-scheduler.ts';

@@ -1,12 +1,11 @@
-import { RESOURCES, SCALE } from '../../../src/core/demand.ts';
+import { RESOURCE_NAMES, SCALE } from '../../../src/core/demand.ts';
 import type { Execution } from '../../../src/core/execution.ts';
 import type { RateLimit } from '../../../src/core/rate.ts';
 import { goesBefore } from '../../../src/core/ready-queue.ts';
+import { RESOURCE_TABLE } from '../../../src/core/resource-table.ts';
 import type { Scheduler } from '../../../src/core/scheduler.ts';
 import type { ExecutionSpec } from '../../../src/core/spec.ts';
 import { assertNothingFits } from './work-conservation.ts';
-
-const IO_WEIGHTS = { none: 0, low: 1, medium: 2, high: 4 } as const;
 
 /**
  * Keeps an account of its own of what the scheduler starts, from the specifications alone, and throws when a promise
@@ -44,7 +43,7 @@ export class Monitor {
     this.expect(!this.scheduler.dispatcher.isPaused && !group.isPaused, 'starts in a pause', execution);
     for (const rate of [tool.rate, group.rate]) if (rate !== undefined) this.countStart(rate, execution, now);
     this.takesRoom(execution);
-    for (const [index, name] of RESOURCES.entries()) {
+    for (const [index, name] of RESOURCE_NAMES.entries()) {
       const own = this.needs(execution)[index]!;
       const isWithin = own === 0 || this.inUse(index) <= this.scheduler.dispatcher.resources.limits[index]!;
       this.expect(isWithin, `starts beyond the limit of ${name}`, execution);
@@ -56,7 +55,7 @@ export class Monitor {
   resumed(execution: Execution): void {
     this.wantingBack.delete(execution);
     this.takesRoom(execution);
-    for (const [index, name] of RESOURCES.entries()) {
+    for (const [index, name] of RESOURCE_NAMES.entries()) {
       const own = this.needs(execution)[index]!;
       const used = this.inUse(index);
       const isWithin =
@@ -162,13 +161,13 @@ export class Monitor {
   }
 
   private needs(execution: Execution): readonly number[] {
-    const {
-      cpu = 0.1,
-      memoryMb = 100,
-      io = 'low',
-      network = false,
-    } = this.specs.get(execution)!.resources ?? {};
-    return [1, cpu, memoryMb, IO_WEIGHTS[io], Number(network)].map((amount) => Math.round(amount * SCALE));
+    const { resources = {} } = this.specs.get(execution)!;
+    const amounts = RESOURCE_TABLE.map(({ need, written, defaultNeed }) => {
+      const value = resources[need];
+      if (value === undefined) return defaultNeed;
+      return typeof value === 'string' ? (written as Record<string, number>)[value]! : Number(value);
+    });
+    return [1, ...amounts].map((amount) => Math.round(amount * SCALE));
   }
 
   private inUse(index: number): number {

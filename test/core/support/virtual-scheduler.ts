@@ -27,7 +27,7 @@ export class VirtualScheduler implements Effects {
   private readonly ends = new Map<VirtualExecution, number>();
 
   constructor(options: SchedulerOptions) {
-    this.scheduler = new Scheduler(this, options);
+    this.scheduler = new Scheduler(this, options, ['durationMs']);
   }
 
   /** Submits one and lets it start if it can. */

@@ -27,6 +27,6 @@ afterEach(async () => {
     await clock?.pass(2 ** 30);
     await closing;
     const used = Object.values(engine.statistics().utilization).map((usage) => usage.used);
-    expect(used).toEqual([0, 0, 0, 0, 0]);
+    expect(new Set(used)).toEqual(new Set([0]));
   }
 });

@@ -68,7 +68,7 @@ export class Rig {
     expect(good).toMatchObject({ status: 'completed', value: { doubled: 42 } });
     await this.engine.close();
     const { utilization, counts, abandoned } = this.engine.statistics();
-    expect(Object.values(utilization).map(({ used }) => used)).toEqual([0, 0, 0, 0, 0]);
+    expect(new Set(Object.values(utilization).map(({ used }) => used))).toEqual(new Set([0]));
     expect({ running: counts.running, abandoned }).toEqual({ running: 0, abandoned: 0 });
     expect(processesWith(this.mark)).toEqual([]);
   }

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { RESOURCE_TABLE } from '../../../src/core/resource-table.ts';
 import type { HubCounts } from '../../../src/server/events/event-hub.ts';
 import { ServerMetrics } from '../../../src/server/metrics/server-metrics.ts';
 import { STATISTICS } from '../../../src/server/wire/statistics.ts';
@@ -156,8 +157,11 @@ test('statistics are of their form, with a sample of the use of each resource', 
   await rig.ask('start', { wait: true });
   const body = STATISTICS.omit({ mcp_servers: true }).parse(metrics.statistics());
   expect(body.counts['completed']).toBe(1);
-  expect(body.use.map(({ name }) => name)).toEqual(['concurrency', 'cpu', 'memory_mb', 'io', 'network']);
-  expect(body.history[0]!.used).toHaveLength(5);
+  expect(body.use.map(({ name }) => name)).toEqual([
+    'concurrency',
+    ...RESOURCE_TABLE.map(({ wireNeed }) => wireNeed),
+  ]);
+  expect(body.history[0]!.used).toHaveLength(body.use.length);
   expect(body.subscribers).toBe(3);
   await expect.poll(() => metrics.statistics().history.length).toBeGreaterThan(1);
 });

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { percentText } from '../../../../src/cli/output/numbers.ts';
+import { RESOURCE_TABLE } from '../../../../src/core/resource-table.ts';
 import type { Statistics } from '../../api/wire.ts';
 
 const WIDTH = 600;
@@ -9,10 +10,7 @@ const SPANS_MIN = [1, 2, 5, 10];
 
 const NAMES: Readonly<Record<string, string>> = {
   concurrency: 'Executions at once',
-  cpu: 'CPU cores',
-  memory_mb: 'Memory, MB',
-  io: 'Input and output',
-  network: 'Network',
+  ...Object.fromEntries(RESOURCE_TABLE.map(({ wireNeed, label }) => [wireNeed, label])),
 };
 
 /** One resource over ten minutes: how much was in use, and the limit as a line. */

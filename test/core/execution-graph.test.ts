@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { VolleyError } from '../../src/core/errors.ts';
-import { DependencyGraph } from '../../src/core/graph.ts';
-import { GraphNode } from '../../src/core/graph-node.ts';
+import { ExecutionGraph } from '../../src/core/execution-graph.ts';
+import { LinkedNode } from '../../src/core/graph-node.ts';
 
 /** Adds named nodes with what each depends on, numbered in the order in which they stand. */
-function graphOf(edges: Record<string, readonly string[]>): { graph: DependencyGraph; order: string[] } {
-  const graph = new DependencyGraph();
-  const nodes = Object.keys(edges).map((name, index) => new GraphNode(index + 1, name));
+function graphOf(edges: Record<string, readonly string[]>): { graph: ExecutionGraph; order: string[] } {
+  const graph = new ExecutionGraph();
+  const nodes = Object.keys(edges).map((name, index) => new LinkedNode(index + 1, name));
   const order = graph.add(
     nodes,
     Object.values(edges).map((dependsOn) => ({ dependsOn })),
@@ -26,7 +26,7 @@ function pathOf(edges: Record<string, readonly string[]>): unknown {
   return undefined;
 }
 
-const ready = (graph: DependencyGraph) => graph.ready().map(({ id }) => id);
+const ready = (graph: ExecutionGraph) => graph.ready().map(({ id }) => id);
 
 describe('a dependency graph', () => {
   it('makes the links of a chain ready one after the other', () => {
@@ -39,11 +39,11 @@ describe('a dependency graph', () => {
   });
 
   it('refuses nodes without consecutive numbers, and forgets what it does not know without harm', () => {
-    const graph = new DependencyGraph();
-    const add = () => graph.add([new GraphNode(1, 'a'), new GraphNode(5, 'b')], [{}, { dependsOn: ['a'] }]);
+    const graph = new ExecutionGraph();
+    const add = () => graph.add([new LinkedNode(1, 'a'), new LinkedNode(5, 'b')], [{}, { dependsOn: ['a'] }]);
     expect(add).toThrow(expect.objectContaining({ code: 'INVALID_VALUE' }));
     expect([...graph]).toEqual([]);
-    const [node] = graph.add([new GraphNode(1, 'a')], [{}]);
+    const [node] = graph.add([new LinkedNode(1, 'a')], [{}]);
     for (const unknown of [0, 2, 99_999]) graph.forget(unknown);
     expect(graph.find('a')).toBe(node);
   });
@@ -72,7 +72,7 @@ describe('a dependency graph', () => {
 
   it('returns those that wait for nothing more when a node settles', () => {
     const { graph } = graphOf({ a: [], b: ['a'], c: ['a', 'b'] });
-    graph.addSingle(new GraphNode(4, 'd'), ['a']);
+    graph.addSingle(new LinkedNode(4, 'd'), ['a']);
     expect(graph.settle(graph.find('a')!)?.map(({ id }) => id)).toEqual(['b', 'd']);
     expect(graph.find('c')!.waitingFor).toBe(1);
     expect(graph.settle(graph.find('c')!)).toBeUndefined();
@@ -83,12 +83,12 @@ describe('a dependency graph', () => {
   it('keeps both kinds of edges apart, and shows them as one', () => {
     const { graph } = graphOf({ a: [], b: ['a'] });
     const [a, b] = [graph.find('a')!, graph.find('b')!];
-    const group = [new GraphNode(3, 'c'), new GraphNode(4, 'd'), new GraphNode(5, 'e')];
+    const group = [new LinkedNode(3, 'c'), new LinkedNode(4, 'd'), new LinkedNode(5, 'e')];
     graph.add(group, [{ dependsOn: ['a', 'd', b] }, {}, { dependsOn: ['d', 'a', 'c'] }]);
-    const [c, d, e] = group as [GraphNode, GraphNode, GraphNode];
-    graph.addSingle(new GraphNode(6, 'f'), [c, 'a']);
+    const [c, d, e] = group as [LinkedNode, LinkedNode, LinkedNode];
+    graph.addSingle(new LinkedNode(6, 'f'), [c, 'a']);
     const f = graph.find('f')!;
-    const ids = (nodes: readonly GraphNode[] | undefined) => nodes?.map(({ id }) => id).join('');
+    const ids = (nodes: readonly LinkedNode[] | undefined) => nodes?.map(({ id }) => id).join('');
     expect([a, b, c, d, e, f].map((node) => ids(node.dependencies))).toEqual([
       undefined,
       'a',
@@ -113,8 +113,8 @@ describe('a dependency graph', () => {
   });
 
   it('finds nodes by their own name and by their number, until they are forgotten', () => {
-    const graph = new DependencyGraph();
-    const [named, numbered] = [new GraphNode(1, 'a'), new GraphNode(2)];
+    const graph = new ExecutionGraph();
+    const [named, numbered] = [new LinkedNode(1, 'a'), new LinkedNode(2)];
     graph.add([named, numbered], [{}, { dependsOn: ['a'] }]);
     expect([graph.find('a'), graph.find('exec-1'), graph.find('exec-2')]).toEqual([named, named, numbered]);
     graph.settle(named);
@@ -125,21 +125,21 @@ describe('a dependency graph', () => {
   });
 
   it('takes a node itself as a dependency, settled or not, remembered or not', () => {
-    const graph = new DependencyGraph();
-    const [done, open] = [new GraphNode(1), new GraphNode(2)];
+    const graph = new ExecutionGraph();
+    const [done, open] = [new LinkedNode(1), new LinkedNode(2)];
     graph.add([done, open], [{}, {}]);
     graph.settle(done);
     graph.forget(done.seq);
-    const next = new GraphNode(3);
+    const next = new LinkedNode(3);
     graph.add([next], [{ dependsOn: [done, open, done] }]);
     expect(next.waitingFor).toBe(1);
     expect(next.dependencies).toEqual([done, open]);
   });
 
   it('counts a dependency once however often it is named', () => {
-    const graph = new DependencyGraph();
-    const base = new GraphNode(1, 'base');
-    const repeated = new GraphNode(2);
+    const graph = new ExecutionGraph();
+    const base = new LinkedNode(1, 'base');
+    const repeated = new LinkedNode(2);
     graph.add([base, repeated], [{}, { dependsOn: Array(40).fill('base') }]);
     expect(repeated.waitingFor).toBe(1);
     expect(base.dependents).toEqual([repeated]);
@@ -147,10 +147,10 @@ describe('a dependency graph', () => {
 
   it('adds nothing when one of the nodes is wrong', () => {
     for (const wrong of [['ghost'], ['b'], ['c', 'd']]) {
-      const graph = new DependencyGraph();
-      const base = new GraphNode(1, 'base');
+      const graph = new ExecutionGraph();
+      const base = new LinkedNode(1, 'base');
       graph.add([base], [{}]);
-      const nodes = [new GraphNode(2, 'a'), new GraphNode(3, 'b'), new GraphNode(4, 'c')];
+      const nodes = [new LinkedNode(2, 'a'), new LinkedNode(3, 'b'), new LinkedNode(4, 'c')];
       expect(() =>
         graph.add(nodes, [{ dependsOn: ['base'] }, { dependsOn: wrong }, { dependsOn: ['b'] }]),
       ).toThrow();
@@ -162,12 +162,12 @@ describe('a dependency graph', () => {
 
   it('adds nothing when a name is taken, by an older node or within the group', () => {
     for (const taken of ['base', 'a']) {
-      const graph = new DependencyGraph();
-      const base = new GraphNode(1, 'base');
+      const graph = new ExecutionGraph();
+      const base = new LinkedNode(1, 'base');
       graph.add([base], [{}]);
-      const nodes = [new GraphNode(2, 'a'), new GraphNode(3, taken)];
+      const nodes = [new LinkedNode(2, 'a'), new LinkedNode(3, taken)];
       expect(() => graph.add(nodes, [{}, {}])).toThrow(`The id "${taken}" is already in use`);
-      expect(() => graph.addSingle(new GraphNode(4, 'base'))).toThrow('The id "base" is already in use');
+      expect(() => graph.addSingle(new LinkedNode(4, 'base'))).toThrow('The id "base" is already in use');
       expect([...graph]).toEqual([base]);
       expect([graph.find('base'), graph.find('a')]).toEqual([base, undefined]);
     }
@@ -188,16 +188,16 @@ describe('a dependency graph', () => {
   });
 
   it('forgets those that settle before what they depend on, alone or in a group', () => {
-    const graph = new DependencyGraph();
-    const endless = new GraphNode(1);
-    const patient = new GraphNode(2);
+    const graph = new ExecutionGraph();
+    const endless = new LinkedNode(1);
+    const patient = new LinkedNode(2);
     graph.addSingle(endless);
     graph.addSingle(patient, [endless]);
     let most = 0;
     for (let seq = 3; seq < 2000; seq += 3) {
-      const group = [new GraphNode(seq), new GraphNode(seq + 1)];
+      const group = [new LinkedNode(seq), new LinkedNode(seq + 1)];
       graph.add(group, [{ dependsOn: [endless] }, { dependsOn: [endless] }]);
-      const single = new GraphNode(seq + 2);
+      const single = new LinkedNode(seq + 2);
       graph.addSingle(single, [endless]);
       for (const node of [...group, single]) graph.settle(node);
       most = Math.max(most, endless.dependents!.length);
@@ -207,13 +207,13 @@ describe('a dependency graph', () => {
   });
 
   it('shows that a node which was added alone depends on itself', () => {
-    const graph = new DependencyGraph();
-    expect(() => graph.addSingle(new GraphNode(1, 'self'), ['self'])).toThrow('form a cycle: self → self (');
+    const graph = new ExecutionGraph();
+    expect(() => graph.addSingle(new LinkedNode(1, 'self'), ['self'])).toThrow('form a cycle: self → self (');
     expect([...graph]).toEqual([]);
     // Its number can be used again, without its name.
-    graph.addSingle(new GraphNode(1, 'other'));
+    graph.addSingle(new LinkedNode(1, 'other'));
     expect(graph.find('self')).toBeUndefined();
-    graph.addSingle(new GraphNode(2, 'self'));
+    graph.addSingle(new LinkedNode(2, 'self'));
   });
 
   it('settles any acyclic graph to its end, each node after all that it depends on', () => {

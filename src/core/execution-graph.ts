@@ -1,27 +1,25 @@
-import { Block } from './block.ts';
+import { Block, blockOrder, cycleError, RowBuilder } from './block.ts';
 import { Directory } from './directory.ts';
 import { VolleyError } from './errors.ts';
-import { GraphNode, Links, numberIn } from './graph-node.ts';
+import { LinkedNode, Links, seqInId } from './graph-node.ts';
 import { show } from './numbers.ts';
-import { RowBuilder } from './rows.ts';
-import { cycleError, topologicalOrder } from './topology.ts';
 
-const LONGEST_ID = 256;
+const MAX_ID_LENGTH = 256;
 
 /** Says what a node depends on: ids or nodes. */
-export interface Dependent<N extends GraphNode = GraphNode> {
+export interface NodeDependencies<N extends LinkedNode = LinkedNode> {
   readonly dependsOn?: readonly (string | N)[];
 }
 
 /** The edges of nodes that were added together. */
-export interface Linked<N extends GraphNode> {
+export interface Linked<N extends LinkedNode> {
   readonly block: Block<N>;
   /** Places in the block, each behind those it depends on; undefined where they stand like that already. */
   readonly order: Int32Array | undefined;
 }
 
 /** The nodes in that order. */
-export function inOrder<N extends GraphNode>({ block, order }: Linked<N>): readonly N[] {
+export function inOrder<N extends LinkedNode>({ block, order }: Linked<N>): readonly N[] {
   return order === undefined ? block.nodes : Array.from(order, (place) => block.nodes[place]!);
 }
 
@@ -29,15 +27,15 @@ export function inOrder<N extends GraphNode>({ block, order }: Linked<N>): reado
  * What waits for what. Adding a node costs its own edges, settling one touches its dependents only. Nodes that are
  * added together may refer to each other in any direction; either all of them are added or none.
  */
-export class DependencyGraph<N extends GraphNode = GraphNode> {
+export class ExecutionGraph<N extends LinkedNode = LinkedNode> {
   /** One of each is kept, or V8 throws away the code that it made for them whenever none is alive. @internal */
-  static readonly kept = [new RowBuilder(1, 0), new Block([new GraphNode()], new RowBuilder(1, 0))];
+  static readonly kept = [new RowBuilder(1, 0), new Block([new LinkedNode()], new RowBuilder(1, 0))];
   private readonly directory = new Directory<N>();
 
   /** The node with the id, its own name or `exec-<number>`, unless it was forgotten. */
   find(id: string): N | undefined {
     if (typeof id !== 'string') return undefined;
-    const seq = numberIn(id);
+    const seq = seqInId(id);
     return seq === undefined ? this.directory.byName(id) : this.directory.bySeq(seq);
   }
 
@@ -62,7 +60,7 @@ export class DependencyGraph<N extends GraphNode = GraphNode> {
    * Adds nodes with consecutive numbers and their edges, and returns them so that each stands behind what it depends
    * on. Throws for a duplicate id, an unknown dependency or a cycle, and then nothing was added.
    */
-  add(nodes: readonly N[], dependents: readonly Dependent<N>[]): readonly N[] {
+  add(nodes: readonly N[], dependents: readonly NodeDependencies<N>[]): readonly N[] {
     const linked = this.addAll(nodes, dependents);
     return linked === undefined ? nodes : inOrder(linked);
   }
@@ -71,7 +69,7 @@ export class DependencyGraph<N extends GraphNode = GraphNode> {
    * What `add` does, but it returns the edges; undefined where there are none.
    * @internal
    */
-  addAll(nodes: readonly N[], dependents: readonly Dependent<N>[]): Linked<N> | undefined {
+  addAll(nodes: readonly N[], dependents: readonly NodeDependencies<N>[]): Linked<N> | undefined {
     let added = 0;
     try {
       let edges = 0;
@@ -127,7 +125,7 @@ export class DependencyGraph<N extends GraphNode = GraphNode> {
     return this.directory[Symbol.iterator]();
   }
 
-  private link(nodes: readonly N[], dependents: readonly Dependent<N>[], edges: number): Linked<N> {
+  private link(nodes: readonly N[], dependents: readonly NodeDependencies<N>[], edges: number): Linked<N> {
     const rows = new RowBuilder<N>(nodes.length, edges);
     const firstSeq = nodes[0]!.seq;
     for (let index = 0; index < nodes.length; index++) {
@@ -144,7 +142,7 @@ export class DependencyGraph<N extends GraphNode = GraphNode> {
     }
     // A copy: the caller's list is also what others may sort or cut.
     const block = new Block(nodes.slice(), rows);
-    const order = rows.refersForward ? topologicalOrder(block) : undefined;
+    const order = rows.refersForward ? blockOrder(block) : undefined;
     block.link();
     return { block, order };
   }
@@ -163,7 +161,7 @@ export class DependencyGraph<N extends GraphNode = GraphNode> {
       found.add(typeof reference === 'string' ? this.known(reference, node) : reference);
     }
     if (found.has(node)) throw cycleError([node, node]);
-    const links = new Links<GraphNode>([...found]);
+    const links = new Links<LinkedNode>([...found]);
     for (const dependency of found) {
       if (dependency.isDone) continue;
       links.waitingFor++;
@@ -181,16 +179,16 @@ export class DependencyGraph<N extends GraphNode = GraphNode> {
   }
 }
 
-function waitsForOneLess({ block, links, seq }: GraphNode): number {
+function waitsForOneLess({ block, links, seq }: LinkedNode): number {
   return block === undefined ? --links!.waitingFor : --block.waitingFor[seq - block.firstSeq]!;
 }
 
 function checkName(name: string): void {
-  if (typeof name === 'string' && name !== '' && name.length <= LONGEST_ID && numberIn(name) === undefined)
+  if (typeof name === 'string' && name !== '' && name.length <= MAX_ID_LENGTH && seqInId(name) === undefined)
     return;
   throw new VolleyError(
     'INVALID_ID',
-    `The id ${show(name)} cannot be used: it must be a text of 1 to ${LONGEST_ID} characters that is not of the form "exec-<number>".`,
+    `The id ${show(name)} cannot be used: it must be a string of 1 to ${MAX_ID_LENGTH} characters that is not of the form "exec-<number>".`,
     { id: name },
   );
 }
@@ -203,7 +201,7 @@ function duplicate(id: string): VolleyError {
   );
 }
 
-function notConsecutive(node: GraphNode): VolleyError {
+function notConsecutive(node: LinkedNode): VolleyError {
   return new VolleyError(
     'INVALID_VALUE',
     `Nodes that are added together need consecutive numbers, but ${JSON.stringify(node.id)} has ${node.seq}: number them one after the other.`,
@@ -211,7 +209,7 @@ function notConsecutive(node: GraphNode): VolleyError {
   );
 }
 
-function unknownDependency(node: GraphNode, dependency: string): VolleyError {
+function unknownDependency(node: LinkedNode, dependency: string): VolleyError {
   const own = node.name === undefined ? 'An execution' : `The execution ${JSON.stringify(node.name)}`;
   return new VolleyError(
     'UNKNOWN_DEPENDENCY',

@@ -1,6 +1,123 @@
-import type { Random } from '../random.ts';
-import type { Sketch } from '../sketch.ts';
-import { type Distribution, normal } from './distribution.ts';
+import type { Random } from './random.ts';
+import { Sketch } from './sketch.ts';
+
+/** What an execution is taken to last while nothing at all is known. */
+const UNKNOWN_MS = 1000;
+const RELEVANT_SAMPLES = 512;
+/** Ratios are kept in whole thousandths. */
+const RATIO_SCALE = 1000;
+/** How far a caller's own estimate is taken to be off before the first was checked against the truth. */
+const OWN_ESTIMATE_SIGMA = 0.5;
+
+/**
+ * What one tool took, as its executions finish. Old samples fade, so a tool that changes is learned anew; one
+ * outlier moves nothing, because the estimate is a mean of the middle, not of all. Where callers gave estimates of
+ * their own, it also learns how far those can be trusted.
+ */
+export class DurationModel {
+  private sketch: Sketch | undefined;
+  /** What executions took in relation to the estimate of the caller. */
+  private ratios: Sketch | undefined;
+  private estimate = 0;
+  private staleAfter = 0;
+
+  /** Takes note of a finished execution; `estimatedMs` is what the caller had expected, 0 for nothing. */
+  learn(durationMs: number, estimatedMs = 0): void {
+    this.sketch ??= new Sketch(3);
+    add(this.sketch, durationMs);
+    this.staleAfter--;
+    if (estimatedMs === 0) return;
+    this.ratios ??= new Sketch(3);
+    add(this.ratios, (durationMs / estimatedMs) * RATIO_SCALE);
+  }
+
+  /** The expected duration in whole milliseconds, at least 1 so that a longer chain is always a longer path. */
+  estimateMs(): number {
+    if (this.sketch === undefined) return UNKNOWN_MS;
+    if (this.staleAfter <= 0) {
+      this.estimate = Math.max(1, Math.round(middleMean(this.sketch)));
+      this.staleAfter = Math.min(32, 1 + (this.sketch.count >> 2));
+    }
+    return this.estimate;
+  }
+
+  /** The durations that were seen, or undefined if there were none. It is made anew at each call. */
+  distribution(): Distribution | undefined {
+    return this.sketch && new SeenDistribution(this.sketch);
+  }
+
+  /** By what factor executions take longer than the caller had expected. */
+  ratioToEstimate(): Distribution {
+    if (this.ratios === undefined) return new GuessedDistribution(1, OWN_ESTIMATE_SIGMA);
+    return new SeenDistribution(this.ratios, 1 / RATIO_SCALE);
+  }
+}
+
+function add(sketch: Sketch, value: number): void {
+  if (sketch.count >= RELEVANT_SAMPLES) sketch.decay();
+  sketch.add(value);
+}
+
+/** The mean of nine quantiles from 10 % to 90 %: what lies beyond has no weight. */
+function middleMean(sketch: Sketch): number {
+  let sum = 0;
+  for (let tenth = 1; tenth <= 9; tenth++) sum += sketch.quantile(tenth / 10);
+  return sum / 9;
+}
+
+/** How long something may take: numbers that can be drawn, and what is known of their mean. */
+export interface Distribution {
+  readonly mean: number;
+  readonly variance: number;
+  /** The standard error of the mean as a share of it: how far the mean may be off because little was seen. */
+  readonly relativeError: number;
+  draw(random: Random): number;
+  /** A number drawn from those that are larger than `atLeast`. */
+  drawBeyond(atLeast: number, random: Random): number;
+  /**
+   * By what factor the mean is larger than it seems, given for how long others are running already. Those that have
+   * ended are the shorter ones as long as nothing that was seen has faded.
+   */
+  correctionFor(elapsed: readonly number[]): number;
+}
+
+/** A number of the standard normal distribution. */
+export function normal(random: Random): number {
+  return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+}
+
+/** A guess from which the truth may differ by a large factor: its median, and how wide the guess is. */
+export class GuessedDistribution implements Distribution {
+  readonly mean: number;
+  readonly variance: number;
+  readonly relativeError: number;
+
+  constructor(
+    private readonly median: number,
+    private readonly sigma: number,
+  ) {
+    const growth = Math.exp(sigma ** 2);
+    this.mean = median * Math.sqrt(growth);
+    this.variance = this.mean ** 2 * (growth - 1);
+    this.relativeError = Math.sqrt(growth - 1);
+  }
+
+  draw(random: Random): number {
+    return this.median * Math.exp(this.sigma * normal(random));
+  }
+
+  drawBeyond(atLeast: number, random: Random): number {
+    for (let attempt = 0; attempt < 8; attempt++) {
+      const value = this.draw(random);
+      if (value > atLeast) return value;
+    }
+    return atLeast * (1 + this.sigma * random());
+  }
+
+  correctionFor(): number {
+    return 1;
+  }
+}
 
 /** The spread of the logarithms that is assumed before anything is seen, and for how many samples that counts. */
 const PRIOR_SIGMA = 0.6;
@@ -9,8 +126,8 @@ const PRIOR_WEIGHT = 2;
 const UNCERTAIN_SPREAD = 0.8;
 /** How far the tail beyond the largest value reaches, as a share of the spread, and its bounds. */
 const TAIL_SHARE = 0.4;
-const LONGEST_TAIL = 0.6;
-const FARTHEST = 10;
+const MAX_TAIL = 0.6;
+const MAX_TAIL_FACTOR = 10;
 /** Below this a blur makes no difference. */
 const MIN_BLUR = 0.03;
 /** In how many equal parts a distribution is taken to get a mean of it. */
@@ -21,14 +138,14 @@ const OUTLIER_CAP = 3;
 /** How far the values of a bucket may be off its middle. */
 const BUCKET_ERROR = 0.07;
 /** With fewer samples nobody can tell what is an outlier. */
-const FEWEST_FOR_OUTLIERS = 5;
+const MIN_FOR_OUTLIERS = 5;
 
 /**
  * The values of a sketch as a distribution. Inside a bucket all values are equally likely. The few largest values
  * count as at most three times the largest of the others, so that one freak value does not spoil every prediction,
  * while slow runs that are merely rare keep their full weight.
  */
-export class SeenDistribution implements Distribution {
+class SeenDistribution implements Distribution {
   readonly mean: number;
   readonly variance: number;
   readonly relativeError: number;
@@ -72,7 +189,7 @@ export class SeenDistribution implements Distribution {
     const spread = Math.max(Math.log1p(relativeVariance), logs.variance);
     const freedom = count - 1 + PRIOR_WEIGHT;
     const sigma2 = (count * spread + PRIOR_WEIGHT * PRIOR_SIGMA ** 2) / freedom;
-    this.tail = Math.min(LONGEST_TAIL, TAIL_SHARE * Math.sqrt(sigma2));
+    this.tail = Math.min(MAX_TAIL, TAIL_SHARE * Math.sqrt(sigma2));
     this.variance = this.mean ** 2 * Math.expm1(sigma2);
     this.relativeError = Math.sqrt(Math.expm1(sigma2) / count) * (1 + UNCERTAIN_SPREAD / freedom);
     this.blur = Math.sqrt(sigma2 / count);
@@ -90,7 +207,7 @@ export class SeenDistribution implements Distribution {
     }
     // Longer than everything seen: beside the usual tail it is expected to overrun by as much again.
     const overrun = this.top === 0 ? 0 : Math.log(atLeast / this.top);
-    return atLeast * tailFactor(1 - random(), Math.min(LONGEST_TAIL, this.tail + overrun));
+    return atLeast * tailFactor(1 - random(), Math.min(MAX_TAIL, this.tail + overrun));
   }
 
   correctionFor(elapsed: readonly number[]): number {
@@ -126,7 +243,7 @@ export class SeenDistribution implements Distribution {
 
 /** A factor whose logarithm has the given mean and falls off like a tail does; `share` is a number from 0 to 1. */
 function tailFactor(share: number, tail: number): number {
-  return Math.min(FARTHEST, share ** -tail);
+  return Math.min(MAX_TAIL_FACTOR, share ** -tail);
 }
 
 /** Mean and variance of numbers as they come. */
@@ -160,7 +277,7 @@ function exactness(sketch: Sketch): number {
 }
 
 function outlierCap(sketch: Sketch): number {
-  if (sketch.count < FEWEST_FOR_OUTLIERS) return Number.POSITIVE_INFINITY;
+  if (sketch.count < MIN_FOR_OUTLIERS) return Number.POSITIVE_INFINITY;
   const outliers = Math.max(1, Math.floor(sketch.count * OUTLIER_SHARE));
   return OUTLIER_CAP * Math.max(1, sketch.quantile(1 - (outliers + 0.5) / sketch.count));
 }
