@@ -152,7 +152,7 @@ test('what a dying server may have added is not added again', async () => {
     code: 'SERVER_UNREACHABLE',
     message: expect.stringContaining('may have added'),
   });
-  expect(rig.store.batch('default')).toBeUndefined();
+  expect(await rig.store.batch('default')).toBeUndefined();
   expect(await ask({ action: 'list' })).toMatchObject({ ok: true });
 });
 
