@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { countsText } from '../../batch/counts.ts';
+import { hintText } from '../../batch/hints.ts';
 import { TASK_ID } from '../../batch/input/fields.ts';
 import { linesText } from '../../batch/text.ts';
 import { TASK_STATUSES } from '../../store/records.ts';
@@ -102,7 +103,7 @@ Example: {"batch": "run-1f3a9c", "id": "readme"}`,
         `The batch "${batch}" has ${countsText(counts)}.`,
         rows.length === 0 ? 'None of them is on this page.' : undefined,
         text === '' ? undefined : text,
-        next === undefined ? undefined : `The next page has "cursor": ${next}.`,
+        next === undefined ? undefined : hintText('nextPage', next),
       ),
       data: { batch, counts, results: rows, ...(next !== undefined && { next_cursor: next }) },
     };
