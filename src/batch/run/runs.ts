@@ -6,7 +6,7 @@ import type { BatchRun, RunOptions } from './batch-run.ts';
 import { BatchEvents, publishRecovery } from './events.ts';
 
 /** How long to wait for tool servers to list their tools. After that their tasks count as not idempotent. */
-const LONGEST_DISCOVERY_MS = 10_000;
+const MAX_DISCOVERY_MS = 10_000;
 /** How many tasks of a dead process are searched for tool servers. */
 const MAX_INSPECTED = 1000;
 
@@ -92,7 +92,7 @@ export class BatchRuns {
   /** Returns a test for idempotent functions, for the tasks of a dead process. Unknown functions are not idempotent. */
   private async isIdempotent(batch?: string): Promise<(functionName: string) => boolean> {
     const coordinator = await this.coordinator();
-    await coordinator.planner.discover(await this.runningFunctions(batch), LONGEST_DISCOVERY_MS);
+    await coordinator.planner.discover(await this.runningFunctions(batch), MAX_DISCOVERY_MS);
     const tools = coordinator.tools();
     const idempotent = new Set(tools.flatMap(({ name, idempotent }) => (idempotent ? [name] : [])));
     return (name) => idempotent.has(name);
