@@ -198,7 +198,7 @@ export class TaskCheck {
     const close = this.names.find(dependency);
     throw new VolleyError(
       'UNKNOWN_DEPENDENCY',
-      `It depends on ${show(dependency)}, but no task of the batch has this id${close === undefined ? '' : `; did you mean ${show(close)}?`}.`,
+      `It depends on ${show(dependency)}, but no task of the batch has this id.${close === undefined ? '' : ` Did you mean ${show(close)}?`}`,
       { dependency },
     );
   }

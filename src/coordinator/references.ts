@@ -116,7 +116,7 @@ class Search {
       const meant = this.known.nearest?.(id);
       throw new VolleyError(
         'UNKNOWN_DEPENDENCY',
-        `The arguments refer to the result of ${show(id)}, but no call in the list has this id${meant === undefined ? '' : `; did you mean ${show(meant)}?`}.`,
+        `The arguments refer to the result of ${show(id)}, but no call in the list has this id.${meant === undefined ? '' : ` Did you mean ${show(meant)}?`}`,
         { id, nearest: meant },
       );
     }
