@@ -115,7 +115,7 @@ function limitText(options: string | undefined): string {
 }
 
 /** Describes how and when a task ended, and what to do. The subject of the sentence is the task. Undefined before its end. */
-export async function endedText(
+async function endedText(
   context: Pick<BatchContext, 'store'>,
   task: TaskRecord,
 ): Promise<string | undefined> {
@@ -142,7 +142,7 @@ export async function endedText(
 }
 
 /** `one attempt`, `3 attempts`. */
-export function attemptsText({ attempts }: TaskRecord): string {
+function attemptsText({ attempts }: TaskRecord): string {
   return attempts === 0 ? 'no attempts' : attempts === 1 ? 'one attempt' : `${attempts} attempts`;
 }
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { VolleyError } from '../core/errors.ts';
-import { writeAtomically } from '../tools/atomic-write.ts';
+import { writeAtomically } from './atomic-write.ts';
 import { userFolder } from './user-folder.ts';
 
 /** Takes the place of a file's hash where there is no file, so that one that appears later counts as a change. */

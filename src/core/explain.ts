@@ -20,9 +20,9 @@ export interface NamedWithStatus extends NamedExecution {
 }
 
 /** How many executions or tools an explanation lists at most; where that may be too few, it says how many there are. */
-export const MAX_LISTED = 10;
+const MAX_LISTED = 10;
 
-export function nameOf({ id, demand }: Execution): NamedExecution {
+function nameOf({ id, demand }: Execution): NamedExecution {
   return { id, toolName: demand.tool.name };
 }
 

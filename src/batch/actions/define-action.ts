@@ -15,6 +15,8 @@ interface ActionHints {
   readonly destructive?: true;
   /** Creates the batch if it does not exist. Not idempotent. */
   readonly creates?: true;
+  /** The process that runs the batch answers. It is asked through the store, so no server is needed. */
+  readonly askHolder?: true;
 }
 
 /** What the list of all actions holds; the rest of an action is loaded when it is needed. */

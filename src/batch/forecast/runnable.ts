@@ -174,7 +174,7 @@ const PAGE = 500;
 const MAX_SAMPLES = 200;
 
 /** Returns the durations of functions over all batches of the store. */
-export async function learnedDurations(
+async function learnedDurations(
   store: Store,
   functions: ReadonlySet<string>,
 ): Promise<Map<string, LearnedDuration>> {

@@ -22,11 +22,11 @@ function label(maxLength: number) {
     });
 }
 
-export const TASK_NAME = label(200);
+const TASK_NAME = label(200);
 
 export const TASK_ID = label(MAX_ID_LENGTH);
 
-export const TASK_IDS = z.array(TASK_ID).min(1).max(MAX_LIST_LENGTH);
+const TASK_IDS = z.array(TASK_ID).min(1).max(MAX_LIST_LENGTH);
 
 export const BATCH = label(100)
   .default('default')

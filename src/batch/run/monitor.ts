@@ -142,7 +142,7 @@ export class RunMonitor {
 const WINDOW_S = 10;
 
 /** Tasks that end per second, over the last ten seconds. Takes monotonic times. */
-export class Throughput {
+class Throughput {
   private readonly counts = new Array<number>(WINDOW_S).fill(0);
   /** The second to which the newest count belongs. */
   private newest: number;

@@ -80,7 +80,7 @@ const MIN_PART_LENGTH = 6;
 const MIN_LINE_LENGTH = 16;
 
 /** The forms in which a value may appear: unchanged, line by line, escaped or encoded. */
-export function writtenForms(value: string): string[] {
+function writtenForms(value: string): string[] {
   const json = escaped(value);
   const hex = Buffer.from(value).toString('hex');
   const url = percentEncoded(value, /[A-Za-z0-9_.~-]/);

@@ -26,7 +26,7 @@ export interface CgroupTree {
 }
 
 /** The group of one call, or of a runner, in one tree. */
-export const PROCS = 'cgroup.procs';
+const PROCS = 'cgroup.procs';
 
 /** Makes a folder of ours for some of the wanted features. It throws where that is not allowed. */
 export async function openCgroupTree(
@@ -57,7 +57,7 @@ export async function openCgroupTree(
 }
 
 /** Removes what processes that are no more left here. */
-export function removeStaleFolders(mount: CgroupMount): void {
+function removeStaleFolders(mount: CgroupMount): void {
   for (const parent of mount.version === 1 ? [mount.ownFolder] : foldersUpwards(mount)) {
     for (const name of namesIn(parent)) {
       const [, namespace, pid] = /^volley-(\d+)-(\d+)-[0-9a-f]+$/.exec(name) ?? [];
@@ -69,7 +69,7 @@ export function removeStaleFolders(mount: CgroupMount): void {
 }
 
 /** Kills everything in a group; true if there was anything. What forks meanwhile is found the next time. */
-export function killGroup(folder: string): boolean {
+function killGroup(folder: string): boolean {
   const pids = pidsIn(folder);
   for (const pid of pids) {
     try {
@@ -82,7 +82,7 @@ export function killGroup(folder: string): boolean {
 }
 
 /** The processes of a group; none if there is no such group. */
-export function pidsIn(folder: string): number[] {
+function pidsIn(folder: string): number[] {
   try {
     // A process of another namespace shows as 0, which as the target of a kill would be this one's own group.
     return readFileSync(join(folder, PROCS), 'utf8')
