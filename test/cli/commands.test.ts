@@ -183,7 +183,7 @@ describe('run --dry-run', () => {
       expected_ms: 2000,
       order: [{ id: 'b' }, { id: 'a' }, { id: 'c', depends_on: ['b'], start_ms: 1000 }],
     });
-    expect((await say(folder, ['list'])).stdout).toContain('There is no batch yet');
+    expect((await say(folder, ['list'])).stdout).toContain('No batches yet');
     // A terminal that does not know how wide it is says 0.
     const plan = ['run', 'tasks.json', '--dry-run'];
     expect(await say(folder, plan, '', 0)).toEqual(await say(folder, plan));
@@ -201,7 +201,7 @@ describe('run --dry-run', () => {
     expect(said).toMatchObject({ status: 2, stdout: '' });
     const lines = said.stderr.trimEnd().split('\n');
     expect(lines).toHaveLength(12);
-    expect(lines[0]).toBe('error: 11 tasks of 11 cannot be added, so none was.');
+    expect(lines[0]).toBe('error: 11 tasks of 11 cannot be added, so none were added.');
     expect(lines[1]).toBe(
       '  bad.json:1:2: task 1 (id "a"): There is no tool "list_director"; did you mean list_directory?',
     );
@@ -259,17 +259,17 @@ describe('explain', () => {
     const folder = folderWith(files);
     await say(folder, ['add-batch', 'tasks.json']);
     expect((await say(folder, ['explain', 'c'])).stdout).toBe(
-      'c (read_file) is open.\n  It waits for b (open). The batch is not running. Run it with: volley start\n',
+      'c (read_file) is open.\n  It is waiting for b (open). The batch is not running. Run it with: volley start\n',
     );
     await say(folder, ['start']);
     const all = await say(folder, ['explain']);
-    expect(all.stdout).toContain('b (read_file) has failed with the reason "error", after one attempt');
+    expect(all.stdout).toContain('b (read_file) failed with reason "error"');
     expect(all.stdout).toMatch(
       /c \(read_file\) was skipped [\d.]+ m?s ago because of b \(read_file\), which failed:/,
     );
     expect(all.stdout).toContain('volley retry --ids b reopens both.');
     expect(all.stdout).not.toContain('a (list_directory)');
-    expect((await say(folder, ['explain', 'a'])).stdout).toContain('has completed, after one attempt in');
+    expect((await say(folder, ['explain', 'a'])).stdout).toContain('completed after one attempt in');
     const json = JSON.parse((await say(folder, ['explain', 'c', '--json'])).stdout);
     expect(json).toMatchObject({
       ok: true,
@@ -304,7 +304,7 @@ describe('simulate', () => {
       forecasts: [{ max_concurrent: 1, expected_ms: 16_000 }, { speed_up: 4 }, { utilisation: 1 }],
       durations: [{ function: 'read_file', mean_ms: 2000, from_tasks: 0 }],
     });
-    expect((await say(folder, ['list'])).stdout).toContain('There is no batch yet');
+    expect((await say(folder, ['list'])).stdout).toContain('No batches yet');
   });
 
   it('learns from what ran, and takes a batch that has ended', SLOW, async () => {
@@ -334,7 +334,7 @@ describe('retry', () => {
     const folder = folderWith({ 'good.json': JSON.stringify([TASKS.tasks[0]]) });
     await say(folder, ['run', 'good.json']);
     const { stdout } = await say(folder, ['retry']);
-    expect(stdout).toMatch(/^There is nothing to try again: .*\nIt has 1 task: 1 completed\.\n$/);
+    expect(stdout).toMatch(/^Nothing to retry: .*\nIt has 1 task: 1 completed\.\n$/);
   });
 });
 

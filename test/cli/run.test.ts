@@ -296,7 +296,7 @@ describe('what is not there', () => {
     const folder = folderWith({ 'a.json': fileOf([read('one', 'a.json')]) });
     expect(await say(folder, ['clear', '--batch', 'b'])).toMatchObject({
       status: 0,
-      stdout: 'There is no batch "b": nothing was to be forgotten.\n',
+      stdout: 'There is no batch "b". Nothing to clear.\n',
     });
     await say(folder, ['run', 'a.json']);
     const behind = await say(folder, ['results', '--id', 'one', '--offset', '9999']);

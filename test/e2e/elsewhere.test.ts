@@ -63,7 +63,7 @@ describe('a batch that runs in another process', () => {
 
     const stopped = await runBuilt(folder, ['stop', '--batch', 'work']);
     expect(stopped).toMatchObject({ status: 0 });
-    expect(stopped.stdout).toContain(`is being stopped by process ${runner.pid} on `);
+    expect(stopped.stdout).toContain(`is stopping in process ${runner.pid} on `);
     expect(stopped.stdout).toContain('2 tasks may finish');
     for (const key of ['b', 'd']) writeFileSync(join(folder, key), '');
     expect(await ended).toBe(1);

@@ -93,12 +93,7 @@ describe('a full disk', () => {
         before: [...OWN_MOUNTS, 'sh', '-c', script, 'sh'],
       });
       const [first, second] = ended.stderr.split('begin again');
-      expectClear(
-        { ...ended, stderr: first! },
-        0,
-        'stopped before its end',
-        'the disk is full. Free some space',
-      );
+      expectClear({ ...ended, stderr: first! }, 0, 'ended early', 'the disk is full. Free some space');
       expect(ended.stdout).toContain('status 1\n');
       expect(ended.stdout).toContain('all 60 tasks completed');
       expect(ended.stdout).toMatch(/status 0\n$/);
@@ -115,7 +110,7 @@ describe('a full disk', () => {
     const ended = await runBuilt(folder, ['run', 'work.json'], {
       before: ['sh', '-c', 'ulimit -f 4000 && exec "$0" "$@"'],
     });
-    expectClear(ended, 1, 'stopped before its end: The store', 'is not available');
+    expectClear(ended, 1, 'ended early: The store', 'is not available');
     const again = await runBuilt(folder, ['run', 'work.json']);
     expect(again).toMatchObject({ status: 0, stdout: expect.stringContaining('all 60 tasks completed') });
   });
@@ -136,7 +131,7 @@ describe('a folder that may not be written', () => {
       ];
       for (const ended of await Promise.all(commands.map((args) => runBuilt(folder, args, { before }))))
         expectClear(ended, 2, `The store ${join(folder, STORE)} is not available`, 'EACCES');
-      expect((await runBuilt(folder, ['list'], { before })).stdout).toContain('There is no batch yet');
+      expect((await runBuilt(folder, ['list'], { before })).stdout).toContain('No batches yet');
       expect(readdirSync(folder).sort()).toEqual(['tools.mjs', 'volley.toml', 'work.json']);
     },
   );
@@ -160,7 +155,7 @@ describe('a store that is deleted while a batch runs', () => {
     await untilStarts(folder, 5);
     rmSync(join(folder, '.volley'), { recursive: true });
     writeFileSync(join(folder, 'go'), '');
-    expectClear(await running, 1, 'stopped before its end', 'deleted or replaced while it was open');
+    expectClear(await running, 1, 'ended early', 'deleted or replaced while it was open');
     expect(existsSync(join(folder, '.volley'))).toBe(false);
     const again = await runBuilt(folder, ['run', 'work.json', '--max-concurrent', '12']);
     expect(again).toMatchObject({ status: 0, stdout: expect.stringContaining('all 12 tasks completed') });
