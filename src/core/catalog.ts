@@ -7,25 +7,25 @@ import { checkNumber, checkObject, show } from './numbers.ts';
 import { checkRate, RateLimit, type RateOptions } from './rate.ts';
 import { Tool } from './tool.ts';
 
-/** Limits for one tool or one group. */
+/** Limits of one tool or one group. */
 export interface SharedLimits {
   /** How many of its executions may run at once. */
   readonly maxConcurrency?: number;
-  /** How many attempts may start in a span of time. `null` takes the rate away. */
+  /** How many attempts may start per period. `null` removes the rate limit. */
   readonly rate?: RateOptions | null;
 }
 
 const SHARED_LIMITS: ReadonlySet<string> = new Set<keyof SharedLimits>(['maxConcurrency', 'rate']);
 const NO_CONFLICTS: readonly Tool[] = [];
-/** How many tools are remembered with what was learned of them, and how many idle classes for each. */
+/** How many tools are remembered with their learned durations, and how many idle classes per tool. */
 const MAX_IDLE_TOOLS = 10_000;
 const MAX_IDLE_CLASSES = 8;
 
-/** What the scheduler knows by name: tools, groups, and the classes of equal demand between them. */
+/** Everything the scheduler knows by name: tools, groups, and the classes of equal demand between them. */
 export class Catalog {
   readonly tools = new Map<string, Tool>();
   readonly groups = new Map<string, Group>();
-  /** Where executions belong that name no group. */
+  /** The group of executions that name none. */
   readonly root = new Group('', 0);
   private lastGroupNumber = 0;
 
@@ -48,7 +48,7 @@ export class Catalog {
     return group;
   }
 
-  /** A name that no group has by chance: one without a name must not join another. */
+  /** A name no caller can pick by chance, so that an unnamed group never joins another. */
   unusedGroupName(): string {
     do this.lastGroupNumber++;
     while (this.groups.has(`group-${this.lastGroupNumber}`));
@@ -69,11 +69,11 @@ export class Catalog {
     return made;
   }
 
-  /** Forgets what nobody uses any more, after the last execution of the class has settled. */
+  /** Drops what is no longer used, after the last execution of the class settled. */
   release(demand: DemandClass): void {
     const { tool, group } = demand;
     const isCrowded = this.tools.size > MAX_IDLE_TOOLS;
-    // One that conflicts with others would keep them, and itself if it is among them.
+    // A class with conflicts would keep those tools alive, and itself if it is among them.
     const keepsOthers = isCrowded && demand.conflicts.length > 0;
     if (tool.classes.length > MAX_IDLE_CLASSES || keepsOthers) this.dropClass(demand);
     this.dropGroupIfIdle(group);
@@ -88,7 +88,7 @@ export class Catalog {
   }
 
   private dropClass(demand: DemandClass): void {
-    // Of a group that is refused, each member lets its class go, and most have the same.
+    // When a group is rejected, each member releases its class, and most share the same one.
     if (!removeFrom(demand.tool.classes, demand)) return;
     removeFrom(demand.group.classes, demand);
     for (const other of demand.conflicts) {
@@ -110,7 +110,7 @@ function removeFrom<T>(list: T[], item: T): boolean {
   return at >= 0;
 }
 
-/** Limits that were found to be valid; `null` takes a rate away, undefined leaves it. */
+/** Validated limits. `null` removes a rate, undefined leaves it. */
 interface CheckedLimits {
   readonly maxConcurrency: number | undefined;
   readonly rate: RateOptions | null | undefined;
@@ -130,7 +130,7 @@ export function checkSharedLimits(owner: string, limits: SharedLimits): CheckedL
   return { maxConcurrency, rate: rate == null ? rate : checkRate(`rate of ${owner}`, rate) };
 }
 
-/** Returns the rate limit that was replaced, for whose sake others may be waiting. */
+/** Returns the replaced rate limit; executions may still be waiting for it. */
 export function applySharedLimits(
   target: Tool | Group,
   { maxConcurrency, rate }: CheckedLimits,
@@ -144,7 +144,7 @@ export function applySharedLimits(
   return replaced;
 }
 
-/** Checks the limits of many before any of them changes. */
+/** Validates all limits before changing any. */
 export function checkAllLimits<T extends Tool | Group>(
   kind: string,
   limits: Readonly<Record<string, SharedLimits>> | undefined,
