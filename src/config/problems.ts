@@ -1,30 +1,30 @@
 import { VolleyError } from '../core/errors.ts';
 import { countText } from '../core/words.ts';
 
-/** One thing that is wrong with the configuration. */
+/** A problem with the configuration. */
 export interface ConfigProblem {
   /** What is wrong and what is valid, as a sentence. */
   readonly text: string;
-  /** The key as it is written in the file, with its tables; undefined for the file as a whole. */
+  /** The key as written in the file, with its tables; undefined for the whole file. */
   readonly key: string | undefined;
-  /** The environment variable that says it, if the file does not. */
+  /** The environment variable that sets it, if not the file. */
   readonly variable: string | undefined;
-  /** The place in the file, where it has one. */
+  /** The position in the file, if any. */
   readonly place: Place | undefined;
 }
 
-/** A stretch of one line; line and column count from 1. */
+/** A range within one line; line and column start at 1. */
 export interface Place {
   readonly line: number;
   readonly column: number;
   readonly length: number;
 }
 
-/** How many problems are shown; who has more has another file before them. */
+/** The most problems shown; a file with more is probably not a configuration. */
 const MAX_SHOWN = 20;
 const LONGEST_LINE = 120;
 
-/** The error that shows all problems: for each the place, what is wrong, and the line itself. */
+/** The error that shows all problems, each with position, message and the line itself. */
 export function configError(
   problems: readonly ConfigProblem[],
   file: string | undefined,
@@ -52,7 +52,7 @@ export function configError(
   );
 }
 
-/** As they stand in the file, then those of variables by name. */
+/** In file order, then those of variables by name. */
 function inOrder(problems: readonly ConfigProblem[]): ConfigProblem[] {
   return [...problems].sort((a, b) => {
     const [first, second] = [a.variable ?? '', b.variable ?? ''];
@@ -72,7 +72,7 @@ function blockOf(
   return `${file}:${place.line}:${place.column}: ${text}\n${excerpt(place, lines[place.line - 1] ?? '')}`;
 }
 
-/** The line with carets below what is meant, cut around it where the line is long. */
+/** The line with carets below the range, truncated around it if the line is long. */
 export function excerpt({ line, column, length }: Place, text: string): string {
   const from = column - 1 < LONGEST_LINE - 20 ? 0 : column - 1 - 40;
   const part = text.slice(from, from + LONGEST_LINE).replaceAll('\t', ' ');
@@ -87,7 +87,7 @@ export function excerpt({ line, column, length }: Place, text: string): string {
   ].join('\n');
 }
 
-/** Why a file cannot be read, in words. */
+/** Describes why a file cannot be read. */
 export function readingProblem(error: unknown): string {
   switch ((error as NodeJS.ErrnoException).code) {
     case 'ENOENT':

@@ -1,7 +1,7 @@
 const LONGEST = 80;
 const DEEPEST = 4;
 
-/** A number as people write it in TOML: `300_000`. */
+/** Formats a number as in TOML: `300_000`. */
 export function tomlNumber(value: number): string {
   if (value === Number.POSITIVE_INFINITY) return 'inf';
   if (value === Number.NEGATIVE_INFINITY) return '-inf';
@@ -10,7 +10,7 @@ export function tomlNumber(value: number): string {
   return String(value).replace(/\B(?=(\d{3})+$)/g, '_');
 }
 
-/** A value as it stands in TOML, shortened where it is long. */
+/** Formats a value as TOML, shortened if long. */
 export function valueText(value: unknown, depth = 0): string {
   if (typeof value === 'number') return tomlNumber(value);
   if (value instanceof Date) return 'a date';
@@ -22,7 +22,7 @@ export function valueText(value: unknown, depth = 0): string {
   return typeof value === 'string' ? shortened(JSON.stringify(value)) : String(value);
 }
 
-/** A key with its tables: `limits.tools."my tool".rate`, `tools.roots[0]`. */
+/** Formats a key with its tables: `limits.tools."my tool".rate`, `tools.roots[0]`. */
 export function keyText(path: readonly PropertyKey[]): string {
   return path
     .map((part, index) => {

@@ -26,10 +26,10 @@ export class VolleyError extends Error {
 
 /** A bug in Volley: a state that should be impossible. */
 export function internalError(message: string): VolleyError {
-  return new VolleyError('INTERNAL', `${message} (this is a defect of Volley, please report it)`);
+  return new VolleyError('INTERNAL', `${message} (this is a bug in Volley, please report it)`);
 }
 
 /** For the end of a switch over a union: a forgotten case does not compile. */
 export function unreachable(value: never): never {
-  throw internalError(`A case was forgotten: ${String(value)}`);
+  throw internalError(`Unhandled case: ${String(value)}`);
 }

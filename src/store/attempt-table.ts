@@ -15,7 +15,7 @@ import {
 } from './rows.ts';
 
 /** The most attempts of one task that are listed, newest first. */
-const MAX_TOLD = 100;
+const MAX_LISTED = 100;
 const COLUMNS = '(key, attempt, started_at, ended_at, status, reason, message, retry_at, duration_ms)';
 
 /**
@@ -86,7 +86,7 @@ export class AttemptReader {
        WHERE s.key > ? AND s.key <= ? ORDER BY s.key LIMIT ?`,
     );
     this.earlier = reader.prepare(
-      `SELECT a.*, t.id FROM states s CROSS JOIN attempts a ON a.key = s.key AND a.attempt > s.attempts - ${MAX_TOLD}
+      `SELECT a.*, t.id FROM states s CROSS JOIN attempts a ON a.key = s.key AND a.attempt > s.attempts - ${MAX_LISTED}
        CROSS JOIN tasks t ON t.key = s.key
        WHERE s.key > ? AND s.key <= ? ORDER BY a.key, a.attempt`,
     );

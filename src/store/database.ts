@@ -22,10 +22,10 @@ const BUSY_MS = 30_000;
 /** The wait while opening the file and for reads, when others hold locks only briefly. */
 const BUSY_TIMEOUT_MS = 5000;
 const FIRST_PAUSE_MS = 1;
-const LONGEST_PAUSE_MS = 8;
+const MAX_PAUSE_MS = 8;
 
 /** The number of log pages that triggers a checkpoint. A page that was written often is copied only once. */
-const PAGES_OF_LOG = 4000;
+const CHECKPOINT_PAGES = 4000;
 
 /** The default path of the file. */
 const OWN_FOLDER = '.volley';
@@ -224,7 +224,7 @@ function setUp(connection: DatabaseSyncInstance, file: string): void {
     throw unavailable(file, 'its file system allows no write-ahead log. Use a folder on a local disk');
   }
   connection.exec(`PRAGMA ${SCHEMA}.synchronous = NORMAL; PRAGMA ${SCHEMA}.cache_size = -16000`);
-  connection.exec(`PRAGMA ${SCHEMA}.wal_autocheckpoint = ${PAGES_OF_LOG}`);
+  connection.exec(`PRAGMA ${SCHEMA}.wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
 }
 
 /** Runs several writes in a savepoint of a shared transaction; they are undone if one of them fails. */
@@ -243,7 +243,7 @@ export function undoable<T>(writer: DatabaseSyncInstance, run: () => T): T {
 /** Retries while another process holds the lock. */
 export async function whenFree(run: () => void): Promise<void> {
   const deadline = performance.now() + BUSY_MS;
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
     try {
       run();
       return;

@@ -154,7 +154,7 @@ export class Leases {
 function lostError(batch: string): VolleyError {
   return new VolleyError(
     'BATCH_HELD',
-    `The batch ${JSON.stringify(batch)} was taken over by another process, because this one had not been heard of for too long.`,
+    `The batch ${JSON.stringify(batch)} was taken over by another process because this one did not renew its lease in time.`,
     { batch },
   );
 }
@@ -223,8 +223,8 @@ function heldError(batch: string, holder: LeaseHolder): VolleyError {
   const { pid, host, since } = holder;
   return new VolleyError(
     'BATCH_HELD',
-    `The batch ${JSON.stringify(batch)} is being run by process ${pid} on ${host} since ${new Date(since).toISOString()}. ` +
-      'Wait for its end or stop it; other batches can be run meanwhile.',
+    `The batch ${JSON.stringify(batch)} is being run by process ${pid} on ${host}, since ${new Date(since).toISOString()}. ` +
+      'Wait for it to finish, or stop it. Other batches can run meanwhile.',
     { batch, holder },
   );
 }

@@ -162,8 +162,8 @@ export function checkedVersion(database: DatabaseSyncInstance, file: string, new
   if (version > newest) {
     throw new VolleyError(
       'STORE_NEWER',
-      `The store ${file} has version ${version} of the form, and this version of Volley knows it up to ${newest}. ` +
-        'Update Volley, or use another file; this one was left as it is.',
+      `The store ${file} uses store format ${version}; this Volley supports up to ${newest}. ` +
+        'Update Volley, or use another file. This one was not changed.',
       { file, version, newest },
     );
   }

@@ -76,20 +76,20 @@ function hasProc(): boolean {
 }
 
 /** `ps` is slower than reading a file, so its answers are cached for this long. */
-const PS_ANSWER_MS = 1000;
-const PS_PATIENCE_MS = 2000;
+const PS_CACHE_MS = 1000;
+const PS_TIMEOUT_MS = 2000;
 const answers = new Map<number, { readonly seen: Seen | undefined; readonly at: number }>();
 
 /** The same on macOS and the BSDs, from `ps`: `Ss   Tue Nov 17 20:57:01 2026`. */
 export function seenByPs(pid: number): Seen | undefined {
   const now = steadyMs();
   const known = answers.get(pid);
-  if (known !== undefined && now - known.at < PS_ANSWER_MS) return known.seen;
+  if (known !== undefined && now - known.at < PS_CACHE_MS) return known.seen;
   const line = tryTo(() =>
     execFileSync('ps', ['-o', 'stat=', '-o', 'lstart=', '-p', String(pid)], {
       env: { PATH: '/bin:/usr/bin', LC_ALL: 'C', TZ: 'UTC' },
       stdio: ['ignore', 'pipe', 'ignore'],
-      timeout: PS_PATIENCE_MS,
+      timeout: PS_TIMEOUT_MS,
       encoding: 'latin1',
     }),
   );

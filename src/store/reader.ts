@@ -49,7 +49,7 @@ const TASKS = `
 const PAGE = 's.key > ? AND s.key <= ? ORDER BY s.key LIMIT ?';
 const PAGE_BACKWARDS = 's.key > ? AND s.key <= ? ORDER BY s.key DESC LIMIT ?';
 /** The most tasks scanned for the slowest ones at once: some milliseconds. */
-const TASKS_PER_LOOK = 10_000;
+const TASKS_PER_SCAN = 10_000;
 /** The most continuation bytes of a UTF-8 character. */
 const MAX_CONTINUATIONS = 3;
 
@@ -207,7 +207,7 @@ export class Reader {
     return this.snapshot(() => {
       const row = this.oneBatch.get(toStored(batch)) as BatchData | undefined;
       if (row === undefined) return { tasks: [], nextSeq: undefined };
-      const untilSeq = Math.min(row.last_seq, afterSeq + TASKS_PER_LOOK);
+      const untilSeq = Math.min(row.last_seq, afterSeq + TASKS_PER_SCAN);
       const wanted = status.reduce((bits, one) => bits | (1 << statusNumber(one)), 0);
       const [after, until] = [keyOf(row.id, afterSeq), keyOf(row.id, untilSeq)];
       const keys = this.slowestKeys.all(after, until, wanted, limit) as { key: number }[];

@@ -33,7 +33,7 @@ export function checkRoomFor(batch: string, lastSeq: number, added: number): voi
   if (lastSeq + added <= MAX_SEQ) return;
   throw new VolleyError(
     'INVALID_VALUE',
-    `The batch ${JSON.stringify(batch)} has had ${lastSeq} tasks: use another one.`,
+    `The batch ${JSON.stringify(batch)} has had ${lastSeq} tasks, too many to add more. Use another batch.`,
   );
 }
 

@@ -331,7 +331,7 @@ export class SqliteStore implements Store {
   }
 
   private closedError(): VolleyError {
-    return new VolleyError('STORE_CLOSED', `The store ${this.file} was closed.`, { file: this.file });
+    return new VolleyError('STORE_CLOSED', `The store ${this.file} is closed.`, { file: this.file });
   }
 }
 

@@ -62,13 +62,13 @@ export function storeError(error: unknown, file: string): Error {
     case BUSY:
       return unavailable(
         file,
-        'another process has kept it locked for too long. Try again, or look for a process that hangs',
+        'another process held its lock for too long. Try again, or check for a hanging process',
         error,
       );
     case TOO_BIG:
       return new VolleyError(
         'INVALID_VALUE',
-        `A text is too long for the store: ${reason}.`,
+        `A string is too long for the store: ${reason}.`,
         { file },
         { cause: error },
       );
@@ -82,8 +82,8 @@ export function storeError(error: unknown, file: string): Error {
 export function damaged(file: string, reason: string, cause?: unknown): VolleyError {
   return new VolleyError(
     'STORE_DAMAGED',
-    `The store ${file} cannot be used: ${reason}. It was left as it is. Move it away together with ${file}-wal and ` +
-      `${file}-shm to begin with an empty store, or put a backup in its place.`,
+    `The store ${file} cannot be used: ${reason}. It was not changed. Move it away together with ${file}-wal and ` +
+      `${file}-shm to start with an empty store, or restore a backup.`,
     { file },
     { cause },
   );

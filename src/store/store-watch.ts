@@ -2,7 +2,7 @@ import type { BatchRecord } from './records.ts';
 import type { Store } from './store.ts';
 
 /** Writes by other processes are not announced, so the store is polled. */
-const LOOK_MS = 500;
+const POLL_MS = 500;
 /** Only the newest batches are compared. */
 const MAX_BATCHES = 1000;
 /** Only the first running tasks of a batch are compared. */
@@ -36,7 +36,7 @@ export class StoreWatch {
   start(): () => void {
     if (this.users++ === 0) {
       this.look();
-      this.timer = setInterval(() => this.look(), LOOK_MS).unref();
+      this.timer = setInterval(() => this.look(), POLL_MS).unref();
     }
     let isOn = true;
     return () => {

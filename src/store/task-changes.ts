@@ -234,7 +234,7 @@ export class TaskAdding {
       if (!isConstraint(error)) throw error;
       throw new VolleyError(
         'DUPLICATE_ID',
-        `The batch ${JSON.stringify(batch)} has a task ${JSON.stringify(task.id)} already, or it is given twice. Nothing was added.`,
+        `The batch ${JSON.stringify(batch)} already has a task ${JSON.stringify(task.id)}, or the id is given twice. Nothing was added.`,
         { batch, id: task.id },
       );
     }

@@ -135,13 +135,13 @@ export class TaskTable {
     if (this.status.get(key) === undefined) {
       throw new VolleyError(
         'UNKNOWN_TASK',
-        `The batch ${JSON.stringify(batch)} has no task number ${seq} (any more).`,
+        `The batch ${JSON.stringify(batch)} has no task number ${seq}.`,
         details,
       );
     }
     throw new VolleyError(
       'TASK_SETTLED',
-      `Task number ${seq} of the batch ${JSON.stringify(batch)} has ended already.`,
+      `Task number ${seq} of the batch ${JSON.stringify(batch)} has already ended.`,
       details,
     );
   }
@@ -156,9 +156,9 @@ const ROWS = 16;
 const ROW = '(?, ?, ?, ?, ?)';
 const COLUMNS = 5;
 /** The most buffered completions, so that a write stays short. */
-const ENOUGH = 256;
+const MAX_BUFFERED = 256;
 
-interface Kept {
+interface BufferedCompletion {
   readonly batch: string;
   readonly batchId: number;
   readonly key: number;
@@ -171,7 +171,7 @@ interface Kept {
 /** Buffers the completions of a transaction and writes them at its end with as few statements as possible. */
 export class Completions {
   /** By key. */
-  private readonly kept = new Map<number, Kept>();
+  private readonly kept = new Map<number, BufferedCompletion>();
   private readonly startAndEnd: StatementSyncInstance;
   private readonly end: StatementSyncInstance;
   private readonly insertOne: StatementSyncInstance;
@@ -182,7 +182,7 @@ export class Completions {
     writer: DatabaseSyncInstance,
     private readonly batches: BatchTable,
     /** Throws the reason why a task cannot be completed. */
-    private readonly refuse: (task: Kept) => never,
+    private readonly refuse: (task: BufferedCompletion) => never,
   ) {
     // The unary plus makes SQLite use the key range instead of the status index.
     this.startAndEnd = writer.prepare(
@@ -205,7 +205,7 @@ export class Completions {
   }
 
   get isFull(): boolean {
-    return this.kept.size >= ENOUGH;
+    return this.kept.size >= MAX_BUFFERED;
   }
 
   add(batch: string, batchId: number, { seq, result, startedAt, endedAt, durationMs }: Completion): void {
@@ -250,7 +250,7 @@ export class Completions {
   }
 
   /** Tasks with consecutive numbers: the first one and their count. */
-  private writeStates(first: Kept, count: number): void {
+  private writeStates(first: BufferedCompletion, count: number): void {
     const { batchId, key, startedAt } = first;
     const likely = startedAt === undefined ? RUNNING : OPEN;
     let missing = count;
@@ -268,7 +268,7 @@ export class Completions {
     this.batches.changeCount(batchId, COMPLETED, count);
   }
 
-  private writeEnds(tasks: readonly Kept[]): void {
+  private writeEnds(tasks: readonly BufferedCompletion[]): void {
     let values: (number | string | Uint8Array | null)[] = [];
     let rows = 0;
     for (const { key, endedAt, durationMs, result } of tasks) {
@@ -290,7 +290,7 @@ export class Completions {
   }
 }
 
-function follows(before: Kept, task: Kept): boolean {
+function follows(before: BufferedCompletion, task: BufferedCompletion): boolean {
   return (
     task.key === before.key + 1 && task.startedAt === before.startedAt && task.batchId === before.batchId
   );

@@ -6,7 +6,7 @@ import { sqliteCode, storeError } from './store-error.ts';
 /** How long one batch of writes may hold the event loop. */
 const SLICE_MS = 10;
 /** Reading the clock costs as much as a small write, so it is read once per this many. */
-const WRITES_PER_LOOK = 16;
+const WRITES_PER_CLOCK_READ = 16;
 
 /** Hooks of every transaction. */
 export interface TransactionHooks {
@@ -139,7 +139,7 @@ export class WriteQueue {
     const start = performance.now();
     for (const { apply } of this.waiting) {
       if (apply === undefined || (applied.length > 0 && (this.apart > 0 || this.hooks.isFull()))) return;
-      const isTimeToLook = applied.length % WRITES_PER_LOOK === WRITES_PER_LOOK - 1;
+      const isTimeToLook = applied.length % WRITES_PER_CLOCK_READ === WRITES_PER_CLOCK_READ - 1;
       if (isTimeToLook && performance.now() - start > SLICE_MS) return;
       try {
         applied.push({ value: apply() });
@@ -161,7 +161,7 @@ export class WriteQueue {
       return;
     }
     if (this.apart > 0) this.apart--;
-    this.waiting.shift()?.reject(this.told(error));
+    this.waiting.shift()?.reject(this.toStoreError(error));
   }
 
   private async commitSteps(entry: Entry, steps: () => Steps<unknown>): Promise<void> {
@@ -190,7 +190,7 @@ export class WriteQueue {
     for (const listener of this.commitListeners) listener(ms);
   }
 
-  private told(error: unknown): Error {
+  private toStoreError(error: unknown): Error {
     return error instanceof TransactionRefused ? error.reason : storeError(error, this.database.file);
   }
 

@@ -76,7 +76,7 @@ describe('a variable', () => {
       expect.stringMatching(
         /^VOLLEY_TOOLS_ALLOW: tools.allow must be a list of texts .* but it is "\[\\"a\\""\.$/,
       ),
-      'VOLLEY_TOOLS_DENY: tools.deny[1] must be a text of 1 to 1024 characters, but it is 2.',
+      'VOLLEY_TOOLS_DENY: tools.deny[1] must be a string of 1 to 1024 characters, but it is 2.',
       expect.stringMatching(/^VOLLEY_TOOLS_ROOTS: tools.roots\[1\] must be a folder, but it is "gone\/away"/),
     ]);
   });

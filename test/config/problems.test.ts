@@ -41,7 +41,7 @@ volley.toml:2:1: unknown key limits.max_concurency. Did you mean max_concurrency
       '[tools]\nroots = []',
       'tools.roots must be a list of texts such as [".", "../data"], not empty, but it is [].',
     ],
-    ['[tools]\ndeny = [1]', 'tools.deny[0] must be a text of 1 to 1024 characters, but it is 1.'],
+    ['[tools]\ndeny = [1]', 'tools.deny[0] must be a string of 1 to 1024 characters, but it is 1.'],
     ['limits = 3', 'limits must be a table, but it is 3.'],
     ['[[limits]]', 'limits must be a table, but it is [a table].'],
     ['[limits.tools]\nfetch = 3', 'limits.tools.fetch must be a table, but it is 3.'],

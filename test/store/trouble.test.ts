@@ -40,7 +40,7 @@ describe('a store that is closed', () => {
 });
 
 describe('a damaged file', () => {
-  const refused = { code: 'STORE_DAMAGED', message: expect.stringContaining('left as it is. Move it away') };
+  const refused = { code: 'STORE_DAMAGED', message: expect.stringContaining('not changed. Move it away') };
 
   it('that is no database is left as it is', async () => {
     const file = join(temporaryFolder(), 'volley.db');
