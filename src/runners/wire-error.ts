@@ -3,23 +3,23 @@ import type { FailureReason } from '../core/failure.ts';
 import { ToolFailure } from '../engine/tool-failure.ts';
 
 /**
- * An error on its way between two threads or processes: plain data, limited in size, the same after structured
- * cloning and after JSON. Its sender may be anything, so whoever reads it believes no field.
+ * An error in transit between threads or processes: plain data, limited in size, the same after structured cloning and
+ * after JSON. Its sender is untrusted, so the reader validates every field.
  */
 export interface WireError {
   readonly name: string;
   readonly message: string;
   readonly stack?: string;
-  /** Of a VolleyError, or of Node such as `ENOENT`. */
+  /** The code of a VolleyError, or of a Node error such as `ENOENT`. */
   readonly code?: string;
-  /** Of a VolleyError. */
+  /** The details of a VolleyError. */
   readonly details?: Readonly<Record<string, unknown>>;
-  /** Of a ToolFailure. */
+  /** The reason of a ToolFailure. */
   readonly reason?: string;
-  /** Any error may say that trying again is pointless. */
+  /** Any error may declare a retry pointless. */
   readonly retryable?: boolean;
   readonly cause?: WireError;
-  /** What was thrown, where it was a text, a number or the like and no error. */
+  /** The thrown value if it was not an error but a string, a number or the like. */
   readonly value?: string | number | boolean | null;
 }
 

@@ -2,11 +2,11 @@ import type { ResourceRequirements } from '../core/demand.ts';
 import { VolleyError } from '../core/errors.ts';
 import { show } from '../core/numbers.ts';
 
-/** What a tool says that it needs: nothing said is nothing special, and what is no plain answer is an error. */
+/** Validates a tool's declared resources: undefined means the defaults, and anything but a plain object is an error. */
 export function saidNeeds(toolName: string, said: unknown): ResourceRequirements {
   if (said === undefined) return {};
   if (typeof said === 'object' && said !== null && !Array.isArray(said) && !isThenable(said)) return said;
-  // Nobody waits for it: its failure must not end the process.
+  // Nobody awaits it, so its rejection must not end the process.
   if (isThenable(said)) said.then(undefined, () => {});
   throw new VolleyError(
     'INVALID_TOOL',

@@ -15,7 +15,7 @@ interface LauncherTrial {
 
 const OPEN_FILES = 57;
 
-/** Starts a process and looks whether it has its own group and its limits. */
+/** Starts a process and checks its process group and limits. */
 async function tryLauncher(launcher: Launcher): Promise<LauncherTrial> {
   let group: number | undefined;
   const trial = await runTrial(
@@ -51,14 +51,14 @@ const ALLOW =
 
 const SYSTEM_PATH = '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin';
 
-/** Tells from inside what the sandbox is like. */
+/** Reports from inside what the sandbox looks like. */
 const LOOK_AROUND = [
   'readlink /proc/self/ns/pid /proc/self/ns/net /proc/self/ns/mnt',
   'while read -r key value; do if [ "$key" = CapEff: ]; then echo "$value"; fi; done < /proc/self/status',
   'if [ -w /proc/sys/kernel/core_pattern ]; then echo writable; else echo protected; fi',
 ].join('\n');
 
-/** Runs a shell in the sandbox, in the strictest form that works, and has it look around. */
+/** Runs a shell in the sandbox, in the strictest form that works, and inspects it. */
 export async function trySandbox(launcher: Launcher): Promise<SandboxTrial> {
   if (process.platform !== 'linux') return failed('bubblewrap exists only on Linux', undefined);
   const program = findProgram('bwrap');
@@ -78,7 +78,7 @@ export async function trySandbox(launcher: Launcher): Promise<SandboxTrial> {
         '-c',
         LOOK_AROUND,
       ],
-      // The shell must find its commands also where the PATH of this process has none of the system's folders.
+      // The shell must find its commands even if this process's PATH lacks the system folders.
       env: { PATH: [SYSTEM_PATH, process.env['PATH'] ?? ''].join(delimiter), LC_ALL: 'C' },
     });
     const found = problemOf(trial) ?? weakness(trial.stdout);
@@ -88,13 +88,13 @@ export async function trySandbox(launcher: Launcher): Promise<SandboxTrial> {
   return failed(problem, ALLOW);
 }
 
-/** Its place, so that a call with another PATH still gets the same one. */
+/** The absolute path, so that a call with another PATH uses the same one. */
 function findProgram(name: string): string | undefined {
   const folders = (process.env['PATH'] ?? '/usr/bin:/bin').split(delimiter).filter(isAbsolute);
   return folders.map((folder) => join(folder, name)).find((file) => existsSync(file));
 }
 
-/** What the sandbox does not keep apart, if anything. */
+/** What the sandbox does not isolate, if anything. */
 function weakness(report: string): string | undefined {
   const lines = report.trim().split('\n');
   if (lines.length !== 5) return 'what it is like inside could not be found out';
@@ -112,7 +112,7 @@ function failed(problem: string, remedy: string | undefined): SandboxTrial {
 
 const MEMORY_BYTES = 16 * 2 ** 20;
 
-/** Breaks each limit once, and tells which of them were not kept. */
+/** Breaks each limit once and returns those that were not enforced. */
 async function tryCgroups(launcher: Launcher, home: CgroupHome): Promise<Map<CgroupFeature, string>> {
   const problems = new Map<CgroupFeature, string>();
   const attempt = async (feature: CgroupFeature, trial: () => Promise<string | undefined>) => {
@@ -174,7 +174,7 @@ async function within<T>(
   }
 }
 
-/** What became of a small program that was started to see whether something works. */
+/** The result of a small probe program. */
 interface Trial {
   readonly pid: number | undefined;
   readonly stdout: string;
@@ -221,14 +221,14 @@ function runTrial(
   });
 }
 
-/** Why a program that should have ended well did not. */
+/** Why a probe failed. */
 function problemOf({ end, stderr }: Trial): string | undefined {
   if (end.startError !== undefined) return end.startError;
   if (end.exitCode === 0) return undefined;
   return stderr.split('\n')[0] || `it ended with ${end.signal ?? `exit status ${end.exitCode}`}`;
 }
 
-/** A part of what keeps a process from doing harm. */
+/** A layer of isolation. */
 export type LayerName =
   | 'launcher'
   | 'process-group'
@@ -240,18 +240,18 @@ export type LayerName =
   | 'cgroup-cpu'
   | 'memory-watch';
 
-/** One layer on this system. */
+/** The state of one layer on this system. */
 export interface Layer {
   readonly name: LayerName;
-  /** Whether it works here: it was tried, not guessed. */
+  /** Whether it works here; tested, not guessed. */
   readonly active: boolean;
   /** What it does, or why it does not work. */
   readonly detail: string;
-  /** What to install or to change, where that would help. */
+  /** What to install or change, if that would help. */
   readonly remedy?: string;
 }
 
-/** Which layers of isolation are active on this system, and why. */
+/** The active layers of isolation on this system, and why. */
 export interface Diagnosis {
   readonly layers: readonly Layer[];
 }
@@ -265,7 +265,7 @@ export interface Support {
 
 const FEATURES: readonly CgroupFeature[] = ['memory', 'pids', 'cpu'];
 
-/** Tries every layer with real processes; it takes some tens of milliseconds. */
+/** Tests every layer with real processes; takes some tens of milliseconds. */
 export async function findSupport(launcher: Launcher): Promise<Support> {
   const home = await CgroupHome.open();
   const [launching, sandbox, problems] = await Promise.all([
@@ -364,8 +364,8 @@ function layer(name: LayerName, problem: string | undefined, detail: string, rem
 }
 
 /**
- * Tries each layer that keeps tools in processes from doing harm, and says which are active on this system, why the
- * others are not, and what to do about it.
+ * Tests each layer of process isolation, and reports which are active on this system, why the others are not, and what
+ * to do about it.
  */
 export async function diagnose(): Promise<Diagnosis> {
   const launcher = createLauncher();

@@ -3,11 +3,11 @@ import { ToolFailure } from '../../engine/tool-failure.ts';
 import type { RunnerCall } from '../runner.ts';
 import { type ConfinedEnd, signalled } from './confined-process.ts';
 
-/** What V8 prints before it ends a process that cannot have more memory. */
+/** V8's message before it aborts a process that is out of memory. */
 const OUT_OF_MEMORY = /heap out of memory|process out of memory|invalid size error|Allocation failed/;
 const MAX_SHOWN_LENGTH = 1000;
 
-/** What it means that a process ended without an answer. */
+/** Interprets a process that ended without an answer. */
 export function failureOf(end: ConfinedEnd, call: RunnerCall, stderr: string): Error {
   const { toolName, limits } = call;
   const said = stderr.trim() === '' ? '' : `\n${lastLines(stderr)}`;
@@ -45,7 +45,7 @@ export function failureOf(end: ConfinedEnd, call: RunnerCall, stderr: string): E
   return new ToolFailure(`The process of the tool "${toolName}" ${how}.${said}`, { reason: 'crashed' });
 }
 
-/** An allocation that failed is an error that can be caught; what it means is the same. */
+/** A failed allocation is an error that can be caught; it means the same. */
 export function asMemoryFailure(error: unknown, { toolName, limits }: RunnerCall): unknown {
   if (!(error instanceof Error)) return error;
   const { message, code } = error as Error & { code?: unknown };

@@ -21,30 +21,32 @@ export class Claims {
     this.words = new Int32Array(buffer);
   }
 
-  /** The host is about to send a call in a free slot. */
+  /** Called by the host before it sends a call in a free slot. */
   offer(slot: number): void {
     Atomics.store(this.words, slot, OFFERED);
   }
 
-  /** The thread is about to run it; if not, it skips it, and the slot can be used again. */
+  /**
+   * Called by the thread before it runs the call. If it returns false, the thread skips it, and the slot can be reused.
+   */
   claim(slot: number): boolean {
     if (Atomics.compareExchange(this.words, slot, OFFERED, CLAIMED) === OFFERED) return true;
     Atomics.store(this.words, slot, FREE);
     return false;
   }
 
-  /** The host takes it back, unless the thread has it already. */
+  /** Takes the call back for the host, unless the thread has claimed it. */
   withdraw(slot: number): boolean {
     return Atomics.compareExchange(this.words, slot, OFFERED, WITHDRAWN) === OFFERED;
   }
 
-  /** The thread has left an answer. Whether the host must be told, or knows that it has to look anyway. */
+  /** Called by the thread after it left an answer. Returns whether the host must be notified. */
   answer(slot: number): boolean {
     Atomics.store(this.words, slot, ANSWERED);
     return Atomics.exchange(this.words, NOTICE, 1) === 0;
   }
 
-  /** The host is about to look at all slots. */
+  /** Called by the host before it looks at all slots. */
   look(): void {
     Atomics.store(this.words, NOTICE, 0);
   }
@@ -53,7 +55,7 @@ export class Claims {
     return Atomics.load(this.words, slot) === ANSWERED;
   }
 
-  /** The host has the answer. */
+  /** Called by the host when it has the answer. */
   release(slot: number): void {
     Atomics.store(this.words, slot, FREE);
   }

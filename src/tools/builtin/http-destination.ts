@@ -7,7 +7,7 @@ import type { HttpSettings } from './environment.ts';
 import { requestFailed } from './http-exchange.ts';
 import { codeOf, quoted, refusal } from './refusal.ts';
 
-/** Ranges of IPv4 that are not somewhere on the public internet, by what they are for. */
+/** IPv4 ranges outside the public internet, by purpose. */
 const SPECIAL_V4: readonly (readonly [range: string, use: string])[] = [
   ['0.0.0.0/8', 'unspecified'],
   ['10.0.0.0/8', 'private'],
@@ -36,13 +36,13 @@ const SPECIAL_V6: readonly (readonly [range: string, use: string])[] = [
   ['ff00::/8', 'multicast'],
   ['2001:db8::/32', 'documentation'],
   ['3fff::/20', 'documentation'],
-  // Teredo, benchmarking and other protocols' own.
+  // Teredo, benchmarking and other protocol assignments.
   ['2001::/23', 'reserved'],
-  // 6to4: a tunnel to whatever IPv4 address stands in it; nobody offers it any more.
+  // 6to4: a tunnel to the embedded IPv4 address; obsolete.
   ['2002::/16', 'a tunnel'],
 ];
 
-/** Forms of IPv6 whose last 32 bits are an IPv4 address, which then decides. */
+/** IPv6 forms whose last 32 bits are an IPv4 address, which then decides. */
 const CARRIERS_OF_V4 = ['::ffff:0:0/96', '::ffff:0:0:0/96', '64:ff9b::/96', '::/96'];
 
 interface Range {
@@ -56,9 +56,9 @@ const RANGES_V6 = SPECIAL_V6.map(([range, use]) => rangeOf(range, use, 128));
 const CARRIERS = CARRIERS_OF_V4.map((range) => rangeOf(range, '', 128));
 const GLOBAL_V6 = rangeOf('2000::/3', '', 128);
 
-/** What an address is for, such as `loopback`; undefined if it is a public one. */
+/** The purpose of an address, such as `loopback`; undefined if it is public. */
 export function specialUseOf(address: string): string | undefined {
-  // A zone such as %eth0 names a way out of this machine, not another place.
+  // A zone such as %eth0 names an interface, not another destination.
   const plain = address.split('%', 1)[0]!;
   const family = isIP(plain);
   if (family === 4) return useIn(RANGES_V4, numberOf(plain));
@@ -84,7 +84,7 @@ function rangeOf(text: string, use: string, bits: number): Range {
   return { first: numberOf(address) >> shift, shift, use };
 }
 
-/** The number that a valid address stands for. */
+/** The numeric value of a valid address. */
 function numberOf(address: string): bigint {
   if (!address.includes(':')) {
     return address.split('.').reduce((value, part) => (value << 8n) | BigInt(part), 0n);
@@ -105,12 +105,12 @@ function groupsOf(text: string): number[] {
   });
 }
 
-/** Tells the addresses of a host name. */
+/** Resolves a host name. */
 export type Resolve = (host: string) => Promise<readonly LookupAddress[]>;
 
 export const resolveByTheSystem: Resolve = (host) => lookup(host, { all: true, verbatim: true });
 
-/** What is wrong with the form of a URL, if anything. */
+/** What is wrong with a URL, if anything. */
 export function urlProblem(text: string): string | undefined {
   if (!URL.canParse(text)) return 'must be a whole URL such as https://example.com/path';
   const { protocol, username, password, hostname } = new URL(text);
@@ -131,8 +131,8 @@ export class Destinations {
   ) {}
 
   /**
-   * The addresses to which a request to the URL may go. They are what is connected to, so that a name which means
-   * something else a moment later changes nothing. One address that is not allowed refuses the host.
+   * The addresses that a request to the URL may use. The connection uses exactly these, so a later change of the name
+   * has no effect. A single disallowed address rejects the host.
    */
   async addressesFor(url: URL): Promise<readonly LookupAddress[]> {
     const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');

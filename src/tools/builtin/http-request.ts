@@ -7,7 +7,7 @@ import { type Answer, bodyText, exchange, requestFailed, unlessAborted, within }
 import { type HttpMessage, headersProblem, redirected } from './http-redirects.ts';
 import { memoryForMb } from './needs.ts';
 
-/** So that the request ends by its own limit, which says more, before the engine ends it. */
+/** So that the request's own timeout, which says more, expires before the engine's. */
 const MARGIN_MS = 5000;
 
 function inputWithin({ maxBytes, timeoutMs }: HttpSettings) {
@@ -63,19 +63,19 @@ interface HttpRequestResult {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
   readonly body: string;
-  /** Whether the body is given as text, or as base64 since it is none. */
+  /** Whether the body is text, or base64 because it is not. */
   readonly encoding: 'text' | 'base64';
-  /** Where the answer came from in the end. */
+  /** The final URL. */
   readonly url: string;
-  /** How many redirects led there. */
+  /** The number of redirects. */
   readonly redirects: number;
-  /** Whether the limit cut off a part of the body. */
+  /** Whether the limit truncated the body. */
   readonly truncated: boolean;
 }
 
 /**
- * Sends a request to the public internet, or to wherever the settings allow. A tool is read-only and idempotent for
- * all its calls or for none, and a POST is neither; which failures may be tried again is decided for each request.
+ * Sends a request to the public internet, or to wherever the settings allow. A tool is read-only and idempotent for all
+ * its calls or for none, and a POST is neither; which failures may be retried is decided per request.
  */
 export function httpRequestTool(
   environment: ToolEnvironment,

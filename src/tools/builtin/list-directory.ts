@@ -25,23 +25,23 @@ const INPUT = z.strictObject({
 type ListDirectoryInput = z.infer<typeof INPUT>;
 
 interface ListedEntry {
-  /** From the listed folder. */
+  /** Relative to the listed folder. */
   readonly path: string;
   readonly type: EntryType;
-  /** In bytes, of a file. */
+  /** The size of a file in bytes. */
   readonly size?: number;
 }
 
 interface ListDirectoryResult {
   readonly path: string;
   readonly entries: readonly ListedEntry[];
-  /** Whether there is more than the limits let it list. */
+  /** Whether a limit truncated the list. */
   readonly truncated: boolean;
-  /** How many folders inside could not be opened. */
+  /** The number of folders inside that could not be opened. */
   readonly unreadable: number;
 }
 
-/** Lists what a folder holds. It takes no lock: files are replaced at once, so there is never half a one to see. */
+/** Lists a folder. Takes no lock: files are replaced atomically, so none is ever half written. */
 export function listDirectoryTool(
   environment: ToolEnvironment,
   roots = new Roots(environment.roots, undefined, environment.protection),
@@ -93,7 +93,7 @@ async function list(
 
 async function describe({ path, name, type, folder }: WalkEntry): Promise<ListedEntry> {
   if (type !== 'file') return { path, type };
-  // It may have gone since its name was read; it was there when the folder was looked at.
+  // It may be gone since its name was read; it existed when the folder was read.
   const stats = await lstat(folder.pathTo(name)).catch(() => undefined);
   return { path, type, ...(stats !== undefined && { size: stats.size }) };
 }

@@ -10,19 +10,19 @@ import { Roots } from './roots.ts';
 import { decodeText, isContinuation } from './text-search.ts';
 import { PATH, TEXT_ENCODING } from './walk.ts';
 
-/** Bytes of a file, the last one not included. */
+/** A byte range of a file; the end is exclusive. */
 interface ByteRange {
   readonly from: number;
   readonly to: number;
 }
 
 const CHUNK_BYTES = 64 * 1024;
-/** How many bytes of a UTF-8 character can follow its first. */
+/** The most continuation bytes of a UTF-8 character. */
 const LONGEST_TAIL = 3;
 
 /**
- * Reads a part of a file. Of text it gives the characters that begin in the range, so that parts which follow each
- * other make up the whole; the last may end a little later than was asked for.
+ * Reads a part of a file. For text, returns the characters that start in the range, so that adjacent parts form the
+ * whole; a part may end slightly later than requested.
  */
 export async function readRange(
   handle: FileHandle,
@@ -53,7 +53,7 @@ export async function readRange(
   return { from: from + start, bytes: buffer.subarray(start, Math.max(start, end)) };
 }
 
-/** Where lines stand in a file; looks no further than `maxBytes` into them. */
+/** Finds the byte range of lines; scans at most `maxBytes` of them. */
 async function lineRange(
   handle: FileHandle,
   startLine: number,
@@ -77,7 +77,7 @@ async function lineRange(
       if (line === lastLine) return { from: from!, to: position + at + 1 };
     }
     position += bytesRead;
-    // What lies beyond is cut off anyway, so the end of the lines need not be known.
+    // The rest is truncated anyway, so the end of the lines need not be known.
     if (from !== undefined && position > from + maxBytes) return { from, to: Infinity };
   }
 }
@@ -106,17 +106,17 @@ interface ReadFileResult {
   readonly path: string;
   readonly content: string;
   readonly encoding: 'utf8' | 'base64';
-  /** Where in the file the content begins. */
+  /** Where the content starts in the file. */
   readonly offset: number;
-  /** How many bytes of the file the content stands for. */
+  /** The number of file bytes that the content represents. */
   readonly bytes: number;
   readonly total_bytes: number;
-  /** Whether the limit on bytes cut off a part of what was asked for. */
+  /** Whether the byte limit truncated the requested part. */
   readonly truncated: boolean;
-  /** Where to go on, if the file has more. */
+  /** Where to continue, if the file has more. */
   readonly next_offset?: number;
   readonly start_line?: number;
-  /** How many lines the content has, the last of which may be a part of one. */
+  /** The number of lines in the content; the last one may be partial. */
   readonly line_count?: number;
 }
 

@@ -19,7 +19,7 @@ import {
   Walk,
 } from './walk.ts';
 
-/** Folders that hold other people's files; they are entered only when asked for. */
+/** Folders with third-party files; they are searched only on request. */
 const PASSED_FOLDERS: ReadonlySet<string> = new Set(['.git', 'node_modules']);
 
 const INPUT = z
@@ -59,18 +59,18 @@ type SearchFilesInput = z.infer<typeof INPUT>;
 
 interface SearchFilesResult {
   readonly path: string;
-  /** The files that match, or that hold a match; from the searched folder. */
+  /** The matching files, relative to the searched folder. */
   readonly files: readonly string[];
-  /** Where text was searched for: the lines that hold it. */
+  /** The matching lines, in a text search. */
   readonly matches?: readonly TextMatch[];
   readonly files_searched?: number;
-  /** Binary files and what could not be opened. */
+  /** Binary files, and files that could not be opened. */
   readonly files_skipped?: number;
-  /** Whether a limit (results, bytes read, entries looked at) ended it before everything was seen. */
+  /** Whether a limit (results, bytes read, entries inspected) stopped it early. */
   readonly truncated: boolean;
 }
 
-/** Finds files by name and lines by text. Like a listing it takes no lock. */
+/** Finds files by name and lines by text. Takes no lock, like a listing. */
 export function searchFilesTool(
   environment: ToolEnvironment,
   roots = new Roots(environment.roots, undefined, environment.protection),

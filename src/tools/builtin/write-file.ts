@@ -33,11 +33,11 @@ type WriteFileInput = z.infer<ReturnType<typeof inputWithin>>;
 interface WriteFileResult {
   readonly path: string;
   readonly bytes: number;
-  /** Whether there was no such file before. */
+  /** Whether the file is new. */
   readonly created: boolean;
 }
 
-/** Writes a file as a whole: whoever reads it sees the old content or the new, never a part. */
+/** Writes a file atomically: a reader sees the old content or the new, never a part. */
 export function writeFileTool(
   environment: ToolEnvironment,
   roots = new Roots(environment.roots, undefined, environment.protection),
