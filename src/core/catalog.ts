@@ -5,7 +5,7 @@ import { VolleyError } from './errors.ts';
 import { Group } from './group.ts';
 import { checkNumber, checkObject, show } from './numbers.ts';
 import { checkRate, RateLimit, type RateOptions } from './rate.ts';
-import { Tool } from './tool.ts';
+import { ToolState } from './tool.ts';
 
 /** Limits of one tool or one group. */
 export interface SharedLimits {
@@ -16,23 +16,23 @@ export interface SharedLimits {
 }
 
 const SHARED_LIMITS: ReadonlySet<string> = new Set<keyof SharedLimits>(['maxConcurrency', 'rate']);
-const NO_CONFLICTS: readonly Tool[] = [];
+const NO_CONFLICTS: readonly ToolState[] = [];
 /** How many tools are remembered with their learned durations, and how many idle classes per tool. */
 const MAX_IDLE_TOOLS = 10_000;
 const MAX_IDLE_CLASSES = 8;
 
 /** Everything the scheduler knows by name: tools, groups, and the classes of equal demand between them. */
 export class Catalog {
-  readonly tools = new Map<string, Tool>();
+  readonly tools = new Map<string, ToolState>();
   readonly groups = new Map<string, Group>();
   /** The group of executions that name none. */
   readonly root = new Group('', 0);
   private lastGroupNumber = 0;
 
-  tool(name: string): Tool {
+  tool(name: string): ToolState {
     let tool = this.tools.get(name);
     if (tool === undefined) {
-      tool = new Tool(name);
+      tool = new ToolState(name);
       this.tools.set(name, tool);
     }
     return tool;
@@ -55,12 +55,17 @@ export class Catalog {
     return `group-${this.lastGroupNumber}`;
   }
 
-  conflicts(names: readonly string[] | undefined): readonly Tool[] {
+  conflicts(names: readonly string[] | undefined): readonly ToolState[] {
     if (names === undefined || names.length === 0) return NO_CONFLICTS;
     return [...new Set(names)].sort().map((name) => this.tool(name));
   }
 
-  demandClass(tool: Tool, group: Group, needs: ResourceVector, conflicts: readonly Tool[]): DemandClass {
+  demandClass(
+    tool: ToolState,
+    group: Group,
+    needs: ResourceVector,
+    conflicts: readonly ToolState[],
+  ): DemandClass {
     for (const known of tool.classes) if (known.matches(group, needs, conflicts)) return known;
     const made = new DemandClass(tool, group, [...needs], conflicts);
     tool.classes.push(made);
@@ -97,7 +102,7 @@ export class Catalog {
     }
   }
 
-  private dropToolIfIdle(tool: Tool): void {
+  private dropToolIfIdle(tool: ToolState): void {
     if (tool.unsettled > 0 || tool.running > 0 || tool.isPinned || tool.namedBy > 0) return;
     for (const demand of [...tool.classes]) this.dropClass(demand);
     this.tools.delete(tool.name);
@@ -132,7 +137,7 @@ export function checkSharedLimits(owner: string, limits: SharedLimits): CheckedL
 
 /** Returns the replaced rate limit; executions may still be waiting for it. */
 export function applySharedLimits(
-  target: Tool | Group,
+  target: ToolState | Group,
   { maxConcurrency, rate }: CheckedLimits,
 ): RateLimit | undefined {
   const replaced = target.rate;
@@ -145,7 +150,7 @@ export function applySharedLimits(
 }
 
 /** Validates all limits before changing any. */
-export function checkAllLimits<T extends Tool | Group>(
+export function checkAllLimits<T extends ToolState | Group>(
   kind: string,
   limits: Readonly<Record<string, SharedLimits>> | undefined,
   find: (name: string) => T,

@@ -3,7 +3,7 @@ import type { Execution } from './execution.ts';
 import type { Group } from './group.ts';
 import { IndexedHeap } from './heap.ts';
 import { ReadyQueue } from './ready-queue.ts';
-import type { Tool } from './tool.ts';
+import type { ToolState } from './tool.ts';
 
 /**
  * All queued executions with exactly the same needs (except locks, which may differ). If the first does not fit, none
@@ -23,10 +23,10 @@ export class DemandClass {
   estimatedMs = 0;
 
   constructor(
-    readonly tool: Tool,
+    readonly tool: ToolState,
     readonly group: Group,
     readonly needs: ResourceVector,
-    readonly conflicts: readonly Tool[],
+    readonly conflicts: readonly ToolState[],
   ) {}
 
   add(execution: Execution): void {
@@ -45,7 +45,7 @@ export class DemandClass {
     if (head !== undefined) this.headRank = head.rank;
   }
 
-  matches(group: Group, needs: ResourceVector, conflicts: readonly Tool[]): boolean {
+  matches(group: Group, needs: ResourceVector, conflicts: readonly ToolState[]): boolean {
     if (this.group !== group || this.conflicts.length !== conflicts.length) return false;
     for (let index = 0; index < needs.length; index++) if (this.needs[index] !== needs[index]) return false;
     for (let index = 0; index < conflicts.length; index++)

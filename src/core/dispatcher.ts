@@ -7,7 +7,7 @@ import type { RateLimit } from './rate.ts';
 import { changeRank, dequeue, goesBefore } from './ready-queue.ts';
 import { ResourceAccounts } from './resources.ts';
 import type { Timed, Timers } from './timers.ts';
-import type { Tool } from './tool.ts';
+import type { ToolState } from './tool.ts';
 
 /** The most resuming executions a dispatch inspects, so that its cost stays bounded. */
 const MAX_RESUMING = 64;
@@ -16,7 +16,7 @@ const MAX_RESUMING = 64;
 export type Obstacle =
   | Shortage
   | { readonly kind: 'reservation'; readonly waiters: ClassQueue }
-  | Tool
+  | ToolState
   | Group
   | RateLimit;
 
@@ -162,7 +162,7 @@ export class Dispatcher {
   }
 
   /** The tool limit, group limit or conflict that blocks the class now. */
-  limitAgainst(demand: DemandClass, now: number): Tool | Group | RateLimit | undefined {
+  limitAgainst(demand: DemandClass, now: number): ToolState | Group | RateLimit | undefined {
     const { tool, group } = demand;
     if (tool.running >= tool.maxConcurrency || tool.conflictedBy > 0) return tool;
     if (group.running >= group.maxConcurrency) return group;

@@ -10,7 +10,7 @@ import { RateLimit } from './rate.ts';
 import { Scheduler } from './scheduler.ts';
 import { Status } from './status.ts';
 import { DEFAULT_TERMS, type Terms } from './terms.ts';
-import { Tool } from './tool.ts';
+import { ToolState } from './tool.ts';
 
 /** The spread of the guess for a tool about which nothing is known but what other tools take. */
 const UNKNOWN_SIGMA = 1;
@@ -60,7 +60,7 @@ export interface Played {
 /** Plays the remaining work many times on copies of the scheduler, with durations drawn from what was learned. */
 export class Rehearsal {
   readonly roles: Role[] = [];
-  private readonly sources = new Map<Tool, { seen?: DurationSource; own?: DurationSource }>();
+  private readonly sources = new Map<ToolState, { seen?: DurationSource; own?: DurationSource }>();
 
   constructor(
     private readonly scheduler: Scheduler,
@@ -79,7 +79,7 @@ export class Rehearsal {
   }
 
   /** The durations of a tool, or their ratios to the callers' estimates. */
-  source(tool: Tool, kind: 'seen' | 'own'): DurationSource {
+  source(tool: ToolState, kind: 'seen' | 'own'): DurationSource {
     const known = this.sources.get(tool) ?? {};
     this.sources.set(tool, known);
     known[kind] ??= makeSource(
@@ -149,7 +149,7 @@ class Play implements Effects {
   private readonly copy: Scheduler;
   private readonly executions: PlayedExecution[];
   private readonly demands = new Map<DemandClass, DemandClass>();
-  private readonly tools = new Map<Tool, Tool>();
+  private readonly tools = new Map<ToolState, ToolState>();
   private readonly groups = new Map<Group, Group>();
   /** The ends of running attempts and of retry pauses. */
   private readonly agenda = new NumberHeap();
@@ -264,8 +264,8 @@ class Play implements Effects {
     });
   }
 
-  private toolOf(original: Tool): Tool {
-    return once(this.tools, original, () => new Tool(original.name));
+  private toolOf(original: ToolState): ToolState {
+    return once(this.tools, original, () => new ToolState(original.name));
   }
 
   private link(): void {
@@ -321,7 +321,7 @@ class Play implements Effects {
   }
 }
 
-function copyShared(from: Tool | Group, to: Tool | Group): void {
+function copyShared(from: ToolState | Group, to: ToolState | Group): void {
   to.maxConcurrency = from.maxConcurrency;
   if (from.rate === undefined) return;
   to.rate = new RateLimit(from.rate.owner, from.rate.count, from.rate.perMs);

@@ -4,7 +4,7 @@ import type { RateLimit } from './rate.ts';
 import { DEFAULT_TERMS, type Terms } from './terms.ts';
 
 /** The scheduler's state of one tool. */
-export class Tool {
+export class ToolState {
   readonly kind = 'tool';
   maxConcurrency = Number.POSITIVE_INFINITY;
   rate: RateLimit | undefined;

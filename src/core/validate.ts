@@ -10,7 +10,7 @@ import { goesBefore, type Ranked } from './ready-queue.ts';
 import type { Scheduler } from './scheduler.ts';
 import { isSettled, STATUS_NAMES, Status, type StatusCode } from './status.ts';
 import type { Timeouts } from './timers.ts';
-import type { Tool } from './tool.ts';
+import type { ToolState } from './tool.ts';
 
 export interface ValidateOptions {
   /** Lowering a limit takes nothing from running executions, so usage may exceed the current limits. */
@@ -99,7 +99,7 @@ function checkUse({ dispatcher }: Scheduler, { holding, limitsWereLowered }: Cen
 }
 
 function checkTools({ catalog }: Scheduler, { unsettled, holding, limitsWereLowered }: Census): void {
-  const namedBy = new Map<Tool, number>();
+  const namedBy = new Map<ToolState, number>();
   for (const { classes } of catalog.tools.values())
     for (const { conflicts } of classes)
       for (const other of conflicts) namedBy.set(other, (namedBy.get(other) ?? 0) + 1);
@@ -406,7 +406,7 @@ function checkKeptOut({ dispatcher }: Scheduler, demand: DemandClass, waiters: C
   }
 }
 
-function keepsOut(tool: Tool, demand: DemandClass): boolean {
+function keepsOut(tool: ToolState, demand: DemandClass): boolean {
   const isBusy = tool.running >= tool.maxConcurrency || tool.conflictedBy > 0;
   if (tool === demand.tool && isBusy) return true;
   return demand.conflicts.includes(tool) && tool.running > 0;

@@ -127,7 +127,7 @@ class HelperLaunch implements LaunchedProcess {
   }
 
   private sendFrame(type: FrameToHelper, payload: Buffer): void {
-    this.send(encodeFrame(this.id, type, payload));
+    this.send(encodeHelperFrame(this.id, type, payload));
   }
 }
 
@@ -156,7 +156,7 @@ const HEADER_BYTES = 9;
 type FrameToHelper = 'L' | 'W' | 'E' | 'K';
 type FrameFromHelper = 'H' | 'S' | 'O' | 'R' | 'C' | 'A' | 'X';
 
-export function encodeFrame(id: number, type: FrameToHelper, payload: Buffer): Buffer {
+export function encodeHelperFrame(id: number, type: FrameToHelper, payload: Buffer): Buffer {
   const frame = Buffer.allocUnsafe(HEADER_BYTES + payload.length);
   writeHeader(frame, payload.length, id, type);
   payload.copy(frame, HEADER_BYTES);
@@ -204,7 +204,7 @@ function writeHeader(frame: Buffer, length: number, id: number, type: FrameToHel
 }
 
 /** Splits the helper's output into frames. A payload is a view of the chunk, not a copy. */
-export class FrameReader {
+export class HelperFrameReader {
   /** The beginning of an incomplete frame. */
   private parts: Buffer[] = [];
   private partBytes = 0;
@@ -282,7 +282,7 @@ export class Helper {
         resolve(`it ended with ${signal ?? `exit status ${code}`}${this.complaint && `: ${this.complaint}`}`),
       );
     });
-    const reader = new FrameReader((id, type, payload) => {
+    const reader = new HelperFrameReader((id, type, payload) => {
       if (type === 'H') this.isReady = true;
       else if (this.launches.get(id)?.take(type, payload)) this.forget(id);
     });

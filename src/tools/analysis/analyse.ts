@@ -1,7 +1,7 @@
 import type { CodeFacts } from './facts.ts';
 import type { Grammar } from './languages.ts';
 import { Lines } from './lines.ts';
-import { Walk } from './walk.ts';
+import { SourceWalk } from './walk.ts';
 
 /** Parser steps between two pauses. */
 const STRIDE = 16;
@@ -21,7 +21,7 @@ export function* analyse(source: string, grammar: Grammar, limit: number): Gener
     tree = parse.advance();
   }
   yield PARSING;
-  const walk = new Walk(grammar, source, lines, limit);
+  const walk = new SourceWalk(grammar, source, lines, limit);
   yield* withShare(walk.over(tree), PARSING);
   const counts = yield* withShare(lines.count(source, walk.comments), PARSING);
   const { functions, classes, imports, syntaxErrors, topLevelDecisions, longest } = walk;

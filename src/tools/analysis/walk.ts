@@ -72,7 +72,7 @@ class Collected<T> implements Bounded<T> {
 }
 
 /** Walks a tree without recursion, because the author controls its depth. */
-export class Walk {
+export class SourceWalk {
   readonly functions: Collected<FunctionFacts>;
   readonly classes: Collected<ClassFacts>;
   readonly imports: Collected<ImportFacts>;

@@ -6,7 +6,7 @@ import type { ToolEnvironment } from './environment.ts';
 import { type EntryType, Folder } from './folder.ts';
 import { fileFailure } from './refusal.ts';
 import { Roots } from './roots.ts';
-import { DEEPEST, GLOB, PATH, pathMatcher, Walk, type WalkEntry } from './walk.ts';
+import { FolderWalk, GLOB, MAX_DEPTH, PATH, pathMatcher, type WalkEntry } from './walk.ts';
 
 const INPUT = z.strictObject({
   path: PATH.default('.').describe('The folder to list, relative to the working folder or absolute.'),
@@ -14,9 +14,9 @@ const INPUT = z.strictObject({
   depth: z
     .int()
     .min(1)
-    .max(DEEPEST)
+    .max(MAX_DEPTH)
     .optional()
-    .describe(`How many levels to list where recursive is set; 1 is the folder alone. Default ${DEEPEST}.`),
+    .describe(`How many levels to list where recursive is set; 1 is the folder alone. Default ${MAX_DEPTH}.`),
   glob: GLOB.optional().describe(
     'Only what matches: "*.ts" by name at any depth, "src/**/*.ts" by the path from the listed folder.',
   ),
@@ -76,7 +76,7 @@ async function list(
   const matches = glob === undefined ? () => true : pathMatcher(glob);
   const folder = await Folder.open(roots, path);
   try {
-    const walk = new Walk(recursive ? (depth ?? DEEPEST) : 1, () => true, signal);
+    const walk = new FolderWalk(recursive ? (depth ?? MAX_DEPTH) : 1, () => true, signal);
     const entries: ListedEntry[] = [];
     let isFull = false;
     for await (const entry of walk.through(folder)) {

@@ -9,14 +9,14 @@ import { fileFailure } from './refusal.ts';
 import { Roots } from './roots.ts';
 import { type TextMatch, TextSearch } from './text-search.ts';
 import {
-  DEEPEST,
+  FolderWalk,
   GLOB,
   isPassedOver,
   LONGEST_PATTERN,
+  MAX_DEPTH,
   PATH,
   pathMatcher,
   patternProblem,
-  Walk,
 } from './walk.ts';
 
 /** Folders with third-party files; they are searched only on request. */
@@ -103,7 +103,7 @@ async function search(
   signal: AbortSignal,
 ): Promise<SearchFilesResult> {
   const isWanted = pathMatcher(input.pattern);
-  const walk = new Walk(DEEPEST, (name) => input.include_all || !PASSED_FOLDERS.has(name), signal);
+  const walk = new FolderWalk(MAX_DEPTH, (name) => input.include_all || !PASSED_FOLDERS.has(name), signal);
   const texts =
     input.text === undefined
       ? undefined

@@ -51,7 +51,7 @@ export interface WalkEntry {
 }
 
 /** The maximum depth of a walk: each level keeps a folder open. */
-export const DEEPEST = 32;
+export const MAX_DEPTH = 32;
 /** The most entries a walk inspects. */
 const MAX_VISITED = 200_000;
 /** Errors of a folder that is not accessible, or gone since its name was read. */
@@ -61,7 +61,7 @@ const PASSED_OVER = new Set(['EACCES', 'EPERM', 'ENOENT', 'ENOTDIR', 'ELOOP']);
  * Walks a folder and its subfolders in name order, a folder before its content. Symbolic links are reported but not
  * followed, so the walk stays inside.
  */
-export class Walk {
+export class FolderWalk {
   /** Whether a limit stopped it before it saw everything. */
   isCut = false;
   /** Folders that could not be opened. */
@@ -92,7 +92,7 @@ export class Walk {
 
   private async *below(parent: Folder, name: string, path: string, level: number): AsyncGenerator<WalkEntry> {
     if (level >= this.depth) {
-      if (level >= DEEPEST) this.isCut = true;
+      if (level >= MAX_DEPTH) this.isCut = true;
       return;
     }
     const folder = await parent.openFolder(name).catch((error: unknown) => {
