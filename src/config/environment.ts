@@ -23,7 +23,7 @@ const NO_SETTINGS = new Set([
 ]);
 
 /** No list setting contains lists. */
-const DEEPEST = 10;
+const MAX_DEPTH = 10;
 
 /** A table of the file as the parser returns it. */
 export type TomlTable = { [key: string]: unknown };
@@ -132,7 +132,7 @@ function readValue(text: string, { type }: SchemaNode): unknown {
 function parsedList(text: string): unknown {
   try {
     const list: unknown = JSON.parse(text);
-    return isDeeperThan(list, DEEPEST) ? text : list;
+    return isDeeperThan(list, MAX_DEPTH) ? text : list;
   } catch {
     return text;
   }

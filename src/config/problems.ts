@@ -22,7 +22,7 @@ export interface Place {
 
 /** The most problems shown; a file with more is probably not a configuration. */
 const MAX_SHOWN = 20;
-const LONGEST_LINE = 120;
+const MAX_LINE_LENGTH = 120;
 
 /** The error that shows all problems, each with position, message and the line itself. */
 export function configError(
@@ -74,10 +74,10 @@ function blockOf(
 
 /** The line with carets below the range, truncated around it if the line is long. */
 export function excerpt({ line, column, length }: Place, text: string): string {
-  const from = column - 1 < LONGEST_LINE - 20 ? 0 : column - 1 - 40;
-  const part = text.slice(from, from + LONGEST_LINE).replaceAll('\t', ' ');
+  const from = column - 1 < MAX_LINE_LENGTH - 20 ? 0 : column - 1 - 40;
+  const part = text.slice(from, from + MAX_LINE_LENGTH).replaceAll('\t', ' ');
   const before = from > 0 ? '…' : '';
-  const after = from + LONGEST_LINE < text.length ? '…' : '';
+  const after = from + MAX_LINE_LENGTH < text.length ? '…' : '';
   const start = column - 1 - from;
   const carets = '^'.repeat(Math.max(1, Math.min(length, part.length - start)));
   const margin = `  ${line} | `;

@@ -8,7 +8,7 @@ import { DEFAULTS, SECTIONS } from './schema.ts';
 /** A configuration is written by hand; a larger file was named by mistake. */
 const MAX_BYTES = 1_048_576;
 /** No setting is nested nearly as deep. */
-const DEEPEST = 100;
+const MAX_DEPTH = 100;
 
 /** Days that only some months or years have. */
 const RARE_DAY = /\d{4}-(?:02-(?:29|30)|(?:02|04|06|09|11)-31)/g;
@@ -38,8 +38,8 @@ export async function readSource(file: string): Promise<Source> {
 export function parseSource(text: string): { data: TomlTable } | { problem: ConfigProblem } {
   try {
     const data = parseToml(text);
-    return isDeeperThan(data, DEEPEST)
-      ? { problem: wholeFile(`tables and lists are nested deeper than ${DEEPEST} levels.`) }
+    return isDeeperThan(data, MAX_DEPTH)
+      ? { problem: wholeFile(`tables and lists are nested deeper than ${MAX_DEPTH} levels.`) }
       : { data };
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;

@@ -1,5 +1,5 @@
-const LONGEST = 80;
-const DEEPEST = 4;
+const MAX_LENGTH = 80;
+const MAX_DEPTH = 4;
 
 /** Formats a number as in TOML: `300_000`. */
 export function tomlNumber(value: number): string {
@@ -15,7 +15,7 @@ export function valueText(value: unknown, depth = 0): string {
   if (typeof value === 'number') return tomlNumber(value);
   if (value instanceof Date) return 'a date';
   if (Array.isArray(value)) {
-    if (depth === DEEPEST) return '[…]';
+    if (depth === MAX_DEPTH) return '[…]';
     return shortened(`[${value.map((item) => valueText(item, depth + 1)).join(', ')}]`);
   }
   if (typeof value === 'object' && value !== null) return 'a table';
@@ -35,5 +35,5 @@ export function keyText(path: readonly PropertyKey[]): string {
 }
 
 function shortened(text: string): string {
-  return text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}…`;
+  return text.length <= MAX_LENGTH ? text : `${text.slice(0, MAX_LENGTH)}…`;
 }

@@ -257,7 +257,7 @@ function waitersOf(obstacle: Obstacle, demand: DemandClass): ClassQueue {
 }
 
 /** The most blocked classes inspected to find one that waited long. */
-const MAX_LOOKED_AT = 64;
+const MAX_INSPECTED = 64;
 
 /** Whether an execution has waited at least since the given time and could use a reservation. */
 function mayReserve(execution: Execution, { limits }: ResourceAccounts, since: number): boolean {
@@ -279,13 +279,13 @@ function longestWaiting(
 ): Execution {
   if (!waiters.mayHoldSince(since) || mayReserve(execution, resources, since)) return execution;
   let best: Execution | undefined;
-  let looked = 0;
+  let inspected = 0;
   for (const { head } of waiters) {
-    if (++looked > MAX_LOOKED_AT) break;
+    if (++inspected > MAX_INSPECTED) break;
     const isBetter = best === undefined || goesBefore(head!, best);
     if (isBetter && mayReserve(head!, resources, since)) best = head;
   }
-  if (looked <= MAX_LOOKED_AT) waiters.noteWaits();
+  if (inspected <= MAX_INSPECTED) waiters.noteWaits();
   return best ?? execution;
 }
 

@@ -248,7 +248,7 @@ function withStatus(execution: Execution): NamedWithStatus {
 }
 
 /** The most classes and running executions inspected. */
-const MAX_LOOKED_AT = 1000;
+const MAX_INSPECTED = 1000;
 
 /** What blocks a queued execution, checked in the dispatcher's order. */
 function explainQueued({ dispatcher }: Scheduler, execution: Execution, now: number): QueuedReason {
@@ -350,7 +350,7 @@ function explainLock(dispatcher: Dispatcher, execution: Execution, lock: Lock): 
 function runningConflicts({ holders }: Dispatcher, { demand }: Execution): string[] {
   const names = new Set(demand.conflicts.filter((other) => other.running > 0).map((other) => other.name));
   if (demand.tool.conflictedBy > 0) {
-    for (const holder of holders.slice(0, MAX_LOOKED_AT)) {
+    for (const holder of holders.slice(0, MAX_INSPECTED)) {
       if (holder.demand.conflicts.includes(demand.tool)) names.add(holder.demand.tool.name);
     }
   }
@@ -360,9 +360,9 @@ function runningConflicts({ holders }: Dispatcher, { demand }: Execution): strin
 function countAhead({ contest }: Dispatcher, execution: Execution): Ahead {
   const withSameNeeds = execution.demand.queue.countBefore(execution);
   let overall = withSameNeeds;
-  let looked = 0;
+  let inspected = 0;
   for (const other of contest) {
-    if (++looked > MAX_LOOKED_AT) break;
+    if (++inspected > MAX_INSPECTED) break;
     if (other !== execution.demand) overall += other.queue.countBefore(execution);
   }
   return { withSameNeeds, overall };

@@ -304,9 +304,9 @@ function longestQueued(shares: readonly Share[]): number {
 function longestLocked(locks: LockTable, shares: readonly Share[]): number {
   const classes = new Set(shares.map(({ demand }) => demand));
   let longestMs = 0;
-  let looked = 0;
+  let inspected = 0;
   for (const lock of locks) {
-    if (++looked > MAX_LOCKS) break;
+    if (++inspected > MAX_LOCKS) break;
     const first = lock.first() as Execution | undefined;
     if (first === undefined || !lock.claimOf(first).exclusive || !classes.has(first.demand)) continue;
     longestMs = Math.max(longestMs, lock.claims * first.estimateMs);

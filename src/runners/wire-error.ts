@@ -41,7 +41,7 @@ const REASONS: Readonly<Record<FailureReason, true>> = {
 
 const BUILT_IN = { EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError } as const;
 
-/** Describes whatever was thrown. It never throws itself, however strange the error is. */
+/** Describes anything that was thrown. Never throws itself. */
 export function toWireError(thrown: unknown): WireError {
   try {
     return describe(thrown, MAX_CAUSES);
@@ -50,7 +50,7 @@ export function toWireError(thrown: unknown): WireError {
   }
 }
 
-/** The same kind of error on this side. */
+/** Recreates the error on this side. */
 export function fromWireError(wire: WireError): unknown {
   return rebuild(wire, MAX_CAUSES);
 }
@@ -88,7 +88,7 @@ function rebuild(wire: unknown, causes: number): unknown {
   const message = typeof rest.message === 'string' ? cut(rest.message, MAX_TEXT) : '';
   const code = typeof rest.code === 'string' ? rest.code : undefined;
   const error = create(name, message, code, rest, cause === undefined ? undefined : { cause });
-  // A name or a stack that is not enumerable, as with any error: it is not printed a second time.
+  // A non-enumerable name or stack, as in any error, so that it is not printed twice.
   if (error.name !== name) hide(error, 'name', name);
   if (typeof stack === 'string') hide(error, 'stack', cut(stack, MAX_STACK));
   return error;
@@ -120,7 +120,7 @@ function hide(error: Error, key: 'name' | 'stack', value: string): void {
   Object.defineProperty(error, key, { value, configurable: true, writable: true, enumerable: false });
 }
 
-/** A copy that JSON can carry, or nothing where there is none of a sensible size. */
+/** A JSON-safe copy, or undefined if it would be too large. */
 function plain(details: unknown): Record<string, unknown> | undefined {
   if (typeof details !== 'object' || details === null || Array.isArray(details)) return undefined;
   try {

@@ -184,11 +184,11 @@ export class Reader {
   private tasksOf(
     batch: string,
     row: BatchData,
-    { status: asked, afterSeq = 0, beforeSeq, limit }: TaskQuery,
+    { status: requested, afterSeq = 0, beforeSeq, limit }: TaskQuery,
   ): TaskRecord[] {
     const { id: batchId } = row;
     // Searching for a status that no task has would scan all tasks.
-    const status = asked?.filter((one) => row[one] > 0);
+    const status = requested?.filter((one) => row[one] > 0);
     if (status?.length === 0) return [];
     const last = beforeSeq === undefined ? lastKeyOf(batchId) : keyOf(batchId, beforeSeq - 1);
     const first = keyOf(batchId, afterSeq);

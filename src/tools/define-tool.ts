@@ -5,7 +5,7 @@ import { checkNumber, checkSpanMs, show } from '../core/numbers.ts';
 import { priorityLevel } from '../core/priority.ts';
 import { retryPolicy } from '../core/retry.ts';
 import type { RunLimits, ToolCode, ToolRun } from '../runners/runner.ts';
-import { saidNeeds } from './needs.ts';
+import { checkNeeds } from './needs.ts';
 import { compileSchema } from './schema.ts';
 import type { Isolation, Tool, ToolDefinition } from './tool.ts';
 
@@ -86,7 +86,7 @@ function checked<I, O>(definition: ToolDefinition<I, O>): Tool<I, O> {
   if (!ISOLATIONS.includes(isolation))
     fail(name, `isolation must be inline, thread or process, but it is ${show(isolation)}`);
   if (resources !== undefined && typeof resources !== 'function') {
-    const needs = saidNeeds(name, resources);
+    const needs = checkNeeds(name, resources);
     neededAmounts(needs, []);
     neededLocks(needs);
   }

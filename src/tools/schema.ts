@@ -252,16 +252,16 @@ export type CheckResult<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly issues: readonly SchemaIssue[] };
 
-/** What a tool without a schema has. */
+/** The schema of a tool without one. */
 const ANYTHING: CompiledSchema = {
   jsonSchema: {},
   check: (value) => ({ ok: true, value }),
 };
 
-/** Which of the two schemas of a tool one is. */
+/** Whether a schema is a tool's input or output schema. */
 type SchemaPart = 'input' | 'output';
 
-/** Makes a schema of a tool ready for use, or says what is wrong with it. */
+/** Prepares a schema of a tool, or throws what is wrong with it. */
 export function compileSchema<T>(
   schema: ToolSchema<T> | undefined,
   part: SchemaPart,
@@ -281,7 +281,7 @@ export function compileSchema<T>(
   return isStandard(schema) ? compileStandardSchema(schema, owner) : compileJsonSchema<T>(schema, part, tool);
 }
 
-/** The broken rules in one line: `/path must be a string; /size is required`. */
+/** The violated rules on one line: `/path must be a string; /size is required`. */
 export function describeIssues(issues: readonly SchemaIssue[]): string {
   const shown = issues.slice(0, 5).map(({ path, rule }) => `${path === '' ? 'the whole' : path} ${rule}`);
   const more = issues.length - shown.length;
@@ -309,7 +309,7 @@ function compileStandardSchema<T>(schema: StandardSchemaV1<unknown, T>, owner: s
     jsonSchema: asJsonSchema(schema),
     check: (value) => {
       const result = standard.validate(value);
-      // Not every library has promises of the built-in kind.
+      // Some libraries use promises other than the built-in ones.
       return isThenable(result)
         ? Promise.resolve(result).then(toCheckResult)
         : toCheckResult(result as StandardSchemaV1.Result<T>);
@@ -323,20 +323,20 @@ function toCheckResult<T>(result: StandardSchemaV1.Result<T>): CheckResult<T> {
     ok: false,
     issues: result.issues.map(({ path = [], message }) => ({
       path: pointerTo(path.map((part) => (typeof part === 'object' ? part.key : part))),
-      // zod begins with it, and the text around says the same.
+      // zod's messages start with it, and the surrounding text says the same.
       rule: message.replace(/^Invalid input: /, ''),
     })),
   };
 }
 
-/** What the library itself says of the input that it takes; not every schema can be said that way. */
+/** The library's own JSON Schema of the input; not every schema has one. */
 function asJsonSchema(schema: StandardSchemaV1): JsonSchema | undefined {
   const { jsonSchema } = schema['~standard'] as Partial<StandardJSONSchemaV1.Props>;
   if (jsonSchema === undefined) return undefined;
   try {
     return jsonSchema.input({ target: 'draft-2020-12' });
   } catch {
-    // A transformation or a custom check has no JSON Schema: the tool works all the same, it is only not described.
+    // A transformation or custom check has no JSON Schema: the tool works, but without a description.
     return undefined;
   }
 }

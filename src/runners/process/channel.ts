@@ -19,7 +19,7 @@ export function toJson(result: unknown, toolName: string, maxBytes: number): str
   let json: string;
   try {
     // Such a long string may exceed the maximum string length; that error is not about the value.
-    json = result === undefined ? '' : JSON.stringify(result, refuseStrange);
+    json = result === undefined ? '' : JSON.stringify(result, rejectUnsupported);
   } catch (cause) {
     if (cause instanceof RangeError && cause.message.includes('string length'))
       throw tooLarge(toolName, undefined, maxBytes);
@@ -69,14 +69,14 @@ export function tooDeep(toolName: string): VolleyError {
   );
 }
 
-function refuseStrange(this: Readonly<Record<string, unknown>>, key: string, value: unknown): unknown {
+function rejectUnsupported(this: Readonly<Record<string, unknown>>, key: string, value: unknown): unknown {
   // A Buffer has its own `toJSON`, which returns a list of numbers: hardly ever intended.
-  const problem = ArrayBuffer.isView(this[key]) ? 'binary data' : strangeness(value);
+  const problem = ArrayBuffer.isView(this[key]) ? 'binary data' : unsupportedKind(value);
   if (problem === undefined) return value;
   throw new TypeError(key === '' ? `it is ${problem}` : `its member "${key}" is ${problem}`);
 }
 
-function strangeness(value: unknown): string | undefined {
+function unsupportedKind(value: unknown): string | undefined {
   switch (typeof value) {
     case 'function':
       return 'a function';

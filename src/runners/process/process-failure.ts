@@ -10,7 +10,7 @@ const MAX_SHOWN_LENGTH = 1000;
 /** Interprets a process that ended without an answer. */
 export function failureOf(end: ConfinedEnd, call: RunnerCall, stderr: string): Error {
   const { toolName, limits } = call;
-  const said = stderr.trim() === '' ? '' : `\n${lastLines(stderr)}`;
+  const output = stderr.trim() === '' ? '' : `\n${lastLines(stderr)}`;
   if (end.startError !== undefined) return notStarted(toolName, end.startError);
   if (end.exitCode === 1 && stderr.startsWith('bwrap: ')) return notStarted(toolName, stderr.trim());
   if (end.limit === 'memory' || OUT_OF_MEMORY.test(stderr)) {
@@ -42,7 +42,7 @@ export function failureOf(end: ConfinedEnd, call: RunnerCall, stderr: string): E
     signal === undefined
       ? `ended with exit status ${exitCode} before it gave a result`
       : `was ended by ${signal}`;
-  return new ToolFailure(`The process of the tool "${toolName}" ${how}.${said}`, { reason: 'crashed' });
+  return new ToolFailure(`The process of the tool "${toolName}" ${how}.${output}`, { reason: 'crashed' });
 }
 
 /** A failed allocation is an error that can be caught; it means the same. */

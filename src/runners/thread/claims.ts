@@ -1,4 +1,4 @@
-/** Calls that one thread can hold at once: the one that runs and those that wait behind it. */
+/** The most calls one thread can hold: the running one and those queued behind it. */
 export const SLOTS = 128;
 
 const FREE = 0;
@@ -6,13 +6,13 @@ const OFFERED = 1;
 const CLAIMED = 2;
 const WITHDRAWN = 3;
 const ANSWERED = 4;
-/** The word after the slots: whether the host was told to look for answers and has not done so. */
+/** The word after the slots: whether the host was notified about answers and has not looked yet. */
 const NOTICE = SLOTS;
 
 /**
- * Who owns a call that was sent to a thread. Both sides change a word of shared memory, so that exactly one of them
- * gets it: the thread claims it right before it runs it, the host withdraws it to give it to somebody else. Neither
- * waits for the other, and the thread may be in an endless loop meanwhile.
+ * The ownership of a call that was sent to a thread. Both sides change a word in shared memory, so that exactly one of
+ * them gets it: the thread claims it right before it runs it, the host withdraws it to give it to another thread.
+ * Neither waits for the other, even if the thread is in an endless loop.
  */
 export class Claims {
   private readonly words: Int32Array<SharedArrayBuffer>;

@@ -3,7 +3,7 @@ import type { Bounded, ClassFacts, FunctionFacts, ImportFacts } from './facts.ts
 import { type Grammar, textOf } from './languages.ts';
 import { isSpace, type Lines } from './lines.ts';
 
-const LONGEST_NAME = 100;
+const MAX_NAME_LENGTH = 100;
 /** The name of an anonymous function or class. */
 const NAMELESS = '(anonymous)';
 
@@ -44,7 +44,7 @@ function shown(name: SyntaxNode, source: string): string {
 }
 
 function cut(text: string): string {
-  return text.length <= LONGEST_NAME ? text : `${text.slice(0, LONGEST_NAME)}…`;
+  return text.length <= MAX_NAME_LENGTH ? text : `${text.slice(0, MAX_NAME_LENGTH)}…`;
 }
 
 /** Nodes visited between two pauses. */

@@ -18,7 +18,7 @@ interface ByteRange {
 
 const CHUNK_BYTES = 64 * 1024;
 /** The most continuation bytes of a UTF-8 character. */
-const LONGEST_TAIL = 3;
+const MAX_TAIL_BYTES = 3;
 
 /**
  * Reads a part of a file. For text, returns the characters that start in the range, so that adjacent parts form the
@@ -32,7 +32,7 @@ export async function readRange(
 ): Promise<{ from: number; bytes: Buffer }> {
   const { from } = range;
   const length = range.to - from;
-  const buffer = Buffer.allocUnsafe(length + (asText ? LONGEST_TAIL : 0));
+  const buffer = Buffer.allocUnsafe(length + (asText ? MAX_TAIL_BYTES : 0));
   let filled = 0;
   while (filled < buffer.length) {
     signal.throwIfAborted();
@@ -47,7 +47,7 @@ export async function readRange(
   }
   if (!asText) return { from, bytes: buffer.subarray(0, filled) };
   let start = 0;
-  while (from > 0 && start < Math.min(filled, LONGEST_TAIL) && isContinuation(buffer[start])) start++;
+  while (from > 0 && start < Math.min(filled, MAX_TAIL_BYTES) && isContinuation(buffer[start])) start++;
   let end = Math.min(length, filled);
   while (end < filled && isContinuation(buffer[end])) end++;
   return { from: from + start, bytes: buffer.subarray(start, Math.max(start, end)) };

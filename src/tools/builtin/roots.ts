@@ -5,8 +5,8 @@ import type { VolleyError } from '../../core/errors.ts';
 import type { PathProtection } from './environment.ts';
 import { codeOf, permanentFailure, quoted, refusal } from './refusal.ts';
 
-const LONGEST_PATH = 4096;
-const LONGEST_NAME_BYTES = 255;
+const MAX_PATH_LENGTH = 4096;
+const MAX_NAME_BYTES = 255;
 /** Files there are interfaces to the system and to this process, even if `/` is a root. */
 const SYSTEM_FOLDERS = ['/proc', '/sys', '/dev'];
 const DESCRIPTORS = '/proc/self/fd';
@@ -160,10 +160,10 @@ function protectedPath(
 
 function problemOf(path: string): string | undefined {
   if (path.includes('\0')) return 'it holds a NUL character';
-  if (path.length > LONGEST_PATH) return `it is longer than ${LONGEST_PATH} characters`;
+  if (path.length > MAX_PATH_LENGTH) return `it is longer than ${MAX_PATH_LENGTH} characters`;
   const names = path.split(/[\\/]/);
-  if (names.some((name) => Buffer.byteLength(name) > LONGEST_NAME_BYTES)) {
-    return `a name in it is longer than ${LONGEST_NAME_BYTES} bytes`;
+  if (names.some((name) => Buffer.byteLength(name) > MAX_NAME_BYTES)) {
+    return `a name in it is longer than ${MAX_NAME_BYTES} bytes`;
   }
   return undefined;
 }

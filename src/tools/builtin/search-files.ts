@@ -12,7 +12,7 @@ import {
   FolderWalk,
   GLOB,
   isPassedOver,
-  LONGEST_PATTERN,
+  MAX_PATTERN_LENGTH,
   MAX_DEPTH,
   PATH,
   pathMatcher,
@@ -31,7 +31,7 @@ const INPUT = z
     text: z
       .string()
       .min(1)
-      .max(LONGEST_PATTERN)
+      .max(MAX_PATTERN_LENGTH)
       .optional()
       .describe('The text that a line must hold. Without it the files themselves are the result.'),
     is_regex: z

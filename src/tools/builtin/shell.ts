@@ -39,26 +39,26 @@ export function simpleCommand(command: string): [string, ...string[]] | undefine
 
 /** The shell whose handling of simple commands is known. */
 const POSIX_SHELL = '/bin/sh -c';
-const LONGEST_COMMAND = 100_000;
-const LONGEST_INPUT = 10_000_000;
-const LONGEST_TIMEOUT_MS = 86_400_000;
+const MAX_COMMAND_LENGTH = 100_000;
+const MAX_INPUT_LENGTH = 10_000_000;
+const MAX_TIMEOUT_MS = 86_400_000;
 /** How much output of a failed command goes into the error message. */
 const SHOWN_LINES = 5;
 const SHOWN_LENGTH = 500;
 const STEP_LENGTH = 200;
 
 const INPUT = z.strictObject({
-  command: z.string().min(1).max(LONGEST_COMMAND).describe('The command, as one would type it in a shell.'),
+  command: z.string().min(1).max(MAX_COMMAND_LENGTH).describe('The command, as one would type it in a shell.'),
   cwd: PATH.optional().describe('The folder to run in. Default: the working folder.'),
   timeout_ms: z
     .int()
     .min(1)
-    .max(LONGEST_TIMEOUT_MS)
+    .max(MAX_TIMEOUT_MS)
     .optional()
     .describe('After so many milliseconds it is ended.'),
   stdin: z
     .string()
-    .max(LONGEST_INPUT)
+    .max(MAX_INPUT_LENGTH)
     .optional()
     .describe('What it can read from its input. Default: nothing.'),
   allow_failure: z

@@ -31,9 +31,9 @@ export interface TextMatch {
 /** The size of one read, which is searched without a pause, so it is small. */
 const CHUNK_BYTES = 16 * 1024;
 /** Longer lines are searched in pieces. */
-const LONGEST_LINE = 16 * 1024;
+const MAX_LINE_LENGTH = 16 * 1024;
 /** The most characters of a line that are shown. */
-const LONGEST_SHOWN = 500;
+const MAX_SHOWN_LENGTH = 500;
 /** The most bytes a whole search reads. */
 const MAX_BYTES_READ = 256 * 2 ** 20;
 
@@ -107,7 +107,7 @@ class FileLines {
     const lines = (this.rest + text).split('\n');
     this.rest = lines.pop()!;
     for (const line of lines) this.line(line);
-    if (this.rest.length >= LONGEST_LINE) {
+    if (this.rest.length >= MAX_LINE_LENGTH) {
       this.visit(this.rest, this.number, () => this.around());
       this.rest = '';
     }
@@ -140,5 +140,5 @@ class FileLines {
 }
 
 function shown(line: string): string {
-  return line.length > LONGEST_SHOWN ? `${line.slice(0, LONGEST_SHOWN)}…` : line;
+  return line.length > MAX_SHOWN_LENGTH ? `${line.slice(0, MAX_SHOWN_LENGTH)}…` : line;
 }

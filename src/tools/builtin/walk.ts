@@ -12,12 +12,12 @@ export const PATH = z.string().min(1).max(4096);
 export const TEXT_ENCODING = z.enum(['utf8', 'base64']).default('utf8');
 
 /** The maximum length of a glob, text or expression to search for. */
-export const LONGEST_PATTERN = 1000;
+export const MAX_PATTERN_LENGTH = 1000;
 
 export const GLOB = z
   .string()
   .min(1)
-  .max(LONGEST_PATTERN)
+  .max(MAX_PATTERN_LENGTH)
   .superRefine((glob, check) => {
     const problem = patternProblem(() => linearGlob(glob));
     if (problem !== undefined) check.addIssue(problem);
