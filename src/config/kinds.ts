@@ -250,12 +250,12 @@ export function texts(
 /** Returns what is wrong with a glob, or undefined. */
 export function globRule(glob: string, { picomatch }: Libraries): string | undefined {
   const problem = globProblem(glob);
-  if (problem !== undefined) return `must be a simpler glob, for it ${problem}`;
+  if (problem !== undefined) return `must be a simpler glob: it ${problem}`;
   try {
     picomatch.makeRe(glob, { strictBrackets: true });
     return undefined;
   } catch {
-    return 'must be a well-formed glob (every bracket that is opened is closed)';
+    return 'must be a well-formed glob (with balanced brackets)';
   }
 }
 

@@ -54,7 +54,7 @@ function requireTrusted(file: string, stats: Stats): void {
   // A link decides from which folder modules are loaded, so its owner counts too.
   const problem = distrust(lstatSync(file)) ?? distrust(stats);
   if (problem === undefined) return;
-  const text = `${problem}, so it is not taken without being asked for: it could name code of somebody else. If you trust it, name it with --config (\`file\` of loadConfig).`;
+  const text = `${problem}, so it is not used automatically: it could run someone else's code. If you trust it, pass it with --config (\`file\` of loadConfig).`;
   throw configError([{ text, key: undefined, variable: undefined, place: undefined }], file, '');
 }
 
@@ -65,7 +65,7 @@ function distrust(stats: Stats): string | undefined {
   if (stats.uid !== 0 && stats.uid !== user)
     return `the file belongs to another user (${stats.uid}; you are ${user})`;
   // The mode of a link is meaningless.
-  if (!stats.isSymbolicLink() && (stats.mode & 0o002) !== 0) return 'everybody may write to the file';
+  if (!stats.isSymbolicLink() && (stats.mode & 0o002) !== 0) return 'everyone can write to the file';
   return undefined;
 }
 
@@ -132,7 +132,7 @@ async function requireOwnStore(path: string, folder: string): Promise<void> {
   if (link === undefined || (await import('./gate.ts')).leadsInside(link, folder)) return;
   throw new VolleyError(
     'STORE_UNAVAILABLE',
-    `The store ${resolve(folder, path)} is not available: ${resolve(folder, link)} is a link that leads out of the folder. Remove the link; if the store is meant to be elsewhere, set store.file in volley.toml, or VOLLEY_STORE_FILE.`,
+    `The store ${resolve(folder, path)} is not available: ${resolve(folder, link)} is a link that leads out of the folder. Remove the link, or, if the store should be elsewhere, set store.file in volley.toml, or VOLLEY_STORE_FILE.`,
     { file: resolve(folder, path), link: resolve(folder, link) },
   );
 }

@@ -87,7 +87,7 @@ export function validText(node: SchemaNode): string {
       return 'true or false';
     case 'array': {
       const example = node.examples === undefined ? '' : ` such as ${valueText(node.examples[0])}`;
-      return `a list of texts${example}${node.minItems ? ', not empty' : ''}`;
+      return `a list of strings${example}${node.minItems ? ', not empty' : ''}`;
     }
     case 'string':
       if (node.enum !== undefined) return orText(node.enum.map(valueText));

@@ -187,7 +187,7 @@ export class PathGuard implements SandboxGuard {
     const changed = this.changedRoot();
     if (changed !== undefined)
       throw refusal(
-        `the root ${changed} is not the folder any more that it was when the configuration was loaded. Start Volley again if that is right`,
+        `the root ${changed} is no longer the folder it was when the configuration was loaded. Restart Volley if that is intended`,
       );
     for (const [root, real] of this.realRoots) {
       const place = join(realAsFarAsItExists(dirname(root)), basename(root));
@@ -207,9 +207,7 @@ export class PathGuard implements SandboxGuard {
   private assertQuarantine(): void {
     const folder = join(this.ownFolder, 'quarantine');
     if (entriesOf(folder).length > MAX_QUARANTINED)
-      throw refusal(
-        `${folder} holds more than ${MAX_QUARANTINED} entries. Look through them, and remove them`,
-      );
+      throw refusal(`${folder} holds more than ${MAX_QUARANTINED} entries. Review and remove them`);
   }
 
   /** The existing protected paths as of some time after the call. Concurrent callers share the scan. */
@@ -242,7 +240,7 @@ export class PathGuard implements SandboxGuard {
       const folder = queue[index]!;
       if (listings.has(folder) || SYSTEM_FOLDERS.has(folder)) continue;
       if (listings.size >= MAX_FOLDERS) {
-        const why = `is beyond the ${MAX_FOLDERS} folders that are looked through for protected paths. Remove folders, or name smaller ones in \`tools.roots\``;
+        const why = `is beyond the ${MAX_FOLDERS} folders that are scanned for protected paths. Remove folders, or name smaller ones in \`tools.roots\``;
         obstacles.push({ path: folder, why, isUnreadable: false });
         break;
       }
@@ -660,7 +658,7 @@ function canOpen(folder: string, { uid }: BigIntStats): boolean {
 }
 
 function unreadable(path: string, error: unknown): Listing {
-  const why = `cannot be looked through for protected paths (${codeOf(error)}). Make it readable, or remove it`;
+  const why = `cannot be scanned for protected paths (${codeOf(error)}). Make it readable, or remove it`;
   return {
     stamp: '',
     isSettled: false,
@@ -673,7 +671,7 @@ function unreadable(path: string, error: unknown): Listing {
 
 /** Why a program is not started. */
 function refusal(why: string): VolleyError {
-  return Object.assign(new VolleyError('PATH_PROTECTED', `Protected paths cannot be kept: ${why}.`, {}), {
+  return Object.assign(new VolleyError('PATH_PROTECTED', `Paths cannot be protected: ${why}.`, {}), {
     retryable: false,
   });
 }

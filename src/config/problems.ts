@@ -37,7 +37,7 @@ export function configError(
   if (problems.length > shown.length) blocks.push(`… and ${problems.length - shown.length} more.`);
   return new VolleyError(
     'INVALID_CONFIG',
-    `The configuration is not valid (${countText(problems.length, 'problem')}):\n\n${blocks.join('\n\n')}`,
+    `The configuration is invalid (${countText(problems.length, 'problem')}):\n\n${blocks.join('\n\n')}`,
     {
       file,
       problems: shown.map(({ text, key, variable, place }) => ({
@@ -97,7 +97,7 @@ export function readingProblem(error: unknown): string {
       return 'this is a folder, not a file.';
     case 'EACCES':
     case 'EPERM':
-      return 'the file may not be read by this user.';
+      return 'this user has no permission to read the file.';
     default:
       return `the file cannot be read: ${(error as Error).message}.`;
   }

@@ -116,7 +116,7 @@ class Collection {
   private addAbsent(path: string): void {
     if (this.paths.has(path)) return;
     this.paths.set(path, MISSING);
-    if (++this.missing > MAX_MISSING) throw tooMuch('too many files that are not there');
+    if (++this.missing > MAX_MISSING) throw tooMuch('too many missing files');
   }
 
   result(): TrustedFiles {

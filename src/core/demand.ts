@@ -84,7 +84,7 @@ export function neededLocks(resources: ResourceRequirements | undefined): readon
   if (locks.length > MAX_LOCKS) {
     throw new VolleyError(
       'INVALID_VALUE',
-      `An execution may hold at most ${MAX_LOCKS} locks, but ${locks.length} are asked for.`,
+      `An execution may hold at most ${MAX_LOCKS} locks, but ${locks.length} are requested.`,
     );
   }
   return locks;

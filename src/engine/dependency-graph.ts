@@ -45,7 +45,7 @@ export class DependencyGraph {
   /** Adds a node. Its dependencies may be added later; until then, the node is not ready. */
   addNode(id: string, dependsOn: Iterable<string> = []): GraphNode {
     if (typeof id !== 'string' || id === '')
-      throw new VolleyError('INVALID_ID', 'The id of a node must be a string that is not empty.', { id });
+      throw new VolleyError('INVALID_ID', 'The id of a node must be a non-empty string.', { id });
     if (this.nodes.has(id))
       throw new VolleyError('DUPLICATE_ID', `The graph already has a node ${JSON.stringify(id)}.`, { id });
     const node = new GraphNode(id, new Set(dependsOn), this.now());

@@ -204,7 +204,7 @@ export class ParallelExecutionEngine implements AsyncDisposable {
     if (this.closing !== undefined) {
       throw new VolleyError(
         'ENGINE_CLOSED',
-        'The engine was closed and accepts no more work. Create a new one.',
+        'The engine is closed and accepts no more work. Create a new one.',
       );
     }
   }

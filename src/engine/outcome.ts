@@ -174,7 +174,7 @@ const MESSAGES = {
   EXECUTION_STALLED: ({ stallMs }) => `reported no progress for ${stallMs} ms`,
   EXECUTION_DEADLINE: () => 'did not finish before its deadline',
   EXECUTION_FAILED: ({ reason, thrown }) =>
-    thrown === undefined ? `failed: ${reason}` : 'threw undefined: throw an Error that says what went wrong.',
+    thrown === undefined ? `failed: ${reason}` : 'threw undefined. Throw an Error instead.',
 } satisfies Partial<Record<ErrorCode, (details: ExecutionErrorDetails) => string>>;
 
 function isEngineCode(code: ErrorCode): code is keyof typeof MESSAGES {

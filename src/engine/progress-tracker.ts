@@ -119,7 +119,7 @@ export class ProgressTracker {
     if (this.own !== undefined) return this.own;
     throw new VolleyError(
       'INVALID_VALUE',
-      'The tracker of an engine is written by the engine alone, and its handles have snapshots: make a tracker of your own.',
+      'Only the engine writes to its own tracker. Use its handles for snapshots, or create your own tracker.',
     );
   }
 }
@@ -153,7 +153,7 @@ class OwnExecutions {
       );
     const known = this.jobs.get(id);
     if (known !== undefined && !known.isSettled)
-      throw new VolleyError('DUPLICATE_ID', `The execution ${show(id)} was started before.`, { id });
+      throw new VolleyError('DUPLICATE_ID', `The execution ${show(id)} has already been started.`, { id });
     const { root } = this.catalog;
     const job = new Job<unknown>(undefined as never, () => undefined);
     job.name = id;

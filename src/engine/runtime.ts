@@ -120,7 +120,7 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
 
   pause(group?: Group): void {
     if (this.isClosing)
-      throw new VolleyError('ENGINE_CLOSED', 'The engine was closed: what is paused now would never end.');
+      throw new VolleyError('ENGINE_CLOSED', 'The engine is closed, so paused work would never finish.');
     this.change((scheduler) => scheduler.pause(group));
   }
 
@@ -223,7 +223,7 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
     if (!parent.isCurrent) {
       throw new VolleyError(
         'EXECUTION_CANCELLED',
-        `${parent.id} cannot submit children any more: this attempt is over.`,
+        `${parent.id} can no longer submit children: this attempt is over.`,
       );
     }
     checkContext(context);

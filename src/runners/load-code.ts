@@ -51,7 +51,7 @@ function evaluate(text: string, toolName: string, filename: string): ToolRun {
   }
   throw new VolleyError(
     'INVALID_TOOL',
-    `The text of the tool "${toolName}" is not that of a function: ${problem}. Give it as a function of your own, or as a module.`,
+    `The source of the tool "${toolName}" is not a function: ${problem}. Pass a function of your own, or a module.`,
     { toolName },
   );
 }

@@ -63,7 +63,7 @@ function describe(thrown: unknown, causes: number): WireError {
 
   const { name, message, stack, code, details, reason, retryable, cause } = thrown as Record<string, unknown>;
   if (typeof message !== 'string') {
-    return { name: 'Error', message: `The tool threw an object that is no error: ${asJson(thrown)}` };
+    return { name: 'Error', message: `The tool threw an object that is not an error: ${asJson(thrown)}` };
   }
   const plainDetails = plain(details);
   return {

@@ -82,7 +82,7 @@ function checked<I, O>(definition: ToolDefinition<I, O>): Tool<I, O> {
   for (const field of Object.keys(definition))
     if (!FIELDS.has(field)) fail(name, unknown(field, 'field of a tool', FIELDS));
   if (typeof description !== 'string')
-    fail(name, `description must be a text, but it is ${show(description)}`);
+    fail(name, `description must be a string, but it is ${show(description)}`);
   if (!ISOLATIONS.includes(isolation))
     fail(name, `isolation must be inline, thread or process, but it is ${show(isolation)}`);
   if (resources !== undefined && typeof resources !== 'function') {
@@ -131,7 +131,7 @@ function checked<I, O>(definition: ToolDefinition<I, O>): Tool<I, O> {
 
 function unknown(field: string, kind: string, known: ReadonlySet<string>): string {
   const close = nearest(field, known);
-  return `"${field}" is no ${kind}${close === undefined ? '' : `; did you mean "${close}"?`}`;
+  return `"${field}" is not a ${kind}${close === undefined ? '' : `; did you mean "${close}"?`}`;
 }
 
 function checkLimits(name: string, limits: RunLimits, isolation: Isolation): void {

@@ -17,7 +17,7 @@ export async function importFailureText(error: unknown, file: string): Promise<s
   }
   const place = placeAbove(error.stack ?? '') ?? (await checkedPlace(file));
   return `it cannot be loaded: ${error.message}.${
-    place === undefined ? ' The mistake is in a module that it imports.' : `\n${place}`
+    place === undefined ? ' The error is in a module that it imports.' : `\n${place}`
   }`;
 }
 

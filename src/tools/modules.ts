@@ -53,7 +53,7 @@ async function matchingFiles(pattern: string, folder: string, glob: string): Pro
     const entries = await readdir(join(folder, inside), { withFileTypes: true }).catch(() => []);
     seen += entries.length;
     if (seen > MAX_ENTRIES) {
-      throw invalidPattern(pattern, `it leads through more than ${MAX_ENTRIES} entries`);
+      throw invalidPattern(pattern, `it visits more than ${MAX_ENTRIES} entries`);
     }
     for (const entry of entries) {
       const path = inside === '' ? entry.name : `${inside}/${entry.name}`;
@@ -144,15 +144,13 @@ async function imported(file: string, url: string): Promise<Record<string, unkno
 function noToolsText(exported: readonly [string, unknown][]): string {
   const names = exported.map(([name, value]) => `${name} (${kindText(value)})`);
   const shown = names.length === 0 ? 'nothing' : listText(names.slice(0, 10), names.length);
-  return `it exports no tools. It exports ${shown}; export what defineTool() returns, as the default, by name or in a list.`;
+  return `it exports no tools. It exports ${shown}; export the result of defineTool(), as the default, by name or in a list.`;
 }
 
 function kindText(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list without tools';
   if (typeof value !== 'object' || value === null) return value === null ? 'null' : `a ${typeof value}`;
-  return 'name' in value && 'run' in value
-    ? 'a definition that defineTool() was not called with'
-    : 'an object';
+  return 'name' in value && 'run' in value ? 'a definition without defineTool()' : 'an object';
 }
 
 function duplicate(name: string, first: FoundTool, second: FoundTool): VolleyError {

@@ -65,7 +65,7 @@ export class ToolRegistry {
       if (this.entries.has(name) || added.has(name)) {
         throw new VolleyError(
           'DUPLICATE_TOOL',
-          `There is already a tool with the name ${name}: rename one of them.`,
+          `There is already a tool named ${name}. Rename one of them.`,
           {
             name,
           },
@@ -197,7 +197,7 @@ function toEntry(given: unknown): Entry {
   if (isAgentTool(given)) return { tool: fromAgentTool(given), source: given };
   throw new VolleyError(
     'INVALID_TOOL',
-    `register() takes what defineTool() returns, or an object with name and execute(), but it got ${show(given)}.`,
+    `register() takes the result of defineTool(), or an object with name and execute(), but it got ${show(given)}.`,
   );
 }
 

@@ -167,7 +167,7 @@ describe('export', () => {
     await handle.close();
     for (const [code, why] of [
       ['ENOSPC', 'the disk is full. Free some space, or choose a file on another disk.'],
-      ['EDQUOT', 'the quota of the disk is used up. Free some space, or choose a file on another disk.'],
+      ['EDQUOT', 'the disk quota is used up. Free some space, or choose a file on another disk.'],
       ['EACCES', 'access is denied. Choose a folder that may be written, or change its permissions.'],
       ['EXDEV', 'the system says EXDEV. Choose another file.'],
     ]) {

@@ -8,7 +8,7 @@ import { messageOf, problemsOf } from './support/problems.ts';
 describe('a problem', () => {
   it('shows file, line, column, the line with carets, and the nearest name for a typo', async () => {
     expect(await messageOf('[limits]\nmax_concurency = 8\n')).toBe(
-      `The configuration is not valid (1 problem):
+      `The configuration is invalid (1 problem):
 
 volley.toml:2:1: unknown key limits.max_concurency. Did you mean max_concurrency?
   2 | max_concurency = 8

@@ -192,7 +192,7 @@ describe('what Node refuses', () => {
   it('because of the syntax of another module says that it is another', async () => {
     const text = await refusalOf({ 'a.mjs': `import './b.mjs';`, 'b.mjs': 'const = 1' }, 'a.mjs');
     expect(text).toContain(
-      "it cannot be loaded: Unexpected token '='. The mistake is in a module that it imports.",
+      "it cannot be loaded: Unexpected token '='. The error is in a module that it imports.",
     );
   });
 

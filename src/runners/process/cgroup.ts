@@ -48,7 +48,7 @@ export async function openCgroupTree(
       const features = await featuresInside(folder, wanted);
       if (features.length === wanted.length) return { version: 2, folder, features };
       rmdirSync(folder);
-      problem ??= new Error(`${parent} does not share out the controllers that are needed`);
+      problem ??= new Error(`${parent} does not delegate the required controllers`);
     } catch (error) {
       problem ??= error;
     }
@@ -203,7 +203,8 @@ export class CgroupHome {
       }
     }
     for (const feature of missing) {
-      if (!problems.has(feature)) problems.set(feature, 'no tree of cgroups with this controller is mounted');
+      if (!problems.has(feature))
+        problems.set(feature, 'no cgroup hierarchy with this controller is mounted');
     }
     for (const feature of [...problems.keys()]) if (!missing.has(feature)) problems.delete(feature);
     return new CgroupHome(trees, problems);

@@ -64,7 +64,7 @@ export function isTooDeep(json: Buffer): boolean {
 export function tooDeep(toolName: string): VolleyError {
   return new VolleyError(
     'UNSERIALISABLE_RESULT',
-    `The result of the tool "${toolName}" has lists or objects in one another more than ${MAX_DEPTH} deep: return flatter data.`,
+    `The result of the tool "${toolName}" is nested more than ${MAX_DEPTH} levels deep. Return flatter data.`,
     { toolName },
   );
 }

@@ -211,7 +211,7 @@ function startFailure(program: string, problem: string): VolleyError {
 }
 
 function outputFailure(program: string, outputBytes: number): ToolFailure {
-  const message = `${program} wrote more than its limit of ${outputBytes} bytes and was ended; write less, or raise the limit.`;
+  const message = `${program} wrote more than its limit of ${outputBytes} bytes and was killed. Write less, or raise the limit.`;
   const cause = new VolleyError('OUTPUT_LIMIT', message, { program, outputBytes });
   return new ToolFailure(message, { retryable: false, cause });
 }
@@ -228,10 +228,10 @@ function limitFailure(
     disk: `wrote more to disk than its limit of ${diskMb} MB (\`disk_mb\`)`,
   };
   const reason = limit === 'memory' || limit === 'cpu' ? limit : 'crashed';
-  return new ToolFailure(`${program} ${what[limit]} and was ended.`, { reason, retryable: false });
+  return new ToolFailure(`${program} ${what[limit]} and was killed.`, { reason, retryable: false });
 }
 
 function cpuFailure(program: string, cpuSeconds: number): ToolFailure {
-  const message = `${program} used more than its limit of ${cpuSeconds} s of CPU time and was ended.`;
+  const message = `${program} used more than its limit of ${cpuSeconds} s of CPU time and was killed.`;
   return new ToolFailure(message, { reason: 'cpu', retryable: false });
 }

@@ -32,9 +32,7 @@ async function tryLauncher(launcher: Launcher): Promise<LauncherTrial> {
     groupProblem: startProblem ?? (hasGroup ? undefined : `a process was found in the group ${group}`),
     limitProblem:
       startProblem ??
-      (trial.stdout.trim() === String(OPEN_FILES)
-        ? undefined
-        : 'a limit on open files that was set had no effect'),
+      (trial.stdout.trim() === String(OPEN_FILES) ? undefined : 'the limit on open files had no effect'),
   };
 }
 
@@ -47,7 +45,7 @@ interface SandboxTrial {
 const INSTALL =
   'Install bubblewrap: `apt-get install bubblewrap` (Debian, Ubuntu), `dnf install bubblewrap` (Fedora), `apk add bubblewrap` (Alpine).';
 const ALLOW =
-  'Allow user namespaces: set the sysctl kernel.unprivileged_userns_clone to 1, or kernel.apparmor_restrict_unprivileged_userns to 0; in a container they need the leave of its seccomp profile.';
+  'Allow user namespaces: set the sysctl kernel.unprivileged_userns_clone to 1, or kernel.apparmor_restrict_unprivileged_userns to 0; in a container its seccomp profile must allow them.';
 
 const SYSTEM_PATH = '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin';
 
@@ -97,9 +95,9 @@ function findProgram(name: string): string | undefined {
 /** What the sandbox does not isolate, if anything. */
 function weakness(report: string): string | undefined {
   const lines = report.trim().split('\n');
-  if (lines.length !== 5) return 'what it is like inside could not be found out';
+  if (lines.length !== 5) return 'its inside could not be inspected';
   const [pid, net, mnt, capabilities, settings] = lines;
-  if (pid === readlinkSync('/proc/self/ns/pid')) return 'it shares the processes of the host';
+  if (pid === readlinkSync('/proc/self/ns/pid')) return "it shares the host's processes";
   if (net === readlinkSync('/proc/self/ns/net')) return 'it shares the network of the host';
   if (mnt === readlinkSync('/proc/self/ns/mnt')) return 'it shares the folders of the host';
   if (!/^0+$/.test(capabilities ?? '')) return `a process in it has capabilities (${capabilities})`;
@@ -132,10 +130,7 @@ async function tryCgroups(launcher: Launcher, home: CgroupHome): Promise<Map<Cgr
           'bs=64M',
           'count=1',
         ]);
-        return (
-          trial.end.startError ??
-          (group.oomKills > 0 ? undefined : 'a limit on memory that was set had no effect')
-        );
+        return trial.end.startError ?? (group.oomKills > 0 ? undefined : 'the memory limit had no effect');
       }),
     ),
     attempt('pids', () =>
@@ -143,7 +138,7 @@ async function tryCgroups(launcher: Launcher, home: CgroupHome): Promise<Map<Cgr
         const trial = await start(launcher, group, ['/bin/sh', '-c', '(exit 0); exit 0']);
         return (
           trial.end.startError ??
-          (problemOf(trial) === undefined ? 'a limit on processes that was set had no effect' : undefined)
+          (problemOf(trial) === undefined ? 'the process limit had no effect' : undefined)
         );
       }),
     ),
@@ -294,7 +289,7 @@ function layersOf(
     layer(
       'process-group',
       launching.groupProblem,
-      'each process leads a group of its own, which is killed as a whole',
+      'each process leads its own process group, which is killed as a whole',
     ),
     layer('rlimits', launching.limitProblem, 'the kernel limits CPU time and open files of each process'),
     layer(
@@ -306,20 +301,12 @@ function layersOf(
     layer(
       'network',
       sandbox.problem,
-      'a process without leave has only a loopback interface of its own',
+      'a process without network access has only its own loopback interface',
       sandbox.remedy,
     ),
-    cgroupLayer(
-      home,
-      'memory',
-      'the kernel ends a call whose processes together need more memory than allowed',
-    ),
-    cgroupLayer(
-      home,
-      'pids',
-      'the kernel limits how many processes a call starts, and finds all of them to kill',
-    ),
-    cgroupLayer(home, 'cpu', 'the CPU time of all processes of a call is added up'),
+    cgroupLayer(home, 'memory', 'the kernel kills a call whose processes together exceed their memory limit'),
+    cgroupLayer(home, 'pids', 'the kernel limits the number of processes of a call and can kill all of them'),
+    cgroupLayer(home, 'cpu', 'the kernel measures the CPU time of all processes of a call'),
     watchLayer(home),
   ];
 }
@@ -333,7 +320,7 @@ function launcherLayer(launcher: Launcher, { startProblem }: LauncherTrial): Lay
   return {
     name: 'launcher',
     active: false,
-    detail: 'Node starts processes itself, which holds up its event loop the longer the more memory it has',
+    detail: 'Node starts processes itself, which blocks its event loop in proportion to its memory',
     remedy: 'Install perl (Debian: perl-base).',
   };
 }
@@ -347,14 +334,14 @@ function cgroupLayer(home: CgroupHome, feature: CgroupFeature, detail: string): 
 function watchLayer(home: CgroupHome): Layer {
   const name = 'memory-watch';
   if (process.platform !== 'linux')
-    return { name, active: false, detail: 'only Linux shows what processes use' };
+    return { name, active: false, detail: 'only Linux reports the usage of processes' };
   const missing = FEATURES.filter((feature) => !home.has(feature));
   return missing.length === 0
-    ? { name, active: false, detail: 'not needed: cgroups keep every limit' }
+    ? { name, active: false, detail: 'not needed: cgroups enforce every limit' }
     : {
         name,
         active: true,
-        detail: `the process table is looked at every 20 ms for what cgroups do not limit: ${missing.join(', ')}`,
+        detail: `the process table is polled every 20 ms for what cgroups do not limit: ${missing.join(', ')}`,
       };
 }
 

@@ -32,7 +32,7 @@ export class HelperLauncher implements Launcher {
   }
 
   launch(request: LaunchRequest, listener: LaunchListener): LaunchedProcess {
-    if (this.isClosed) throw new VolleyError('RUNNER_CLOSED', 'The launcher was closed; create a new one.');
+    if (this.isClosed) throw new VolleyError('RUNNER_CLOSED', 'The launcher is closed. Create a new one.');
     if (this.isUnusable) return this.substitute.launch(request, listener);
     if (this.command.mode === 'portable') request = withShellLimits(request);
     return this.current().launch(request, listener);

@@ -137,7 +137,7 @@ export class ProcessCall {
     this.stop(
       new VolleyError(
         'OUTPUT_LIMIT',
-        `The tool "${toolName}" wrote more than its limit of ${limits.outputBytes} bytes to its output and was ended: write less, or raise \`outputBytes\`.`,
+        `The tool "${toolName}" wrote more than its limit of ${limits.outputBytes} bytes to its output and was killed. Write less, or raise \`outputBytes\`.`,
         { toolName, maxBytes: limits.outputBytes },
       ),
     );
@@ -160,7 +160,7 @@ export class ProcessCall {
   }
 
   private stopForNonsense(): void {
-    this.stop(new Error(`The process of the tool "${this.toolName}" sent what is no message.`));
+    this.stop(new Error(`The process of the tool "${this.toolName}" sent an invalid message.`));
   }
 
   private take(kind: number, body: Buffer): void {
@@ -175,7 +175,7 @@ export class ProcessCall {
       this.killAfter(EXIT_GRACE_MS);
     } catch (cause) {
       this.stop(
-        new Error(`The process of the tool "${this.toolName}" sent an answer that is no JSON.`, { cause }),
+        new Error(`The process of the tool "${this.toolName}" sent a result that is not JSON.`, { cause }),
       );
     }
   }
@@ -216,7 +216,7 @@ function portable({ code, toolName }: RunnerCall): PortableCode {
   if (code.kind !== 'function') return code;
   throw new VolleyError(
     'INVALID_TOOL',
-    `The tool "${toolName}" is a function of this thread and cannot run in a process: give it as a text or as a module.`,
+    `The tool "${toolName}" is a function of this thread and cannot run in a process. Pass its source code or a module.`,
     { toolName },
   );
 }

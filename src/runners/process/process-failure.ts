@@ -15,33 +15,33 @@ export function failureOf(end: ConfinedEnd, call: RunnerCall, stderr: string): E
   if (end.exitCode === 1 && stderr.startsWith('bwrap: ')) return notStarted(toolName, stderr.trim());
   if (end.limit === 'memory' || OUT_OF_MEMORY.test(stderr)) {
     return new ToolFailure(
-      `The tool "${toolName}" needed more memory than its limit of ${limits.memoryMb} MB, and was ended.`,
+      `The tool "${toolName}" needed more memory than its limit of ${limits.memoryMb} MB and was killed.`,
       { reason: 'memory', retryable: false },
     );
   }
   if (end.limit === 'cpu') {
     return new ToolFailure(
-      `The tool "${toolName}" used more CPU time than its limit of ${limits.cpuMs} ms, and was ended.`,
+      `The tool "${toolName}" used more CPU time than its limit of ${limits.cpuMs} ms and was killed.`,
       { reason: 'cpu', retryable: false },
     );
   }
   if (end.limit === 'disk') {
     return new ToolFailure(
-      `The tool "${toolName}" wrote more to disk than its limit of ${limits.diskMb} MB (\`disk_mb\`), and was ended.`,
+      `The tool "${toolName}" wrote more to disk than its limit of ${limits.diskMb} MB (\`disk_mb\`) and was killed.`,
       { reason: 'crashed', retryable: false },
     );
   }
   if (end.limit === 'processes') {
     return new ToolFailure(
-      `The tool "${toolName}" started more than its limit of ${limits.processes} processes, and was ended.`,
+      `The tool "${toolName}" started more than its limit of ${limits.processes} processes and was killed.`,
       { reason: 'crashed', retryable: false },
     );
   }
   const { exitCode, signal } = signalled(end);
   const how =
     signal === undefined
-      ? `ended with exit status ${exitCode} before it gave a result`
-      : `was ended by ${signal}`;
+      ? `ended with exit status ${exitCode} before it returned a result`
+      : `was killed by ${signal}`;
   return new ToolFailure(`The process of the tool "${toolName}" ${how}.${output}`, { reason: 'crashed' });
 }
 

@@ -124,7 +124,7 @@ function coverMounts({ read, write }: SandboxRequest['policy'], covers: readonly
   for (const { path } of covers)
     if (realPath(path) !== path)
       throw new Error(
-        `${path} was replaced by a symbolic link, or stands behind one, while it was to be protected`,
+        `${path} was replaced by a symbolic link, or is behind one, while it was being protected`,
       );
   return covers.flatMap(({ path: source, as }) =>
     shown.flatMap(({ path: folder, real }) => {

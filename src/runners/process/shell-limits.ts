@@ -18,7 +18,9 @@ export function withShellLimits(request: LaunchRequest): LaunchRequest {
 /** Why a program cannot be started, judging by the request alone: the kernel would truncate a string with a NUL. */
 export function requestProblem({ argv, cwd, env }: LaunchRequest): string | undefined {
   const texts = [cwd, ...argv, ...Object.keys(env), ...Object.values(env)];
-  return texts.some((text) => text.includes('\0')) ? 'a NUL character is in what it was given' : undefined;
+  return texts.some((text) => text.includes('\0'))
+    ? 'its command, arguments or environment contain a NUL character'
+    : undefined;
 }
 
 /** Why a program cannot be started, judging by its files. */
@@ -28,10 +30,11 @@ export function startProblem({
   env,
 }: Pick<LaunchRequest, 'argv' | 'cwd' | 'env'>): string | undefined {
   try {
-    if (!statSync(cwd).isDirectory()) return `the folder ${cwd} cannot be entered: it is no folder`;
+    if (!statSync(cwd).isDirectory())
+      return `the folder ${cwd} cannot be used as the working directory: it is not a folder`;
     accessSync(cwd, constants.X_OK);
   } catch (error) {
-    return `the folder ${cwd} cannot be entered: ${(error as Error).message}`;
+    return `the folder ${cwd} cannot be used as the working directory: ${(error as Error).message}`;
   }
   const [program] = argv;
   const { PATH = DEFAULT_PATH } = env;
@@ -42,7 +45,7 @@ export function startProblem({
     try {
       accessSync(file, constants.X_OK);
       if (statSync(file).isFile()) return undefined;
-      problem = `${program}: it is no file`;
+      problem = `${program}: it is not a file`;
     } catch (error) {
       if (folder === '' || (error as NodeJS.ErrnoException).code === 'EACCES') {
         problem = `${program}: ${(error as Error).message}`;

@@ -165,7 +165,7 @@ export class SpawnLauncher implements Launcher {
   }
 
   launch(request: LaunchRequest, listener: LaunchListener): LaunchedProcess {
-    if (this.isClosed) throw new VolleyError('RUNNER_CLOSED', 'The launcher was closed; create a new one.');
+    if (this.isClosed) throw new VolleyError('RUNNER_CLOSED', 'The launcher is closed. Create a new one.');
     this.guard.start();
     const launch = new SpawnLaunch(listener, (pid) => this.forget(launch, pid));
     this.launches.add(launch);

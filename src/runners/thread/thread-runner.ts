@@ -95,7 +95,7 @@ export class ThreadRunner implements Runner {
       if (code.kind === 'function') {
         throw new VolleyError(
           'INVALID_TOOL',
-          `The tool "${toolName}" is a function of this thread and cannot run in another: give its text or a module.`,
+          `The tool "${toolName}" is a function of this thread and cannot run in another. Pass its source code or a module.`,
           { toolName },
         );
       }

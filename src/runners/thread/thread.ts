@@ -433,14 +433,14 @@ export function crashOf({ tool }: ThreadCall, { exitCode, error }: ThreadEnd): T
     return new ToolFailure(`${who} ran out of memory.`, { reason: 'memory', retryable: false, cause });
   }
   return new ToolFailure(
-    `${who} was ended by an error that nobody caught, in a callback or a promise that the tool did not wait for: ${textOf(cause)}`,
+    `${who} was ended by an uncaught error, in a callback or a promise that the tool did not await: ${textOf(cause)}`,
     { reason: 'crashed', cause },
   );
 }
 
 export function startFailure({ exitCode, error }: ThreadEnd): ToolFailure {
   const why = error === undefined ? `it ended with exit code ${exitCode}` : textOf(error.value);
-  return new ToolFailure(`A thread for tools could not be started: ${why}`, {
+  return new ToolFailure(`A worker thread could not be started: ${why}`, {
     reason: 'crashed',
     cause: error?.value,
   });

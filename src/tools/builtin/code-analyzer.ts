@@ -25,7 +25,7 @@ comprehension; a function within another is counted on its own. Docstrings count
 that the parser could not read: a mistake, or rare syntax that it does not know; figures near them may be off.`;
 
 const INPUT = z.strictObject({
-  action: z.literal('analyze').default('analyze').describe('There is only this one.'),
+  action: z.literal('analyze').default('analyze').describe('The only action.'),
   file_path: PATH.describe('The source file, relative to the working folder or absolute.'),
 });
 

@@ -112,12 +112,12 @@ export const resolveByTheSystem: Resolve = (host) => lookup(host, { all: true, v
 
 /** What is wrong with a URL, if anything. */
 export function urlProblem(text: string): string | undefined {
-  if (!URL.canParse(text)) return 'must be a whole URL such as https://example.com/path';
+  if (!URL.canParse(text)) return 'must be an absolute URL such as https://example.com/path';
   const { protocol, username, password, hostname } = new URL(text);
   if (protocol !== 'http:' && protocol !== 'https:')
     return `must begin with http:// or https://, not ${protocol}`;
   if (username !== '' || password !== '')
-    return 'must not hold a user name or password: send a header instead';
+    return 'must not contain a user name or password; send a header instead';
   return hostname === '' ? 'must name a host' : undefined;
 }
 
@@ -138,7 +138,7 @@ export class Destinations {
     const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
     this.hosts ??= this.settings.allowHosts.map((glob) => linearGlob(glob.toLowerCase()));
     if (!this.hosts.some((matcher) => matcher.test(host))) {
-      throw notAllowed(`The host ${quoted(host)} is not one of those that may be asked`, { host });
+      throw notAllowed(`The host ${quoted(host)} is not allowed`, { host });
     }
     const addresses = await this.addressesOf(host);
     if (this.settings.allowPrivate) return addresses;
@@ -147,7 +147,7 @@ export class Destinations {
       if (use === undefined) continue;
       const which =
         address === host ? `The address ${address}` : `The host ${quoted(host)} is at ${address}, which`;
-      throw notAllowed(`${which} is ${use}: only public addresses may be asked`, { host, address });
+      throw notAllowed(`${which} is ${use}; only public addresses are allowed`, { host, address });
     }
     return addresses;
   }

@@ -58,7 +58,7 @@ function readBody(response: IncomingMessage, maxBytes: number): Promise<Body> {
     // Decompressors reject empty input; here it is an empty body.
     unpacker?.on('error', (error) => (received === 0 ? finish(false) : reject(error)));
     response.on('close', () => {
-      if (!response.complete) reject(new Error('the connection was closed before the answer was complete'));
+      if (!response.complete) reject(new Error('the connection was closed before the response was complete'));
     });
     if (unpacker === undefined) return;
     response.on('data', (chunk: Buffer) => {
@@ -197,7 +197,7 @@ function answerTo(request: ClientRequest, body: string | undefined, maxBytes: nu
     });
     request.on('close', () => {
       // A body may still be decompressed after its connection is closed.
-      if (!isAnswered) reject(new Error('the connection was closed without an answer'));
+      if (!isAnswered) reject(new Error('the connection was closed without a response'));
     });
     request.end(body);
   });

@@ -50,8 +50,8 @@ export function headersProblem(headers: Headers): { name?: string; problem: stri
 
 function headerProblem(name: string, value: string, seen: ReadonlySet<string>): string | undefined {
   const lower = name.toLowerCase();
-  if (!NAME.test(name)) return 'is no name of a header';
-  if (OWN_HEADERS.has(lower) || lower.startsWith('proxy-')) return 'may not be set: the request decides it';
+  if (!NAME.test(name)) return 'is not a valid header name';
+  if (OWN_HEADERS.has(lower) || lower.startsWith('proxy-')) return 'may not be set';
   if (seen.has(lower)) return 'stands twice';
   return VALUE.test(value)
     ? undefined
@@ -96,12 +96,12 @@ export function redirected(
 
 function targetOf(from: URL, location: string): URL {
   const where = `redirected to ${quoted(location)}`;
-  if (!URL.canParse(location, from.href)) throw requestFailed(`it was ${where}, which is no URL`, false);
+  if (!URL.canParse(location, from.href)) throw requestFailed(`it was ${where}, which is not a URL`, false);
   const url = new URL(location, from);
   const problem = urlProblem(url.href);
   if (problem !== undefined) throw requestFailed(`it was ${where}; a URL ${problem}`, false);
   if (from.protocol === 'https:' && url.protocol === 'http:') {
-    throw requestFailed(`it was ${where}, which would not be encrypted any more`, false);
+    throw requestFailed(`it was ${where}, which is not encrypted`, false);
   }
   if (url.hash === '') url.hash = from.hash;
   return url;

@@ -20,7 +20,7 @@ function inputWithin({ maxBytes, timeoutMs }: HttpSettings) {
           const problem = urlProblem(url);
           if (problem !== undefined) check.addIssue(problem);
         })
-        .describe('The whole URL, beginning with http:// or https://.'),
+        .describe('The absolute URL, starting with http:// or https://.'),
       method: z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']).default('GET'),
       headers: z
         .record(z.string(), z.string())
@@ -36,19 +36,19 @@ function inputWithin({ maxBytes, timeoutMs }: HttpSettings) {
         .string()
         .refine((body) => Buffer.byteLength(body) <= maxBytes, { error: `must be at most ${maxBytes} bytes` })
         .optional()
-        .describe('The text to send. Say what it is with the header content-type.'),
+        .describe('The body to send. Set its type with the content-type header.'),
       timeout_ms: z
         .int()
         .min(1)
         .max(timeoutMs)
         .default(timeoutMs)
-        .describe('How long all of it may take, redirects included.'),
+        .describe('How long the request may take, including redirects.'),
       max_bytes: z
         .int()
         .min(0)
         .max(maxBytes)
         .default(maxBytes)
-        .describe('How much of the answer is read; what is beyond is cut off.'),
+        .describe('The most bytes of the response to read; the rest is cut off.'),
       follow_redirects: z.boolean().default(true).describe('Whether redirects are followed.'),
     })
     .refine(({ method, body }) => body === undefined || (method !== 'GET' && method !== 'HEAD'), {
@@ -85,7 +85,7 @@ export function httpRequestTool(
   const destinations = new Destinations(settings, resolve);
   return defineTool<HttpRequestInput, HttpRequestResult>({
     name: 'http_request',
-    description: `Sends an HTTP request and gives the answer: status, headers and body, at most ${settings.maxBytes} bytes. An answer such as 404 or 500 is a result, not an error.`,
+    description: `Sends an HTTP request and returns the response: status, headers and body, at most ${settings.maxBytes} bytes. A status such as 404 or 500 is a result, not an error.`,
     input: inputWithin(settings),
     readOnly: false,
     idempotent: false,

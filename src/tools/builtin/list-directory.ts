@@ -10,15 +10,15 @@ import { FolderWalk, GLOB, MAX_DEPTH, PATH, pathMatcher, type WalkEntry } from '
 
 const INPUT = z.strictObject({
   path: PATH.default('.').describe('The folder to list, relative to the working folder or absolute.'),
-  recursive: z.boolean().default(false).describe('Whether to list the folders inside it too.'),
+  recursive: z.boolean().default(false).describe('Whether to list subfolders too.'),
   depth: z
     .int()
     .min(1)
     .max(MAX_DEPTH)
     .optional()
-    .describe(`How many levels to list where recursive is set; 1 is the folder alone. Default ${MAX_DEPTH}.`),
+    .describe(`How many levels to list with recursive; 1 is only the folder itself. Default ${MAX_DEPTH}.`),
   glob: GLOB.optional().describe(
-    'Only what matches: "*.ts" by name at any depth, "src/**/*.ts" by the path from the listed folder.',
+    'Only matching entries: "*.ts" by name at any depth, "src/**/*.ts" by the path from the listed folder.',
   ),
 });
 

@@ -87,17 +87,17 @@ const COUNT = z.int().min(0);
 const INPUT = z
   .strictObject({
     path: PATH.describe('The file to read, relative to the working folder or absolute.'),
-    encoding: TEXT_ENCODING.describe('How the content is given: utf8 for text, base64 for anything else.'),
+    encoding: TEXT_ENCODING.describe('How the content is returned: utf8 for text, base64 for anything else.'),
     start_line: z.int().min(1).optional().describe('The first line to read, counted from 1. For text only.'),
-    line_count: COUNT.optional().describe('How many lines to read. Default: all that follow.'),
+    line_count: COUNT.optional().describe('How many lines to read. Default: the rest.'),
     offset: COUNT.optional().describe('The first byte to read, counted from 0. Not together with lines.'),
-    length: COUNT.optional().describe('How many bytes to read. Default: all that follow.'),
+    length: COUNT.optional().describe('How many bytes to read. Default: the rest.'),
   })
   .refine((input) => !hasLines(input) || (input.offset === undefined && input.length === undefined), {
     error: 'give either start_line and line_count or offset and length, not both',
   })
   .refine((input) => !hasLines(input) || input.encoding === 'utf8', {
-    error: 'lines can be counted in text only: use offset and length with base64',
+    error: 'lines work only for text; use offset and length with base64',
   });
 
 type ReadFileInput = z.infer<typeof INPUT>;
@@ -128,7 +128,7 @@ export function readFileTool(
   const { maxBytes } = environment.files;
   return defineTool<ReadFileInput, ReadFileResult>({
     name: 'read_file',
-    description: `Reads a file, or the lines or bytes of it that are asked for: at most ${maxBytes} bytes at once. next_offset says where to go on.`,
+    description: `Reads a file, or some of its lines or bytes: at most ${maxBytes} bytes at once. next_offset says where to continue.`,
     input: INPUT,
     readOnly: true,
     resources: ({ path, length = maxBytes }) => ({

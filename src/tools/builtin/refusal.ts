@@ -29,7 +29,7 @@ const FILE_PROBLEMS: Readonly<Record<string, string>> = {
 /** The same for errors that may go away. */
 const PASSING_PROBLEMS: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
-  EDQUOT: 'the quota of the disk is used up',
+  EDQUOT: 'the disk quota is used up',
   EIO: 'the disk reports an error',
   EMFILE: 'too many files are open',
   ENFILE: 'too many files are open',
@@ -43,7 +43,7 @@ export function fileFailure(action: string, path: string, error: unknown): Error
   const problem = FILE_PROBLEMS[code ?? ''];
   if (problem !== undefined) return permanentFailure(`Cannot ${action} ${quoted(path)}: ${problem}.`, error);
   if (code === undefined) return error instanceof Error ? error : new Error(String(error));
-  const passing = PASSING_PROBLEMS[code] ?? `the system says ${code}`;
+  const passing = PASSING_PROBLEMS[code] ?? `the system reports ${code}`;
   return new ToolFailure(`Cannot ${action} ${quoted(path)}: ${passing}.`, { cause: error });
 }
 

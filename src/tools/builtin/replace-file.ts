@@ -28,7 +28,7 @@ export async function replaceFile(
 ): Promise<{ readonly created: boolean }> {
   const target = await targetOf(roots, path);
   if (target.split(sep).some(isTemporaryName))
-    throw notAllowed(path, 'files that are just being written have such names');
+    throw notAllowed(path, 'such names are reserved for files being written');
   // Before any folder is created, and again for the folder that was really opened.
   roots.checkWritable(realAsFarAsItExists(target), path);
   signal.throwIfAborted();
@@ -55,8 +55,7 @@ async function targetOf(roots: Roots, path: string): Promise<string> {
     if (codeOf(error) !== 'ENOENT') throw error;
   }
   const absolute = roots.place(path);
-  if ((await lstatIfAny(absolute))?.isSymbolicLink())
-    throw notAllowed(path, 'it is a symbolic link that leads nowhere');
+  if ((await lstatIfAny(absolute))?.isSymbolicLink()) throw notAllowed(path, 'it is a broken symbolic link');
   return absolute;
 }
 

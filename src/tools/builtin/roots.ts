@@ -159,7 +159,7 @@ function protectedPath(
 }
 
 function problemOf(path: string): string | undefined {
-  if (path.includes('\0')) return 'it holds a NUL character';
+  if (path.includes('\0')) return 'it contains a NUL character';
   if (path.length > MAX_PATH_LENGTH) return `it is longer than ${MAX_PATH_LENGTH} characters`;
   const names = path.split(/[\\/]/);
   if (names.some((name) => Buffer.byteLength(name) > MAX_NAME_BYTES)) {

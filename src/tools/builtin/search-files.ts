@@ -12,8 +12,8 @@ import {
   FolderWalk,
   GLOB,
   isPassedOver,
-  MAX_PATTERN_LENGTH,
   MAX_DEPTH,
+  MAX_PATTERN_LENGTH,
   PATH,
   pathMatcher,
   patternProblem,
@@ -33,14 +33,14 @@ const INPUT = z
       .min(1)
       .max(MAX_PATTERN_LENGTH)
       .optional()
-      .describe('The text that a line must hold. Without it the files themselves are the result.'),
+      .describe('The text that a line must contain. Without it, the result is the matching files.'),
     is_regex: z
       .boolean()
       .default(false)
       .describe(
         'Whether text is a regular expression: JavaScript syntax without look-around and back-references.',
       ),
-    case_sensitive: z.boolean().default(true).describe('Whether A and a are different.'),
+    case_sensitive: z.boolean().default(true).describe('Whether upper and lower case differ.'),
     context: z
       .int()
       .min(0)
@@ -78,7 +78,7 @@ export function searchFilesTool(
   const { maxEntries, maxBytes } = environment.files;
   return defineTool<SearchFilesInput, SearchFilesResult>({
     name: 'search_files',
-    description: `Finds files by a glob, and the lines in them that hold a text or match a regular expression: at most ${maxEntries} results. Binary files, .git and node_modules are passed over; symbolic links are not followed.`,
+    description: `Finds files by glob, and the lines in them that contain a text or match a regular expression: at most ${maxEntries} results. Binary files, .git and node_modules are skipped; symbolic links are not followed.`,
     input: INPUT,
     readOnly: true,
     resources: ({ text }) => ({

@@ -48,23 +48,19 @@ const SHOWN_LENGTH = 500;
 const STEP_LENGTH = 200;
 
 const INPUT = z.strictObject({
-  command: z.string().min(1).max(MAX_COMMAND_LENGTH).describe('The command, as one would type it in a shell.'),
+  command: z.string().min(1).max(MAX_COMMAND_LENGTH).describe('The command, as typed in a shell.'),
   cwd: PATH.optional().describe('The folder to run in. Default: the working folder.'),
   timeout_ms: z
     .int()
     .min(1)
     .max(MAX_TIMEOUT_MS)
     .optional()
-    .describe('After so many milliseconds it is ended.'),
-  stdin: z
-    .string()
-    .max(MAX_INPUT_LENGTH)
-    .optional()
-    .describe('What it can read from its input. Default: nothing.'),
+    .describe('The timeout in milliseconds, after which it is killed.'),
+  stdin: z.string().max(MAX_INPUT_LENGTH).optional().describe('Its standard input. Default: empty.'),
   allow_failure: z
     .boolean()
     .optional()
-    .describe('Whether an exit status other than 0 is a result like any other. Default: it fails the call.'),
+    .describe('Whether a nonzero exit status counts as a result. By default it fails the call.'),
 });
 
 type ShellInput = z.infer<typeof INPUT>;
@@ -94,7 +90,7 @@ export function shellTool(
   const env = commandEnvironment(shell.env);
   return defineTool<ShellInput, ShellResult>({
     name: 'shell',
-    description: 'Runs a shell command and gives its exit status and what it wrote.',
+    description: 'Runs a shell command and returns its exit status and output.',
     input: INPUT,
     resources: { cpu: 1, memoryMb: 200, io: 'medium', network: shell.sandbox.network },
     run: async (input, context) => {
@@ -135,7 +131,7 @@ async function run(settings: ShellSettings, place: Place, input: ShellInput, con
 
   const controller = new AbortController();
   const stop = () => controller.abort(signal.reason);
-  const message = `The command ran longer than its timeout_ms of ${timeout_ms} and was ended.`;
+  const message = `The command ran longer than its timeout_ms of ${timeout_ms} and was killed.`;
   const timer = setTimeout(
     () => controller.abort(new ToolFailure(message, { reason: 'timeout' })),
     timeout_ms,
@@ -195,7 +191,7 @@ function resultOf({ exitCode, signal, stdout, stderr, truncated, durationMs }: C
 
 function failureOf(result: CommandResult, command: string): Error {
   const { exitCode, signal, stdout, stderr } = result;
-  const how = signal === undefined ? `ended with exit status ${exitCode}` : `was ended by ${signal}`;
+  const how = signal === undefined ? `ended with exit status ${exitCode}` : `was killed by ${signal}`;
   // From both: many programs report failures on one, and lesser things on the other.
   const shown = [stdout, stderr].map(lastLines).filter((lines) => lines !== '');
   const message = `The command ${how}${shown.length === 0 ? '.' : `:\n${shown.join('\n')}`}`;

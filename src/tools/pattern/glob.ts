@@ -107,7 +107,7 @@ class GlobTranslation {
 
   private take(): string {
     const character = this.characters[this.at];
-    if (character === undefined) throw this.error('it ends too early');
+    if (character === undefined) throw this.error('it ends unexpectedly');
     this.at++;
     return character;
   }

@@ -61,7 +61,7 @@ export function linearRegex(source: string, ignoreCase = false): LinearPattern {
 
 /** Compiles RE2 syntax; `shown` is for errors. */
 export function compileRe2(shown: string, text: string, size: number, ignoreCase: boolean): LinearPattern {
-  if (size > MAX_SIZE) throw invalid(shown, 'it is too large: use a shorter one, or smaller numbers in {…}');
+  if (size > MAX_SIZE) throw invalid(shown, 'it is too large. Use a shorter one, or smaller numbers in {…}');
   // Loaded with the first pattern: most programs have none.
   const { RE2JS } = require('re2js') as typeof Re2;
   try {
@@ -137,7 +137,7 @@ class Translation {
   private open(): void {
     if (this.match(/^\?<?[=!]/)) throw this.unsupported('look-around');
     if (!this.match(/^\?(:|<[^>]{1,64}>)/) && this.characters[this.at] === '?')
-      throw this.unsupported('"(?" with what follows it');
+      throw this.unsupported('this "(?" group');
     if (this.sizes.length > MAX_DEPTH)
       throw invalid(this.source, `its groups are nested more than ${MAX_DEPTH} deep`);
     this.text += '(?:';
@@ -157,7 +157,7 @@ class Translation {
       return;
     }
     const times = Math.max(Number(counts[1]), Number(counts[3] ?? 0));
-    if (times > MAX_SIZE) throw invalid(this.source, `it asks for more than ${MAX_SIZE} repetitions`);
+    if (times > MAX_SIZE) throw invalid(this.source, `it has more than ${MAX_SIZE} repetitions`);
     this.grow(this.lastSize * Math.max(0, times - 1));
     this.text += `{${counts[0]}`;
   }
@@ -189,7 +189,7 @@ class Translation {
     const code = this.match(/^(?:x([\da-f]{2})|u([\da-f]{4})|u\{0*([\da-f]{1,6})\})/i);
     if (code !== undefined) {
       const value = Number.parseInt(code[1] ?? code[2] ?? code[3]!, 16);
-      if (value >= 0xd800 && value < 0xe000) throw this.unsupported('half of a character');
+      if (value >= 0xd800 && value < 0xe000) throw this.unsupported('an unpaired surrogate');
       if (value > 0x10ffff) throw this.unsupported(`\\${code[0]}`);
       return value;
     }
