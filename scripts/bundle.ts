@@ -35,7 +35,16 @@ export async function bundle(outDir: string, extra: Readonly<Record<string, stri
     external: isPackage,
     plugins: [keepModuleUrls()],
   });
-  await build.write({ dir: outDir, format: 'esm', chunkFileNames: 'chunks/[name].js', comments: false });
+  await build.write({
+    dir: outDir,
+    format: 'esm',
+    chunkFileNames: 'chunks/[name].js',
+    comments: false,
+    // Everything loads these two, and they load no package.
+    codeSplitting: {
+      groups: ['core', 'engine'].map((layer) => ({ name: layer, test: `/src/${layer}/`, minShareCount: 2 })),
+    },
+  });
   await build.close();
   for (const asset of ASSETS) await cp(join(SOURCES, asset), join(outDir, asset));
   // npm does this where the package is installed. In the checkout itself `npx volley` needs it too.

@@ -115,7 +115,7 @@ function limitText(options: string | undefined): string {
 }
 
 /** How a task ended, when, and what can be done, as a sentence whose subject is the task; undefined before its end. */
-export async function endedText(
+async function endedText(
   context: Pick<BatchContext, 'store'>,
   task: TaskRecord,
 ): Promise<string | undefined> {
@@ -142,7 +142,7 @@ export async function endedText(
 }
 
 /** `one attempt`, for a task that had one. */
-export function attemptsText({ attempts }: TaskRecord): string {
+function attemptsText({ attempts }: TaskRecord): string {
   return attempts === 0 ? 'no attempt' : attempts === 1 ? 'one attempt' : `${attempts} attempts`;
 }
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { VolleyError } from '../core/errors.ts';
-import { writeAtomically } from '../tools/atomic-write.ts';
+import { writeAtomically } from './atomic-write.ts';
 import { userFolder } from './user-folder.ts';
 
 /** Stands for the hash of a missing file, so that its later appearance counts as a change. */

@@ -20,9 +20,9 @@ export interface NamedWithStatus extends NamedExecution {
 }
 
 /** The most executions or tools an explanation lists. If there may be more, it gives the count. */
-export const MAX_LISTED = 10;
+const MAX_LISTED = 10;
 
-export function nameOf({ id, demand }: Execution): NamedExecution {
+function nameOf({ id, demand }: Execution): NamedExecution {
   return { id, toolName: demand.tool.name };
 }
 

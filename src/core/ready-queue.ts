@@ -16,7 +16,7 @@ export interface Ranked extends Standing {
 }
 
 /** One part of a queue. */
-export interface Home {
+interface Home {
   readonly queue: ReadyQueue<Ranked>;
   remove(item: Ranked): void;
 }

@@ -54,7 +54,7 @@ function everyExecution({ graph, timers, dispatcher }: Scheduler): Execution[] {
 }
 
 /** Throws an error that names the invariant and the execution that breaks it. */
-export function check(holds: boolean, invariant: string, about?: Execution): asserts holds {
+function check(holds: boolean, invariant: string, about?: Execution): asserts holds {
   if (holds) return;
   const whose = about === undefined ? '' : `: ${describe(about)}`;
   throw internalError(`Broken invariant: ${invariant}${whose}`);
@@ -64,7 +64,7 @@ function describe({ id, statusName, attempt, room }: Execution): string {
   return `${id} (${statusName}, attempt ${attempt}, room ${room})`;
 }
 
-export function count<T>(items: Iterable<T>, matches: (item: T) => boolean): number {
+function count<T>(items: Iterable<T>, matches: (item: T) => boolean): number {
   let total = 0;
   for (const item of items) if (matches(item)) total++;
   return total;
@@ -225,7 +225,7 @@ function checkWaiters(lock: Lock, isFreeFor: (holder: LockHolder) => boolean): v
 }
 
 /** Each execution's fields agree with its status. */
-export function checkStanding(execution: Execution): void {
+function checkStanding(execution: Execution): void {
   const { state, room, graceUntil, ending, home, claims } = execution;
   const isRunning = state === Status.running;
   const lingers = graceUntil !== 0;

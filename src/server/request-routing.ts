@@ -5,8 +5,10 @@ import { VolleyError } from '../core/errors.ts';
 import type { Store } from '../store/store.ts';
 import { runningServers, type ServerRecord } from './server-record.ts';
 
-/** Asked of the process that runs the batch, through the store: no server is needed, unless it is that process. */
-const ASKED_OF_HOLDER = new Set<unknown>(['status', 'stop', 'cancel', 'retry', 'wait']);
+/** No server is needed for these, unless it is the holder. */
+const ASKED_OF_HOLDER: ReadonlySet<unknown> = new Set(
+  ACTIONS.filter(({ hints }) => 'askHolder' in hints).map(({ name }) => name),
+);
 /** The server is gone, hangs, is stopping, or refuses a body of this size: this process can do the work as well. */
 const FALL_BACK = new Set<unknown>(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 503, 413]);
 /** If the connection breaks, the server may have done these: they must not be repeated. */

@@ -34,7 +34,7 @@ describe('a command that only looks', () => {
     const { layers, packages, count } = loadedBy(
       'cli/main.ts',
       'cli/commands/status.ts',
-      'config/store-of-file.ts',
+      'config/source.ts',
       'batch/status.ts',
     );
     expect(layers.filter((layer) => HEAVY.includes(layer))).toEqual([]);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Random } from '../../src/core/random.ts';
+import { casesOf } from '../support/depth.ts';
 import { alike, coverage, linked, lognormalMs, mixed, needingCpu, type Shape } from './support/coverage.ts';
 import type { Work } from './support/virtual-scheduler.ts';
 
@@ -50,7 +51,7 @@ function optimistic(random: Random, count: number): Work[] {
 }
 
 describe('the predicted range covers the truth in 70 to 90 % of the runs', () => {
-  it.each(Object.entries(SHAPES))(
+  it.each(casesOf(Object.entries(SHAPES), 2))(
     'for %s, at the start, in the middle and near the end',
     (_name, shape) => {
       for (const share of coverage(shape, 200, [0, 0.4, 0.8])) {

@@ -154,7 +154,7 @@ describe('the demonstration', () => {
       expect(status, `${time} time: ${stderr}`).toBe(0);
       counts.push(Number(/^✓ demo: all (\d{2,}) tasks completed in /m.exec(stdout)?.[1]));
       const path = /^Wrote (\S+\.svg)$/m.exec(stderr)?.[1];
-      expect(read(path ?? 'no picture')).toContain('what ran when');
+      expect(read(path ?? 'no picture')).toContain('<title>demo');
     }
     expect(counts[0]).toBe(counts[1]! + 1);
   });

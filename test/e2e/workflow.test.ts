@@ -170,9 +170,9 @@ describe('the command line', () => {
     [['add', '--function', 'note', '--params', '{a}'], 'It must be JSON'],
     [['add', '--function', 'note', '--priority', 'urgent'], 'critical, high, normal'],
     [['start', '--batch', 'nobody'], 'There is no batch "nobody"'],
-    [['start', '--max-concurrent', 'many'], 'It must be a number'],
+    [['start', '--max-concurrent', 'many'], '--max-concurrent'],
     [['run', 'missing.json'], 'the file does not exist'],
-    [['run'], 'Give a file of tasks'],
+    [['run'], 'Give a task file'],
     [['export', '--output-file', '../out.json', '--batch', 'x'], 'x'],
   ])('answers %j with what is wrong, in one or two lines, and status 2', SLOW, async (args, message) => {
     const ended = await runBuilt(project(files), args);

@@ -6,6 +6,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { buildProgram } from '../e2e/support/built-program.ts';
 import { endOf, startBuilt } from '../e2e/support/built-volley.ts';
+import { casesOf } from '../support/depth.ts';
 import {
   type Attack,
   HostileCaller,
@@ -18,6 +19,8 @@ const { main, moduleUrl } = await buildProgram();
 const SLOW = { timeout: 300_000 };
 /** The rule is the same in every folder: one way shows it. */
 const placesFor = (way: string) => (way === 'a command' ? ['', 'sub/'] : ['']);
+/** Where a process is started for each path, some of them are enough between releases. */
+const pathsFor = (way: string) => (way === 'write_file' ? PROTECTED_FILES : casesOf(PROTECTED_FILES, 12));
 /** What is hidden is refused before anybody asks whether it may be written. */
 const codeFor = (path: string) => (path.includes('.volley/') ? 'PATH_NOT_ALLOWED' : 'PATH_PROTECTED');
 /** Those that every workspace has. */
@@ -38,7 +41,9 @@ const WAYS: readonly (readonly [string, (path: string, agent: HostileCaller) => 
 describe.each(WAYS)('%s', (way, attackOn) => {
   it.each(placesFor(way))('changes nothing that is protected and exists, in "%s"', SLOW, async (place) => {
     const agent = new HostileCaller();
-    const paths = PROTECTED_FILES.map((path) => place + path).filter((path) => path !== 'volley.toml');
+    const paths = pathsFor(way)
+      .map((path) => place + path)
+      .filter((path) => path !== 'volley.toml');
     for (const path of paths) agent.write(path, 'original');
     // Neither what is there, nor a file next to it.
     const added = paths
@@ -58,7 +63,9 @@ describe.each(WAYS)('%s', (way, attackOn) => {
     SLOW,
     async (place) => {
       const agent = new HostileCaller();
-      const paths = PROTECTED_FILES.map((path) => place + path).filter((path) => !PRESENT.includes(path));
+      const paths = pathsFor(way)
+        .map((path) => place + path)
+        .filter((path) => !PRESENT.includes(path));
       const results = await agent.attack(...paths.map((path) => attackOn(path, agent)));
       expect(paths.filter((path) => existsSync(join(agent.folder, path)))).toEqual([]);
       expect(results.map(({ code }, index) => [paths[index], code])).toEqual(

@@ -13,7 +13,7 @@ export const cancelAction = defineAction({
   order: 60,
   summary: 'Cancel tasks for good, running or waiting; tasks that depend on them are skipped',
   scope: 'run',
-  hints: { destructive: true },
+  hints: { destructive: true, askHolder: true },
   schema: z.strictObject({
     batch: BATCH,
     ids: IDS,

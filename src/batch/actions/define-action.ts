@@ -15,6 +15,8 @@ interface ActionHints {
   readonly destructive?: true;
   /** Makes the batch if there is none. Sent twice, it is done twice. */
   readonly creates?: true;
+  /** The process that runs the batch answers. It is asked through the store, so no server is needed. */
+  readonly askHolder?: true;
 }
 
 /** What the list of all actions holds; the rest of an action is loaded when it is needed. */

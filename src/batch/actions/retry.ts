@@ -14,7 +14,7 @@ export const retryAction = defineAction({
   order: 40,
   summary: 'Reopen failed, cancelled and skipped tasks; completed tasks keep their results',
   scope: 'run',
-  hints: {},
+  hints: { askHolder: true },
   schema: z.strictObject({
     batch: BATCH,
     ids: IDS,

@@ -8,7 +8,7 @@ export const statusAction = defineAction({
   order: 80,
   summary: 'Show progress: counts, rate, time left, what runs, what failed, what waits and why',
   scope: 'read',
-  hints: { readOnly: true },
+  hints: { readOnly: true, askHolder: true },
   schema: z.strictObject({
     batch: BATCH,
     detailed: z.boolean().default(false).describe('Show more of what runs, failed and waits.'),

@@ -13,7 +13,7 @@ export const stopAction = defineAction({
   order: 50,
   summary: 'Start no more tasks of a batch; running tasks finish, the rest stays open',
   scope: 'run',
-  hints: {},
+  hints: { askHolder: true },
   schema: z.strictObject({
     batch: BATCH,
     graceful: z

@@ -15,7 +15,7 @@ export const waitAction = defineAction({
   order: 90,
   summary: 'Wait for the end of a batch, or for a number of seconds',
   scope: 'read',
-  hints: { readOnly: true },
+  hints: { readOnly: true, askHolder: true },
   schema: z.strictObject({
     batch: BATCH,
     timeout: SECONDS.optional().describe('Seconds to wait at most. Default: until the end.'),

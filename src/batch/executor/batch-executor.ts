@@ -231,7 +231,7 @@ function definitionOf(action: string): Promise<Action> {
 const MAX_ENTRIES = 20;
 
 /** Cuts long lists in the details of an error, such as a cycle of thousands of tasks. */
-export function shortDetails(details: Readonly<Record<string, unknown>>): Record<string, unknown> {
+function shortDetails(details: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(details).map(([name, value]) => [
       name,

@@ -175,7 +175,7 @@ const PAGE = 500;
 const MAX_SAMPLES = 200;
 
 /** How long functions took in all batches of the store. */
-export async function learnedDurations(
+async function learnedDurations(
   store: Store,
   functions: ReadonlySet<string>,
 ): Promise<Map<string, LearnedDuration>> {

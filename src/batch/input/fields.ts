@@ -22,11 +22,11 @@ function label(longest: number) {
     });
 }
 
-export const TASK_NAME = label(200);
+const TASK_NAME = label(200);
 
 export const TASK_ID = label(LONGEST_ID);
 
-export const TASK_IDS = z.array(TASK_ID).min(1).max(LONGEST_LIST);
+const TASK_IDS = z.array(TASK_ID).min(1).max(LONGEST_LIST);
 
 export const BATCH = label(100)
   .default('default')

@@ -142,7 +142,7 @@ export class RunMonitor {
 const WINDOW_S = 10;
 
 /** How many tasks end in a second, over the last ten. Times are those of a steady clock. */
-export class Throughput {
+class Throughput {
   private readonly counts = new Array<number>(WINDOW_S).fill(0);
   /** The second to which the newest count belongs. */
   private newest: number;

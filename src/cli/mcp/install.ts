@@ -1,9 +1,9 @@
 import { constants, existsSync, realpathSync } from 'node:fs';
 import { copyFile, mkdir, realpath, stat } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
+import { writeAtomically } from '../../config/atomic-write.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
-import { writeAtomically } from '../../tools/atomic-write.ts';
 import { confirm, EXIT, type ExitStatus, type Io } from '../output/io.ts';
 import type { CommonOptions } from '../program/command.ts';
 import { type InstallScope, MCP_CLIENTS, type McpClient, type StartCommand } from './clients.ts';

@@ -86,7 +86,7 @@ const END =
 const INSIDE = /(\\{0,8})("|(?<!\w)['`])|[[({\])}]/g;
 
 /** Where a value ends that begins at a position. One without an end takes the rest: it may have been cut. */
-export function endOfValue(text: string, from: number): number {
+function endOfValue(text: string, from: number): number {
   let at = from + (matchAt(SCHEME, text, from)?.[0].length ?? 0);
   const quote = matchAt(QUOTE, text, at);
   if (quote !== undefined) at = endOfQuoted(text, at, quote[1]!.length, quote[2]!);

@@ -80,7 +80,7 @@ const SHORTEST_PART = 6;
 const SHORTEST_LINE = 16;
 
 /** How a value may stand in a text: as it is, line by line, or escaped and encoded as programs do with it. */
-export function writtenForms(value: string): string[] {
+function writtenForms(value: string): string[] {
   const json = escaped(value);
   const hex = Buffer.from(value).toString('hex');
   const url = percentEncoded(value, /[A-Za-z0-9_.~-]/);

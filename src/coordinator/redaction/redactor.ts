@@ -95,7 +95,7 @@ interface PercentDecoded {
 }
 
 /** Undefined where nothing is encoded. Bytes are taken one by one: tokens are ASCII. */
-export function percentDecoded(encoded: string): PercentDecoded | undefined {
+function percentDecoded(encoded: string): PercentDecoded | undefined {
   if (!ENCODED.test(encoded)) return undefined;
   const starts = new Uint32Array(encoded.length + 1);
   const pieces: string[] = [];

@@ -136,7 +136,7 @@ const BODY = /[A-Za-z0-9_-]*/y;
 const DOTTED_BODY = /[A-Za-z0-9_.-]*[A-Za-z0-9_-]/y;
 
 /** Tokens that are known by how they begin. Each character is looked at a bounded number of times. */
-export function prefixedTokens(text: string): SecretSpan[] {
+function prefixedTokens(text: string): SecretSpan[] {
   const spans: SecretSpan[] = [];
   ANY_PREFIX.lastIndex = 0;
   for (let found = ANY_PREFIX.exec(text); found !== null; found = ANY_PREFIX.exec(text)) {
@@ -166,6 +166,6 @@ function isBoundary(text: string, at: number): boolean {
 }
 
 /** Words joined by hyphens look like tokens, but have no digits and no capitals within. */
-export function isRandom(word: string): boolean {
+function isRandom(word: string): boolean {
   return /\d|[a-z][A-Z]/.test(word);
 }

@@ -83,7 +83,7 @@ export function isBatchUri(uri: string): boolean {
 }
 
 /** The batch that an address names. */
-export function batchOf(uri: string): string | undefined {
+function batchOf(uri: string): string | undefined {
   const coded = FORM.exec(uri)?.[2];
   if (coded === undefined) return undefined;
   try {

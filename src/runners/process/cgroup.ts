@@ -26,7 +26,7 @@ export interface CgroupTree {
 }
 
 /** The group of one call, or of a runner, in one hierarchy. */
-export const PROCS = 'cgroup.procs';
+const PROCS = 'cgroup.procs';
 
 /** Creates our folder for some of the wanted features. Throws if that is not allowed. */
 export async function openCgroupTree(
@@ -57,7 +57,7 @@ export async function openCgroupTree(
 }
 
 /** Removes groups left by processes that no longer exist. */
-export function removeStaleFolders(mount: CgroupMount): void {
+function removeStaleFolders(mount: CgroupMount): void {
   for (const parent of mount.version === 1 ? [mount.ownFolder] : foldersUpwards(mount)) {
     for (const name of namesIn(parent)) {
       const [, namespace, pid] = /^volley-(\d+)-(\d+)-[0-9a-f]+$/.exec(name) ?? [];
@@ -71,7 +71,7 @@ export function removeStaleFolders(mount: CgroupMount): void {
 /**
  * Kills everything in a group; returns true if there was anything. Processes forked meanwhile are found the next time.
  */
-export function killGroup(folder: string): boolean {
+function killGroup(folder: string): boolean {
   const pids = pidsIn(folder);
   for (const pid of pids) {
     try {
@@ -84,7 +84,7 @@ export function killGroup(folder: string): boolean {
 }
 
 /** The processes of a group; empty if the group does not exist. */
-export function pidsIn(folder: string): number[] {
+function pidsIn(folder: string): number[] {
   try {
     // A process of another namespace shows as 0, which as a kill target would be our own process group.
     return readFileSync(join(folder, PROCS), 'utf8')

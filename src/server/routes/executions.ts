@@ -179,7 +179,7 @@ interface ExecutionQuery {
   readonly cursor: string | undefined;
 }
 
-export interface ExecutionPage {
+interface ExecutionPage {
   readonly records: readonly TaskRecord[];
   readonly nextCursor: string | null;
 }

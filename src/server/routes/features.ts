@@ -141,7 +141,7 @@ const HEAD = {
   running: z.boolean().describe('Whether agents work on it now.'),
 };
 
-export const FEATURE = z.object(HEAD).openapi('Feature');
+const FEATURE = z.object(HEAD).openapi('Feature');
 
 const SUBTASK = z
   .object({
@@ -182,7 +182,7 @@ const REPORT = z
   })
   .openapi('RunReport');
 
-export const RUN = z
+const RUN = z
   .object({
     feature: z.string(),
     batch: z.string().describe('The batch that the run is: /v1/batches/{batch} and its events.'),

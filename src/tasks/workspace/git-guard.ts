@@ -9,8 +9,8 @@ import {
   symlinkSync,
 } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { writeAtomically } from '../../config/atomic-write.ts';
 import { gitFoldersOf } from '../../config/git-folders.ts';
-import { writeAtomically } from '../../tools/atomic-write.ts';
 import { codeOf } from '../../tools/builtin/refusal.ts';
 import { isInside, realAsFarAsItExists } from '../../tools/builtin/roots.ts';
 import { filesBelow, folderEntries, lstatIfAny } from './folder-entries.ts';

@@ -8,7 +8,7 @@ import type { DrillReport } from './drill/drill.ts';
 
 const DRILL = fileURLToPath(new URL('./drill/drill.ts', import.meta.url));
 /** All of them with `npm run drill:processes`. */
-const CALLS = Number(process.env['VOLLEY_DRILL_CALLS'] ?? 60);
+const CALLS = Number(process.env['VOLLEY_DRILL_CALLS'] ?? 30);
 const MAX_GROWTH_MB = 200;
 
 /** In a process of its own, whose memory is then that of the host of the calls and nothing else. */
