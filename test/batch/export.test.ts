@@ -169,7 +169,7 @@ describe('export', () => {
       ['ENOSPC', 'the disk is full. Free some space, or choose a file on another disk.'],
       ['EDQUOT', 'the disk quota is used up. Free some space, or choose a file on another disk.'],
       ['EACCES', 'access is denied. Choose a folder that may be written, or change its permissions.'],
-      ['EXDEV', 'the system says EXDEV. Choose another file.'],
+      ['EXDEV', 'the system reports EXDEV. Choose another file.'],
     ]) {
       full.mockRejectedValue(Object.assign(new Error(`${code}: no luck, write`), { code }));
       for (const file of ['kept.json', 'new.json'])

@@ -74,7 +74,7 @@ describe('a variable', () => {
       expect.stringMatching(/^VOLLEY_LIMITS_TOOLS_GREP_RATE_COUNT: limits.tools.grep.rate.per_ms is missing/),
       'VOLLEY_THREADS_MAX: threads.max must be a whole number from 1 to 1024, but it is "many".',
       expect.stringMatching(
-        /^VOLLEY_TOOLS_ALLOW: tools.allow must be a list of texts .* but it is "\[\\"a\\""\.$/,
+        /^VOLLEY_TOOLS_ALLOW: tools.allow must be a list of strings .* but it is "\[\\"a\\""\.$/,
       ),
       'VOLLEY_TOOLS_DENY: tools.deny[1] must be a string of 1 to 1024 characters, but it is 2.',
       expect.stringMatching(/^VOLLEY_TOOLS_ROOTS: tools.roots\[1\] must be a folder, but it is "gone\/away"/),

@@ -35,11 +35,11 @@ volley.toml:2:1: unknown key limits.max_concurency. Did you mean max_concurrency
     ['[tools.shell]\nenabled = "yes"', 'tools.shell.enabled must be true or false, but it is "yes".'],
     [
       '[tools]\ndeny = "shell"',
-      'tools.deny must be a list of texts such as ["write_*", "shell"], but it is "shell".',
+      'tools.deny must be a list of strings such as ["write_*", "shell"], but it is "shell".',
     ],
     [
       '[tools]\nroots = []',
-      'tools.roots must be a list of texts such as [".", "../data"], not empty, but it is [].',
+      'tools.roots must be a list of strings such as [".", "../data"], not empty, but it is [].',
     ],
     ['[tools]\ndeny = [1]', 'tools.deny[0] must be a string of 1 to 1024 characters, but it is 1.'],
     ['limits = 3', 'limits must be a table, but it is 3.'],

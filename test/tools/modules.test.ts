@@ -126,13 +126,13 @@ describe('a module that is refused', () => {
       'exports nothing',
       { 'a.mjs': '' },
       'a.mjs',
-      'The module a.mjs: it exports no tools. It exports nothing; export what',
+      'The module a.mjs: it exports no tools. It exports nothing; export the result',
     ],
     [
       'exports no tools',
       { 'a.mjs': `export const x = 1; export const l = [1]; export default { name: 'a', run() {} };` },
       'a.mjs',
-      'It exports default (a definition that defineTool() was not called with), l (a list without tools) and x (a number);',
+      'It exports default (a definition without defineTool()), l (a list without tools) and x (a number);',
     ],
     [
       'throws an error',

@@ -154,7 +154,7 @@ describe('a hostile tool that writes to the channel itself', () => {
       'Buffer.concat([Buffer.from([160, 134, 1, 0, 4]), Buffer.alloc(100_000, "[")])',
       'deep',
     ],
-    ['a result that is no JSON', 'Buffer.from([1, 0, 0, 0, 4, 33])', 'no JSON'],
+    ['a result that is no JSON', 'Buffer.from([1, 0, 0, 0, 4, 33])', 'not JSON'],
   ])('is ended for %s', async (_what, frame, text) => {
     const code = `async () => {
       const { writeSync } = await import('node:fs');

@@ -214,8 +214,8 @@ describe('http_request', () => {
   it.each([
     [{ url: 'ftp://a.example/' }, '/url must begin with http'],
     [{ url: 'file:///etc/passwd' }, '/url must begin with http'],
-    [{ url: '/path' }, '/url must be a whole URL'],
-    [{ url: 'http://user:secret@a.example/' }, '/url must not hold a user name'],
+    [{ url: '/path' }, '/url must be an absolute URL'],
+    [{ url: 'http://user:secret@a.example/' }, '/url must not contain a user name'],
     [{ url: 'http://a.example/', headers: { Host: 'b' } }, '/headers/Host may not be set'],
     [{ url: 'http://a.example/', headers: { 'content-LENGTH': '5' } }, 'may not be set'],
     [{ url: 'http://a.example/', headers: { 'Transfer-Encoding': 'chunked' } }, 'may not be set'],

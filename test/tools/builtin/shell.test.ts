@@ -112,7 +112,7 @@ describe('the shell tool', () => {
 
   test('says that it crashed if a signal ended it', async () => {
     const error = await rejectionOf(call({ command: 'kill -s SEGV $$' }));
-    expect(error).toMatchObject({ reason: 'crashed', message: 'The command was ended by SIGSEGV.' });
+    expect(error).toMatchObject({ reason: 'crashed', message: 'The command was killed by SIGSEGV.' });
     expect(codeOf((error as Error).cause)).toBe('COMMAND_FAILED');
   });
 
