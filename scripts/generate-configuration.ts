@@ -27,28 +27,28 @@ need not be one. A file looks like this; yours needs only what it changes:
 ${example.trimEnd()}
 \`\`\`
 
-Relative paths count from the folder of the file, or from the working directory where there is no file.
+Relative paths start at the folder of the file, or at the working directory if there is no file.
 
 Settings that could run code or reach outside the folder take effect only after you approve them with \`volley trust\`; see [trust](trust.md).
 
 ## Environment variables
 
-Every key can be set by an environment variable instead, which goes before the file: \`VOLLEY_\`, then the tables and the
-key in capitals, joined by \`_\`. So \`VOLLEY_LIMITS_MAX_CONCURRENCY=8\` is \`max_concurrency = 8\` in \`[limits]\`.
+An environment variable can set any key and takes precedence over the file. Its name is \`VOLLEY_\`, then the tables and
+the key in capitals, joined by \`_\`. So \`VOLLEY_LIMITS_MAX_CONCURRENCY=8\` is \`max_concurrency = 8\` in \`[limits]\`.
 
-- A list is separated by commas, or written as JSON: \`VOLLEY_TOOLS_DENY=shell,write_*\` or
+- Separate the items of a list by commas, or write it as JSON: \`VOLLEY_TOOLS_DENY=shell,write_*\` or
   \`VOLLEY_TOOLS_DENY='["shell"]'\`. \`[]\` is the empty list.
 - \`true\` and \`1\` are true, \`false\` and \`0\` are false.
-- An empty variable is one that is not set.
+- An empty variable counts as not set.
 - \`<NAME>\` is the name of a tool or a group: as in the file, but in capitals and with \`_\` for every other character.
-  Where the file does not mention the name, it is taken in small letters.
-- A variable below one of the sections that is no setting is an error, for it is most likely a typo. So is one that is
-  nearly the name of a setting. Others that begin with \`VOLLEY_\` are left alone.
+  If the file does not mention the name, it is taken in lowercase.
+- A variable that names a section but no setting in it is an error, because it is most likely a typo. So is one that is
+  nearly the name of a setting. Other variables that begin with \`VOLLEY_\` are ignored.
 
 ## When something is wrong
 
-File and environment are checked as a whole, and all problems are shown at once. Nothing starts before they are gone
-(\`volley status\` only looks at where the store is, and minds nothing else):
+File and environment are checked together, and all problems are shown at once. Nothing starts until you have fixed them,
+except that \`volley status\` only needs the place of the store:
 
 \`\`\`text
 volley.toml:2:1: unknown key limits.max_concurency. Did you mean max_concurrency?
@@ -60,8 +60,8 @@ VOLLEY_THREADS_MAX: threads.max must be a whole number from 1 to 1024, but it is
 
 ## Changes while Volley runs
 
-Where the file is watched, a change of \`[limits]\` holds at once: what runs keeps its room, what waits is looked at again.
-Other keys need a restart, and Volley says which. A file that is not valid changes nothing.
+If the file is watched, a change of \`[limits]\` takes effect at once: running calls keep their resources, and waiting ones
+are checked again. Other keys need a restart, and Volley says which. An invalid file changes nothing.
 
 ## Editors
 

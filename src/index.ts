@@ -121,6 +121,7 @@ export {
   type IoIntensity,
   type MissedUpdates,
   type NamedExecution,
+  type NodeStatus,
   type Outcome,
   ParallelExecutionEngine,
   PRIORITIES,
@@ -190,6 +191,7 @@ export type {
 } from './store/records.ts';
 export type {
   AttemptPage,
+  BatchWithTasks,
   HolderRequest,
   Lease,
   Recovery,
@@ -197,6 +199,7 @@ export type {
   SlowestPage,
   Store,
   TaskQuery,
+  TaskSummary,
 } from './store/store.ts';
 export type { ParallelAgentTool } from './tools/agent-tool.ts';
 export type { FileSettings, HttpSettings, ShellSettings } from './tools/builtin/environment.ts';

@@ -63,6 +63,7 @@ export class DependencyGraph {
     return Array.from(nodes, ({ id, dependsOn }) => this.addNode(id, dependsOn));
   }
 
+  /** Returns the node with this id, if there is one. */
   find(id: string): GraphNode | undefined {
     return this.nodes.get(id);
   }
@@ -71,6 +72,7 @@ export class DependencyGraph {
     return this.nodes.size;
   }
 
+  /** All nodes, in the order in which they were added. */
   [Symbol.iterator](): Iterator<GraphNode> {
     return this.nodes.values();
   }
@@ -89,6 +91,7 @@ export class DependencyGraph {
     return [...this.nodes.values()].filter((node) => this.isReady(node));
   }
 
+  /** Marks a ready node as running. */
   markRunning(id: string): void {
     const node = this.open(id);
     node.status = 'running';
@@ -101,10 +104,12 @@ export class DependencyGraph {
     return (this.dependents.get(id) ?? []).filter((node) => this.isReady(node));
   }
 
+  /** Marks a node as failed. What depends on it never becomes ready. */
   markFailed(id: string): void {
     this.settle(id, 'failed');
   }
 
+  /** Marks a node as cancelled. What depends on it never becomes ready. */
   markCancelled(id: string): void {
     this.settle(id, 'cancelled');
   }

@@ -97,14 +97,17 @@ export class ProgressTracker {
     this.writable().update(id, first, step);
   }
 
+  /** Ends an execution with success. */
   complete(id: string): void {
     this.writable().settle(id, Status.completed);
   }
 
+  /** Ends an execution with an error. */
   fail(id: string, error?: unknown): void {
     this.writable().settle(id, Status.failed, { kind: 'failed', failure: toFailure(error) });
   }
 
+  /** Ends an execution as cancelled. */
   cancel(id: string, reason?: unknown): void {
     this.writable().settle(id, Status.cancelled, { kind: 'cancelled', reason });
   }

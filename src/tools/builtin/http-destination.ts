@@ -1,6 +1,6 @@
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
-import { isIP } from 'node:net';
+import { BlockList, isIP } from 'node:net';
 import { linearGlob } from '../pattern/glob.ts';
 import type { LinearPattern } from '../pattern/regex.ts';
 import type { HttpSettings } from './environment.ts';
@@ -43,66 +43,44 @@ const SPECIAL_V6: readonly (readonly [range: string, use: string])[] = [
 ];
 
 /** IPv6 forms whose last 32 bits are an IPv4 address, which then decides. */
-const CARRIERS_OF_V4 = ['::ffff:0:0/96', '::ffff:0:0:0/96', '64:ff9b::/96', '::/96'];
+const CARRIERS_OF_V4 = ['::ffff:', '::ffff:0:', '64:ff9b::', '::'];
 
-interface Range {
-  readonly first: bigint;
-  readonly shift: bigint;
+type Family = 'ipv4' | 'ipv6';
+
+interface Special {
   readonly use: string;
+  readonly addresses: BlockList;
 }
 
-const RANGES_V4 = SPECIAL_V4.map(([range, use]) => rangeOf(range, use, 32));
-const RANGES_V6 = SPECIAL_V6.map(([range, use]) => rangeOf(range, use, 128));
-const CARRIERS = CARRIERS_OF_V4.map((range) => rangeOf(range, '', 128));
-const GLOBAL_V6 = rangeOf('2000::/3', '', 128);
+const V4 = SPECIAL_V4.map(([range, use]) => special('ipv4', range, use));
+const V6 = SPECIAL_V6.map(([range, use]) => special('ipv6', range, use));
+const CARRIED_V4 = SPECIAL_V4.flatMap(([range, use]) =>
+  CARRIERS_OF_V4.map((prefix) => {
+    const [address, length] = range.split('/') as [string, string];
+    return special('ipv6', `${prefix}${address}/${96 + Number(length)}`, use);
+  }),
+);
+const PUBLIC_V6 = [...CARRIERS_OF_V4.map((prefix) => `${prefix}0.0.0.0/96`), '2000::/3'].map((range) =>
+  special('ipv6', range, 'public'),
+);
+
+function special(family: Family, range: string, use: string): Special {
+  const [address, length] = range.split('/') as [string, string];
+  const addresses = new BlockList();
+  addresses.addSubnet(address, Number(length), family);
+  return { use, addresses };
+}
 
 /** The purpose of an address, such as `loopback`; undefined if it is public. */
 export function specialUseOf(address: string): string | undefined {
   // A zone such as %eth0 names an interface, not another destination.
   const plain = address.split('%', 1)[0]!;
   const family = isIP(plain);
-  if (family === 4) return useIn(RANGES_V4, numberOf(plain));
-  if (family !== 6) return 'not an address';
-  const value = numberOf(plain);
-  const special = useIn(RANGES_V6, value);
-  if (special !== undefined) return special;
-  if (CARRIERS.some((range) => isIn(range, value))) return useIn(RANGES_V4, value & 0xffff_ffffn);
-  return isIn(GLOBAL_V6, value) ? undefined : 'reserved';
-}
-
-function useIn(ranges: readonly Range[], value: bigint): string | undefined {
-  return ranges.find((range) => isIn(range, value))?.use;
-}
-
-function isIn({ first, shift }: Range, value: bigint): boolean {
-  return value >> shift === first;
-}
-
-function rangeOf(text: string, use: string, bits: number): Range {
-  const [address, length] = text.split('/') as [string, string];
-  const shift = BigInt(bits - Number(length));
-  return { first: numberOf(address) >> shift, shift, use };
-}
-
-/** The numeric value of a valid address. */
-function numberOf(address: string): bigint {
-  if (!address.includes(':')) {
-    return address.split('.').reduce((value, part) => (value << 8n) | BigInt(part), 0n);
-  }
-  const [head, tail] = address.split('::') as [string, string | undefined];
-  const before = groupsOf(head);
-  const after = groupsOf(tail ?? '');
-  const zeros = new Array<number>(8 - before.length - after.length).fill(0);
-  return [...before, ...zeros, ...after].reduce((value, group) => (value << 16n) | BigInt(group), 0n);
-}
-
-function groupsOf(text: string): number[] {
-  if (text === '') return [];
-  return text.split(':').flatMap((group) => {
-    if (!group.includes('.')) return [Number.parseInt(group, 16)];
-    const value = Number(numberOf(group));
-    return [value >>> 16, value & 0xffff];
-  });
+  if (family === 0) return 'not an address';
+  const find = (among: readonly Special[]) =>
+    among.find(({ addresses }) => addresses.check(plain, `ipv${family as 4 | 6}`))?.use;
+  if (family === 4) return find(V4);
+  return find(V6) ?? find(CARRIED_V4) ?? (find(PUBLIC_V6) === undefined ? 'reserved' : undefined);
 }
 
 /** Resolves a host name. */
