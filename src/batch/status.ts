@@ -8,7 +8,7 @@ import { hintText } from './hints.ts';
 import { holderText } from './run/holder-requests.ts';
 import type { FailedTask, RunningTask } from './run/monitor.ts';
 import { explainTask } from './task-report.ts';
-import { linesText, numberText, oneLine, runProblemText, taskText } from './text.ts';
+import { linesText, oneLine, roundedText, runProblemText, taskText } from './text.ts';
 import { type BatchView, readView } from './view.ts';
 
 const MAX_EXPLAINED = 5;
@@ -84,7 +84,7 @@ export function statusData(view: BatchView, waiting: readonly WaitingTask[], isD
     counts,
     done: endedOf(counts),
     percent: Math.floor(view.progress * 1000) / 10,
-    ...(view.ratePerSecond !== undefined && { rate_per_second: Number(numberText(view.ratePerSecond)) }),
+    ...(view.ratePerSecond !== undefined && { rate_per_second: Number(roundedText(view.ratePerSecond)) }),
     ...(timeLeft !== undefined && {
       time_left: {
         low_seconds: seconds(timeLeft.lowMs),
@@ -131,7 +131,7 @@ function percentText({ progress }: BatchView): string {
 
 function speedText({ ratePerSecond, timeLeft, state }: BatchView): string | undefined {
   if (state !== 'running') return undefined;
-  const rate = ratePerSecond === undefined ? undefined : `${numberText(ratePerSecond)} tasks a second`;
+  const rate = ratePerSecond === undefined ? undefined : `${roundedText(ratePerSecond)} tasks a second`;
   const left = timeLeft === undefined ? undefined : timeLeftText(timeLeft);
   const parts = [rate, left].filter((part) => part !== undefined);
   return parts.length === 0 ? undefined : `${parts.join('; ')}.`;

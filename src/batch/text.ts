@@ -19,7 +19,7 @@ export function linesText(...lines: readonly (string | undefined | readonly stri
 }
 
 /** A number for people: `12`, `3.4`, `0.25`. */
-export function numberText(value: number): string {
+export function roundedText(value: number): string {
   if (value >= 100) return String(Math.round(value));
   return String(Number(value.toPrecision(2)));
 }
@@ -27,8 +27,8 @@ export function numberText(value: number): string {
 /** A size for people: `812 bytes`, `1.2 MB`. */
 export function bytesText(bytes: number): string {
   if (bytes < 1000) return `${bytes} bytes`;
-  if (bytes < 1_000_000) return `${numberText(bytes / 1000)} KB`;
-  return `${numberText(bytes / 1_000_000)} MB`;
+  if (bytes < 1_000_000) return `${roundedText(bytes / 1000)} KB`;
+  return `${roundedText(bytes / 1_000_000)} MB`;
 }
 
 /** A task in a line: `t3 "Analyze user_model.py" (code_analyzer_tool)`. */

@@ -13,20 +13,20 @@ import type { TomlPlaces } from './toml-places.ts';
 import { keyText } from './toml-text.ts';
 import { rootFindings } from './valid-file.ts';
 
-/** Settings, and who said what of them. */
+/** Settings and their sources. */
 export interface AssembledSettings {
   readonly settings: Settings;
-  /** What the file says. */
+  /** The settings of the file. */
   readonly said: TomlTable;
-  /** What the environment says instead. */
+  /** The overrides from the environment. */
   readonly overrides: readonly Override[];
-  /** What the file held when it was read. */
+  /** The file's content when it was read. */
   readonly bytes: Buffer;
 }
 
 /**
- * The settings of file and environment together. Everything that is wrong with either is in one error. This module
- * loads the parser and the schema library, so it is itself loaded only for those who configure something.
+ * Merges the settings of file and environment. All problems of either are reported in one error. This module loads the
+ * parser and the schema library, so it is loaded only if something is configured.
  */
 export async function assembleSettings(
   file: string | undefined,
@@ -54,7 +54,7 @@ export async function assembleSettings(
 
 const NO_SOURCE = { bytes: Buffer.alloc(0), text: '' };
 
-/** Finds out who said what is wrong: a variable, or a place of the file. */
+/** Finds the source of a problem: a variable, or a place in the file. */
 async function locator(
   text: string,
   overrides: readonly Override[],
@@ -66,7 +66,7 @@ async function locator(
     const isOutsideFile = table.length > 0 && places?.has(table) !== true;
     const said =
       overrides.find((override) => startsWith(path, override.path)) ??
-      // What is missing beside something that only a variable says, is missing because of it.
+      // A key that is missing next to one set only by a variable is missing because of that variable.
       (isOutsideFile ? overrides.find((override) => startsWith(override.path, table)) : undefined);
     const place = said === undefined ? places?.find(path, part) : undefined;
     return { text: what, key: keyText(path), variable: said?.variable, place };

@@ -4,11 +4,11 @@ import { renameSync, rmSync, writeFileSync } from 'node:fs';
 export interface AtomicWriteOptions<T> {
   readonly mode?: number;
   readonly encoding?: 'utf8' | 'latin1';
-  /** Puts the draft in its place. Default: replaces what is there; a link is replaced, not followed. */
+  /** Moves the draft into place. Default: replaces the target; a link is replaced, not followed. */
   readonly put?: (draft: string, path: string) => T;
 }
 
-/** Writes a file as a whole or not at all: whoever reads it sees the old content or the new, never a part. */
+/** Writes a file atomically: a reader sees the old content or the new, never a part. */
 export function writeAtomically<T = void>(
   path: string,
   content: string,

@@ -6,19 +6,19 @@ import type { Settings } from './schema.ts';
 import { keyText, valueText } from './toml-text.ts';
 import { configSchema } from './zod-schema.ts';
 
-/** Something that is wrong with a key or with its value. */
+/** A problem with a key or its value. */
 export interface Finding {
   readonly path: readonly PropertyKey[];
   readonly part: 'key' | 'value';
   readonly text: string;
 }
 
-/** How many of the names that are known are listed where none is near. */
+/** How many known names are listed if none is similar. */
 const MAX_LISTED = 12;
 
-/** The settings with their defaults, or everything that is wrong with them. */
+/** Validates the settings and fills in defaults, or returns all problems. */
 export function checkConfig(data: unknown): { settings: Settings } | { findings: Finding[] } {
-  // Once: code that is generated to check faster would take longer than the check itself.
+  // Validated once: generating faster validation code would take longer than the validation.
   const result = configSchema().safeParse(data, { jitless: true });
   if (result.success) return { settings: result.data };
   const findings = new Map<string, Finding>();
@@ -68,7 +68,7 @@ function invalidName(path: readonly PropertyKey[]): string {
   return `the name in ${keyText(path)} must be ${rule}.`;
 }
 
-/** The choice that was meant by a wrong one. */
+/** The valid choice closest to a wrong one. */
 function meant(path: readonly PropertyKey[], value: unknown): string {
   const choices = nodeAt(path)?.enum;
   if (choices === undefined || typeof value !== 'string') return '';

@@ -10,7 +10,7 @@ type Camel<S extends string> = S extends `${infer First}_${infer Rest}`
   ? `${First}${Capitalize<Camel<Rest>>}`
   : S;
 
-/** A table of the file with its keys as the rest of Volley writes them: `max_bytes` is `maxBytes`. */
+/** A table of the file with camelCase keys: `max_bytes` is `maxBytes`. */
 type CamelKeys<T> = {
   readonly [K in keyof T as K extends string ? Camel<K> : K]: T[K] extends readonly unknown[]
     ? T[K]
@@ -19,14 +19,14 @@ type CamelKeys<T> = {
       : T[K];
 };
 
-/** Everything that `volley.toml` can say, checked, with defaults filled in and paths made absolute. */
+/** The validated content of `volley.toml`, with defaults filled in and absolute paths. */
 export interface VolleyConfig {
-  /** The folder from which relative paths count, absolute: the file's own, or the working directory without a file. */
+  /** The base folder of relative paths, absolute: the file's folder, or the working directory without a file. */
   readonly folder: string;
   /** Whether the user trusts the folder, and which settings are off until then. */
   readonly trust: WorkspaceTrust;
   readonly engine: EngineSettings;
-  /** Can be changed while everything runs. */
+  /** Can be changed at run time. */
   readonly limits: LimitSettings;
   readonly defaults: CallDefaults;
   readonly tools: ToolSettings;
@@ -42,10 +42,10 @@ export interface VolleyConfig {
   readonly tasks: TaskSettings;
 }
 
-/** How the engine behaves. */
+/** Engine settings. */
 export interface EngineSettings extends CamelKeys<Settings['engine']> {}
 
-/** What may run at once. */
+/** Concurrency limits. */
 export interface LimitSettings {
   readonly maxConcurrency: number;
   readonly resources: Required<ResourceLimits>;
@@ -53,17 +53,20 @@ export interface LimitSettings {
   readonly groups: Readonly<Record<string, SharedLimits>>;
 }
 
-/** For calls whose tool says nothing itself. */
+/** Defaults for calls whose tool does not set them. */
 export interface CallDefaults extends CamelKeys<Settings['defaults']> {}
 
-/** What may be called, and where it may work. Globs count from {@link VolleyConfig.folder}; `roots` are absolute. */
+/**
+ * Which tools may be called and where they may work. Globs are relative to {@link VolleyConfig.folder}; `roots` are
+ * absolute.
+ */
 export interface ToolSettings
   extends Pick<Settings['tools'], 'allow' | 'deny' | 'modules' | 'roots' | 'protected' | 'writable'> {}
 
-/** The pool of threads. */
+/** The thread pool. */
 export interface ThreadSettings extends CamelKeys<Settings['threads']> {}
 
-/** How processes are kept in. */
+/** How processes are confined. */
 export interface ProcessSettings {
   readonly sandbox: Settings['processes']['sandbox'];
   readonly limits: Required<RunLimits>;
@@ -72,52 +75,52 @@ export interface ProcessSettings {
 /** What must not leave the process. */
 export interface SecretSettings extends CamelKeys<Settings['secrets']> {}
 
-/** Where batches are kept. */
+/** Where batches are stored. */
 export interface StoreSettings {
   /** Absolute. */
   readonly file: string;
 }
 
-/** How `volley serve` behaves. */
+/** Settings of `volley serve`. */
 export interface ServerSettings extends Omit<CamelKeys<Settings['server']>, 'port' | 'tls' | 'tokens'> {
-  /** Undefined: 7717, or a free one where that is taken. */
+  /** Undefined: 7717, or a free port if that is taken. */
   readonly port: number | undefined;
   /** Absolute paths of the certificate and its key. */
   readonly tls: { readonly certificate: string; readonly key: string } | undefined;
   readonly tokens: Settings['server']['tokens'];
 }
 
-/** What a client of the server may cost. */
+/** Limits per client of the server. */
 export interface ServerLimits extends CamelKeys<Settings['server']['limits']> {}
 
-/** A program that may use the server. */
+/** A client that may use the server. */
 export type TokenSettings = Settings['server']['tokens'][string];
 
-/** Other servers of the Model Context Protocol. */
+/** Other MCP servers. */
 export interface McpSettings {
-  /** By the name under which their tools are called. */
+  /** By the name that prefixes their tools. */
   readonly servers: Readonly<Record<string, McpServerSettings>>;
 }
 
 type FileServer = Settings['mcp']['servers'][string];
 
-/** A server whose tools can be called. */
+/** An MCP server whose tools can be called. */
 export interface McpServerSettings
   extends Pick<
     CamelKeys<FileServer>,
     'maxConcurrent' | 'startTimeoutMs' | 'maxResultBytes' | 'allow' | 'deny' | 'allowDestructive' | 'parallel'
   > {
   readonly connection: McpProgram | McpAddress;
-  /** Absolute paths of the folders that it is told to work in; none where it is told nothing. */
+  /** Absolute paths of the folders it is told to work in, if any. */
   readonly roots: readonly string[];
   readonly ratePerMinute: number | undefined;
-  /** Undefined: as for other calls. */
+  /** Undefined: the default for calls. */
   readonly callTimeoutMs: number | undefined;
-  /** By the server's own names. */
+  /** By the server's own tool names. */
   readonly tools: Readonly<Record<string, McpToolSettings>>;
 }
 
-/** A server that is a program on this machine. */
+/** A server that is a local program. */
 export interface McpProgram {
   readonly kind: 'stdio';
   readonly command: string;
@@ -128,7 +131,7 @@ export interface McpProgram {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** A server that is reached over HTTP. */
+/** A server reached over HTTP. */
 export interface McpAddress {
   readonly kind: 'http';
   readonly url: string;
@@ -136,7 +139,7 @@ export interface McpAddress {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** How calls of one tool of a server may run next to others. */
+/** How calls of one of the server's tools may run next to others. */
 export type McpToolSettings = FileServer['tools'][string];
 
 /** How `volley tasks run` delegates subtasks to agents. */
@@ -145,30 +148,30 @@ export interface TaskSettings
     CamelKeys<Settings['tasks']>,
     'maxConcurrent' | 'worktrees' | 'maxRetries' | 'deniedPaths' | 'allowedAgents'
   > {
-  /** The agent of subtasks that suggest none. */
+  /** The agent of subtasks that do not suggest one. */
   readonly agent: string | undefined;
-  /** Of one attempt. */
+  /** Per attempt. */
   readonly timeoutMs: number;
-  /** How long an agent may write nothing. */
+  /** How long an agent may stay silent. */
   readonly stallMs: number;
-  /** How allowed shell commands begin; undefined where all are. */
+  /** Prefixes of allowed shell commands; undefined if all are allowed. */
   readonly allowedCommands: readonly string[] | undefined;
-  /** A shell command for new worktrees. */
+  /** A shell command to set up new worktrees. */
   readonly setup: string | undefined;
-  /** The template of the prompt, absolute. */
+  /** The prompt template, as an absolute path. */
   readonly promptFile: string | undefined;
   readonly budget: TaskBudget;
-  /** By the names under which subtasks suggest them. */
+  /** By the names that subtasks use. */
   readonly agents: Readonly<Record<string, AgentSettings>>;
 }
 
-/** What one subtask may use, all its attempts together; the cost in US dollars. */
+/** The budget of one subtask, over all its attempts; the cost is in US dollars. */
 export type TaskBudget = Settings['tasks']['budget'];
 
 /** An agent that subtasks can be delegated to. */
 export type AgentSettings = Settings['tasks']['agents'][string];
 
-/** Where no file says anything. */
+/** The defaults. */
 const NOT_NEEDED: WorkspaceTrust = {
   status: 'not-needed',
   command: 'volley trust',
@@ -179,12 +182,12 @@ const NOT_NEEDED: WorkspaceTrust = {
   files: new Map(),
 };
 
-/** What holds without a file: the folder is the only root. */
+/** The settings without a file: the folder is the only root. */
 export function defaultConfig(folder = process.cwd()): VolleyConfig {
   return toConfig(DEFAULTS, folder);
 }
 
-/** From the words of the file to those of the rest of Volley. */
+/** Converts the file's names to camelCase. */
 export function toConfig(
   settings: Settings,
   folder: string,
@@ -254,7 +257,7 @@ export function toConfig(
   };
 }
 
-/** Only for tables without names that the user chooses. */
+/** Only for tables whose keys are not chosen by the user. */
 function camelKeys<T extends object>(table: T): CamelKeys<T> {
   return Object.fromEntries(
     Object.entries(table).map(([key, value]) => [
@@ -279,12 +282,12 @@ function toSharedLimits(byName: Settings['limits']['tools']): Record<string, Sha
 function toMcpServer(server: FileServer, folder: string, toolRoots: readonly string[]): McpServerSettings {
   const { command, args, env, cwd = '.', url, headers } = server;
   return {
-    // The schema lets exactly one of `command` and `url` through.
+    // The schema requires exactly one of `command` and `url`.
     connection:
       command === undefined
         ? { kind: 'http', url: url!, headers }
         : { kind: 'stdio', command, args, cwd: resolve(folder, cwd), env },
-    // A server elsewhere has no business with the folders of this machine, unless somebody says so.
+    // A remote server does not get local folders unless configured.
     roots: server.roots?.map((root) => resolve(folder, root)) ?? (url === undefined ? toolRoots : []),
     maxConcurrent: server.max_concurrent,
     ratePerMinute: server.rate_per_minute,

@@ -7,7 +7,7 @@ import { TRUST_VARIABLE } from './user-folder.ts';
 
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
-/** What one environment variable says. */
+/** The value of one environment variable. */
 export interface Override {
   readonly variable: string;
   readonly path: readonly string[];
@@ -22,15 +22,15 @@ const NO_SETTINGS = new Set([
   TRUST_VARIABLE,
 ]);
 
-/** No list of a setting holds lists. */
-const DEEPEST = 10;
+/** No list setting contains lists. */
+const MAX_DEPTH = 10;
 
-/** A table of the file as the parser gives it. */
+/** A table of the file as the parser returns it. */
 export type TomlTable = { [key: string]: unknown };
 
 /**
- * Finds what the environment says of the configuration. A variable below one of our sections, or nearly that, which
- * is none of ours is a problem: most likely a typo. Others that begin alike belong to somebody else.
+ * Finds settings in the environment. An unknown variable in, or close to, one of our sections is a problem: most likely
+ * a typo. Other variables with our prefix are ignored.
  */
 export function readOverrides(
   env: EnvironmentVariables,
@@ -39,7 +39,7 @@ export function readOverrides(
   const variables = Object.entries(env).filter(
     ([name, text]) => name.startsWith(VARIABLE_PREFIX) && text && !NO_SETTINGS.has(name),
   );
-  // The outline takes longer to make than all the rest.
+  // Building the outline takes longer than everything else.
   if (variables.length === 0) return { overrides: [], problems: [] };
   const keys = tablesOf().flatMap((table) => table.keys);
   const fixed = new Map(keys.filter(hasFixedName).map((key) => [key.variable, key]));
@@ -63,15 +63,15 @@ export function readOverrides(
   return { overrides, problems };
 }
 
-/** Puts what the environment says over what the file says. */
+/** Applies the environment's settings over those of the file. */
 export function applyOverrides(data: TomlTable, overrides: readonly Override[]): void {
   for (const { path, value } of overrides) {
     let table = data;
     for (const name of path.slice(0, -1)) {
-      // Without a prototype, as the parser makes them: a name such as __proto__ is a name like any other.
+      // Without a prototype, like the parser's objects: a name like __proto__ is an ordinary name.
       table[name] ??= Object.create(null);
       table = table[name] as TomlTable;
-      // The file has something else in its place, which is a problem of its own.
+      // The file has a different type there, which is reported separately.
       if (typeof table !== 'object' || Array.isArray(table)) break;
     }
     if (typeof table === 'object' && !Array.isArray(table)) table[path.at(-1)!] = value;
@@ -82,12 +82,12 @@ function hasFixedName({ path }: Key): boolean {
   return !path.includes('*');
 }
 
-/** Of two names it could not be said where the first ends. */
+/** With two chosen names, the end of the first would be ambiguous. */
 function hasOneChosenName({ path }: Key): boolean {
   return path.filter((part) => part === '*').length === 1;
 }
 
-/** A variable whose name holds one that the user chose, as in VOLLEY_LIMITS_TOOLS_<NAME>_MAX_CONCURRENCY. */
+/** A variable whose name contains one chosen by the user, as in VOLLEY_LIMITS_TOOLS_<NAME>_MAX_CONCURRENCY. */
 function findChosen(variable: string, keys: readonly Key[], data: TomlTable) {
   for (const key of keys) {
     const [before, after] = key.variable.split('<NAME>') as [string, string];
@@ -112,7 +112,7 @@ function inCapitals(name: string): string {
   return name.toUpperCase().replace(/[^A-Z0-9_]/g, '_');
 }
 
-/** What cannot be read as the type that is wanted stays a text, and is refused by the schema in its own words. */
+/** A value that does not parse as the expected type stays a string, and the schema rejects it. */
 function readValue(text: string, { type }: SchemaNode): unknown {
   const trimmed = text.trim();
   switch (type) {
@@ -132,7 +132,7 @@ function readValue(text: string, { type }: SchemaNode): unknown {
 function parsedList(text: string): unknown {
   try {
     const list: unknown = JSON.parse(text);
-    return isDeeperThan(list, DEEPEST) ? text : list;
+    return isDeeperThan(list, MAX_DEPTH) ? text : list;
   } catch {
     return text;
   }

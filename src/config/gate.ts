@@ -5,12 +5,12 @@ import type { Override, TomlTable } from './environment.ts';
 import { DEFAULTS, type Settings } from './schema.ts';
 import { keyText } from './toml-text.ts';
 
-/** A setting in a folder's file that applies only if the user trusts the folder. */
+/** A setting of a folder's file that applies only if the user trusts the folder. */
 export interface WaitingSetting {
-  /** As it is written in the file: `tools.modules`, `mcp.servers.NAME`. */
+  /** As written in the file: `tools.modules`, `mcp.servers.NAME`. */
   readonly setting: string;
   readonly path: readonly string[];
-  /** What the file says. */
+  /** The value in the file. */
   readonly value: unknown;
 }
 
@@ -83,14 +83,14 @@ export function withoutWaiting(settings: Settings, waiting: readonly WaitingSett
   return gated as unknown as Settings;
 }
 
-/** Whether a path of the file leads into its folder, wherever links lead. */
+/** Whether a path of the file leads into its folder after resolving links. */
 export function leadsInside(path: unknown, folder: string): boolean {
   if (typeof path !== 'string') return false;
   const way = relative(realPath(folder), realPath(resolve(folder, path)));
   return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
-/** Where a path leads, with those of its last names that do not exist as they are. */
+/** Resolves a path, keeping trailing names that do not exist. */
 function realPath(path: string, links = 0): string {
   try {
     return realpathSync.native(path);
@@ -134,7 +134,7 @@ function isHarmless(path: Path, value: unknown, folder: string): boolean {
   }
 }
 
-/** Every setting that a file has, by its path; a list is one value, and so are some tables. */
+/** Every setting of a file by path; a list is one value, and so are some tables. */
 function entriesOf(value: unknown, path: Path = []): { path: Path; value: unknown }[] {
   const isTable =
     typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);

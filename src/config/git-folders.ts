@@ -1,17 +1,17 @@
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
-/** Where git keeps what it knows of a folder. */
+/** Git's folders for a working tree. */
 export interface GitFolders {
   /** The folder of the working tree. */
   readonly root: string;
-  /** What is of this working tree alone: `HEAD`, the index. */
+  /** Files of this working tree alone: `HEAD`, the index. */
   readonly own: string;
-  /** What all working trees of the repository share: branches, hooks, the configuration. */
+  /** Files shared by all working trees of the repository: branches, hooks, the configuration. */
   readonly common: string;
 }
 
-/** Finds them without git, for an agent may have made the repository unusable. Undefined where there is none. */
+/** Finds them without git, because an agent may have broken the repository. Undefined if there is none. */
 export function gitFoldersOf(folder: string): GitFolders | undefined {
   for (let at = resolve(folder); ; at = dirname(at)) {
     const found = foldersAt(at);
@@ -29,13 +29,13 @@ function foldersAt(root: string): GitFolders | undefined {
   }
 }
 
-/** Throws for anything but a file: an agent may have put a pipe there, which a reader would wait for. */
+/** Throws for anything but a file: an agent may have put a pipe there, which would block a reader. */
 function textOf(path: string): string {
   if (!statSync(path).isFile()) throw new Error(`${path} is not a file`);
   return readFileSync(path, 'utf8');
 }
 
-/** A working tree beside the first has a file that says where. */
+/** A linked working tree has a file that says where. */
 function linkIn(path: string): string | undefined {
   const target = /^gitdir: (.+)$/m.exec(textOf(path))?.[1];
   return target === undefined ? undefined : resolve(dirname(path), target.trim());

@@ -2,7 +2,7 @@ import type picomatch from 'picomatch';
 import type { z } from 'zod';
 import { globProblem } from '../core/glob.ts';
 
-/** What checks a file. Only those who have one wait for these to load. */
+/** The schema library, loaded only if there is a file. */
 export interface Libraries {
   readonly z: typeof z;
   readonly picomatch: typeof picomatch;
@@ -10,7 +10,7 @@ export interface Libraries {
 
 /** A key of the file: its type, its default and what is valid. */
 export interface Setting<T> {
-  /** Undefined where nothing holds without it. */
+  /** Undefined if there is no default. */
   readonly default: T | undefined;
   schema(libraries: Libraries): z.ZodType;
 }
@@ -20,7 +20,7 @@ export type ValueOf<S> = S extends Setting<infer T> ? T : never;
 // biome-ignore lint/suspicious/noExplicitAny: a shape holds settings of all types
 type Shape = Readonly<Record<string, Setting<any>>>;
 
-/** The value of a table. What may be undefined may be left out. */
+/** The value of a table. Keys that may be undefined are optional. */
 type TableValue<S extends Shape> = {
   readonly [K in keyof S as undefined extends ValueOf<S[K]> ? never : K]: ValueOf<S[K]>;
 } & { readonly [K in keyof S as undefined extends ValueOf<S[K]> ? K : never]?: ValueOf<S[K]> };
@@ -30,9 +30,9 @@ export interface Table<S extends Shape> extends Setting<TableValue<S>> {
   readonly shape: S;
 }
 
-/** What every key says of itself, for the documentation and for editors. */
+/** The documentation of a key. */
 interface About<T> {
-  /** What it does, in sentences for people. */
+  /** What it does, in full sentences. */
   readonly does: string;
   readonly default: T;
 }
@@ -41,16 +41,16 @@ interface NumberAbout {
   readonly does: string;
   readonly min: number;
   readonly max: number;
-  /** Where the default depends on the machine, or there is none: what holds, in words. */
+  /** The default in words, if it depends on the machine or there is none. */
   readonly defaultText?: string;
 }
 
-/** Says what is valid, such as `must be a host name`, of a text that is not. */
+/** Returns what is valid, e.g. `must be a host name`, for an invalid string. */
 type Rule = (text: string, libraries: Libraries) => string | undefined;
 
-/** The longest text that a key takes. */
+/** The maximum length of a string. */
 const MAX_TEXT = 1024;
-/** The longest list that a key takes. */
+/** The maximum length of a list. */
 const MAX_ITEMS = 1000;
 
 export function wholeNumber(about: NumberAbout & About<number>): Setting<number> {
@@ -75,7 +75,7 @@ export function optionalNumber(about: NumberAbout): Setting<number | undefined> 
   };
 }
 
-/** A number that must be given. */
+/** A required number. */
 export function requiredNumber(about: NumberAbout): Setting<number> {
   return { default: undefined, schema: ({ z }) => described(limited(z.number().int(), about), about) };
 }
@@ -84,7 +84,7 @@ export function flag({ does, default: value }: About<boolean>): Setting<boolean>
   return { default: value, schema: ({ z }) => z.boolean().default(value).meta({ description: does }) };
 }
 
-/** A switch without a default. */
+/** A boolean without a default. */
 export function optionalFlag(does: string, defaultText: string): Setting<boolean | undefined> {
   return {
     default: undefined,
@@ -113,7 +113,7 @@ export function text({ does, default: value }: About<string>): Setting<string> {
   };
 }
 
-/** A text without a default. */
+/** A string without a default. */
 export function optionalText(
   does: string,
   { defaultText = 'none', max = 4096 } = {},
@@ -124,7 +124,7 @@ export function optionalText(
   };
 }
 
-/** A text that must be given. */
+/** A required string. */
 export function requiredText(does: string, max: number, rule: Rule): Setting<string> {
   return {
     default: undefined,
@@ -140,7 +140,7 @@ function refineBy(rule: Rule, libraries: Libraries) {
   };
 }
 
-/** A list of texts, each of which must pass `rule`. */
+/** A list of strings, each of which must pass `rule`. */
 export function textList(
   about: About<readonly string[]> & { readonly examples: readonly string[]; readonly min?: number },
   rule: Rule = () => undefined,
@@ -160,7 +160,7 @@ export function textList(
   };
 }
 
-/** A list of texts without a default. */
+/** A list of strings without a default. */
 export function optionalList(about: {
   readonly does: string;
   readonly examples: readonly string[];
@@ -203,18 +203,18 @@ export function table<const S extends Shape>(
   };
 }
 
-/** A table that may be left out. */
+/** An optional table. */
 export function optionalTable<S extends Shape>(part: Table<S>): Setting<TableValue<S> | undefined> {
   return { default: undefined, schema: (libraries) => part.schema(libraries).optional() };
 }
 
-/** What names of a table may be that the user chooses. */
+/** The valid names in a table whose keys the user chooses. */
 interface NameRule {
   readonly pattern?: RegExp;
   readonly valid: string;
 }
 
-/** A table with names that the user chooses, each with a table of its own. */
+/** A table whose keys the user chooses, each with a table as its value. */
 export function tables<S extends Shape>(
   { pattern, valid }: NameRule,
   item: Table<S>,
@@ -228,7 +228,7 @@ export function tables<S extends Shape>(
   };
 }
 
-/** The same with texts. */
+/** A table whose keys the user chooses, with strings as values. */
 export function texts(
   description: string,
   { pattern, valid }: Required<NameRule>,
@@ -247,15 +247,15 @@ export function texts(
   };
 }
 
-/** Whether a glob is well formed: what is valid, or undefined. */
+/** Returns what is wrong with a glob, or undefined. */
 export function globRule(glob: string, { picomatch }: Libraries): string | undefined {
   const problem = globProblem(glob);
-  if (problem !== undefined) return `must be a simpler glob, for it ${problem}`;
+  if (problem !== undefined) return `must be a simpler glob: it ${problem}`;
   try {
     picomatch.makeRe(glob, { strictBrackets: true });
     return undefined;
   } catch {
-    return 'must be a well-formed glob (every bracket that is opened is closed)';
+    return 'must be a well-formed glob (with balanced brackets)';
   }
 }
 

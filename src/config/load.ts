@@ -10,33 +10,33 @@ import { TRUST_VARIABLE } from './user-folder.ts';
 
 const FILE_NAME = 'volley.toml';
 
-/** Where a configuration is looked for. */
+/** Where to look for a configuration. */
 export interface LoadOptions {
-  /** Where the search for `volley.toml` begins, upward. Default: the working directory. */
+  /** Where the upward search for `volley.toml` starts. Default: the working directory. */
   readonly cwd?: string;
-  /** A certain file instead of a search; it must exist. */
+  /** A specific file instead of a search; it must exist. */
   readonly file?: string;
   /** The environment with its `VOLLEY_…` variables. Default: that of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /**
-   * Whether you vouch for the file and for what it names: then all of it holds. Otherwise what could run code or reach
-   * further holds only where the user has approved the folder with `volley trust`.
+   * Whether the caller vouches for the file and everything it names: then all settings apply. Otherwise, settings that
+   * could run code or reach further apply only if the user approved the folder with `volley trust`.
    */
   readonly trusted?: boolean;
 }
 
-/** A configuration, and where it comes from. */
+/** A configuration and its source. */
 export interface LoadedConfig {
   readonly config: VolleyConfig;
-  /** The same in the words of the file, with the defaults filled in. */
+  /** The same with the names of the file and defaults filled in. */
   readonly settings: Settings;
-  /** The file, absolute; undefined where there is none. */
+  /** The absolute path of the file; undefined if there is none. */
   readonly file: string | undefined;
 }
 
 /**
- * The nearest `volley.toml` in a folder or above it. It names code that is run, so it must be the user's own or the
- * system's: anybody may put a file into a folder such as /tmp.
+ * Finds the nearest `volley.toml` in a folder or above it. It names code to run, so it must belong to the user or the
+ * system: anybody may put a file into a folder such as /tmp.
  */
 export function findConfig(from: string): string | undefined {
   for (let folder = resolve(from); ; folder = dirname(folder)) {
@@ -51,27 +51,27 @@ export function findConfig(from: string): string | undefined {
 }
 
 function requireTrusted(file: string, stats: Stats): void {
-  // A link decides from which folder modules are loaded, so whose it is counts too.
+  // A link decides from which folder modules are loaded, so its owner counts too.
   const problem = distrust(lstatSync(file)) ?? distrust(stats);
   if (problem === undefined) return;
-  const text = `${problem}, so it is not taken without being asked for: it could name code of somebody else. If you trust it, name it with --config (\`file\` of loadConfig).`;
+  const text = `${problem}, so it is not used automatically: it could run someone else's code. If you trust it, pass it with --config (\`file\` of loadConfig).`;
   throw configError([{ text, key: undefined, variable: undefined, place: undefined }], file, '');
 }
 
 function distrust(stats: Stats): string | undefined {
   const user = process.getuid?.();
-  // This system knows no such owners.
+  // This system has no such owners.
   if (user === undefined) return undefined;
   if (stats.uid !== 0 && stats.uid !== user)
     return `the file belongs to another user (${stats.uid}; you are ${user})`;
-  // The mode of a link says nothing.
-  if (!stats.isSymbolicLink() && (stats.mode & 0o002) !== 0) return 'everybody may write to the file';
+  // The mode of a link is meaningless.
+  if (!stats.isSymbolicLink() && (stats.mode & 0o002) !== 0) return 'everyone can write to the file';
   return undefined;
 }
 
 /**
- * Reads the configuration: the file, what the environment says instead, and the defaults for the rest. An error shows
- * everything that is wrong at once.
+ * Loads the configuration: the file, overrides from the environment, and defaults. An error reports all problems at
+ * once.
  */
 export async function loadConfig(options: LoadOptions = {}): Promise<LoadedConfig> {
   const { file, folder, env } = placeOf(options);
@@ -89,7 +89,7 @@ async function withoutFile(settings: Settings, folder: string): Promise<LoadedCo
   return { config: toConfig(settings, folder), settings, file: undefined };
 }
 
-/** What a person is asked to trust: the file that would hold here, and what in it waits. Undefined without a file. */
+/** What a user is asked to trust: the file that applies here, and its unapproved settings. Undefined without a file. */
 export async function inspectConfig(options: LoadOptions = {}): Promise<TrustQuestion | undefined> {
   const { file, folder, env } = placeOf(options);
   if (file === undefined) return undefined;
@@ -99,8 +99,8 @@ export async function inspectConfig(options: LoadOptions = {}): Promise<TrustQue
 }
 
 /**
- * Where the store is, for those who only look at it. Other parts of the configuration are not looked at, because that
- * takes longer than all the rest of such a command.
+ * The location of the store, for read-only commands. Skips the rest of the configuration, which would take longer than
+ * the whole command.
  */
 export async function loadStoreFile(options: LoadOptions = {}): Promise<string> {
   const { file, folder, env } = placeOf(options);
@@ -115,14 +115,14 @@ export async function loadStoreFile(options: LoadOptions = {}): Promise<string> 
   return (await loadConfig(options)).config.store.file;
 }
 
-/** Another place has to be approved. */
+/** Another location needs approval. */
 async function isStoreOfFolder(path: string, folder: string): Promise<boolean> {
   return path === DEFAULTS.store.file || (await import('./gate.ts')).leadsInside(path, folder);
 }
 
 /**
- * The store lies in `.volley` without being approved, so no link that came with the folder may lead it elsewhere. Another
- * place has been approved, or lies in the folder wherever links lead.
+ * `.volley` needs no approval, so no link that came with the folder may redirect it. Any other location was approved,
+ * or is inside the folder after resolving links.
  */
 async function requireOwnStore(path: string, folder: string): Promise<void> {
   if (path !== DEFAULTS.store.file) return;
@@ -132,7 +132,7 @@ async function requireOwnStore(path: string, folder: string): Promise<void> {
   if (link === undefined || (await import('./gate.ts')).leadsInside(link, folder)) return;
   throw new VolleyError(
     'STORE_UNAVAILABLE',
-    `The store ${resolve(folder, path)} is not available: ${resolve(folder, link)} is a link that leads out of the folder. Remove the link; if the store is meant to be elsewhere, set store.file in volley.toml, or VOLLEY_STORE_FILE.`,
+    `The store ${resolve(folder, path)} is not available: ${resolve(folder, link)} is a link that leads out of the folder. Remove the link, or, if the store should be elsewhere, set store.file in volley.toml, or VOLLEY_STORE_FILE.`,
     { file: resolve(folder, path), link: resolve(folder, link) },
   );
 }

@@ -3,7 +3,7 @@ import { listText } from '../core/words.ts';
 import { tomlNumber, valueText } from './toml-text.ts';
 import { configSchema } from './zod-schema.ts';
 
-/** A part of the schema as JSON Schema shows it, as far as ours uses that. */
+/** A part of our schema as JSON Schema. */
 export interface SchemaNode {
   readonly type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';
   readonly description?: string;
@@ -23,7 +23,7 @@ export interface SchemaNode {
   readonly defaultText?: string;
 }
 
-/** A key that has a value of its own. `*` in a path stands for a name that the user chooses. */
+/** A key with a value. `*` in a path stands for a name the user chooses. */
 export interface Key {
   readonly path: readonly string[];
   readonly node: SchemaNode;
@@ -31,7 +31,7 @@ export interface Key {
   readonly variable: string;
 }
 
-/** A table of the file with the keys that stand in it. */
+/** A table of the file with its keys. */
 export interface OutlineTable {
   readonly path: readonly string[];
   readonly node: SchemaNode;
@@ -42,13 +42,13 @@ export const VARIABLE_PREFIX = 'VOLLEY_';
 
 let outline: SchemaNode | undefined;
 
-/** The whole schema, for whoever describes it: the check itself asks {@link configSchema}. */
+/** The whole schema, for documentation; validation uses {@link configSchema}. */
 export function schemaOutline(): SchemaNode {
   outline ??= z.toJSONSchema(configSchema(), { io: 'input', target: 'draft-7' }) as SchemaNode;
   return outline;
 }
 
-/** All tables, each followed by those inside it. */
+/** All tables, each followed by its subtables. */
 export function tablesOf(node: SchemaNode = schemaOutline(), path: readonly string[] = []): OutlineTable[] {
   const inner = Object.entries(node.properties ?? {});
   if (typeof node.additionalProperties === 'object') inner.push(['*', node.additionalProperties]);
@@ -76,7 +76,7 @@ function childOf({ properties, additionalProperties }: SchemaNode, name: string)
   return typeof additionalProperties === 'object' ? additionalProperties : undefined;
 }
 
-/** What a value must be: `a whole number from 1 to 64`. */
+/** Describes the valid values: `a whole number from 1 to 64`. */
 export function validText(node: SchemaNode): string {
   switch (node.type) {
     case 'integer':
@@ -87,11 +87,11 @@ export function validText(node: SchemaNode): string {
       return 'true or false';
     case 'array': {
       const example = node.examples === undefined ? '' : ` such as ${valueText(node.examples[0])}`;
-      return `a list of texts${example}${node.minItems ? ', not empty' : ''}`;
+      return `a list of strings${example}${node.minItems ? ', not empty' : ''}`;
     }
     case 'string':
       if (node.enum !== undefined) return orText(node.enum.map(valueText));
-      return `a text of ${node.minLength ?? 0} to ${tomlNumber(node.maxLength ?? 0)} characters`;
+      return `a string of ${node.minLength ?? 0} to ${tomlNumber(node.maxLength ?? 0)} characters`;
     default:
       return node.required === undefined ? 'a table' : `a table with ${listText(node.required)}`;
   }
@@ -110,13 +110,13 @@ function variableOf(path: readonly string[]): string {
   return VARIABLE_PREFIX + path.map((part) => (part === '*' ? '<NAME>' : part.toUpperCase())).join('_');
 }
 
-/** The JSON Schema of `volley.toml` for editors: the same on every machine. */
+/** The JSON Schema of `volley.toml` for editors, identical on every machine. */
 export function configJsonSchema(): Record<string, unknown> {
   const { $schema, ...rest } = withoutOurOwn(schemaOutline());
   return { $schema, title: 'volley.toml', description: 'The configuration of Volley.', ...rest };
 }
 
-/** Leaves out what only our documentation knows, and defaults that depend on the machine or say nothing. */
+/** Drops documentation-only fields, and defaults that depend on the machine or carry no information. */
 function withoutOurOwn(node: SchemaNode): Record<string, unknown> {
   const { defaultText, default: value, ...rest } = node;
   const says = value !== undefined && defaultText === undefined && node.type !== 'object';

@@ -26,48 +26,48 @@ import { codeOf } from '../tools/builtin/refusal.ts';
 import { isInside, realAsFarAsItExists } from '../tools/builtin/roots.ts';
 import { fold, type ProtectedPaths, type ProtectedRule, pathOf } from './protected-paths.ts';
 
-/** How many folders below the roots are scanned. */
+/** The most folders scanned below the roots. */
 const MAX_FOLDERS = 50_000;
-/** How many protected paths a sandbox covers: each mount takes the longer the more there are. */
+/** The most protected paths a sandbox covers: the cost of a mount grows with their number. */
 const MAX_COVERED = 64;
-/** How many files and folders are compared afterwards, because no mount covers them. */
+/** The most files and folders compared afterwards because no mount covers them. */
 const MAX_COMPARED = 10_000;
-/** How many of them in one protected folder, where there is no sandbox. */
+/** The most of them in one protected folder, without a sandbox. */
 const MAX_COMPARED_EACH = 2000;
-/** How many entries the quarantine may hold. */
+/** The most entries in the quarantine. */
 const MAX_QUARANTINED = 1000;
-/** How often folders that a program has made unreadable are opened again; each time shows those inside them. */
+/** How often folders that a program made unreadable are reopened; each round reveals those inside them. */
 const MAX_REPAIRS = 32;
 /** How long the event loop is held at once. */
 const SLICE_MS = 5;
-/** Two changes of a folder within so many milliseconds may leave the same time behind. */
+/** Two changes of a folder within this many milliseconds may have the same timestamp. */
 const CLOCK_STEP_MS = 50;
-/** Folders that are never scanned: they are large, and either protected as a whole or meant to be written. */
+/** Folders that are never scanned: large, and either protected as a whole or meant to be written. */
 const PASSED = new Set(['.git', 'node_modules']);
-/** What SQLite adds to the name of a store. */
+/** The suffixes that SQLite adds to the name of a store. */
 const STORE_ENDINGS = ['', '-wal', '-shm', '-journal'];
-/** On Linux, for a descriptor that only names a file, whatever its permissions. */
+/** Linux: a descriptor that only refers to a file, whatever its permissions. */
 const O_PATH = 0x200000;
 const SYSTEM_FOLDERS = new Set(['/proc', '/sys', '/dev']);
-/** Changed all the time by Volley, package managers or git: only their appearance counts. */
+/** Changed constantly by Volley, package managers or git: only their appearance counts. */
 const CHANGING = new Set(['.volley/**', '.tmp/tasks/**', 'node_modules/**', '.git/**']);
 
 type Kind = 'file' | 'folder' | 'link';
 
-/** Something protected that exists. */
+/** An existing protected path. */
 interface Found {
   readonly path: string;
   readonly rule: ProtectedRule;
   readonly kind: Kind;
-  /** Where a link leads, as it is written. */
+  /** The target of a link, as written. */
   readonly link: string | undefined;
-  /** Where it leads in the end, and whether something is there. */
+  /** The resolved target, and whether it exists. */
   readonly target?: string;
 }
 
 type FoundPaths = ReadonlyMap<string, Found>;
 
-/** A folder that could not be looked through, or where the looking ended. */
+/** A folder that could not be scanned, or where the scan stopped. */
 interface Obstacle {
   readonly path: string;
   readonly why: string;
@@ -79,7 +79,7 @@ interface Look {
   readonly obstacles: readonly Obstacle[];
 }
 
-/** A folder as it was when it was read. */
+/** A folder at the time it was read. */
 interface Listing {
   readonly stamp: string;
   readonly isSettled: boolean;
@@ -93,14 +93,14 @@ interface Listing {
 interface Run {
   readonly roots: readonly string[];
   before: FoundPaths | undefined;
-  /** What its sandbox covers: it can neither replace nor rename that. Undefined until it may start. */
+  /** What its sandbox covers, so that it can neither replace nor rename it. Undefined until it may start. */
   covered: ReadonlySet<string> | undefined;
   readonly breaches: Map<string, Breach>;
 }
 
 type Prints = ReadonlyMap<string, { readonly print: string; readonly rule: ProtectedRule }>;
 
-/** Of all guards of this process: their roots may overlap. */
+/** Shared by all guards of this process: their roots may overlap. */
 const allRunning = new Set<Run>();
 
 /**
@@ -113,7 +113,7 @@ const allRunning = new Set<Run>();
  */
 export class PathGuard implements SandboxGuard {
   private readonly folder: string;
-  /** Where the roots were when the configuration was loaded. */
+  /** The real paths of the roots when the configuration was loaded. */
   private readonly realRoots: ReadonlyMap<string, string>;
   private listings = new Map<string, Listing>();
   private readonly running = new Set<Run>();
@@ -138,7 +138,7 @@ export class PathGuard implements SandboxGuard {
       if (isSandboxed) this.makePlaceholder();
       const { found, obstacles } = await this.look();
       for (const { path, why } of obstacles) throw refusal(`${path} ${why}`);
-      // No waiting from here to `covered`: another run must see all of it or nothing.
+      // No await from here to `covered`: another run must see all of it or nothing.
       const { covers, uncovered } = isSandboxed ? this.coversOf(found) : { covers: [], uncovered: [] };
       run.covered = new Set(covers.map(({ path }) => path));
       run.before = found;
@@ -151,7 +151,7 @@ export class PathGuard implements SandboxGuard {
   }
 
   private async end(run: Run, prints: Prints): Promise<Breach[]> {
-    // One at a time: what one moves away another would miss.
+    // One at a time: otherwise one check would miss what another moved away.
     const tidied = this.tidying.then(async () => {
       let look = await this.look();
       for (let count = 0; count < MAX_REPAIRS && this.openAgain(look.obstacles); count++)
@@ -182,12 +182,12 @@ export class PathGuard implements SandboxGuard {
     for (const run of this.running) if (run.before !== undefined) run.breaches.set(breach.path, breach);
   }
 
-  /** A program that may write in one root could put a link in the place of another one inside it. */
+  /** A program that may write in one root could replace another root inside it with a link. */
   private assertRoots(): void {
     const changed = this.changedRoot();
     if (changed !== undefined)
       throw refusal(
-        `the root ${changed} is not the folder any more that it was when the configuration was loaded. Start Volley again if that is right`,
+        `the root ${changed} is no longer the folder it was when the configuration was loaded. Restart Volley if that is intended`,
       );
     for (const [root, real] of this.realRoots) {
       const place = join(realAsFarAsItExists(dirname(root)), basename(root));
@@ -207,12 +207,10 @@ export class PathGuard implements SandboxGuard {
   private assertQuarantine(): void {
     const folder = join(this.ownFolder, 'quarantine');
     if (entriesOf(folder).length > MAX_QUARANTINED)
-      throw refusal(
-        `${folder} holds more than ${MAX_QUARANTINED} entries. Look through them, and remove them`,
-      );
+      throw refusal(`${folder} holds more than ${MAX_QUARANTINED} entries. Review and remove them`);
   }
 
-  /** What exists, as of a moment after the call. Concurrent callers share the scan. */
+  /** The existing protected paths as of some time after the call. Concurrent callers share the scan. */
   private look(): Promise<Look> {
     this.waiting ??= this.last.then(() => {
       this.waiting = undefined;
@@ -227,12 +225,12 @@ export class PathGuard implements SandboxGuard {
     const found = new Map<string, Found>();
     const obstacles: Obstacle[] = [];
     const add = (each: Found) =>
-      // Where a link leads in the end can change without a change of its folder.
+      // The resolved target of a link can change without a change of its folder.
       found.set(each.path, each.kind === 'link' ? { ...each, target: targetOf(each.path) } : each);
     const listings = new Map<string, Listing>();
     const queue: string[] = [];
     for (const root of this.paths.roots) {
-      // It may stand in a protected folder of another one.
+      // It may be in a protected folder of another root.
       const rule = this.paths.protectsEntry(root);
       if (rule === undefined) queue.push(root);
       else add({ path: root, rule, kind: 'folder', link: undefined });
@@ -242,7 +240,7 @@ export class PathGuard implements SandboxGuard {
       const folder = queue[index]!;
       if (listings.has(folder) || SYSTEM_FOLDERS.has(folder)) continue;
       if (listings.size >= MAX_FOLDERS) {
-        const why = `is beyond the ${MAX_FOLDERS} folders that are looked through for protected paths. Remove folders, or name smaller ones in \`tools.roots\``;
+        const why = `is beyond the ${MAX_FOLDERS} folders that are scanned for protected paths. Remove folders, or name smaller ones in \`tools.roots\``;
         obstacles.push({ path: folder, why, isUnreadable: false });
         break;
       }
@@ -280,7 +278,7 @@ export class PathGuard implements SandboxGuard {
       entries = readdirSync(folder, { withFileTypes: true });
     } catch (error) {
       if (isGone(error)) return undefined;
-      // In a folder of another user that cannot be written either a program gets no further than this process.
+      // In another user's folder that is not writable, a program can do no more than this process.
       return canOpen(folder, stats) ? unreadable(folder, error) : undefined;
     }
     for (const entry of entries) {
@@ -295,18 +293,18 @@ export class PathGuard implements SandboxGuard {
     return { stamp, isSettled, found, folders, partly };
   }
 
-  /** Whether it may be written inside a folder, but for certain parts. */
+  /** Whether it is a folder that may be written except for certain parts. */
   private isOpen(rule: ProtectedRule): boolean {
     return this.paths.audience === 'agents' && rule.agents === 'inside';
   }
 
-  /** What is protected of a folder that is not looked through, such as `.git/hooks` for agents. */
+  /** The protected parts of a folder that is not scanned, such as `.git/hooks` for agents. */
   private partsOf(folder: string): Found[] {
     const name = fold(basename(folder));
     return this.paths.rulesInside(name).flatMap((rule) =>
       expand(folder, pathOf(rule.pattern).split('/').slice(1)).flatMap((path) => {
         const stats = statsOf(path);
-        // Perhaps a setting has made it writable.
+        // A setting may have made it writable.
         if (stats === undefined || this.paths.protectsEntry(path) === undefined) return [];
         const kind = kindOf(stats);
         return { path, rule, kind, link: linkAt(path, kind) };
@@ -315,8 +313,8 @@ export class PathGuard implements SandboxGuard {
   }
 
   /**
-   * What a sandbox covers, Volley's own and what is hidden first, then the nearest. What a running program may have made
-   * is not among it: before it is mounted, the program could put a link in its place.
+   * The paths a sandbox covers: first Volley's own and hidden ones, then the nearest. Excludes what a running program
+   * may have created: before the mount, the program could replace it with a link.
    */
   private coversOf(found: FoundPaths): { readonly covers: Cover[]; readonly uncovered: Found[] } {
     const covers = new Map<string, Cover['as']>();
@@ -341,7 +339,7 @@ export class PathGuard implements SandboxGuard {
       const isFolder = stats.isDirectory();
       if (rule.read === 'hidden') covers.set(real, isFolder ? 'empty-folder' : 'empty-file');
       else covers.set(real, isFolder && this.isOpen(rule) ? 'pinned' : 'read-only');
-      // Renaming a parent folder would allow putting another one in its place.
+      // Renaming a parent folder would allow replacing it.
       for (const above of around) if (!covers.has(above)) covers.set(above, 'pinned');
     }
     const pinned = [...this.loosenedFolders(), ...this.innerRoots()].filter((path) => !covers.has(path));
@@ -349,7 +347,7 @@ export class PathGuard implements SandboxGuard {
     return { covers: [...covers].map(([path, as]) => ({ path, as })), uncovered };
   }
 
-  /** Roots inside of others, and the folders around them: who replaced one would have a root of his own choice. */
+  /** Roots inside other roots, and the folders around them: replacing one would replace the root. */
   private innerRoots(): string[] {
     return this.paths.roots.flatMap((root) => {
       const outer = this.paths.roots.find((each) => each !== root && isInside(root, each));
@@ -357,7 +355,7 @@ export class PathGuard implements SandboxGuard {
     });
   }
 
-  /** What a setting has made writable inside of something that is not. */
+  /** Paths that a setting made writable inside protected ones. */
   private loosenedFolders(): string[] {
     return this.paths.scope.tools.writable.flatMap((glob) => {
       const { base, isGlob } = picomatch.scan(glob);
@@ -394,7 +392,7 @@ export class PathGuard implements SandboxGuard {
     }
   }
 
-  /** SQLite's files next to a store that is in use, and the locks of servers. */
+  /** SQLite's files next to a store in use, and the locks of servers. */
   private isMadeByVolley(path: string, before: FoundPaths): boolean {
     if (path === this.ownFolder) return true;
     const { file } = this.paths.scope.store;
@@ -418,7 +416,7 @@ export class PathGuard implements SandboxGuard {
           } catch {
             continue;
           }
-          // The same link that now leads elsewhere is not put back.
+          // A link that now leads elsewhere is not restored.
           if (before?.link !== undefined && before.link !== link) this.putBack(path, before.link);
           const isNear = dirname(movedTo) !== quarantine;
           return { path, pattern, movedTo: isNear ? join(dirname(path), basename(movedTo)) : movedTo };
@@ -456,15 +454,15 @@ export class PathGuard implements SandboxGuard {
         });
         isAny = true;
       } catch {
-        // It stays an obstacle, and is told as one.
+        // It stays an obstacle and is reported as one.
       }
     }
     return isAny;
   }
 
   /**
-   * Lets `work` use an entry by a path that nobody can lead elsewhere meanwhile: the folders on the way are opened one
-   * by one. If one of them is a link, that link is the entry: where it leads may be anywhere.
+   * Lets `work` use an entry by a path that cannot be redirected meanwhile: the folders on the way are opened one by
+   * one. If one of them is a link, that link is the entry, because it may lead anywhere.
    */
   private reach<T>(path: string, work: (entry: string) => T): T {
     const root = this.paths.roots.find((each) => isInside(path, each));
@@ -518,7 +516,10 @@ export class PathGuard implements SandboxGuard {
     return join(this.folder, '.volley');
   }
 
-  /** Without a folder to cover, a program could make one, and a store in it. Other files would mean something. */
+  /**
+   * Creates the folder so that it can be covered; otherwise a program could create it, with a store in it. Other files
+   * would have a meaning.
+   */
   private makePlaceholder(): void {
     const path = this.ownFolder;
     if (statsOf(path) !== undefined || !this.paths.roots.some((root) => isInside(path, root))) return;
@@ -526,7 +527,7 @@ export class PathGuard implements SandboxGuard {
       mkdirSync(path, { mode: 0o700 });
       this.placeholder = path;
     } catch {
-      // Where this process cannot make it, the program cannot either.
+      // If this process cannot create it, neither can the program.
     }
   }
 
@@ -569,7 +570,7 @@ function linkAt(path: string, kind: Kind): string | undefined {
   }
 }
 
-/** The paths below a folder that names with `*` in them stand for. */
+/** The existing paths below a folder that match names with `*`. */
 function expand(folder: string, [name, ...rest]: readonly string[]): string[] {
   if (name === undefined) return [folder];
   if (!name.includes('*')) return expand(join(folder, name), rest);
@@ -579,7 +580,7 @@ function expand(folder: string, [name, ...rest]: readonly string[]): string[] {
   );
 }
 
-/** Differs when a file, or one of so many below a folder, has been changed. */
+/** A fingerprint that changes when a file, or one of the files below a folder, changes. */
 function printOf(path: string, max: number): { readonly print: string; readonly isWhole: boolean } {
   const parts: string[] = [];
   const queue = [path];
@@ -592,7 +593,7 @@ function printOf(path: string, max: number): { readonly print: string; readonly 
   return { print: parts.join(' '), isWhole: queue.length <= max };
 }
 
-/** The prints of what no mount covers; refuses if that is too much. */
+/** Fingerprints of what no mount covers; rejects if there is too much. */
 async function comparedPrints(uncovered: readonly Found[]): Promise<Prints> {
   const prints = new Map<string, { readonly print: string; readonly rule: ProtectedRule }>();
   const pause = slices();
@@ -610,7 +611,7 @@ async function comparedPrints(uncovered: readonly Found[]): Promise<Prints> {
   return prints;
 }
 
-/** Whether none of the running programs that can write around a path could put something else in its place. */
+/** Whether no running program that can write around a path could replace it. */
 function isStable(path: string): boolean {
   for (const { roots, covered } of allRunning)
     if (covered?.has(path) === false && roots.some((root) => root !== path && isInside(path, root)))
@@ -626,7 +627,7 @@ function foldersAround(path: string, root: string): string[] {
   return folders;
 }
 
-/** Lets others have their turn when the event loop was held for long enough. */
+/** Yields to the event loop after holding it for long enough. */
 function slices(): () => Promise<void> | undefined {
   let end = performance.now() + SLICE_MS;
   return () => {
@@ -657,7 +658,7 @@ function canOpen(folder: string, { uid }: BigIntStats): boolean {
 }
 
 function unreadable(path: string, error: unknown): Listing {
-  const why = `cannot be looked through for protected paths (${codeOf(error)}). Make it readable, or remove it`;
+  const why = `cannot be scanned for protected paths (${codeOf(error)}). Make it readable, or remove it`;
   return {
     stamp: '',
     isSettled: false,
@@ -670,7 +671,7 @@ function unreadable(path: string, error: unknown): Listing {
 
 /** Why a program is not started. */
 function refusal(why: string): VolleyError {
-  return Object.assign(new VolleyError('PATH_PROTECTED', `Protected paths cannot be kept: ${why}.`, {}), {
+  return Object.assign(new VolleyError('PATH_PROTECTED', `Paths cannot be protected: ${why}.`, {}), {
     retryable: false,
   });
 }

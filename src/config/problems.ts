@@ -1,30 +1,30 @@
 import { VolleyError } from '../core/errors.ts';
 import { countText } from '../core/words.ts';
 
-/** One thing that is wrong with the configuration. */
+/** A problem with the configuration. */
 export interface ConfigProblem {
   /** What is wrong and what is valid, as a sentence. */
   readonly text: string;
-  /** The key as it is written in the file, with its tables; undefined for the file as a whole. */
+  /** The key as written in the file, with its tables; undefined for the whole file. */
   readonly key: string | undefined;
-  /** The environment variable that says it, if the file does not. */
+  /** The environment variable that sets it, if not the file. */
   readonly variable: string | undefined;
-  /** The place in the file, where it has one. */
+  /** The position in the file, if any. */
   readonly place: Place | undefined;
 }
 
-/** A stretch of one line; line and column count from 1. */
+/** A range within one line; line and column start at 1. */
 export interface Place {
   readonly line: number;
   readonly column: number;
   readonly length: number;
 }
 
-/** How many problems are shown; who has more has another file before them. */
+/** The most problems shown; a file with more is probably not a configuration. */
 const MAX_SHOWN = 20;
-const LONGEST_LINE = 120;
+const MAX_LINE_LENGTH = 120;
 
-/** The error that shows all problems: for each the place, what is wrong, and the line itself. */
+/** The error that shows all problems, each with position, message and the line itself. */
 export function configError(
   problems: readonly ConfigProblem[],
   file: string | undefined,
@@ -37,7 +37,7 @@ export function configError(
   if (problems.length > shown.length) blocks.push(`… and ${problems.length - shown.length} more.`);
   return new VolleyError(
     'INVALID_CONFIG',
-    `The configuration is not valid (${countText(problems.length, 'problem')}):\n\n${blocks.join('\n\n')}`,
+    `The configuration is invalid (${countText(problems.length, 'problem')}):\n\n${blocks.join('\n\n')}`,
     {
       file,
       problems: shown.map(({ text, key, variable, place }) => ({
@@ -52,7 +52,7 @@ export function configError(
   );
 }
 
-/** As they stand in the file, then those of variables by name. */
+/** In file order, then those of variables by name. */
 function inOrder(problems: readonly ConfigProblem[]): ConfigProblem[] {
   return [...problems].sort((a, b) => {
     const [first, second] = [a.variable ?? '', b.variable ?? ''];
@@ -72,12 +72,12 @@ function blockOf(
   return `${file}:${place.line}:${place.column}: ${text}\n${excerpt(place, lines[place.line - 1] ?? '')}`;
 }
 
-/** The line with carets below what is meant, cut around it where the line is long. */
+/** The line with carets below the range, truncated around it if the line is long. */
 export function excerpt({ line, column, length }: Place, text: string): string {
-  const from = column - 1 < LONGEST_LINE - 20 ? 0 : column - 1 - 40;
-  const part = text.slice(from, from + LONGEST_LINE).replaceAll('\t', ' ');
+  const from = column - 1 < MAX_LINE_LENGTH - 20 ? 0 : column - 1 - 40;
+  const part = text.slice(from, from + MAX_LINE_LENGTH).replaceAll('\t', ' ');
   const before = from > 0 ? '…' : '';
-  const after = from + LONGEST_LINE < text.length ? '…' : '';
+  const after = from + MAX_LINE_LENGTH < text.length ? '…' : '';
   const start = column - 1 - from;
   const carets = '^'.repeat(Math.max(1, Math.min(length, part.length - start)));
   const margin = `  ${line} | `;
@@ -87,7 +87,7 @@ export function excerpt({ line, column, length }: Place, text: string): string {
   ].join('\n');
 }
 
-/** Why a file cannot be read, in words. */
+/** Describes why a file cannot be read. */
 export function readingProblem(error: unknown): string {
   switch ((error as NodeJS.ErrnoException).code) {
     case 'ENOENT':
@@ -97,7 +97,7 @@ export function readingProblem(error: unknown): string {
       return 'this is a folder, not a file.';
     case 'EACCES':
     case 'EPERM':
-      return 'the file may not be read by this user.';
+      return 'this user has no permission to read the file.';
     default:
       return `the file cannot be read: ${(error as Error).message}.`;
   }

@@ -8,24 +8,23 @@ import { userFolder } from './user-folder.ts';
 /** One row of the table of protected paths. */
 export interface ProtectedRule {
   /**
-   * A path in any folder below a root, with everything below it; `/**` says that it is a folder. `*` stands for any part
-   * of a name.
+   * A path in any folder below a root, with everything below it; `/**` marks a folder. `*` matches any part of a name.
    */
   readonly pattern: string;
-  /** Ends the sentence "it is protected, because …". */
+  /** Completes the sentence "it is protected, because …". */
   readonly why: string;
   /** Whether tools may read it. */
   readonly read: 'hidden' | 'allowed';
   /**
-   * Whether delegated coding agents may write it, for they commit and install packages. `inside` they may write in the
-   * folder, unless another row says otherwise, but not replace it by another folder or a file.
+   * Whether delegated coding agents may write it, since they commit and install packages. `inside`: they may write in
+   * the folder, unless another row forbids it, but not replace it.
    */
   readonly agents: 'protected' | 'inside' | 'writable';
   /** Whether it is Volley's own, which `tools.writable` cannot make writable. */
   readonly isOwn: boolean;
 }
 
-/** Who wants to write. */
+/** Who writes. */
 export type Audience = 'tools' | 'agents';
 
 const VOLLEY = 'it decides what Volley runs';
@@ -36,12 +35,12 @@ const EDITORS = 'editors run what it names';
 const CI = 'the CI service runs what it names';
 const SHELLS = 'shells run it';
 
-/** What is protected below every root. What a project's own commands run (`package.json`, a Makefile) is not. */
+/** Protected below every root. Files that a project's own commands run (`package.json`, a Makefile) are not. */
 export const PROTECTED_RULES: readonly ProtectedRule[] = [
   own('volley.toml', 'allowed', VOLLEY),
   own('.volley/**', 'hidden', 'Volley keeps its store and server tokens there'),
   own('.tmp/tasks/**', 'allowed', 'Volley runs the commands in it'),
-  // In worktrees and submodules it is a file that says where the repository is.
+  // In worktrees and submodules, a file that says where the repository is.
   rule('.git/**', GIT, 'inside'),
   rule('.git/hooks/**', GIT),
   rule('.git/config', GIT),
@@ -83,7 +82,7 @@ function rule(pattern: string, why: string, agents: ProtectedRule['agents'] = 'p
   return { pattern, why, read: 'allowed', agents, isOwn: false };
 }
 
-/** What of the configuration decides what is protected. */
+/** The settings that determine what is protected. */
 export interface ProtectionScope {
   readonly folder: VolleyConfig['folder'];
   readonly store: VolleyConfig['store'];
@@ -93,19 +92,19 @@ export interface ProtectionScope {
 
 interface NamedRule {
   readonly rule: ProtectedRule;
-  /** Matches the folded path from a root. */
+  /** Matches a folded path relative to a root. */
   readonly expression: RegExp;
 }
 
-/** Something that is protected wherever it is. */
+/** A path that is protected wherever it is. */
 interface Place {
   readonly rule: ProtectedRule;
   readonly covers: (path: string) => boolean;
 }
 
-/** Decides for one configuration which paths may be written and read. All paths are absolute and real. */
+/** Decides which paths may be written and read under one configuration. All paths are absolute and real. */
 export class ProtectedPaths {
-  /** As they really are, the outermost first. */
+  /** Real paths, outermost first. */
   readonly roots: readonly string[];
   private readonly named: readonly NamedRule[];
   private readonly anyName: RegExp;
@@ -127,7 +126,7 @@ export class ProtectedPaths {
     this.places = [
       storePlace(store.file),
       userPlace(),
-      // Those that wait for approval too: what is approved must be what was there.
+      // Includes unapproved ones: what gets approved must be what was there.
       ...[...tools.modules, ...trust.waitingModules].flatMap((pattern) =>
         modulePlaces(pattern, folder, tools.roots),
       ),
@@ -140,19 +139,19 @@ export class ProtectedPaths {
     this.isLoosened = matcherOf(tools.writable, folder);
   }
 
-  /** Why a path may not be written, or undefined if it may. It need not exist. */
+  /** Why a path may not be written; undefined if it may. The path need not exist. */
   protects(path: string): ProtectedRule | undefined {
     return this.strictest(path, this.rulesFor(path));
   }
 
   /** Whether a path may not even be read. */
   hides(path: string): boolean {
-    // Fast path: nearly every path has none of these names.
+    // Fast path: nearly no path has one of these names.
     for (const rule of this.rulesFor(path, 'hidden')) if (rule.read === 'hidden') return true;
     return false;
   }
 
-  /** Whether a path is where a link leads that stands under a protected name at the top of a root. */
+  /** Whether a path is the target of a link with a protected name at the top of a root. */
   private isLinkedFrom({ pattern }: ProtectedRule, path: string): boolean {
     if (pathOf(pattern).includes('*')) return false;
     return this.roots.some((root) => {
@@ -163,7 +162,7 @@ export class ProtectedPaths {
     });
   }
 
-  /** The same as `protects`, of an entry of a folder that is looked through; links are not followed. */
+  /** Like `protects`, for an entry of a scanned folder; does not follow links. */
   protectsEntry(path: string): ProtectedRule | undefined {
     return this.strictest(path, this.rulesAt(path));
   }
@@ -173,7 +172,7 @@ export class ProtectedPaths {
     return this.named.flatMap(({ rule }) => (pathOf(rule.pattern).startsWith(`${name}/`) ? rule : []));
   }
 
-  /** Whether it is the store or a file beside it: Volley itself makes and removes those. */
+  /** Whether it is the store or a file next to it, which Volley itself creates and removes. */
   isStore(path: string): boolean {
     return this.places[0]!.covers(path);
   }
@@ -202,7 +201,7 @@ export class ProtectedPaths {
   }
 }
 
-/** The store, what SQLite keeps beside it, and the records and sessions of servers. */
+/** The store, SQLite's files next to it, and the records and sessions of servers. */
 function storePlace(file: string): Place {
   const name = fold(basename(file));
   const isOfStore = (other: string) =>
@@ -210,7 +209,7 @@ function storePlace(file: string): Place {
   return {
     rule: own(file, 'hidden', 'it is the store or holds server tokens'),
     covers: (path) => {
-      // Looking where a folder really is costs more than all the rest.
+      // Resolving a folder costs more than everything else.
       const names = fold(path).split('/');
       if (!names.some(isOfStore)) return false;
       const folder = fold(realAsFarAsItExists(dirname(file))).split('/');
@@ -225,7 +224,10 @@ function userPlace(): Place {
   return { rule: own(path, 'hidden', 'it holds your approvals'), covers };
 }
 
-/** What was approved, and what was missing then and would run if it appeared. Agents change code: then it waits again. */
+/**
+ * Approved files, and missing ones that would run if they appeared. Agents may change code; then it needs approval
+ * again.
+ */
 function approvedPlace(files: ReadonlyMap<string, string>): Place {
   const known = new Set([...files.keys()].map(fold));
   return { rule: rule('files that volley trust approved', VOLLEY), covers: (path) => known.has(fold(path)) };
@@ -236,21 +238,21 @@ function modulePlaces(pattern: string, folder: string, roots: readonly string[])
   const place = (path: string, matches: (path: string) => boolean = () => true): Place => ({
     rule: rule(pattern, VOLLEY),
     covers: (other) => {
-      // Asked each time: it may have come to exist only now, or be a link.
+      // Resolved each time: it may exist only now, or be a link.
       const real = realAsFarAsItExists(path);
       return isInside(other, real) && matches(slashed(relative(real, other)));
     },
   });
-  // What modules import mostly stands with them; but where a whole root does, tools must still be able to write.
+  // Imports are usually next to the module, but if that is a whole root, tools must still be able to write there.
   const holdsRoot = (path: string) => roots.some((root) => isInside(root, path));
-  // As where modules are looked for: a file may have that very name, whatever a glob would make of it.
+  // As in module resolution: a file may have exactly this name, even if it looks like a glob.
   const exact = resolve(folder, pattern);
   if (!isGlob) return [place(holdsRoot(dirname(exact)) ? exact : dirname(exact))];
   const path = resolve(folder, base);
   return [place(exact), holdsRoot(path) ? place(path, picomatch(glob, { nocase: true })) : place(path)];
 }
 
-/** Whether a glob names a path or a folder around it. Relative globs count from `folder`. */
+/** Whether a glob matches a path or a folder around it. Relative globs start at `folder`. */
 function matcherOf(globs: readonly string[], folder: string): (path: string) => boolean {
   if (globs.length === 0) return () => false;
   const real = realAsFarAsItExists(folder);
@@ -263,14 +265,14 @@ function matcherOf(globs: readonly string[], folder: string): (path: string) => 
   return (path) => matchers.some((matches) => matches(path));
 }
 
-/** A path and the folders around it, as far as the path names them. */
+/** A path and the folders around it, as named in the path. */
 function upwards(path: string): string[] {
   const names = path.split('/');
   return names.map((_, index) => names.slice(0, names.length - index).join('/'));
 }
 
 /**
- * One spelling for all names that some file system treats as equal: case, Unicode normalization, invisible characters,
+ * A canonical form of names that some file system treats as equal: case, Unicode normalization, invisible characters,
  * trailing dots and spaces, and NTFS streams.
  */
 export function fold(path: string): string {
@@ -281,7 +283,7 @@ export function fold(path: string): string {
   return visible.toLowerCase().split('/').map(plainName).join('/');
 }
 
-/** A name without the stream of NTFS and without dots and spaces at its end. */
+/** A name without its NTFS stream and trailing dots and spaces. */
 function plainName(name: string): string {
   const colon = name.indexOf(':');
   let end = colon === -1 ? name.length : colon;
@@ -293,7 +295,7 @@ function slashed(path: string): string {
   return sep === '/' ? path : path.replaceAll(sep, '/');
 }
 
-/** Matches a folded path from a root; with `isTree` also what is below it. */
+/** Matches a folded path relative to a root; with `isTree` also everything below it. */
 function expressionOf(pattern: string, isTree: boolean): RegExp {
   const names = pathOf(pattern)
     .split('/')
@@ -309,7 +311,7 @@ export function pathOf(pattern: string): string {
   return pattern.replace(/\/\*\*$/, '');
 }
 
-/** The short (8.3) name that Windows gives to a file, such as `GIT~1` for `.git`. */
+/** The short (8.3) name that Windows gives a file, such as `GIT~1` for `.git`. */
 function shortName(name: string): string | undefined {
   const [, base = '', ending = ''] = /^\.*(.*?)(?:\.([^.]*))?$/.exec(name)!;
   if (name === `${base}${ending && `.${ending}`}` && base.length <= 8 && ending.length <= 3) return undefined;

@@ -25,27 +25,27 @@ import {
   wholeNumber,
 } from './kinds.ts';
 
-const engineSection = table('How waiting, stopping and remembering work.', {
+const engineSection = table('Aging, stopping and retention.', {
   ageing_ms: wholeNumber({
-    does: 'By how much waiting makes up for one step of priority: after this time a `low` call is as urgent as a fresh `normal` one.',
+    does: 'How much waiting makes up for one priority level: after this time, a `low` call is as urgent as a new `normal` one.',
     default: 30_000,
     min: 1,
     max: MAX_SPAN_MS,
   }),
   reserve_after_ms: wholeNumber({
-    does: 'After what time of waiting room is kept free for a large call that does not fit, so that small ones cannot pass it for ever.',
+    does: 'How long a large call that does not fit waits before resources are reserved for it, so that small calls cannot starve it.',
     default: 5000,
     min: 0,
     max: MAX_SPAN_MS,
   }),
   grace_ms: wholeNumber({
-    does: 'How long a call that was told to stop keeps its room before the room is given to others.',
+    does: 'How long a stopped call may keep its resources before they are released.',
     default: 5000,
     min: 0,
     max: MAX_SPAN_MS,
   }),
   retain_settled: wholeNumber({
-    does: 'How many calls that have ended can still be found by their id.',
+    does: 'How many ended calls can still be found by id.',
     default: 1000,
     min: 0,
     max: 1_000_000_000,
@@ -59,10 +59,10 @@ const engineSection = table('How waiting, stopping and remembering work.', {
 });
 
 const rate = table(
-  'How often calls may start: at most `count` in any span of `per_ms` milliseconds. Both keys are needed. For example `rate = { count = 10, per_ms = 1000 }`.',
+  'How often calls may start: at most `count` in any `per_ms` milliseconds. Both keys are required. Example: `rate = { count = 10, per_ms = 1000 }`.',
   {
-    count: requiredNumber({ does: 'How many starts the span may hold.', min: 1, max: 1_000_000 }),
-    per_ms: requiredNumber({ does: 'The length of the span.', min: 1, max: MAX_SPAN_MS }),
+    count: requiredNumber({ does: 'The maximum number of starts in the period.', min: 1, max: 1_000_000 }),
+    per_ms: requiredNumber({ does: 'The length of the period.', min: 1, max: MAX_SPAN_MS }),
   },
 );
 
@@ -103,10 +103,10 @@ const resourceLimits = Object.fromEntries(
 ) as Record<keyof ByConfigKey, Setting<number>>;
 
 const limitsSection = table(
-  'How much may run at once. These keys are applied while Volley runs: what runs keeps its room, what waits is looked at again.',
+  'How much may run at once. These keys take effect while Volley runs: running calls keep their resources, waiting calls are reconsidered.',
   {
     max_concurrency: wholeNumber({
-      does: 'How many calls may run at once, of all tools together.',
+      does: 'How many calls of all tools together may run at once.',
       default: 64,
       min: 1,
       max: 1_000_000,
@@ -117,7 +117,7 @@ const limitsSection = table(
   },
 );
 
-const retry = table('When and how often a failed call is tried again.', {
+const retry = table('When and how often a failed call is retried.', {
   max_retries: wholeNumber({
     does: 'How many further attempts may follow the first: 3 means up to 4 attempts.',
     default: 0,
@@ -131,28 +131,28 @@ const retry = table('When and how often a failed call is tried again.', {
     max: MAX_SPAN_MS,
   }),
   factor: realNumber({
-    does: 'By how much each pause is longer than the one before.',
+    does: 'The factor by which each pause grows.',
     default: 2,
     min: 1,
     max: 100,
   }),
   max_delay_ms: wholeNumber({
-    does: 'The longest pause.',
+    does: 'The maximum pause.',
     default: 30_000,
     min: 0,
     max: MAX_SPAN_MS,
   }),
   jitter: realNumber({
-    does: 'The share of each pause that is random, so that many failures do not come back at once.',
+    does: 'The random share of each pause, so that many failures do not retry at once.',
     default: 0.5,
     min: 0,
     max: 1,
   }),
 });
 
-const defaultsSection = table('For calls of which neither the caller nor the tool says otherwise.', {
+const defaultsSection = table('Defaults for calls if neither the caller nor the tool sets a value.', {
   priority: choice([...PRIORITIES, 'medium'], {
-    does: 'How urgent a call is; `medium` is another word for `normal`.',
+    does: 'How urgent a call is; `medium` is an alias of `normal`.',
     default: 'normal',
   }),
   timeout_ms: wholeNumber({
@@ -164,18 +164,18 @@ const defaultsSection = table('For calls of which neither the caller nor the too
   retry: retry,
 });
 
-/** The most that is kept in memory of one file, answer, output or result. */
+/** The most that is kept in memory of one file, response, output or result. */
 const MAX_BYTES = 2 ** 30;
 
 const files = table('The tools `read_file`, `write_file`, `list_directory` and `search_files`.', {
   max_bytes: wholeNumber({
-    does: 'The largest part of a file that is read at once, and the largest text that is written.',
+    does: 'The most bytes of a file that are read at once, and the most that are written.',
     default: 1_048_576,
     min: 1,
     max: MAX_BYTES,
   }),
   max_entries: wholeNumber({
-    does: 'How many entries or matches a listing or a search gives at most.',
+    does: 'The most entries of a listing, or matches of a search.',
     default: 1000,
     min: 1,
     max: 1_000_000,
@@ -185,12 +185,12 @@ const files = table('The tools `read_file`, `write_file`, `list_directory` and `
 const httpRequest = table('The tool `http_request`.', {
   enabled: flag({ does: 'Whether the tool exists.', default: false }),
   allow_private: flag({
-    does: 'Whether addresses of this machine and of private networks may be asked.',
+    does: 'Whether requests to this machine and to private networks are allowed.',
     default: false,
   }),
   allow_hosts: textList(
     {
-      does: 'Globs of the host names that may be asked.',
+      does: 'Globs of the host names that requests may go to.',
       default: ['*'],
       examples: ['api.example.org', '*.example.com'],
     },
@@ -200,7 +200,7 @@ const httpRequest = table('The tool `http_request`.', {
         : globRule(glob, libraries),
   ),
   max_bytes: wholeNumber({
-    does: 'The largest answer that is read.',
+    does: 'The largest response that is read.',
     default: 5_242_880,
     min: 1,
     max: MAX_BYTES,
@@ -212,7 +212,7 @@ const httpRequest = table('The tool `http_request`.', {
     max: 100,
   }),
   timeout_ms: wholeNumber({
-    does: 'How long a request may take, with its redirects.',
+    does: 'How long a request may take, including redirects.',
     default: 30_000,
     min: 1,
     max: MAX_SPAN_MS,
@@ -222,14 +222,14 @@ const httpRequest = table('The tool `http_request`.', {
 const shell = table('The tool `shell`.', {
   enabled: flag({ does: 'Whether the tool exists.', default: false }),
   program: textList({
-    does: 'The program that runs commands and its first arguments; the command is added as the last.',
+    does: 'The program that runs commands and its first arguments; the command is appended as the last one.',
     default: ['/bin/sh', '-c'],
     examples: ['/bin/bash', '-c'],
     min: 1,
   }),
   env: textList(
     {
-      does: 'The names of the environment variables that commands get; all others are kept from them.',
+      does: 'The environment variables that commands get; all others are withheld.',
       default: ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ'],
       examples: ['PATH', 'HOME', 'JAVA_HOME'],
     },
@@ -239,7 +239,7 @@ const shell = table('The tool `shell`.', {
         : 'must be the name of an environment variable such as "PATH"',
   ),
   network: flag({
-    does: 'Whether commands in the sandbox may use the network. Outside a sandbox nothing keeps them from it.',
+    does: 'Whether commands in the sandbox may use the network. Outside a sandbox it is not blocked.',
     default: false,
   }),
 });
@@ -249,10 +249,10 @@ const nameRule = (glob: string, libraries: Libraries) =>
     ? 'must be a name of a tool or a glob of such names, such as "read_*"'
     : globRule(glob, libraries);
 
-const toolsSection = table('Which tools there are, and what they may touch.', {
+const toolsSection = table('Which tools exist and what they may access.', {
   allow: textList(
     {
-      does: 'Globs of the names of the tools that may be called.',
+      does: 'Globs of the tools that may be called.',
       default: ['*'],
       examples: ['read_*', 'search_files'],
     },
@@ -260,7 +260,7 @@ const toolsSection = table('Which tools there are, and what they may touch.', {
   ),
   deny: textList(
     {
-      does: 'Globs of the names of the tools that may not be called, even where `allow` names them.',
+      does: 'Globs of the tools that may not be called, even if `allow` matches them.',
       default: [],
       examples: ['write_*', 'shell'],
     },
@@ -268,14 +268,14 @@ const toolsSection = table('Which tools there are, and what they may touch.', {
   ),
   modules: textList(
     {
-      does: "Modules with tools of your own: paths or globs, from the file's folder, loaded in this order. TypeScript works where Node can run it (22.18 or newer).",
+      does: "Modules with your own tools: paths or globs relative to the file's folder, loaded in this order. TypeScript needs Node 22.18 or newer.",
       default: [],
       examples: ['./tools/*.mjs'],
     },
     globRule,
   ),
   roots: textList({
-    does: "The folders in which file tools and processes may work, from the file's folder; each must exist. A relative path that a tool gets counts from the first.",
+    does: "The folders in which file tools and processes may work, relative to the file's folder; each must exist. Relative paths passed to a tool start at the first one.",
     default: ['.'],
     examples: ['.', '../data'],
     min: 1,
@@ -303,7 +303,7 @@ const toolsSection = table('Which tools there are, and what they may touch.', {
 
 const threadsSection = table('Tools with `isolation: "thread"`.', {
   max: wholeNumber({
-    does: 'How many threads there are at most. They start when they are needed.',
+    does: 'The maximum number of threads. They start on demand.',
     default: availableParallelism(),
     defaultText: 'the number of cores of this machine',
     min: 1,
@@ -312,14 +312,14 @@ const threadsSection = table('Tools with `isolation: "thread"`.', {
 });
 
 const processesSection = table(
-  'Tools with `isolation: "process"`, and the tool `shell`. The limits hold for each call; a tool can set its own.',
+  'Tools with `isolation: "process"`, and the tool `shell`. The limits apply to each call; a tool can set its own.',
   {
     sandbox: choice(['auto', 'required', 'off'], {
-      does: '`auto` uses the layers of the sandbox that this system has, `required` refuses to run a process where one is missing (instead of cgroups a watch over the processes will do), `off` uses none.',
+      does: '`auto` uses the sandbox layers that this system supports, `required` refuses to run a process if one is missing (polling the processes may replace cgroups), `off` uses none.',
       default: 'auto',
     }),
     memory_mb: wholeNumber({
-      does: 'The memory of a call, all its processes together. A call that needs more is ended.',
+      does: 'The memory of all processes of a call together. A call that exceeds it is killed.',
       default: 1024,
       min: 16,
       max: 1_000_000_000,
@@ -337,25 +337,25 @@ const processesSection = table(
       max: 1_048_576,
     }),
     processes: wholeNumber({
-      does: 'How many processes a call may have at once. A call that has more is ended.',
+      does: 'How many processes a call may have at once. A call that exceeds it is killed.',
       default: 64,
       min: 1,
       max: 1_000_000,
     }),
     disk_mb: wholeNumber({
-      does: 'The largest file that a call may write, and the total that its processes may write to disk. A call that exceeds it is ended.',
+      does: 'The largest file that a call may write, and the total that its processes may write to disk. A call that exceeds it is killed.',
       default: 10_240,
       min: 1,
       max: 1_000_000_000,
     }),
     output_bytes: wholeNumber({
-      does: 'How much a call may write to its output and error streams together. More ends it.',
+      does: 'How much a call may write to stdout and stderr together. A call that exceeds it is killed.',
       default: 10_485_760,
       min: 1,
       max: MAX_BYTES,
     }),
     result_bytes: wholeNumber({
-      does: 'The largest result that a call may give back.',
+      does: 'The largest result of a call.',
       default: 10_485_760,
       min: 1,
       max: MAX_BYTES,
@@ -368,7 +368,7 @@ const secretsSection = table(
   {
     names: textList(
       {
-        does: 'Globs of the names of environment variables and fields whose values are not shown. Naming some replaces these defaults.',
+        does: 'Globs of the names of environment variables and fields whose values are hidden. Setting it replaces these defaults.',
         default: [
           'TOKEN',
           '*_TOKEN',
@@ -391,7 +391,7 @@ const secretsSection = table(
       globRule,
     ),
     max_text_length: wholeNumber({
-      does: "How many characters of a tool's step or error text are handed on.",
+      does: "The most characters of a tool's step or error text that are passed on.",
       default: 2000,
       min: 16,
       max: 1_000_000,
@@ -399,9 +399,9 @@ const secretsSection = table(
   },
 );
 
-const storeSection = table('Where batches and their results are kept.', {
+const storeSection = table('Where batches and their results are stored.', {
   file: text({
-    does: 'The file, an SQLite database; relative to the folder of `volley.toml`. It is made when the first task is added.',
+    does: 'The SQLite database file, relative to the folder of `volley.toml`. It is created when the first task is added.',
     default: '.volley/volley.db',
   }),
 });
@@ -409,13 +409,13 @@ const storeSection = table('Where batches and their results are kept.', {
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
 const token = table(
-  'A program that may use the server, by its name; `volley token NAME` makes the lines. The token itself is kept by the program and stands nowhere here.',
+  'A client that may use the server, by name; `volley token NAME` prints the lines to add. Only the client keeps the token itself.',
   {
     hash: requiredText('The SHA-256 of the token: `sha256:` and 64 hexadecimal digits.', 71, (hash) =>
       /^sha256:[\da-f]{64}$/.test(hash) ? undefined : 'must be "sha256:" and 64 hexadecimal digits',
     ),
     scope: choice(['read', 'run', 'admin'], {
-      does: 'What it may do: `read` sees everything, `run` also adds, starts, stops, cancels and retries, `admin` also clears. Each includes those before it.',
+      does: 'What it may do: `read` sees everything, `run` also adds, starts, stops, cancels and retries, `admin` also clears. Each scope includes the previous ones.',
       default: 'read',
     }),
   },
@@ -428,18 +428,18 @@ const TOKEN_NAME = {
 
 const serverSection = table('`volley serve`: the HTTP API and the dashboard.', {
   host: text({
-    does: 'The address to listen on. Others than those of this machine itself need tokens, and should have TLS.',
+    does: 'The address to listen on. Non-loopback addresses need tokens and should use TLS.',
     default: '127.0.0.1',
   }),
   port: optionalNumber({
-    does: 'The port to listen on; 0 takes a free one.',
+    does: 'The port to listen on; 0 picks a free one.',
     defaultText: '7717, or a free one where that is taken',
     min: 0,
     max: 65_535,
   }),
   allowed_hosts: textList(
     {
-      does: 'Host names by which the server may be called, besides `localhost` and addresses; one with a port counts with that port only. Others are refused, so that no foreign page can reach it by a name of its own.',
+      does: 'Host names that clients may use for the server, besides `localhost` and addresses; a name with a port allows that port only. Others are rejected, which prevents DNS rebinding.',
       default: [],
       examples: ['volley.example.org'],
     },
@@ -450,7 +450,7 @@ const serverSection = table('`volley serve`: the HTTP API and the dashboard.', {
   ),
   allowed_origins: textList(
     {
-      does: 'Pages of other origins that may call the API, with a token of their own.',
+      does: 'Other origins whose pages may call the API, with their own token.',
       default: [],
       examples: ['https://tools.example.org'],
     },
@@ -460,7 +460,7 @@ const serverSection = table('`volley serve`: the HTTP API and the dashboard.', {
         : 'must be an origin such as "https://tools.example.org"',
   ),
   grace_ms: wholeNumber({
-    does: 'How long running tasks may go on after the server was told to stop.',
+    does: 'How long running tasks may continue after the server is told to stop.',
     default: 10_000,
     min: 0,
     max: MAX_SPAN_MS,
@@ -472,18 +472,18 @@ const serverSection = table('`volley serve`: the HTTP API and the dashboard.', {
     max: MAX_SPAN_MS,
   }),
   log_level: choice(LOG_LEVELS, {
-    does: 'Which lines are logged: those of this level and the ones behind it. `debug` has a line for every request.',
+    does: 'The log level. `debug` logs every request.',
     default: 'info',
   }),
-  limits: table('What a client may cost. More is refused.', {
+  limits: table('Limits per client. Requests beyond them are rejected.', {
     max_body_bytes: wholeNumber({
-      does: 'The largest body of a request.',
+      does: 'The largest request body.',
       default: 16_777_216,
       min: 1024,
       max: 2 ** 30,
     }),
     max_depth: wholeNumber({
-      does: 'How deep JSON of a request may be nested.',
+      does: 'How deeply the JSON of a request may be nested.',
       default: 64,
       min: 8,
       max: 1000,
@@ -495,7 +495,7 @@ const serverSection = table('`volley serve`: the HTTP API and the dashboard.', {
       max: 1_000_000,
     }),
     header_timeout_ms: wholeNumber({
-      does: 'How long a client may take to send the headers of a request.',
+      does: 'How long a client may take to send the request headers.',
       default: 10_000,
       min: 100,
       max: MAX_SPAN_MS,
@@ -507,29 +507,29 @@ const serverSection = table('`volley serve`: the HTTP API and the dashboard.', {
       max: MAX_SPAN_MS,
     }),
     requests_per_second: wholeNumber({
-      does: 'How many requests each token, session and address may send, on average; twice as many at once.',
+      does: 'How many requests each token, session and address may send on average; bursts may be twice as large.',
       default: 200,
       min: 1,
       max: 10_000_000,
     }),
     streams: wholeNumber({
-      does: 'How many streams of events each token, session and address may hold open.',
+      does: 'How many event streams each token, session and address may keep open.',
       default: 64,
       min: 1,
       max: 1_000_000,
     }),
   }),
   tls: table(
-    'Certificate files. With both, the server speaks HTTPS.',
+    'Certificate files. If both are set, the server uses HTTPS.',
     {
       certificate: optionalText(
-        'The certificate with its chain, PEM; relative to the folder of `volley.toml`.',
+        'The certificate chain in PEM format, relative to the folder of `volley.toml`.',
         { max: 1024 },
       ),
-      key: optionalText('Its private key, PEM.', { max: 1024 }),
+      key: optionalText('Its private key in PEM format.', { max: 1024 }),
     },
     ({ certificate, key }, context) => {
-      // With one of them the server would be open without anybody noticing.
+      // Either one alone would leave the server open without anybody noticing.
       if ((certificate === undefined) !== (key === undefined))
         context.addIssue({ code: 'custom', message: 'must have both certificate and key' });
     },
@@ -543,36 +543,36 @@ const VARIABLE_NAME = {
 };
 
 const REFERENCE =
-  'A value `"env:NAME"`, or one that ends so (`"Bearer env:NAME"`), takes that environment variable, which is shown nowhere.';
+  'A value `"env:NAME"`, or one that ends in it (`"Bearer env:NAME"`), is replaced by that environment variable, which is never shown.';
 
-const tool = table('How calls of one tool may run next to others, by the name that the server gives it.', {
+const tool = table("How calls of one tool may run in parallel, by the server's name for it.", {
   parallel: optionalFlag(
-    'Whether its calls run next to others of the server. `true` is for a tool that is known to be safe though it does not say that it only reads, `false` for one that is not.',
+    'Whether its calls run in parallel with others on the server. Set `true` for a tool that is safe although it does not declare itself read-only, `false` for one that is not safe.',
     'by `parallel` of the server',
   ),
   lock: optionalText(
-    'The name of an argument: calls with different values of it run next to each other, calls with the same one after the other.',
+    'The name of an argument: calls with different values run in parallel, calls with the same value one after the other.',
   ),
 });
 
 const server = table(
-  'A server of the Model Context Protocol whose tools become functions of batches, named `NAME.tool`. It is started when the first of them is needed. Give `command` for a program or `url` for a server elsewhere.',
+  'An MCP server whose tools become functions for batches, named `NAME.tool`. It starts when the first one is needed. Set `command` for a local program or `url` for a remote server.',
   {
-    command: optionalText('The program that is the server, spoken to over its input and output.'),
+    command: optionalText('The server program, which communicates over stdin and stdout.'),
     args: textList({
       does: 'The arguments of the program.',
       default: [],
       examples: ['-y', 'some-server'],
     }),
-    cwd: optionalText('The folder in which the program runs.', { defaultText: 'the folder of the file' }),
+    cwd: optionalText('The working directory of the program.', { defaultText: 'the folder of the file' }),
     env: texts(
-      `The environment variables that the program gets, besides the usual ones (\`PATH\`, \`HOME\`, \`USER\`, \`LANG\`, \`LC_ALL\`, \`TZ\`, \`TMPDIR\`). ${REFERENCE}`,
+      `The environment variables of the program, besides the usual ones (\`PATH\`, \`HOME\`, \`USER\`, \`LANG\`, \`LC_ALL\`, \`TZ\`, \`TMPDIR\`). ${REFERENCE}`,
       VARIABLE_NAME,
       'The value of the variable.',
     ),
-    url: optionalText('The address of a server that speaks streamable HTTP.'),
+    url: optionalText('The URL of a streamable HTTP server.'),
     headers: texts(
-      `Headers that are sent with every request. ${REFERENCE}`,
+      `Headers sent with every request. ${REFERENCE}`,
       {
         pattern: /^[!#$%&'*+.^_`|~\w-]{1,128}$/,
         valid: 'the name of a header such as "Authorization"',
@@ -580,7 +580,7 @@ const server = table(
       'The value of the header.',
     ),
     roots: optionalList({
-      does: 'The folders that the server is told to work in. `[]` tells it none; then its own arguments decide.',
+      does: 'The folders that the server is told to work in. With `[]` it gets none, and its own arguments decide.',
       examples: ['.'],
       defaultText: '`tools.roots` for a program, none for a server elsewhere',
       maxText: 1024,
@@ -592,32 +592,32 @@ const server = table(
       max: 1_000_000,
     }),
     rate_per_minute: optionalNumber({
-      does: 'How many calls may begin in any minute.',
+      does: 'How many calls may start per minute.',
       defaultText: 'no limit',
       min: 1,
       max: 1_000_000,
     }),
     start_timeout_ms: wholeNumber({
-      does: 'How long the server may take to start and to tell of its tools.',
+      does: 'How long the server may take to start and list its tools.',
       default: 30_000,
       min: 1,
       max: MAX_SPAN_MS,
     }),
     call_timeout_ms: optionalNumber({
-      does: 'How long a call may take, where it does not say so itself.',
+      does: 'How long a call may take, unless it sets its own limit.',
       defaultText: '`defaults.timeout_ms`',
       min: 1,
       max: MAX_SPAN_MS,
     }),
     max_result_bytes: wholeNumber({
-      does: 'The largest result that is taken. A longer text is cut, and says so; larger data fails the call.',
+      does: 'The largest result. Longer text is truncated with a note; larger data fails the call.',
       default: 1_048_576,
       min: 1024,
       max: 2 ** 23,
     }),
     allow: textList(
       {
-        does: 'Globs of the tools that may be called, by the names that the server gives them.',
+        does: "Globs of the tools that may be called, by the server's names.",
         default: ['*'],
         examples: ['read_*'],
       },
@@ -625,19 +625,19 @@ const server = table(
     ),
     deny: textList(
       {
-        does: 'Globs of the tools that may not be called, even where `allow` names them.',
+        does: 'Globs of the tools that may not be called, even if `allow` matches them.',
         default: [],
         examples: ['delete_*'],
       },
       globRule,
     ),
     allow_destructive: textList({
-      does: 'The names, in full, of tools that may be called though the server marks them as destructive.',
+      does: 'The full names of tools that may be called although the server marks them as destructive.',
       default: [],
       examples: ['write_file', 'edit_file'],
     }),
     parallel: choice(['read-only', 'all', 'none'], {
-      does: 'Which calls run next to each other: `read-only` those of tools that say that they only read, and of the others one at a time and alone; `all` every one; `none` one at a time.',
+      does: 'Which calls run in parallel: `read-only` those of tools declared read-only, and all others alone; `all` every call; `none` one at a time.',
       default: 'read-only',
     }),
     tools: tables(ANY_NAME, tool),
@@ -676,7 +676,7 @@ const SHORT_NAME = {
   valid: '1 to 64 letters, digits, "_" or "-", the first a letter or "_"',
 };
 
-const mcpSection = table('Other servers of the Model Context Protocol.', {
+const mcpSection = table('Other MCP servers.', {
   servers: tables(SHORT_NAME, server),
 });
 
@@ -695,38 +695,34 @@ const cost: Setting<number | undefined> = {
 };
 
 const agent = table(
-  'An agent, by the name under which subtasks suggest it. Whoever has a table here may be delegated to.',
+  'An agent, by the name that subtasks use. Every agent with a table here may get subtasks.',
   {
     adapter: optionalText(
       'How it is started: `claude`, `codex`, `opencode`, `gemini`, `qwen`, or `command` for any other program.',
       { defaultText: '`command` where there is one, otherwise the name of the agent' },
     ),
-    model: optionalText('The model that it shall use.', { defaultText: "the agent's own choice" }),
+    model: optionalText('The model to use.', { defaultText: "the agent's own choice" }),
     command: optionalList({
-      does: 'The program and its arguments, started as they are. Of the adapter `command` it is what runs; of the others it stands instead of the program that they are named after.',
+      does: 'The program and its arguments, used as they are. For the adapter `command` it is required; for the others it replaces the default program.',
       examples: ['node', 'agents/coder.mjs'],
       defaultText: 'by the adapter',
       min: 1,
       maxText: 4096,
     }),
-    env: texts(
-      'Environment variables that it gets on top of yours.',
-      VARIABLE_NAME,
-      'The value of the variable.',
-    ),
+    env: texts('Additional environment variables.', VARIABLE_NAME, 'The value of the variable.'),
   },
 );
 
 const tasksSection = table('`volley tasks run`: agents that work on the subtasks of a feature.', {
-  agent: optionalText('The agent of subtasks that suggest none.'),
+  agent: optionalText('The agent of subtasks that do not suggest one.'),
   max_concurrent: wholeNumber({
-    does: 'How many agents work at once.',
+    does: 'How many agents run at once.',
     default: 4,
     min: 1,
     max: 1000,
   }),
   worktrees: flag({
-    does: 'Whether each agent works in a git worktree of its own, which is merged when its work was verified.',
+    does: 'Whether each agent works in a git worktree of its own, which is merged once its work is verified.',
     default: false,
   }),
   timeout: wholeNumber({
@@ -736,47 +732,45 @@ const tasksSection = table('`volley tasks run`: agents that work on the subtasks
     max: A_WEEK_SECONDS,
   }),
   stall: wholeNumber({
-    does: 'After how many seconds without any output an agent is taken to be stuck, and is ended.',
+    does: 'After how many seconds without output an agent counts as stuck and is killed.',
     default: 600,
     min: 1,
     max: A_WEEK_SECONDS,
   }),
   max_retries: wholeNumber({
-    does: 'How often a subtask is tried again. The next agent is told what was missing.',
+    does: 'How often a subtask is retried. The next attempt is told what was missing.',
     default: 1,
     min: 0,
     max: 100,
   }),
   denied_paths: textList(
     {
-      does: 'Globs of paths that no agent may touch. A subtask that did fails, and nothing of it is merged.',
+      does: 'Globs of paths that no agent may change. A subtask that does fails, and none of its work is merged.',
       default: ['**/*.env*', '**/*.key', '**/*.secret', '.git/**'],
       examples: ['**/*.env*', '.git/**'],
     },
     globRule,
   ),
   allowed_commands: textList({
-    does: 'The shell commands that agents may run, by how they begin, for those that can keep to it. `[]` allows all.',
+    does: 'Prefixes of the shell commands that agents may run, for agents that can enforce it. `[]` allows all.',
     default: [],
     examples: ['npm test', 'git diff'],
   }),
   allowed_agents: textList({
-    does: 'The agents that may be delegated to, besides `agent` and those of `[tasks.agents]`. All others are refused.',
+    does: 'The agents that may get subtasks, besides `agent` and those in `[tasks.agents]`. All others are rejected.',
     default: [],
     examples: ['codex', 'claude'],
   }),
-  setup: optionalText(
-    'A shell command that is run in every new worktree before anything else, such as `npm ci`.',
-  ),
-  prompt: optionalText('A file with the template of the prompt, relative to the folder of `volley.toml`.', {
+  setup: optionalText('A shell command to run first in every new worktree, such as `npm ci`.'),
+  prompt: optionalText('The prompt template file, relative to the folder of `volley.toml`.', {
     defaultText: "Volley's own",
   }),
   budget: table(
-    'What one subtask may use, all its attempts together, as far as its agent tells. More ends it with the reason `budget`.',
+    'The budget of one subtask over all its attempts, as far as its agent reports usage. Exceeding it ends the subtask with the reason `budget`.',
     {
-      turns: optionalNumber({ does: 'Turns of the model.', min: 1, max: 1_000_000, ...NO_LIMIT }),
+      turns: optionalNumber({ does: 'Model turns.', min: 1, max: 1_000_000, ...NO_LIMIT }),
       tokens: optionalNumber({
-        does: 'Tokens, of input and output together.',
+        does: 'Input and output tokens together.',
         min: 1,
         max: 1e12,
         ...NO_LIMIT,
@@ -788,9 +782,8 @@ const tasksSection = table('`volley tasks run`: agents that work on the subtasks
 });
 
 /**
- * All of `volley.toml`: the type of each key, what is valid, what it means and what holds without it. The check of a
- * file, the documentation and the JSON Schema for editors are made from this. It loads no package, so that whoever has
- * no file need not wait for one.
+ * The schema of `volley.toml`: types, valid values, descriptions and defaults. Validation, documentation and the JSON
+ * Schema for editors derive from it. It loads no package, so that it is cheap without a file.
  */
 export const SECTIONS = {
   engine: engineSection,
@@ -806,10 +799,10 @@ export const SECTIONS = {
   tasks: tasksSection,
 };
 
-/** What the file says, in its own words, checked and with the defaults filled in. */
+/** The content of the file, validated and with defaults filled in. */
 export type Settings = { readonly [K in keyof typeof SECTIONS]: ValueOf<(typeof SECTIONS)[K]> };
 
-/** What holds where neither the file nor the environment says anything. */
+/** The defaults. */
 export const DEFAULTS = Object.fromEntries(
   Object.entries(SECTIONS).map(([name, section]) => [name, section.default]),
 ) as Settings;

@@ -5,15 +5,15 @@ import type { TomlTable } from './environment.ts';
 import { type ConfigProblem, configError, readingProblem } from './problems.ts';
 import { DEFAULTS, SECTIONS } from './schema.ts';
 
-/** A configuration is written by hand; what is larger was named by mistake. */
+/** A configuration is written by hand; a larger file was named by mistake. */
 const MAX_BYTES = 1_048_576;
-/** No setting lies nearly as deep. */
-const DEEPEST = 100;
+/** No setting is nested nearly as deep. */
+const MAX_DEPTH = 100;
 
-/** Days that only some months, or some years, have. */
+/** Days that only some months or years have. */
 const RARE_DAY = /\d{4}-(?:02-(?:29|30)|(?:02|04|06|09|11)-31)/g;
 
-/** What a file holds, and the text of it, without a byte order mark. */
+/** A file's content without a byte order mark. */
 interface Source {
   readonly bytes: Buffer;
   readonly text: string;
@@ -34,12 +34,12 @@ export async function readSource(file: string): Promise<Source> {
   }
 }
 
-/** What the text says, or what is wrong with its syntax. */
+/** The parsed content, or the syntax error. */
 export function parseSource(text: string): { data: TomlTable } | { problem: ConfigProblem } {
   try {
     const data = parseToml(text);
-    return isDeeperThan(data, DEEPEST)
-      ? { problem: wholeFile(`tables and lists are nested deeper than ${DEEPEST} levels.`) }
+    return isDeeperThan(data, MAX_DEPTH)
+      ? { problem: wholeFile(`tables and lists are nested deeper than ${MAX_DEPTH} levels.`) }
       : { data };
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
@@ -61,8 +61,8 @@ function wholeFile(text: string): ConfigProblem {
 }
 
 /**
- * Reads TOML. The parser itself takes February 30 for March 2, so the text is read once more with a day in its place that
- * the parser refuses, at the right place and only where it is a value.
+ * Parses TOML. The parser accepts February 30 as March 2, so the text is parsed again with an invalid day in its place,
+ * which the parser rejects at the right position and only if it is a value.
  */
 export function parseToml(text: string): TomlTable {
   const data = parse(text);
@@ -79,8 +79,8 @@ function isDay(date: string): boolean {
 const SURELY_SHORT = 256;
 
 /**
- * What a file says of the place of the store. Undefined where the schema has to be asked: something is wrong that may
- * have to do with it, such as an unknown section that could be a misspelt one.
+ * Reads the location of the store from a file. Undefined if the schema is needed because of a problem that may affect
+ * it, such as an unknown section that could be a misspelling.
  */
 export async function storeOfFile(file: string): Promise<string | undefined> {
   const parsed = parseSource((await readSource(file)).text);

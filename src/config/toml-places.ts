@@ -3,13 +3,13 @@ import type { Place } from './problems.ts';
 
 type Path = readonly PropertyKey[];
 
-/** Where a key and its value stand; a table has no value of its own, but the key of its header. */
+/** The positions of a key and its value; a table has no value, but the key of its header. */
 interface Entry {
   readonly key?: AST.SourceLocation;
   readonly value?: AST.SourceLocation;
 }
 
-/** Where everything of a TOML text stands. */
+/** The positions of everything in a TOML document. */
 export class TomlPlaces {
   private readonly entries = new Map<string, Entry>();
 
@@ -21,7 +21,7 @@ export class TomlPlaces {
     }
   }
 
-  /** The place of a key or of its value, or of the innermost table that there is where it is missing. */
+  /** The position of a key or its value; if it is missing, of the innermost existing table. */
   find(path: Path, part: 'key' | 'value'): Place | undefined {
     for (let length = path.length; length > 0; length--) {
       const entry = this.entries.get(idOf(path.slice(0, length)));
@@ -41,7 +41,7 @@ export class TomlPlaces {
     for (const name of key.keys) {
       depth += 1;
       this.add(resolvedKey.slice(0, depth), { key: name.loc });
-      // A number after the name counts the tables of an array: this is that one's header.
+      // A number after the name is an index in an array of tables: this is that entry's header.
       if (typeof resolvedKey[depth] === 'number') {
         depth += 1;
         this.add(resolvedKey.slice(0, depth), { key: name.loc });
@@ -71,7 +71,7 @@ export class TomlPlaces {
     }
   }
 
-  /** What stands first counts: a table may be opened again by a dotted key or a header further down. */
+  /** The first occurrence counts: a table may be reopened by a dotted key or a later header. */
   private add(path: Path, entry: Entry): void {
     const id = idOf(path);
     if (!this.entries.has(id)) this.entries.set(id, entry);

@@ -1,7 +1,7 @@
-const LONGEST = 80;
-const DEEPEST = 4;
+const MAX_LENGTH = 80;
+const MAX_DEPTH = 4;
 
-/** A number as people write it in TOML: `300_000`. */
+/** Formats a number as in TOML: `300_000`. */
 export function tomlNumber(value: number): string {
   if (value === Number.POSITIVE_INFINITY) return 'inf';
   if (value === Number.NEGATIVE_INFINITY) return '-inf';
@@ -10,19 +10,19 @@ export function tomlNumber(value: number): string {
   return String(value).replace(/\B(?=(\d{3})+$)/g, '_');
 }
 
-/** A value as it stands in TOML, shortened where it is long. */
+/** Formats a value as TOML, shortened if long. */
 export function valueText(value: unknown, depth = 0): string {
   if (typeof value === 'number') return tomlNumber(value);
   if (value instanceof Date) return 'a date';
   if (Array.isArray(value)) {
-    if (depth === DEEPEST) return '[…]';
+    if (depth === MAX_DEPTH) return '[…]';
     return shortened(`[${value.map((item) => valueText(item, depth + 1)).join(', ')}]`);
   }
   if (typeof value === 'object' && value !== null) return 'a table';
   return typeof value === 'string' ? shortened(JSON.stringify(value)) : String(value);
 }
 
-/** A key with its tables: `limits.tools."my tool".rate`, `tools.roots[0]`. */
+/** Formats a key with its tables: `limits.tools."my tool".rate`, `tools.roots[0]`. */
 export function keyText(path: readonly PropertyKey[]): string {
   return path
     .map((part, index) => {
@@ -35,5 +35,5 @@ export function keyText(path: readonly PropertyKey[]): string {
 }
 
 function shortened(text: string): string {
-  return text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}…`;
+  return text.length <= MAX_LENGTH ? text : `${text.slice(0, MAX_LENGTH)}…`;
 }

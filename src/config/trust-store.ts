@@ -5,21 +5,21 @@ import { VolleyError } from '../core/errors.ts';
 import { writeAtomically } from './atomic-write.ts';
 import { userFolder } from './user-folder.ts';
 
-/** Takes the place of a file's hash where there is no file, so that one that appears later counts as a change. */
+/** Stands for the hash of a missing file, so that its later appearance counts as a change. */
 export const MISSING = 'missing';
 
-/** What a user has approved of a folder: the files that it could run, as they were. */
+/** A user's approval of a folder: the files it could run and their hashes. */
 export interface Approval {
   /** The real path of the folder. */
   readonly workspace: string;
-  /** Of all files together, with their names. */
+  /** The hash of all files with their names. */
   readonly hash: string;
-  /** The hash of each file by its name in the folder, to tell which one changed. */
+  /** The hash of each file by its name in the folder, to find which one changed. */
   readonly files: Readonly<Record<string, string>>;
   readonly approvedAt: string;
 }
 
-/** The verification commands that a user has approved of a feature. */
+/** A user's approval of a feature's verification commands. */
 export interface FeatureApproval {
   readonly workspace: string;
   readonly feature: string;
@@ -31,8 +31,8 @@ export interface FeatureApproval {
 const MAX_BYTES = 4_194_304;
 
 /**
- * The approvals of a user, in the user's own folder. Each is a file of its own that is replaced as a whole, so any
- * number of processes can approve at once without a lock. A file that other users can write is rejected.
+ * A user's approvals, in the user's own folder. Each is a separate file that is replaced atomically, so any number of
+ * processes can approve at once without a lock. A file that other users can write is rejected.
  */
 export class TrustStore {
   private readonly home: string;
@@ -43,7 +43,7 @@ export class TrustStore {
     this.folder = join(this.home, 'trust');
   }
 
-  /** What was approved of a folder, if anything was. */
+  /** The approval of a folder, if any. */
   approval(workspace: string): Approval | undefined {
     return this.read(fileName(realPath(workspace))) as Approval | undefined;
   }
@@ -68,10 +68,10 @@ export class TrustStore {
     });
   }
 
-  /** Takes back everything that was approved of a folder, also of one that is gone. Returns whether anything was. */
+  /** Revokes all approvals of a folder, even one that is gone. Returns whether there were any. */
   revoke(workspace: string): boolean {
     const path = realPath(workspace);
-    // By their names too, so that a broken approval goes as well.
+    // Also by file name, so that a broken approval is removed too.
     const own = this.records().filter(
       ({ file, record }) => file === fileName(path) || record?.workspace === path,
     );
@@ -123,7 +123,7 @@ export class TrustStore {
   }
 }
 
-/** One name for each approval, whatever characters its path has. */
+/** A file name for each approval, whatever characters its path has. */
 function fileName(path: string, feature?: string): string {
   const id = createHash('sha256')
     .update(JSON.stringify([path, feature]))

@@ -16,17 +16,15 @@ import { TRUST_VARIABLE } from './user-folder.ts';
 
 /** Whether the user trusts a folder, and which settings are off until then. */
 export interface WorkspaceTrust {
-  /**
-   * `not-needed` where nothing in the file needs it, `changed` where the files are no longer those that were approved.
-   */
+  /** `not-needed` if nothing in the file needs it, `changed` if the files no longer match the approval. */
   readonly status: 'not-needed' | 'trusted' | 'untrusted' | 'changed';
-  /** The command with which a person approves it. */
+  /** The command that approves it. */
   readonly command: string;
-  /** The settings that do not hold until then, as they are written in the file: `tools.modules`. */
+  /** The settings that are off until then, as written in the file: `tools.modules`. */
   readonly waiting: readonly string[];
   /** The modules among them. They are write-protected until they are approved. */
   readonly waitingModules: readonly string[];
-  /** Which files changed since they were approved, by their names in the folder. */
+  /** The files that changed since the approval, by their names in the folder. */
   readonly changed: readonly string[];
   /** Why an approval was rejected. */
   readonly problem: string | undefined;
@@ -36,10 +34,10 @@ export interface WorkspaceTrust {
 
 export interface TrustQuestion {
   readonly file: string;
-  /** What was parsed. */
+  /** The parsed content. */
   readonly bytes: Buffer;
   readonly folder: string;
-  /** What the file says. */
+  /** The settings of the file. */
   readonly said: TomlTable;
   readonly waiting: readonly WaitingSetting[];
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -48,8 +46,8 @@ export interface TrustQuestion {
 type Environment = TrustQuestion['env'];
 
 /**
- * The settings that hold, and whether the folder is trusted. `isVouchedFor` by whoever loads the configuration; files are
- * read only where an approval could be about them.
+ * Returns the effective settings and whether the folder is trusted. `isVouchedFor`: the caller vouches for the file.
+ * Files are read only if an approval may cover them.
  */
 export async function gate(
   assembled: AssembledSettings & Omit<TrustQuestion, 'waiting'>,
@@ -195,7 +193,7 @@ export function requireUnchanged(trust: WorkspaceTrust): void {
   for (const [path, hash] of trust.files) {
     const now = signatureOf(path);
     if (now !== undefined && known.get(path) === now) continue;
-    // A folder may stand there: what is loaded from it has a path of its own.
+    // It may be a folder: whatever is loaded from it has its own path.
     if (hash === MISSING && !isFile(path)) continue;
     if (now === undefined || hashOf(path) !== hash) {
       throw new VolleyError(
@@ -240,8 +238,8 @@ function approvalOf(file: string, env: Environment) {
 }
 
 /**
- * The folder of the project that one in a worktree of Volley's was made from. Git has to know it as a worktree of the
- * same repository: a folder that merely lies in that place was not made by Volley.
+ * The project folder that a Volley worktree was created from. Git must know it as a worktree of the same repository: a
+ * folder that merely has that path was not created by Volley.
  */
 function counterpartOf(path: string): string | undefined {
   const [, root, project] = /^((.+)[\\/]\.volley[\\/]worktrees[\\/][^\\/]+)(?:[\\/]|$)/.exec(path) ?? [];
@@ -252,7 +250,7 @@ function counterpartOf(path: string): string | undefined {
   return join(from!.root, relative(root, path));
 }
 
-/** What git keeps of a worktree names the folder of it; nobody can write that who can only write to the folder. */
+/** Git's record of a worktree names its folder, and only a writer to the repository can change that. */
 function isKnownToGit({ root, own, common }: GitFolders): boolean {
   try {
     const isBelow = dirname(own) === join(common, 'worktrees');

@@ -8,13 +8,13 @@ import { findModules } from '../tools/modules.ts';
 import type { TomlTable } from './environment.ts';
 import { MISSING } from './trust-store.ts';
 
-/** The files that a folder's configuration could run, and their hash. */
+/** The files that a folder's configuration could run, and their hashes. */
 export interface TrustedFiles {
-  /** Of all files with their names in the folder: the same on another machine. */
+  /** The hash of all files with their names in the folder: the same on another machine. */
   readonly hash: string;
   /** The hash of each file by its name in the folder. */
   readonly files: Readonly<Record<string, string>>;
-  /** The same by absolute path; `MISSING` stands for paths at which a file would be run if it appeared. */
+  /** The same by absolute path; `MISSING` marks paths that would run if a file appeared. */
   readonly paths: ReadonlyMap<string, string>;
 }
 
@@ -23,16 +23,16 @@ const MAX_FILE_BYTES = 16 * 2 ** 20;
 const MAX_TOTAL_BYTES = 64 * 2 ** 20;
 const MAX_MISSING = 40_000;
 const SCRIPT = /\.[cm]?[jt]sx?$/;
-/** A program may be a script without an extension; binary files hold a zero early on. */
+/** A program may be a script without an extension; binary files contain a zero byte early on. */
 const NO_EXTENSION = /(?:^|[\\/])[^\\/.]+$/;
-/** What an import without an extension may mean. */
+/** The extensions that an import may omit. */
 const ENDINGS = ['.js', '.json', '.node', '.cjs', '.mjs', '.ts', '.cts', '.mts'];
-/** Cheap to look for: most scripts import no file of their own, and then no parser is loaded. */
+/** A cheap check: most scripts import no file of their own, and then no parser is loaded. */
 const MAY_IMPORT = /['"`](?:\.|\\)/;
 
 /**
- * Reads the file of a configuration, the modules that it names with everything that they import by a relative path,
- * and every file of the folder that `waiting` settings name: in commands, in arguments, as a template.
+ * Reads a configuration file, its modules with everything they import by a relative path, and every file of the folder
+ * that the `waiting` settings name: in commands, in arguments, as a template.
  */
 export async function trustedFiles(
   config: { readonly file: string; readonly bytes: Buffer },
@@ -61,7 +61,7 @@ class Collection {
 
   constructor(private readonly folder: string) {}
 
-  /** As it was parsed, for it may have changed since; and under its own name, even where that is a link. */
+  /** Hashes the parsed content, since the file may have changed, under its own name even if that is a link. */
   addConfig(file: string, bytes: Buffer): void {
     this.take(file, basename(file), bytes);
   }
@@ -73,7 +73,7 @@ class Collection {
       if (size > MAX_FILE_BYTES) throw tooMuch(`${real}, which is larger than 16 MB`);
       this.take(real, this.nameOf(real), readFileSync(real));
     }
-    // A link may be made to lead elsewhere.
+    // A link may be redirected.
     this.paths.set(path, this.paths.get(real)!);
   }
 
@@ -93,8 +93,7 @@ class Collection {
   }
 
   /**
-   * Adds every file that an import may mean, whichever of them is loaded; those that are not there must not appear.
-   * Tells whether there is one.
+   * Adds every file that an import may resolve to; the missing ones must not appear later. Returns whether one exists.
    */
   private addImported(target: string, isMain = false): boolean {
     if (isFile(target)) {
@@ -102,7 +101,7 @@ class Collection {
       return true;
     }
     const candidates = [target, ...ENDINGS.map((ending) => target + ending)];
-    // A compiler's name for a TypeScript file.
+    // The compiled name of a TypeScript file.
     if (/\.[cm]?js$/.test(target)) candidates.push(target.replace(/js$/, 'ts'));
     candidates.push(...ENDINGS.map((ending) => join(target, `index${ending}`)), join(target, 'package.json'));
     const files = candidates.filter(isFile);
@@ -117,7 +116,7 @@ class Collection {
   private addAbsent(path: string): void {
     if (this.paths.has(path)) return;
     this.paths.set(path, MISSING);
-    if (++this.missing > MAX_MISSING) throw tooMuch('too many files that are not there');
+    if (++this.missing > MAX_MISSING) throw tooMuch('too many missing files');
   }
 
   result(): TrustedFiles {
@@ -145,11 +144,11 @@ class Collection {
 
 /** Calls whose first argument names a file: `require`, `require.resolve`, `createRequire(…)`. */
 const CALLS = /^(?:module\??\.)?require(?:\??\.resolve)?$|^(?:\w+\.)?createRequire\(|^import\.meta\.resolve$/;
-/** What is made of an address that may be that of code. */
+/** Uses of a URL that may point to code. */
 const ADDRESSES = /^(?:URL|(?:\w+\.)?Worker)$/;
 const CODE = /(?:\.[cm]?[jt]sx?|\.node|\.wasm)(?:[?#]|$)/;
 
-/** What a script loads by a relative path that stands in it. */
+/** What a script loads by a literal relative path. */
 async function relativeImports(path: string, text: string): Promise<string[]> {
   if (!MAY_IMPORT.test(text)) return [];
   const { JAVASCRIPT, TSX, TYPESCRIPT } = await import('../tools/analysis/javascript.ts');
@@ -182,7 +181,7 @@ async function relativeImports(path: string, text: string): Promise<string[]> {
   return [...found];
 }
 
-/** All strings that stand in a piece of code, as they are when it runs; those with a part that is computed are not. */
+/** All string literals in a piece of code, unescaped; excludes those with a computed part. */
 function stringsOf(place: SyntaxNode | null, text: string): string[] {
   const found: string[] = [];
   place?.cursor().iterate(({ name, node, from, to }) => {
@@ -204,7 +203,7 @@ function unescaped(literal: string): string {
   );
 }
 
-/** `require` takes a path as it stands, `import` as a part of an address. */
+/** `require` takes a plain path, `import` a URL. */
 function spellings(specifier: string): string[] {
   const path = specifier.replace(/[?#].*$/s, '');
   try {
@@ -214,7 +213,7 @@ function spellings(specifier: string): string[] {
   }
 }
 
-/** What a folder stands for, if its package.json says so. */
+/** The entry file of a folder, if its package.json names one. */
 function mainOf(file: string): string | undefined {
   try {
     const { main } = JSON.parse(readFileSync(file, 'utf8')) as { main?: unknown };
@@ -225,8 +224,8 @@ function mainOf(file: string): string | undefined {
 }
 
 /**
- * Files of the folder that these settings name, also within a command line or after a `=`. What a program is told in its
- * environment or in headers is mostly data.
+ * Files of the folder that these settings name, also within a command line or after a `=`. Skips environment values and
+ * headers, which are mostly data.
  */
 function namedFiles(values: readonly unknown[], folder: string): Set<string> {
   const found = new Set<string>();
@@ -247,7 +246,7 @@ function namedFiles(values: readonly unknown[], folder: string): Set<string> {
   return found;
 }
 
-/** All strings of a value, or those under a certain key. */
+/** All strings in a value, or those under a certain key. */
 function stringsIn(value: unknown, key?: string): string[] {
   if (typeof value === 'string') return key === undefined ? [value] : [];
   if (typeof value !== 'object' || value === null) return [];

@@ -9,8 +9,8 @@ import { keyText, valueText } from './toml-text.ts';
 import { sectionSchema } from './zod-schema.ts';
 
 /**
- * The settings of a file with which nothing is wrong, looked at section by section: only those that it has are loaded,
- * and commands that only look at something start sooner. Undefined where something is wrong and has to be told.
+ * The settings of a valid file, validated section by section: only the sections in the file are loaded, so that
+ * read-only commands start sooner. Undefined if there is a problem to report.
  */
 export async function settingsOfValidFile(
   file: string,
@@ -23,7 +23,7 @@ export async function settingsOfValidFile(
   for (const [name, table] of Object.entries(parsed.data)) {
     if (!Object.hasOwn(SECTIONS, name)) return undefined;
     const section = sectionSchema(name as keyof Settings);
-    // Once: code that is generated to check faster would take longer than the check itself.
+    // Validated once: generating faster validation code would take longer than the validation.
     const checked = section.safeParse(table, { jitless: true });
     if (!checked.success) return undefined;
     settings[name] = checked.data;
@@ -31,7 +31,7 @@ export async function settingsOfValidFile(
   return { settings: settings as unknown as Settings, said: parsed.data, overrides: [], bytes };
 }
 
-/** A root that is not there would otherwise refuse every file, but only when the first tool is called. */
+/** A missing root would otherwise reject every file, but only when the first tool is called. */
 export async function rootFindings({ tools }: TomlTable, folder: string): Promise<Finding[]> {
   const roots = (tools as { roots?: unknown } | undefined)?.roots;
   if (!Array.isArray(roots)) return [];
@@ -40,7 +40,7 @@ export async function rootFindings({ tools }: TomlTable, folder: string): Promis
 }
 
 async function rootFinding(root: unknown, index: number, folder: string): Promise<Finding | undefined> {
-  // Anything else is refused by the schema.
+  // The schema rejects anything else.
   if (typeof root !== 'string' || root === '') return undefined;
   const absolute = resolve(folder, root);
   const found = await stat(absolute).catch(() => undefined);

@@ -8,21 +8,21 @@ import type { LimitSettings } from './config.ts';
 import { type LoadedConfig, type LoadOptions, loadConfig } from './load.ts';
 import { keyText } from './toml-text.ts';
 
-/** An editor writes a file in several steps: the file is read when it has been left alone for this time, … */
+/** An editor writes a file in several steps: the file is read after it has been unchanged for this time, … */
 const SETTLE_MS = 100;
-/** … or, in a folder that never rests, after this. */
+/** … or, in a folder that changes all the time, after this. */
 const MAX_SETTLE_MS = 1000;
 
-/** A configuration that is being watched. */
+/** A watched configuration. */
 export interface ConfigWatch {
-  /** Ends it; nothing is called any more, and no handle remains. */
+  /** Stops watching; there are no more calls, and no handle remains. */
   close(): void;
 }
 
 /**
- * Reads the file again when it changes. `onChange` gets every valid configuration that differs from the one before,
- * and in what. `onError` hears why a file is not valid; what was loaded before goes on holding. Watching keeps no
- * process alive. Without a file there is nothing to watch.
+ * Reloads the file when it changes. `onChange` gets every valid configuration that differs from the previous one, and
+ * the difference. `onError` gets the problems of an invalid file; the previous configuration stays in effect. Watching
+ * does not keep the process alive. Without a file there is nothing to watch.
  */
 export function watchConfig(
   current: LoadedConfig,
@@ -49,19 +49,18 @@ export function watchConfig(
 }
 
 /**
- * Tells when the text of a file changes. It watches folders, not the file: editors replace a file by another of the
- * same name, which ends a watch on the file itself. Where the file is a link, the folder that it leads to is watched
- * as well.
+ * Calls back when the content of a file changes. It watches folders, not the file: editors replace a file with another
+ * of the same name, which ends a watch on the file itself. If the file is a link, its target's folder is watched too.
  */
 class FileWatcher implements ConfigWatch {
   private readonly folders = new Map<string, FSWatcher>();
   private timer: NodeJS.Timeout | undefined = undefined;
-  /** When the first event came that has not been looked at. */
+  /** When the first unprocessed event came. */
   private waitingSince: number | undefined = undefined;
   private isClosed = false;
   private isReading = false;
   private isStale = false;
-  /** What was read last; null where it could not be. */
+  /** The content read last; null if it could not be read. */
   private lastText: string | null | undefined = undefined;
   onLost: (error: unknown) => void = () => undefined;
 
@@ -76,7 +75,7 @@ class FileWatcher implements ConfigWatch {
     this.watchOnly(new Set());
   }
 
-  /** One reading at a time; what happens meanwhile is read afterwards. */
+  /** One read at a time; events during it cause another. */
   read(): void {
     this.isStale = this.isReading;
     if (this.isReading || this.isClosed) return;
@@ -88,7 +87,7 @@ class FileWatcher implements ConfigWatch {
   }
 
   private async readOnce(): Promise<void> {
-    // The watch begins before the reading, or a change in between would go unseen.
+    // Watch before reading, or a change in between would be missed.
     const real = await realpath(this.file).catch(() => this.file);
     if (this.isClosed) return;
     this.watchOnly(new Set([dirname(this.file), dirname(real)]));
@@ -138,13 +137,13 @@ class FileWatcher implements ConfigWatch {
   }
 }
 
-/** What is different between two configurations. */
+/** The difference between two configurations. */
 export interface ConfigChange {
   /** The keys that can be applied to a running engine. */
   readonly live: readonly string[];
-  /** The keys that hold only after a restart. */
+  /** The keys that take effect only after a restart. */
   readonly restart: readonly string[];
-  /** For `setLimits()` of the engine: what makes the live keys hold; undefined where none changed. */
+  /** The argument for the engine's `setLimits()` that applies the live keys; undefined if none changed. */
   readonly limits: EngineLimits | undefined;
 }
 
@@ -162,7 +161,7 @@ export function compareConfigs(before: LoadedConfig, after: LoadedConfig): Confi
   };
 }
 
-/** What `setLimits()` of an engine with the first limits needs for the second to hold. */
+/** The argument of `setLimits()` that turns the first limits into the second. */
 export function limitsChange(before: LimitSettings, after: LimitSettings): EngineLimits {
   return {
     maxConcurrency: after.maxConcurrency,
@@ -172,7 +171,7 @@ export function limitsChange(before: LimitSettings, after: LimitSettings): Engin
   };
 }
 
-/** The engine keeps a limit that is not mentioned, so what was taken out must be taken back by name. */
+/** The engine keeps limits that are not mentioned, so removed ones must be reset by name. */
 function withRemoved(
   before: Readonly<Record<string, SharedLimits>>,
   after: Readonly<Record<string, SharedLimits>>,
@@ -186,7 +185,7 @@ function withRemoved(
   );
 }
 
-/** Every value by its key; a list counts as one value. */
+/** Every value by key; a list counts as one value. */
 function leavesOf(
   value: object,
   path: readonly string[] = [],

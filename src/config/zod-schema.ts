@@ -6,7 +6,7 @@ const LIBRARIES = { z, picomatch };
 
 let whole: z.ZodType<Settings> | undefined;
 
-/** Checks all of `volley.toml` and fills in the defaults. */
+/** Validates all of `volley.toml` and fills in the defaults. */
 export function configSchema(): z.ZodType<Settings> {
   whole ??= z.strictObject(
     Object.fromEntries(
@@ -16,7 +16,7 @@ export function configSchema(): z.ZodType<Settings> {
   return whole;
 }
 
-/** Checks one section: making the schema of one takes as long as reading the file. */
+/** Validates one section: building a section's schema takes as long as reading the file. */
 export function sectionSchema(name: keyof Settings): z.ZodType {
   return SECTIONS[name].schema(LIBRARIES);
 }

@@ -5,7 +5,7 @@ import { show } from '../core/numbers.ts';
 import type { Priority } from '../core/priority.ts';
 import type { RetryOptions } from '../core/retry.ts';
 import { reasonText } from '../core/words.ts';
-import { saidNeeds } from '../tools/needs.ts';
+import { checkNeeds } from '../tools/needs.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { ToolCall } from './call.ts';
 
@@ -106,7 +106,7 @@ function computeNeeds(tool: Tool, input: unknown): ResourceRequirements {
       `The resources of ${tool.name} could not be computed from its input: ${reasonText(error)}`,
     );
   }
-  return saidNeeds(tool.name, said);
+  return checkNeeds(tool.name, said);
 }
 
 /** Spreading a value that is not an object would silently drop it. */

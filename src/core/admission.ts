@@ -13,20 +13,20 @@ import { wishedStart } from './urgency.ts';
 
 const MAX_NAME_LENGTH = 256;
 
-/** Where the needs of one specification are worked out before they are compared with those of the known classes. */
+/** Scratch space for a specification's needs before they are compared with the known classes. */
 const scratch: number[] = [];
 
-/** What an admission looks at. */
+/** What an admission depends on. */
 export interface Admitting {
   readonly catalog: Catalog;
   readonly resources: ResourceAccounts;
   readonly stepMs: number;
-  /** The names of all fields of a specification, with those that only the shell reads. */
+  /** All field names of a specification, including those only the shell reads. */
   readonly fields: KnownFields;
 }
 
 /**
- * Checks a specification and fills a blank execution with it. Nothing is counted, linked or queued yet, so an error
+ * Validates a specification and fills a blank execution with it. Nothing is counted, linked or queued yet, so an error
  * leaves no trace.
  */
 export function fill(
@@ -75,7 +75,7 @@ export function fill(
   if (locks.length > 0) execution.claims = resources.locks.claim(locks);
 }
 
-/** Takes back what `fill` had noted, when another of the same group turned out to be wrong. */
+/** Undoes `fill`, after another execution of the group was rejected. */
 export function discard({ resources, catalog }: Admitting, filled: readonly Execution[]): void {
   for (const execution of filled) {
     if (execution.claims !== undefined) resources.locks.forget(execution);

@@ -1,28 +1,28 @@
 import { VolleyError } from './errors.ts';
 import type { LinkedNode } from './graph-node.ts';
 
-/** What each node of a submission depends on: the entries of node `i` stand from `starts[i]` to `starts[i + 1]`. */
+/** The dependencies of each node in a submission: the entries of node `i` are `starts[i]` to `starts[i + 1]`. */
 export interface Rows<N> {
   readonly starts: Int32Array;
-  /** The place of a node of the same submission; of an older one the complement of its place in `older`. */
+  /** The index of a node in the same submission; for an older node, the complement of its index in `older`. */
   readonly entries: Int32Array;
   readonly older: readonly N[];
 }
 
-/** The longest row that can be counted down in a byte, and as far again below zero. */
+/** The longest row whose count fits in a signed byte. */
 const MAX_IN_BYTE = 126;
 
 /**
- * The edges of nodes that were added together, as numbers in rows: linking, ordering and settling thousands of nodes
- * touch these few arrays, and not an object and two lists for each. A node stands at the place of its number. All of it
- * goes with the last node that has not settled.
+ * The edges of nodes that were added together, as rows of numbers: linking, ordering and settling thousands of nodes
+ * touches these few arrays instead of an object and two lists per node. A node's index follows from its number.
+ * Everything is freed when the last node settles.
  */
 export class Block<N extends LinkedNode> implements Rows<N> {
   readonly firstSeq: number;
   readonly starts: Int32Array;
   readonly entries: Int32Array;
   readonly older: readonly N[];
-  /** Of each node the dependencies that have not settled; below zero when it has settled itself. */
+  /** The number of open dependencies of each node; negative once it has settled. */
   readonly waitingFor: Int8Array | Int32Array;
   private readonly dependentStarts: Int32Array;
   private readonly dependentPlaces: Int32Array;
@@ -37,7 +37,7 @@ export class Block<N extends LinkedNode> implements Rows<N> {
     this.entries = entries;
     this.older = older;
     this.waitingFor = countersFor(starts);
-    // Counted and summed up to the end of each row, which becomes its start while the row is filled from behind.
+    // Counts are summed to the end of each row, which becomes its start while the row is filled backwards.
     const ends = new Int32Array(size + 1);
     const count = starts[size]!;
     for (let at = 0; at < count; at++) if (entries[at]! >= 0) ends[entries[at]!]!++;
@@ -56,8 +56,8 @@ export class Block<N extends LinkedNode> implements Rows<N> {
   }
 
   /**
-   * The places in an order in which each stands behind what it depends on; undefined where a cycle leaves no such
-   * order, and then `open` says which are stuck. Kahn's algorithm, without the older nodes: they never wait for newer ones.
+   * The indexes in dependency order; undefined if there is a cycle, and then `open` shows which nodes are stuck. Kahn's
+   * algorithm without the older nodes, which never wait for newer ones.
    */
   order(open: Int32Array): Int32Array | undefined {
     const { starts, entries, dependentStarts, dependentPlaces } = this;
@@ -78,7 +78,7 @@ export class Block<N extends LinkedNode> implements Rows<N> {
     return found === size ? order : undefined;
   }
 
-  /** Makes the nodes known to those they depend on outside, and themselves to this. */
+  /** Links the nodes to their older dependencies and to this block. */
   link(): void {
     const { nodes, starts, entries, older, waitingFor } = this;
     for (const node of nodes) node.edges = this;
@@ -98,7 +98,7 @@ export class Block<N extends LinkedNode> implements Rows<N> {
     }
   }
 
-  /** Marks a node as settled and returns those of the block that waited for it alone. */
+  /** Marks a node as settled and returns the nodes of the block that waited for it alone. */
   settle(settled: number): N[] | undefined {
     const { waitingFor, dependentPlaces } = this;
     const to = this.dependentStarts[settled + 1]!;
@@ -133,7 +133,7 @@ export class Block<N extends LinkedNode> implements Rows<N> {
     return Array.from(this.dependentPlaces.subarray(from, to), (dependent) => this.nodes[dependent]!);
   }
 
-  /** Whether a node depends on one that was there before. */
+  /** Whether a node depends on an older one. */
   reachesOut(place: number): boolean {
     if (this.older.length === 0) return false;
     for (let at = this.starts[place]!; at < this.starts[place + 1]!; at++)
@@ -142,7 +142,7 @@ export class Block<N extends LinkedNode> implements Rows<N> {
   }
 }
 
-/** Bytes if they do: these are the numbers that settling visits most, and at random. */
+/** Uses bytes if the counts fit: settling visits these numbers most, and at random. */
 function countersFor(starts: Int32Array): Int8Array | Int32Array {
   const size = starts.length - 1;
   for (let place = 0; place < size; place++) {
@@ -151,15 +151,15 @@ function countersFor(starts: Int32Array): Int8Array | Int32Array {
   return new Int8Array(size);
 }
 
-/** Up to so many entries a scan for repetitions is cheaper than a set. */
+/** Up to this many entries, a scan for duplicates is cheaper than a set. */
 const FEW = 16;
 
-/** Builds {@link Rows}, one after the other; what is named twice in a row is entered once. */
+/** Builds {@link Rows} one after the other and drops duplicates within a row. */
 export class RowBuilder<N> implements Rows<N> {
   readonly starts: Int32Array;
   readonly entries: Int32Array;
   readonly older: N[] = [];
-  /** Whether a node depends on itself or on one behind it. */
+  /** Whether a node depends on itself or on a later one. */
   refersForward = false;
   private readonly olderEntries = new Map<N, number>();
   private row = 0;
@@ -210,7 +210,7 @@ export class RowBuilder<N> implements Rows<N> {
   }
 }
 
-/** The places of a block so that each node stands behind what it depends on. */
+/** The indexes of a block in dependency order. */
 export function blockOrder(block: Block<LinkedNode>): Int32Array {
   const open = new Int32Array(block.nodes.length);
   const order = block.order(open);
@@ -218,7 +218,7 @@ export function blockOrder(block: Block<LinkedNode>): Int32Array {
   return order;
 }
 
-/** Every node that is left waits for another that is left: following them must come round. */
+/** Every remaining node waits for another remaining one, so following them finds a cycle. */
 function cycleIn({ nodes, starts, entries }: Block<LinkedNode>, open: Int32Array): LinkedNode[] {
   const isStuck = (place: number) => place >= 0 && open[place]! > 0;
   const walked: number[] = [];

@@ -5,34 +5,34 @@ import { VolleyError } from './errors.ts';
 import { Group } from './group.ts';
 import { checkNumber, checkObject, show } from './numbers.ts';
 import { checkRate, RateLimit, type RateOptions } from './rate.ts';
-import { Tool } from './tool.ts';
+import { ToolState } from './tool.ts';
 
-/** Limits for one tool or one group. */
+/** Limits of one tool or one group. */
 export interface SharedLimits {
   /** How many of its executions may run at once. */
   readonly maxConcurrency?: number;
-  /** How many attempts may start in a span of time. `null` takes the rate away. */
+  /** How many attempts may start per period. `null` removes the rate limit. */
   readonly rate?: RateOptions | null;
 }
 
 const SHARED_LIMITS: ReadonlySet<string> = new Set<keyof SharedLimits>(['maxConcurrency', 'rate']);
-const NO_CONFLICTS: readonly Tool[] = [];
-/** How many tools are remembered with what was learned of them, and how many idle classes for each. */
+const NO_CONFLICTS: readonly ToolState[] = [];
+/** How many tools are remembered with their learned durations, and how many idle classes per tool. */
 const MAX_IDLE_TOOLS = 10_000;
 const MAX_IDLE_CLASSES = 8;
 
-/** What the scheduler knows by name: tools, groups, and the classes of equal demand between them. */
+/** Everything the scheduler knows by name: tools, groups, and the classes of equal demand between them. */
 export class Catalog {
-  readonly tools = new Map<string, Tool>();
+  readonly tools = new Map<string, ToolState>();
   readonly groups = new Map<string, Group>();
-  /** Where executions belong that name no group. */
+  /** The group of executions that name none. */
   readonly root = new Group('', 0);
   private lastGroupNumber = 0;
 
-  tool(name: string): Tool {
+  tool(name: string): ToolState {
     let tool = this.tools.get(name);
     if (tool === undefined) {
-      tool = new Tool(name);
+      tool = new ToolState(name);
       this.tools.set(name, tool);
     }
     return tool;
@@ -48,19 +48,24 @@ export class Catalog {
     return group;
   }
 
-  /** A name that no group has by chance: one without a name must not join another. */
+  /** A name no caller can pick by chance, so that an unnamed group never joins another. */
   unusedGroupName(): string {
     do this.lastGroupNumber++;
     while (this.groups.has(`group-${this.lastGroupNumber}`));
     return `group-${this.lastGroupNumber}`;
   }
 
-  conflicts(names: readonly string[] | undefined): readonly Tool[] {
+  conflicts(names: readonly string[] | undefined): readonly ToolState[] {
     if (names === undefined || names.length === 0) return NO_CONFLICTS;
     return [...new Set(names)].sort().map((name) => this.tool(name));
   }
 
-  demandClass(tool: Tool, group: Group, needs: ResourceVector, conflicts: readonly Tool[]): DemandClass {
+  demandClass(
+    tool: ToolState,
+    group: Group,
+    needs: ResourceVector,
+    conflicts: readonly ToolState[],
+  ): DemandClass {
     for (const known of tool.classes) if (known.matches(group, needs, conflicts)) return known;
     const made = new DemandClass(tool, group, [...needs], conflicts);
     tool.classes.push(made);
@@ -69,11 +74,11 @@ export class Catalog {
     return made;
   }
 
-  /** Forgets what nobody uses any more, after the last execution of the class has settled. */
+  /** Drops what is no longer used, after the last execution of the class settled. */
   release(demand: DemandClass): void {
     const { tool, group } = demand;
     const isCrowded = this.tools.size > MAX_IDLE_TOOLS;
-    // One that conflicts with others would keep them, and itself if it is among them.
+    // A class with conflicts would keep those tools alive, and itself if it is among them.
     const keepsOthers = isCrowded && demand.conflicts.length > 0;
     if (tool.classes.length > MAX_IDLE_CLASSES || keepsOthers) this.dropClass(demand);
     this.dropGroupIfIdle(group);
@@ -88,7 +93,7 @@ export class Catalog {
   }
 
   private dropClass(demand: DemandClass): void {
-    // Of a group that is refused, each member lets its class go, and most have the same.
+    // When a group is rejected, each member releases its class, and most share the same one.
     if (!removeFrom(demand.tool.classes, demand)) return;
     removeFrom(demand.group.classes, demand);
     for (const other of demand.conflicts) {
@@ -97,7 +102,7 @@ export class Catalog {
     }
   }
 
-  private dropToolIfIdle(tool: Tool): void {
+  private dropToolIfIdle(tool: ToolState): void {
     if (tool.unsettled > 0 || tool.running > 0 || tool.isPinned || tool.namedBy > 0) return;
     for (const demand of [...tool.classes]) this.dropClass(demand);
     this.tools.delete(tool.name);
@@ -110,7 +115,7 @@ function removeFrom<T>(list: T[], item: T): boolean {
   return at >= 0;
 }
 
-/** Limits that were found to be valid; `null` takes a rate away, undefined leaves it. */
+/** Validated limits. `null` removes a rate, undefined leaves it. */
 interface CheckedLimits {
   readonly maxConcurrency: number | undefined;
   readonly rate: RateOptions | null | undefined;
@@ -130,9 +135,9 @@ export function checkSharedLimits(owner: string, limits: SharedLimits): CheckedL
   return { maxConcurrency, rate: rate == null ? rate : checkRate(`rate of ${owner}`, rate) };
 }
 
-/** Returns the rate limit that was replaced, for whose sake others may be waiting. */
+/** Returns the replaced rate limit; executions may still be waiting for it. */
 export function applySharedLimits(
-  target: Tool | Group,
+  target: ToolState | Group,
   { maxConcurrency, rate }: CheckedLimits,
 ): RateLimit | undefined {
   const replaced = target.rate;
@@ -144,8 +149,8 @@ export function applySharedLimits(
   return replaced;
 }
 
-/** Checks the limits of many before any of them changes. */
-export function checkAllLimits<T extends Tool | Group>(
+/** Validates all limits before changing any. */
+export function checkAllLimits<T extends ToolState | Group>(
   kind: string,
   limits: Readonly<Record<string, SharedLimits>> | undefined,
   find: (name: string) => T,

@@ -2,14 +2,14 @@ import { VolleyError } from './errors.ts';
 import { nearest } from './nearest.ts';
 import { show } from './numbers.ts';
 
-/** Refuses fields that mean nothing, before somebody believes that they do; `what` is such as `option of an engine`. */
+/** Rejects unknown fields. `what` completes the message, e.g. `option of an engine`. */
 export function checkKnown(what: string, given: object, known: ReadonlySet<string>): void {
   for (const field in given) if (!known.has(field)) refuseUnknown(what, field, given, known);
 }
 
 /**
- * The same for what comes with every execution: objects that are made alike have the same fields in the same order, so
- * most fields are only compared with those of the object before.
+ * Like `checkKnown`, for objects that come with every execution. Objects built alike have the same fields in the same
+ * order, so most fields are only compared with those of the previous object.
  */
 export class KnownFields {
   private readonly last: string[] = [];
@@ -32,7 +32,7 @@ export class KnownFields {
   }
 }
 
-/** Throws for a field that is not known, unless it is inherited or undefined. Names the nearest field that is. */
+/** Throws for an unknown field, unless it is inherited or undefined, and suggests the nearest known one. */
 function refuseUnknown(what: string, field: string, given: object, known: ReadonlySet<string>): void {
   if (!Object.hasOwn(given, field) || given[field as keyof object] === undefined) return;
   const close = nearest(field, known);

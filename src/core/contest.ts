@@ -4,20 +4,21 @@ import { IndexedHeap } from './heap.ts';
 import { goesBefore } from './ready-queue.ts';
 
 /**
- * Where every class with a queue stands: among those that may fit, or with whatever keeps it out, and then it is not
- * looked at again until that changes. Where many are kept out alike, they come back as one, with the most urgent of them
- * for all: if that one is kept out again, so are the others, and the cost of an end does not grow with their number.
+ * Tracks every class that has queued executions: either it may fit, or it waits with the obstacle that blocks it and is
+ * not looked at again until that changes. Classes blocked by the same obstacle wake as one, represented by their most
+ * urgent execution. If that one is blocked again, so are the others, so the cost of a release does not grow with their
+ * number.
  */
 export class Contest {
   readonly shortages = RESOURCE_NAMES.map((_, index) => new Shortage(index));
-  /** Those that nothing is known to keep out. */
+  /** Classes with no known obstacle. */
   readonly free = new ClassQueue(false);
-  /** Those that were kept out alike and may pass now. */
+  /** Queues of classes that shared an obstacle and may pass now. */
   readonly woken = new WokenQueues();
-  /** How many classes stand with something that keeps them out. Most often none, and then an end has nobody to wake. */
+  /** The number of blocked classes. Usually zero, and then a release has nothing to wake. */
   keptOut = 0;
 
-  /** The class whose first execution goes before all others that may pass. */
+  /** The class with the most urgent execution among those that may pass. */
   first(): DemandClass | undefined {
     const free = this.free.peek();
     const woken = this.woken.peek()?.peek();
@@ -25,14 +26,14 @@ export class Contest {
     return goesBefore(woken.head!, free.head!) ? woken : free;
   }
 
-  /** Lets those contend again who may pass now. */
+  /** Wakes the classes in the queue. */
   wake(waiters: ClassQueue): void {
     if (waiters.size === 0) return;
     if (!waiters.isUniform) while (waiters.size > 0) this.move(waiters.peek()!, this.free);
     else if (waiters.place < 0) this.woken.insert(waiters, waiters.firstKey);
   }
 
-  /** Some of a resource came back. */
+  /** Wakes the classes that were short of a resource, after some of it was released. */
   wakeShort(index: number): void {
     const { queues } = this.shortages[index]!;
     if (queues.size > 0) for (const queue of queues.values()) this.wake(queue);
@@ -42,13 +43,16 @@ export class Contest {
     for (let index = 0; index < this.shortages.length; index++) this.wakeShort(index);
   }
 
-  /** Something keeps out a class that contended; and with it all those that came back with it, if it is the same. */
+  /**
+   * Moves a class to the queue of its obstacle. If it woke with its whole queue and meets the same obstacle, the whole
+   * queue goes back.
+   */
   keepOut(demand: DemandClass, waiters: ClassQueue): void {
     if (demand.standsIn === waiters) this.woken.remove(waiters);
     else this.move(demand, waiters);
   }
 
-  /** Puts a class where it belongs after its queue has changed. */
+  /** Updates a class's position after its queue changed. */
   reorder(demand: DemandClass): void {
     const head = demand.queue.peek();
     if (head === demand.head && (head === undefined || head.rank === demand.headRank)) return;
@@ -85,7 +89,7 @@ export class Contest {
     this.firstChanged(from);
   }
 
-  /** Perhaps: a queue that contends does so with its first. */
+  /** Updates the queue's position among the woken queues, if it is one of them. */
   private firstChanged(queue: ClassQueue): void {
     if (queue.place < 0) return;
     if (queue.size === 0) this.woken.remove(queue);
@@ -93,7 +97,7 @@ export class Contest {
   }
 }
 
-/** Queues that contend as one, the one with the most urgent execution first. */
+/** Woken queues, ordered by their most urgent execution. */
 class WokenQueues extends IndexedHeap<ClassQueue> {
   protected override winsTie(a: ClassQueue, b: ClassQueue): boolean {
     return a.peek()!.head!.seq < b.peek()!.head!.seq;
@@ -108,14 +112,14 @@ class WokenQueues extends IndexedHeap<ClassQueue> {
   }
 }
 
-/** So many amounts are remembered that nobody needs now. */
+/** Empty queues kept per resource before they are dropped. */
 const MAX_EMPTY = 8;
 
-/** Too little of a resource for some classes, apart by how much they need: those who need as much wait together. */
+/** The classes blocked by a shortage of one resource, grouped by the amount they need. */
 export class Shortage {
   readonly kind = 'resource';
   readonly queues = new Map<number, ClassQueue>();
-  /** At so many queues those are dropped that nobody stands in; twice as many as were needed then. */
+  /** Empty queues are dropped at this size; then it is set to twice the number in use. */
   private maxQueues = MAX_EMPTY;
 
   constructor(readonly index: number) {}

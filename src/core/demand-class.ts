@@ -3,30 +3,30 @@ import type { Execution } from './execution.ts';
 import type { Group } from './group.ts';
 import { IndexedHeap } from './heap.ts';
 import { ReadyQueue } from './ready-queue.ts';
-import type { Tool } from './tool.ts';
+import type { ToolState } from './tool.ts';
 
 /**
- * All queued executions that ask for exactly the same (but for locks, which each may have of its own). If the first
- * does not fit, none does: a dispatch looks at classes, never at every execution.
+ * All queued executions with exactly the same needs (except locks, which may differ). If the first does not fit, none
+ * does, so a dispatch inspects classes instead of executions.
  */
 export class DemandClass {
   readonly queue = new ReadyQueue<Execution>();
-  /** The first of the queue, with its rank. */
+  /** The head of the queue, with its rank. */
   head: Execution | undefined;
   headRank = 0;
-  /** Where it stands, with those that may fit or with whatever keeps it out, and the place there. */
+  /** The queue it is in, free or blocked, and its index there. */
   standsIn: ClassQueue | undefined;
   place = -1;
   unsettled = 0;
-  /** Of the unsettled ones, how many have an estimate of the caller's own, and the sum of these. */
+  /** The number of unsettled executions with a caller's estimate, and the sum of those estimates. */
   estimated = 0;
   estimatedMs = 0;
 
   constructor(
-    readonly tool: Tool,
+    readonly tool: ToolState,
     readonly group: Group,
     readonly needs: ResourceVector,
-    readonly conflicts: readonly Tool[],
+    readonly conflicts: readonly ToolState[],
   ) {}
 
   add(execution: Execution): void {
@@ -34,7 +34,7 @@ export class DemandClass {
     if (execution.terms.isEstimated) this.countEstimate(execution, 1);
   }
 
-  /** Returns how many are left. */
+  /** Returns the number of remaining executions. */
   remove(execution: Execution): number {
     if (execution.terms.isEstimated) this.countEstimate(execution, -1);
     return --this.unsettled;
@@ -45,7 +45,7 @@ export class DemandClass {
     if (head !== undefined) this.headRank = head.rank;
   }
 
-  matches(group: Group, needs: ResourceVector, conflicts: readonly Tool[]): boolean {
+  matches(group: Group, needs: ResourceVector, conflicts: readonly ToolState[]): boolean {
     if (this.group !== group || this.conflicts.length !== conflicts.length) return false;
     for (let index = 0; index < needs.length; index++) if (this.needs[index] !== needs[index]) return false;
     for (let index = 0; index < conflicts.length; index++)
@@ -59,15 +59,15 @@ export class DemandClass {
   }
 }
 
-/** Classes that may fit, or that something keeps out: the one with the most urgent execution first. */
+/** Classes that may fit, or that share an obstacle, ordered by their most urgent execution. */
 export class ClassQueue extends IndexedHeap<DemandClass> {
-  /** Where it stands while its classes, kept out alike before, contend as one; -1 while they do not. */
+  /** Its index among the woken queues; -1 if it is not one of them. */
   place = -1;
-  /** Not later than the moment since which any first of a class has waited. */
+  /** A lower bound of the time since which any class head has waited. */
   private waitsSince = Number.POSITIVE_INFINITY;
 
   constructor(
-    /** Whether all are kept out for the same reason: where the first may not pass, none may. */
+    /** Whether all have the same obstacle: if the first may not pass, none may. */
     readonly isUniform: boolean,
   ) {
     super();
@@ -84,18 +84,18 @@ export class ClassQueue extends IndexedHeap<DemandClass> {
     demand.standsIn = undefined;
   }
 
-  /** Call it when another execution of the class has become its first. */
+  /** Call this when the class has a new head. */
   headChanged(demand: DemandClass): void {
     this.noteWait(demand);
     this.update(demand, demand.headRank);
   }
 
-  /** Whether the first of a class that is kept out may have waited since the moment. */
+  /** Whether the head of a blocked class may have waited since the given time. */
   mayHoldSince(moment: number): boolean {
     return this.isUniform && this.waitsSince <= moment;
   }
 
-  /** Looks at all, so that the next question is answered well. */
+  /** Scans all classes to make the bound exact again. */
   noteWaits(): void {
     this.waitsSince = Number.POSITIVE_INFINITY;
     for (const demand of this) this.noteWait(demand);

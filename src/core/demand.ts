@@ -3,24 +3,24 @@ import { VolleyError } from './errors.ts';
 import { checkNumber, show } from './numbers.ts';
 import { type CountableNeeds, RESOURCE_TABLE, type ResourceLimits } from './resource-table.ts';
 
-/** How much an execution reads and writes; each weighs differently against the limit `ioOperations`. */
+/** How much an execution reads and writes; each level counts differently against `ioOperations`. */
 export type IoIntensity = NonNullable<CountableNeeds['io']>;
 
 /**
- * What an execution needs while it runs. All of it is taken at once or not at all.
+ * The resources an execution needs while it runs. They are taken all at once.
  *
- * `cpu` is a number of cores (0.5 is half of one, default 0.1), `memoryMb` is in megabytes (default 100), `io` is `none`,
- * `low`, `medium` or `high` and takes 0, 1, 2 or 4 of the I/O operations (default `low`), and `network` says whether it
- * takes one of the network operations (default false).
+ * `cpu` is a number of cores (0.5 is half of one, default 0.1), `memoryMb` is in megabytes (default 100), `io` is
+ * `none`, `low`, `medium` or `high` and takes 0, 1, 2 or 4 of the I/O operations (default `low`), and `network` says
+ * whether it takes one of the network operations (default false).
  */
 export interface ResourceRequirements extends CountableNeeds {
-  /** Names that no other execution may hold at the same time, in whatever way. */
+  /** Names that no other execution may hold at the same time, shared or exclusive. */
   readonly exclusive?: readonly string[];
-  /** Names that others may hold as shared, but not as exclusive, at the same time. */
+  /** Names that others may hold at the same time as shared, but not as exclusive. */
   readonly shared?: readonly string[];
 }
 
-/** The countable resources, in the order of every vector of the core. */
+/** The countable resources, in the order of every vector in the core. */
 export const RESOURCE_NAMES: readonly ResourceName[] = [
   'concurrency',
   ...RESOURCE_TABLE.map(({ name }) => name),
@@ -31,7 +31,7 @@ export type ResourceName = 'concurrency' | keyof ResourceLimits;
 
 export const CONCURRENCY = 0;
 
-/** Amounts are whole thousandths inside the core, so that adding and subtracting is exact. */
+/** Amounts are integer thousandths inside the core, so that arithmetic is exact. */
 export const SCALE = 1000;
 
 /** One amount for each of RESOURCE_NAMES, in thousandths. */
@@ -56,7 +56,7 @@ const knownFields = new KnownFields(
 const MAX_AMOUNT = 1e9;
 const MAX_LOCKS = 64;
 
-/** The countable part of a demand, written into `into`: most demands are known already and need no vector of their own. */
+/** Writes the countable part of a demand to `into`: most demands are known and need no vector of their own. */
 export function neededAmounts(resources: ResourceRequirements | undefined, into: number[]): ResourceVector {
   if (resources === undefined) return DEFAULT_NEEDS;
   if (typeof resources !== 'object' || resources === null) {
@@ -74,7 +74,7 @@ export function neededAmounts(resources: ResourceRequirements | undefined, into:
   return into;
 }
 
-/** The named part of a demand, without repetitions: exclusive wins where a name stands in both lists. */
+/** The locks of a demand without duplicates; exclusive wins if a name is in both lists. */
 export function neededLocks(resources: ResourceRequirements | undefined): readonly LockDemand[] {
   if (resources === undefined || (resources.exclusive === undefined && resources.shared === undefined))
     return NO_LOCKS;
@@ -84,7 +84,7 @@ export function neededLocks(resources: ResourceRequirements | undefined): readon
   if (locks.length > MAX_LOCKS) {
     throw new VolleyError(
       'INVALID_VALUE',
-      `An execution may hold at most ${MAX_LOCKS} locks, but ${locks.length} are asked for.`,
+      `An execution may hold at most ${MAX_LOCKS} locks, but ${locks.length} are requested.`,
     );
   }
   return locks;
@@ -124,10 +124,10 @@ function addLocks(locks: LockDemand[], field: 'exclusive' | 'shared', names: unk
   }
 }
 
-/** A list of non-empty names, as locks and conflicts have it. */
+/** Validates a list of non-empty names, for locks and conflicts. */
 export function checkNames(field: string, names: unknown): asserts names is readonly string[] {
   const isList = Array.isArray(names);
-  // Not `every` alone, which passes over holes.
+  // Not only `every`, which skips holes.
   if (!isList || !Array.from(names).every((name) => typeof name === 'string' && name !== ''))
     throw new VolleyError(
       'INVALID_VALUE',

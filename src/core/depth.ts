@@ -1,6 +1,6 @@
 /**
- * Whether lists and objects lie in one another deeper than that. It looks level by level: what works by recursion would
- * not come back from a value that is nested without measure.
+ * Whether lists and objects are nested more than `most` levels deep. Walks level by level, because recursion would
+ * overflow the stack on a deeply nested value.
  */
 export function isDeeperThan(value: unknown, most: number): boolean {
   let level = insides([value]);
@@ -11,7 +11,7 @@ export function isDeeperThan(value: unknown, most: number): boolean {
   return false;
 }
 
-/** Each once, for the same object may stand in many places. */
+/** Each object once, since the same object may occur in many places. */
 function insides(values: readonly unknown[]): Set<object> {
   return new Set(values.filter((value) => typeof value === 'object' && value !== null) as object[]);
 }

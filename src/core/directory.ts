@@ -2,7 +2,7 @@ import { internalError } from './errors.ts';
 
 const PAGE_BITS = 10;
 const PAGE_SIZE = 1 << PAGE_BITS;
-/** So many names may be left of items that have gone, and three for each item that is there. */
+/** Stale names kept before cleanup, besides three per live item. */
 const NAMES_LEFT = 1024;
 
 interface Page<T> {
@@ -10,31 +10,31 @@ interface Page<T> {
   live: number;
 }
 
-/** Something with a running number and perhaps a name of its own. */
+/** An item with a sequence number and, optionally, a name. */
 interface Listed {
   readonly seq: number;
   readonly name: string | undefined;
 }
 
 /**
- * Finds items by running number or by name. Numbers rise, so they live in pages instead of a map: that is several
- * times cheaper, and a page goes when its last item does.
+ * Finds items by sequence number or name. Numbers increase, so they live in pages instead of a map: several times
+ * cheaper, and a page is freed with its last item.
  */
 export class Directory<T extends Listed> {
   /**
-   * Numbers and not items: to look up a name touches no item, of which most are cold. Names of items that have gone
-   * are left, and taken out in bulk: to take out each by itself costs several times as much.
+   * Numbers, not items: a lookup by name touches no item, and most items are cold. Names of removed items stay and are
+   * deleted in bulk, which is several times cheaper than one by one.
    */
   private named = new Map<string, number>();
-  /** Whether names may be left of items that have gone. */
+  /** Whether names of removed items may remain. */
   private hasStaleNames = false;
   private readonly pages: (Page<T> | undefined)[] = [];
   private firstPage = 0;
   private live = 0;
-  /** Not less than the number of names; it is at hand, while that of a map has to be asked for. */
+  /** An upper bound of the number of names; cheaper than asking the map. */
   private maxNames = 0;
 
-  /** Answers false, and adds nothing, if the name is taken. */
+  /** Returns false, and adds nothing, if the name is taken. */
   add(item: T): boolean {
     if (item.name !== undefined && !this.enterName(item.name, item.seq)) return false;
     const at = pageOf(item.seq) - this.firstPage;
@@ -63,18 +63,18 @@ export class Directory<T extends Listed> {
     return item?.name === name ? item : undefined;
   }
 
-  /** The number of the item with the name; perhaps of one that has gone. */
+  /** The number of the item with the name; the item may have been removed. */
   seqOf(name: string): number | undefined {
     return this.named.get(name);
   }
 
-  /** Takes back an addition: the number can be used again. */
+  /** Undoes an addition: the number can be used again. */
   undo({ seq, name }: T): void {
     if (name !== undefined) this.named.delete(name);
     this.remove(seq);
   }
 
-  /** Takes out the item with the number, if there is one. The number is never used again. */
+  /** Removes the item with the number, if there is one. The number is never reused. */
   remove(seq: number): void {
     const at = pageOf(seq) - this.firstPage;
     const page = this.pages[at];
@@ -82,7 +82,7 @@ export class Directory<T extends Listed> {
     page.items[seq & (PAGE_SIZE - 1)] = undefined;
     page.live--;
     this.live--;
-    // The last page stays: it is still being filled.
+    // The last page stays, because it is still being filled.
     if (page.live === 0 && at < this.pages.length - 1) this.drop(at);
     this.hasStaleNames = true;
     if (this.maxNames > NAMES_LEFT + 4 * this.live) this.dropStaleNames();
@@ -96,7 +96,7 @@ export class Directory<T extends Listed> {
       this.maxNames++;
       return true;
     }
-    // A look-up beforehand would cost each new name more than the search costs the few that are taken.
+    // A lookup first would cost every new name more than the search costs the few that are taken.
     const { size } = named;
     named.set(name, seq);
     if (named.size > size) {
@@ -125,12 +125,12 @@ export class Directory<T extends Listed> {
     }
   }
 
-  /** How many pages are kept, empty ones included. */
+  /** The number of pages, including empty ones. */
   get pageCount(): number {
     return this.pages.length;
   }
 
-  /** How many names are kept, those of items that have gone included. */
+  /** The number of names, including those of removed items. */
   get nameCount(): number {
     return this.named.size;
   }
@@ -143,7 +143,7 @@ export class Directory<T extends Listed> {
   }
 }
 
-/** A shift alone would not do: an engine that lives long counts beyond 32 bits. */
+/** Not a shift: a long-lived engine counts beyond 32 bits. */
 function pageOf(seq: number): number {
   return seq < 2 ** 31 ? seq >> PAGE_BITS : Math.floor(seq / PAGE_SIZE);
 }

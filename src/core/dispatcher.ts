@@ -7,35 +7,35 @@ import type { RateLimit } from './rate.ts';
 import { changeRank, dequeue, goesBefore } from './ready-queue.ts';
 import { ResourceAccounts } from './resources.ts';
 import type { Timed, Timers } from './timers.ts';
-import type { Tool } from './tool.ts';
+import type { ToolState } from './tool.ts';
 
-/** How many of those that want their room back a dispatch looks at, so that its cost does not grow with them. */
+/** The most resuming executions a dispatch inspects, so that its cost stays bounded. */
 const MAX_RESUMING = 64;
 
-/** What keeps a class of executions from starting now. */
+/** What blocks a class of executions from starting now. */
 export type Obstacle =
   | Shortage
   | { readonly kind: 'reservation'; readonly waiters: ClassQueue }
-  | Tool
+  | ToolState
   | Group
   | RateLimit;
 
 /**
- * Decides what starts next. It promises that nothing starts beyond a limit, that what does not fit never keeps out
- * what does, and that whatever has waited long enough gets its turn: room is then kept for it (a reservation) until
- * all it needs is free at the same time.
+ * Decides what starts next. It guarantees that no limit is exceeded, that an execution that does not fit never blocks
+ * one that does, and that nothing starves: after a long enough wait, resources are reserved for an execution until
+ * everything it needs is free at once.
  *
- * The classes that may fit are looked at in the order of the {@link Contest}.
+ * Classes that may fit are tried in the order of the {@link Contest}.
  */
 export class Dispatcher {
   readonly room: Room;
   readonly resources: ResourceAccounts;
   isPaused = false;
-  /** For whom room is kept. */
+  /** The execution that resources are reserved for. */
   reserved: Execution | undefined;
   readonly contest = new Contest();
   readonly reservation = { kind: 'reservation', waiters: new ClassQueue(false) } as const;
-  /** Those that lent their room and want it back, in order. */
+  /** Executions that lent their resources and want them back, in order. */
   readonly resuming: Execution[] = [];
 
   constructor(
@@ -46,7 +46,7 @@ export class Dispatcher {
     this.resources = this.room.resources;
   }
 
-  /** Who holds room, in no particular order. */
+  /** The executions that hold resources, in no particular order. */
   get holders(): readonly Execution[] {
     return this.room.holders;
   }
@@ -56,15 +56,15 @@ export class Dispatcher {
     this.contest.reorder(execution.demand);
   }
 
-  /** Gives one that waits another rank. */
+  /** Changes the rank of a waiting execution. */
   rerank(execution: Execution, rank: number): void {
     changeRank(execution, rank, execution.level);
     this.contest.reorder(execution.demand);
-    // It may now stand before the one that kept it from a free lock.
+    // It may now go before the execution that blocked it from a free lock.
     if (execution.claims !== undefined) this.resources.locks.promoteNext(execution);
   }
 
-  /** Takes out one that shall not start any more. */
+  /** Removes an execution that will not start. */
   withdraw(execution: Execution): void {
     dequeue(execution);
     this.contest.reorder(execution.demand);
@@ -72,7 +72,7 @@ export class Dispatcher {
     if (execution === this.reserved) this.dropReservation();
   }
 
-  /** Starts whatever fits, the most urgent first. `start` and `resume` must not come back here. */
+  /** Starts everything that fits, most urgent first. `start` and `resume` must not call the dispatcher. */
   dispatch(now: number, start: (execution: Execution) => void, resume: (execution: Execution) => void): void {
     while (this.resuming.length > 0 && this.tryResume(this.resuming[0]!)) resume(this.resuming.shift()!);
     if (this.resuming.length > 1) this.resumeBehindFirst(resume);
@@ -108,12 +108,13 @@ export class Dispatcher {
     }
   }
 
-  /** Gives back the room of an execution and lets those contend again who lacked any of it. */
+  /** Releases an execution's resources and wakes the classes that were short of them. */
   release(execution: Execution): void {
     const { needs, tool, group, conflicts } = execution.demand;
     this.room.vacate(execution);
     if (this.contest.keptOut === 0) return;
-    // Even if others remain: one that has waited long must be looked at, to have room kept for it.
+    // Even if other conflicting executions still run: an execution that waited long must be considered for a
+    // reservation.
     for (const other of conflicts) this.contest.wake(other.waiters);
     for (let index = 0; index < needs.length; index++) if (needs[index]! > 0) this.contest.wakeShort(index);
     this.contest.wake(tool.waiters);
@@ -121,47 +122,47 @@ export class Dispatcher {
     this.contest.wake(this.reservation.waiters);
   }
 
-  /** Lets a running execution that waits for others give its room to them. */
+  /** Frees the resources of a running execution while it waits for others. */
   lend(execution: Execution): void {
     this.release(execution);
     execution.room = 'lent';
   }
 
-  /** Asks for lent room back; `resume` is called by a later dispatch when it was taken. */
+  /** Requests lent resources back. A later dispatch calls `resume` once they are taken. */
   reclaim(execution: Execution): void {
     if (!this.resuming.includes(execution)) this.resuming.push(execution);
   }
 
-  /** One that asked for its lent room back waits for others again. */
+  /** Cancels the request for lent resources, because the execution waits for others again. */
   withdrawReclaim(execution: Execution): void {
     const at = this.resuming.indexOf(execution);
     if (at >= 0) this.resuming.splice(at, 1);
     if (execution === this.reserved) this.dropReservation();
   }
 
-  /** The attempt of one that had lent its room is over. */
+  /** Cleans up after an attempt that ended while its resources were lent. */
   forgetLent(execution: Execution): void {
     execution.room = 'none';
     this.withdrawReclaim(execution);
   }
 
-  /** After limits changed or a pause ended, everything may look different. */
+  /** Reconsiders everything after limits changed or a pause ended. */
   wakeAll(): void {
     this.contest.wakeAllShort();
     if (this.reserved !== undefined) this.dropReservation();
   }
 
-  /** What keeps the class from starting now, apart from locks and a reservation. */
+  /** What blocks the class now, apart from locks and a reservation. */
   obstacle(demand: DemandClass, now: number): Obstacle | undefined {
-    // Before all else: what is paused must not stand before others who only need as much.
+    // Checked first: a paused class must not represent others that merely need the same amount.
     if (demand.group.isPaused) return demand.group;
     const short = this.resources.shortage(demand.needs);
     if (short >= 0) return this.contest.shortages[short];
     return this.limitAgainst(demand, now);
   }
 
-  /** A limit of its tool or group, or a conflict, that keeps the class from starting now. */
-  limitAgainst(demand: DemandClass, now: number): Tool | Group | RateLimit | undefined {
+  /** The tool limit, group limit or conflict that blocks the class now. */
+  limitAgainst(demand: DemandClass, now: number): ToolState | Group | RateLimit | undefined {
     const { tool, group } = demand;
     if (tool.running >= tool.maxConcurrency || tool.conflictedBy > 0) return tool;
     if (group.running >= group.maxConcurrency) return group;
@@ -171,7 +172,7 @@ export class Dispatcher {
     return undefined;
   }
 
-  /** Whether starting one of the class could make the reserved one wait longer. */
+  /** Returns the reservation if starting one of the class could delay the reserved execution. */
   reservationAgainst(demand: DemandClass): Obstacle | undefined {
     if (this.reserved === undefined) return undefined;
     return couldDelay(demand, this.reserved.demand, this.resources) ? this.reservation : undefined;
@@ -188,7 +189,10 @@ export class Dispatcher {
     start(execution);
   }
 
-  /** Room is kept for the first that cannot resume yet: those behind it may, unless it would wait longer for them. */
+  /**
+   * Resources are reserved for the first execution that cannot resume. Later ones may resume unless that would delay
+   * it.
+   */
   private resumeBehindFirst(resume: (execution: Execution) => void): void {
     const { resuming } = this;
     for (let at = 1; at < resuming.length && at < MAX_RESUMING; at++) {
@@ -205,7 +209,7 @@ export class Dispatcher {
     if (!this.room.mayResume(execution)) {
       if (this.reserved === execution) return false;
       this.reserve(execution);
-      // Perhaps it was only kept out by a reservation that has just ended.
+      // It may have been blocked only by the reservation that just ended.
       if (!this.room.mayResume(execution)) return false;
     }
     this.room.occupy(execution);
@@ -218,7 +222,7 @@ export class Dispatcher {
     return this.room.areLocksFree(execution);
   }
 
-  /** Keeps room for one that has waited long, unless room is being kept for a more urgent one. */
+  /** Reserves resources for an execution that waited long, unless a more urgent one has the reservation. */
   private considerReservation(
     execution: Execution,
     now: number,
@@ -228,7 +232,7 @@ export class Dispatcher {
     if (reserved !== undefined && (reserved.room === 'lent' || !goesBefore(execution, reserved))) return;
     if (!mayReserve(execution, this.resources, now - this.reserveAfterMs)) return;
     this.reserve(execution);
-    // Perhaps it was only kept out by the reservation that has just ended, or by the order of those behind a lock.
+    // It may have been blocked only by the reservation that just ended, or by the order of a lock's queue.
     if (this.fitsReserved(execution, now)) this.launch(execution, now, start);
   }
 
@@ -247,15 +251,15 @@ export class Dispatcher {
   }
 }
 
-/** Where a class waits until the obstacle is out of its way. */
+/** The queue in which a class waits for the obstacle to go away. */
 function waitersOf(obstacle: Obstacle, demand: DemandClass): ClassQueue {
   return obstacle.kind === 'resource' ? obstacle.waitersLike(demand) : obstacle.waiters;
 }
 
-/** How many classes that are kept out alike are looked at for one that has waited long. */
-const MAX_LOOKED_AT = 64;
+/** The most blocked classes inspected to find one that waited long. */
+const MAX_INSPECTED = 64;
 
-/** Whether an execution has waited since the given moment or before, and could use the room that is kept for it. */
+/** Whether an execution has waited at least since the given time and could use a reservation. */
 function mayReserve(execution: Execution, { limits }: ResourceAccounts, since: number): boolean {
   if (execution.since > since) return false;
   const { needs, group } = execution.demand;
@@ -264,8 +268,8 @@ function mayReserve(execution: Execution, { limits }: ResourceAccounts, since: n
 }
 
 /**
- * For whom room shall be kept, of those that are kept out alike: the one that was looked at, or the most urgent that may
- * have it where that one may not. Otherwise one that has just come, or that nothing can help, would hide all others.
+ * Chooses the execution to reserve for among those with the same obstacle: the given one, or the most urgent one that
+ * qualifies if it does not. Otherwise a new arrival, or one that can never fit, would hide all others.
  */
 function longestWaiting(
   execution: Execution,
@@ -275,17 +279,17 @@ function longestWaiting(
 ): Execution {
   if (!waiters.mayHoldSince(since) || mayReserve(execution, resources, since)) return execution;
   let best: Execution | undefined;
-  let looked = 0;
+  let inspected = 0;
   for (const { head } of waiters) {
-    if (++looked > MAX_LOOKED_AT) break;
+    if (++inspected > MAX_INSPECTED) break;
     const isBetter = best === undefined || goesBefore(head!, best);
     if (isBetter && mayReserve(head!, resources, since)) best = head;
   }
-  if (looked <= MAX_LOOKED_AT) waiters.noteWaits();
+  if (inspected <= MAX_INSPECTED) waiters.noteWaits();
   return best ?? execution;
 }
 
-/** Whether starting one of the class could make one of the other class, for whom room is kept, wait longer. */
+/** Whether starting one of the class could delay one of the reserved class. */
 function couldDelay(demand: DemandClass, other: DemandClass, resources: ResourceAccounts): boolean {
   const { used, limits } = resources;
   for (let index = 0; index < demand.needs.length; index++) {
@@ -300,7 +304,7 @@ function couldDelay(demand: DemandClass, other: DemandClass, resources: Resource
   return demand.conflicts.includes(other.tool) || other.conflicts.includes(tool);
 }
 
-/** Whether a more urgent one waits for a lock of it: a reservation would pass it, again and again. */
+/** Whether a more urgent execution waits for one of its locks. A reservation would pass it over and over. */
 function wouldPass(execution: Execution): boolean {
   if (execution.claims === undefined) return false;
   return execution.claims.some(({ lock }) => {
@@ -309,22 +313,22 @@ function wouldPass(execution: Execution): boolean {
   });
 }
 
-/** Keeps the books of all that running executions hold: amounts, slots of tools and groups, conflicts and locks. */
+/** Accounts for everything that running executions hold: amounts, tool and group slots, conflicts and locks. */
 class Room {
   readonly resources: ResourceAccounts;
-  /** Who holds room, in no particular order; each knows its place. */
+  /** The holders, in no particular order; each knows its index. */
   readonly holders: Execution[] = [];
 
   constructor(lockPromoted: (holder: LockHolder) => void) {
     this.resources = new ResourceAccounts({}, lockPromoted);
   }
 
-  /** Takes all that an execution needs. It must fit. */
+  /** Takes everything an execution needs. It must fit. */
   occupy(execution: Execution): void {
     const { needs, tool, group, conflicts } = execution.demand;
     execution.room = 'held';
     const { holders } = this;
-    // Not `push`: V8 calls that, where it can do this in place.
+    // Not `push`: V8 inlines this but calls `push`.
     execution.place = holders.length;
     holders[holders.length] = execution;
     this.resources.take(needs);
@@ -334,7 +338,7 @@ class Room {
     if (execution.claims !== undefined) this.resources.locks.take(execution);
   }
 
-  /** Gives back all that an execution holds. */
+  /** Releases everything an execution holds. */
   vacate(execution: Execution): void {
     const { needs, tool, group, conflicts } = execution.demand;
     execution.room = 'none';
@@ -357,7 +361,7 @@ class Room {
     );
   }
 
-  /** What was running before may go on even if a limit was lowered meanwhile, as soon as nobody else uses it. */
+  /** A resuming execution may continue even if a limit was lowered meanwhile, once nothing else uses the resource. */
   mayResume(execution: Execution): boolean {
     const { needs, tool, group, conflicts } = execution.demand;
     const { used, limits } = this.resources;

@@ -1,27 +1,27 @@
 import type { Random } from './random.ts';
 import { Sketch } from './sketch.ts';
 
-/** What an execution is taken to last while nothing at all is known. */
+/** The assumed duration while nothing is known. */
 const UNKNOWN_MS = 1000;
 const RELEVANT_SAMPLES = 512;
-/** Ratios are kept in whole thousandths. */
+/** Ratios are stored in thousandths. */
 const RATIO_SCALE = 1000;
-/** How far a caller's own estimate is taken to be off before the first was checked against the truth. */
+/** How far off a caller's estimate is assumed to be before the first one is checked. */
 const OWN_ESTIMATE_SIGMA = 0.5;
 
 /**
- * What one tool took, as its executions finish. Old samples fade, so a tool that changes is learned anew; one
- * outlier moves nothing, because the estimate is a mean of the middle, not of all. Where callers gave estimates of
- * their own, it also learns how far those can be trusted.
+ * Learns how long a tool takes from its finished executions. Old samples fade, so a tool that changes is relearned. An
+ * outlier does not matter, because the estimate is a trimmed mean. If callers give estimates, it also learns how far to
+ * trust them.
  */
 export class DurationModel {
   private sketch: Sketch | undefined;
-  /** What executions took in relation to the estimate of the caller. */
+  /** Actual durations relative to the caller's estimate. */
   private ratios: Sketch | undefined;
   private estimate = 0;
   private staleAfter = 0;
 
-  /** Takes note of a finished execution; `estimatedMs` is what the caller had expected, 0 for nothing. */
+  /** Records a finished execution; `estimatedMs` is the caller's estimate, 0 if none. */
   learn(durationMs: number, estimatedMs = 0): void {
     this.sketch ??= new Sketch(3);
     add(this.sketch, durationMs);
@@ -41,12 +41,12 @@ export class DurationModel {
     return this.estimate;
   }
 
-  /** The durations that were seen, or undefined if there were none. It is made anew at each call. */
+  /** The distribution of the recorded durations, if any. Computed on each call. */
   distribution(): Distribution | undefined {
     return this.sketch && new SeenDistribution(this.sketch);
   }
 
-  /** By what factor executions take longer than the caller had expected. */
+  /** The factor by which executions exceed the caller's estimate. */
   ratioToEstimate(): Distribution {
     if (this.ratios === undefined) return new GuessedDistribution(1, OWN_ESTIMATE_SIGMA);
     return new SeenDistribution(this.ratios, 1 / RATIO_SCALE);
@@ -58,35 +58,35 @@ function add(sketch: Sketch, value: number): void {
   sketch.add(value);
 }
 
-/** The mean of nine quantiles from 10 % to 90 %: what lies beyond has no weight. */
+/** The mean of nine quantiles from 10 % to 90 %, ignoring the tails. */
 function middleMean(sketch: Sketch): number {
   let sum = 0;
   for (let tenth = 1; tenth <= 9; tenth++) sum += sketch.quantile(tenth / 10);
   return sum / 9;
 }
 
-/** How long something may take: numbers that can be drawn, and what is known of their mean. */
+/** A distribution of durations to sample from, and what is known about its mean. */
 export interface Distribution {
   readonly mean: number;
   readonly variance: number;
-  /** The standard error of the mean as a share of it: how far the mean may be off because little was seen. */
+  /** The relative standard error of the mean, due to few samples. */
   readonly relativeError: number;
   draw(random: Random): number;
-  /** A number drawn from those that are larger than `atLeast`. */
+  /** Draws a number larger than `atLeast`. */
   drawBeyond(atLeast: number, random: Random): number;
   /**
-   * By what factor the mean is larger than it seems, given for how long others are running already. Those that have
-   * ended are the shorter ones as long as nothing that was seen has faded.
+   * The factor by which the true mean exceeds the observed one, given how long others have been running. While no
+   * sample has faded, the finished executions are the shorter ones.
    */
   correctionFor(elapsed: readonly number[]): number;
 }
 
-/** A number of the standard normal distribution. */
+/** A sample of the standard normal distribution. */
 export function normal(random: Random): number {
   return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 }
 
-/** A guess from which the truth may differ by a large factor: its median, and how wide the guess is. */
+/** A guess that may be off by a large factor: its median and its spread. */
 export class GuessedDistribution implements Distribution {
   readonly mean: number;
   readonly variance: number;
@@ -119,31 +119,31 @@ export class GuessedDistribution implements Distribution {
   }
 }
 
-/** The spread of the logarithms that is assumed before anything is seen, and for how many samples that counts. */
+/** The assumed spread of the logarithms before anything is seen, and the number of samples it counts as. */
 const PRIOR_SIGMA = 0.6;
 const PRIOR_WEIGHT = 2;
-/** With few samples their spread is uncertain too: by so much, divided by their number, the error is larger. */
+/** With few samples their spread is uncertain too: the error grows by this, divided by their number. */
 const UNCERTAIN_SPREAD = 0.8;
-/** How far the tail beyond the largest value reaches, as a share of the spread, and its bounds. */
+/** How far the tail extends beyond the largest value, as a share of the spread, and its bounds. */
 const TAIL_SHARE = 0.4;
 const MAX_TAIL = 0.6;
 const MAX_TAIL_FACTOR = 10;
-/** Below this a blur makes no difference. */
+/** Below this, blur makes no difference. */
 const MIN_BLUR = 0.03;
-/** In how many equal parts a distribution is taken to get a mean of it. */
+/** The number of equal parts used to compute a mean. */
 const SLICES = 8;
-/** The share of the samples that may be outliers, and how far above the others one counts at most. */
+/** The share of samples that may be outliers, and the most an outlier counts relative to the others. */
 const OUTLIER_SHARE = 0.01;
 const OUTLIER_CAP = 3;
-/** How far the values of a bucket may be off its middle. */
+/** How far values may lie from their bucket's center. */
 const BUCKET_ERROR = 0.07;
-/** With fewer samples nobody can tell what is an outlier. */
+/** With fewer samples, outliers cannot be recognized. */
 const MIN_FOR_OUTLIERS = 5;
 
 /**
- * The values of a sketch as a distribution. Inside a bucket all values are equally likely. The few largest values
- * count as at most three times the largest of the others, so that one freak value does not spoil every prediction,
- * while slow runs that are merely rare keep their full weight.
+ * The values of a sketch as a distribution. Values are uniform within a bucket. The few largest count as at most three
+ * times the largest of the others, so that one freak value does not spoil every prediction, while slow runs that are
+ * merely rare keep their full weight.
  */
 class SeenDistribution implements Distribution {
   readonly mean: number;
@@ -151,17 +151,17 @@ class SeenDistribution implements Distribution {
   readonly relativeError: number;
   private readonly lows: number[] = [];
   private readonly tops: number[] = [];
-  /** How many values lie in a bucket and in all before it. */
+  /** The cumulative number of values up to and including each bucket. */
   private readonly sums: number[] = [];
   private readonly count: number;
   private readonly hasFaded: boolean;
   private readonly top: number;
-  /** How far the tail reaches beyond the largest value, as a mean of logarithms. */
+  /** How far the tail extends beyond the largest value, as a mean of logarithms. */
   private readonly tail: number;
-  /** By how much a drawn value is blurred, as a share of it: much while little was seen. */
+  /** The relative blur of a drawn value: large while few values were seen. */
   private readonly blur: number;
 
-  /** `unit` is what 1 in the sketch stands for. */
+  /** `unit` is the value of 1 in the sketch. */
   constructor(sketch: Sketch, unit = 1) {
     const { count } = sketch;
     const cap = outlierCap(sketch);
@@ -184,7 +184,7 @@ class SeenDistribution implements Distribution {
     this.hasFaded = sketch.hasFaded;
     this.top = this.tops.at(-1)!;
     this.mean = values.mean;
-    // The logarithms tell of a long tail before any value of the tail was seen.
+    // The logarithms reveal a long tail before any value of the tail is seen.
     const relativeVariance = values.variance / Math.max(values.mean, unit / 2) ** 2;
     const spread = Math.max(Math.log1p(relativeVariance), logs.variance);
     const freedom = count - 1 + PRIOR_WEIGHT;
@@ -205,7 +205,7 @@ class SeenDistribution implements Distribution {
       const passed = this.rankOf(atLeast);
       return Math.max(atLeast, this.valueAt(passed + random() * (this.count - passed)));
     }
-    // Longer than everything seen: beside the usual tail it is expected to overrun by as much again.
+    // Longer than everything seen: besides the usual tail, it is expected to overrun by as much again.
     const overrun = this.top === 0 ? 0 : Math.log(atLeast / this.top);
     return atLeast * tailFactor(1 - random(), Math.min(MAX_TAIL, this.tail + overrun));
   }
@@ -221,7 +221,7 @@ class SeenDistribution implements Distribution {
     return sum / (this.mean * (this.count + elapsed.length));
   }
 
-  /** The value of which `rank` values are smaller. The upper half of the largest one stands for the tail beyond it. */
+  /** The value at a rank. The upper half of the largest one stands for the tail. */
   private valueAt(rank: number): number {
     const beyond = rank - this.count + 0.5;
     if (beyond > 0) return this.top * tailFactor(1 - 2 * beyond, this.tail);
@@ -231,7 +231,7 @@ class SeenDistribution implements Distribution {
     return low + ((rank - before) / (this.sums[bucket]! - before)) * (this.tops[bucket]! - low);
   }
 
-  /** How many values are smaller than the given one. */
+  /** The number of values smaller than the given one. */
   private rankOf(value: number): number {
     const bucket = firstAbove(this.tops, value);
     const before = bucket === 0 ? 0 : this.sums[bucket - 1]!;
@@ -241,12 +241,12 @@ class SeenDistribution implements Distribution {
   }
 }
 
-/** A factor whose logarithm has the given mean and falls off like a tail does; `share` is a number from 0 to 1. */
+/** A random factor whose logarithm has the given mean and decays like a tail; `share` is between 0 and 1. */
 function tailFactor(share: number, tail: number): number {
   return Math.min(MAX_TAIL_FACTOR, share ** -tail);
 }
 
-/** Mean and variance of numbers as they come. */
+/** Running mean and variance. */
 class Moments {
   private count = 0;
   private sum = 0;
@@ -267,7 +267,7 @@ class Moments {
   }
 }
 
-/** By what factor the buckets must be moved: the mean of all values is known better than the place of each. */
+/** The factor to move the buckets by: the mean of all values is known better than each position. */
 function exactness(sketch: Sketch): number {
   let sum = 0;
   sketch.forEachBucket((low, width, count) => {
@@ -282,7 +282,7 @@ function outlierCap(sketch: Sketch): number {
   return OUTLIER_CAP * Math.max(1, sketch.quantile(1 - (outliers + 0.5) / sketch.count));
 }
 
-/** The place of the first number above the given one in a rising list, or the last place. */
+/** The index of the first number above the given one in a sorted list, or the last index. */
 function firstAbove(rising: readonly number[], value: number): number {
   let first = 0;
   let last = rising.length - 1;

@@ -13,37 +13,37 @@ const ENGINE_ERRORS = {
     remedy: 'Use a string of 1 to 256 characters that is not of the form "exec-<number>".',
   },
   UNKNOWN_DEPENDENCY: {
-    meaning: 'A dependency names an execution that the engine does not know (any more).',
+    meaning: 'A dependency names an execution that the engine does not know, or no longer knows.',
     remedy:
-      'Submit the dependency first or in the same group. A settled execution is remembered for a while only (`retainSettled`): depend on its handle instead of its id.',
+      'Submit the dependency first or in the same group. Settled executions are remembered only for a while (`retainSettled`); depend on the handle instead of the id.',
   },
   DEPENDENCY_CYCLE: {
     meaning:
-      'Executions of the group wait for each other in a circle; the path is in the message and in `details.path`.',
+      'Executions of the group depend on each other in a cycle; the path is in the message and in `details.path`.',
     remedy: 'Remove one of the dependencies on the path.',
   },
   IMPOSSIBLE_DEMAND: {
     meaning: 'The execution asks for more of a resource than the limit allows, so it could never start.',
-    remedy: 'Lower the demand that the message names, or raise that limit.',
+    remedy: 'Lower the demand named in the message, or raise that limit.',
   },
   UNKNOWN_PRIORITY: {
-    meaning: 'The priority is not one that Volley knows.',
+    meaning: 'The priority is unknown.',
     remedy: 'Use critical, high, normal (also written medium), low or background.',
   },
   INVALID_VALUE: {
     meaning: 'An option has a value of the wrong type or outside its range.',
-    remedy: 'Correct the option that the message names; nothing was submitted.',
+    remedy: 'Correct the option named in the message. Nothing was submitted.',
   },
   UNKNOWN_EXECUTION: {
     meaning: 'No execution has this id, or it settled so long ago that it was forgotten.',
-    remedy: 'Check the id, or keep the handle: it answers for as long as you hold it.',
+    remedy: 'Check the id, or keep the handle, which stays valid.',
   },
   UNKNOWN_GROUP: {
     meaning: 'No group has this name, or it ended and was forgotten.',
     remedy: 'Check the name, or keep the group handle.',
   },
   ENGINE_CLOSED: {
-    meaning: 'The engine was closed and takes no more work.',
+    meaning: 'The engine is closed and accepts no more work.',
     remedy: 'Create a new engine, or submit before calling close().',
   },
   EXECUTION_TIMEOUT: {
@@ -62,16 +62,15 @@ const ENGINE_ERRORS = {
   EXECUTION_FAILED: {
     meaning:
       'An attempt ended for a reason other than an error of its own (memory, cpu, crashed or budget), or its function threw undefined.',
-    remedy: 'Read `details.reason` and raise that limit, or mend the tool.',
+    remedy: 'Read `details.reason` and raise that limit, or fix the tool.',
   },
   EXECUTION_CANCELLED: {
     meaning: 'The execution was cancelled; the message gives the reason.',
-    remedy: 'Nothing, if you asked for it; `outcome()` tells without throwing.',
+    remedy: 'Nothing, if you requested it. `outcome()` returns it without throwing.',
   },
   EXECUTION_SKIPPED: {
-    meaning:
-      'The execution never ran because of what became of its dependencies; the message names the root cause.',
-    remedy: "Mend the root cause, or give the execution onDependencyFailure: 'run'.",
+    meaning: 'The execution was skipped because of a dependency. The message names the root cause.',
+    remedy: "Fix the root cause, or give the execution onDependencyFailure: 'run'.",
   },
 } as const satisfies ErrorTable;
 
@@ -79,8 +78,8 @@ const ENGINE_ERRORS = {
 const TOOL_ERRORS = {
   MCP_SERVER_FAILED: {
     meaning:
-      'An MCP server could not be started or reached, or ended in the midst of a call; the message says which and why.',
-    remedy: 'Read the reason in the message; `volley tools` shows the state of every server.',
+      'An MCP server could not be started or reached, or exited during a call. The message says which and why.',
+    remedy: 'Read the reason in the message. `volley tools` shows the state of every server.',
   },
   NOT_TRUSTED: {
     meaning:
@@ -93,7 +92,7 @@ const TOOL_ERRORS = {
     remedy: 'Fix or delete the file as the message says, then run `volley trust` again.',
   },
   INVALID_TOOL: {
-    meaning: 'The definition of a tool is not valid; the message names the field.',
+    meaning: 'A tool definition is invalid. The message names the field.',
     remedy: 'Correct that field.',
   },
   DUPLICATE_TOOL: {
@@ -102,23 +101,24 @@ const TOOL_ERRORS = {
   },
   UNKNOWN_TOOL: {
     meaning: 'No tool has this name.',
-    remedy: 'Use one of the names that the registry lists; the message gives the nearest.',
+    remedy: 'Use a name that the registry lists. The message suggests the nearest.',
   },
   TOOL_NOT_ALLOWED: {
-    meaning: 'The tool exists, but the allow and deny lists do not let it be called.',
+    meaning: 'The tool exists, but the allow and deny lists forbid calling it.',
     remedy: 'Change `tools.allow` or `tools.deny`, or enable the tool in the configuration.',
   },
   INVALID_CALL: {
-    meaning: 'A call is not of the form that the coordinator takes; the message says where.',
-    remedy: 'Correct the call; nothing of the list was started.',
+    meaning: 'A call is malformed. The message says where.',
+    remedy: 'Correct the call. No call of the list was started.',
   },
   INVALID_ARGUMENTS: {
-    meaning: "The arguments of a call break the tool's schema; the message names the field and the rule.",
-    remedy: 'Correct the argument; the tool was not started.',
+    meaning:
+      "The arguments of a call do not match the tool's schema. The message names the field and the rule.",
+    remedy: 'Correct the argument. The tool was not started.',
   },
   INVALID_RESULT: {
-    meaning: 'What a tool returned breaks its own output schema.',
-    remedy: 'Mend the tool, or its schema.',
+    meaning: "A tool's result does not match its output schema.",
+    remedy: 'Fix the tool or its schema.',
   },
   SCHEMA_TOO_SLOW: {
     meaning:
@@ -127,8 +127,8 @@ const TOOL_ERRORS = {
       'Send a smaller value, or simplify the schema: use patterns without look-around and back-references.',
   },
   UNRESOLVED_REFERENCE: {
-    meaning: 'An argument refers to a part of a result that is not there; the message names both.',
-    remedy: 'Correct the path; the message lists what the result has at the last place that exists.',
+    meaning: 'An argument refers to a missing part of a result. The message names both.',
+    remedy: 'Correct the path. The message lists what the result contains at the last path that exists.',
   },
   RESULT_TOO_LARGE: {
     meaning: 'The result of a tool is larger than its limit `resultBytes`.',
@@ -136,11 +136,12 @@ const TOOL_ERRORS = {
   },
   UNSERIALISABLE_RESULT: {
     meaning:
-      'A tool returned something that cannot be sent back from its thread or process, or written as JSON where that is needed: a function or a circle, for example, or what is nested too deep.',
+      'A tool returned a value that cannot be sent back from its thread or process, or written as JSON: for example a function, a circular structure, or data nested too deeply.',
     remedy: 'Return plain data.',
   },
   UNSERIALISABLE_INPUT: {
-    meaning: 'The input of a tool in a thread or a process holds something that cannot be sent there.',
+    meaning:
+      'The input of a tool that runs in a thread or process contains a value that cannot be sent there.',
     remedy: 'Pass plain data, or run the tool inline.',
   },
   PATH_PROTECTED: {
@@ -150,58 +151,58 @@ const TOOL_ERRORS = {
       "Write elsewhere, or add the path to `tools.writable` in volley.toml. Volley's own files cannot be made writable.",
   },
   OUTPUT_LIMIT: {
-    meaning: 'A process wrote more to its output than its limit `outputBytes`, and was ended.',
+    meaning: 'A process wrote more output than its limit `outputBytes` and was killed.',
     remedy: 'Write less, or raise the limit.',
   },
   PROCESS_NOT_STARTED: {
-    meaning: 'A program could not be started: it does not exist, may not be run, or the system refused.',
-    remedy: 'Read the reason in the message; `diagnose()` tells what this system allows.',
+    meaning: 'A program could not be started: it does not exist, is not executable, or the system refused.',
+    remedy: 'Read the reason in the message; `diagnose()` reports what this system supports.',
   },
   COMMAND_FAILED: {
-    meaning: 'A command of the shell ended with an exit status other than 0, or was killed.',
+    meaning: 'A shell command exited with a nonzero status or was killed.',
     remedy:
-      'Read its last lines in the message and all of it in `details`; call with `allow_failure: true` to get it as a result.',
+      'Read the end of its output in the message and all of it in `details`. Call with `allow_failure: true` to get it as a result.',
   },
   SANDBOX_UNAVAILABLE: {
-    meaning: 'The sandbox is required, but this system does not have all of it.',
-    remedy: 'Install what `diagnose()` says is missing, or set `processes.sandbox` to "auto".',
+    meaning: 'The sandbox is required, but this system does not fully support it.',
+    remedy: 'Install what `diagnose()` reports as missing, or set `processes.sandbox` to "auto".',
   },
   RUNNER_CLOSED: {
-    meaning: 'The runner or coordinator was closed and takes no more calls.',
+    meaning: 'The runner or coordinator is closed and accepts no more calls.',
     remedy: 'Create a new one, or call before close().',
   },
   PATH_NOT_ALLOWED: {
     meaning:
-      'A path leads outside the folders in which file tools may work, or a write to what Volley itself reads and runs.',
+      'A path is outside the folders that file tools may use, or a write targets files that Volley itself reads and runs.',
     remedy: 'Use a path inside the roots, or add a folder to `tools.roots`.',
   },
   ADDRESS_NOT_ALLOWED: {
     meaning: 'A request would go to an address or host that is not allowed.',
-    remedy: 'Use a public address, or change the settings of http_request.',
+    remedy: 'Use a public address, or change the http_request settings.',
   },
   REQUEST_FAILED: {
-    meaning: 'A request got no complete answer: refused, too slow, too large, or too many redirects.',
-    remedy: 'Read the message; raise the limit that it names if it was one.',
+    meaning: 'A request got no complete response: refused, too slow, too large, or too many redirects.',
+    remedy: 'Read the message, and raise the limit if it names one.',
   },
   INVALID_CONFIG: {
-    meaning: 'The configuration is not valid; the message gives file, line, value and what is valid.',
+    meaning: 'The configuration is invalid. The message gives the file, line, value and valid values.',
     remedy: 'Correct that line.',
   },
   INVALID_MODULE: {
     meaning: 'A module of `tools.modules` cannot be loaded, or exports no tools.',
-    remedy: 'Export what defineTool() returns, as the default or by name.',
+    remedy: 'Export the result of defineTool(), as the default or by name.',
   },
 } as const satisfies ErrorTable;
 
 /** Errors of batches, of the store and of files of tasks. */
 const BATCH_ERRORS = {
   UNKNOWN_BATCH: {
-    meaning: 'The store has no batch of this name.',
+    meaning: 'The store has no batch with this name.',
     remedy: 'Check the name against the list of batches, or add a task to it first.',
   },
   INEXACT_NUMBER: {
     meaning:
-      'JSON input has an integer that a JSON number cannot hold exactly, or a number that is out of range.',
+      'JSON input has an integer that a JSON number cannot represent exactly, or a number that is out of range.',
     remedy: 'Write it as a string. The message says where it is. Nothing was done.',
   },
   UNKNOWN_TASK: {
@@ -209,191 +210,188 @@ const BATCH_ERRORS = {
     remedy: 'Check the id against the list of tasks.',
   },
   TASK_SETTLED: {
-    meaning: 'The task has ended already, so it cannot start or end now.',
-    remedy: 'Open it again with retry, if it shall run once more.',
+    meaning: 'The task has already ended.',
+    remedy: 'Reopen it with retry to run it again.',
   },
   BATCH_HELD: {
-    meaning: 'Another process runs this batch; the message says which, where and since when.',
-    remedy: 'Wait for its end or stop it; other batches can be run meanwhile.',
+    meaning: 'Another process is running this batch. The message says which, where and since when.',
+    remedy: 'Wait for it to finish, or stop it. Other batches can run meanwhile.',
   },
   STORE_NEWER: {
-    meaning: 'The store was written by a newer version of Volley, whose form this version does not know.',
+    meaning:
+      'The store was written by a newer version of Volley and uses a format that this version does not support.',
     remedy: 'Update Volley, or use another file as the store.',
   },
   STORE_DAMAGED: {
-    meaning: 'The file of the store is damaged, or is no store of Volley; it was left as it is.',
-    remedy: 'Move the file away together with its -wal and -shm, or put a backup in its place.',
+    meaning: 'The store file is damaged or is not a Volley store. It was not changed.',
+    remedy: 'Move the file and its -wal and -shm files away, or restore a backup.',
   },
   STORE_UNAVAILABLE: {
     meaning:
-      'The store cannot be opened, read or written: no permission, a full disk, a deleted file, a lock that stays.',
-    remedy:
-      'Remove the cause that the message names, then try again; a write that failed left nothing behind.',
+      'The store cannot be opened, read or written: no permission, a full disk, a deleted file, a lock that is not released.',
+    remedy: 'Fix the cause named in the message, then try again. A failed write leaves nothing behind.',
   },
   STORE_CLOSED: {
-    meaning: 'The store was closed and takes no more calls.',
+    meaning: 'The store is closed and accepts no more calls.',
     remedy: 'Open it again, or call before close().',
   },
   INVALID_REQUEST: {
-    meaning:
-      'A request to batch_executor_tool or to the HTTP API is not of the form that it takes; the message says where.',
-    remedy: 'Correct the field that the message names; nothing was done.',
+    meaning: 'A request to batch_executor_tool or to the HTTP API is malformed. The message says where.',
+    remedy: 'Correct the field named in the message. Nothing was done.',
   },
   UNKNOWN_ACTION: {
     meaning: 'batch_executor_tool has no such action.',
-    remedy: 'Use one of the actions that the message lists.',
+    remedy: 'Use one of the actions listed in the message.',
   },
   EXPORT_FAILED: {
-    meaning:
-      'A file with results, or a picture of a run, could not be written; what was there before is unchanged.',
-    remedy: 'Do what the message says: it names the path, the reason and a way out.',
+    meaning: 'A results file, or a diagram of a run, could not be written. The previous file is unchanged.',
+    remedy: 'Follow the message, which names the path, the reason and a fix.',
   },
   BATCH_RUNNING: {
-    meaning:
-      'The batch runs in this process at the moment, and what was asked for is possible only when it does not.',
-    remedy: 'Wait for its end, or stop it first.',
+    meaning: 'The batch is running in this process, and the request is possible only while it is not.',
+    remedy: 'Wait for it to finish, or stop it first.',
   },
   INVALID_TASK_FILE: {
-    meaning: 'A file of tasks cannot be read; the message gives file, line, column and what is valid.',
-    remedy: 'Correct that place; nothing was added.',
+    meaning: 'A task file cannot be read. The message gives the file, line, column and what is valid.',
+    remedy: 'Correct that place. Nothing was added.',
   },
   INVALID_TEMPLATE: {
-    meaning: 'A template gives no tasks: its patterns match no file, or its params are not valid.',
-    remedy: 'Correct what the message names; nothing was added.',
+    meaning: 'A template produces no tasks: its patterns match no file, or its params are invalid.',
+    remedy: 'Correct what the message names. Nothing was added.',
   },
 } as const satisfies ErrorTable;
 
 /** Errors of the HTTP server. */
 const SERVER_ERRORS = {
   TOO_MANY_STREAMS: {
-    meaning: 'As many streams of events are open as the server allows.',
-    remedy: 'Close some, try again later, or raise the limit that the message names.',
+    meaning: "The server's limit of open event streams is reached.",
+    remedy: 'Close some, try again later, or raise the limit named in the message.',
   },
   SERVER_CLOSING: {
-    meaning: 'The server is stopping and takes nothing more.',
-    remedy: 'Ask again when it is back.',
+    meaning: 'The server is stopping and accepts no more requests.',
+    remedy: 'Try again when it is back.',
   },
   UNAUTHENTICATED: {
-    meaning: 'The server got no token, or one that it does not know or that has expired.',
+    meaning: 'The request has no token, or the token is unknown or expired.',
     remedy:
-      'Send "Authorization: Bearer …" with a token of the configuration or of the file beside the store, or open the address that `volley dashboard` prints.',
+      'Send "Authorization: Bearer …" with a token from the configuration or from the file next to the store, or open the address that `volley dashboard` prints.',
   },
   NOT_PERMITTED: {
-    meaning: 'The token is valid, but its scope does not include what was asked for.',
-    remedy: 'Use a token with the scope that the message names.',
+    meaning: 'The token is valid, but its scope does not allow the request.',
+    remedy: 'Use a token with the scope named in the message.',
   },
   HOST_NOT_ALLOWED: {
-    meaning: 'The server was called by a host name that is not its own.',
-    remedy: 'Call it by its address or localhost, or add the name to `server.allowed_hosts`.',
+    meaning: "The request's Host header is not a name of the server.",
+    remedy: 'Use its address or localhost, or add the name to `server.allowed_hosts`.',
   },
   DUPLICATE_HOST: {
     meaning: 'A request has more than one Host header, so its host is ambiguous.',
     remedy: 'Send one Host header.',
   },
   ORIGIN_NOT_ALLOWED: {
-    meaning: 'A page of another origin called the server.',
-    remedy: 'Add its origin to `server.allowed_origins` if it may, and let it send a token.',
+    meaning: 'The request comes from another origin.',
+    remedy: 'Add its origin to `server.allowed_origins` if it is allowed, and send a token.',
   },
   RATE_LIMITED: {
-    meaning: 'A token, session or address sent more requests than it may.',
+    meaning: 'A token, session or address exceeded its request rate.',
     remedy: 'Wait as long as Retry-After says, or raise `server.limits.requests_per_second`.',
   },
   BODY_TOO_LARGE: {
-    meaning: 'The body of a request is larger than the server takes.',
+    meaning: "The request body exceeds the server's limit.",
     remedy: 'Send less at once, or raise `server.limits.max_body_bytes`.',
   },
   BODY_TOO_DEEP: {
-    meaning: 'The JSON of a request is nested deeper than the server takes.',
+    meaning: "The request's JSON is nested too deeply.",
     remedy: 'Make it flatter, or raise `server.limits.max_depth`.',
   },
   INVALID_JSON: {
-    meaning: 'The body of a request is not valid JSON in UTF-8; the message says where.',
-    remedy: 'Correct that place; nothing was done.',
+    meaning: 'The request body is not valid UTF-8 JSON. The message says where.',
+    remedy: 'Correct that place. Nothing was done.',
   },
   UNSUPPORTED_MEDIA_TYPE: {
-    meaning: 'The body of a request is not declared as JSON.',
+    meaning: 'The request body is not declared as JSON.',
     remedy: 'Send "Content-Type: application/json".',
   },
   UNKNOWN_ROUTE: {
-    meaning: 'The server has nothing at this path.',
-    remedy: 'Use a path of /openapi.json; the message gives the nearest.',
+    meaning: 'The server has no such path.',
+    remedy: 'Use a path from /openapi.json. The message suggests the nearest.',
   },
   METHOD_NOT_ALLOWED: {
-    meaning: 'The path exists, but not with this method.',
-    remedy: 'Use one of the methods that the header Allow lists.',
+    meaning: 'The path exists, but not for this method.',
+    remedy: 'Use one of the methods in the Allow header.',
   },
   IDEMPOTENCY_CONFLICT: {
-    meaning: 'The Idempotency-Key was used before, for a request with another body.',
-    remedy: 'Use a new key for each new request, and the same only to repeat one.',
+    meaning: 'The Idempotency-Key was already used for a request with a different body.',
+    remedy: 'Use a new key for each new request, and reuse a key only to repeat one.',
   },
   RANGE_NOT_SATISFIABLE: {
-    meaning: 'The range that was asked for begins behind the end of the result.',
-    remedy: 'Ask for a range inside the length that Content-Range gives.',
+    meaning: 'The requested range starts after the end of the result.',
+    remedy: 'Request a range within the length given by Content-Range.',
   },
   SERVER_NOT_STARTED: {
     meaning:
       'The server could not listen: the address is taken or not allowed, or a certificate cannot be read.',
-    remedy: 'Do what the message says.',
+    remedy: 'Follow the message.',
   },
   SERVER_UNREACHABLE: {
     meaning: 'A server that should be running does not answer.',
-    remedy: 'Look at its log, or stop it and try again.',
+    remedy: 'Check its log, or stop it and try again.',
   },
 } as const satisfies ErrorTable;
 
 /** Errors of features and their subtasks. */
 const FEATURE_ERRORS = {
   UNKNOWN_FEATURE: {
-    meaning: 'There is no feature of this name in `.tmp/tasks`; it may have been put away.',
-    remedy: 'Check the name; the message gives the nearest.',
+    meaning: 'There is no feature with this name in `.tmp/tasks`. It may have been archived.',
+    remedy: 'Check the name. The message suggests the nearest.',
   },
   UNKNOWN_SUBTASK: {
     meaning: 'The feature has no subtask with this sequence number.',
-    remedy: 'Check the number; the message gives the nearest.',
+    remedy: 'Check the number. The message suggests the nearest.',
   },
   INVALID_FEATURE: {
-    meaning:
-      'The files of a feature, or a description of one, are not valid; the message says which and where.',
-    remedy: 'Correct what the message names; `volley tasks validate` checks all of a feature.',
+    meaning: 'The files or the description of a feature are invalid. The message says which and where.',
+    remedy: 'Correct what the message names. `volley tasks validate` checks a whole feature.',
   },
   SUBTASK_REFUSED: {
     meaning:
-      'What was asked for is not possible with the subtask or feature as it stands: claimed, blocked, done, waiting.',
-    remedy: 'Read the message: it says what stands in the way.',
+      'The subtask or feature is in a state that does not allow the request: claimed, blocked, done or waiting.',
+    remedy: 'Read the message for the reason.',
   },
   VERIFICATION_FAILED: {
-    meaning: 'A subtask cannot be completed, for its deliverables or checks do not show that it is done.',
-    remedy: 'Finish what the message lists, or use `--force`, which is written into the file.',
+    meaning: 'A subtask cannot be completed because its deliverables or checks are missing or failing.',
+    remedy: 'Finish what the message lists, or use `--force`, which is recorded in the file.',
   },
   TASKS_LOCKED: {
-    meaning: 'Another process has kept the folder of tasks locked for too long, or it cannot be locked.',
-    remedy: 'See what the process that the message names does, then try again; nothing was written.',
+    meaning:
+      'Another process held the lock of the tasks folder for too long, or the folder cannot be locked.',
+    remedy: 'Check the process named in the message, then try again. Nothing was written.',
   },
   TASKS_UNAVAILABLE: {
-    meaning: 'A file of the folder of tasks cannot be read or written; what was there before is unchanged.',
-    remedy: 'Read the message: it names the path and what the system says.',
+    meaning: 'A file in the tasks folder cannot be read or written. The previous file is unchanged.',
+    remedy: 'Read the message, which names the path and the system error.',
   },
   WORKSPACE_UNAVAILABLE: {
     meaning:
-      'Agents cannot work there as the project stands: worktrees need git and a branch without uncommitted changes.',
-    remedy: 'Do what the message says, or run without worktrees.',
+      'Agents cannot work in the project in its current state: worktrees need git and a branch without uncommitted changes.',
+    remedy: 'Follow the message, or run without worktrees.',
   },
   WORKTREE_FAILED: {
-    meaning: 'A worktree could not be made or removed: git or the set-up command failed.',
-    remedy: 'Read what it wrote, which is in the message; nothing of the work is lost.',
+    meaning: 'A worktree could not be created or removed: git or the setup command failed.',
+    remedy: 'Read its output in the message. No work is lost.',
   },
   AGENT_NOT_ALLOWED: {
-    meaning: 'A subtask cannot be delegated: its agent is not known, or nobody has allowed it.',
+    meaning: 'A subtask cannot be delegated: its agent is unknown or not allowed.',
     remedy:
       'Describe the agent under `[tasks.agents.NAME]` of `volley.toml`, or choose one for all with `--agent`.',
   },
   AGENT_NOT_INSTALLED: {
-    meaning: 'The program of an agent cannot be found, or may not be run. Nothing was started.',
+    meaning: 'The program of an agent cannot be found, or is not executable. Nothing was started.',
     remedy: 'Install it, or name another with `command` under `[tasks.agents.NAME]` of `volley.toml`.',
   },
   FEATURE_RUNNING: {
-    meaning: 'Another process runs the feature.',
-    remedy: 'Wait for its end, or follow it: the message says how. Nothing was started.',
+    meaning: 'Another process is running the feature.',
+    remedy: 'Wait for it to finish, or follow it as the message says. Nothing was started.',
   },
 } as const satisfies ErrorTable;
 
@@ -408,7 +406,7 @@ export const ERROR_CODES = {
   ...SERVER_ERRORS,
   ...FEATURE_ERRORS,
   INTERNAL: {
-    meaning: 'Volley broke one of its own rules.',
-    remedy: 'Please report it with the message: it is a defect of Volley, not of your code.',
+    meaning: 'An internal invariant of Volley is broken.',
+    remedy: 'Please report it with the message. It is a bug in Volley, not in your code.',
   },
 } as const satisfies ErrorTable;

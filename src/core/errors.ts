@@ -2,13 +2,13 @@ import { ERROR_CODES } from './error-codes.ts';
 
 export { ERROR_CODES };
 
-/** A stable name of an error; see `docs/errors.md`. */
+/** A stable error code; see `docs/errors.md`. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 
-/** The one error class of Volley: `code` is for programs, `message` says what is wrong and what to do. */
+/** The only error class of Volley: `code` is for programs, `message` says what is wrong and what to do. */
 export class VolleyError extends Error {
   readonly code: ErrorCode;
-  /** The same facts as the message, as data: for example the path of a cycle. */
+  /** The facts of the message as data, e.g. the path of a cycle. */
   readonly details: Readonly<Record<string, unknown>>;
 
   constructor(
@@ -24,12 +24,12 @@ export class VolleyError extends Error {
   }
 }
 
-/** A defect of Volley itself: a state that the rules exclude was reached. */
+/** A bug in Volley: a state that should be impossible. */
 export function internalError(message: string): VolleyError {
-  return new VolleyError('INTERNAL', `${message} (this is a defect of Volley, please report it)`);
+  return new VolleyError('INTERNAL', `${message} (this is a bug in Volley, please report it)`);
 }
 
 /** For the end of a switch over a union: a forgotten case does not compile. */
 export function unreachable(value: never): never {
-  throw internalError(`A case was forgotten: ${String(value)}`);
+  throw internalError(`Unhandled case: ${String(value)}`);
 }

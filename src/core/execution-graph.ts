@@ -6,7 +6,7 @@ import { show } from './numbers.ts';
 
 const MAX_ID_LENGTH = 256;
 
-/** Says what a node depends on: ids or nodes. */
+/** Returns a node's dependencies: ids or nodes. */
 export interface NodeDependencies<N extends LinkedNode = LinkedNode> {
   readonly dependsOn?: readonly (string | N)[];
 }
@@ -14,32 +14,32 @@ export interface NodeDependencies<N extends LinkedNode = LinkedNode> {
 /** The edges of nodes that were added together. */
 export interface Linked<N extends LinkedNode> {
   readonly block: Block<N>;
-  /** Places in the block, each behind those it depends on; undefined where they stand like that already. */
+  /** Indexes in the block in dependency order; undefined if they are in that order already. */
   readonly order: Int32Array | undefined;
 }
 
-/** The nodes in that order. */
+/** The nodes in dependency order. */
 export function inOrder<N extends LinkedNode>({ block, order }: Linked<N>): readonly N[] {
   return order === undefined ? block.nodes : Array.from(order, (place) => block.nodes[place]!);
 }
 
 /**
- * What waits for what. Adding a node costs its own edges, settling one touches its dependents only. Nodes that are
- * added together may refer to each other in any direction; either all of them are added or none.
+ * The dependency graph. Adding a node costs its own edges; settling one touches only its dependents. Nodes added
+ * together may refer to each other in any direction; either all of them are added or none.
  */
 export class ExecutionGraph<N extends LinkedNode = LinkedNode> {
-  /** One of each is kept, or V8 throws away the code that it made for them whenever none is alive. @internal */
+  /** One instance of each is kept alive, or V8 discards the compiled code whenever none is left. @internal */
   static readonly kept = [new RowBuilder(1, 0), new Block([new LinkedNode()], new RowBuilder(1, 0))];
   private readonly directory = new Directory<N>();
 
-  /** The node with the id, its own name or `exec-<number>`, unless it was forgotten. */
+  /** Returns the node with the id (its own name or `exec-<number>`), unless it was forgotten. */
   find(id: string): N | undefined {
     if (typeof id !== 'string') return undefined;
     const seq = seqInId(id);
     return seq === undefined ? this.directory.byName(id) : this.directory.bySeq(seq);
   }
 
-  /** Adds one node. Throws what `add` does. */
+  /** Adds one node. Throws the same errors as `add`. */
   addSingle(node: N, dependsOn?: readonly (string | N)[]): void {
     const { name } = node;
     if (name !== undefined) {
@@ -57,8 +57,8 @@ export class ExecutionGraph<N extends LinkedNode = LinkedNode> {
   }
 
   /**
-   * Adds nodes with consecutive numbers and their edges, and returns them so that each stands behind what it depends
-   * on. Throws for a duplicate id, an unknown dependency or a cycle, and then nothing was added.
+   * Adds nodes with consecutive numbers and their edges, and returns them in dependency order. Throws for a duplicate
+   * id, an unknown dependency or a cycle; nothing is added then.
    */
   add(nodes: readonly N[], dependents: readonly NodeDependencies<N>[]): readonly N[] {
     const linked = this.addAll(nodes, dependents);
@@ -66,7 +66,7 @@ export class ExecutionGraph<N extends LinkedNode = LinkedNode> {
   }
 
   /**
-   * What `add` does, but it returns the edges; undefined where there are none.
+   * Like `add`, but returns the edges; undefined if there are none.
    * @internal
    */
   addAll(nodes: readonly N[], dependents: readonly NodeDependencies<N>[]): Linked<N> | undefined {
@@ -89,11 +89,11 @@ export class ExecutionGraph<N extends LinkedNode = LinkedNode> {
     }
   }
 
-  /** Marks a node as settled and returns those that depended on it and wait for nothing more. */
+  /** Marks a node as settled and returns the dependents that are now unblocked. */
   settle(node: N): readonly N[] | undefined {
     const isAlone = node.edges === undefined;
     const { block, links } = node;
-    // Of one that is cancelled, say: what it waits for may go on for long, and must not keep it.
+    // A cancelled node's dependencies may run for a long time and must not keep it in memory.
     const awaited = isAlone || node.waitingFor <= 0 ? undefined : node.dependencies;
     node.dropEdges();
     if (isAlone) return undefined;
@@ -110,17 +110,17 @@ export class ExecutionGraph<N extends LinkedNode = LinkedNode> {
     return ready;
   }
 
-  /** Takes the settled node with the number out of the graph: its id can be used again. */
+  /** Removes a settled node from the graph; its id can be used again. */
   forget(seq: number): void {
     this.directory.remove(seq);
   }
 
-  /** The nodes that wait for nothing: a query over all of them. */
+  /** The nodes without open dependencies. Scans all nodes. */
   ready(): N[] {
     return [...this.directory].filter((node) => node.waitingFor === 0);
   }
 
-  /** All nodes that were not forgotten, in the order of their numbers. */
+  /** All nodes that were not forgotten, ordered by number. */
   [Symbol.iterator](): Iterator<N> {
     return this.directory[Symbol.iterator]();
   }
@@ -140,14 +140,14 @@ export class ExecutionGraph<N extends LinkedNode = LinkedNode> {
       }
       rows.endRow();
     }
-    // A copy: the caller's list is also what others may sort or cut.
+    // A copy, because the caller may sort or truncate its list.
     const block = new Block(nodes.slice(), rows);
     const order = rows.refersForward ? blockOrder(block) : undefined;
     block.link();
     return { block, order };
   }
 
-  /** Enters what is not known by a name of the group. */
+  /** Resolves a dependency that no node of the group declares. */
   private enter(reference: string | N, rows: RowBuilder<N>, nodes: readonly N[], index: number): void {
     const found = typeof reference === 'string' ? this.known(reference, nodes[index]!) : reference;
     const place = found.seq - nodes[0]!.seq;

@@ -7,11 +7,11 @@ import { type ExecutionStatus, STATUS_NAMES, Status, type StatusCode } from './s
 import { DEFAULT_TERMS, type Terms } from './terms.ts';
 import type { Timed } from './timers.ts';
 
-/** How an execution ended when it did not complete. */
+/** How an execution ended if it did not complete. */
 export type Ending =
   | { readonly kind: 'failed'; readonly failure: Failure }
   | { readonly kind: 'cancelled'; readonly reason: unknown }
-  /** `cause` is the root: the first that did not complete. There is none where a compensation was not needed. */
+  /** `cause` is the root cause: the first that did not complete. There is none if a compensation was not needed. */
   | { readonly kind: 'skipped'; readonly cause: Execution | undefined };
 
 type RoomState = 'none' | 'held' | 'lent';
@@ -27,7 +27,7 @@ const KEPT_BIT = 1 << 8;
 const LAST_BIT = 1 << 9;
 const ATTEMPT_SHIFT = 10;
 
-/** What few executions have; kept apart, because the size of those that wait is what a long queue costs. */
+/** Rarely used fields, kept apart because the size of waiting executions is the cost of a long queue. */
 export class RareFields {
   claims: LockClaim[] | undefined = undefined;
   ending: Ending | undefined = undefined;
@@ -39,20 +39,20 @@ export class RareFields {
 }
 
 /**
- * The scheduler's record of one execution. A shell extends it with what it needs itself and hands it in blank; the
- * scheduler fills it. One shape with small integers, because a million of them may wait: 0 stands for "none" in every
- * limit and moment that is optional.
+ * The scheduler's record of one execution. A shell extends it with its own fields and passes it in blank; the scheduler
+ * fills it. One shape with small integers, because a million of them may wait: 0 means "none" in every optional limit
+ * and time.
  */
 export class Execution extends LinkedNode implements Timed, LockHolder {
   demand!: DemandClass;
-  /** State, level, room, whether it is kept and the last, and attempt, from the lowest bit: each of them is small. */
+  /** State, level, room, kept, last and attempt, packed from the lowest bit up. */
   private packed: number = Status.pending;
-  /** When it came into its present state. */
+  /** When it entered its current state. */
   since = 0;
-  /** By when it would like to start: submission plus an allowance for its level, or what it inherited. */
+  /** When it should start: submission plus the allowance of its level, or an inherited earlier time. */
   urgentBy = 0;
   estimateMs = 0;
-  /** The longest predicted path from its start to the end of everything that waits for it. */
+  /** The longest predicted path from its start to the end of everything that depends on it. */
   pathMs = 0;
   rank = 0;
   home: LockHolder['home'] = undefined;
@@ -62,7 +62,7 @@ export class Execution extends LinkedNode implements Timed, LockHolder {
   startedAt = 0;
 
   terms: Terms = DEFAULT_TERMS;
-  /** Made when it is needed. */
+  /** Built on demand. */
   protected rare: RareFields | undefined = undefined;
 
   get state(): StatusCode {
@@ -73,7 +73,7 @@ export class Execution extends LinkedNode implements Timed, LockHolder {
     this.packed = (this.packed & ~STATE_MASK) | state;
   }
 
-  /** Urgency after inheritance, 0 to 4. */
+  /** Level after inheritance, 0 to 4. */
   get level(): number {
     return (this.packed >> LEVEL_SHIFT) & LEVEL_MASK;
   }
@@ -92,7 +92,7 @@ export class Execution extends LinkedNode implements Timed, LockHolder {
     this.packed = (this.packed & ~(ROOM_MASK << ROOM_SHIFT)) | (index << ROOM_SHIFT);
   }
 
-  /** Whether the work of the attempt that runs is done and its result is being kept: only the attempt itself ends it. */
+  /** Whether the running attempt's work is done and its result is being kept: only the attempt itself can end it. */
   get isKept(): boolean {
     return (this.packed & KEPT_BIT) !== 0;
   }
@@ -101,7 +101,7 @@ export class Execution extends LinkedNode implements Timed, LockHolder {
     this.packed = isKept ? this.packed | KEPT_BIT : this.packed & ~KEPT_BIT;
   }
 
-  /** Whether somebody wanted it to end while it was kept: no attempt may follow. */
+  /** Whether it was ended while its result was being kept: no further attempt may follow. */
   get isLast(): boolean {
     return (this.packed & LAST_BIT) !== 0;
   }
@@ -110,7 +110,7 @@ export class Execution extends LinkedNode implements Timed, LockHolder {
     this.packed = isLast ? this.packed | LAST_BIT : this.packed & ~LAST_BIT;
   }
 
-  /** The number of the current or last attempt, from 1; it fences late answers of earlier ones. */
+  /** The number of the current or last attempt, from 1. It fences late results of earlier ones. */
   get attempt(): number {
     return this.packed >> ATTEMPT_SHIFT;
   }
@@ -152,7 +152,7 @@ export class Execution extends LinkedNode implements Timed, LockHolder {
     this.withRare().retryAt = at;
   }
 
-  /** Until when a stopped attempt that has not ended may keep its room; 0 while there is none. */
+  /** Until when a stopped attempt may keep its resources; 0 if there is none. */
   get graceUntil(): number {
     return this.rare === undefined ? 0 : this.rare.graceUntil;
   }
@@ -161,7 +161,7 @@ export class Execution extends LinkedNode implements Timed, LockHolder {
     this.withRare().graceUntil = at;
   }
 
-  /** The last sign of life of an attempt that may not stall. */
+  /** The last sign of life of an attempt with a stall limit. */
   get progressAt(): number {
     return this.rare === undefined ? 0 : this.rare.progressAt;
   }
@@ -170,7 +170,7 @@ export class Execution extends LinkedNode implements Timed, LockHolder {
     this.withRare().progressAt = at;
   }
 
-  /** Most have no timer of their own, but one limit like many others: see {@link Timeouts}. */
+  /** Most have no timer of their own but a timeout shared by many: see {@link Timeouts}. */
   get timerIndex(): number {
     return this.rare === undefined ? -1 : this.rare.timerIndex;
   }
@@ -179,17 +179,17 @@ export class Execution extends LinkedNode implements Timed, LockHolder {
     this.withRare().timerIndex = index;
   }
 
-  /** What the caller expects it to take, 0 if he did not say. */
+  /** The caller's estimate, 0 if none. */
   get ownEstimateMs(): number {
     return this.terms.isEstimated ? this.estimateMs : 0;
   }
 
-  /** The first of its dependencies that has settled and did not complete. */
+  /** The first dependency that settled without completing. */
   firstUnsuccessful(): this | undefined {
     return this.dependencies?.find((dependency) => dependency.state > Status.completed);
   }
 
-  /** Whether its failure is for another execution of the group to judge: the one that submitted it. */
+  /** Whether its failure is for the execution that submitted it to handle. */
   isOwnedWithin(_group: Group): boolean {
     return false;
   }

@@ -9,7 +9,7 @@ import type { Scheduler } from './scheduler.ts';
 import { type ExecutionStatus, Status } from './status.ts';
 import { reasonText } from './words.ts';
 
-/** An execution as an explanation names it. */
+/** How an explanation refers to an execution. */
 export interface NamedExecution {
   readonly id: string;
   readonly toolName: string;
@@ -19,24 +19,24 @@ export interface NamedWithStatus extends NamedExecution {
   readonly status: ExecutionStatus;
 }
 
-/** How many executions or tools an explanation lists at most; where that may be too few, it says how many there are. */
+/** The most executions or tools an explanation lists. If there may be more, it gives the count. */
 const MAX_LISTED = 10;
 
 function nameOf({ id, demand }: Execution): NamedExecution {
   return { id, toolName: demand.tool.name };
 }
 
-/** About how many queued executions go before another. */
+/** Roughly how many queued executions go first. */
 export interface Ahead {
-  /** Of those that need exactly the same. */
+  /** Among those with exactly the same needs. */
   readonly withSameNeeds: number;
-  /** Of all that may start now. */
+  /** Among all that may start now. */
   readonly overall: number;
 }
 
 /** Why a queued execution does not start. */
 export type QueuedReason =
-  /** Nothing starts at all, or nothing of its group. */
+  /** Everything, or its group, is paused. */
   | { readonly reason: 'paused'; readonly group: string | undefined }
   | {
       readonly reason: 'concurrency';
@@ -50,7 +50,7 @@ export type QueuedReason =
       readonly needed: number;
       readonly free: number;
       readonly limit: number;
-      /** Whether waiting helps: not where the limit was lowered below the demand. */
+      /** Whether waiting helps: not if the limit was lowered below the demand. */
       readonly isPossible: boolean;
     }
   | { readonly reason: 'tool-limit'; readonly running: number; readonly limit: number }
@@ -60,34 +60,34 @@ export type QueuedReason =
       readonly running: number;
       readonly limit: number;
     }
-  /** The tools that are running and must not run at the same time. */
+  /** The running tools that it conflicts with. */
   | { readonly reason: 'conflict'; readonly conflictsWith: readonly string[] }
   | {
       readonly reason: 'lock';
       readonly lock: string;
-      /** Who holds it, the first of them. Nobody does where others merely wait for it in front of this one. */
+      /** The first holders. Empty if others merely wait for the lock ahead of this execution. */
       readonly heldBy: readonly NamedExecution[];
       readonly holders: number;
       readonly ahead: number;
     }
-  /** A start is allowed again after so long; `owner` is the tool or the group. */
+  /** A start is allowed again after this time; `owner` is the tool or the group. */
   | { readonly reason: 'rate'; readonly owner: string; readonly allowedInMs: number }
   | { readonly reason: 'reservation'; readonly reservedFor: NamedExecution }
-  /** Nothing keeps it but those who go first. */
+  /** Nothing but its place in the queue. */
   | { readonly reason: 'turn'; readonly ahead: Ahead };
 
-/** Where an execution stands and why: its status, with what belongs to it. Spans are counted from now. */
+/** An execution's status with the details that explain it. Durations are relative to now. */
 export type StandingReason =
   | {
       readonly reason: 'dependencies';
-      /** The first of those that have not settled. */
+      /** The first unsettled dependencies. */
       readonly waitsFor: readonly NamedWithStatus[];
       readonly open: number;
       readonly total: number;
     }
-  /** `roomIsKept`: it has waited so long that others may not take what it needs. */
+  /** `roomIsKept`: it waited so long that what it needs is reserved for it. */
   | (QueuedReason & { readonly roomIsKept: boolean })
-  /** The next attempt starts after a pause, and not before a stopped one is gone. */
+  /** The next attempt starts after a pause, and only once a stopped attempt is gone. */
   | {
       readonly reason: 'retry-pause';
       readonly retryInMs: number;
@@ -99,9 +99,9 @@ export type StandingReason =
       readonly reason: 'running';
       readonly attempt: number;
       readonly runningForMs: number;
-      /** Whether others use its room while it waits for its children. */
+      /** Whether others use its resources while it waits for its children. */
       readonly hasLentRoom: boolean;
-      /** When it would be stopped, where there is such a limit. */
+      /** When it would be stopped, if there is such a limit. */
       readonly timeoutInMs: number | undefined;
       readonly stallInMs: number | undefined;
       readonly deadlineInMs: number | undefined;
@@ -114,19 +114,19 @@ export type StandingReason =
       readonly agoMs: number;
     }
   | { readonly reason: 'cancelled'; readonly because: string; readonly agoMs: number }
-  /** `cause` is the root; there is none where a compensation was not needed. */
+  /** `cause` is the root cause; there is none if a compensation was not needed. */
   | { readonly reason: 'skipped'; readonly cause: NamedWithStatus | undefined; readonly agoMs: number };
 
-/** Why an execution is not running, or where else it stands: as data, and as `text` for people. */
+/** Why an execution is not running, or what state it is in: as data, and as readable `text`. */
 export type Explanation = NamedExecution & {
   readonly status: ExecutionStatus;
   readonly text: string;
 } & StandingReason;
 
 /**
- * Why an execution is not running, or where else it stands. A pure query: it changes nothing, and its cost does not
- * grow with the number of executions that wait. `lastFailure` is what the shell remembers of the attempt before, and
- * `rename` gives other executions the names that the reader knows.
+ * Explains why an execution is not running, or what state it is in. A pure query whose cost does not grow with the
+ * number of waiting executions. `lastFailure` is the previous attempt's failure as the shell recorded it; `rename` maps
+ * other executions to names the reader knows.
  */
 export function explain(
   scheduler: Scheduler,
@@ -247,10 +247,10 @@ function withStatus(execution: Execution): NamedWithStatus {
   return { ...nameOf(execution), status: execution.statusName };
 }
 
-/** How many classes, and how many running executions, are looked at. */
-const MAX_LOOKED_AT = 1000;
+/** The most classes and running executions inspected. */
+const MAX_INSPECTED = 1000;
 
-/** What keeps a queued execution from starting: asked in the order in which the dispatcher decides. */
+/** What blocks a queued execution, checked in the dispatcher's order. */
 function explainQueued({ dispatcher }: Scheduler, execution: Execution, now: number): QueuedReason {
   const { demand, claims } = execution;
   const { resources } = dispatcher;
@@ -261,13 +261,13 @@ function explainQueued({ dispatcher }: Scheduler, execution: Execution, now: num
   const awaited = claims?.find(({ lock }) => lock.isAwaitedBy(execution));
   if (awaited !== undefined) return explainLock(dispatcher, execution, awaited.lock);
   if (!resources.hasSlot()) {
-    // One that would have to wait with a slot, too, is not the next to start.
+    // One that also lacks something else is not the next to start.
     const limit = dispatcher.limitAgainst(demand, now);
     if (limit !== undefined) return explainObstacle(dispatcher, execution, limit, now);
     return explainShortage(dispatcher, execution, CONCURRENCY);
   }
   const obstacle = dispatcher.obstacle(demand, now) ?? dispatcher.reservationAgainst(demand);
-  // A reservation does not stand in the way of the one it was made for.
+  // A reservation does not block the execution it was made for.
   if (obstacle !== undefined && !(obstacle.kind === 'reservation' && dispatcher.reserved === execution)) {
     return explainObstacle(dispatcher, execution, obstacle, now);
   }
@@ -346,11 +346,11 @@ function explainLock(dispatcher: Dispatcher, execution: Execution, lock: Lock): 
   };
 }
 
-/** The running tools with which it conflicts, by its own word or by theirs. */
+/** The running tools it conflicts with, whichever side declared the conflict. */
 function runningConflicts({ holders }: Dispatcher, { demand }: Execution): string[] {
   const names = new Set(demand.conflicts.filter((other) => other.running > 0).map((other) => other.name));
   if (demand.tool.conflictedBy > 0) {
-    for (const holder of holders.slice(0, MAX_LOOKED_AT)) {
+    for (const holder of holders.slice(0, MAX_INSPECTED)) {
       if (holder.demand.conflicts.includes(demand.tool)) names.add(holder.demand.tool.name);
     }
   }
@@ -360,9 +360,9 @@ function runningConflicts({ holders }: Dispatcher, { demand }: Execution): strin
 function countAhead({ contest }: Dispatcher, execution: Execution): Ahead {
   const withSameNeeds = execution.demand.queue.countBefore(execution);
   let overall = withSameNeeds;
-  let looked = 0;
+  let inspected = 0;
   for (const other of contest) {
-    if (++looked > MAX_LOOKED_AT) break;
+    if (++inspected > MAX_INSPECTED) break;
     if (other !== execution.demand) overall += other.queue.countBefore(execution);
   }
   return { withSameNeeds, overall };

@@ -9,7 +9,7 @@ const UNITS: ReadonlyMap<ResourceName, string> = new Map(
   RESOURCE_TABLE.map(({ name, unit }) => [name, unit]),
 );
 
-/** The same facts as a sentence whose subject is the execution. */
+/** The same facts as a sentence about the execution. */
 export function explanationText(execution: Execution, standing: StandingReason): string {
   const text = standingText(execution, standing);
   return 'roomIsKept' in standing && standing.roomIsKept ? `${text}; room is being kept for it` : text;

@@ -12,19 +12,19 @@ export type FailureReason =
 /** The failure of one attempt, as the shell reports it. */
 export interface Failure {
   readonly reason: FailureReason;
-  /** Whether trying again is pointless. */
+  /** Whether retrying is pointless. */
   readonly isPermanent?: boolean;
-  /** What the tool threw, if it did; opaque to the core. */
+  /** The error the tool threw, if any; opaque to the core. */
   readonly error?: unknown;
 }
 
-/** Why one execution was cancelled for the sake of another, whose id it is. */
+/** Why an execution was cancelled because of another one, whose id it gives. */
 export interface CancellationCause {
   readonly event: 'fail-fast' | 'parent-failed' | 'parent-stopped';
   readonly id: string;
 }
 
-/** The reason of such a cancellation. */
+/** The reason for such a cancellation. */
 export class RelatedCancellation {
   constructor(readonly because: CancellationCause) {}
 

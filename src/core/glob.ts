@@ -1,21 +1,21 @@
 import { VolleyError } from './errors.ts';
 import { show } from './numbers.ts';
 
-/** Nobody writes a longer one, and nobody nests more. What is made of a glob takes time and stack by both. */
+/** Limits on length and nesting. Compiling a glob takes time and stack in proportion to both. */
 const MAX_LENGTH = 4096;
 const MAX_DEPTH = 50;
-/** Stars in one name of a path, and names that are `**`: matching may take time to the power of either. */
+/** The most stars in one path segment, and the most `**` segments: matching may be exponential in either. */
 const MAX_STARS = 3;
-/** The ways to choose among all alternatives, by the number of stars: matching may try each of them. */
+/** The most combinations of alternatives times stars: matching may try each of them. */
 const MAX_WAYS = [4096, 4096, 128, 8] as const;
 
-/** Letters, or one class for a letter: a repetition of it can be read in one way only. */
+/** Letters, or one character class per letter: a repetition of it matches in only one way. */
 const REPEATED_ONCE = /[+*]\((?:\[[!^]?[^[\]\\/]+\]|[^()[\]{}*?+|\\/!@,])+\)/y;
 const REPEATED_NAMES = /[+*]\(([^()[\]{}*?+|\\/!@,]+(?:\|[^()[\]{}*?+|\\/!@,]+)+)\)/y;
 
 /**
- * What is too much of a glob, in words; undefined where it can be used. Globs of others come here before picomatch, which
- * makes regular expressions of them that may take exponential time.
+ * Describes why a glob is too complex; undefined if it can be used. Untrusted globs are checked here before picomatch,
+ * whose regular expressions may take exponential time.
  */
 export function globProblem(glob: string): string | undefined {
   if (glob.length > MAX_LENGTH) return `is longer than ${MAX_LENGTH} characters`;
@@ -24,9 +24,9 @@ export function globProblem(glob: string): string | undefined {
 }
 
 interface Effort {
-  /** In the name that is being read. */
+  /** Stars in the current path segment. */
   readonly stars: number;
-  /** How often folders are crossed with `**`. */
+  /** The number of `**` segments. */
   readonly crossings: number;
 }
 
@@ -34,12 +34,12 @@ interface Group {
   readonly bracket: '(' | '{';
   readonly before: Effort;
   readonly waysBefore: number;
-  /** Of the alternatives that have been read. */
+  /** Combinations of the alternatives read so far. */
   most: Effort;
   ways: number;
 }
 
-/** Reads a glob as picomatch does, and adds up what matching it may take at worst. */
+/** Parses a glob the way picomatch does and adds up the worst-case cost of matching it. */
 class GlobCheck {
   private readonly open: Group[] = [];
   private now: Effort = { stars: 0, crossings: 0 };
@@ -55,7 +55,7 @@ class GlobCheck {
       if (typeof next === 'string') return next;
       at = next;
     }
-    // A name may hold one bracket; besides a wildcard picomatch makes anything of it.
+    // A segment may contain one bracket; next to a wildcard, picomatch's output is unpredictable.
     if (this.open.length > 0 && /[*?+|]/.test(this.glob)) return 'has a bracket that is not closed';
     while (this.open.length > 0) this.close();
     if (this.most.stars > MAX_STARS) return `has more than ${MAX_STARS} stars in one name`;
@@ -64,7 +64,7 @@ class GlobCheck {
     return undefined;
   }
 
-  /** Takes what stands at a place: the next place, or what is wrong. */
+  /** Parses the token at an index. Returns the next index or an error. */
   private read(at: number): number | string {
     const { glob } = this;
     const [sign, next, previous] = [glob[at]!, glob[at + 1], glob[at - 1] ?? ''];
@@ -122,7 +122,7 @@ class GlobCheck {
     return end;
   }
 
-  /** Alternatives must differ in their first letter: `+(a|aa)` reads `aaaa` in many ways. */
+  /** Alternatives must differ in their first letter: `+(a|aa)` matches `aaaa` in many ways. */
   private repetition(at: number): number | string {
     this.add({ stars: 1, crossings: 0 });
     for (const shape of [REPEATED_ONCE, REPEATED_NAMES]) {

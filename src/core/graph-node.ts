@@ -2,23 +2,23 @@ import { Block } from './block.ts';
 
 const OWN_ID = 'exec-';
 
-/** So many dependents that have settled may stay listed, however few are left. */
+/** Settled dependents kept in the list before it is compacted. */
 const MAX_GONE = 64;
 
-/** The edges of a node that was added alone, and those of later nodes to any; few nodes have them. */
+/** The edges of a node added alone, and the edges from later nodes to any node; few nodes have them. */
 export class Links<N extends LinkedNode> {
-  /** Of a node that was added alone, the dependencies that have not settled. */
+  /** For a node added alone, the number of open dependencies. */
   waitingFor = 0;
   dependents: N[] | undefined = undefined;
-  /** Of a node that was added together with others. */
+  /** For a node added with others. */
   block: Block<LinkedNode> | undefined = undefined;
 
-  /** How many of the dependents may have settled, at most. */
+  /** An upper bound of the settled dependents in the list. */
   private gone = 0;
 
   constructor(public dependencies: readonly N[] | undefined = undefined) {}
 
-  /** A dependent has settled before this node did. They are taken out in bulk, when they may be the larger half. */
+  /** Counts a dependent that settled before this node. They are removed in bulk, once they may be the larger half. */
   dependentSettled(): void {
     if (this.dependents === undefined || ++this.gone < MAX_GONE || 2 * this.gone < this.dependents.length)
       return;
@@ -27,24 +27,24 @@ export class Links<N extends LinkedNode> {
   }
 }
 
-/** Stands in the place of the edges of a node that has settled. */
+/** Replaces the edges of a settled node. */
 const SETTLED = Symbol('settled');
 
 /** A node of a {@link ExecutionGraph}. Its edges are dropped when it settles. */
 export class LinkedNode {
   /**
-   * One field for all that is known of its edges, because most nodes have none and there may be millions.
+   * One field for everything about its edges, because most nodes have none and there may be millions.
    * @internal
    */
   edges: Block<LinkedNode> | Links<LinkedNode> | typeof SETTLED | undefined = undefined;
 
   constructor(
     public seq = 0,
-    /** The caller's own id; without one the node is known by its number. */
+    /** The caller's id; without one, the node is known by its number. */
     public name: string | undefined = undefined,
   ) {}
 
-  /** Made when somebody asks: most nodes are never looked up. */
+  /** Built on demand: most nodes are never looked up. */
   get id(): string {
     return this.name ?? OWN_ID + this.seq;
   }
@@ -54,7 +54,7 @@ export class LinkedNode {
   }
 
   /**
-   * The edges among the nodes that were added together, and of these to older ones; undefined where there are none.
+   * The edges among nodes added together, and from these to older ones; undefined if there are none.
    * @internal
    */
   get block(): Block<LinkedNode> | undefined {
@@ -63,14 +63,14 @@ export class LinkedNode {
   }
 
   /**
-   * What a node that was added alone depends on, and what was added later and depends on this one.
+   * The dependencies of a node added alone, and the later nodes that depend on this one.
    * @internal
    */
   get links(): Links<LinkedNode> | undefined {
     return this.edges instanceof Links ? this.edges : undefined;
   }
 
-  /** Dependencies that have not settled; -1 when the node itself has. */
+  /** The number of open dependencies; -1 once the node has settled. */
   get waitingFor(): number {
     if (this.edges === undefined) return 0;
     if (this.isDone) return -1;
@@ -78,7 +78,7 @@ export class LinkedNode {
     return block === undefined ? links!.waitingFor : block.waitingFor[this.seq - block.firstSeq]!;
   }
 
-  /** What it depends on, in the order in which that was said. Most often made anew for who asks. */
+  /** Its dependencies, in the declared order. Usually a new list. */
   get dependencies(): readonly this[] | undefined {
     if (this.edges === undefined) return undefined;
     const { block, links } = this;
@@ -86,7 +86,7 @@ export class LinkedNode {
     return found as readonly this[] | undefined;
   }
 
-  /** What depends on it: those that were added together with it, then the later ones. Most often made anew. */
+  /** Its dependents: first those added with it, then later ones. Usually a new list. */
   get dependents(): readonly this[] | undefined {
     if (this.edges === undefined) return undefined;
     const { block, links } = this;
@@ -111,9 +111,9 @@ export class LinkedNode {
   }
 }
 
-/** The number in an id of the form that nodes without a name are known by; undefined for any other id. */
+/** Parses the number of an id like `exec-7`; undefined for any other id. */
 export function seqInId(id: string): number | undefined {
-  // One character rules out most names, for a fraction of the cost.
+  // One character rules out most names, at a fraction of the cost.
   if (id.charCodeAt(0) !== OWN_ID.charCodeAt(0) || !id.startsWith(OWN_ID)) return undefined;
   const digits = id.slice(OWN_ID.length);
   return /^[1-9]\d{0,14}$/.test(digits) ? Number(digits) : undefined;

@@ -4,10 +4,10 @@ import type { RateLimit } from './rate.ts';
 import { isSettled, STATUS_NAMES } from './status.ts';
 import type { Timed } from './timers.ts';
 
-/** So many settled ones may stay in the list of a group, however few are left. */
+/** Settled executions kept in a group's list before it is compacted. */
 const MAX_SETTLED = 64;
 
-/** Executions that share a concurrency, a rate, a time limit, a failure policy and an end. */
+/** Executions that share a concurrency limit, a rate, a time limit, a failure policy and an end. */
 export class Group implements Timed {
   readonly kind = 'group';
   timerIndex = -1;
@@ -17,20 +17,20 @@ export class Group implements Timed {
   isPaused = false;
   running = 0;
   unsettled = 0;
-  /** How long the last attempts of its settled executions ran, all together. */
+  /** The total duration of the last attempts of its settled executions. */
   workMs = 0;
-  /** How many executions of the group are in each status, in the order of STATUS_NAMES, since it was last empty. */
+  /** The number of executions per status, in the order of STATUS_NAMES, since the group was last empty. */
   readonly counts: number[] = STATUS_NAMES.map(() => 0);
-  /** In the order in which they came. Those that have settled are taken out in bulk, when they are the larger half. */
+  /** In order of submission. Settled ones are removed in bulk, once they are the larger half. */
   private readonly members: Execution[] = [];
   readonly classes: DemandClass[] = [];
   readonly waiters = new ClassQueue(true);
-  /** Whether limits were set for it: such a group is kept while it is empty. */
+  /** Whether limits were set for it: such a group is kept while empty. */
   isPinned = false;
 
   constructor(
     readonly name: string,
-    /** When it got the first of them. */
+    /** When its first execution was submitted. */
     public createdAt: number,
   ) {}
 
@@ -40,12 +40,12 @@ export class Group implements Timed {
       this.createdAt = execution.submittedAt;
     }
     const { members } = this;
-    // Not `push`: V8 calls that, where it can do this in place.
+    // Not `push`: V8 inlines this but calls `push`.
     members[members.length] = execution;
     this.unsettled++;
   }
 
-  /** Counts one as settled. */
+  /** Counts one execution as settled. */
   remove(execution: Execution): void {
     this.unsettled--;
     if (execution.attempt > 0) this.workMs += execution.since - execution.startedAt;
@@ -63,12 +63,12 @@ export class Group implements Timed {
     members.length = kept;
   }
 
-  /** The unsettled executions, the oldest first. */
+  /** The unsettled executions, oldest first. */
   *unsettledMembers(): Generator<Execution, void, undefined> {
     for (const member of this.members) if (!isSettled(member.state)) yield member;
   }
 
-  /** The unsettled execution that came last. */
+  /** The most recently submitted unsettled execution. */
   newest(): Execution | undefined {
     const { members } = this;
     while (members.length > 0 && isSettled(members[members.length - 1]!.state)) members.pop();

@@ -1,15 +1,15 @@
 /**
- * A binary heap whose items know their own place, so that any of them can be removed or moved in O(log n). The keys
- * stand in an array of their own: most comparisons never touch an item.
+ * A binary heap whose items know their index, so that any of them can be removed or moved in O(log n). Keys are in an
+ * array of their own, so most comparisons never touch an item.
  */
 export abstract class IndexedHeap<T> {
   protected readonly items: T[] = [];
   private readonly keys: number[] = [];
 
-  /** Where an item keeps its index; -1 means that it is not in the heap. */
+  /** The stored index of an item; -1 if it is not in the heap. */
   protected abstract indexOf(item: T): number;
   protected abstract setIndex(item: T, index: number): void;
-  /** Decides between two items with equal keys. */
+  /** Breaks ties between equal keys. */
   protected abstract winsTie(a: T, b: T): boolean;
 
   get size(): number {
@@ -26,7 +26,7 @@ export abstract class IndexedHeap<T> {
     return this.keys.length === 0 ? Number.POSITIVE_INFINITY : this.keys[0]!;
   }
 
-  /** The key of the item at a place. */
+  /** The key at an index. */
   keyAt(index: number): number {
     return this.keys[index]!;
   }
@@ -45,7 +45,7 @@ export abstract class IndexedHeap<T> {
     if (last !== item) this.settle(last, lastKey, index);
   }
 
-  /** Moves an item whose key, or whose standing among equal keys, has changed. */
+  /** Moves an item whose key or tie-breaker changed. */
   update(item: T, key: number): void {
     this.settle(item, key, this.indexOf(item));
   }

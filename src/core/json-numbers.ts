@@ -1,25 +1,25 @@
 import { VolleyError } from './errors.ts';
 
-/** A number of a JSON text that would become another one when it is read. */
+/** A number in a JSON document that parsing would change. */
 interface InexactNumber {
-  /** In UTF-16 units from the start. */
+  /** In UTF-16 code units from the start. */
   readonly offset: number;
   readonly text: string;
-  /** Where it stands in the data. */
+  /** Its path in the data. */
   readonly path: readonly (string | number)[];
 }
 
-/** Nothing else can be inexact: a long integer, or an exponent that is large enough to overflow. */
+/** Only a long integer, or an exponent large enough to overflow, can be inexact. */
 const CANDIDATE = /\d{16}|\d[eE]\+?\d{3}/g;
 const NUMBER = /-?\d+(\.\d+)?([eE][+-]?\d+)?/y;
 const MAX_SHOWN_LENGTH = 40;
 
 /**
- * The first number of a JSON text that a JavaScript number cannot hold: an integer whose digits would change, or
- * one that would become infinite. Digits that a fraction loses are the ordinary rounding of floating-point numbers.
+ * Finds the first number in a JSON document that a JavaScript number cannot represent: an integer whose digits would
+ * change, or one that would become infinite. A fraction that loses digits is ordinary floating-point rounding.
  */
 export function findInexactNumber(json: string): InexactNumber | undefined {
-  // The next string that may hold a candidate begins here.
+  // The next string that may contain a candidate starts here.
   let quote = json.indexOf('"');
   CANDIDATE.lastIndex = 0;
   for (let match = CANDIDATE.exec(json); match !== null; match = CANDIDATE.exec(json)) {
@@ -43,7 +43,7 @@ export function findInexactNumber(json: string): InexactNumber | undefined {
   return undefined;
 }
 
-/** What a JSON text says, unless a number of it would be changed by reading it. */
+/** Parses JSON; throws if a number would change its value. */
 export function parseExactJson(json: string): unknown {
   const data: unknown = JSON.parse(json);
   const found = findInexactNumber(json);
@@ -58,26 +58,26 @@ export function inexactNumberError(json: string, { offset, text, path }: Inexact
   return new VolleyError('INEXACT_NUMBER', `At ${place}: ${inexactText(text)}.`, { line, column, path });
 }
 
-/** Whether a number says the same after it was read. */
+/** Whether a number keeps its value when parsed. */
 function isExact(text: string): boolean {
   const value = Number(text);
   if (!Number.isFinite(value)) return false;
   return !/^-?\d+$/.test(text) || isExactInteger(BigInt(text));
 }
 
-/** An integer is kept if the number is equal to it, or is written with the same digits. */
+/** An integer is exact if the number equals it or is written with the same digits. */
 export function isExactInteger(integer: bigint): boolean {
   const value = Number(integer);
   return Number.isFinite(value) && (BigInt(value) === integer || String(value) === String(integer));
 }
 
-/** What is wrong with a number that cannot be held. */
+/** Describes a number that cannot be represented. */
 export function inexactText(text: string): string {
   const shown = text.length > MAX_SHOWN_LENGTH ? `${text.slice(0, MAX_SHOWN_LENGTH)}…` : text;
   return `${shown} does not fit into a JSON number exactly (integers fit up to ${Number.MAX_SAFE_INTEGER}); write it as a string`;
 }
 
-/** A path as people write it: `tasks[0].params.id`; empty for the whole text. */
+/** Formats a path: `tasks[0].params.id`; empty for the root. */
 export function pathText(path: readonly (string | number)[]): string {
   return path.reduce<string>((text, key) => {
     if (typeof key === 'number') return `${text}[${key}]`;
@@ -92,7 +92,7 @@ function startOfNumber(json: string, at: number): number {
   return start;
 }
 
-/** Behind the closing quote of a string, or of the text if there is none. */
+/** The index after the closing quote of a string, or the end of the document if there is none. */
 function endOfString(json: string, start: number): number {
   for (let end = json.indexOf('"', start + 1); end >= 0; end = json.indexOf('"', end + 1)) {
     let escapes = 0;
@@ -102,7 +102,7 @@ function endOfString(json: string, start: number): number {
   return json.length;
 }
 
-/** The keys that lead to the value which begins here. */
+/** The path of the value that starts here. */
 function pathAt(json: string, offset: number): (string | number)[] {
   const path: (string | number)[] = [];
   let string = '';

@@ -27,23 +27,22 @@ interface LifecycleParts {
 }
 
 /**
- * Moves executions along the table of transitions, with everything that hangs on a step: the counts, the timers,
- * the dependents, the failure policy of the group. Each execution settles exactly once, and a settled one never
- * changes again.
+ * Moves executions through the transition table and updates everything that depends on it: counts, timers, dependents,
+ * the failure policy of the group. Each execution settles exactly once and never changes after that.
  */
 export class Lifecycle {
-  /** How many executions are in each status, in the order of STATUS_NAMES; the settled ones of all time. */
+  /** The number of executions per status, in the order of STATUS_NAMES; for final statuses, the total so far. */
   readonly counts: number[] = STATUS_NAMES.map(() => 0);
   /** How many stopped attempts are in their grace period. */
   lingering = 0;
-  /** How often each transition was taken: `from * 8 + to`. */
+  /** How often each transition happened: `from * 8 + to`. */
   readonly transitionsTaken: Uint32Array = new Uint32Array(STATUS_NAMES.length ** 2);
-  /** Pending executions whose dependencies rule them out; a list, because a chain of them may be long. */
+  /** Pending executions that will be skipped because of a dependency; a list, because a chain may be long. */
   private readonly toSkip: Execution[] = [];
 
   constructor(private readonly parts: LifecycleParts) {}
 
-  /** Takes in an execution that is linked into the graph already. A group is taken in whole before any is judged. */
+  /** Accepts an execution that is already in the graph. A group is accepted as a whole before any is judged. */
   accept(execution: Execution): void {
     const { tool, group } = execution.demand;
     execution.demand.add(execution);
@@ -54,7 +53,7 @@ export class Lifecycle {
     if (execution.deadlineAt !== 0) this.updateTimer(execution);
   }
 
-  /** Queues an execution if what it depends on allows it already, or skips it. */
+  /** Queues or skips an execution if its dependencies decide that already. */
   judge(execution: Execution, now: number): void {
     if (execution.state !== Status.pending) return;
     const failed = execution.firstUnsuccessful();
@@ -63,7 +62,7 @@ export class Lifecycle {
     this.skipAll(now);
   }
 
-  /** Begins the attempt for which the dispatcher took the room. */
+  /** Starts the attempt that the dispatcher took resources for. */
   begin(execution: Execution, now: number): void {
     this.move(execution, Status.running, now);
     execution.nextAttempt();
@@ -79,20 +78,20 @@ export class Lifecycle {
     this.settle(execution, Status.completed, undefined, now);
   }
 
-  /** The attempt is over and its room is free. */
+  /** Releases the resources of an ended attempt. */
   failed(execution: Execution, failure: Failure, now: number): void {
     this.endAttempt(execution, now);
     this.afterFailure(execution, failure, now);
   }
 
-  /** Ends from outside what is not settled or kept: first all as asked, and only then what that rules out. */
+  /** Ends unsettled executions from outside: first the given ones, then the dependents this rules out. */
   end(executions: readonly Execution[], ending: Ending, now: number): number {
     const ended = this.endEach(executions, ending, now);
     this.skipAll(now);
     return ended;
   }
 
-  /** The same for all of the groups. */
+  /** Ends all executions of the groups. */
   endGroups(groups: readonly Group[], ending: Ending, now: number): void {
     for (const group of groups) {
       const { failFast } = group;
@@ -103,7 +102,7 @@ export class Lifecycle {
     this.skipAll(now);
   }
 
-  /** A stopped attempt has ended at last. */
+  /** Handles the end of a stopped attempt. */
   attemptGone(execution: Execution, now: number): void {
     this.releaseRoom(execution, now);
     execution.graceUntil = 0;
@@ -134,7 +133,7 @@ export class Lifecycle {
     }
   }
 
-  /** Gives an execution that waits the place that its changed urgency asks for. */
+  /** Moves a waiting execution to the position of its new urgency. */
   rerank(execution: Execution): void {
     if (execution.state !== Status.queued) return;
     const rank = rankOf(execution, this.parts.stepMs);
@@ -142,7 +141,7 @@ export class Lifecycle {
     this.parts.dispatcher.rerank(execution, rank);
   }
 
-  /** Returns how many it has ended. What is kept ends by itself, and whatever comes of it, there is no further attempt. */
+  /** Returns the number of ended executions. One whose result is being kept ends by itself, without another attempt. */
   private endEach(executions: readonly Execution[], ending: Ending, now: number): number {
     let ended = 0;
     for (const execution of executions) {
@@ -182,14 +181,14 @@ export class Lifecycle {
     this.parts.dispatcher.enqueue(execution);
   }
 
-  /** The attempt ended by itself. */
+  /** Handles an attempt that ended by itself. */
   private endAttempt(execution: Execution, now: number): void {
     execution.isKept = false;
     if (execution.room === 'lent') this.parts.dispatcher.forgetLent(execution);
     this.releaseRoom(execution, now);
   }
 
-  /** The attempt must end: it keeps its room until it has, or until its grace period is over. */
+  /** Stops an attempt. It keeps its resources until it has ended or its grace period is over. */
   private stopAttempt(execution: Execution, now: number): void {
     if (execution.room === 'lent') this.parts.dispatcher.forgetLent(execution);
     execution.graceUntil = Math.max(1, now + this.parts.graceMs);
@@ -222,7 +221,7 @@ export class Lifecycle {
     group.remove(execution);
     if (group.unsettled === 0) timers.clear(group);
     demand.tool.unsettled--;
-    // Where it completed, only those matter that now wait for nothing.
+    // After a success, only the dependents that are now unblocked matter.
     const toJudge = to === Status.completed ? undefined : execution.dependents;
     const ready = graph.settle(execution);
     const affected = toJudge ?? ready;
@@ -291,9 +290,9 @@ export class Lifecycle {
   }
 }
 
-/** Keeps the executions that settled last to be found by their id, and forgets the one that settled longest ago. */
+/** Keeps the most recently settled executions findable by id, and forgets the oldest. */
 export class Retention {
-  /** Numbers: to forget an execution does not touch it. */
+  /** Numbers, so that forgetting an execution does not touch it. */
   private readonly settled: number[] = [];
   private oldest = 0;
 
@@ -315,7 +314,7 @@ export class Retention {
   }
 }
 
-/** When an execution must be looked at even if nothing happens to it; 0 for never. */
+/** The next time an execution must be checked if nothing happens to it; 0 for never. */
 function nextMoment(execution: Execution): number {
   const { state, graceUntil } = execution;
   if (isSettled(state)) return graceUntil;
@@ -326,12 +325,12 @@ function nextMoment(execution: Execution): number {
     const stalledAt = stallMs === 0 ? 0 : execution.progressAt + stallMs;
     return earlier(at, earlier(overrunAt, stalledAt));
   }
-  // A stopped attempt must be gone before the next one may wait for its turn.
+  // A stopped attempt must be gone before the next one may queue.
   if (state === Status.retrying && graceUntil === 0) return earlier(at, Math.max(1, execution.retryAt));
   return at;
 }
 
-/** The earlier of two moments, where 0 is none. */
+/** The earlier of two times, where 0 means none. */
 function earlier(a: number, b: number): number {
   if (a === 0) return b;
   return b === 0 || a < b ? a : b;

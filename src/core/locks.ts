@@ -1,12 +1,12 @@
 import type { LockDemand } from './demand.ts';
 import { dequeue, goesBefore, type Ranked, ReadyQueue } from './ready-queue.ts';
 
-/** Somebody who may hold locks and wait for them in the order of rank. */
+/** An execution that may hold locks and wait for them in rank order. */
 export interface LockHolder extends Ranked {
   /** The locks it holds or will hold; undefined for the many that need none. */
   claims: LockClaim[] | undefined;
   readonly level: number;
-  /** Those with the same demand fit or do not fit alike. */
+  /** Holders with the same demand fit, or do not fit, alike. */
   readonly demand: object;
 }
 
@@ -15,7 +15,7 @@ export interface LockClaim {
   readonly exclusive: boolean;
 }
 
-/** Those of one demand who wait for a lock, and the one of them that contends again. */
+/** The waiters of one demand, and the one of them that contends again. */
 interface LockQueue {
   readonly demand: object;
   readonly waiters: ReadyQueue<LockHolder>;
@@ -23,15 +23,14 @@ interface LockQueue {
 }
 
 /**
- * One named lock. Those who found it taken wait here, in order, apart by their demand. When the lock is free for the
- * first of a demand, that one becomes a candidate: it goes back to contend for all it needs. One candidate for each
- * demand keeps the cost of a release constant however many wait, and none that lacks something else keeps the lock
- * from those who do not.
+ * One named lock. Executions that find it taken wait here in order, grouped by demand. When the lock is free for the
+ * first of a demand, that one becomes a candidate and contends again for everything it needs. One candidate per demand
+ * keeps the cost of a release constant, and a waiter that lacks something else never keeps the lock from the others.
  */
 export class Lock {
   exclusiveHolder: LockHolder | undefined;
   readonly sharedHolders = new Set<LockHolder>();
-  /** How many claims name it; the lock is forgotten with the last of them. */
+  /** How many claims name it; the lock is dropped with the last one. */
   claims = 0;
   readonly queues: LockQueue[] = [];
 
@@ -55,7 +54,7 @@ export class Lock {
     if (queue?.candidate === holder) queue.candidate = undefined;
   }
 
-  /** Makes the first of each demand a candidate for whom the lock is free. */
+  /** Promotes the first waiter of each demand for which the lock is free. */
   promote(
     isFreeFor: (claim: LockClaim, holder: LockHolder) => boolean,
     promoted: (holder: LockHolder) => void,
@@ -74,7 +73,7 @@ export class Lock {
     }
   }
 
-  /** Whether somebody more urgent waits to have the lock alone, while others share it. */
+  /** Whether a more urgent waiter wants the lock exclusively while others share it. */
   isWantedAlone(before: LockHolder): boolean {
     if (this.sharedHolders.size === 0) return false;
     return this.queues.some(({ waiters }) => {
@@ -87,12 +86,12 @@ export class Lock {
     return holder.claims!.find((claim) => claim.lock === this)!;
   }
 
-  /** Everybody who waits, in no particular order. */
+  /** All waiters, in no particular order. */
   *waiting(): Generator<LockHolder> {
     for (const { waiters } of this.queues) yield* waiters;
   }
 
-  /** The most urgent of those who wait. */
+  /** The most urgent waiter. */
   first(): LockHolder | undefined {
     let best: LockHolder | undefined;
     for (const { waiters } of this.queues) {
@@ -102,7 +101,7 @@ export class Lock {
     return best;
   }
 
-  /** How many of those who wait go before; a query for people. */
+  /** How many waiters go before the holder. */
   countBefore(holder: LockHolder): number {
     let count = 0;
     for (const { waiters } of this.queues) count += waiters.countBefore(holder);
@@ -115,10 +114,10 @@ export class Lock {
   }
 }
 
-/** All named locks. `promoted` hears of each waiter that shall contend again. */
+/** All named locks. `promoted` is called for each waiter that contends again. */
 export class LockTable {
   private readonly locks = new Map<string, Lock>();
-  /** For whom room is being kept: nobody else may take what it claims. */
+  /** The execution that resources are reserved for: no other may take its locks. */
   reservedFor: LockHolder | undefined;
 
   constructor(private readonly promoted: (holder: LockHolder) => void = () => {}) {}
@@ -135,7 +134,7 @@ export class LockTable {
     });
   }
 
-  /** Gives up the claims of one that will never hold them again. It must neither hold nor wait any more. */
+  /** Drops the claims of a holder. It must neither hold nor wait for a lock. */
   forget(holder: LockHolder): void {
     for (const { lock } of holder.claims!) {
       if (--lock.claims === 0) this.locks.delete(lock.name);
@@ -143,7 +142,7 @@ export class LockTable {
     holder.claims = undefined;
   }
 
-  /** The first of its locks that it cannot take now, or undefined. */
+  /** The first of its locks that it cannot take now, if any. */
   obstacle(holder: LockHolder): Lock | undefined {
     for (const claim of holder.claims!) if (!this.mayTake(claim, holder)) return claim.lock;
     return undefined;
@@ -173,22 +172,22 @@ export class LockTable {
     this.promoteNext(holder);
   }
 
-  /** Lets it wait for the lock. It must not be in any queue. */
+  /** Queues the holder for the lock. It must not be in any queue. */
   wait(holder: LockHolder, lock: Lock): void {
     lock.wait(holder);
     this.noLongerContends(holder);
   }
 
-  /** Call it when one that contended has started, waits again or is gone. */
+  /** Call this when a contender started, waits again or is gone. */
   noLongerContends(holder: LockHolder): void {
     for (const { lock } of holder.claims!) lock.noLongerContends(holder);
     this.promoteNext(holder);
   }
 
-  /** Lets those contend again who wait for one of the locks that the holder claims, where it is free for them. */
+  /** Promotes waiters of the holder's locks, where the lock is free for them. */
   promoteNext(holder: LockHolder): void {
     for (const { lock } of holder.claims!) {
-      // While one has it alone it is free for nobody, and there may be many demands to ask for.
+      // An exclusively held lock is free for nobody, and there may be many demands to check.
       const isHopeless = lock.queues.length === 0 || lock.exclusiveHolder !== undefined;
       if (!isHopeless) lock.promote(this.mayTake, this.promoted);
     }
@@ -198,7 +197,7 @@ export class LockTable {
     return this.locks.values();
   }
 
-  /** Free, and not about to be taken alone by one who goes before: readers must not starve a writer. */
+  /** Free, and not wanted exclusively by a more urgent waiter: readers must not starve a writer. */
   private readonly mayTake = (claim: LockClaim, holder: LockHolder): boolean => {
     return this.isFree(claim, holder) && (claim.exclusive || !claim.lock.isWantedAlone(holder));
   };

@@ -1,12 +1,12 @@
-/** Longer names are not compared: no name of Volley's is as long, and the work grows with the square. */
+/** Longer names are not compared: no name in Volley is that long, and the cost is quadratic. */
 const MAX_LENGTH = 128;
-/** So many are compared at most, those that come first: a hint is not worth seconds. */
+/** The most names compared: a hint is not worth seconds. */
 const MAX_COMPARED = 1000;
 
 /**
- * The known name that was most likely meant, for "did you mean": at most one mistake in three letters, where a letter
- * too much, too few, wrong, or swapped with its neighbour is one mistake. Case and `_`, `-`, `.`, space make no
- * difference. Of equally near names the first wins.
+ * Finds the known name that was probably meant, for "did you mean": at most one mistake per three letters, where a
+ * mistake is a missing, extra or wrong letter or two swapped neighbors. Ignores case and `_`, `-`, `.`, space. The
+ * first of equally near names wins.
  */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
   if (name.length > MAX_LENGTH) return undefined;
@@ -21,7 +21,7 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
     if (Math.abs(wanted.length - letters.length) > allowed) continue;
     if (++compared > MAX_COMPARED) break;
     const mistakes = distance(wanted, letters);
-    // A name with nothing in common is never meant, however short the two are.
+    // Names with nothing in common never match, however short they are.
     if (mistakes > allowed || mistakes >= Math.max(wanted.length, letters.length)) continue;
     if (mistakes < fewest) {
       fewest = mistakes;
@@ -31,10 +31,10 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
   return best;
 }
 
-/** So many different names are looked for among the same ones. */
+/** The most different names searched for in the same list. */
 const MAX_LOOKUPS = 100;
 
-/** The nearest of many names, again and again: each name is looked for once, and not more than a few are. */
+/** Finds the nearest of many names repeatedly: each name is searched for once, and only a few are. */
 export class NearestNames {
   private readonly found = new Map<string, string | undefined>();
 

@@ -1,6 +1,6 @@
 /**
- * Numbers in the order of a key, then of a tie-breaker: a heap of four children over plain arrays. It knows nothing of
- * what the numbers stand for, so that no step touches an object, and nothing is removed but the first.
+ * Numbers ordered by a key, then a tie-breaker: a 4-ary heap over plain arrays. It stores plain numbers, so no step
+ * touches an object, and only the first entry can be removed.
  */
 export class NumberHeap {
   private readonly keys: number[] = [];
@@ -16,7 +16,7 @@ export class NumberHeap {
     return this.keys.length === 0 ? Number.POSITIVE_INFINITY : this.keys[0]!;
   }
 
-  /** The tie-breaker and the value of the first; there must be one. */
+  /** The tie-breaker and the value of the first entry; the heap must not be empty. */
   get firstTie(): number {
     return this.ties[0]!;
   }
@@ -52,7 +52,7 @@ export class NumberHeap {
     if (this.keys.length > 0) this.sink(0, key, tie, value);
   }
 
-  /** Gives each entry another value; it is dropped if that is negative. */
+  /** Maps each entry to another value; a negative value drops it. */
   renumber(change: (value: number) => number): void {
     const { keys, ties, values } = this;
     let kept = 0;
@@ -68,7 +68,7 @@ export class NumberHeap {
       this.sink(index, keys[index]!, ties[index]!, values[index]!);
   }
 
-  /** Puts an entry at a place or below it. */
+  /** Sifts an entry down from an index. */
   private sink(from: number, key: number, tie: number, value: number): void {
     const { keys, ties, values } = this;
     const size = keys.length;

@@ -1,6 +1,6 @@
 import { VolleyError } from './errors.ts';
 
-/** Checks one number of the caller's, so that a NaN can never reach the arithmetic of the scheduler. */
+/** Validates a number from a caller, so that NaN never reaches the scheduler's arithmetic. */
 export function checkNumber(
   name: string,
   value: unknown,
@@ -24,7 +24,7 @@ export function checkNumber(
   );
 }
 
-/** Checks that something is an object whose parts can be looked at. */
+/** Validates that a value is an object. */
 export function checkObject(name: string, value: unknown): void {
   if (typeof value === 'object' && value !== null) return;
   throw new VolleyError('INVALID_VALUE', `${name} must be an object, but it is ${show(value)}.`);
@@ -35,10 +35,10 @@ export function checkBoolean(name: string, value: unknown): void {
   throw new VolleyError('INVALID_VALUE', `${name} must be true or false, but it is ${show(value)}.`);
 }
 
-/** A longest time span: beyond it a timer could not be set, and nobody means it (about 24 days). */
+/** The maximum duration (about 24 days): longer timers cannot be set. */
 export const MAX_SPAN_MS = 2 ** 31 - 1;
 
-/** A time span of the caller's in whole milliseconds, or `none` (0) where it is left out or Infinity. */
+/** A caller's duration in whole milliseconds, or `none` (0) if omitted or Infinity. */
 export function checkSpanMs(name: string, value: unknown, none = 0): number {
   if (value === undefined) return none;
   if (typeof value === 'number' && value >= 0.001 && value <= MAX_SPAN_MS) return Math.ceil(value);
@@ -46,10 +46,10 @@ export function checkSpanMs(name: string, value: unknown, none = 0): number {
   return checkNumber(name, value, { min: 0.001, max: MAX_SPAN_MS, allowInfinity: true });
 }
 
-/** What JSON leaves as it is, though it may control a terminal or turn the direction of writing. */
+/** Characters that JSON does not escape but that may control a terminal or change text direction. */
 const UNSEEN = /[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu;
 
-/** A value of the caller's in a message: short, on one line, and as harmless as the message. */
+/** A caller's value for a message: short, printable and on one line. */
 export function show(value: unknown): string {
   if (typeof value === 'string') {
     const text = JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value);

@@ -11,41 +11,43 @@ import type { Scheduler } from './scheduler.ts';
 import { Status } from './status.ts';
 import { rankOf } from './urgency.ts';
 
-/** How long it will still take. In four of five cases the truth lies between `lowMs` and `highMs`. */
+/** The remaining time. The true value is between `lowMs` and `highMs` four times out of five. */
 export interface TimeLeft {
   readonly lowMs: number;
-  /** The truth is as likely to be longer as to be shorter. */
+  /** The median. */
   readonly expectedMs: number;
   readonly highMs: number;
 }
 
-/** How many executions all plays of a prediction may run together: it bounds their time to some milliseconds. */
+/** The most executions that all plays of a prediction may run; bounds its time to some milliseconds. */
 const MAX_PLAYED = 10_000;
 const MIN_PLAYS = 24;
 const MAX_PLAYS = 100;
-/** Up to so many unsettled executions each of them is played; beyond, some stand for many. */
+/** Up to this many unsettled executions are played individually; beyond that, some stand for many. */
 const MAX_COPIED = 400;
-/** How many stand for all, and how many for each slot: it takes some waves of them to see a mean. */
+/** How many represent all executions, and how many per slot: a mean needs several waves. */
 const MIN_STAND_INS = 300;
 const MAX_STAND_INS = 1000;
 const WAVES = 3;
-/** How many classes, running executions and locks are looked at one by one. Of more classes, every so many is. */
+/** The most classes, running executions and locks inspected one by one. Larger sets are sampled. */
 const MAX_CLASSES = 200;
 const MAX_RUNNING = 1000;
 const MAX_LOCKS = 100;
-/** How sharply the longer of two bounds decides; where both are about equal, the truth is somewhat longer than both. */
+/**
+ * How sharply the longer of two bounds decides; if both are about equal, the true value is somewhat longer than both.
+ */
 const SHARPNESS = 8;
-/** From so many completed executions on it is looked at how many of the group ran at once. */
+/** The number of completed executions from which the group's observed parallelism is used. */
 const MIN_OBSERVED = 20;
 
 /**
- * How long a group, or everything, will still take, as a range; undefined while nothing at all is known of the
- * durations. Those are what the tools took before or what callers expect, corrected by how that came true before.
+ * Predicts how long a group, or everything, will still take, as a range; undefined while no durations are known.
+ * Durations come from earlier runs of the tools or from the callers' estimates, corrected by how accurate those were.
  *
- * What is left is played many times by copies of the scheduler, with durations drawn by chance: conditional on the time
- * that a running execution has taken so far, and uncertain as a whole where little was seen. It knows nothing of
- * failures and of what will be submitted later, a pause counts as over, and a limit that was lowered below a demand as
- * raised again. The cost is bounded, however much is left.
+ * The remaining work is played many times on copies of the scheduler with random durations: conditional on how long a
+ * running execution has taken so far, and uncertain as a whole if little was seen. Failures and later submissions are
+ * unknown, a pause counts as over, and a limit that was lowered below a demand counts as raised again. The cost is
+ * bounded, however much remains.
  */
 export function predictRemaining(
   scheduler: Scheduler,
@@ -67,7 +69,7 @@ export function predictRemaining(
   return { lowMs: at(0.1), expectedMs: at(0.5), highMs: at(0.9) };
 }
 
-/** The value below which a new one lies with the given probability, between two of the sorted values. */
+/** The quantile of the sorted values, interpolated. */
 function quantile(sorted: readonly number[], share: number): number {
   const at = Math.max(0, Math.min(sorted.length - 1, share * (sorted.length + 1) - 1));
   const low = Math.floor(at);
@@ -75,10 +77,10 @@ function quantile(sorted: readonly number[], share: number): number {
   return sorted[low]! + (at - low) * (sorted[high]! - sorted[low]!);
 }
 
-/** Plays one possible future and returns how long it takes. */
+/** Plays one possible future and returns its duration. */
 type Play = (random: Random) => number;
 
-/** Every unsettled execution plays itself. */
+/** Plays every unsettled execution individually. */
 function copyAll(rehearsal: Rehearsal, scheduler: Scheduler, group: Group | undefined): Play | undefined {
   const executions = allGroups(scheduler).flatMap((each) => [...each.unsettledMembers()]);
   executions.sort((a, b) => a.seq - b.seq);
@@ -102,10 +104,10 @@ interface Part extends Share {
 }
 
 /**
- * Many executions on a smaller scale: for each class a few that stand for all, in proportion, each as even as the mean
- * of those it stands for. Playing them shows how many run at once, on average, under all the limits. All the work
- * divided by that is the time it takes, unless the longest path takes longer. The cost depends on the number of classes,
- * not on the number of executions.
+ * Plays many executions on a smaller scale: each class has a few representatives, in proportion, whose durations vary
+ * as little as the mean of those they stand for. The play shows how many run at once on average under all limits. The
+ * total work divided by that is the remaining time, unless the longest path takes longer. The cost depends on the
+ * number of classes, not of executions.
  */
 function scaleDown(
   rehearsal: Rehearsal,
@@ -142,7 +144,7 @@ function scaleDown(
   const totalWorkMs = sum(parts, (part) => part.count * meanMs(part));
   const standInWorkMs = sum(parts, (part) => part.standIns * meanMs(part));
   const scale = ratio(totalWorkMs, standInWorkMs);
-  /** How much longer durations are than the estimates that paths are made of. */
+  /** The factor by which durations exceed the estimates that paths are made of. */
   const overEstimate = ratio(
     totalWorkMs,
     sum(parts, ({ count, estimateMs }) => count * estimateMs),
@@ -151,12 +153,12 @@ function scaleDown(
     parts,
     ({ source, unitMs, count }) => count * source.distribution.variance * unitMs ** 2,
   );
-  /** The variance of a duration, as a share of the square of the mean. */
+  /** The relative variance of a duration. */
   const spread = ratio(variance * waiting, totalWorkMs ** 2);
   const pathMs = Math.max(longestQueued(shares), longestLocked(resources.locks, shares));
   const observed = group === undefined ? undefined : observedParallelism(scheduler, group, now);
 
-  /** What a path takes whose mean is known: a long one is as even as the mean of its parts. */
+  /** The duration of a path with a known mean: a long path varies as little as the mean of its parts. */
   const pathTakes = (meanPathMs: number, chance: number): number => {
     if (meanPathMs === 0 || totalWorkMs === 0) return meanPathMs;
     const steps = Math.max(1, (meanPathMs * waiting) / totalWorkMs);
@@ -190,7 +192,7 @@ function scaleDown(
     const byWorkMs = Math.max(0, workMs - workAtLastStartMs) / parallel + tailMs;
     const eitherMs = (byWorkMs ** SHARPNESS + byPathMs ** SHARPNESS) ** (1 / SHARPNESS);
     if (observed === undefined) return eitherMs;
-    // Dependencies may keep slots empty even where work and path alone would not, but not for longer than the path.
+    // Dependencies may keep slots empty even if work and path alone would not, but for no longer than the path.
     return Math.max(eitherMs, Math.min(workMs / observed + tailMs, byWorkMs + byPathMs * (1 - 1 / parallel)));
   };
 }
@@ -212,7 +214,7 @@ function partsOf(rehearsal: Rehearsal, { demand, count }: Share, standInShare: n
   ];
 }
 
-/** All classes mixed, each spread evenly: that is closest to all the orders that dependencies may bring about. */
+/** Mixes all classes evenly, which is closest to all the orders that dependencies may cause. */
 function addStandIns(rehearsal: Rehearsal, parts: readonly Part[]): void {
   const order = parts.flatMap((part) =>
     Array.from({ length: part.standIns }, (_, index) => ({ part, at: (index + 0.5) / part.standIns })),
@@ -232,7 +234,7 @@ function addStandIns(rehearsal: Rehearsal, parts: readonly Part[]): void {
   }
 }
 
-/** A bounded number of the classes, which stand for as many executions as all of them. */
+/** A bounded sample of the classes that stands for all executions. */
 function representatives(shares: readonly Share[], total: number): readonly Share[] {
   if (shares.length <= MAX_CLASSES) return shares;
   const chosen = Array.from(
@@ -253,7 +255,10 @@ function sharesOf({ classes }: Group): Share[] {
     .map((demand) => ({ demand, count: demand.unsettled }));
 }
 
-/** What of other groups goes before the last of the group. Of those that are not queued it is taken to be the same part. */
+/**
+ * The share of other groups' work that goes before the end of the group. Executions that are not queued are assumed to
+ * have the same share.
+ */
 function sharesBefore(scheduler: Scheduler, group: Group): Share[] {
   const last = lastToStart(scheduler, group);
   const others = allGroups(scheduler).filter((other) => other !== group);
@@ -264,7 +269,7 @@ function sharesBefore(scheduler: Scheduler, group: Group): Share[] {
   });
 }
 
-/** The rank of the last of a small group; of a large one, that of the newest. */
+/** The rank of the last execution of a small group; for a large one, of the newest. */
 function lastToStart({ stepMs }: Scheduler, group: Group): { rank: number; seq: number } {
   const rankedOf = (execution: Execution) => ({ rank: rankOf(execution, stepMs), seq: execution.seq });
   const newest = rankedOf(group.newest()!);
@@ -273,7 +278,7 @@ function lastToStart({ stepMs }: Scheduler, group: Group): { rank: number; seq: 
   return ranked.reduce((last, each) => (goesBefore(last, each) ? each : last), newest);
 }
 
-/** How many of the group ran at once so far, where dependencies may have kept slots empty and it runs alone. */
+/** How many of the group ran at once so far, if dependencies may have kept slots empty and it runs alone. */
 function observedParallelism(
   { dispatcher, lifecycle }: Scheduler,
   group: Group,
@@ -295,13 +300,13 @@ function longestQueued(shares: readonly Share[]): number {
   return shares.reduce((longestMs, { demand }) => Math.max(longestMs, demand.head?.pathMs ?? 0), 0);
 }
 
-/** Those that need the same lock for themselves run one after the other, which makes them a path. */
+/** Executions that need the same exclusive lock run one after the other, which makes them a path. */
 function longestLocked(locks: LockTable, shares: readonly Share[]): number {
   const classes = new Set(shares.map(({ demand }) => demand));
   let longestMs = 0;
-  let looked = 0;
+  let inspected = 0;
   for (const lock of locks) {
-    if (++looked > MAX_LOCKS) break;
+    if (++inspected > MAX_LOCKS) break;
     const first = lock.first() as Execution | undefined;
     if (first === undefined || !lock.claimOf(first).exclusive || !classes.has(first.demand)) continue;
     longestMs = Math.max(longestMs, lock.claims * first.estimateMs);
@@ -313,7 +318,7 @@ function sum<T>(items: readonly T[], value: (item: T) => number): number {
   return items.reduce((total, item) => total + value(item), 0);
 }
 
-/** Where there is nothing to compare, nothing is changed. */
+/** A neutral result if there is nothing to compare. */
 function ratio(a: number, b: number): number {
   return b === 0 ? 1 : a / b;
 }

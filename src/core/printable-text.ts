@@ -2,19 +2,19 @@ const REPLACEMENT = '\ufffd';
 const ESCAPE = 0x1b;
 const BELL = 0x07;
 const STRING_TERMINATOR = 0x9c;
-/** The commands of a terminal in one character instead of two. */
+/** One-character forms of terminal escape sequences. */
 const CSI = 0x9b;
 const STRING_STARTS = new Set([0x90, 0x98, 0x9d, 0x9e, 0x9f]);
-/** A command that is longer was never closed: then only its beginning is removed. */
+/** A longer sequence was never terminated; only its start is removed. */
 const MAX_COMMAND_LENGTH = 4096;
-/** Non-joiner and joiner. Beyond this letter scripts and emoji need them; before it they only mislead. */
+/** Zero-width non-joiner and joiner. Scripts and emoji above this code point need them; below it they only mislead. */
 const JOINERS = new Set([0x200c, 0x200d]);
 const FIRST_JOINED = 0x600;
 
 /**
- * What a reader does not see, and a terminal may obey: control characters, halves of surrogate pairs, separators of lines,
- * and the characters that Unicode calls ignorable, which includes all that change the direction of text. Variation
- * selectors belong to the character before them.
+ * Characters that a reader cannot see but a terminal may obey: control characters, unpaired surrogates, line
+ * separators, and Unicode's default-ignorable characters, which include all that change text direction. Variation
+ * selectors belong to the preceding character.
  */
 const UNPRINTABLE = /(?![\n\t\p{Variation_Selector}])[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{DI}\ufff9-\ufffb]/u;
 const ALL_UNPRINTABLE = new RegExp(UNPRINTABLE, 'gu');
@@ -44,14 +44,14 @@ export function printableText(text: string): string {
   return at === 0 ? text : pieces.join('') + text.slice(at);
 }
 
-/** The same on one line, for names and cells of tables: white space becomes single spaces. */
+/** Like `printableText`, but on one line, for names and table cells: whitespace becomes single spaces. */
 export function printableLine(text: string): string {
   return printableText(text)
     .replace(/[\n\t ]+/g, ' ')
     .replace(/^ | $/g, '');
 }
 
-/** JSON that says the same, with everything unprintable escaped. */
+/** Equivalent JSON with everything unprintable escaped. */
 export function printableJson(json: string): string {
   return json.replace(ALL_UNPRINTABLE, (character) =>
     Array.from({ length: character.length }, (_, index) => {
@@ -72,7 +72,7 @@ function isJoining(character: string, before: string | undefined, after: number 
   );
 }
 
-/** Where a terminal's command that begins here ends; the same place where none begins. */
+/** Returns the end of the escape sequence that starts here, or the same index if none does. */
 function endOfCommand(text: string, at: number): number {
   const first = text.charCodeAt(at);
   if (first === CSI) return endOfCsi(text, at + 1);
@@ -81,7 +81,7 @@ function endOfCommand(text: string, at: number): number {
   const second = text[at + 1];
   if (second === '[') return endOfCsi(text, at + 2);
   if (second !== undefined && ']P^_X'.includes(second)) return endOfString(text, at + 2);
-  // A short one: characters between, then a last one.
+  // A short sequence: intermediate characters, then a final one.
   let end = at + 1;
   const last = end + MAX_COMMAND_LENGTH;
   while (end < last && isBetween(text.charCodeAt(end), 0x20, 0x2f)) end++;
@@ -95,7 +95,7 @@ function endOfCsi(text: string, from: number): number {
   return isBetween(text.charCodeAt(end), 0x40, 0x7e) ? end + 1 : from;
 }
 
-/** Up to the first control character: where that does not end the string, it had no end. */
+/** Ends at the first control character: if that is not the terminator, the string was never closed. */
 function endOfString(text: string, from: number): number {
   const last = Math.min(text.length, from + MAX_COMMAND_LENGTH);
   for (let at = from; at < last; at++) {

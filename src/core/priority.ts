@@ -1,10 +1,10 @@
 import { VolleyError } from './errors.ts';
 import { show } from './numbers.ts';
 
-/** From the most to the least urgent; an execution's level is the index. */
+/** From most to least urgent; an execution's level is the index. */
 export const PRIORITIES = ['critical', 'high', 'normal', 'low', 'background'] as const;
 
-/** How urgent an execution is; `medium` is another word for `normal`. */
+/** How urgent an execution is; `medium` is an alias of `normal`. */
 export type Priority = (typeof PRIORITIES)[number] | 'medium';
 
 const NORMAL_LEVEL = 2;

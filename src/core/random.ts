@@ -1,4 +1,4 @@
-/** A number in [0, 1), the next of a sequence that depends on the seed alone. */
+/** The next number in [0, 1) of a seeded sequence. */
 export type Random = () => number;
 
 /** Mulberry32: 32 bits of state, good enough for jitter and sampling, and the same on every machine. */

@@ -11,8 +11,8 @@ export interface RateOptions {
 }
 
 /**
- * A strict sliding window: it remembers the last `count` starts, so no span of `perMs` ever holds more. (A token
- * bucket would let twice as many pass around its refill, which is what remote APIs punish.)
+ * A strict sliding window over the last `count` starts, so no span of `perMs` ever holds more. (A token bucket would
+ * allow twice as many around its refill, which remote APIs punish.)
  */
 export class RateLimit implements Timed {
   readonly kind = 'rate';
@@ -22,24 +22,24 @@ export class RateLimit implements Timed {
   private oldest = 0;
 
   constructor(
-    /** Whose rate it is, for people: `tool fetch` or `group crawl`. */
+    /** The owner, for messages: `tool fetch` or `group crawl`. */
     readonly owner: string,
     readonly count: number,
     readonly perMs: number,
   ) {}
 
-  /** The first moment at which another start is allowed; not later than `now` means at once. */
+  /** The earliest time another start is allowed; `now` or earlier means at once. */
   allowedAt(now: number): number {
     if (this.starts.length < this.count) return now;
     return this.starts[this.oldest]! + this.perMs;
   }
 
-  /** Goes on from the limit that this one replaces: a change must not forget the latest starts. */
+  /** Takes over the recorded starts of the limit this one replaces. */
   continueFrom({ starts, oldest }: RateLimit): void {
     this.starts = [...starts.slice(oldest), ...starts.slice(0, oldest)].slice(-this.count);
   }
 
-  /** A start that was recorded for one moment has come at a later one. */
+  /** Moves a recorded start to the later time at which it happened. */
   postpone(from: number, to: number): void {
     const { starts, oldest } = this;
     let found = -1;

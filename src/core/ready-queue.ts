@@ -1,16 +1,16 @@
 import { NumberHeap } from './number-heap.ts';
 
-/** What decides who goes first. */
+/** The sort key of a queued item. */
 export interface Standing {
-  /** The smaller goes first. */
+  /** Smaller goes first. */
   readonly rank: number;
-  /** The order of submission; decides between equal ranks. */
+  /** The order of submission; breaks ties between equal ranks. */
   readonly seq: number;
 }
 
-/** What a waiting item must carry to be ordered and to be found again. */
+/** The fields that let a queue order an item and find it again. */
 export interface Ranked extends Standing {
-  /** The part of a queue that holds the item, and the place there. */
+  /** The part of a queue that holds the item, and its index there. */
   home: Home | undefined;
   place: number;
 }
@@ -27,21 +27,21 @@ export function goesBefore(a: Standing, b: Standing): boolean {
 
 const MIN_RING = 16;
 
-/** First in, first out, for items that arrive in their order anyway; removal from the middle leaves a hole. */
+/** A FIFO ring for items that arrive in order; removal from the middle leaves a hole. */
 class Ring<T extends Ranked> implements Home {
   private slots: (T | undefined)[] = new Array(MIN_RING).fill(undefined);
   private head = 0;
   private tail = 0;
   private lastRank = 0;
   private lastSeq = 0;
-  /** Of the first, while there is one: the heads of all rings are compared often, and they are cold. */
+  /** The head's key: the heads of all rings are compared often, and the items themselves are cold. */
   firstRank = 0;
   firstSeq = 0;
   live = 0;
 
   constructor(readonly queue: ReadyQueue<Ranked>) {}
 
-  /** Whether the item belongs behind all that was added before. */
+  /** Whether the item sorts after everything added before. */
   accepts(item: T): boolean {
     if (this.live === 0 || item.rank > this.lastRank) return true;
     return item.rank === this.lastRank && item.seq > this.lastSeq;
@@ -61,7 +61,7 @@ class Ring<T extends Ranked> implements Home {
     }
   }
 
-  /** The first; the ring must not be empty. */
+  /** The head; the ring must not be empty. */
   first(): T {
     return this.slots[this.head & (this.slots.length - 1)]!;
   }
@@ -74,7 +74,7 @@ class Ring<T extends Ranked> implements Home {
     else if (item.place === this.head) this.passHoles();
   }
 
-  /** Exact where nothing was taken out of the middle. */
+  /** Exact unless items were removed from the middle. */
   countBefore(item: Standing): number {
     const { slots, head } = this;
     let first = head;
@@ -111,13 +111,13 @@ class Ring<T extends Ranked> implements Home {
     if (this.slots.length > 1024) this.slots = new Array(MIN_RING).fill(undefined);
   }
 
-  /** Doubles the room; where there are many holes, it closes them instead. */
+  /** Doubles the capacity, or closes the holes if there are many. */
   private rebuild(): void {
     if (this.live * 2 < this.slots.length) this.compact();
     else this.grow();
   }
 
-  /** Places stay as they are: the items, which may be many and cold, are not touched. */
+  /** Indexes stay as they are, so the items, which may be many and cold, are not touched. */
   private grow(): void {
     const old = this.slots;
     const slots: (T | undefined)[] = new Array(old.length * 2).fill(undefined);
@@ -138,14 +138,14 @@ class Ring<T extends Ranked> implements Home {
 }
 
 /**
- * Items in the order of their rank, then of their submission. Most work arrives in order within its priority, so
- * each priority level has a ring with O(1) for everything; only what arrives out of order goes through a heap.
+ * Items ordered by rank, then submission. Most work arrives in order within its priority, so each priority level has a
+ * ring with O(1) operations; only items that arrive out of order go through a heap.
  */
 export class ReadyQueue<T extends Ranked> {
   private readonly rings: (Ring<T> | undefined)[] = [];
   private readonly used: Ring<T>[] = [];
   private heap: RankHeap<T> | undefined;
-  /** The first of all, where it is known. */
+  /** The cached head, if known. */
   private best: T | undefined;
 
   push(item: T, level: number): void {
@@ -169,7 +169,7 @@ export class ReadyQueue<T extends Ranked> {
     return this.best;
   }
 
-  /** Hears of each item that was taken out of a part of the queue. */
+  /** Called for each item removed from a part of the queue. */
   forget(item: T): void {
     if (item === this.best) this.best = undefined;
   }
@@ -180,13 +180,13 @@ export class ReadyQueue<T extends Ranked> {
     return size;
   }
 
-  /** Adds how many wait of each level; of many that came out of their order, about how many. */
+  /** Adds the number of waiting items per level; approximate if many arrived out of order. */
   countLevels(counts: number[], levelOf: (item: T) => number): void {
     for (const [level, ring] of this.rings.entries()) if (ring !== undefined) counts[level]! += ring.live;
     this.heap?.countLevels(counts, levelOf);
   }
 
-  /** About how many of the waiting items go before the given one, which may wait elsewhere: a query of bounded cost. */
+  /** Roughly how many waiting items go before the given one, which may wait elsewhere. Bounded cost. */
   countBefore(item: Standing): number {
     let count = 0;
     for (const ring of this.used) count += ring.countBefore(item);
@@ -215,7 +215,7 @@ export class ReadyQueue<T extends Ranked> {
   }
 }
 
-/** Gives a waiting item another rank, in the queue where it waits. */
+/** Changes the rank of a waiting item in its queue. */
 export function changeRank<T extends Ranked & { rank: number }>(item: T, rank: number, level: number): void {
   const { queue } = item.home!;
   dequeue(item);
@@ -223,7 +223,7 @@ export function changeRank<T extends Ranked & { rank: number }>(item: T, rank: n
   queue.push(item, level);
 }
 
-/** Takes an item out of whichever queue holds it. */
+/** Removes an item from whichever queue holds it. */
 export function dequeue(item: Ranked): void {
   const { home } = item;
   if (home === undefined) return;
@@ -231,14 +231,14 @@ export function dequeue(item: Ranked): void {
   home.queue.forget(item);
 }
 
-/** How many items a query looks at one by one. */
+/** The most items a query inspects one by one. */
 const MAX_COUNTED = 1000;
-/** So many places may be kept beyond those that are needed. */
+/** Unused slots kept beyond those needed. */
 const MAX_SPARE = 64;
 
 /**
- * Items in any order of arrival. Each has a slot, and the heap orders the numbers of the slots: an item that is taken
- * out leaves its slot empty, and the number is dropped when it comes to the front.
+ * Items in any order of arrival. Each has a slot, and the heap orders slot numbers. A removed item leaves its slot
+ * empty, and the number is dropped when it reaches the front.
  */
 class RankHeap<T extends Ranked> implements Home {
   private readonly order = new NumberHeap();
@@ -276,7 +276,7 @@ class RankHeap<T extends Ranked> implements Home {
     if (size > 2 * this.live + MAX_SPARE || this.slots.length > 8 * (this.live + MAX_SPARE)) this.compact();
   }
 
-  /** Exact for a small heap; of a large one every so many are looked at. */
+  /** Exact for a small heap; samples a large one. */
   countBefore({ rank, seq }: Standing): number {
     let before = 0;
     const share = this.sample((item) => {
@@ -285,7 +285,7 @@ class RankHeap<T extends Ranked> implements Home {
     return Math.round(before * share);
   }
 
-  /** Exact for a small heap; of a large one every so many are looked at. */
+  /** Exact for a small heap; samples a large one. */
   countLevels(counts: number[], levelOf: (item: T) => number): void {
     const found = counts.map(() => 0);
     const share = this.sample((item) => void found[levelOf(item)]!++);
@@ -296,7 +296,7 @@ class RankHeap<T extends Ranked> implements Home {
     for (const item of this.slots) if (item !== undefined) yield item;
   }
 
-  /** Looks at a bounded number of items, and tells how many each of them stands for. */
+  /** Visits a bounded sample of items, with the number each one stands for. */
   private sample(look: (item: T) => void): number {
     const { slots, live } = this;
     const counted = live <= MAX_COUNTED ? slots.length : MAX_COUNTED;
@@ -310,7 +310,7 @@ class RankHeap<T extends Ranked> implements Home {
     return found === 0 ? 0 : live / found;
   }
 
-  /** Gives up the empty slots. */
+  /** Releases the empty slots. */
   private compact(): void {
     const { slots } = this;
     const kept: T[] = [];

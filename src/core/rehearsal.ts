@@ -10,21 +10,21 @@ import { RateLimit } from './rate.ts';
 import { Scheduler } from './scheduler.ts';
 import { Status } from './status.ts';
 import { DEFAULT_TERMS, type Terms } from './terms.ts';
-import { Tool } from './tool.ts';
+import { ToolState } from './tool.ts';
 
-/** How wide the guess is for a tool of which nothing is known but what other tools take. */
+/** The spread of the guess for a tool about which nothing is known but what other tools take. */
 const UNKNOWN_SIGMA = 1;
-/** Nothing fails or times out in a rehearsal. */
+/** In a rehearsal, nothing fails or times out. */
 const TERMS: Terms = { ...DEFAULT_TERMS, timeoutMs: 0, policy: 'run' };
 
-/** Durations of the same origin: all are too short or too long together if what is known of them is wrong. */
+/** Durations of the same origin: if what is known is wrong, all are too short or too long together. */
 export interface DurationSource {
   distribution: Distribution;
   readonly isKnown: boolean;
-  /** For how long each running execution has been running, in units of the distribution. */
+  /** How long each running execution has been running, in units of the distribution. */
   readonly elapsed: number[];
   correction: number;
-  /** The correction with what chance adds to it in one play. */
+  /** The correction including the random part of one play. */
   factor: number;
 }
 
@@ -32,42 +32,42 @@ export interface DurationSource {
 interface Role {
   readonly demand: DemandClass;
   readonly source: DurationSource;
-  /** What 1 of the source stands for: 1, or the caller's estimate where the source holds ratios to it. */
+  /** The value of 1 in the source: 1 ms, or the caller's estimate if the source holds ratios. */
   readonly unitMs: number;
-  /** For how long it has been running, or -1. */
+  /** How long it has been running, or -1. */
   readonly elapsedMs: number;
-  /** Whether its end counts, or it merely competes. */
+  /** Whether its end counts; otherwise it merely competes. */
   readonly counts: boolean;
-  /** The execution that it copies; undefined where it stands for many. */
+  /** The execution it copies; undefined if it stands for many. */
   readonly original: Execution | undefined;
-  /** The places of the unsettled executions that it depends on. */
+  /** The indexes of its unsettled dependencies. */
   waitsFor: readonly number[];
 }
 
-/** What came out of one play, in milliseconds from now. */
+/** The result of one play, in milliseconds from now. */
 export interface Played {
   /** When the last execution that counts ended. */
   readonly endMs: number;
-  /** When the last execution started: until then there was always something left to start. */
+  /** When the last execution started: until then, there was always something to start. */
   readonly lastStartMs: number;
-  /** The running time of all executions together, and the part of it before the last start. */
+  /** The total running time of all executions, and the part before the last start. */
   readonly workMs: number;
   readonly workBeforeLastStartMs: number;
-  /** How much longer each one that is running took, in the order in which they were added. */
+  /** How much longer each running execution took, in the order they were added. */
   readonly leftMs: readonly number[];
 }
 
-/** Plays what is left many times, on copies of the scheduler, with durations drawn from what was learned. */
+/** Plays the remaining work many times on copies of the scheduler, with durations drawn from what was learned. */
 export class Rehearsal {
   readonly roles: Role[] = [];
-  private readonly sources = new Map<Tool, { seen?: DurationSource; own?: DurationSource }>();
+  private readonly sources = new Map<ToolState, { seen?: DurationSource; own?: DurationSource }>();
 
   constructor(
     private readonly scheduler: Scheduler,
     private readonly now: number,
   ) {}
 
-  /** Adds an unsettled execution as it stands now. */
+  /** Adds an unsettled execution in its current state. */
   add(original: Execution, counts: boolean): void {
     const { demand, ownEstimateMs, state, startedAt } = original;
     const isOwn = ownEstimateMs !== 0;
@@ -78,8 +78,8 @@ export class Rehearsal {
     this.roles.push({ demand, source, unitMs, elapsedMs, counts, original, waitsFor: [] });
   }
 
-  /** What a tool took, or the ratios of that to the estimates of callers. */
-  source(tool: Tool, kind: 'seen' | 'own'): DurationSource {
+  /** The durations of a tool, or their ratios to the callers' estimates. */
+  source(tool: ToolState, kind: 'seen' | 'own'): DurationSource {
     const known = this.sources.get(tool) ?? {};
     this.sources.set(tool, known);
     known[kind] ??= makeSource(
@@ -88,12 +88,12 @@ export class Rehearsal {
     return known[kind];
   }
 
-  /** Call it when all is added. Returns false if the duration of nothing is known. */
+  /** Call this after everything is added. Returns false if no duration is known. */
   prepare(): boolean {
     const sources = [...this.sources.values()].flatMap(({ seen, own }) => [seen ?? [], own ?? []].flat());
     const known = sources.filter(({ isKnown }) => isKnown);
     for (const source of known) source.correction = source.distribution.correctionFor(source.elapsed);
-    // What a tool of which nothing is known takes is taken to be what the others take, on average.
+    // A tool without samples is assumed to take as long as the others on average.
     const logs = known.map(({ distribution }) => Math.log(Math.max(1, distribution.mean)));
     const median = Math.exp(logs.reduce((sum, log) => sum + log, 0) / logs.length);
     for (const source of sources)
@@ -105,8 +105,8 @@ export class Rehearsal {
   }
 
   /**
-   * On a smaller `scale`, of one to n, each execution stands for n: its duration is as close to the mean as the mean of
-   * n durations would be. What is running stands for itself alone, and so for an nth of its time.
+   * On a smaller `scale`, 1 to n, each execution stands for n: its duration is as close to the mean as the mean of n
+   * durations would be. A running execution stands for itself alone, so for an nth of its time.
    */
   play(random: Random, scale = 1): Played {
     for (const { seen, own } of this.sources.values()) {
@@ -127,7 +127,7 @@ function makeSource(distribution: Distribution | undefined): DurationSource {
   };
 }
 
-/** What is known of the mean may be wrong, and then it is wrong for all of the source. */
+/** The known mean may be wrong, and then it is wrong for the whole source. */
 function drawFactor(source: DurationSource, random: Random): void {
   const variance = Math.log(1 + source.distribution.relativeError ** 2);
   source.factor = source.correction * Math.exp(Math.sqrt(variance) * normal(random) - variance / 2);
@@ -149,9 +149,9 @@ class Play implements Effects {
   private readonly copy: Scheduler;
   private readonly executions: PlayedExecution[];
   private readonly demands = new Map<DemandClass, DemandClass>();
-  private readonly tools = new Map<Tool, Tool>();
+  private readonly tools = new Map<ToolState, ToolState>();
   private readonly groups = new Map<Group, Group>();
-  /** The ends of what runs and of pauses before a retry. */
+  /** The ends of running attempts and of retry pauses. */
   private readonly agenda = new NumberHeap();
   private now: number;
   private workMs = 0;
@@ -170,7 +170,7 @@ class Play implements Effects {
     this.lastStartAt = startAt;
     this.copy = new Scheduler(this, {
       ageingMs: scheduler.stepMs,
-      // Those that stand for many stand in no true order, so room is kept for none of them.
+      // Executions that stand for many have no true order, so nothing is reserved for them.
       reserveAfterMs: scale === 1 ? scheduler.dispatcher.reserveAfterMs : MAX_SPAN_MS,
       retainSettled: 0,
     });
@@ -264,8 +264,8 @@ class Play implements Effects {
     });
   }
 
-  private toolOf(original: Tool): Tool {
-    return once(this.tools, original, () => new Tool(original.name));
+  private toolOf(original: ToolState): ToolState {
+    return once(this.tools, original, () => new ToolState(original.name));
   }
 
   private link(): void {
@@ -276,7 +276,10 @@ class Play implements Effects {
     if (edges.some(({ dependsOn }) => dependsOn.length > 0)) this.copy.graph.addAll(executions, edges);
   }
 
-  /** Before there are limits, because these may have been lowered since. Those that lent their room must not stand in the way. */
+  /**
+   * Runs before limits are set, because they may have been lowered since. Executions that lent their resources must not
+   * block the others.
+   */
   private resumeRunning(): void {
     const isLent = ({ role }: PlayedExecution) => role.original!.room === 'lent';
     const running = this.executions.filter(({ role }) => role.elapsedMs >= 0);
@@ -289,7 +292,7 @@ class Play implements Effects {
     this.copy.advance(this.now);
   }
 
-  /** A pause counts as over, and a limit below a demand as raised: otherwise there is no end to predict. */
+  /** Treats a pause as over, and raises a limit below a demand: otherwise there is no end to predict. */
   private copyLimits(): void {
     const { limits } = this.copy.dispatcher.resources;
     this.scheduler.dispatcher.resources.limits.forEach((limit, index) => {
@@ -318,7 +321,7 @@ class Play implements Effects {
   }
 }
 
-function copyShared(from: Tool | Group, to: Tool | Group): void {
+function copyShared(from: ToolState | Group, to: ToolState | Group): void {
   to.maxConcurrency = from.maxConcurrency;
   if (from.rate === undefined) return;
   to.rate = new RateLimit(from.rate.owner, from.rate.count, from.rate.perMs);

@@ -3,26 +3,26 @@
  * it: a new resource is a new row.
  */
 interface ResourceRow {
-  /** The name of its limit, and of the resource in every answer. */
+  /** The name of its limit, and of the resource in all output. */
   readonly name: string;
   /** The name of its limit in `volley.toml`. */
   readonly configKey: string;
-  /** The field of {@link ResourceRequirements} that asks for it, and the name of that on the wire. */
+  /** The field of {@link ResourceRequirements} that requests it, and its wire name. */
   readonly need: string;
   readonly wireNeed: string;
-  /** How a need is written: as a number, as a flag that takes one, or as a word with a weight. */
+  /** How a request is written: a number, a flag that takes one, or a word with a weight. */
   readonly written: 'number' | 'flag' | (Readonly<Record<string, number>> & { readonly none: 0 });
-  /** What an execution takes that says nothing. */
+  /** The default request of an execution. */
   readonly defaultNeed: number;
-  /** The limit where nobody sets one: a number, or what the machine has. */
+  /** The default limit: a number, or the capacity of the machine. */
   readonly defaultLimit: number | 'cores' | 'memory';
-  /** The least and the largest limit in `volley.toml`, and whether it must be a whole number. */
+  /** The minimum and maximum limit in `volley.toml`, and whether it must be an integer. */
   readonly limits: { readonly min: number; readonly max: number; readonly whole: boolean };
-  /** What follows an amount in a sentence. */
+  /** The unit after an amount in a sentence. */
   readonly unit: string;
   /** The title of its chart. */
   readonly label: string;
-  /** What its limit does. */
+  /** A description of its limit. */
   readonly limitHelp: string;
   readonly needHelp?: string;
 }
@@ -91,16 +91,16 @@ type Written<R extends Row> = R['written'] extends 'number'
     ? boolean
     : keyof R['written'];
 
-/** What an execution may ask for, by the field that says it. */
+/** The requests of an execution, by field. */
 export type CountableNeeds = { readonly [R in Row as R['need']]?: Written<R> };
 
-/** How much of each countable resource all running executions together may use; what is left out is unlimited. */
+/** How much of each countable resource all running executions together may use. Omitted resources are unlimited. */
 export type ResourceLimits = { readonly [R in Row as R['name']]?: number };
 
 /** A number for each resource, by the key of its limit in `volley.toml`. */
 export type ByConfigKey = { [R in Row as R['configKey']]: number };
 
-/** Asks for none of any resource, in the words of the core and in those of the wire. */
+/** Requests none of any resource, with core names and with wire names. */
 export const NO_NEEDS = noNeeds('need') as Required<CountableNeeds>;
 export const NO_WIRE_NEEDS = noNeeds('wireNeed');
 
@@ -109,7 +109,7 @@ function noNeeds(key: 'need' | 'wireNeed'): Readonly<Record<string, unknown>> {
   return Object.freeze(Object.fromEntries(RESOURCE_TABLE.map((row) => [row[key], none(row)])));
 }
 
-/** The default limit of each resource, by the field that names it, on a machine with so much. */
+/** The default limit of each resource, by field, for a machine of the given size. */
 export function defaultLimits<K extends 'name' | 'configKey'>(
   key: K,
   machine: { readonly cores: number; readonly memoryMb: number },

@@ -5,16 +5,16 @@ import { type LockHolder, LockTable } from './locks.ts';
 import { checkNumber, show } from './numbers.ts';
 import type { ResourceLimits } from './resource-table.ts';
 
-/** The limits with the number of executions that may run at once. */
+/** The resource limits plus the number of executions that may run at once. */
 type Limits = ResourceLimits & { readonly concurrency?: number };
 
-/** Use and limit of one resource. */
+/** Usage and limit of one resource. */
 export interface ResourceUsage {
   readonly used: number;
   readonly limit: number;
 }
 
-/** Use and limit of each countable resource. */
+/** Usage and limit of each countable resource. */
 export type ResourceUtilization = Readonly<Record<ResourceName, ResourceUsage>>;
 
 export function byResource<T>(valueAt: (index: number) => T): Record<ResourceName, T> {
@@ -26,7 +26,7 @@ export function byResource<T>(valueAt: (index: number) => T): Record<ResourceNam
 
 const LIMITED: ReadonlySet<string> = new Set(RESOURCE_NAMES);
 
-/** The accounts of all resources: nothing is ever granted beyond a limit, and what was granted comes back exactly. */
+/** Accounts for all resources: no limit is ever exceeded, and every grant is returned exactly. */
 export class ResourceAccounts {
   /** In thousandths, in the order of RESOURCE_NAMES. */
   readonly limits: number[] = RESOURCE_NAMES.map(() => Number.POSITIVE_INFINITY);
@@ -38,7 +38,7 @@ export class ResourceAccounts {
     this.setLimits(limits);
   }
 
-  /** Changes the limits that are named. Lowering one takes nothing away from what runs. */
+  /** Changes the given limits. Lowering one takes nothing from running executions. */
   setLimits(limits: Limits): void {
     if (typeof limits !== 'object' || limits === null) {
       throw new VolleyError(
@@ -51,7 +51,7 @@ export class ResourceAccounts {
       const limit = limits[name];
       if (limit === undefined) return this.limits[index]!;
       const integer = index === CONCURRENCY;
-      // Rounded like the demands, or a demand of just the limit might not fit.
+      // Rounded like the demands, or a demand that equals the limit might not fit.
       return Math.round(
         checkNumber(`limits.${name}`, limit, {
           min: integer ? 1 : 0,
@@ -64,7 +64,7 @@ export class ResourceAccounts {
     for (let index = 0; index < checked.length; index++) this.limits[index] = checked[index]!;
   }
 
-  /** The index of the first resource of which too little is free, or -1 if all fits. */
+  /** The index of the first resource that is short, or -1 if everything fits. */
   shortage(needs: ResourceVector): number {
     const { limits, used } = this;
     for (let index = 0; index < needs.length; index++) {
@@ -88,7 +88,7 @@ export class ResourceAccounts {
     return this.used[CONCURRENCY]! + SCALE <= this.limits[CONCURRENCY]!;
   }
 
-  /** Refuses a demand that no amount of waiting could satisfy. */
+  /** Rejects a demand that can never be satisfied. */
   assertPossible(needs: ResourceVector, of: { readonly id?: string; readonly toolName: string }): void {
     for (let index = 0; index < needs.length; index++) {
       if (needs[index]! <= this.limits[index]!) continue;
@@ -105,7 +105,7 @@ export class ResourceAccounts {
     }
   }
 
-  /** Use and limit of each countable resource at this moment. */
+  /** The current usage and limit of each countable resource. */
   utilization(): ResourceUtilization {
     return byResource((index) => ({ used: this.used[index]! / SCALE, limit: this.limits[index]! / SCALE }));
   }

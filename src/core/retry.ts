@@ -3,17 +3,17 @@ import { VolleyError } from './errors.ts';
 import { checkNumber, MAX_SPAN_MS, show } from './numbers.ts';
 import type { Random } from './random.ts';
 
-/** When and how often a failed attempt is tried again. */
+/** When and how often a failed attempt is retried. */
 export interface RetryOptions {
   /** How many further attempts may follow the first: 3 means up to 4 attempts. Default 0. */
   readonly maxRetries?: number;
   /** The pause before the first retry. Default 1000. */
   readonly delayMs?: number;
-  /** By how much each pause is longer than the one before. Default 2. */
+  /** The factor by which each pause grows. Default 2. */
   readonly factor?: number;
-  /** The longest pause. Default 30000. */
+  /** The maximum pause. Default 30000. */
   readonly maxDelayMs?: number;
-  /** The share of each pause that is random, 0 to 1, so that many failures do not come back at once. Default 0.5. */
+  /** The random share of each pause, 0 to 1, so that many failures do not retry at once. Default 0.5. */
   readonly jitter?: number;
 }
 
@@ -29,7 +29,7 @@ const DEFAULTS: RetryPolicy = { maxRetries: 0, delayMs: 1000, factor: 2, maxDela
 
 const knownFields = new KnownFields('field of retry', new Set(Object.keys(DEFAULTS)));
 
-/** Policies with all defaults but `maxRetries`, shared between executions: most ask for nothing else. */
+/** Policies with all defaults but `maxRetries`, shared between executions, since most set nothing else. */
 const plainPolicies: RetryPolicy[] = Array.from({ length: 11 }, (_, maxRetries) => ({
   ...DEFAULTS,
   maxRetries,
@@ -72,7 +72,7 @@ export function retryPolicy(options: RetryOptions | undefined): RetryPolicy {
 
 /** The pause after attempt number `attempt` (from 1): exponential, capped, the last `jitter` of it random. */
 export function retryDelayMs(policy: RetryPolicy, attempt: number, random: Random): number {
-  // A factor to the power of many attempts is infinite, and nothing times that is not a number.
+  // The power overflows to Infinity after many attempts, and 0 * Infinity is NaN.
   if (policy.delayMs === 0) return 0;
   const full = Math.min(policy.maxDelayMs, policy.delayMs * policy.factor ** (attempt - 1));
   return Math.round(full * (1 - policy.jitter * random()));

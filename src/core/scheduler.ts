@@ -18,9 +18,9 @@ import { type Timed, Timeouts, Timers } from './timers.ts';
 import { raiseDependencies, raiseGroup } from './urgency.ts';
 
 /**
- * The heart of Volley: a synchronous state machine. What happened goes in through its methods, each with the time at
- * which it happened; what shall be done comes out through {@link Effects}. Nothing starts but in `advance`, and the
- * same calls in the same order always give the same schedule.
+ * The heart of Volley: a synchronous state machine. Events come in through its methods, each with its time; commands go
+ * out through {@link Effects}. Executions start only in `advance`, and the same calls in the same order always give the
+ * same schedule.
  */
 export class Scheduler {
   readonly catalog = new Catalog();
@@ -38,7 +38,7 @@ export class Scheduler {
   private lastSeq = 0;
   private now = 0;
 
-  /** `shellFields` are those of a specification that only the shell reads. */
+  /** `shellFields` are the fields of a specification that only the shell reads. */
   constructor(effects: Effects, options: SchedulerOptions = {}, shellFields: readonly string[] = []) {
     const {
       ageingMs = 30_000,
@@ -76,7 +76,7 @@ export class Scheduler {
     if (options.limits !== undefined) this.limit(options.limits);
   }
 
-  /** Takes in one execution, blank as it was made. It starts in a later `advance`. */
+  /** Accepts one blank execution. It starts in a later `advance`. */
   submit(execution: Execution, spec: ExecutionSpec, now: number): void {
     fill(this.admitting, execution, spec, this.lastSeq + 1, now);
     try {
@@ -91,14 +91,14 @@ export class Scheduler {
     this.lifecycle.judge(execution, now);
   }
 
-  /** Throws what `submit` would, as far as the specification alone decides it. */
+  /** Throws the errors of `submit` that depend on the specification alone. */
   check(spec: ExecutionSpec, now: number): void {
     const probe = new Execution();
     fill(this.admitting, probe, spec, 0, now);
     discard(this.admitting, [probe]);
   }
 
-  /** Takes in executions as one group, all or none. They may depend on each other in any order. */
+  /** Accepts executions as one group, all or none. They may depend on each other in any order. */
   submitAll(
     executions: readonly Execution[],
     specs: readonly ExecutionSpec[],
@@ -118,7 +118,7 @@ export class Scheduler {
       for (; filled < specs.length; filled++) {
         fill(this.admitting, executions[filled]!, specs[filled]!, firstSeq + filled, now, group);
       }
-      // The numbers are used up even if the group is refused.
+      // The numbers are used up even if the group is rejected.
       this.lastSeq += executions.length;
       linked = this.graph.addAll(executions, specs);
     } catch (error) {
@@ -137,7 +137,7 @@ export class Scheduler {
     return group;
   }
 
-  /** Fails executions that were just submitted: each with its own failure, before the group hears of any. */
+  /** Fails executions that were just submitted, each with its own failure, before fail-fast applies to the group. */
   refuse(group: Group, refused: readonly (readonly [Execution, Failure])[], now: number): void {
     const { failFast } = group;
     group.failFast = false;
@@ -148,43 +148,43 @@ export class Scheduler {
     if (failFast) this.cancelGroup(group, new RelatedCancellation({ event: 'fail-fast', id }), now);
   }
 
-  /** The attempt ended well. Answers false for a late answer: of an attempt that was stopped, or of an earlier one. */
+  /** Records that the attempt succeeded. Returns false for a late result, of a stopped or an earlier attempt. */
   succeed(execution: Execution, attempt: number, now: number): boolean {
     if (!this.isCurrent(execution, attempt, now)) return false;
     this.lifecycle.succeeded(execution, now);
     return true;
   }
 
-  /** The attempt failed. Answers false for a late answer, as `succeed` does. */
+  /** Records that the attempt failed. Returns false for a late result, like `succeed`. */
   fail(execution: Execution, attempt: number, failure: Failure, now: number): boolean {
     if (!this.isCurrent(execution, attempt, now)) return false;
     this.lifecycle.failed(execution, failure, now);
     return true;
   }
 
-  /** The attempt is alive. Answers false if it is not the current one. */
+  /** Records a sign of life. Returns false if the attempt is not the current one. */
   progress(execution: Execution, attempt: number, now: number): boolean {
     if (execution.state !== Status.running || execution.attempt !== attempt) return false;
     if (execution.terms.stallMs !== 0) execution.progressAt = now;
     return true;
   }
 
-  /** The work begins only now, whatever has kept it since the attempt started: limits in time count from here. */
+  /** Restarts the attempt's time limits, because the work begins only now. */
   began(execution: Execution, attempt: number, now: number): void {
     if (this.progress(execution, attempt, now)) execution.startedAt = now;
   }
 
-  /** The function of an attempt is called, later perhaps than its start: limits in time and rates count from here. */
+  /** Restarts time limits and rates when the attempt's function is called, which may be after its start. */
   called(execution: Execution, attempt: number, now: number): void {
     const { startedAt, demand } = execution;
     if (execution.attempt !== attempt) return;
-    // Moments are whole milliseconds, rounded down: it may be called up to one later.
+    // Times are rounded down to whole milliseconds, so the call may come up to 1 ms later.
     demand.tool.rate?.postpone(startedAt, now + 1);
     demand.group.rate?.postpone(startedAt, now + 1);
     this.began(execution, attempt, now);
   }
 
-  /** Returns how many it has cancelled: not those that had settled before, or whose result is being kept. */
+  /** Returns the number of cancelled executions. Settled ones, and those whose result is being kept, do not count. */
   cancel(executions: readonly Execution[], reason: unknown, now: number): number {
     return this.lifecycle.end(executions, { kind: 'cancelled', reason }, now);
   }
@@ -198,7 +198,7 @@ export class Scheduler {
     this.lifecycle.endGroups(groups, { kind: 'cancelled', reason }, now);
   }
 
-  /** Starts nothing more, of a group or at all; what runs goes on. */
+  /** Stops starting executions, of one group or all. Running ones continue. */
   pause(group?: Group): void {
     if (group === undefined) this.dispatcher.isPaused = true;
     else group.isPaused = true;
@@ -220,7 +220,7 @@ export class Scheduler {
     for (const group of this.catalog.groups.values()) this.resume(group);
   }
 
-  /** Changes limits while everything runs. What runs keeps its room; what waits is looked at again. */
+  /** Changes limits at run time. Running executions keep their resources; waiting ones are reconsidered. */
   limit(limits: SchedulerLimits): void {
     const { tools, groups, ...resources } = limits;
     const shared = [
@@ -237,19 +237,19 @@ export class Scheduler {
     this.dispatcher.wakeAll();
   }
 
-  /** A running execution waits for others and lets them have its room meanwhile. */
+  /** Frees the resources of a running execution while it waits for others. */
   lend(execution: Execution): void {
     if (execution.state !== Status.running) return;
     if (execution.room === 'held') this.dispatcher.lend(execution);
     else this.dispatcher.withdrawReclaim(execution);
   }
 
-  /** It wants its room back; {@link Effects.resumed} tells when it has it. */
+  /** Requests lent resources back; {@link Effects.resumed} is called once they are. */
   reclaim(execution: Execution): void {
     if (execution.state === Status.running && execution.room === 'lent') this.dispatcher.reclaim(execution);
   }
 
-  /** Lets the time come: ends what has run too long, then starts whatever fits. */
+  /** Advances the time: handles expired limits, then starts everything that fits. */
   advance(now: number): void {
     this.now = now;
     this.timeouts.trim(this.lifecycle.counts[Status.running]!);
@@ -263,12 +263,12 @@ export class Scheduler {
     this.dispatcher.dispatch(now, this.begin, this.resumed);
   }
 
-  /** When `advance` must be called next even if nothing happens, or a moment before that; Infinity for never. */
+  /** When `advance` must be called next if nothing else happens (never too late); Infinity for never. */
   nextWakeAt(): number {
     return Math.min(this.timers.firstKey, this.timeouts.earliest);
   }
 
-  /** Undefined where the attempt has ended for whose sake the moment was noted. */
+  /** Undefined if the attempt that the time was noted for has ended. */
   private takeDue(now: number): Timed | undefined {
     const { timers, timeouts } = this;
     if (timeouts.earliest < timers.firstKey) return timeouts.takeBefore(Math.min(timers.firstKey, now + 1));
@@ -277,7 +277,7 @@ export class Scheduler {
     return due;
   }
 
-  /** What waits for others of its new group alone is judged when they settle: it is not even looked at here. */
+  /** Executions that wait only for others of the new group are judged when those settle, so they are skipped here. */
   private acceptAll(
     executions: readonly Execution[],
     linked: Linked<Execution> | undefined,

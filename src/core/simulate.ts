@@ -16,38 +16,38 @@ import type { ExecutionStatus } from './status.ts';
 /** An execution whose work is a span of virtual time. */
 export interface SimulatedExecution extends Omit<ExecutionSpec, 'dependsOn'> {
   readonly dependsOn?: readonly string[];
-  /** How long an attempt takes; a function draws it anew for each attempt. */
+  /** How long an attempt takes; a function is called anew for each attempt. */
   readonly durationMs: number | ((random: Random) => number);
   /** How many attempts fail before one succeeds. Default 0. */
   readonly failures?: number;
-  /** The reason of those failures. Default error. */
+  /** The reason for those failures. Default error. */
   readonly failureReason?: FailureReason;
 }
 
-/** Options of {@link simulate}; what the engine takes, and a seed. */
+/** Options of {@link simulate}: the engine's options, and a seed. */
 export interface SimulationOptions extends Omit<SchedulerOptions, 'limits'> {
   readonly seed?: number;
   readonly group?: GroupSpec;
 }
 
-/** One attempt on the virtual time line. */
+/** One attempt on the virtual timeline. */
 export interface SimulatedAttempt {
-  /** The place of the execution in the list that was given. */
+  /** The index of the execution in the given list. */
   readonly index: number;
   readonly attempt: number;
   readonly startMs: number;
   readonly endMs: number;
 }
 
-/** What {@link simulate} found. */
+/** The result of {@link simulate}. */
 export interface SimulationResult {
   /** The virtual time at which the last execution settled. */
   readonly makespanMs: number;
-  /** Every attempt, in the order of their starts. */
+  /** Every attempt, in start order. */
   readonly schedule: readonly SimulatedAttempt[];
-  /** The final status of each execution, in the order of the list that was given. */
+  /** The final status of each execution, in the order of the given list. */
   readonly statuses: readonly ExecutionStatus[];
-  /** The mean use of each resource over the makespan, and its limit. */
+  /** The mean usage of each resource over the makespan, and its limit. */
   readonly utilization: Readonly<Record<ResourceName, { readonly meanUsed: number; readonly limit: number }>>;
 }
 
@@ -64,10 +64,10 @@ const DURATIONS = { min: 0, max: MAX_SPAN_MS };
 const FAILURES = { min: 0, integer: true, allowInfinity: true };
 
 class VirtualExecution extends Execution {
-  /** The place of its latest attempt in the schedule, and when that ends. */
+  /** The index of its latest attempt in the schedule, and when that ends. */
   scheduleIndex = -1;
   endMs = 0;
-  /** Taken over from the specification, which is far away in memory by the time of a start. */
+  /** Copied from the specification, which is cold in memory by the time of a start. */
   readonly durationMs: SimulatedExecution['durationMs'];
   readonly failures: number;
 
@@ -82,16 +82,16 @@ class VirtualExecution extends Execution {
   }
 }
 
-/** Virtual attempts in place of real ones. */
+/** Runs virtual attempts in place of real ones. */
 class VirtualWorld implements Effects {
   /**
-   * A small simulation of which everything is kept. When a collection of garbage finds none of the kind alive, V8 throws
-   * away the code that it made for them, and the next simulation would begin at the pace of the first.
+   * A small simulation that is kept alive. When a garbage collection finds no instance alive, V8 discards the compiled
+   * code, and the next simulation would start cold.
    */
   static kept: Played | undefined;
   now = 0;
   lastSettledAt = 0;
-  /** The ends of attempts, then in the order of their starts; one that was stopped leaves an end that never comes. */
+  /** Attempt ends, then start order. A stopped attempt leaves an entry that is ignored. */
   private readonly agenda = new NumberHeap();
   readonly members: readonly VirtualExecution[];
   readonly schedule: { index: number; attempt: number; startMs: number; endMs: number }[] = [];
@@ -121,7 +121,7 @@ class VirtualWorld implements Effects {
     this.agenda.add(endMs, execution.scheduleIndex, index);
   }
 
-  /** A virtual attempt obeys at once: its end is now. */
+  /** A virtual attempt stops at once. */
   stop(execution: VirtualExecution): void {
     if (execution.endMs === this.now) return;
     const { scheduleIndex, index } = execution;
@@ -140,7 +140,7 @@ class VirtualWorld implements Effects {
   abandoned(): void {}
   resumed(): void {}
 
-  /** When the next attempt ends; Infinity for never. */
+  /** When the next attempt ends; Infinity if none runs. */
   nextEnd(): number {
     const { agenda, members } = this;
     while (agenda.size > 0) {
@@ -151,7 +151,7 @@ class VirtualWorld implements Effects {
     return agenda.firstKey;
   }
 
-  /** Lets every attempt end whose time has come. */
+  /** Ends every attempt that is due. */
   finishDue(scheduler: Scheduler): void {
     while (this.nextEnd() <= this.now) {
       const due = this.members[this.agenda.first]!;
@@ -167,7 +167,7 @@ class VirtualWorld implements Effects {
   }
 }
 
-/** A bit of everything: a retry, dependencies, a shortage, one that becomes ready late and goes first. */
+/** A bit of everything: a retry, dependencies, a shortage, and one that becomes ready late and goes first. */
 const KEPT: readonly SimulatedExecution[] = [
   { id: 'a', toolName: 'kept', durationMs: 1, failures: 1, retry: { maxRetries: 1 } },
   { id: 'b', toolName: 'kept', durationMs: 1, dependsOn: ['a'] },
@@ -180,7 +180,7 @@ const KEPT: readonly SimulatedExecution[] = [
 interface Played {
   readonly world: VirtualWorld;
   readonly scheduler: Scheduler;
-  /** The use of each resource, summed up over the virtual time. */
+  /** The usage of each resource, integrated over virtual time. */
   readonly usedTime: readonly number[];
 }
 
@@ -212,8 +212,8 @@ function play(
 }
 
 /**
- * Runs executions on virtual time, with the very scheduler that runs real ones: the same input and seed always give
- * the same schedule. It answers how long a batch would take under given limits, and where the time goes.
+ * Runs executions on virtual time, with the same scheduler that runs real ones. The same input and seed always give the
+ * same schedule. Shows how long a batch would take under given limits, and where the time goes.
  */
 export function simulate(
   executions: readonly SimulatedExecution[],

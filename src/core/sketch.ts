@@ -1,7 +1,6 @@
 /**
- * A histogram of whole numbers with buckets that grow with the value: bounded memory however many values it has
- * seen, and quantiles that are off by a known share at most (about 1.6 % with 5 bits, 6 % with 3). Our own, because the
- * core imports no package.
+ * A histogram of integers with buckets that grow with the value: bounded memory, and quantiles with a bounded relative
+ * error (about 1.6 % with 5 bits, 6 % with 3). Our own, because the core imports no package.
  */
 export class Sketch {
   private readonly buckets: Uint32Array;
@@ -32,7 +31,7 @@ export class Sketch {
     return this.count === 0 ? 0 : this.sum / this.count;
   }
 
-  /** The value below which the share `q` of all values lies; 0 while nothing was added. */
+  /** The quantile `q`; 0 while the histogram is empty. */
   quantile(q: number): number {
     if (this.count === 0) return 0;
     let left = Math.max(1, Math.ceil(q * this.count));
@@ -43,12 +42,12 @@ export class Sketch {
     return this.max;
   }
 
-  /** Halves the weight of everything seen so far, so that what comes counts more. */
+  /** Halves the weight of everything seen so far, so that new values count more. */
   decay(): void {
     this.count = 0;
     this.sum /= 2;
-    // What cannot be halved goes to the next bucket: rounding down everywhere would lose the rare values altogether.
-    // Every other time the first bucket gets one more, or the rare values would wander upwards.
+    // The odd remainder moves to the next bucket: rounding down everywhere would lose rare values. Every other time the
+    // first bucket gets one more, or rare values would drift upwards.
     this.halvings++;
     let carry = this.halvings & 1;
     for (let bucket = 0; bucket < this.buckets.length; bucket++) {
@@ -60,7 +59,7 @@ export class Sketch {
     }
   }
 
-  /** Calls back for each bucket that is not empty, from the lowest: its values lie from `low` to `low + width`. */
+  /** Calls back for each non-empty bucket, lowest first: its values are from `low` to `low + width`. */
   forEachBucket(callback: (low: number, width: number, count: number) => void): void {
     for (let bucket = 0; bucket < this.buckets.length; bucket++) {
       const count = this.buckets[bucket]!;

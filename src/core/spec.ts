@@ -6,15 +6,15 @@ import type { Priority } from './priority.ts';
 import type { RetryOptions } from './retry.ts';
 import type { DependencyPolicy } from './terms.ts';
 
-/** What a caller says of an execution; the defaults are those of `docs/engine.md`. */
+/** An execution as the caller specifies it; `docs/engine.md` lists the defaults. */
 export interface ExecutionSpec {
-  /** A name of the caller's own, unique among what is unsettled or recently settled. */
+  /** The caller's name for it, unique among unsettled and recently settled executions. */
   readonly id?: string;
   readonly toolName: string;
   /** Default normal. */
   readonly priority?: Priority;
   readonly resources?: ResourceRequirements;
-  /** Tools that must not run while this one does, and the other way round. */
+  /** Tools that must not run at the same time as this one. */
   readonly conflictsWith?: readonly string[];
   /** The group it belongs to. */
   readonly group?: string;
@@ -28,9 +28,9 @@ export interface ExecutionSpec {
   readonly deadlineMs?: number;
   /** How long an attempt may go without reporting progress. Default none. */
   readonly stallMs?: number;
-  /** What it is expected to take, where the caller knows better than what was learned of the tool. */
+  /** The expected duration, if the caller knows better than what was learned about the tool. */
   readonly estimatedMs?: number;
-  /** Whether it may be tried again after a crash of which nobody knows how far it had come. Default false. */
+  /** Whether it may be retried after a crash that left its progress unknown. Default false. */
   readonly idempotent?: boolean;
 }
 
@@ -51,7 +51,7 @@ export const EXECUTION_FIELDS: readonly string[] = [
   'idempotent',
 ] satisfies (keyof ExecutionSpec)[];
 
-/** How a group of executions is run. */
+/** Options of a group of executions. */
 export interface GroupSpec {
   readonly name?: string;
   readonly maxConcurrency?: number;
@@ -70,7 +70,7 @@ const GROUP_OPTIONS: ReadonlySet<string> = new Set<keyof GroupSpec>([
   'timeoutMs',
 ]);
 
-/** Checks all of it but the limits. */
+/** Checks everything but the limits. */
 export function checkGroupSpec(spec: GroupSpec): void {
   checkObject('The options of a group', spec);
   checkKnown('option of a group', spec, GROUP_OPTIONS);

@@ -1,8 +1,9 @@
 /**
- * The life of an execution as a table. `docs/states.md` draws it, and a test fails when the two differ.
+ * The states of an execution and their transitions. `docs/states.md` shows the table, and a test fails if the two
+ * differ.
  *
- * Statuses are small integers inside the core because they are compared on every step; everything public uses
- * their names.
+ * Inside the core, statuses are small integers because they are compared on every step. The public API uses their
+ * names.
  */
 
 export const STATUS_NAMES = [
@@ -16,7 +17,7 @@ export const STATUS_NAMES = [
   'skipped',
 ] as const;
 
-/** Where an execution stands: see the table of transitions in `docs/states.md`. */
+/** The status of an execution; see the transition table in `docs/states.md`. */
 export type ExecutionStatus = (typeof STATUS_NAMES)[number];
 
 export const Status = {
@@ -55,7 +56,7 @@ export const TRANSITIONS: readonly Transition[] = [
   { from: 'retrying', to: 'failed', when: 'deadline' },
 ];
 
-/** For each status, the set of statuses that may follow, as a bit mask. */
+/** The allowed next statuses of each status, as a bit mask. */
 export const ALLOWED: readonly number[] = STATUS_NAMES.map((from) =>
   TRANSITIONS.filter((transition) => transition.from === from).reduce(
     (mask, transition) => mask | (1 << Status[transition.to]),

@@ -5,12 +5,12 @@ import { NO_RETRY, type RetryPolicy, retryPolicy } from './retry.ts';
 import type { ExecutionSpec } from './spec.ts';
 
 /**
- * What an execution does when a dependency did not complete: `skip` it (and say why), `run` all the same once all
- * have settled, or run only `on-failure`, as a compensation.
+ * What an execution does if a dependency did not complete: `skip` (and say why), `run` anyway once all have settled, or
+ * run only `on-failure`, as a compensation.
  */
 export type DependencyPolicy = 'skip' | 'run' | 'on-failure';
 
-/** How an execution is treated. Most of a tool are treated alike and share one object. */
+/** Limits, retries and failure policy of an execution. Most executions of a tool share one object. */
 export interface Terms {
   /** 0 for no limit. */
   readonly timeoutMs: number;
@@ -18,7 +18,7 @@ export interface Terms {
   readonly retry: RetryPolicy;
   readonly policy: DependencyPolicy;
   readonly isIdempotent: boolean;
-  /** Whether the caller said what it is expected to take. */
+  /** Whether the caller gave an estimate. */
   readonly isEstimated: boolean;
 }
 
@@ -31,7 +31,7 @@ export const DEFAULT_TERMS: Terms = {
   isEstimated: false,
 };
 
-/** The terms of a specification; `known` is given back if they are the same. */
+/** The terms of a specification. Returns `known` if they are the same. */
 export function resolveTerms(spec: ExecutionSpec, known: Terms): Terms {
   const timeoutMs = checkSpanMs('timeoutMs', spec.timeoutMs, DEFAULT_TERMS.timeoutMs);
   const stallMs = checkSpanMs('stallMs', spec.stallMs);
@@ -50,7 +50,7 @@ export function resolveTerms(spec: ExecutionSpec, known: Terms): Terms {
   return isKnown ? known : { timeoutMs, stallMs, retry, policy, isIdempotent, isEstimated };
 }
 
-/** Whether another attempt may follow the one with the number after such a failure. */
+/** Whether another attempt may follow after such a failure. */
 export function mayRetry({ retry, isIdempotent }: Terms, attempt: number, failure: Failure): boolean {
   if (attempt > retry.maxRetries || failure.isPermanent === true || failure.reason === 'budget') return false;
   return failure.reason !== 'crashed' || isIdempotent;

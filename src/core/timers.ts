@@ -2,12 +2,12 @@ import type { Execution } from './execution.ts';
 import { IndexedHeap } from './heap.ts';
 import { Status } from './status.ts';
 
-/** Something that wants to be looked at when a moment has come. */
+/** Something that needs attention at a certain time. */
 export interface Timed {
   timerIndex: number;
 }
 
-/** The moments the scheduler waits for, but for plain timeouts, the next one first. */
+/** All times the scheduler waits for except plain timeouts, earliest first. */
 export class Timers<T extends Timed> extends IndexedHeap<T> {
   set(item: T, at: number): void {
     if (item.timerIndex >= 0) this.update(item, at);
@@ -18,7 +18,7 @@ export class Timers<T extends Timed> extends IndexedHeap<T> {
     if (item.timerIndex >= 0) this.remove(item);
   }
 
-  /** What is due at the same moment may come in any order, but always in the same one. */
+  /** Entries due at the same time may fire in any order, but it must be deterministic. */
   protected override winsTie(): boolean {
     return false;
   }
@@ -32,17 +32,17 @@ export class Timers<T extends Timed> extends IndexedHeap<T> {
   }
 }
 
-/** So many different timeouts have a ring: most programs use a few. */
+/** The most different timeouts with a ring of their own; most programs use a few. */
 const MAX_RINGS = 8;
 const MIN_RING = 16;
-/** So many ended attempts may stay listed, however few run. */
+/** Ended attempts that may stay listed before a cleanup. */
 const MAX_ENDED = 64;
-/** So many places are kept for those that begin at the same moment. */
+/** Capacity for attempts that begin at the same time. */
 const MAX_FRESH = 1024;
 
 /**
- * Attempts with the same timeout: they begin in the order in which they run out. Who ends says nothing here; an
- * attempt that has ended is dropped when it comes to the front.
+ * Attempts with the same timeout, which expire in the order they began. An attempt that ended is not removed; it is
+ * dropped when it reaches the front.
  */
 class TimeoutRing {
   private executions: (Execution | undefined)[] = new Array(MIN_RING).fill(undefined);
@@ -51,7 +51,7 @@ class TimeoutRing {
   private head = 0;
   private tail = 0;
   private lastAt = 0;
-  /** The moment of the first; Infinity while the ring is empty. */
+  /** The time of the first entry; Infinity while the ring is empty. */
   firstAt = Number.POSITIVE_INFINITY;
 
   constructor(public timeoutMs: number) {}
@@ -60,7 +60,7 @@ class TimeoutRing {
     return this.tail - this.head;
   }
 
-  /** Answers false if a clock that went back puts it before others that are here. */
+  /** Returns false if the clock went back, so that it would expire before earlier entries. */
   add(execution: Execution, at: number): boolean {
     if (this.head === this.tail) this.firstAt = at;
     else if (at < this.lastAt) return false;
@@ -73,7 +73,7 @@ class TimeoutRing {
     return true;
   }
 
-  /** The first; it may have ended. */
+  /** The first entry; it may have ended. */
   first(): Execution | undefined {
     return this.executions[this.head & (this.executions.length - 1)];
   }
@@ -90,14 +90,14 @@ class TimeoutRing {
     if (mask >= 1024) this.resize();
   }
 
-  /** Drops those at the front that have ended, and returns how many. */
+  /** Drops ended attempts at the front and returns their number. */
   dropEnded(): number {
     let dropped = 0;
     for (; this.head !== this.tail && !this.runs(this.head); dropped++) this.dropFirst();
     return dropped;
   }
 
-  /** Drops all that have ended: each is looked at once, for most are far away in memory. */
+  /** Drops all ended attempts, inspecting each once because most are cold in memory. */
   compact(): void {
     const { executions, attempts, moments, head } = this;
     const mask = executions.length - 1;
@@ -125,7 +125,7 @@ class TimeoutRing {
     return isRunning(this.executions[place]!, this.attempts[place]!);
   }
 
-  /** Gives the ring twice the room that it needs. */
+  /** Resizes the ring to twice the needed capacity. */
   private resize(): void {
     const { executions, attempts, moments, head, size } = this;
     const mask = executions.length - 1;
@@ -145,31 +145,31 @@ class TimeoutRing {
 }
 
 /**
- * The limits of attempts that have a timeout and no other limit, as nearly all have: a start costs two writes and an
- * end nothing. Whatever is less regular is for the ordinary timers.
+ * The timeouts of attempts that have no other limit, as nearly all do: a start costs two writes and an end nothing. All
+ * other cases use ordinary timers.
  */
 export class Timeouts {
   private readonly rings: TimeoutRing[] = [];
-  /** Those that began last, all at the same moment: most have ended before they must be put in their rings. */
+  /** Attempts that began last, all at the same time: most end before they must be moved to a ring. */
   private readonly fresh: (Execution | undefined)[] = [];
   private readonly freshAttempts: number[] = [];
   private freshCount = 0;
   private freshAt = 0;
   private inRings = 0;
-  /** Not later than the first moment at which an attempt has run for its timeout; Infinity while none is listed. */
+  /** A lower bound of the first expiry; Infinity while none is listed. */
   earliest = Number.POSITIVE_INFINITY;
 
   constructor(
-    /** Sets a timer for one that cannot be listed here. */
+    /** Sets a timer for an attempt that cannot be listed here. */
     private readonly setTimer: (execution: Execution, at: number) => void,
   ) {}
 
-  /** How many attempts are listed, with those that have ended. */
+  /** The number of listed attempts, including ended ones. */
   get listed(): number {
     return this.inRings + this.freshCount;
   }
 
-  /** Answers false if the attempt that begins now must have a timer of its own. */
+  /** Returns false if the attempt needs a timer of its own. */
   add(execution: Execution, now: number): boolean {
     const { timeoutMs, stallMs } = execution.terms;
     if (timeoutMs === 0 || stallMs !== 0 || execution.deadlineAt !== 0) return false;
@@ -183,13 +183,13 @@ export class Timeouts {
     return true;
   }
 
-  /** The first moment at which an attempt has run for its timeout; Infinity for never. */
+  /** The first expiry; Infinity for never. */
   get firstAt(): number {
     this.sortIn();
     return this.firstRing()?.firstAt ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Takes out the attempt of the first moment, if that is before the given one. */
+  /** Removes the attempt that expires first, if that is before the given time. */
   takeBefore(at: number): Execution | undefined {
     this.sortIn();
     const ring = this.firstRing();
@@ -202,7 +202,7 @@ export class Timeouts {
     return first;
   }
 
-  /** Lets no more ended attempts be listed than running ones, and a few; none when nothing runs. */
+  /** Keeps the number of ended attempts below that of running ones plus a few; zero when nothing runs. */
   trim(running: number): void {
     const { listed } = this;
     if (running === 0 ? listed === 0 : listed <= 2 * running + MAX_ENDED) return;
@@ -215,7 +215,7 @@ export class Timeouts {
     this.noteEarliest();
   }
 
-  /** The attempts that run and the moments of their limits, in order for each timeout. */
+  /** The running attempts and their expiry times, in order for each timeout. */
   *[Symbol.iterator](): Iterator<[execution: Execution, at: number]> {
     for (const ring of this.rings) yield* ring;
     for (let index = 0; index < this.freshCount; index++) {
@@ -225,7 +225,7 @@ export class Timeouts {
     }
   }
 
-  /** Puts those that began last and still run into their rings. */
+  /** Moves the attempts that began last and still run into their rings. */
   private sortIn(): void {
     if (this.freshCount === 0) return;
     const { fresh, freshAttempts, freshCount, freshAt } = this;
@@ -260,7 +260,7 @@ export class Timeouts {
     }
   }
 
-  /** The ring for a timeout, perhaps one that is not needed for another any more. */
+  /** The ring for a timeout, possibly reusing one that is empty. */
   private ringOf(timeoutMs: number): TimeoutRing | undefined {
     for (const ring of this.rings) if (ring.timeoutMs === timeoutMs) return ring;
     if (this.rings.length < MAX_RINGS) {

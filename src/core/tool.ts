@@ -3,20 +3,20 @@ import { DurationModel } from './durations.ts';
 import type { RateLimit } from './rate.ts';
 import { DEFAULT_TERMS, type Terms } from './terms.ts';
 
-/** What the scheduler knows of one tool. */
-export class Tool {
+/** The scheduler's state of one tool. */
+export class ToolState {
   readonly kind = 'tool';
   maxConcurrency = Number.POSITIVE_INFINITY;
   rate: RateLimit | undefined;
   running = 0;
-  /** How many running executions declared that they conflict with this tool. */
+  /** How many running executions declared a conflict with this tool. */
   conflictedBy = 0;
   unsettled = 0;
-  /** Whether it must be remembered, because limits were set for it. */
+  /** Whether it must be kept because limits were set for it. */
   isPinned = false;
-  /** How many classes of executions conflict with it by their own word: it is remembered as long as they are. */
+  /** How many classes declared a conflict with it; it is kept as long as they are. */
   namedBy = 0;
-  /** The terms of the execution that was submitted last; most of the next ones have the same. */
+  /** The terms of the last submitted execution; the next ones usually have the same. */
   terms: Terms = DEFAULT_TERMS;
   readonly durations = new DurationModel();
   readonly classes: DemandClass[] = [];

@@ -1,13 +1,13 @@
-/** The items, each behind what it depends on; or one cycle, each of whose items depends on the next. */
+/** The items in dependency order, or one cycle in which each item depends on the next. */
 interface TopologicalOrder<T> {
-  /** Without those that a cycle keeps out. */
+  /** Without the items blocked by a cycle. */
   readonly order: T[];
   readonly cycle: T[] | undefined;
 }
 
 /**
- * Kahn's algorithm for small graphs of any items. Items that depend on nothing keep their order. A dependency that is
- * not among the items is an error of the caller. The scheduler has the same over arrays of numbers, in {@link Block}.
+ * Kahn's algorithm for small graphs. Items without dependencies keep their order. A dependency that is not among the
+ * items is a caller error. The scheduler has its own version over arrays of numbers, in {@link Block}.
  */
 export function topologicalOrder<T>(
   items: readonly T[],
@@ -28,7 +28,7 @@ export function topologicalOrder<T>(
   return { order, cycle: order.length === items.length ? undefined : findCycle(open) };
 }
 
-/** Every item that is left waits for another that is left: following them must come round. */
+/** Every remaining item waits for another remaining one, so following them finds a cycle. */
 function findCycle<T>(open: ReadonlyMap<T, ReadonlySet<T>>): T[] {
   const walked = new Map<T, number>();
   let [at] = [...open].find(([, left]) => left.size > 0)!;

@@ -2,32 +2,33 @@ import type { Execution } from './execution.ts';
 import { inOrder, type Linked } from './execution-graph.ts';
 
 /**
- * The order of starting, as one number that never changes while an execution waits.
+ * The start order, as one number that never changes while an execution waits.
  *
- * Each execution would like to start within an allowance that depends on its priority: nothing for `critical`, one
- * step for `high`, up to four steps for `background`. What has the least slack before that moment goes first, where
- * the slack is shortened by the longest path of work that waits behind it, by less than one step. So a higher
- * priority wins among what is submitted together, the critical path wins within a priority, and waiting wins in the
- * end: whatever was submitted five steps earlier goes first, whatever its priority.
+ * Each execution should start within an allowance that depends on its priority: zero for `critical`, one step for
+ * `high`, up to four steps for `background`. The execution with the least slack goes first. The longest path of work
+ * that depends on it shortens the slack by less than one step. So a higher priority wins among executions submitted
+ * together, the critical path wins within a priority, and waiting wins in the end: an execution submitted five steps
+ * earlier goes first, whatever its priority.
  */
 export function rankOf(execution: Execution, stepMs: number): number {
   const { urgentBy, pathMs } = execution;
-  // Not cut off at one step: among long paths, too, the longer goes first. A small integer, because it is kept for each.
+  // Not clamped at one step, so that the longer of two long paths still goes first. A small integer, because every
+  // execution stores it.
   return urgentBy - (((stepMs * pathMs) / (stepMs + pathMs)) | 0);
 }
 
-/** By when an execution would like to start, before it inherits anything. */
+/** When an execution should have started by, before inheritance. */
 export function wishedStart(level: number, submittedAt: number, stepMs: number): number {
   return submittedAt + level * stepMs;
 }
 
-/** How far a longer path is carried to those it waits for when a single execution is added. */
+/** How many steps a longer path propagates when a single execution is added. */
 const PATH_STEPS = 64;
 
 /**
- * Makes what the given executions wait for as urgent as they are, and lengthens its paths. Urgency travels as far
- * as it must: each execution can become more urgent a few times only. A longer path travels a bounded number of
- * steps, so that building a long chain one by one stays linear; a group that is submitted whole is exact.
+ * Propagates urgency and path lengths from the given executions to their dependencies. Urgency travels as far as it
+ * must: each execution can become more urgent only a few times. A longer path travels a bounded number of steps, so
+ * that building a long chain one by one stays linear. A group that is submitted whole is exact.
  */
 export function raiseDependencies(from: readonly Execution[], changed: (execution: Execution) => void): void {
   const work = [...from];
@@ -51,18 +52,18 @@ export function raiseDependencies(from: readonly Execution[], changed: (executio
   }
 }
 
-/** No level: what nobody more urgent waits for keeps its own. */
+/** No inherited level: the execution keeps its own. */
 const NOT_RAISED = 255;
 
 /**
- * The same within a group that is submitted whole, exact and with one look at each edge. From the last to the first,
- * each execution is complete when its turn comes: what it inherits was gathered in arrays until then, so none is
- * touched twice. Those that were submitted together would like to start in the order of their levels.
+ * The same within a group that is submitted whole, exact and visiting each edge once. Going from last to first, each
+ * execution is complete when it is reached: what it inherits was collected in arrays until then, so none is touched
+ * twice. Executions submitted together are ordered by level.
  */
 function raiseWithin({ block, order }: Linked<Execution>, stepMs: number): void {
   const { nodes, starts, entries } = block;
   const levels = new Uint8Array(nodes.length).fill(NOT_RAISED);
-  // No array of doubles: what is a small integer must be stored as one, or each execution grows by a box for it.
+  // Not an array of doubles: small integers must be stored as such, or each execution grows by a boxed number.
   const pathsBehind: number[] = new Array(nodes.length).fill(0);
   for (let at = nodes.length - 1; at >= 0; at--) {
     const place = order === undefined ? at : order[at]!;
@@ -82,7 +83,7 @@ function raiseWithin({ block, order }: Linked<Execution>, stepMs: number): void 
   }
 }
 
-/** Carries urgency and paths through a new group, and from there to what it waits for outside. */
+/** Propagates urgency and paths through a new group and on to its dependencies outside. */
 export function raiseGroup(
   linked: Linked<Execution>,
   stepMs: number,

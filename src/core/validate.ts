@@ -10,16 +10,16 @@ import { goesBefore, type Ranked } from './ready-queue.ts';
 import type { Scheduler } from './scheduler.ts';
 import { isSettled, STATUS_NAMES, Status, type StatusCode } from './status.ts';
 import type { Timeouts } from './timers.ts';
-import type { Tool } from './tool.ts';
+import type { ToolState } from './tool.ts';
 
 export interface ValidateOptions {
-  /** Lowering a limit takes nothing away from what runs, so more may be in use than the limits allow now. */
+  /** Lowering a limit takes nothing from running executions, so usage may exceed the current limits. */
   readonly limitsWereLowered?: boolean;
 }
 
 /**
- * Recomputes from scratch everything that the scheduler keeps as it goes, and throws an error that names the first
- * invariant that does not hold. It looks at everything there is, between any two events: it is made for tests.
+ * Recomputes everything the scheduler maintains incrementally and throws an error that names the first broken
+ * invariant. It scans all state and may run between any two events; meant for tests.
  */
 export function validate(scheduler: Scheduler, { limitsWereLowered = false }: ValidateOptions = {}): void {
   const all = everyExecution(scheduler);
@@ -45,7 +45,7 @@ export function validate(scheduler: Scheduler, { limitsWereLowered = false }: Va
   checkTimers(scheduler, census);
 }
 
-/** What is unsettled or remembered, and what was forgotten while a stopped attempt of it is still there. */
+/** Unsettled and remembered executions, and forgotten ones whose stopped attempt is still alive. */
 function everyExecution({ graph, timers, dispatcher }: Scheduler): Execution[] {
   const found = new Set<Execution>(graph);
   for (const timed of timers) if (timed instanceof Execution) found.add(timed);
@@ -53,7 +53,7 @@ function everyExecution({ graph, timers, dispatcher }: Scheduler): Execution[] {
   return [...found];
 }
 
-/** Throws an error that names the invariant and the execution where it does not hold. */
+/** Throws an error that names the invariant and the execution that breaks it. */
 function check(holds: boolean, invariant: string, about?: Execution): asserts holds {
   if (holds) return;
   const whose = about === undefined ? '' : `: ${describe(about)}`;
@@ -70,12 +70,12 @@ function count<T>(items: Iterable<T>, matches: (item: T) => boolean): number {
   return total;
 }
 
-/** The executions, and those of them that have not settled and that hold room. */
+/** The executions; the unsettled ones and the ones that hold resources among them. */
 interface Census {
   readonly all: readonly Execution[];
   readonly unsettled: readonly Execution[];
   readonly holding: readonly Execution[];
-  /** Whether more may be in use than the limits allow now. */
+  /** Whether usage may exceed the current limits. */
   readonly limitsWereLowered: boolean;
 }
 
@@ -99,7 +99,7 @@ function checkUse({ dispatcher }: Scheduler, { holding, limitsWereLowered }: Cen
 }
 
 function checkTools({ catalog }: Scheduler, { unsettled, holding, limitsWereLowered }: Census): void {
-  const namedBy = new Map<Tool, number>();
+  const namedBy = new Map<ToolState, number>();
   for (const { classes } of catalog.tools.values())
     for (const { conflicts } of classes)
       for (const other of conflicts) namedBy.set(other, (namedBy.get(other) ?? 0) + 1);
@@ -160,7 +160,7 @@ function checkMembers(group: Group, members: readonly Execution[]): void {
   check(group.unsettled === members.length, `the group ${group.name} counts its unsettled executions`);
 }
 
-/** Settled ones are counted for ever, but only some of them are remembered. */
+/** Settled executions are counted forever, but only some are remembered. */
 function checkCounts(counts: readonly number[], unsettled: readonly Execution[], whose: string): void {
   for (const [status, name] of STATUS_NAMES.entries()) {
     if (isSettled(status as StatusCode)) continue;
@@ -172,7 +172,7 @@ function checkCounts(counts: readonly number[], unsettled: readonly Execution[],
   }
 }
 
-/** Who holds a lock, who waits for it, and that nobody waits for one that is free. */
+/** Lock holders and waiters are consistent, and nothing waits for a free lock. */
 function checkLocks({ dispatcher }: Scheduler, { all, holding }: Census): void {
   const { locks } = dispatcher.resources;
   const known = new Set(locks);
@@ -224,7 +224,7 @@ function checkWaiters(lock: Lock, isFreeFor: (holder: LockHolder) => boolean): v
   }
 }
 
-/** What each execution says of itself must agree with its status. */
+/** Each execution's fields agree with its status. */
 function checkStanding(execution: Execution): void {
   const { state, room, graceUntil, ending, home, claims } = execution;
   const isRunning = state === Status.running;
@@ -244,7 +244,7 @@ function checkStanding(execution: Execution): void {
   check(!isSettled(state) || lingers || claims === undefined, 'what has ended claims no lock', execution);
 }
 
-/** An execution waits for exactly what it must wait for, and no longer. */
+/** An execution waits for exactly its open dependencies. */
 function checkDependencies(execution: Execution): void {
   const { state, dependencies = [], dependents = [], waitingFor, block } = execution;
   if (isSettled(state)) return;
@@ -271,7 +271,7 @@ function checkDependencies(execution: Execution): void {
   }
 }
 
-/** What is remembered can be found. */
+/** Everything remembered can be found. */
 function checkIds({ graph }: Scheduler): void {
   for (const execution of graph) {
     const isFound = graph.find(execution.id) === execution;
@@ -279,7 +279,7 @@ function checkIds({ graph }: Scheduler): void {
   }
 }
 
-/** A timer stands for every moment at which time alone changes something, and for no other. */
+/** There is a timer for every time-based change, and no other timer. */
 function checkTimers({ timers, timeouts, lifecycle }: Scheduler, { all }: Census): void {
   checkHeap(timers, (timed) => timed.timerIndex, 'the timers');
   for (const timed of timers) {
@@ -296,18 +296,18 @@ function checkTimers({ timers, timeouts, lifecycle }: Scheduler, { all }: Census
     check(!hasTimer || !listed.has(execution), 'each limit is watched in one place', execution);
     const isSet = hasTimer || listed.has(execution);
     const isRightlySet = isSet === expected < Number.POSITIVE_INFINITY;
-    // The limits of one that is kept have lost their meaning, and are forgotten when their moment comes.
+    // Limits of an execution whose result is being kept no longer apply; their timers are dropped when they fire.
     check(isRightlySet || execution.isKept, 'a timer is set while there is a limit', execution);
     if (!isSet || execution.isKept) continue;
     const at = hasTimer ? timers.keyAt(execution.timerIndex) : listed.get(execution)!;
-    // Progress and a late begin move limits without touching the timer, which then comes too early.
+    // Progress and a late begin move limits without touching the timer, which then fires too early.
     const mayComeEarly = execution.state === Status.running;
     const isRight = mayComeEarly ? at <= expected : at === expected;
     check(isRight, `the timer (${at}) is set for the next limit (${expected})`, execution);
   }
 }
 
-/** The attempts that have nothing but a timeout, and when they have run for it. */
+/** The attempts that have only a timeout, and when each expires. */
 function checkTimeouts(timeouts: Timeouts): Map<Execution, number> {
   const listed = new Map<Execution, number>();
   const lastAt = new Map<number, number>();
@@ -338,7 +338,7 @@ function firstMoment(execution: Execution): number {
   return Math.min(...moments);
 }
 
-/** Everything queued stands in one queue, and every queue is looked at or will be woken. */
+/** Every queued execution is in exactly one queue, and every queue is either inspected or will be woken. */
 function checkQueues(scheduler: Scheduler, { all }: Census): void {
   const { contest, resources } = scheduler.dispatcher;
   const { free, woken } = contest;
@@ -379,7 +379,7 @@ function checkClass(scheduler: Scheduler, demand: DemandClass): void {
   if (!contends) checkKeptOut(scheduler, demand, standsIn);
 }
 
-/** Whatever keeps a class out must still be there, or its wake-up was lost. */
+/** Whatever blocks a class must still exist, or its wake-up was lost. */
 function checkKeptOut({ dispatcher }: Scheduler, demand: DemandClass, waiters: ClassQueue): void {
   const { tool, group, needs, head } = demand;
   const { used, limits } = dispatcher.resources;
@@ -406,13 +406,13 @@ function checkKeptOut({ dispatcher }: Scheduler, demand: DemandClass, waiters: C
   }
 }
 
-function keepsOut(tool: Tool, demand: DemandClass): boolean {
+function keepsOut(tool: ToolState, demand: DemandClass): boolean {
   const isBusy = tool.running >= tool.maxConcurrency || tool.conflictedBy > 0;
   if (tool === demand.tool && isBusy) return true;
   return demand.conflicts.includes(tool) && tool.running > 0;
 }
 
-/** At most one has room kept for it, and it can use it. */
+/** At most one execution has a reservation, and it can use it. */
 function checkReservation({ dispatcher }: Scheduler): void {
   const { reserved, resuming, resources } = dispatcher;
   check(new Set(resuming).size === resuming.length, 'nobody resumes twice', resuming[0]);

@@ -1,32 +1,32 @@
 import type { Failure } from './failure.ts';
 
-/** A reason for people, whatever the caller gave as one. */
+/** Converts a caller's reason of any type to readable text. */
 export function reasonText(reason: unknown): string {
   if (reason === undefined) return 'no reason was given';
   try {
     const { message } = reason instanceof Error ? reason : { message: undefined };
     return typeof message === 'string' ? message : String(reason);
   } catch {
-    // An object without a prototype, a revoked proxy, a `toString` that throws.
+    // An object without a prototype, a revoked proxy, or a `toString` that throws.
     return 'a reason that cannot be shown as text';
   }
 }
 
 export const TOO_DEEP = 'its lists and objects lie too deep in one another';
 
-/** Why a value could not be written as JSON or sent elsewhere, without a full stop. What V8 says of depth helps nobody. */
+/** Why a value could not be serialized, without a final period. Replaces V8's message about nesting depth. */
 export function unwritableText(error: unknown): string {
   const text = reasonText(error);
   if (!(error instanceof RangeError)) return text.split('\n')[0]!.replace(/\.$/, '');
   return text.includes('string length') ? 'it is too long' : TOO_DEEP;
 }
 
-/** Why an attempt failed, in few words. */
+/** Summarizes why an attempt failed. */
 export function failureText({ reason, error }: Failure): string {
   return error === undefined ? reason : `${reason} (${reasonText(error)})`;
 }
 
-/** A span of time for people: `850 ms`, `1.5 s`, `2 min 5 s`, `1 h 3 min`. */
+/** Formats a duration: `850 ms`, `1.5 s`, `2 min 5 s`, `1 h 3 min`. */
 export function spanText(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   const seconds = ms / 1000;
@@ -37,7 +37,7 @@ export function spanText(ms: number): string {
   return twoParts(Math.floor(minutes / 60), 'h', minutes % 60, 'min');
 }
 
-/** `a`, `a and b`, `a, b and 3 more` where there are more than are listed. */
+/** Formats a list: `a`, `a and b`, `a, b and 3 more` if some are left out. */
 export function listText(listed: readonly string[], total = listed.length): string {
   const more = total - listed.length;
   if (more > 0) return `${listed.join(', ')} and ${more} more`;

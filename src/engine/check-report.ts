@@ -1,7 +1,7 @@
 import { VolleyError } from '../core/errors.ts';
 import { show } from '../core/numbers.ts';
 
-/** Longer steps are cut. */
+/** Longer steps are truncated. */
 const MAX_STEP = 4096;
 
 /** Checks the arguments of `report()`; other threads and processes check theirs before they send them. */

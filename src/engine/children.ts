@@ -8,8 +8,8 @@ import type { ExecutionSnapshot } from './progress-log.ts';
 import type { Task } from './task.ts';
 
 /**
- * The handle that a function gets for its child: while it waits through this handle, its own room is lent. Anyone else
- * who waits for the child uses the child's own handle, which lends nothing.
+ * The handle a function gets for its child: while it waits through this handle, its resources are lent. Any other
+ * waiter uses the child's own handle, which lends nothing.
  */
 export class ChildHandle<T = unknown> implements ExecutionHandle<T> {
   constructor(

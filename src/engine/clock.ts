@@ -1,11 +1,11 @@
 import { performance } from 'node:perf_hooks';
 import { MAX_SPAN_MS } from '../core/numbers.ts';
 
-/** Where an engine takes its time from. Tests bring one that they move themselves. */
+/** The time source of an engine. Tests inject their own. */
 export interface Clock {
   /**
-   * Whole milliseconds since the clock was made, never fewer than before. Small integers, because the core keeps many of
-   * them: anything else would be a box on the heap for each.
+   * Whole milliseconds since the clock was created; never decreases. Small integers, because the core stores many of
+   * them: anything else would be boxed on the heap.
    */
   now(): number;
   /** The time of day at which `now()` was 0, in milliseconds since 1970. */
@@ -14,7 +14,7 @@ export interface Clock {
   clearTimeout(timer: unknown): void;
 }
 
-/** The clock of the machine, by one that never jumps. */
+/** The machine's clock, based on a monotonic one. */
 export class SystemClock implements Clock {
   private readonly origin = performance.now();
   readonly epoch = Date.now();
@@ -33,8 +33,8 @@ export class SystemClock implements Clock {
 }
 
 /**
- * The one real timer of an engine. It is set again only when something earlier comes up: ringing too early costs one
- * look at the clock, while setting a timer for each attempt would cost more than a small task.
+ * The only real timer of an engine. It is reset only for an earlier time: firing too early costs one look at the clock,
+ * while a timer per attempt would cost more than a small task.
  */
 export class Alarm {
   private timer: unknown;

@@ -2,10 +2,10 @@ import { cycleError } from '../core/block.ts';
 import { VolleyError } from '../core/errors.ts';
 import { topologicalOrder } from '../core/topological-order.ts';
 
-/** How far a node of a {@link DependencyGraph} has come. */
+/** The status of a node in a {@link DependencyGraph}. */
 export type NodeStatus = 'pending' | 'running' | 'completed' | 'failed' | 'cancelled';
 
-/** What {@link DependencyGraph.add} takes. */
+/** A node as passed to {@link DependencyGraph.add}. */
 export interface Dependent {
   readonly id: string;
   readonly dependsOn?: Iterable<string>;
@@ -30,22 +30,22 @@ export class GraphNode {
 }
 
 /**
- * What waits for what, for callers who run the work themselves. Nodes may be added in any order, before what they
- * depend on, so that a cycle can come about: {@link DependencyGraph.detectCycles} finds it. The engine has a graph of
- * its own, which refuses a cycle when it is submitted.
+ * A dependency graph for callers who run the work themselves. Nodes may be added in any order, even before their
+ * dependencies, so cycles are possible: {@link DependencyGraph.detectCycles} finds them. The engine has its own graph,
+ * which rejects cycles on submission.
  */
 export class DependencyGraph {
   private readonly nodes = new Map<string, GraphNode>();
-  /** The ids of those that depend on an id, known or not. */
+  /** The dependents of each id, known or not. */
   private readonly dependents = new Map<string, GraphNode[]>();
 
-  /** `now` gives the times of the nodes. */
+  /** `now` provides the nodes' times. */
   constructor(private readonly now: () => number = Date.now) {}
 
-  /** Adds a node. What it depends on may be added later; until then the node is not ready. */
+  /** Adds a node. Its dependencies may be added later; until then, the node is not ready. */
   addNode(id: string, dependsOn: Iterable<string> = []): GraphNode {
     if (typeof id !== 'string' || id === '')
-      throw new VolleyError('INVALID_ID', 'The id of a node must be a string that is not empty.', { id });
+      throw new VolleyError('INVALID_ID', 'The id of a node must be a non-empty string.', { id });
     if (this.nodes.has(id))
       throw new VolleyError('DUPLICATE_ID', `The graph already has a node ${JSON.stringify(id)}.`, { id });
     const node = new GraphNode(id, new Set(dependsOn), this.now());
@@ -77,7 +77,7 @@ export class DependencyGraph {
     return this.nodes.values();
   }
 
-  /** Whether everything that the node depends on has completed; false for an unknown node. */
+  /** Whether all dependencies of the node have completed; false for an unknown node. */
   dependenciesSatisfied(id: string): boolean {
     const node = this.nodes.get(id);
     if (node === undefined) return false;
@@ -98,7 +98,7 @@ export class DependencyGraph {
     node.startedAt = this.now();
   }
 
-  /** Marks a node as completed and returns those that are ready because of it. */
+  /** Marks a node as completed and returns the nodes that became ready. */
   markCompleted(id: string): GraphNode[] {
     this.settle(id, 'completed');
     return (this.dependents.get(id) ?? []).filter((node) => this.isReady(node));
@@ -119,7 +119,7 @@ export class DependencyGraph {
     return this.sorted().cycle?.map(({ id }) => id);
   }
 
-  /** All nodes, each behind what it depends on. Throws DEPENDENCY_CYCLE if there is no such order. */
+  /** All nodes in dependency order. Throws DEPENDENCY_CYCLE if there is none. */
   order(): GraphNode[] {
     const { order, cycle } = this.sorted();
     if (cycle !== undefined) throw cycleError([...cycle, cycle[0]!]);

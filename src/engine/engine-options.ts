@@ -22,9 +22,9 @@ export interface EngineLimits {
 export interface EngineOptions extends EngineLimits {
   /** How much waiting time makes up for one step of priority. Default 30000. */
   readonly ageingMs?: number;
-  /** After how much waiting time room is reserved for an execution that does not fit. Default 5000. */
+  /** How long an execution that does not fit waits before resources are reserved for it. Default 5000. */
   readonly reserveAfterMs?: number;
-  /** The grace period: how long a stopped function may keep its room. Default 5000. */
+  /** The grace period: how long a stopped function may keep its resources. Default 5000. */
   readonly graceMs?: number;
   /** How many settled executions can still be found by their id. Default 1000. */
   readonly retainSettled?: number;
@@ -35,7 +35,7 @@ export interface EngineOptions extends EngineLimits {
   /** The seed for the jitter of retries. Default: random. */
   readonly seed?: number;
   /**
-   * Where the time comes from, for tests. Default: the clock of the machine.
+   * The time source, for tests. Default: the machine's clock.
    *
    * @internal
    */
@@ -98,7 +98,7 @@ export function runtimeOptions(options: EngineOptions): RuntimeOptions {
   };
 }
 
-/** Converts limits for the scheduler, and checks what the scheduler does not. */
+/** Converts limits for the scheduler and checks what the scheduler does not. */
 export function checkEngineLimits(given: EngineLimits): SchedulerLimits {
   checkObject('The limits of an engine', given);
   checkKnown('limit of an engine that can be changed', given, LIMIT_NAMES);

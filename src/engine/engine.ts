@@ -30,7 +30,7 @@ export interface GroupItem<T = unknown> extends ExecutionContext {
   readonly run: ToolFunction<T>;
 }
 
-/** An execution of a group that fails with `error` when it is submitted, without an attempt and whatever it depends on. */
+/** An execution that fails with `error` on submission, without an attempt and regardless of dependencies. */
 export interface RefusedItem extends ExecutionContext {
   readonly error: unknown;
   readonly run?: undefined;
@@ -65,15 +65,15 @@ export class ParallelExecutionEngine implements AsyncDisposable {
   /** Updates and aggregated progress of all executions. */
   readonly progress: ProgressTracker;
 
-  /** Submits a function. It is called when its dependencies allow it and there is room, never before this returns. */
+  /** Submits a function. It is called once its dependencies and resources allow it, never before this returns. */
   submit<T>(context: ExecutionContext, run: ToolFunction<T>): ExecutionHandle<T> {
     this.assertOpen();
     return this.runtime.submit(context, run);
   }
 
   /**
-   * Submits a group: all of it or, with an error, nothing. Its members may depend on each other in any order. A
-   * {@link RefusedItem} has failed before this returns, and takes no room.
+   * Submits a group: all of it or, on error, nothing. Its members may depend on each other in any order. A {@link
+   * RefusedItem} has failed before this returns and takes no resources.
    */
   submitAll(items: readonly (GroupItem | RefusedItem)[], options: GroupSpec = {}): GroupHandle {
     this.assertOpen();
@@ -107,7 +107,7 @@ export class ParallelExecutionEngine implements AsyncDisposable {
     this.runtime.change((scheduler, now) => scheduler.cancelAll(reason, now));
   }
 
-  /** Starts nothing more, in one group or at all; running executions continue. */
+  /** Stops starting executions, in one group or all. Running ones continue. */
   pause(group?: string): void {
     this.runtime.pause(group === undefined ? undefined : this.findGroup(group));
   }
@@ -118,7 +118,7 @@ export class ParallelExecutionEngine implements AsyncDisposable {
     this.runtime.change((scheduler) => scheduler.resume(found));
   }
 
-  /** Changes limits at any time. Running executions keep their room; waiting ones are reconsidered. */
+  /** Changes limits at any time. Running executions keep their resources; waiting ones are reconsidered. */
   setLimits(limits: EngineLimits): void {
     const checked = checkEngineLimits(limits);
     this.limitsVersion++;
@@ -143,14 +143,14 @@ export class ParallelExecutionEngine implements AsyncDisposable {
     return this.runtime.timeLeft(group === undefined ? undefined : this.findGroup(group));
   }
 
-  /** Counts, durations and the use of resources. */
+  /** Counts, durations and resource usage. */
   statistics(): ExecutionStatistics {
     const { scheduler, log } = this.runtime;
     const utilization = scheduler.dispatcher.resources.utilization();
     return { ...log.statistics.summary(log.counts), utilization };
   }
 
-  /** The number of executions that wait for room, by priority after inheritance. */
+  /** The number of executions that wait for resources, by priority after inheritance. */
   queued(): Readonly<Record<(typeof PRIORITIES)[number], number>> {
     const counts = PRIORITIES.map(() => 0);
     const { catalog, dispatcher } = this.runtime.scheduler;
@@ -164,17 +164,17 @@ export class ParallelExecutionEngine implements AsyncDisposable {
     >;
   }
 
-  /** The latest allocations that were released, the oldest first. */
+  /** The most recently released allocations, oldest first. */
   allocationHistory(): AllocationRecord[] {
     return this.runtime.history.allocations();
   }
 
-  /** The use of each resource over time, coarser the longer the engine runs. */
+  /** The usage of each resource over time, coarser the longer the engine runs. */
   utilizationHistory(): UtilizationSample[] {
     return this.runtime.history.utilization();
   }
 
-  /** Waits until nothing is left to do, including what is submitted meanwhile. */
+  /** Waits until the engine is idle, including work submitted meanwhile. */
   drain(): Promise<void> {
     return new Promise((resolve) => this.runtime.onIdle(resolve));
   }
@@ -204,7 +204,7 @@ export class ParallelExecutionEngine implements AsyncDisposable {
     if (this.closing !== undefined) {
       throw new VolleyError(
         'ENGINE_CLOSED',
-        'The engine was closed and accepts no more work. Create a new one.',
+        'The engine is closed and accepts no more work. Create a new one.',
       );
     }
   }

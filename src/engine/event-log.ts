@@ -41,18 +41,19 @@ export interface LoggedEvent {
 }
 
 /**
- * The last events of the engine, in a ring of parallel arrays: writing one allocates no object. Event ids increase by one.
+ * The latest events of the engine, in a ring of parallel arrays: writing one allocates no object. Event ids increase by
+ * one.
  *
- * Readers pull: each keeps a position of its own, so a slow one costs nothing and learns how much it missed.
+ * Readers pull and keep their own position, so a slow one costs nothing and learns how much it missed.
  */
 export class EventRing {
   /** The id of the next event. */
   nextId = 1;
   private readonly mask: number;
-  /** Of each event the time, then its type and the attempt in one number: what is written together stands together. */
+  /** For each event its time, then type and attempt packed into one number: values written together are adjacent. */
   private readonly numbers: Float64Array;
   private readonly executions: (Execution | undefined)[];
-  /** Made for the first event that has any. */
+  /** Created with the first event that needs it. */
   private details: unknown[] | undefined;
   /** Fires with every event. */
   readonly arrivals = new Wakeups();
@@ -102,7 +103,7 @@ export class EventRing {
     };
   }
 
-  /** The ids of the remembered events of one execution. It scans the whole log, for the few that are followed. */
+  /** The ids of the remembered events of one execution. Scans the whole log; few executions are followed. */
   idsOf(execution: Execution): number[] {
     const ids: number[] = [];
     for (let id = this.oldestId; id < this.nextId; id++)

@@ -26,7 +26,7 @@ export interface RetryNotice {
   /** The number of the attempt that failed. */
   readonly attempt: number;
   readonly reason: FailureReason;
-  /** What the function threw, if it did. */
+  /** The error the function threw, if any. */
   readonly error: unknown;
   readonly retryInMs: number;
 }
@@ -68,20 +68,20 @@ export class GroupHandle {
     return this.jobs.map((job) => job.currentOutcome());
   }
 
-  /** Calls back for every failed attempt of the group that will be retried. The last callback replaces earlier ones. */
+  /** Calls back for every failed attempt of the group that will be retried. Replaces the previous callback. */
   onRetry(callback: (notice: RetryNotice) => void): void {
     this.runtime.retryCallbacks.set(this.group, callback);
   }
 
   /**
-   * Calls back with the outcome of each execution of the group soon after it settles, and for those that have. The last
-   * callback replaces earlier ones. It costs less than a promise for each.
+   * Calls back with the outcome of each execution of the group soon after it settles, including those already settled.
+   * Replaces the previous callback. Cheaper than a promise per execution.
    */
   onSettled(callback: (outcome: Outcome) => void): void {
     this.runtime.settlements.follow(this.group, this.jobs, callback);
   }
 
-  /** How far the group has come. */
+  /** The progress of the group. */
   progress(): AggregatedProgress {
     return this.runtime.log.aggregated(this.group);
   }
@@ -99,7 +99,7 @@ export class GroupHandle {
     this.runtime.change((scheduler, now) => scheduler.cancelGroup(this.group, reason, now));
   }
 
-  /** Starts nothing more of the group; running executions continue. */
+  /** Stops starting executions of the group. Running ones continue. */
   pause(): void {
     this.runtime.pause(this.group);
   }
@@ -157,7 +157,7 @@ export class Settlements {
         this.callbacks.get(group)?.(job.currentOutcome());
       }
     } finally {
-      // A callback that throws does not keep the others from theirs.
+      // A callback that throws does not prevent the others.
       if (delivered < jobs.length) this.deliverLater(jobs.slice(delivered));
       this.forget(ended);
     }

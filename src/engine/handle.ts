@@ -3,7 +3,7 @@ import type { ProgressStream } from './event-log.ts';
 import type { Outcome } from './outcome.ts';
 import type { ExecutionSnapshot } from './progress-log.ts';
 
-/** The answer to a request to cancel. */
+/** The result of a cancellation request. */
 export interface CancelResult {
   /** Whether this request cancelled the execution; false if it had settled before, or was keeping its result. */
   readonly cancelled: boolean;
@@ -11,11 +11,11 @@ export interface CancelResult {
   readonly status: ExecutionStatus;
 }
 
-/** Follows and controls one execution, also after it was forgotten by the engine. */
+/** Follows and controls one execution, even after the engine forgot it. */
 export interface ExecutionHandle<T = unknown> {
   readonly id: string;
   readonly toolName: string;
-  /** The status at this moment. */
+  /** The current status. */
   readonly status: ExecutionStatus;
   /**
    * The value that the function returned. Throws what the function threw, or a `VolleyError` that says why there is
@@ -25,12 +25,12 @@ export interface ExecutionHandle<T = unknown> {
   /** Resolves with how it ended. Never throws. */
   outcome(): Promise<Outcome<T>>;
   /**
-   * Cancels it. A running function sees its signal aborted before this returns. An execution that has settled, or is
-   * keeping its result (`keeping()`), stays as it is, and the answer says so.
+   * Cancels the execution. A running function sees its signal aborted before this returns. An execution that has
+   * settled, or is keeping its result (`keeping()`), is unchanged, and the result says so.
    */
   cancel(reason?: unknown): CancelResult;
-  /** Its updates, from the first that is still remembered to the one that settles it. */
+  /** Its updates, from the first one still remembered to the one that settles it. */
   progress(): ProgressStream;
-  /** Its status, progress, step, error and times at this moment. */
+  /** Its current status, progress, step, error and times. */
   snapshot(): ExecutionSnapshot;
 }

@@ -14,7 +14,7 @@ export interface AllocationRecord {
   readonly until: number;
 }
 
-/** The use of each resource at one moment. */
+/** The usage of each resource at one time. */
 export interface UtilizationSample {
   /** The time of day in milliseconds since 1970. */
   readonly at: number;
@@ -24,13 +24,13 @@ export interface UtilizationSample {
 const MAX_SAMPLES = 512;
 const FIRST_INTERVAL_MS = 50;
 
-/** Past allocations and the use of resources over time; both are bounded. */
+/** Past allocations and resource usage over time; both are bounded. */
 export class AllocationHistory {
   private readonly executions: Execution[] = [];
   private readonly attempts: number[] = [];
   private readonly starts: number[] = [];
   private readonly ends: number[] = [];
-  /** When executions that had lent their room got it back. */
+  /** When executions got their lent resources back. */
   private readonly resumedAt = new Map<Execution, number>();
   private next = 0;
   private samples: { at: number; used: number[] }[] = [];
@@ -52,16 +52,16 @@ export class AllocationHistory {
     this.next = slot + 1 === this.capacity ? 0 : slot + 1;
   }
 
-  /** An execution that had lent its room has it back. */
+  /** Records that an execution got its lent resources back. */
   resumed(execution: Execution, now: number): void {
     this.resumedAt.set(execution, now);
   }
 
-  /** Takes a sample if one is due. Call it when the use may have changed. */
+  /** Takes a sample if one is due. Call it when usage may have changed. */
   observe(now: number): void {
     if (now < this.nextSampleAt) return;
     this.samples.push({ at: now, used: [...this.resources.used] });
-    // Half of the samples at twice the interval: the whole past stays in view, ever more coarsely.
+    // Keeps half of the samples at twice the interval: the whole past stays covered, ever more coarsely.
     if (this.samples.length > MAX_SAMPLES) {
       this.samples = this.samples.filter((_, index) => index % 2 === 0);
       this.intervalMs *= 2;
@@ -69,7 +69,7 @@ export class AllocationHistory {
     this.nextSampleAt = now + this.intervalMs;
   }
 
-  /** The latest allocations that were released, the oldest first. */
+  /** The most recently released allocations, oldest first. */
   allocations(): AllocationRecord[] {
     const count = this.executions.length;
     const first = count < this.capacity ? 0 : this.next;
@@ -88,7 +88,7 @@ export class AllocationHistory {
     });
   }
 
-  /** The samples, and the present. */
+  /** The samples, and the current usage. */
   utilization(): UtilizationSample[] {
     const present = { at: this.clock.now(), used: [...this.resources.used] };
     return [...this.samples, present].map(({ at, used }) => ({

@@ -8,20 +8,20 @@ import { errorOf, type Outcome, outcomeOf } from './outcome.ts';
 import type { ExecutionSnapshot } from './progress-log.ts';
 import type { Task, ToolFunction } from './task.ts';
 
-/** What a job needs from its engine. */
+/** The parts of the engine that a job uses. */
 export interface JobOwner {
   cancel(job: Job, reason: unknown): CancelResult;
   follow(job: Job): ProgressStream;
   snapshot(job: Job): ExecutionSnapshot;
 }
 
-/** What only a few jobs need. */
+/** Rarely used fields. */
 class JobExtras extends RareFields {
   /** The attempt that submitted it. */
   parent: Task | undefined = undefined;
   /** Removes the listener on the caller's signal. */
   unlink: (() => void) | undefined = undefined;
-  /** Why the attempt before this one failed. */
+  /** Why the previous attempt failed. */
   lastFailure: Failure | undefined = undefined;
   settledCallbacks: (() => void)[] | undefined = undefined;
   /** Readers of its progress. */
@@ -32,7 +32,7 @@ class JobExtras extends RareFields {
   }
 
   settled(): void {
-    // Or a function that submits its successor as a child would keep all those before it.
+    // Otherwise a function that submits its successor as a child would keep all its predecessors alive.
     this.parent = undefined;
     this.unlink?.();
     this.followers?.clear();
@@ -53,13 +53,13 @@ const captureResolve = (resolve: (value: never) => void): void => {
 
 /**
  * An execution with its function, which is also the handle that callers hold. Millions may wait at once, so it is one
- * object and makes nothing in advance: no promise before somebody waits, nothing that only a few executions need.
+ * object and creates nothing in advance: no promise before a caller waits, and no rarely used fields.
  */
 export class Job<T = unknown> extends Execution implements ExecutionHandle<T> {
   /** The current attempt. */
   task: Task | undefined = undefined;
   private waiting: Promise<T> | undefined = undefined;
-  /** What resolves `waiting` until it has settled, and then its value: never both, so there is one place for them. */
+  /** Resolves `waiting` until the job has settled, then its value: never both, so one field serves for both. */
   private end: Resolve<T> | T | undefined = undefined;
 
   constructor(
@@ -137,7 +137,7 @@ export class Job<T = unknown> extends Execution implements ExecutionHandle<T> {
     else extras.settledCallbacks.push(callback);
   }
 
-  /** Resolves all promises. No code of the callers runs before the current turn of the scheduler is over. */
+  /** Resolves all promises. No caller code runs before the current scheduler turn is over. */
   announce(): void {
     const resolve = this.end as Resolve<T> | undefined;
     this.end = this.task?.value as T | undefined;

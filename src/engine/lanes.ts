@@ -9,13 +9,13 @@ import { thrownUndefined } from './outcome.ts';
 import { Task, type TaskOwner } from './task.ts';
 import { toFailure } from './tool-failure.ts';
 
-/** After this long without a break the event loop gets a turn. */
+/** After this long without a break, the loop yields to the event loop. */
 const SLICE_MS = 10;
 
 /**
- * Calls the functions that the scheduler starts. A lane takes one after the other, so that the end of one and the
- * start of the next share a turn; there are as many lanes as attempts run at the same time. Between slices of a few
- * milliseconds the event loop gets its turn, however many small tasks there are.
+ * Calls the functions that the scheduler starts. A lane runs them one after the other, so that the end of one and the
+ * start of the next share a turn; there are as many lanes as concurrent attempts. Every few milliseconds the lanes
+ * yield to the event loop, however many small tasks there are.
  */
 export class Lanes {
   /**
@@ -23,20 +23,20 @@ export class Lanes {
    * optimized code for them, and the next batch would begin slowly.
    */
   static readonly kept = new Task(undefined as never, new Job<unknown>(undefined as never, () => undefined));
-  /** What is to start, from `nextStart` to `endOfStarts`; the array is reused. */
+  /** The attempts to start, from `nextStart` to `endOfStarts`; the array is reused. */
   private readonly starts: (Execution | undefined)[] = [];
   private nextStart = 0;
   private endOfStarts = 0;
   private stops: Task[] = [];
-  /** When the turn that was requested last was requested first. */
+  /** When the current turn was first requested. */
   private requestedAt = 0;
   private isTurnRequested = false;
   private isSliceOpen = false;
   private sliceStartedAt = 0;
   private readonly alarm: Alarm;
   /**
-   * The async context in which the engine was made. All lanes run in it: otherwise a function would see the context of
-   * the caller whose function its lane ran before.
+   * The async context in which the engine was created. All lanes run in it: otherwise a function would see the context
+   * of the caller whose function ran before it in its lane.
    */
   private readonly context = new AsyncResource('volley');
 
@@ -49,12 +49,12 @@ export class Lanes {
     this.alarm = new Alarm(clock, this.turn);
   }
 
-  /** The scheduler wants an attempt to run. */
+  /** Called by the scheduler to run an attempt. */
   start(execution: Execution): void {
     this.starts[this.endOfStarts++] = execution;
   }
 
-  /** The scheduler wants an attempt to stop. */
+  /** Called by the scheduler to stop an attempt. */
   stop(execution: Execution): void {
     const { task } = execution as Job;
     if (task === undefined) return;
@@ -63,8 +63,8 @@ export class Lanes {
   }
 
   /**
-   * Lets the scheduler run soon, but not before the caller is done. Returns the time; everything that a caller does in
-   * one go happens at the same moment, so that priorities decide about it and not the order of a loop.
+   * Schedules a turn of the scheduler, after the caller is done. Returns the time. Everything a caller does
+   * synchronously happens at the same time, so that priorities decide and not the order of a loop.
    */
   requestTurn(): number {
     if (!this.isTurnRequested) {
@@ -75,7 +75,7 @@ export class Lanes {
     return this.requestedAt;
   }
 
-  /** Aborts stopped attempts. Call it when the scheduler has returned, because listeners may call back. */
+  /** Aborts stopped attempts. Call it after the scheduler has returned, because listeners may call back. */
   deliverStops(): void {
     while (this.stops.length > 0) {
       const stops = this.stops;
@@ -98,7 +98,7 @@ export class Lanes {
     if (execution !== undefined) void this.runLane(execution);
   };
 
-  /** Lets the scheduler decide, opens further lanes if it starts several, and gives the caller the last. */
+  /** Runs the scheduler, opens further lanes if it starts several attempts, and returns the last one to the caller. */
   private next(now: number): Execution | undefined {
     this.scheduler.advance(now);
     if (this.stops.length > 0) this.deliverStops();
@@ -142,14 +142,14 @@ export class Lanes {
       const { attempt } = execution;
       const job = execution as Job;
       if (execution.state !== Status.running) {
-        // It was stopped between the scheduler's decision and now: its attempt is over before it began.
+        // The attempt was stopped between the scheduler's decision and now, before it began.
         this.scheduler.succeed(execution, attempt, now);
         this.requestTurn();
         return;
       }
-      // It was even restarted in between, and has been called for that already.
+      // It was restarted in between, and the new attempt has been called already.
       if (job.task?.attempt === attempt) return;
-      // Functions that were called before this one in the same turn may have taken their time.
+      // Functions called earlier in the same turn may have taken a while.
       if (now !== execution.startedAt || hasRate(execution)) this.scheduler.called(execution, attempt, now);
       const task = new Task(this.owner, job);
       job.task = task;

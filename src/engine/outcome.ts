@@ -11,7 +11,7 @@ import { reasonText } from '../core/words.ts';
 interface OutcomeBase {
   readonly id: string;
   readonly toolName: string;
-  /** How many attempts were started. */
+  /** The number of started attempts. */
   readonly attempts: number;
   /** From the submission to the start of the last attempt, or to the end if there was none. */
   readonly waitedMs: number;
@@ -23,7 +23,7 @@ interface OutcomeBase {
 export type Outcome<T = unknown> =
   | (OutcomeBase & { readonly status: 'completed'; readonly value: T })
   | (OutcomeBase & { readonly status: 'failed'; readonly reason: FailureReason; readonly error: unknown })
-  /** `because` names the execution for whose sake it was cancelled, if it was. */
+  /** `because` names the execution that caused the cancellation, if any. */
   | (OutcomeBase & {
       readonly status: 'cancelled';
       readonly reason: string;
@@ -38,7 +38,7 @@ export function outcomeOf<T>(execution: Execution, value: T): Outcome<T> {
   const { name: toolName } = execution.demand.tool;
   const waitedMs = (attempt === 0 ? settledAt : startedAt) - submittedAt;
   const durationMs = attempt === 0 ? 0 : settledAt - startedAt;
-  // Written out: most complete, and spreading takes longer than everything else here.
+  // Written out: most executions complete, and spreading would cost more than everything else here.
   if (ending === undefined)
     return { id, toolName, attempts: attempt, waitedMs, durationMs, status: 'completed', value };
   const base = { id, toolName, attempts: attempt, waitedMs, durationMs };
@@ -57,7 +57,7 @@ export function outcomeOf<T>(execution: Execution, value: T): Outcome<T> {
   }
 }
 
-/** What `wait()` throws for an execution that did not complete: the tool's own error where there is one. */
+/** The error that `wait()` throws for an execution that did not complete: the tool's own error if there is one. */
 export function errorOf(execution: Execution): unknown {
   const { ending, terms } = execution;
   const { id, toolName } = { id: execution.id, toolName: execution.demand.tool.name };
@@ -109,8 +109,8 @@ export function thrownUndefined(execution: Execution): VolleyError {
 }
 
 /**
- * The outcome in the names that the caller uses: the engine's ids and tool names may have been made by whoever submitted
- * the execution. What a tool threw itself stays as it is.
+ * The outcome with the caller's names: the engine's ids and tool names may have been generated. An error that a tool
+ * threw stays as it is.
  */
 export function renameOutcome<T>(
   outcome: Outcome<T>,
@@ -133,7 +133,7 @@ export function renameOutcome<T>(
   }
 }
 
-/** The same for an error alone: one of the engine is made anew from its details, any other is returned as it is. */
+/** The same for an error: one of the engine is rebuilt from its details, any other is returned as it is. */
 export function renameError(
   error: unknown,
   toolName: string,
@@ -162,7 +162,7 @@ interface ExecutionErrorDetails extends Readonly<Record<string, unknown>> {
   readonly because?: CancellationCause | undefined;
 }
 
-/** The message of each code, from the details alone. */
+/** The message of each code, built from the details. */
 const MESSAGES = {
   EXECUTION_CANCELLED: ({ reason }) => `was cancelled: ${reason}`,
   EXECUTION_SKIPPED: ({ cause, causeToolName, causeStatus }) => {
@@ -174,7 +174,7 @@ const MESSAGES = {
   EXECUTION_STALLED: ({ stallMs }) => `reported no progress for ${stallMs} ms`,
   EXECUTION_DEADLINE: () => 'did not finish before its deadline',
   EXECUTION_FAILED: ({ reason, thrown }) =>
-    thrown === undefined ? `failed: ${reason}` : 'threw undefined: throw an Error that says what went wrong.',
+    thrown === undefined ? `failed: ${reason}` : 'threw undefined. Throw an Error instead.',
 } satisfies Partial<Record<ErrorCode, (details: ExecutionErrorDetails) => string>>;
 
 function isEngineCode(code: ErrorCode): code is keyof typeof MESSAGES {

@@ -11,16 +11,16 @@ import { errorOf, outcomeOf } from './outcome.ts';
 import { StatisticsKeeper } from './statistics.ts';
 import { type ProgressUpdate, UPDATE_TYPES, type UpdateType } from './updates.ts';
 
-/** How far one execution has come. */
+/** The progress of one execution. */
 export interface ExecutionSnapshot {
   readonly id: string;
   readonly toolName: string;
   readonly status: ExecutionStatus;
   /** The number of the current or last attempt, 0 before the first. */
   readonly attempt: number;
-  /** The share that is done, 0 to 1: what the attempt last reported, and 1 when it has completed. */
+  /** The completed share, 0 to 1: as the attempt last reported, and 1 once it has completed. */
   readonly progress: number;
-  /** What the attempt last reported to be doing. */
+  /** The current step, as last reported. */
   readonly step: string | undefined;
   /** Why it did not complete. */
   readonly error: string | undefined;
@@ -30,10 +30,10 @@ export interface ExecutionSnapshot {
   readonly settledAt: number | undefined;
 }
 
-/** How far a set of executions has come. */
+/** The progress of a set of executions. */
 export interface AggregatedProgress extends Readonly<Record<ExecutionStatus, number>> {
   readonly total: number;
-  /** The share of the work that is done, 0 to 1: settled executions and the reported part of running ones. */
+  /** The completed share of the work, 0 to 1: settled executions and the reported part of running ones. */
   readonly progress: number;
 }
 
@@ -55,7 +55,7 @@ export class ProgressLog {
   /** The sum of what the running executions of a group reported. */
   private readonly partial = new WeakMap<Group, number>();
   private readonly listeners = new Set<(update: ProgressUpdate) => void>();
-  /** How many of the last updates the listeners have not heard of. */
+  /** How many of the latest updates were not delivered to listeners yet. */
   private undelivered = 0;
   private isClosed = false;
 
@@ -75,8 +75,8 @@ export class ProgressLog {
   }
 
   /**
-   * All updates from now on, or after the event id of an earlier one. A reader that falls too far behind gets a
-   * `missed` update with the number of those that are gone. Ends when the engine is closed.
+   * All updates from now on, or after an earlier event id. A reader that falls too far behind gets a `missed` update
+   * with the number of lost ones. Ends when the engine is closed.
    */
   subscribe(options: { readonly after?: number } = {}): ProgressStream {
     checkObject('The options of a subscription', options);
@@ -124,7 +124,7 @@ export class ProgressLog {
     return () => void this.listeners.delete(listener);
   }
 
-  /** How far everything has come, or one group. */
+  /** The progress of everything, or of one group. */
   aggregated(group?: Group): AggregatedProgress {
     const counts = group?.counts ?? this.counts;
     const total = counts.reduce((sum, count) => sum + count, 0);

@@ -14,15 +14,15 @@ import { Task } from './task.ts';
 import { toFailure } from './tool-failure.ts';
 import type { ProgressUpdate } from './updates.ts';
 
-/** How a {@link ProgressTracker} of your own behaves. */
+/** Options of a standalone {@link ProgressTracker}. */
 export interface ProgressTrackerOptions {
   /** How many updates are remembered for slow readers. Default 4096. */
   readonly eventLogSize?: number;
-  /** How many settled executions can still be asked for. Default 1000. */
+  /** How many settled executions are remembered. Default 1000. */
   readonly retainSettled?: number;
 }
 
-/** How far everything has come, with statistics. */
+/** The overall progress, with statistics. */
 export interface TrackedProgress extends AggregatedProgress {
   readonly statistics: Omit<ExecutionStatistics, 'utilization'>;
 }
@@ -62,16 +62,16 @@ export class ProgressTracker {
   }
 
   /**
-   * All updates from now on, or after the event id of an earlier one. A reader that falls too far behind gets a
-   * `missed` update with the number of those that are gone. Ends when the engine is closed.
+   * All updates from now on, or after an earlier event id. A reader that falls too far behind gets a `missed` update
+   * with the number of lost ones. Ends when the engine is closed.
    */
   subscribe(options: { readonly after?: number } = {}): ProgressStream {
     return this.log.subscribe(options);
   }
 
   /**
-   * Calls the listener with every update, in a microtask after what caused it. It misses none, so it must be quick. The
-   * answer removes it.
+   * Calls the listener with every update, in a microtask after its cause. The listener misses none, so it must be
+   * quick. Returns a function that removes it.
    *
    * @internal
    */
@@ -79,7 +79,7 @@ export class ProgressTracker {
     return this.log.listen(listener);
   }
 
-  /** How far everything has come. */
+  /** The overall progress. */
   aggregated(): TrackedProgress {
     const { log } = this;
     return { ...log.aggregated(), statistics: log.statistics.summary(log.counts) };
@@ -90,7 +90,7 @@ export class ProgressTracker {
     this.writable().start(id, toolName);
   }
 
-  /** Records the share that is done, from 0 to 1, the current step, or both. */
+  /** Records the completed share, from 0 to 1, the current step, or both. */
   update(id: string, progress: number, step?: string): void;
   update(id: string, step: string): void;
   update(id: string, first: number | string, step?: string): void {
@@ -112,7 +112,7 @@ export class ProgressTracker {
     this.writable().settle(id, Status.cancelled, { kind: 'cancelled', reason });
   }
 
-  /** How far one execution has come; undefined for one that was never started or is forgotten. */
+  /** The progress of one execution; undefined if it was never started or is forgotten. */
   snapshot(id: string): ExecutionSnapshot | undefined {
     const job = this.writable().find(id);
     return job && this.log.snapshot(job);
@@ -122,7 +122,7 @@ export class ProgressTracker {
     if (this.own !== undefined) return this.own;
     throw new VolleyError(
       'INVALID_VALUE',
-      'The tracker of an engine is written by the engine alone, and its handles have snapshots: make a tracker of your own.',
+      'Only the engine writes to its own tracker. Use its handles for snapshots, or create your own tracker.',
     );
   }
 }
@@ -156,7 +156,7 @@ class OwnExecutions {
       );
     const known = this.jobs.get(id);
     if (known !== undefined && !known.isSettled)
-      throw new VolleyError('DUPLICATE_ID', `The execution ${show(id)} was started before.`, { id });
+      throw new VolleyError('DUPLICATE_ID', `The execution ${show(id)} has already been started.`, { id });
     const { root } = this.catalog;
     const job = new Job<unknown>(undefined as never, () => undefined);
     job.name = id;

@@ -12,24 +12,24 @@ import { checkNumber, checkObject, show } from '../core/numbers.ts';
 import type { ResourceLimits } from '../core/resource-table.ts';
 import { byResource, ResourceAccounts, type ResourceUtilization } from '../core/resources.ts';
 
-/** What {@link ResourceManager.tryAllocate} granted: plain data, which can be written as JSON and read again. */
+/** An allocation granted by {@link ResourceManager.tryAllocate}: plain data that survives JSON. */
 export interface ResourceAllocation {
   /** Unique in this process. */
   readonly id: string;
   readonly owner: string;
   /** The time of day in milliseconds since 1970. */
   readonly allocatedAt: number;
-  /** How much was taken of each resource. */
+  /** The amount taken of each resource. */
   readonly amounts: Readonly<Record<ResourceName, number>>;
-  /** The names that only this owner holds. */
+  /** The names held exclusively. */
   readonly exclusive: readonly string[];
-  /** The names that it shares with other owners. */
+  /** The names held as shared. */
   readonly shared: readonly string[];
-  /** When it was given back; undefined while it is held. */
+  /** When it was released; undefined while it is held. */
   readonly releasedAt?: number;
 }
 
-/** Why an allocation was refused: the resource or the lock that was short. */
+/** Why an allocation was rejected: the resource or lock that was not available. */
 export type AllocationRefusal =
   | {
       readonly granted: false;
@@ -44,9 +44,9 @@ export type AllocationResult =
   | { readonly granted: true; readonly allocation: ResourceAllocation }
   | AllocationRefusal;
 
-/** How a {@link ResourceManager} behaves besides its limits. */
+/** Options of a {@link ResourceManager} besides its limits. */
 export interface ResourceManagerOptions {
-  /** How many allocations that were given back stay in the history. Default 1000. */
+  /** How many released allocations stay in the history. Default 1000. */
   readonly historySize?: number;
   /** The time of day in milliseconds since 1970. Default `Date.now`. */
   readonly now?: () => number;
@@ -57,15 +57,15 @@ interface HeldAllocation {
   readonly needs: ResourceVector;
 }
 
-/** By owner, how often it holds a lock alone and how often shared. */
+/** By owner, how often it holds a lock exclusively and how often shared. */
 type LockHolds = Map<string, { exclusive: number; shared: number }>;
 
 let allocationsMade = 0;
 
 /**
- * Keeps account of resources for callers who schedule by themselves: nothing is granted beyond a limit, all that is
- * asked for is taken at once or not at all, and what was granted comes back exactly. An owner may take its own lock
- * again; others get it when it has been given back as often as it was taken.
+ * Accounts for resources for callers who do their own scheduling. No limit is ever exceeded, a request is granted whole
+ * or not at all, and every grant is returned exactly. Locks are reentrant per owner; others get a lock once it has been
+ * released as often as it was taken.
  */
 export class ResourceManager {
   private readonly accounts: ResourceAccounts;
@@ -86,12 +86,12 @@ export class ResourceManager {
     this.now = now;
   }
 
-  /** Changes the limits that are named. Lowering one takes nothing away from those who hold it. */
+  /** Changes the given limits. Lowering one takes nothing from current holders. */
   setLimits(limits: ResourceLimits & { readonly concurrency?: number }): void {
     this.accounts.setLimits(limits);
   }
 
-  /** Takes everything that is asked for, or nothing. */
+  /** Grants the whole request, or nothing. */
   tryAllocate(owner: string, requirements: ResourceRequirements): AllocationResult {
     if (typeof owner !== 'string')
       throw new VolleyError('INVALID_VALUE', `The owner must be a string, but it is ${show(owner)}.`);
@@ -123,7 +123,10 @@ export class ResourceManager {
     return { granted: true, allocation };
   }
 
-  /** Gives an allocation back, or a copy of it. Doing so twice is an error: somebody else may hold that room by now. */
+  /**
+   * Releases an allocation, or a copy of it. Releasing twice is an error: another owner may hold those resources by
+   * now.
+   */
   release(allocation: ResourceAllocation): void {
     const held = this.held.get((allocation as Partial<ResourceAllocation> | null)?.id ?? '');
     if (held === undefined || held.allocation.owner !== allocation.owner) {
@@ -139,22 +142,22 @@ export class ResourceManager {
     if (this.past.length > this.historySize) this.past.shift();
   }
 
-  /** Those that are held, the oldest first. */
+  /** The held allocations, oldest first. */
   allocations(): ResourceAllocation[] {
     return Array.from(this.held.values(), ({ allocation }) => allocation);
   }
 
-  /** The latest that were given back, in the order in which they were, and behind them those that are held. */
+  /** The most recently released allocations, in order of release, followed by the held ones. */
   history(): ResourceAllocation[] {
     return [...this.past, ...this.allocations()];
   }
 
-  /** Use and limit of each countable resource at this moment. */
+  /** The current usage and limit of each countable resource. */
   utilization(): ResourceUtilization {
     return this.accounts.utilization();
   }
 
-  /** Who keeps the owner from a lock, if anybody does. */
+  /** The owner that blocks a lock, if any. */
   private otherHolder(name: string, owner: string, exclusive: boolean): string | undefined {
     for (const [holder, holds] of this.locks.get(name) ?? [])
       if (holder !== owner && (exclusive || holds.exclusive > 0)) return holder;

@@ -44,7 +44,7 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
   readonly settlements = new Settlements();
   private readonly lanes: Lanes;
   private readonly signalLinks = new SignalLinks<Job>((jobs, reason) => void this.cancelEach(jobs, reason));
-  /** Whether pausing is refused, because paused work would never end. */
+  /** Whether pausing is rejected, because paused work would never end. */
   isClosing = false;
   private idleCallbacks: (() => void)[] = [];
   private readonly groupCallbacks = new Map<Group, (() => void)[]>();
@@ -61,7 +61,7 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
     this.lanes = new Lanes(this.scheduler, this.clock, this, (now) => this.turnEnded(now));
   }
 
-  /** Whether nothing is left to do and every stopped attempt has ended or was abandoned. */
+  /** Whether the engine is idle and every stopped attempt has ended or was abandoned. */
   get isIdle(): boolean {
     const { counts, lingering } = this.scheduler.lifecycle;
     if (counts[Status.running]! + counts[Status.queued]! > 0) return false;
@@ -120,11 +120,14 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
 
   pause(group?: Group): void {
     if (this.isClosing)
-      throw new VolleyError('ENGINE_CLOSED', 'The engine was closed: what is paused now would never end.');
+      throw new VolleyError('ENGINE_CLOSED', 'The engine is closed, so paused work would never finish.');
     this.change((scheduler) => scheduler.pause(group));
   }
 
-  /** How long a group, or everything, will still take. The seed is fixed, so the same question gets the same answer. */
+  /**
+   * Predicts how long a group, or everything, will still take. The seed is fixed, so equal states give equal
+   * predictions.
+   */
   timeLeft(group?: Group): TimeLeft | undefined {
     return predictRemaining(this.scheduler, group, this.clock.now(), seededRandom(1));
   }
@@ -144,7 +147,7 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
     else callbacks.push(callback);
   }
 
-  // What the scheduler says.
+  // Effects of the scheduler.
 
   start(execution: Execution): void {
     this.log.statistics.started(execution);
@@ -191,7 +194,7 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
     (execution as Job).task?.continue();
   }
 
-  // What handles and attempts ask for.
+  // Requests from handles and attempts.
 
   cancel(job: Job, reason: unknown): CancelResult {
     return { cancelled: this.cancelEach([job], reason) > 0, status: job.status };
@@ -220,7 +223,7 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
     if (!parent.isCurrent) {
       throw new VolleyError(
         'EXECUTION_CANCELLED',
-        `${parent.id} cannot submit children any more: this attempt is over.`,
+        `${parent.id} can no longer submit children: this attempt is over.`,
       );
     }
     checkContext(context);
@@ -232,7 +235,7 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
     return new ChildHandle(parent, child);
   }
 
-  /** Their functions are stopped together with the parent's, not here, however deep they are nested. */
+  /** Their functions are stopped together with the parent's, not here, however deeply they are nested. */
   cancelChildren(children: readonly Job[], reason: RelatedCancellation): void {
     this.scheduler.cancel(children, reason, this.clock.now());
     this.lanes.requestTurn();
@@ -286,7 +289,7 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
       const { signal } = contexts[index]!;
       if (signal === undefined) continue;
       const job = jobs[index]!;
-      // A failed dependency may have settled it at once: nobody would remove the link.
+      // A failed dependency may have settled it at once, and nothing else would remove the link.
       if (!job.isSettled) job.withExtras().unlink = this.signalLinks.link(job, signal);
       if (signal.aborted) aborted.add(signal);
     }

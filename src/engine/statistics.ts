@@ -13,14 +13,14 @@ export interface DurationSummary {
   readonly maxMs: number;
 }
 
-/** What an engine has done so far. */
+/** The statistics of an engine. */
 export interface ExecutionStatistics {
-  /** How many executions were ever submitted. */
+  /** The total number of submitted executions. */
   readonly submitted: number;
-  /** How many are in each status; the settled ones of all time. */
+  /** The number of executions per status; for final statuses, the total so far. */
   readonly counts: Readonly<Record<ExecutionStatus, number>>;
   readonly retries: number;
-  /** Stopped attempts that did not end in their grace period. */
+  /** Stopped attempts that did not end within their grace period. */
   readonly abandoned: number;
   /** How long completed executions ran. */
   readonly duration: DurationSummary;

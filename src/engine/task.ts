@@ -14,26 +14,28 @@ export interface TaskContext {
   readonly id: string;
   /** The number of the attempt, from 1. */
   readonly attempt: number;
-  /** Aborted when the attempt must stop: it was cancelled, or a time limit is over. */
+  /** Aborted when the attempt must stop: it was cancelled, or a time limit expired. */
   readonly signal: AbortSignal;
-  /** Calls back when the attempt must stop, at once if it was stopped. Cheaper than a listener on the signal. */
+  /**
+   * Calls back when the attempt must stop, at once if it was already stopped. Cheaper than a listener on the signal.
+   */
   readonly onStop: (callback: (reason: unknown) => void) => void;
-  /** Reports the share that is done, from 0 to 1, the current step, or both. Also a sign of life against stalling. */
+  /** Reports the completed share, from 0 to 1, the current step, or both. Also a sign of life against stalling. */
   readonly report: Report;
-  /** Says that the work begins only now: time limits count from here. For functions that had to wait for a worker. */
+  /** Declares that the work begins only now: time limits count from here. For functions that waited for a worker. */
   readonly began: () => void;
   /**
-   * Says that the work is done and its result is being saved. From here on only the function itself ends the attempt,
-   * by returning or throwing: neither a cancellation nor a time limit does. If it throws after one of these, it is not
-   * retried.
+   * Declares that the work is done and its result is being saved. From here on, only the function itself ends the
+   * attempt, by returning or throwing: neither a cancellation nor a time limit does. If it throws after one of these,
+   * it is not retried.
    */
   readonly keeping: () => void;
   /** How the dependencies ended, by id. */
   readonly outcomes: ReadonlyMap<string, Outcome>;
   /**
-   * Submits a child. While this function waits for it through the handle's `wait()` or `outcome()`, its own room and
-   * locks are lent, so that nesting cannot deadlock; they are taken again before the last such wait returns. Children
-   * that have not settled are cancelled if this attempt fails or is stopped.
+   * Submits a child. While this function waits for it through the handle's `wait()` or `outcome()`, its own resources
+   * and locks are lent, so that nesting cannot deadlock; they are taken back before the last such wait returns.
+   * Unsettled children are cancelled if this attempt fails or is stopped.
    */
   readonly submit: <T>(context: ExecutionContext, run: ToolFunction<T>) => ExecutionHandle<T>;
 }
@@ -44,7 +46,7 @@ export interface Report {
   (step: string): void;
 }
 
-/** What an attempt needs from the engine. */
+/** The parts of the engine that an attempt uses. */
 export interface TaskOwner {
   report(task: Task, progress: number | undefined, step: string | undefined): void;
   began(task: Task): void;
@@ -54,25 +56,25 @@ export interface TaskOwner {
   reclaim(task: Task): void;
 }
 
-/** What only a few functions ask for. */
+/** Rarely used fields. */
 class TaskExtras {
   controller: AbortController | undefined = undefined;
   stopped: { readonly reason: unknown } | undefined = undefined;
   stopCallbacks: ((reason: unknown) => void)[] | undefined = undefined;
   children: Set<Job> | undefined = undefined;
   known: Map<string, Outcome> | undefined = undefined;
-  /** Of an attempt that was stopped, whose execution may have forgotten them. */
+  /** The outcomes of a stopped attempt, whose execution may have forgotten them. */
   dependencies: readonly Job[] | undefined = undefined;
   openWaits = 0;
   resume: (() => void) | undefined = undefined;
 }
 
-/** One attempt of an execution. Its parts are made when the function asks for them. */
+/** One attempt of an execution. Its parts are created on demand. */
 export class Task implements TaskContext {
   readonly attempt: number;
-  /** What was last reported, 0 to 1. */
+  /** The last reported progress, 0 to 1. */
   share = 0;
-  /** What the function returned. */
+  /** The function's return value. */
   value: unknown = undefined;
   private extras: TaskExtras | undefined = undefined;
 
@@ -92,7 +94,7 @@ export class Task implements TaskContext {
     return this.job.extras?.parent;
   }
 
-  /** Whether it is the attempt that counts, and not stopped. */
+  /** Whether it is the current attempt and not stopped. */
   get isCurrent(): boolean {
     return this.extras?.stopped === undefined && this.job.task === this;
   }
@@ -156,7 +158,7 @@ export class Task implements TaskContext {
     child.onSettled(() => children.delete(child));
   }
 
-  /** Call it before the execution settles, which drops them: the function may ask for outcomes only afterwards. */
+  /** Call it before the execution settles, which drops the outcomes: the function may read them only afterwards. */
   keepDependencies(): void {
     const { dependencies } = this.job;
     if (dependencies !== undefined) this.withExtras().dependencies = dependencies;
@@ -178,12 +180,12 @@ export class Task implements TaskContext {
     this.owner.cancelChildren([...children], new RelatedCancellation({ event, id: this.id }));
   }
 
-  /** Lends the room of this attempt while a promise of a child is open. */
+  /** Lends the resources of this attempt while it waits for a child. */
   async lendWhile<T>(promise: Promise<T>): Promise<T> {
     const extras = this.withExtras();
     if (extras.openWaits++ === 0) {
       this.owner.lend(this);
-      // A branch that still waits for the room needs it no more: another waits for a child now.
+      // A branch that waits for the resources no longer needs them: another waits for a child now.
       this.continue();
     }
     try {
@@ -193,7 +195,7 @@ export class Task implements TaskContext {
     }
   }
 
-  /** The room is back, or needed no more: the function may go on. */
+  /** Lets the function continue, because the resources are back or no longer needed. */
   continue(): void {
     if (this.extras === undefined) return;
     this.extras.resume?.();
@@ -213,7 +215,7 @@ export class Task implements TaskContext {
   }
 }
 
-/** An exception goes to the process, as for a listener on the signal, and does not keep others from their call. */
+/** An exception goes to the process, as for a listener on the signal, and does not prevent other callbacks. */
 function callSafely(callback: (reason: unknown) => void, reason: unknown): void {
   try {
     callback(reason);

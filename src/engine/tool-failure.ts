@@ -1,10 +1,10 @@
 import type { Failure, FailureReason } from '../core/failure.ts';
 
-/** The same in every copy of Volley: a package of tools may bring its own copy. */
+/** A global symbol: a tool package may bring its own copy of Volley. */
 const BRAND = Symbol.for('volley.tool-failure');
 
 /**
- * An error by which a tool or a runner says why it failed, and whether a retry makes sense.
+ * An error with which a tool or a runner says why it failed and whether a retry makes sense.
  *
  * ```ts
  * throw new ToolFailure('The key was refused', { retryable: false });
@@ -26,7 +26,7 @@ export class ToolFailure extends Error {
   }
 }
 
-/** Whether it is a ToolFailure, of this copy of Volley or another. */
+/** Whether it is a ToolFailure, from this copy of Volley or another. */
 export function isToolFailure(thrown: unknown): thrown is ToolFailure {
   try {
     return typeof thrown === 'object' && thrown !== null && BRAND in thrown;

@@ -13,9 +13,9 @@ interface UpdateBase {
 
 /** Something that happened to an execution. */
 export type ProgressUpdate =
-  /** `waitedMs`: since its submission; of a later attempt with all that was before it. */
+  /** `waitedMs`: the time since submission, for later attempts too. */
   | (UpdateBase & { readonly type: 'started'; readonly waitedMs: number })
-  /** `progress` is the share that is done, 0 to 1. */
+  /** `progress` is the completed share, 0 to 1. */
   | (UpdateBase & { readonly type: 'progress'; readonly progress: number; readonly step: string | undefined })
   | (UpdateBase & { readonly type: 'step'; readonly step: string })
   | (UpdateBase & {
@@ -28,16 +28,16 @@ export type ProgressUpdate =
   | (UpdateBase & { readonly type: 'failed'; readonly reason: FailureReason; readonly error: string })
   | (UpdateBase & { readonly type: 'cancelled'; readonly reason: string })
   | (UpdateBase & { readonly type: 'skipped'; readonly cause: string | undefined })
-  /** A stopped attempt did not end in its grace period, and its room was given to others. */
+  /** A stopped attempt did not end within its grace period, and its resources were released. */
   | (UpdateBase & { readonly type: 'abandoned' });
 
-/** The number of updates that a slow reader has missed. */
+/** The number of updates a slow reader missed. */
 export interface MissedUpdates {
   readonly type: 'missed';
   readonly count: number;
 }
 
-/** The kinds of updates; the event log keeps their numbers. */
+/** The kinds of updates; the event log stores their indexes. */
 export const UPDATE_TYPES = [
   'started',
   'progress',

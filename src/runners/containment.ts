@@ -1,9 +1,9 @@
 /** A place where calls run. */
 export type RunnerKind = 'inline' | 'thread' | 'process';
 
-/** Something that a tool can do wrong, and the runners in which only that call suffers for it. */
+/** A fault of a tool, and the runners in which only that call is affected. */
 export interface Containment {
-  /** The fault in words, for tables. */
+  /** A description of the fault, for tables. */
   readonly fault: string;
   readonly containedBy: readonly RunnerKind[];
 }
@@ -13,8 +13,8 @@ const OTHER_THREADS = ['thread', 'process'] as const;
 const PROCESSES = ['process'] as const;
 
 /**
- * Which faults each runner contains: the call ends with its reason, and nothing else is affected. The conformance
- * suite of the runners tries exactly these.
+ * Which faults each runner contains: the call ends with its reason, and nothing else is affected. The runners'
+ * conformance suite tests exactly these.
  */
 export const CONTAINS = {
   error: { fault: 'throws an error', containedBy: ALL },

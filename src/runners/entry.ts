@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { extname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-/** A script that another thread or process starts with, and the flags that Node needs for it. */
+/** A script that another thread or process starts with, and the Node flags it needs. */
 export interface ScriptEntry {
   readonly url: URL;
   /** Empty for the built package. */
@@ -10,8 +10,8 @@ export interface ScriptEntry {
 }
 
 /**
- * Finds a script of ours next to the module that asks: `scriptEntry('./worker', import.meta.url)`. Built, it is a
- * `.js` like its neighbour. In development it is a `.ts`, which needs tsx: Node cannot run our sources by itself.
+ * Finds one of our scripts next to the calling module: `scriptEntry('./worker', import.meta.url)`. In the built package
+ * it is a `.js` file. In development it is a `.ts` file, which needs tsx: Node cannot run our sources itself.
  */
 export function scriptEntry(name: string, neighbour: string): ScriptEntry {
   const extension = extname(new URL(neighbour).pathname);

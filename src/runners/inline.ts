@@ -3,8 +3,8 @@ import { loadCode, type PortableCode } from './load-code.ts';
 import type { Runner, RunnerCall, RunnerTask, ToolCode, ToolRun } from './runner.ts';
 
 /**
- * Calls the function in this thread. Nothing but its errors is contained: it stops only if it obeys its signal, it can
- * block the event loop, and no limit is enforced.
+ * Calls the function in this thread. Contains only its errors: it stops only if it obeys its signal, it can block the
+ * event loop, and no limit is enforced.
  */
 export class InlineRunner implements Runner {
   private readonly loaded = new WeakMap<ToolCode, ToolRun>();
@@ -15,7 +15,7 @@ export class InlineRunner implements Runner {
     try {
       if (this.isClosed)
         throw new VolleyError('RUNNER_CLOSED', `The runner was closed before "${toolName}" was called.`);
-      // A promise of the function's own needs no other one around it.
+      // A promise of the function's own needs no wrapper.
       if (code.kind === 'function') return Promise.resolve(code.run(input, task));
       return this.runLoaded(code, call, task);
     } catch (error) {

@@ -5,16 +5,16 @@ import { show } from '../core/numbers.ts';
 import type { ToolCode, ToolRun } from './runner.ts';
 
 /**
- * What build tools leave behind in the text of a function: esbuild names functions with the one, and vite imports
- * with the other. Both are given to it, since the text no longer sees the module that had them.
+ * Helpers that build tools leave in a function's source: esbuild uses one to name functions, vite the other for
+ * imports. Both are passed in, because the source no longer sees its module.
  */
 const PROLOGUE =
   "'use strict'; ((__name, __vite_ssr_dynamic_import__) => PLACE)((it) => it, (name) => import(name))";
 const [BEFORE, AFTER] = PROLOGUE.split('PLACE') as [string, string];
 
-/** Evaluates the text of a function that uses nothing of its surroundings. */
+/** Evaluates the source of a function that uses nothing of its surroundings. */
 function evaluateSource(text: string, toolName: string): ToolRun {
-  // A file in the working directory that does not exist: `import()` in the text resolves from there.
+  // A nonexistent file in the working directory: `import()` in the source resolves from there.
   const filename = join(process.cwd(), `tool-${toolName}.source.js`);
   const run = evaluate(text, toolName, filename);
   const explain = (error: unknown) => explained(error, toolName, filename);
@@ -35,7 +35,7 @@ function evaluateSource(text: string, toolName: string): ToolRun {
 function evaluate(text: string, toolName: string, filename: string): ToolRun {
   if (text.includes('import')) allowImports();
   let problem: string | undefined;
-  // The text of a method, `run(input) { … }`, is a function only inside an object.
+  // The source of a method, `run(input) { … }`, is a function only inside an object.
   for (const expression of [`(${text}\n)`, `Object.values({ ${text}\n })[0]`]) {
     try {
       const value: unknown = new Script(
@@ -51,14 +51,14 @@ function evaluate(text: string, toolName: string, filename: string): ToolRun {
   }
   throw new VolleyError(
     'INVALID_TOOL',
-    `The text of the tool "${toolName}" is not that of a function: ${problem}. Give it as a function of your own, or as a module.`,
+    `The source of the tool "${toolName}" is not a function: ${problem}. Pass a function of your own, or a module.`,
     { toolName },
   );
 }
 
 function options(filename: string): ScriptOptions {
   const importModuleDynamically = constants?.USE_MAIN_CONTEXT_DEFAULT_LOADER;
-  // Columns of the first line count without what was put before it; `(` is ours too.
+  // Columns of the first line exclude our prefix, including `(`.
   const columnOffset = -BEFORE.length - 1;
   return importModuleDynamically === undefined
     ? { filename, columnOffset }
@@ -68,8 +68,8 @@ function options(filename: string): ScriptOptions {
 let importsAreAllowed = false;
 
 /**
- * Node prints once in each thread that imports of evaluated text are experimental. Nobody can do anything about it,
- * so it is made to say so here, where nobody listens.
+ * Node warns once per thread that imports from evaluated source are experimental. Users cannot do anything about it, so
+ * the warning is triggered here, where it is suppressed.
  */
 function allowImports(): void {
   if (importsAreAllowed) return;
@@ -83,7 +83,7 @@ function allowImports(): void {
   }
 }
 
-/** A name that is missing is most likely one of the module that the function was written in. */
+/** A missing name is most likely one of the module the function was written in. */
 function explained(error: unknown, toolName: string, filename: string): unknown {
   if (!(error instanceof ReferenceError) || !isThrownBy(error, filename)) return error;
   const message = `${error.message}. The function of the tool "${toolName}" is sent as text and cannot see variables outside it: import what it uses inside it, or give \`module\` instead of \`run\`.`;
@@ -93,7 +93,7 @@ function explained(error: unknown, toolName: string, filename: string): unknown 
   return better;
 }
 
-/** Whether the innermost frame of its stack is in the text itself. */
+/** Whether the innermost stack frame is in the source itself. */
 function isThrownBy({ stack }: Error, filename: string): boolean {
   return /\n\s+at [^\n]*/.exec(stack ?? '')?.[0].includes(filename) ?? false;
 }
@@ -102,10 +102,10 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
 }
 
-/** What can be sent to another thread or process. */
+/** Code that can be sent to another thread or process. */
 export type PortableCode = Exclude<ToolCode, { kind: 'function' }>;
 
-/** Turns the code of a tool into a function, in the thread or process in which it is called. */
+/** Turns the code of a tool into a function, in the thread or process that calls it. */
 export async function loadCode(code: PortableCode, toolName: string): Promise<ToolRun> {
   return code.kind === 'source' ? evaluateSource(code.text, toolName) : await importTool(code, toolName);
 }
@@ -139,7 +139,7 @@ async function importTool(
   );
 }
 
-/** The function in an export: itself, the `run` of a tool, or that of the tool with this name in a list. */
+/** The function in an export: the export itself, the `run` of a tool, or that of the named tool in a list. */
 function runIn(exported: unknown, toolName: string): ToolRun | undefined {
   if (typeof exported === 'function') return exported as ToolRun;
   if (typeof exported !== 'object' || exported === null) return undefined;

@@ -1,30 +1,30 @@
 import type { Report } from '../engine/task.ts';
 
-/** What the function of a tool is given besides its input, wherever it runs. */
+/** The context of a tool's function, wherever it runs. */
 export interface ToolContext {
   /** The id of the execution. */
   readonly id: string;
   /** The number of the attempt, from 1. */
   readonly attempt: number;
-  /** Aborted when the attempt shall stop. */
+  /** Aborted when the attempt must stop. */
   readonly signal: AbortSignal;
-  /** Reports the share that is done, from 0 to 1, the current step, or both. */
+  /** Reports the completed share, from 0 to 1, the current step, or both. */
   readonly report: Report;
 }
 
-/** The work of a tool. */
+/** The function of a tool. */
 export type ToolRun<I = unknown, O = unknown> = (input: I, context: ToolContext) => O | PromiseLike<O>;
 
-/** Where a runner finds the work of a tool. */
+/** Where a runner finds a tool's function. */
 export type ToolCode =
   /** A function of this thread. */
   | { readonly kind: 'function'; readonly run: ToolRun }
-  /** The text of a function that uses nothing of its surroundings; evaluated in the other thread or process. */
+  /** The source of a function that uses nothing of its surroundings; evaluated in the other thread or process. */
   | { readonly kind: 'source'; readonly text: string }
-  /** A module and the name of its export: a function, a tool, or a list of tools of which `toolName` is one. */
+  /** A module and the name of its export: a function, a tool, or a list of tools that includes `toolName`. */
   | { readonly kind: 'module'; readonly url: string; readonly exportName: string };
 
-/** What a runner enforces. Only processes can enforce all of it; see docs/tools.md. */
+/** The limits a runner enforces. Only processes can enforce all of them; see docs/tools.md. */
 export interface RunLimits {
   /** Memory of all its processes together. */
   readonly memoryMb?: number;
@@ -32,62 +32,62 @@ export interface RunLimits {
   readonly cpuMs?: number;
   readonly openFiles?: number;
   readonly processes?: number;
-  /** The size of one file, and what all its processes together write to disks, as far as that can be seen. */
+  /** The size of one file, and the total its processes write to disk, as far as that is visible. */
   readonly diskMb?: number;
-  /** What it may write to its output and error streams together; more ends it. */
+  /** What it may write to stdout and stderr together; exceeding it kills it. */
   readonly outputBytes?: number;
-  /** The size of the serialised result; a larger one fails the call. */
+  /** The size of the serialized result; a larger one fails the call. */
   readonly resultBytes?: number;
 }
 
-/** What a process may touch. */
+/** What a process may access. */
 export interface SandboxPolicy {
-  /** `auto` uses what the system allows, `required` refuses to run without all of it, `off` uses none. */
+  /** `auto` uses what the system supports, `required` refuses to run without all of it, `off` uses none. */
   readonly mode: 'auto' | 'required' | 'off';
-  /** Folders that it may read, besides the system's own. */
+  /** Folders it may read, besides system folders. */
   readonly read: readonly string[];
-  /** Folders that it may read and write. */
+  /** Folders it may read and write. */
   readonly write: readonly string[];
   readonly network: boolean;
-  /** Keeps what is protected inside those folders. */
+  /** Protects paths inside those folders. */
   readonly guard?: SandboxGuard | undefined;
 }
 
-/** Knows what is protected inside the folders of a policy, and looks whether a program has kept to it. */
+/** Knows what is protected inside the folders of a policy, and checks whether a program respected it. */
 export interface SandboxGuard {
-  /** To be called before a program starts. Without a sandbox only a look afterwards can tell what it did. */
+  /** Call it before a program starts. Without a sandbox, only the check afterwards can find what it did. */
   begin(isSandboxed: boolean): Promise<GuardedRun>;
 }
 
-/** What is protected from one program. */
+/** The protection from one program. */
 export interface GuardedRun {
-  /** What the sandbox puts over the folders of the policy. */
+  /** The mounts that the sandbox puts over the folders of the policy. */
   readonly covers: readonly Cover[];
-  /** To be called when nothing of the program remains. Returns what was made or changed although it is protected. */
+  /** Call it when nothing of the program remains. Returns the protected paths that were created or changed. */
   end(): Promise<readonly Breach[]>;
 }
 
 /** A path as a sandbox shows it. It exists, and no part of it is a symbolic link. */
 export interface Cover {
   readonly path: string;
-  /** `pinned` is as it was, but cannot be renamed, nor removed. */
+  /** `pinned` is unchanged but cannot be renamed or removed. */
   readonly as: 'read-only' | 'pinned' | 'empty-folder' | 'empty-file';
 }
 
-/** A protected path that was made or changed while a program ran. */
+/** A protected path that was created or changed while a program ran. */
 export interface Breach {
   readonly path: string;
   /** The rule that protects it. */
   readonly pattern: string;
-  /** Where it was put, if it was new. */
+  /** Where it was moved, if it was new. */
   readonly movedTo?: string;
 }
 
-/** One call of a tool, as a runner needs it. */
+/** One call of a tool, as passed to a runner. */
 export interface RunnerCall {
   readonly toolName: string;
   readonly code: ToolCode;
-  /** Already checked against the tool's schema. It is serialised for another thread or process. */
+  /** Validated against the tool's schema. Serialized for another thread or process. */
   readonly input: unknown;
   readonly limits: RunLimits;
   readonly sandbox: SandboxPolicy;
@@ -95,22 +95,22 @@ export interface RunnerCall {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** What a runner may say of the attempt that it runs. */
+/** Callbacks of a runner for the attempt it runs. */
 export interface RunnerTask extends ToolContext {
-  /** The work begins only now: time limits count from here, not from when the runner was asked. */
+  /** The work begins only now: time limits count from here, not from the request. */
   began(): void;
-  /** Calls back when the attempt shall stop. Where it is there, no signal has to be made, which takes its time. */
+  /** Calls back when the attempt must stop. If set, no signal has to be created, which is slow. */
   readonly onStop?: (callback: (reason: unknown) => void) => void;
 }
 
 /**
- * A place where attempts run. `run` settles only when nothing of the attempt remains: no thread that works on it, no
- * process of its group, no temporary file. It rejects with what the tool threw, or with a `ToolFailure` whose reason
- * tells what the runner had to end it for. After `close()` nothing of the runner itself remains.
+ * Runs attempts. `run` settles only when nothing of the attempt remains: no thread that works on it, no process of its
+ * group, no temporary file. It rejects with the tool's error, or with a `ToolFailure` whose reason says why the runner
+ * ended it. After `close()` nothing of the runner itself remains.
  */
 export interface Runner {
   /** Runs one attempt of a call to its end. */
   run(call: RunnerCall, task: RunnerTask): Promise<unknown>;
-  /** Ends what runs, and everything of the runner itself. */
+  /** Stops everything that runs, and the runner itself. */
   close(): Promise<void>;
 }

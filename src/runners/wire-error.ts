@@ -3,23 +3,23 @@ import type { FailureReason } from '../core/failure.ts';
 import { ToolFailure } from '../engine/tool-failure.ts';
 
 /**
- * An error on its way between two threads or processes: plain data, limited in size, the same after structured
- * cloning and after JSON. Its sender may be anything, so whoever reads it believes no field.
+ * An error in transit between threads or processes: plain data, limited in size, the same after structured cloning and
+ * after JSON. Its sender is untrusted, so the reader validates every field.
  */
 export interface WireError {
   readonly name: string;
   readonly message: string;
   readonly stack?: string;
-  /** Of a VolleyError, or of Node such as `ENOENT`. */
+  /** The code of a VolleyError, or of a Node error such as `ENOENT`. */
   readonly code?: string;
-  /** Of a VolleyError. */
+  /** The details of a VolleyError. */
   readonly details?: Readonly<Record<string, unknown>>;
-  /** Of a ToolFailure. */
+  /** The reason of a ToolFailure. */
   readonly reason?: string;
-  /** Any error may say that trying again is pointless. */
+  /** Any error may declare a retry pointless. */
   readonly retryable?: boolean;
   readonly cause?: WireError;
-  /** What was thrown, where it was a text, a number or the like and no error. */
+  /** The thrown value if it was not an error but a string, a number or the like. */
   readonly value?: string | number | boolean | null;
 }
 
@@ -41,7 +41,7 @@ const REASONS: Readonly<Record<FailureReason, true>> = {
 
 const BUILT_IN = { EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError } as const;
 
-/** Describes whatever was thrown. It never throws itself, however strange the error is. */
+/** Describes anything that was thrown. Never throws itself. */
 export function toWireError(thrown: unknown): WireError {
   try {
     return describe(thrown, MAX_CAUSES);
@@ -50,7 +50,7 @@ export function toWireError(thrown: unknown): WireError {
   }
 }
 
-/** The same kind of error on this side. */
+/** Recreates the error on this side. */
 export function fromWireError(wire: WireError): unknown {
   return rebuild(wire, MAX_CAUSES);
 }
@@ -63,7 +63,7 @@ function describe(thrown: unknown, causes: number): WireError {
 
   const { name, message, stack, code, details, reason, retryable, cause } = thrown as Record<string, unknown>;
   if (typeof message !== 'string') {
-    return { name: 'Error', message: `The tool threw an object that is no error: ${asJson(thrown)}` };
+    return { name: 'Error', message: `The tool threw an object that is not an error: ${asJson(thrown)}` };
   }
   const plainDetails = plain(details);
   return {
@@ -88,7 +88,7 @@ function rebuild(wire: unknown, causes: number): unknown {
   const message = typeof rest.message === 'string' ? cut(rest.message, MAX_TEXT) : '';
   const code = typeof rest.code === 'string' ? rest.code : undefined;
   const error = create(name, message, code, rest, cause === undefined ? undefined : { cause });
-  // A name or a stack that is not enumerable, as with any error: it is not printed a second time.
+  // A non-enumerable name or stack, as in any error, so that it is not printed twice.
   if (error.name !== name) hide(error, 'name', name);
   if (typeof stack === 'string') hide(error, 'stack', cut(stack, MAX_STACK));
   return error;
@@ -120,7 +120,7 @@ function hide(error: Error, key: 'name' | 'stack', value: string): void {
   Object.defineProperty(error, key, { value, configurable: true, writable: true, enumerable: false });
 }
 
-/** A copy that JSON can carry, or nothing where there is none of a sensible size. */
+/** A JSON-safe copy, or undefined if it would be too large. */
 function plain(details: unknown): Record<string, unknown> | undefined {
   if (typeof details !== 'object' || details === null || Array.isArray(details)) return undefined;
   try {

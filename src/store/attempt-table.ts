@@ -14,13 +14,13 @@ import {
   toStored,
 } from './rows.ts';
 
-/** So many of the attempts of one task are told, the newest. */
-const MAX_TOLD = 100;
+/** The most attempts of one task that are listed, newest first. */
+const MAX_LISTED = 100;
 const COLUMNS = '(key, attempt, started_at, ended_at, status, reason, message, retry_at, duration_ms)';
 
 /**
- * Attempts after which there was another one, or might be. How the last one went stands with the task itself, so that an
- * execution which succeeds at once costs nothing here.
+ * Attempts that were, or may be, followed by another. The last attempt is stored with the task itself, so an execution
+ * that succeeds at once costs nothing here.
  */
 export class AttemptWrites {
   private readonly fail: StatementSyncInstance;
@@ -29,7 +29,7 @@ export class AttemptWrites {
   private readonly crash: StatementSyncInstance;
 
   constructor(writer: DatabaseSyncInstance) {
-    // An attempt that is there already was followed by a pause in which something else ended the task.
+    // An existing row means that the task ended during the pause after that attempt.
     this.fail = writer.prepare(
       `INSERT OR IGNORE INTO attempts ${COLUMNS}
        SELECT key, attempts, ?, ?, ${FAILED}, ?, ?, ?, ? FROM states WHERE key = ? AND status = ${RUNNING}`,
@@ -46,7 +46,7 @@ export class AttemptWrites {
     );
   }
 
-  /** The current attempt of a running task failed, and another one follows. */
+  /** Records that the current attempt of a running task failed and another will follow. */
   failed(key: number, { startedAt, endedAt, durationMs, reason, message, retryAt }: FailedAttempt): void {
     const times = [Math.trunc(startedAt), Math.trunc(endedAt)] as const;
     const next = retryAt === undefined ? null : Math.trunc(retryAt);
@@ -55,7 +55,7 @@ export class AttemptWrites {
     if (changes === 1) this.count.run(key);
   }
 
-  /** The task is about to be opened again: what is known of its end was the end of an attempt. */
+  /** Moves the task's end into its attempts before it is reopened. */
   beforeReopening(key: number, before: number): void {
     (before === RUNNING ? this.crash : this.keep).run(key);
   }
@@ -86,13 +86,13 @@ export class AttemptReader {
        WHERE s.key > ? AND s.key <= ? ORDER BY s.key LIMIT ?`,
     );
     this.earlier = reader.prepare(
-      `SELECT a.*, t.id FROM states s CROSS JOIN attempts a ON a.key = s.key AND a.attempt > s.attempts - ${MAX_TOLD}
+      `SELECT a.*, t.id FROM states s CROSS JOIN attempts a ON a.key = s.key AND a.attempt > s.attempts - ${MAX_LISTED}
        CROSS JOIN tasks t ON t.key = s.key
        WHERE s.key > ? AND s.key <= ? ORDER BY a.key, a.attempt`,
     );
   }
 
-  /** The attempts of the first so many tasks behind a key, and the key of the last of those. */
+  /** The attempts of a page of tasks after a key, and the key of the last task. */
   page(
     after: number,
     until: number,
@@ -110,7 +110,7 @@ export class AttemptReader {
   }
 }
 
-/** Whether it says how an attempt went: not of a task that is open, or was skipped. */
+/** Whether the row describes an attempt: not for a task that is open or was skipped. */
 function isAttempt({ attempt, status }: AttemptData): boolean {
   return attempt > 0 && STATUSES[status] !== 'open' && STATUSES[status] !== 'skipped';
 }

@@ -8,12 +8,12 @@ interface BatchRow {
 }
 
 /**
- * The rows of batches, as writes see them. Counts are kept as numbers: what a transaction changes is summed up here and
- * written once, at its end.
+ * The batch rows, for writes. Counts are stored as numbers: the changes of a transaction are summed up here and written
+ * once, at its end.
  */
 export class BatchTable {
   private readonly changes = new Map<number, number[]>();
-  /** What this transaction has looked up. */
+  /** Lookups of this transaction. */
   private readonly ids = new Map<string, number>();
   private readonly select: StatementSyncInstance;
   private readonly insert: StatementSyncInstance;
@@ -50,7 +50,7 @@ export class BatchTable {
     throw new VolleyError('UNKNOWN_BATCH', `There is no batch ${JSON.stringify(name)}.`, { batch: name });
   }
 
-  /** The number of a batch, looked up once in a transaction; 0 if there is none. */
+  /** The number of a batch, looked up once per transaction; 0 if there is none. */
   knownId(name: string): number {
     return this.ids.get(name) ?? this.find(name)?.id ?? 0;
   }
@@ -83,7 +83,7 @@ export class BatchTable {
     this.remove.run(id);
   }
 
-  /** So many tasks of a batch have come to a status (or left it, if negative). */
+  /** Adds to the number of tasks in a status (negative to subtract). */
   changeCount(id: number, status: number, by: number): void {
     let sums = this.changes.get(id);
     if (sums === undefined) {
@@ -93,7 +93,10 @@ export class BatchTable {
     sums[status]! += by;
   }
 
-  /** A transaction begins: others may have changed anything since the last one, which may have been rolled back. */
+  /**
+   * Resets at the start of a transaction: other processes may have written, and the last transaction may have been
+   * rolled back.
+   */
   begin(): void {
     this.changes.clear();
     this.ids.clear();

@@ -17,32 +17,32 @@ import { makeFolder } from './make-folder.ts';
 import { checkedVersion, MIGRATIONS, migrate } from './migrations.ts';
 import { isBusy, needsWriting, storeError, unavailable } from './store-error.ts';
 
-/** How long others may keep the file locked before that is an error. */
+/** How long to wait for another process's lock before failing. */
 const BUSY_MS = 30_000;
-/** While the file is being opened, and for reading: others lock it for moments only then. */
+/** The wait while opening the file and for reads, when others hold locks only briefly. */
 const BUSY_TIMEOUT_MS = 5000;
 const FIRST_PAUSE_MS = 1;
-const LONGEST_PAUSE_MS = 8;
+const MAX_PAUSE_MS = 8;
 
-/** When the log has so many pages, they go into the file. A page that was written often by then goes only once. */
-const PAGES_OF_LOG = 4000;
+/** The number of log pages that triggers a checkpoint. A page that was written often is copied only once. */
+const CHECKPOINT_PAGES = 4000;
 
-/** Where the file is unless the configuration says otherwise. */
+/** The default path of the file. */
 const OWN_FOLDER = '.volley';
 
-/** The name by which statements may call the file. */
+/** The schema name of the file in statements. */
 const SCHEMA = 'store';
 
-/** One file, with a connection to write and one to read: what is being written is not seen before it is committed. */
+/** One file with a write connection and a read connection: uncommitted writes are not visible to reads. */
 export interface Database {
   readonly file: string;
   readonly writer: DatabaseSyncInstance;
   readonly reader: DatabaseSyncInstance;
-  /** Makes the file, where that is left to the first write; to be called once. Until then all is empty. */
+  /** Creates the file, if that was deferred to the first write. Call it once; until then everything is empty. */
   readonly make?: () => Promise<void>;
 }
 
-/** Opens or creates the file and its folder, and brings it to the newest version. */
+/** Opens or creates the file and its folder, and migrates it to the latest version. */
 export async function openDatabase(path: string, migrations = MIGRATIONS): Promise<Database> {
   const file = resolve(path);
   try {
@@ -71,8 +71,8 @@ export async function openDatabase(path: string, migrations = MIGRATIONS): Promi
 }
 
 /**
- * Opens a file that may not be written, for looking: whatever writes to it is refused. SQLite reads the log beside it if
- * there is one and its shared memory is there, too. Without a log nobody writes to the file, so it needs neither.
+ * Opens a file that cannot be written, for reading: all writes are rejected. SQLite reads the log next to it if there
+ * is one with its shared memory. Without a log no process writes to the file, so it needs neither.
  */
 function openReadOnly(file: string, migrations: typeof MIGRATIONS): Database {
   const { version: newest } = migrations.at(-1)!;
@@ -107,7 +107,7 @@ function isWritable(file: string): boolean {
   }
 }
 
-/** An empty one that only its holder sees, for whoever looks where there is no file: nothing is made. */
+/** An empty in-memory database, for reading a file that does not exist. Creates nothing. */
 export function emptyDatabase(path: string): Database {
   const connection = connect();
   attach(connection, ':memory:');
@@ -115,12 +115,15 @@ export function emptyDatabase(path: string): Database {
   return { file: resolve(path), writer: connection, reader: connection };
 }
 
-/** One whose file and folder are made with the first write: what is refused before it leaves nothing behind. */
+/**
+ * A database whose file and folder are created by the first write: a request that is rejected earlier leaves nothing
+ * behind.
+ */
 export function lateDatabase(path: string): Database {
   const { file, writer } = emptyDatabase(path);
   const { writer: reader } = emptyDatabase(path);
   const make = async () => {
-    // Whatever is in the way is found by opening it, while the two are as they were.
+    // Other problems surface when the file is opened, with both still unchanged.
     const made = await openDatabase(file);
     try {
       for (const connection of [writer, reader]) {
@@ -136,15 +139,15 @@ export function lateDatabase(path: string): Database {
   return { file, writer, reader, make };
 }
 
-/** From here on a lock is waited for by trying again later, not by holding up the event loop. */
+/** From here on, wait for locks by retrying later instead of blocking the event loop. */
 function restrict({ writer, reader }: Pick<Database, 'writer' | 'reader'>): void {
   writer.exec('PRAGMA busy_timeout = 0');
   reader.exec('PRAGMA query_only = 1');
 }
 
 /**
- * One of our own is the user's alone. One that is new, or that the sandbox made to cover it, is kept out of git; in others
- * there may be what belongs there.
+ * Makes our own folder private to the user. A folder that is new, or that the sandbox made to cover it, is excluded
+ * from git; other folders may contain files that belong there.
  */
 function makeOwnFolder(folder: string): void {
   if (basename(folder) !== OWN_FOLDER) {
@@ -156,17 +159,17 @@ function makeOwnFolder(folder: string): void {
   if (readdirSync(folder).length === 0) writeFileSync(join(folder, '.gitignore'), '*\n');
 }
 
-/** Results may hold anything: the file is the user's alone. SQLite gives its mode to those that it makes beside it. */
+/** Results may contain anything, so the file is private to the user. SQLite uses its mode for the files next to it. */
 function makePrivateFile(file: string): void {
   try {
     closeSync(openSync(file, 'a', 0o600));
   } catch {
-    // Why it cannot be opened is found out by opening it.
+    // Opening the file reports the reason.
   }
   for (const each of [file, `${file}-wal`, `${file}-shm`]) tighten(each);
 }
 
-/** Takes from others what they may do with a file or folder of this user; where a link leads is none of ours. */
+/** Removes other users' access to a file or folder of this user; does not follow links. */
 function tighten(path: string): void {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (
@@ -179,11 +182,11 @@ function tighten(path: string): void {
   try {
     chmodSync(path, stats.mode & 0o700);
   } catch {
-    // A file system that is read-only, or knows no modes.
+    // The file system is read-only or has no modes.
   }
 }
 
-/** Closes both connections; the last one of all processes takes the -wal and -shm of the file away. */
+/** Closes both connections. The last connection of all processes removes the -wal and -shm files. */
 export function closeDatabase({ reader, writer }: Database): void {
   for (const connection of new Set([reader, writer])) {
     try {
@@ -195,8 +198,8 @@ export function closeDatabase({ reader, writer }: Database): void {
 }
 
 /**
- * A connection to nothing, to which the file is attached. SQLite lets go of a file that a connection was opened with
- * only when all its statements are gone, which here is up to the garbage collector; it lets go of an attached one at once.
+ * A connection to an in-memory database with the file attached. SQLite releases a file it was opened with only when all
+ * statements are finalized, which is up to the garbage collector; it releases an attached one at once.
  */
 function connect(): DatabaseSyncInstance {
   return new DatabaseSync(':memory:', { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: true });
@@ -211,9 +214,9 @@ function isAttached(connection: DatabaseSyncInstance): boolean {
 }
 
 /**
- * With a write-ahead log and `synchronous = NORMAL` a commit is in the hands of the operating system: the process may
- * be killed at any moment and nothing is lost. A loss of power may take the last commits before it (those since the
- * last checkpoint), in order and whole; it never damages the file. `FULL` would make each commit wait for the disk.
+ * With a write-ahead log and `synchronous = NORMAL`, a commit is handed to the operating system: killing the process
+ * loses nothing. A power failure may lose the last commits (since the last checkpoint), whole and in order; it never
+ * damages the file. `FULL` would make each commit wait for the disk.
  */
 function setUp(connection: DatabaseSyncInstance, file: string): void {
   const row = connection.prepare(`PRAGMA ${SCHEMA}.journal_mode = WAL`).get() as { journal_mode: string };
@@ -221,10 +224,10 @@ function setUp(connection: DatabaseSyncInstance, file: string): void {
     throw unavailable(file, 'its file system allows no write-ahead log. Use a folder on a local disk');
   }
   connection.exec(`PRAGMA ${SCHEMA}.synchronous = NORMAL; PRAGMA ${SCHEMA}.cache_size = -16000`);
-  connection.exec(`PRAGMA ${SCHEMA}.wal_autocheckpoint = ${PAGES_OF_LOG}`);
+  connection.exec(`PRAGMA ${SCHEMA}.wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
 }
 
-/** Runs several writes of a transaction that it shares with others; they are undone if one of them fails. */
+/** Runs several writes in a savepoint of a shared transaction; they are undone if one of them fails. */
 export function undoable<T>(writer: DatabaseSyncInstance, run: () => T): T {
   writer.exec('SAVEPOINT list');
   try {
@@ -237,10 +240,10 @@ export function undoable<T>(writer: DatabaseSyncInstance, run: () => T): T {
   }
 }
 
-/** Tries again while another process has the lock. */
+/** Retries while another process holds the lock. */
 export async function whenFree(run: () => void): Promise<void> {
   const deadline = performance.now() + BUSY_MS;
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
     try {
       run();
       return;
@@ -252,8 +255,8 @@ export async function whenFree(run: () => void): Promise<void> {
 }
 
 /**
- * Tells whether a path still leads to the file that was opened. SQLite would go on writing to a deleted file, and all
- * of it would be gone with the process.
+ * Whether a path still leads to the opened file. SQLite would keep writing to a deleted file, and everything would be
+ * lost with the process.
  */
 export class FileWatch {
   private readonly identity: string | undefined;

@@ -7,17 +7,17 @@ import type { LeaseHolder } from './records.ts';
 import { fromStored, type StoredText, toStored } from './rows.ts';
 import type { Lease } from './store.ts';
 
-/** What this store holds of one batch. */
+/** A batch that this store has leased. */
 interface Held {
   readonly batch: string;
   readonly batchId: number;
   readonly token: string;
-  /** When the one was last heard of that held it before and did not give it back. */
+  /** When the previous holder was last heard of, if it did not release the batch. */
   readonly lostSeenAt: number | undefined;
   readonly controller: AbortController;
 }
 
-/** The leases of one store: claims, renews and releases them. Everything but `lease` happens inside a transaction. */
+/** Claims, renews and releases the leases of one store. Everything but `lease` happens inside a transaction. */
 export class Leases {
   private readonly table: LeaseTable;
   private readonly insert: StatementSyncInstance;
@@ -26,7 +26,7 @@ export class Leases {
   private readonly removeAny: StatementSyncInstance;
   private readonly token: StatementSyncInstance;
   private readonly held = new Map<number, Held>();
-  /** Names of batches that others took over; what comes late for them must not be written. */
+  /** Batches that another process took over; late writes to them must be rejected. */
   private readonly lost = new Set<string>();
 
   constructor(
@@ -51,7 +51,7 @@ export class Leases {
     return this.held.size;
   }
 
-  /** Writes the claim; it holds from the moment at which it is committed, which `keep` must be told. */
+  /** Writes the claim. It holds once it is committed and passed to `keep`. */
   claim(batch: string): Held {
     const { id: batchId } = this.batches.existing(batch);
     const holder = this.table.holderOf(batchId);
@@ -64,7 +64,7 @@ export class Leases {
     return { batch, batchId, token, lostSeenAt, controller: new AbortController() };
   }
 
-  /** `write` runs something in a transaction. */
+  /** `write` runs a function in a transaction. */
   keep(held: Held, write: <T>(apply: () => T) => Promise<T>): Lease {
     this.held.set(held.batchId, held);
     this.lost.delete(held.batch);
@@ -83,7 +83,7 @@ export class Leases {
 
   private end(held: Held, at: number, leavesOpen: boolean): boolean {
     const { batchId, token } = held;
-    // Another that has taken it over tells of its own end.
+    // A process that took the batch over reports its own end.
     if (!this.isHeld(batchId, token)) return true;
     if (!leavesOpen && this.batches.hasOpen(batchId)) return false;
     this.batches.ended(batchId, at);
@@ -104,7 +104,7 @@ export class Leases {
     return this.token.get(batchId, token) !== undefined;
   }
 
-  /** At the begin of every transaction: finds out which were taken over, before anything is written under them. */
+  /** Finds leases that were taken over. Runs at the start of every transaction, before anything is written. */
   noticeLost(): void {
     for (const held of this.held.values()) {
       if (this.isHeld(held.batchId, held.token)) continue;
@@ -124,24 +124,24 @@ export class Leases {
     return this.held.has(batchId);
   }
 
-  /** Throws if somebody else runs the batch. */
+  /** Throws if another process runs the batch. */
   checkNotHeldByOthers(batch: string, batchId: number): void {
     if (this.isOwn(batchId)) return;
     const holder = this.table.holderOf(batchId);
     if (holder !== undefined) throw heldError(batch, holder);
   }
 
-  /** Whether a living process runs the batch that is not this store. */
+  /** Whether a live process other than this store runs the batch. */
   isHeldByOthers(batchId: number): boolean {
     return !this.isOwn(batchId) && this.table.holderOf(batchId) !== undefined;
   }
 
-  /** Whether a living process runs the batch, this store included. */
+  /** Whether a live process runs the batch, including this store. */
   isRun(batchId: number): boolean {
     return this.isOwn(batchId) || this.table.holderOf(batchId) !== undefined;
   }
 
-  /** When the process was last heard of that died while it ran the batch; what it has left is taken away. */
+  /** When the process that died while running the batch was last heard of; removes its lease. */
   takeLost(batchId: number): number | undefined {
     const held = this.held.get(batchId);
     if (held !== undefined) return held.lostSeenAt;
@@ -154,12 +154,12 @@ export class Leases {
 function lostError(batch: string): VolleyError {
   return new VolleyError(
     'BATCH_HELD',
-    `The batch ${JSON.stringify(batch)} was taken over by another process, because this one had not been heard of for too long.`,
+    `The batch ${JSON.stringify(batch)} was taken over by another process because this one did not renew its lease in time.`,
     { batch },
   );
 }
 
-/** A holder that cannot be seen from here is taken for dead when nothing was heard of it for so long. */
+/** A holder that cannot be seen from here counts as dead after this much silence. */
 const SILENCE_MS = 30_000;
 
 interface LeaseRow {
@@ -174,7 +174,7 @@ interface LeaseRow {
   readonly beat: number;
 }
 
-/** The rows of leases, for one connection. */
+/** The lease rows, for one connection. */
 export class LeaseTable {
   private readonly select: StatementSyncInstance;
 
@@ -186,7 +186,7 @@ export class LeaseTable {
     this.select = connection.prepare('SELECT * FROM leases WHERE batch = ?');
   }
 
-  /** The living holder of a batch. */
+  /** The live holder of a batch. */
   holderOf(batchId: number): (LeaseHolder & { readonly token: string }) | undefined {
     const row = this.select.get(batchId) as LeaseRow | undefined;
     if (row === undefined || !this.lives(row)) return undefined;
@@ -194,15 +194,15 @@ export class LeaseTable {
     return { token, pid, host: fromStored(row.host), since, seenAt };
   }
 
-  /** When the holder of a batch was last heard of, whether it lives or not. */
+  /** When the holder of a batch was last heard of, whether it is alive or not. */
   lastSeen(batchId: number): number | undefined {
     return (this.select.get(batchId) as LeaseRow | undefined)?.seen_at;
   }
 
   /**
-   * Whether a process that can be seen lives is certain, whatever clocks say. Of others on this system, the steady clock
-   * tells how long they have been silent; of those elsewhere only the time of day does, in whichever direction it
-   * jumped.
+   * Whether a visible process is alive is certain, whatever the clocks say. For others on this system, the monotonic
+   * clock shows how long they have been silent; for other systems only the wall clock does, in either direction it may
+   * have jumped.
    */
   private lives(row: LeaseRow): boolean {
     const seen = livesAsSeenBy(this.self, {
@@ -223,8 +223,8 @@ function heldError(batch: string, holder: LeaseHolder): VolleyError {
   const { pid, host, since } = holder;
   return new VolleyError(
     'BATCH_HELD',
-    `The batch ${JSON.stringify(batch)} is being run by process ${pid} on ${host} since ${new Date(since).toISOString()}. ` +
-      'Wait for its end or stop it; other batches can be run meanwhile.',
+    `The batch ${JSON.stringify(batch)} is being run by process ${pid} on ${host}, since ${new Date(since).toISOString()}. ` +
+      'Wait for it to finish, or stop it. Other batches can run meanwhile.',
     { batch, holder },
   );
 }

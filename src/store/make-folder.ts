@@ -2,8 +2,8 @@ import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Makes a folder and those above it, and says whether it was missing; `mode` is that of the folder itself. Node's own way tries for ever where the system
- * answers that there is no such folder to whoever wants to make it, as below `/proc`.
+ * Creates a folder and its parents, and returns whether it was missing; `mode` applies to the folder itself. Node's
+ * recursive mkdir loops forever where the system reports ENOENT for a folder being created, e.g. below `/proc`.
  */
 export function makeFolder(folder: string, mode = 0o777): boolean {
   if (isFolder(folder)) return false;
@@ -13,7 +13,7 @@ export function makeFolder(folder: string, mode = 0o777): boolean {
     mkdirSync(folder, { mode });
     return true;
   } catch (error) {
-    // Another process may have made it since.
+    // Another process may have created it meanwhile.
     if (isFolder(folder)) return false;
     throw error;
   }

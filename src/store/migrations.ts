@@ -2,19 +2,19 @@ import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import { VolleyError } from '../core/errors.ts';
 import { damaged } from './store-error.ts';
 
-/** A step from one version of the schema to the next. A released one never changes. */
+/** A step from one schema version to the next. A released step never changes. */
 export interface Migration {
-  /** The version after it, from 1, without gaps. */
+  /** The resulting version, from 1, without gaps. */
   readonly version: number;
-  /** The file is attached under the name `store`: what it creates has that in front of its name. */
+  /** The file is attached as `store`, so the names it creates have that prefix. */
   readonly sql: string;
 }
 
 /**
- * What was asked (`tasks`), where it stands (`states`) and how it ended (`ends`) are apart: a row is written anew when
- * any of it changes, so what changes often must be small, however long the arguments are. A `key` is the number of the
- * batch and the number of the task within it in one (see keys.ts), so that pages of a batch need no further index.
- * Columns of type ANY hold texts that may have any characters (see text.ts).
+ * Definition (`tasks`), state (`states`) and end (`ends`) of a task are separate: changing a row rewrites it, so what
+ * changes often must be small, however long the arguments are. A `key` combines the numbers of the batch and of the
+ * task within it, so that pages of a batch need no further index. ANY columns hold strings with any characters. See
+ * rows.ts for both.
  */
 const FIRST = `
   CREATE TABLE store.batches (
@@ -85,7 +85,7 @@ const FIRST = `
   ) STRICT;
 `;
 
-/** What processes ask of the one that runs a batch, and its answers, as JSON text. */
+/** Requests to the process that runs a batch, and its answers, as JSON. */
 const REQUESTS = `
   CREATE TABLE store.requests (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -111,10 +111,10 @@ const ATTEMPTS = `
   ALTER TABLE store.states ADD COLUMN attempt_at INTEGER;
 `;
 
-/** How many attempts have failed that count for the retries of a task. */
+/** The number of failed attempts that count toward the retries of a task. */
 const FAILURES = 'ALTER TABLE store.states ADD COLUMN failures INTEGER NOT NULL DEFAULT 0';
 
-/** When the next attempt is due, so that other processes can tell a pause before it from work. */
+/** When the next attempt is due, so that other processes can tell a retry pause from work. */
 const PAUSES = 'ALTER TABLE store.attempts ADD COLUMN retry_at INTEGER';
 
 /** Attempt durations by the monotonic clock: the wall clock may be set between a start and an end. */
@@ -132,16 +132,16 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 6, sql: DURATIONS },
 ];
 
-/** Marks a SQLite file as ours ("Voly"), so that somebody else's database is never written to. */
+/** Marks a SQLite file as ours ("Voly"), so that no other database is ever written to. */
 const APPLICATION_ID = 0x566f_6c79;
 
-/** Brings a store to the newest version, all steps or none; refuses what this version does not know. */
+/** Migrates a store to the latest version, all steps or none; rejects unknown versions. */
 export function migrate(database: DatabaseSyncInstance, file: string, migrations = MIGRATIONS): void {
   const newest = migrations.at(-1)!.version;
   if (checkedVersion(database, file, newest) === newest) return;
   database.exec('BEGIN IMMEDIATE');
   try {
-    // Another process may have done it since.
+    // Another process may have migrated it meanwhile.
     const version = checkedVersion(database, file, newest);
     for (const migration of migrations) if (migration.version > version) database.exec(migration.sql);
     database.exec(`PRAGMA store.application_id = ${APPLICATION_ID}; PRAGMA store.user_version = ${newest}`);
@@ -152,7 +152,7 @@ export function migrate(database: DatabaseSyncInstance, file: string, migrations
   }
 }
 
-/** The version of the form of a file that is ours and known, 0 for an empty one; only reads. */
+/** The format version of a store that is ours and supported, 0 if empty. Only reads. */
 export function checkedVersion(database: DatabaseSyncInstance, file: string, newest: number): number {
   const version = numberOf(database, 'PRAGMA store.user_version');
   const isEmpty = numberOf(database, 'SELECT count(*) FROM store.sqlite_schema') === 0;
@@ -162,8 +162,8 @@ export function checkedVersion(database: DatabaseSyncInstance, file: string, new
   if (version > newest) {
     throw new VolleyError(
       'STORE_NEWER',
-      `The store ${file} has version ${version} of the form, and this version of Volley knows it up to ${newest}. ` +
-        'Update Volley, or use another file; this one was left as it is.',
+      `The store ${file} uses store format ${version}; this Volley supports up to ${newest}. ` +
+        'Update Volley, or use another file. This one was not changed.',
       { file, version, newest },
     );
   }

@@ -2,15 +2,15 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
-/** Who a process is, so that others can tell whether it lives. */
+/** Identifies a process, so that others can tell whether it is alive. */
 export interface ProcessIdentity {
   readonly pid: number;
   readonly host: string;
-  /** One run of one kernel: a number of a process means something only within it. The host, where it is not known. */
+  /** The boot id: process ids are valid only within one boot. The host name if it is unknown. */
   readonly boot: string;
-  /** Which processes it sees: one in a container has numbers of its own. */
+  /** The PID namespace: a container has its own process ids. */
   readonly namespace: string | undefined;
-  /** When it started, as the system writes it: tells it from a later process with the same number. */
+  /** The start time as the system reports it: distinguishes a later process with the same id. */
   readonly start: string | undefined;
 }
 
@@ -30,29 +30,29 @@ export function ownIdentity(): ProcessIdentity {
   return own;
 }
 
-/** A clock that nobody can set, in milliseconds. All processes of a system read the same one. */
+/** The monotonic clock in milliseconds, shared by all processes of a system. */
 export function steadyMs(): number {
   return Number(process.hrtime.bigint() / 1_000_000n);
 }
 
-/** What can be seen of another process from here: whether it lives, or nothing. */
+/** Whether another process is alive, as far as it is visible from here. */
 export function livesAsSeenBy(self: ProcessIdentity, other: ProcessIdentity): boolean | undefined {
   if (other.boot !== self.boot) {
-    // That run of this machine is over, and so are its processes.
+    // That boot is over, and so are its processes.
     return other.host === self.host ? false : undefined;
   }
   if (!isVisibleTo(self, other)) return undefined;
-  // Whoever asks lives.
+  // The current process is alive.
   if (other.pid === self.pid && other.start === self.start) return true;
   if (!isThere(other.pid)) return false;
   const found = seen(other.pid);
-  // A zombie only waits to be noticed, in some containers for ever.
+  // A zombie only waits to be reaped, in some containers forever.
   if (found?.isOver) return false;
   if (found?.start !== undefined && other.start !== undefined) return found.start === other.start;
   return undefined;
 }
 
-/** Whether the number of another process means the same here. */
+/** Whether the other process's id is valid here. */
 export function isVisibleTo(self: ProcessIdentity, other: ProcessIdentity): boolean {
   return other.boot === self.boot && other.namespace === self.namespace;
 }
@@ -62,11 +62,11 @@ interface Seen {
   readonly start: string | undefined;
 }
 
-/** Whether a process has ended, and when it started; undefined where it is gone, or where the system does not tell. */
+/** Whether a process has ended, and its start time; undefined if it is gone or the system does not say. */
 function seen(pid: number): Seen | undefined {
   const text = tryTo(() => readFileSync(`/proc/${pid}/stat`, 'latin1'));
   if (text === undefined) return hasProc() || process.platform === 'win32' ? undefined : seenByPs(pid);
-  // The second field is the name in brackets, which may itself have spaces and brackets.
+  // The second field is the name in parentheses, which may contain spaces and parentheses.
   const [state, ...fields] = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return { isOver: state === 'Z' || state === 'X', start: fields[18] };
 }
@@ -75,21 +75,21 @@ function hasProc(): boolean {
   return existsSync('/proc/self/stat');
 }
 
-/** Asking `ps` takes longer than reading a file: an answer holds for so long. */
-const PS_ANSWER_MS = 1000;
-const PS_PATIENCE_MS = 2000;
+/** `ps` is slower than reading a file, so its answers are cached for this long. */
+const PS_CACHE_MS = 1000;
+const PS_TIMEOUT_MS = 2000;
 const answers = new Map<number, { readonly seen: Seen | undefined; readonly at: number }>();
 
-/** The same as macOS and the BSDs tell it: `Ss   Tue Nov 17 20:57:01 2026`, the same for everyone who asks. */
+/** The same on macOS and the BSDs, from `ps`: `Ss   Tue Nov 17 20:57:01 2026`. */
 export function seenByPs(pid: number): Seen | undefined {
   const now = steadyMs();
   const known = answers.get(pid);
-  if (known !== undefined && now - known.at < PS_ANSWER_MS) return known.seen;
+  if (known !== undefined && now - known.at < PS_CACHE_MS) return known.seen;
   const line = tryTo(() =>
     execFileSync('ps', ['-o', 'stat=', '-o', 'lstart=', '-p', String(pid)], {
       env: { PATH: '/bin:/usr/bin', LC_ALL: 'C', TZ: 'UTC' },
       stdio: ['ignore', 'pipe', 'ignore'],
-      timeout: PS_PATIENCE_MS,
+      timeout: PS_TIMEOUT_MS,
       encoding: 'latin1',
     }),
   );

@@ -3,25 +3,25 @@ import { join } from 'node:path';
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import { isBusy } from './store-error.ts';
 
-/** After so long, those of this process that come later let others go first, if any wait. */
+/** After this long, later requests of this process let waiting processes go first. */
 const TURN_MS = 250;
 const FIRST_PAUSE_MS = 2;
 const MAX_PAUSE_MS = 25;
 
 export type LockMode = 'shared' | 'exclusive';
 
-/** What is done around the wait for another process. */
+/** Callbacks around waiting for another process. */
 export interface LockWait {
-  /** Ends the waiting with its reason. */
+  /** Aborts the wait with its reason. */
   readonly signal: AbortSignal;
-  /** Another process has it. */
+  /** Called when another process holds the lock. */
   onWait(): void;
 }
 
 /**
- * A lock between processes; who may run next to whom in this one is decided elsewhere, so that all who use it here
- * hold it together. It is one of the operating system's, on an empty file that SQLite opens: it ends with its process,
- * however that dies. Waiters hold a second file, so that the owner of the lock knows about them.
+ * A lock between processes. All users in this process share it; who may run next to whom here is decided elsewhere. It
+ * is an operating system lock on an empty file opened by SQLite, so it ends with its process, however that dies.
+ * Waiters lock a second file, so that the owner knows about them.
  */
 export class ProcessLock {
   private lock: DatabaseSyncInstance | undefined;
@@ -29,7 +29,7 @@ export class ProcessLock {
   private mode: LockMode = 'shared';
   private users = 0;
   private turnSince = 0;
-  /** The last who asked in this process: they are served in turn. */
+  /** The last request of this process; requests are served in order. */
   private last: Promise<unknown> = Promise.resolve();
   private onFree: (() => void) | undefined;
 
@@ -38,13 +38,13 @@ export class ProcessLock {
     private readonly name: string,
   ) {}
 
-  /** Gives back what releases it. */
+  /** Returns a function that releases the lock. */
   acquire(mode: LockMode, wait: LockWait): Promise<() => void> {
     const turn = this.last.then(() => this.take(mode, wait));
     this.last = turn.catch(() => {});
     const { signal } = wait;
     return new Promise((resolve, reject) => {
-      // Who is not served yet need not wait for those before it to hear of its own end.
+      // A queued request can be aborted without waiting for those before it.
       const stop = () => reject(signal.reason);
       signal.addEventListener('abort', stop);
       turn
@@ -56,7 +56,7 @@ export class ProcessLock {
     });
   }
 
-  /** For those who have it no more. */
+  /** Called when the lock is no longer held. */
   close(): void {
     this.lock?.close();
     this.waiting?.close();
@@ -135,7 +135,7 @@ export class ProcessLock {
     return false;
   }
 
-  /** SQLite is loaded by those who need it only. */
+  /** Loads SQLite on demand. */
   private async open(kind: string): Promise<DatabaseSyncInstance> {
     const { DatabaseSync } = await import('@photostructure/sqlite');
     await mkdir(this.folder, { recursive: true, mode: 0o700 });
@@ -149,14 +149,14 @@ function tryBegin(connection: DatabaseSyncInstance, mode: LockMode): boolean {
     else connection.exec('BEGIN; SELECT 1 FROM sqlite_schema');
     return true;
   } catch (error) {
-    // The read of a shared lock may fail within a transaction that has begun.
+    // Reading for a shared lock may fail inside a transaction that has begun.
     if (connection.isTransaction) connection.exec('ROLLBACK');
     if (isBusy(error)) return false;
     throw error;
   }
 }
 
-/** Not all at the same moment again. */
+/** Jitter, so that waiters do not retry at the same time. */
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = () => {

@@ -34,11 +34,11 @@ import type {
 } from './store.ts';
 import { PART_BYTES } from './task-table.ts';
 
-/** Of the attempts since a task was opened last: those that failed are counted. */
+/** Failed attempts since the task was last opened. */
 const EARLIER_MS = `CASE WHEN s.failures > 0 THEN (
     SELECT sum(b.duration_ms) FROM attempts b WHERE b.key = s.key AND b.attempt >= s.attempts - s.failures) END`;
 
-/** CROSS JOIN: the states lead, in the order of their index; the rest is looked up. */
+/** CROSS JOIN fixes the order: states lead, in index order, and the rest is looked up. */
 const TASKS = `
   SELECT t.key, t.id, t.name, t.function, t.params, t.options, t.added_at, s.status, s.attempts, s.failures,
     s.started_at, s.attempt_at,
@@ -48,12 +48,12 @@ const TASKS = `
   LEFT JOIN attempts a ON a.key = s.key AND a.attempt = CASE s.status WHEN ${RUNNING} THEN s.attempts END`;
 const PAGE = 's.key > ? AND s.key <= ? ORDER BY s.key LIMIT ?';
 const PAGE_BACKWARDS = 's.key > ? AND s.key <= ? ORDER BY s.key DESC LIMIT ?';
-/** So many tasks are looked at for the slowest in one go: some milliseconds. */
-const TASKS_PER_LOOK = 10_000;
-/** The longest character of UTF-8 goes on for so many bytes. */
+/** The most tasks scanned for the slowest ones at once: some milliseconds. */
+const TASKS_PER_SCAN = 10_000;
+/** The most continuation bytes of a UTF-8 character. */
 const MAX_CONTINUATIONS = 3;
 
-/** Reads what has been committed. */
+/** Reads committed data. */
 export class Reader {
   private readonly leases: LeaseTable;
   private readonly allBatches: StatementSyncInstance;
@@ -184,11 +184,11 @@ export class Reader {
   private tasksOf(
     batch: string,
     row: BatchData,
-    { status: asked, afterSeq = 0, beforeSeq, limit }: TaskQuery,
+    { status: requested, afterSeq = 0, beforeSeq, limit }: TaskQuery,
   ): TaskRecord[] {
     const { id: batchId } = row;
-    // Looking for a status that no task has would mean to look at all of them.
-    const status = asked?.filter((one) => row[one] > 0);
+    // Searching for a status that no task has would scan all tasks.
+    const status = requested?.filter((one) => row[one] > 0);
     if (status?.length === 0) return [];
     const last = beforeSeq === undefined ? lastKeyOf(batchId) : keyOf(batchId, beforeSeq - 1);
     const first = keyOf(batchId, afterSeq);
@@ -207,7 +207,7 @@ export class Reader {
     return this.snapshot(() => {
       const row = this.oneBatch.get(toStored(batch)) as BatchData | undefined;
       if (row === undefined) return { tasks: [], nextSeq: undefined };
-      const untilSeq = Math.min(row.last_seq, afterSeq + TASKS_PER_LOOK);
+      const untilSeq = Math.min(row.last_seq, afterSeq + TASKS_PER_SCAN);
       const wanted = status.reduce((bits, one) => bits | (1 << statusNumber(one)), 0);
       const [after, until] = [keyOf(row.id, afterSeq), keyOf(row.id, untilSeq)];
       const keys = this.slowestKeys.all(after, until, wanted, limit) as { key: number }[];
@@ -216,7 +216,7 @@ export class Reader {
     });
   }
 
-  /** Of several statuses, a page of each is read, so that the work is bounded by the limit. */
+  /** For several statuses, reads a page of each, so that the work is bounded by the limit. */
   private pageOf(
     statuses: readonly TaskStatus[] | undefined,
     page: number[],
@@ -299,7 +299,7 @@ export class Reader {
     return (this.dataVersion.get() as { data_version: number }).data_version;
   }
 
-  /** A character belongs to the range in which it begins, so that ranges which meet make up the whole. */
+  /** A character belongs to the range in which it starts, so that adjacent ranges form the whole. */
   private readRange(row: ResultData, preview: string, offset: number, end: number): string {
     const isShort = Buffer.byteLength(preview) === row.result_bytes;
     const first = isShort ? 0 : Math.floor(offset / PART_BYTES);
@@ -321,7 +321,7 @@ export class Reader {
     return batchRecord(row, this.leases.holderOf(row.id));
   }
 
-  /** Several statements on one state of the store. */
+  /** Runs several statements on one snapshot of the store. */
   private snapshot<T>(read: () => T): T {
     this.reader.exec('BEGIN');
     try {
@@ -332,7 +332,7 @@ export class Reader {
   }
 }
 
-/** Whether a byte of UTF-8 goes on with a character that began before it. */
+/** Whether a UTF-8 byte continues a character. */
 function isContinuation(byte: number | undefined): boolean {
   return byte !== undefined && (byte & 0b1100_0000) === 0b1000_0000;
 }

@@ -3,33 +3,33 @@ import type { FailureReason } from '../core/failure.ts';
 import type { Priority } from '../core/priority.ts';
 import type { DependencyPolicy } from '../core/terms.ts';
 
-/** Where a stored task stands. `open` has not been started, or shall be started again. */
+/** The status of a stored task. `open` means not started, or to be started again. */
 export type TaskStatus = (typeof TASK_STATUSES)[number];
 
-/** In the order in which they are listed. */
+/** In display order. */
 export const TASK_STATUSES = ['open', 'running', 'completed', 'failed', 'cancelled', 'skipped'] as const;
 
-/** A task as it is added. */
+/** A task to add. */
 export interface NewTask {
   /** Unique within its batch. */
   readonly id: string;
-  /** For people. */
+  /** For display. */
   readonly name: string;
-  /** The tool that does it. */
+  /** The tool that runs it. */
   readonly function: string;
-  /** Its arguments as JSON text. */
+  /** Its arguments as JSON. */
   readonly params: string;
   readonly options: TaskOptions;
 }
 
-/** Tasks that were added together: their numbers follow each other. */
+/** Tasks that were added together have consecutive numbers. */
 export interface AddedTasks {
   readonly firstSeq: number;
   readonly lastSeq: number;
   readonly addedAt: number;
 }
 
-/** What a task says otherwise than its tool. */
+/** Settings that differ from those of its tool. */
 export interface TaskOptions {
   readonly priority?: Priority;
   readonly maxRetries?: number;
@@ -37,50 +37,50 @@ export interface TaskOptions {
   readonly dependsOn?: readonly string[];
   readonly onDependencyFailure?: DependencyPolicy;
   readonly resources?: ResourceRequirements;
-  /** What looked wrong with its arguments when it was added, and may be meant. */
+  /** Warnings about its arguments from when it was added. */
   readonly warnings?: readonly string[];
 }
 
-/** Shared by all that say nothing otherwise, which is nearly all. */
+/** Shared by all tasks without settings of their own, which is nearly all. */
 export const NO_OPTIONS: TaskOptions = Object.freeze({});
 
-/** A task as it stands in the store, without its result. */
+/** A stored task without its result. */
 export interface TaskRecord extends NewTask {
   readonly batch: string;
   /** The order in which tasks were added to the batch, from 1. */
   readonly seq: number;
   readonly status: TaskStatus;
-  /** How many attempts were started, over all runs. */
+  /** The number of started attempts over all runs. */
   readonly attempts: number;
   /**
-   * How many of them have failed and count for its retries: since it was added, or somebody opened it again. One that
-   * a crash or a stop has cut short does not.
+   * The number of failed attempts that count toward its retries, since it was added or reopened. An attempt cut short
+   * by a crash or a stop does not count.
    */
   readonly failures: number;
   readonly addedAt: number;
   readonly startedAt: number | undefined;
   readonly endedAt: number | undefined;
   /**
-   * Of one that has ended: how long its attempts took together, since it was opened last. Pauses between them do not
-   * count. Undefined if it never started, or if nobody knows.
+   * If it has ended: the total duration of its attempts since it was last opened, without the pauses between them.
+   * Undefined if it never started, or if unknown.
    */
   readonly durationMs: number | undefined;
-  /** Of a failed one. */
+  /** Set if it failed. */
   readonly reason: FailureReason | undefined;
-  /** Why it failed, or why it was cancelled, in words. */
+  /** Why it failed or was cancelled. */
   readonly message: string | undefined;
-  /** The code of the error, if it had one. */
+  /** The error code, if any. */
   readonly code: string | undefined;
-  /** Of a skipped one: the id of the task that is the root cause. */
+  /** If skipped: the id of the task that is the root cause. */
   readonly cause: string | undefined;
-  /** Of a completed one: the length of its result as JSON text, in bytes, and the beginning of it. */
+  /** If completed: the size of its result as JSON in bytes, and the beginning of it. */
   readonly resultBytes: number | undefined;
   readonly preview: string | undefined;
-  /** Of a running one that pauses before its next attempt. */
+  /** Set while a running task pauses before its next attempt. */
   readonly pause?: TaskPause;
 }
 
-/** Why the last attempt of a task failed, and the time of day at which the next one is due. */
+/** Why the last attempt failed, and when the next one is due (wall clock). */
 export interface TaskPause {
   readonly reason: FailureReason;
   readonly message: string | undefined;
@@ -99,19 +99,19 @@ export type TaskEnd =
   | { readonly status: 'cancelled'; readonly message: string }
   | { readonly status: 'skipped'; readonly cause: string | undefined };
 
-/** A task that has completed. */
+/** A completed task. */
 export interface Completion {
   readonly seq: number;
-  /** JSON text. */
+  /** The result as JSON. */
   readonly result: string;
   readonly endedAt: number;
-  /** When its last attempt began, where that was not noted before. */
+  /** When its last attempt began, if not recorded before. */
   readonly startedAt: number | undefined;
-  /** How long its last attempt took, by the monotonic clock. */
+  /** The duration of its last attempt, by the monotonic clock. */
   readonly durationMs?: number | undefined;
 }
 
-/** An attempt that failed and is followed by another one. */
+/** A failed attempt that will be followed by another. */
 export interface FailedAttempt {
   /** When the next one is due. */
   readonly retryAt?: number;
@@ -131,27 +131,27 @@ export interface AttemptRecord {
   /** From 1, over all runs. */
   readonly attempt: number;
   readonly startedAt: number;
-  /** Unknown of one that runs, and of one whose process died. */
+  /** Unknown while it runs, or if its process died. */
   readonly endedAt: number | undefined;
-  /** How long it took; undefined of one that runs, and where nobody knows. */
+  /** Its duration; undefined while it runs, or if unknown. */
   readonly durationMs: number | undefined;
   readonly outcome: 'running' | 'completed' | 'failed' | 'cancelled' | 'crashed';
   readonly reason: FailureReason | undefined;
   readonly message: string | undefined;
 }
 
-/** A batch as it stands in the store. */
+/** A stored batch. */
 export interface BatchRecord {
-  /** Rises with every batch that is made. */
+  /** Increases with every new batch. */
   readonly number: number;
   readonly name: string;
   readonly createdAt: number;
   readonly startedAt: number | undefined;
   readonly endedAt: number | undefined;
-  /** What `start` was told last, as JSON text. */
+  /** The last options of `start`, as JSON. */
   readonly options: string | undefined;
   readonly counts: Readonly<Record<TaskStatus, number>>;
-  /** Who runs it now; a process that died holds nothing. */
+  /** The process that runs it now; a dead process holds nothing. */
   readonly holder: LeaseHolder | undefined;
 }
 

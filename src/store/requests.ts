@@ -3,7 +3,7 @@ import type { Database } from './database.ts';
 import { fromStored, fromStoredOrNull, type StoredText, toStored } from './rows.ts';
 import type { HolderRequest } from './store.ts';
 
-/** What processes ask of the one that runs a batch. */
+/** Requests to the process that runs a batch. */
 export class Requests {
   private readonly insert: StatementSyncInstance;
   private readonly update: StatementSyncInstance;
@@ -36,7 +36,7 @@ export class Requests {
     this.remove.run(id);
   }
 
-  /** A new holder is not asked what was asked of another. */
+  /** A new holder does not get requests made to another. */
   forgetAll(batchId: number): void {
     this.removeAll.run(batchId);
   }

@@ -11,11 +11,11 @@ import {
   type TaskStatus,
 } from './records.ts';
 
-/** Tasks that a batch may ever have had. Keys stay whole numbers of JavaScript for the first 8 million batches. */
+/** The most tasks a batch may ever have. Keys are safe integers for the first 8 million batches. */
 export const MAX_SEQ = 2 ** 30 - 1;
 const SPAN = MAX_SEQ + 1;
 
-/** The number of a batch and that of a task within it, as one number that sorts by both. */
+/** Combines the numbers of a batch and a task into one that sorts by both. */
 export function keyOf(batchId: number, seq: number): number {
   return batchId * SPAN + seq;
 }
@@ -24,7 +24,7 @@ export function seqInKey(key: number): number {
   return key % SPAN;
 }
 
-/** The last key that a task of the batch can have. */
+/** The largest key of a task in the batch. */
 export function lastKeyOf(batchId: number): number {
   return keyOf(batchId, MAX_SEQ);
 }
@@ -33,11 +33,11 @@ export function checkRoomFor(batch: string, lastSeq: number, added: number): voi
   if (lastSeq + added <= MAX_SEQ) return;
   throw new VolleyError(
     'INVALID_VALUE',
-    `The batch ${JSON.stringify(batch)} has had ${lastSeq} tasks: use another one.`,
+    `The batch ${JSON.stringify(batch)} has had ${lastSeq} tasks, too many to add more. Use another batch.`,
   );
 }
 
-/** A status is stored as its index. The order never changes; a new one is added at the end. */
+/** A status is stored as its index. The order never changes; new ones go at the end. */
 export const STATUSES = [
   'open',
   'running',
@@ -58,13 +58,13 @@ export function statusNumber(status: TaskStatus): number {
   return STATUSES.indexOf(status);
 }
 
-/** What SQLite would cut (at a NUL) or alter (half of a surrogate pair is no Unicode text). */
+/** Characters that SQLite would truncate at (NUL) or alter (unpaired surrogates). */
 const FRAGILE = /[\0\p{Surrogate}]/u;
 
-/** A text as it is bound to a statement; each text has exactly one form, so that it can be looked up by it. */
+/** A string as bound to a statement. Each string has exactly one form, so that it can be looked up. */
 export type StoredText = string | Uint8Array;
 
-/** Nearly every text is stored as text. One that would not survive is stored as a blob of its UTF-16 units. */
+/** Nearly all strings are stored as text. One that would not survive is stored as a blob of its UTF-16 code units. */
 export function toStored(text: string): StoredText {
   return FRAGILE.test(text) ? Buffer.from(text, 'utf16le') : text;
 }
@@ -81,12 +81,12 @@ export function fromStoredOrNull(stored: StoredText | null): string | undefined 
   return stored === null ? undefined : fromStored(stored);
 }
 
-/** The same bytes, not a copy. */
+/** A view of the same bytes, not a copy. */
 export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** At most so many characters from the beginning, never half of one. */
+/** Truncates to a number of characters without splitting one. */
 export function beginningOf(text: string, length: number): string {
   if (text.length <= length) return text;
   const last = text.charCodeAt(length - 1);
@@ -105,7 +105,7 @@ export interface BatchData extends Readonly<Record<TaskStatus, number>> {
   readonly last_seq: number;
 }
 
-/** A row of `tasks`, its state and its end. */
+/** A row of `tasks` with its state and its end. */
 export interface TaskData {
   readonly key: number;
   readonly id: StoredText;
@@ -121,7 +121,7 @@ export interface TaskData {
   readonly attempt_at: number | null;
   readonly ended_at: number | null;
   readonly duration_ms: number | null;
-  /** Of the attempts before the last one. */
+  /** Totals of the attempts before the last one. */
   readonly earlier_ms: number | null;
   readonly reason: FailureReason | null;
   readonly message: StoredText | null;
@@ -129,7 +129,7 @@ export interface TaskData {
   readonly cause: StoredText | null;
   readonly result_bytes: number | null;
   readonly preview: StoredText | null;
-  /** Of the attempt that failed last, if the next one has not begun. */
+  /** The last failed attempt, if the next one has not begun. */
   readonly retry_at: number | null;
   readonly retry_reason: FailureReason | null;
   readonly retry_message: StoredText | null;
@@ -182,8 +182,8 @@ function durationOf(row: TaskData): number | undefined {
 }
 
 /**
- * How long an attempt took of which only two times of day are known. A span that is negative, or longer than any attempt
- * may be, says that the clock was set in between.
+ * The duration of an attempt with only wall clock times. A negative or impossibly long span means that the clock was
+ * set meanwhile.
  */
 export function spanBetween(start: number | null, end: number | null): number | undefined {
   if (start === null || end === null) return undefined;
@@ -195,7 +195,7 @@ function pauseOf({ retry_reason: reason, retry_message: message }: TaskData, unt
   return { reason: reason ?? 'error', message: fromStoredOrNull(message), until };
 }
 
-/** A row of a task that is open, as an array: objects with names take twice as long. */
+/** The row of an open task as an array: objects take twice as long. */
 export type OpenTaskRow = [
   key: number,
   id: StoredText,
@@ -208,7 +208,7 @@ export type OpenTaskRow = [
   failures: number,
 ];
 
-/** Most of what a task can have, an open one has not. Written out: there are many, and spreading takes longer. */
+/** An open task lacks most fields. Written out, because there are many tasks and spreading is slower. */
 export function openTaskRecord(
   batch: string,
   [key, id, name, tool, params, options, addedAt, attempts, failures]: OpenTaskRow,

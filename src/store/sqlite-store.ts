@@ -44,12 +44,12 @@ import { Recoverer, TaskAdding, TaskChanges } from './task-changes.ts';
 import { TaskTable } from './task-table.ts';
 import { type Steps, toEnd, WriteQueue } from './write-queue.ts';
 
-/** How often a lease is renewed; far more often than the silence after which it counts as given up. */
+/** How often a lease is renewed; far more often than the silence after which it expires. */
 const HEARTBEAT_MS = 5000;
-/** A list that is no longer than this is written together with other writes. */
+/** The longest list that is written together with other writes. */
 const SHORT_LIST = 100;
 
-/** For tests: where time and the identity of the process come from. */
+/** Time and process identity, injectable for tests. */
 export interface StoreOptions {
   /** The time of day in milliseconds. */
   readonly now?: () => number;
@@ -57,7 +57,7 @@ export interface StoreOptions {
   readonly heartbeatMs?: number;
 }
 
-/** Opens the store in a file, or makes a new one; its folder is made as well. */
+/** Opens the store in a file, creating it and its folder if necessary. */
 export async function openStore(file: string, options: StoreOptions = {}): Promise<SqliteStore> {
   const database = await openDatabase(file);
   return new SqliteStore(database, options);
@@ -294,7 +294,7 @@ export class SqliteStore implements Store {
   private async closeOnce(): Promise<void> {
     try {
       await this.queue.idle();
-      // A lease that was being written is known only when its promise has been answered.
+      // A lease that is being written is known only once its promise settles.
       await nextTurn();
       clearInterval(this.heartbeat);
       if (this.leases.count > 0) await this.queue.write(() => this.leases.releaseAll());
@@ -303,7 +303,7 @@ export class SqliteStore implements Store {
     }
   }
 
-  /** What fails here fails for the work as well, which has somebody to tell; the next beat tries again. */
+  /** A failure here also fails the work, which reports it; the next heartbeat tries again. */
   private renew(): void {
     if (this.leases.count > 0) this.write(() => this.leases.renewAll()).catch(() => undefined);
   }
@@ -312,7 +312,7 @@ export class SqliteStore implements Store {
     return this.closing === undefined ? this.queue.write(apply) : Promise.reject(this.closedError());
   }
 
-  /** Writes something of a batch that this store runs, unless another took it over. */
+  /** Writes to a batch that this store runs, unless another process took it over. */
   private writeOwn(batch: string, apply: () => void): Promise<void> {
     return this.write(() => {
       this.leases.checkNotLost(batch);
@@ -324,23 +324,23 @@ export class SqliteStore implements Store {
     return this.closing === undefined ? this.queue.writeInSteps(steps) : Promise.reject(this.closedError());
   }
 
-  /** Runs at once: the promise is only the shape that other stores need. */
+  /** Runs synchronously: the promise is only for the interface. */
   private async read<T>(read: () => T): Promise<T> {
     if (this.closing !== undefined) throw this.closedError();
     return translated(this.file, read);
   }
 
   private closedError(): VolleyError {
-    return new VolleyError('STORE_CLOSED', `The store ${this.file} was closed.`, { file: this.file });
+    return new VolleyError('STORE_CLOSED', `The store ${this.file} is closed.`, { file: this.file });
   }
 }
 
-/** Opens the store in a file for whoever only looks: where there is no file, an empty one that nothing is kept of. */
+/** Opens a store for reading. If there is no file, it is empty and nothing is saved. */
 export async function lookIntoStore(file: string): Promise<SqliteStore> {
   return isMissing(file) ? new SqliteStore(emptyDatabase(file), {}) : openStore(file);
 }
 
-/** Opens the store in a file for whoever may have something to keep: where there is no file, the first write makes it. */
+/** Opens a store that the first write creates if there is no file. */
 export async function openStoreLate(file: string): Promise<SqliteStore> {
   return isMissing(file) ? new SqliteStore(lateDatabase(file), {}) : openStore(file);
 }
@@ -349,7 +349,7 @@ function isMissing(file: string): boolean {
   try {
     return statSync(file, { throwIfNoEntry: false }) === undefined;
   } catch {
-    // Opening it says what is in the way.
+    // Opening it reports the problem.
     return false;
   }
 }

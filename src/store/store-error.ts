@@ -1,6 +1,6 @@
 import { internalError, VolleyError } from '../core/errors.ts';
 
-/** Primary result codes of SQLite, the low byte of `errcode`. */
+/** SQLite primary result codes, the low byte of `errcode`. */
 const BUSY = 5;
 const READONLY = 8;
 const CORRUPT = 11;
@@ -9,21 +9,21 @@ const CANTOPEN = 14;
 const CONSTRAINT = 19;
 const TOO_BIG = 18;
 const NOT_A_DATABASE = 26;
-/** Errors of the system: no permission, out of memory, an input or output error, and the like. */
+/** System errors: no permission, out of memory, I/O error and so on. */
 const SYSTEM_ERRORS: ReadonlySet<number> = new Set([3, 6, 7, 10, 15, 22, 23]);
 
-/** The result code of SQLite in an error, if it comes from SQLite. */
+/** The SQLite result code of an error, if it has one. */
 export function sqliteCode(error: unknown): number | undefined {
   const code = error instanceof Error ? (error as { errcode?: unknown }).errcode : undefined;
   return typeof code === 'number' ? code & 0xff : undefined;
 }
 
-/** Whether another connection has the lock that was needed. */
+/** Whether another connection holds the lock. */
 export function isBusy(error: unknown): boolean {
   return sqliteCode(error) === BUSY;
 }
 
-/** Whether something failed because the file, or one beside it, cannot be written. */
+/** Whether it failed because the file, or one next to it, is not writable. */
 export function needsWriting(error: unknown): boolean {
   const code = sqliteCode(error);
   return code === READONLY || code === CANTOPEN;
@@ -34,7 +34,7 @@ export function isConstraint(error: unknown): boolean {
   return sqliteCode(error) === CONSTRAINT;
 }
 
-/** What a caller gets for whatever went wrong with the file. */
+/** Converts any error with the file to one for the caller. */
 export function storeError(error: unknown, file: string): Error {
   if (error instanceof VolleyError) return error;
   const code = sqliteCode(error);
@@ -62,13 +62,13 @@ export function storeError(error: unknown, file: string): Error {
     case BUSY:
       return unavailable(
         file,
-        'another process has kept it locked for too long. Try again, or look for a process that hangs',
+        'another process held its lock for too long. Try again, or check for a hanging process',
         error,
       );
     case TOO_BIG:
       return new VolleyError(
         'INVALID_VALUE',
-        `A text is too long for the store: ${reason}.`,
+        `A string is too long for the store: ${reason}.`,
         { file },
         { cause: error },
       );
@@ -78,12 +78,12 @@ export function storeError(error: unknown, file: string): Error {
   }
 }
 
-/** A file that is left exactly as it is: what is in it may be worth more than the work at hand. */
+/** The file is left untouched: its content may be worth more than the work at hand. */
 export function damaged(file: string, reason: string, cause?: unknown): VolleyError {
   return new VolleyError(
     'STORE_DAMAGED',
-    `The store ${file} cannot be used: ${reason}. It was left as it is. Move it away together with ${file}-wal and ` +
-      `${file}-shm to begin with an empty store, or put a backup in its place.`,
+    `The store ${file} cannot be used: ${reason}. It was not changed. Move it away together with ${file}-wal and ` +
+      `${file}-shm to start with an empty store, or restore a backup.`,
     { file },
     { cause },
   );
@@ -98,7 +98,7 @@ export function unavailable(file: string, reason: string, cause?: unknown): Voll
   );
 }
 
-/** Runs something that touches the file; what SQLite throws becomes an error for people. */
+/** Runs something that touches the file and converts SQLite errors. */
 export function translated<T>(file: string, run: () => T): T {
   try {
     return run();

@@ -1,42 +1,42 @@
 import type { BatchRecord } from './records.ts';
 import type { Store } from './store.ts';
 
-/** Nothing announces what another process writes, so the store is looked at again and again. */
-const LOOK_MS = 500;
+/** Writes by other processes are not announced, so the store is polled. */
+const POLL_MS = 500;
 /** Only the newest batches are compared. */
 const MAX_BATCHES = 1000;
 /** Only the first running tasks of a batch are compared. */
 const MAX_RUNNING = 100;
 
-/** Hears of batches that changed. */
+/** Called for each batch that changed. */
 export interface StoreListener {
   changed(batch: string, isNew: boolean): void;
   gone(batch: string): void;
 }
 
-/** Finds changes to the batches of a store, whichever process made them, while somebody wants to know. */
+/** Finds changes to batches, whichever process made them, while there are listeners. */
 export class StoreWatch {
   private readonly listeners = new Set<StoreListener>();
   private users = 0;
   private version: number | undefined;
-  /** The state of each batch, as text. */
+  /** A fingerprint of each batch. */
   private states: ReadonlyMap<string, string> | undefined;
   private timer: NodeJS.Timeout | undefined;
   private looking: Promise<void> | undefined;
 
   constructor(private readonly store: Store) {}
 
-  /** Calls the listener for each change while the watch runs, and when it starts again, for changes since it stopped. */
+  /** Calls the listener for each change while the watch runs and, when it restarts, for changes since it stopped. */
   listen(listener: StoreListener): () => void {
     this.listeners.add(listener);
     return () => void this.listeners.delete(listener);
   }
 
-  /** Looks at the store until the answer is called. */
+  /** Polls the store until the returned function is called. */
   start(): () => void {
     if (this.users++ === 0) {
       this.look();
-      this.timer = setInterval(() => this.look(), LOOK_MS).unref();
+      this.timer = setInterval(() => this.look(), POLL_MS).unref();
     }
     let isOn = true;
     return () => {
@@ -45,12 +45,12 @@ export class StoreWatch {
     };
   }
 
-  /** Settles when the first look after a start is over: from then on, changes are found. */
+  /** Settles after the first poll: from then on, changes are found. */
   async ready(): Promise<void> {
     await this.looking;
   }
 
-  /** One look at a time. */
+  /** One poll at a time. */
   private look(): void {
     this.looking ??= this.lookNow().finally(() => {
       this.looking = undefined;
@@ -65,12 +65,12 @@ export class StoreWatch {
       if (version === this.version) return;
       batches = await this.store.batchPage(undefined, MAX_BATCHES);
       for (const batch of batches) now.set(batch.name, stateOf(batch) + (await this.pausesOf(batch)));
-      // The next user looks again.
+      // The next user polls again.
       if (this.users === 0) return;
-      // Not before: where a read fails, the next look must not skip this version.
+      // Only now: if a read fails, the next poll must not skip this version.
       this.version = version;
     } catch {
-      // Whoever works with a broken store reports it.
+      // Whatever uses a broken store reports it.
       return;
     }
     const before = this.states;
@@ -84,7 +84,7 @@ export class StoreWatch {
       if (!now.has(name)) for (const listener of this.listeners) listener.gone(name);
   }
 
-  /** Tasks that begin or end a pause before another attempt count as running all the time. */
+  /** Tasks in a retry pause count as running. */
   private async pausesOf({ name, counts, holder }: BatchRecord): Promise<string> {
     if (holder === undefined || counts.running === 0) return '';
     const running = await this.store.tasks(name, { status: ['running'], limit: MAX_RUNNING });

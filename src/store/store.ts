@@ -10,70 +10,70 @@ import type {
   TaskStatus,
 } from './records.ts';
 
-/** Which tasks, and how many at once. */
+/** Selects tasks, and how many at once. */
 export interface TaskQuery {
   readonly status?: readonly TaskStatus[];
-  /** Only tasks behind this number: for the next page. */
+  /** Only tasks after this number: for the next page. */
   readonly afterSeq?: number;
-  /** Only tasks before this number, the last ones first. Not together with `afterSeq`. */
+  /** Only tasks before this number, last ones first. Not together with `afterSeq`. */
   readonly beforeSeq?: number;
   readonly limit: number;
 }
 
-/** Attempts of some tasks, in the order of the tasks. */
+/** Attempts of some tasks, in task order. */
 export interface AttemptPage {
   readonly attempts: readonly AttemptRecord[];
-  /** The number of the last task that was looked at: the next page begins behind it. Undefined at the end. */
+  /** The number of the last inspected task: the next page starts after it. Undefined at the end. */
   readonly lastSeq: number | undefined;
 }
 
-/** A part of a result, in bytes of UTF-8. */
+/** A byte range of a result in UTF-8. */
 export interface ResultRange {
   readonly offset: number;
   readonly length: number;
 }
 
-/** The right of one process to run a batch. It is renewed by itself until it is released. */
+/** The exclusive right of a process to run a batch. It is renewed automatically until it is released. */
 export interface Lease {
   readonly batch: string;
-  /** Aborted when the right was lost: this process slept too long, and another took the batch over. */
+  /** Aborted when the lease is lost: this process slept too long, and another took the batch over. */
   readonly lost: AbortSignal;
-  /** Gives the right back. */
+  /** Releases the lease. */
   release(): Promise<void>;
   /**
-   * Notes that the run has ended and gives the right back, in one go. Unless it `leavesOpen` what is open, that is not
-   * done while there is such a task, which somebody may have added just now: then nothing was changed, and it says false.
+   * Records the end of the run and releases the lease, atomically. Without `leavesOpen` it returns false and changes
+   * nothing if there is an open task, which may have been added just now.
    */
   end(at: number, leavesOpen: boolean): Promise<boolean>;
 }
 
-/** What was found when a store was opened after a crash. */
+/** What recovery found after a crash. */
 export interface Recovery {
-  /** Ids of tasks that are open again: running them twice does no harm, or they waited for their next attempt. */
+  /** Ids of reopened tasks: they are idempotent, or waited for their next attempt. */
   readonly reopened: readonly { readonly batch: string; readonly id: string }[];
-  /** Ids of tasks that were running and have failed with reason `crashed`: a person decides. */
+  /** Ids of tasks that were running and failed with reason `crashed`: a person decides. */
   readonly crashed: readonly { readonly batch: string; readonly id: string }[];
 }
 
-/** Something that is asked of the process that runs a batch. */
+/** A request to the process that runs a batch. */
 export interface HolderRequest {
   readonly id: number;
-  /** JSON text. */
+  /** The request as JSON. */
   readonly body: string;
 }
 
-/** What decides about a task, without its texts. */
+/** A task's status and cause, without its strings. */
 export interface TaskSummary {
   readonly id: string;
   readonly seq: number;
   readonly function: string;
   readonly status: TaskStatus;
   readonly attempts: number;
-  /** Of a skipped one: the id of the task that is the root cause. */
+  /** If skipped: the id of the task that is the root cause. */
   readonly cause: string | undefined;
 }
 
-/** A batch and some of its tasks, read at the same moment. */
+/** A batch and some of its tasks, from one snapshot. */
 export interface BatchWithTasks {
   readonly batch: BatchRecord;
   /** One list for each query. */
@@ -82,28 +82,30 @@ export interface BatchWithTasks {
 
 /** The slowest of some tasks. */
 export interface SlowestPage {
-  /** The slowest first. */
+  /** Slowest first. */
   readonly tasks: readonly TaskRecord[];
-  /** The `afterSeq` of those that were not looked at; undefined if these were the last. */
+  /** The `afterSeq` of the next page; undefined if this was the last. */
   readonly nextSeq: number | undefined;
 }
 
 /**
- * What must survive: batches, their tasks and results. A promise of a writing method is fulfilled when it is safe on
- * disk; writes that come close together are committed together. All or nothing of a call is written. A read is bounded
- * by its arguments and sees one committed state; the next read may see a later one. What is decided by a read may have
- * changed when it is acted on: whatever must not be is checked again by the write, inside its transaction.
+ * Durable storage of batches, their tasks and results. A write resolves when it is safe on disk; writes close together
+ * are committed together. Each call is atomic. A read is bounded by its arguments and sees one committed state; the
+ * next read may see a later one. A decision based on a read may be outdated: every write checks its preconditions again
+ * inside its transaction.
  */
 export interface Store {
-  /** Adds all or, with a duplicate id, none of them; makes the batch where there is none. At least one must be given. */
+  /**
+   * Adds all tasks or, if an id is a duplicate, none. Creates the batch if necessary. At least one task is required.
+   */
   addTasks(batch: string, tasks: readonly NewTask[]): Promise<AddedTasks>;
-  /** An attempt starts: of an open task, or another one of a running task. Rejects if the task has ended. */
+  /** Starts an attempt of an open task, or another one of a running task. Rejects if the task has ended. */
   started(batch: string, seq: number, at: number): Promise<void>;
-  /** The current attempt of a running task failed, and another one will follow. */
+  /** Records that the current attempt of a running task failed and another will follow. */
   attemptFailed(batch: string, seq: number, attempt: FailedAttempt): Promise<void>;
   /**
-   * A running or open task has ended. Rejects if it had ended before. `startedAt` notes the start of its last attempt in
-   * the same go, where that was not done before. `durationMs` is how long that attempt took, by the monotonic clock.
+   * Ends a running or open task. Rejects if it had already ended. `startedAt` records the start of its last attempt in
+   * the same write, if not recorded before. `durationMs` is the duration of that attempt, by the monotonic clock.
    */
   ended(
     batch: string,
@@ -113,9 +115,9 @@ export interface Store {
     startedAt?: number,
     durationMs?: number,
   ): Promise<void>;
-  /** The same for many that have completed: all of them or, if one had ended before, none. */
+  /** Ends many completed tasks: all or, if one had already ended, none. */
   completed(batch: string, tasks: readonly Completion[]): Promise<void>;
-  /** A running task shall be begun anew by a later run: it is open again, and the attempt counts as cancelled. */
+  /** Reopens a running task for a later run; the attempt counts as cancelled. */
   putBack(
     batch: string,
     seq: number,
@@ -124,32 +126,35 @@ export interface Store {
     startedAt?: number,
     durationMs?: number,
   ): Promise<void>;
-  /** Notes that a batch begins a run. */
+  /** Records the start of a batch run. */
   batchStarted(batch: string, options: string, at: number): Promise<void>;
-  /** Opens again what failed, was cancelled or was skipped (all of it, or the given ids), and says how many. */
+  /** Reopens failed, cancelled and skipped tasks (all, or the given ids) and returns their number. */
   reopen(batch: string, ids?: readonly string[]): Promise<number>;
-  /** Ends what is open (all of it, or of the given ids), and says how many. Not while somebody else runs the batch. */
+  /** Cancels open tasks (all, or the given ids) and returns their number. Not while another process runs the batch. */
   cancel(batch: string, message: string, ids?: readonly string[]): Promise<number>;
-  /** Forgets tasks and results: of a status, or the whole batch. Not while somebody else runs it. Says how many. */
+  /**
+   * Deletes tasks and results: of one status, or the whole batch. Not while another process runs it. Returns their
+   * number.
+   */
   clear(batch: string, status?: readonly TaskStatus[]): Promise<number>;
 
-  /** All batches, in the order of their making. */
+  /** All batches, in order of creation. */
   batches(): Promise<BatchRecord[]>;
-  /** Batches that were made before the one with this number, the newest first. */
+  /** Batches created before the one with this number, newest first. */
   batchPage(beforeNumber: number | undefined, limit: number): Promise<BatchRecord[]>;
   /** One batch by its name. */
   batch(name: string): Promise<BatchRecord | undefined>;
-  /** One batch with some of its tasks, all of the same moment. */
+  /** One batch with some of its tasks, from one snapshot. */
   batchWithTasks(name: string, queries: readonly TaskQuery[]): Promise<BatchWithTasks | undefined>;
   /** One task by its id. */
   task(batch: string, id: string): Promise<TaskRecord | undefined>;
-  /** How tasks stand, by their ids; those that do not exist are left out. */
+  /** The states of tasks by id; unknown ids are omitted. */
   tasksById(batch: string, ids: Iterable<string>): Promise<ReadonlyMap<string, TaskSummary>>;
-  /** The ids of the tasks that were added last, the newest first. */
+  /** The ids of the most recently added tasks, newest first. */
   lastIds(batch: string, limit: number): Promise<string[]>;
-  /** Tasks in their order, a page at a time. */
+  /** Tasks in order, a page at a time. */
   tasks(batch: string, query: TaskQuery): Promise<TaskRecord[]>;
-  /** The tasks of the given statuses that took longest from their start to their end, of some behind a number. */
+  /** The tasks of the given statuses with the longest duration, from a page after a number. */
   slowest(
     batch: string,
     status: readonly TaskStatus[],
@@ -157,46 +162,49 @@ export interface Store {
     limit: number,
   ): Promise<SlowestPage>;
   /**
-   * The result of a completed task, or a part of it, as JSON text. A character belongs to the range in which it begins:
-   * ranges that meet make up the whole, and an answer may be up to three bytes longer than asked for.
+   * The result of a completed task, or a part of it, as JSON. A character belongs to the range in which it starts:
+   * adjacent ranges form the whole, and the part may be up to three bytes longer than requested.
    */
   result(batch: string, id: string, range?: ResultRange): Promise<string | undefined>;
-  /** Whole results by the ids of their tasks; those that have none are left out. */
+  /** Whole results by task id; tasks without one are omitted. */
   results(batch: string, ids: Iterable<string>): Promise<ReadonlyMap<string, string>>;
-  /** The same as bytes, cut exactly where it was asked for, through characters too. */
+  /** The same as bytes, cut exactly as requested, even within a character. */
   resultBytes(batch: string, id: string, range: ResultRange): Promise<Buffer | undefined>;
 
-  /** The attempts of at most `limit` tasks, of each the newest hundred; one that waits for its first has none. */
+  /** The attempts of at most `limit` tasks, the newest hundred of each; a task that waits for its first has none. */
   attempts(
     batch: string,
     query: { readonly afterSeq?: number; readonly limit: number },
   ): Promise<AttemptPage>;
-  /** The attempts of one task, the oldest first; of many the newest hundred. */
+  /** The attempts of one task, oldest first; at most the newest hundred. */
   attemptsOf(batch: string, id: string): Promise<AttemptRecord[]>;
-  /** A number that changes when something was written, by whomever. */
+  /** A number that changes with every write by any process. */
   version(): Promise<number>;
 
-  /** Tells how long each transaction took, from its first write until it was safe. The answer takes the listener away. */
+  /**
+   * Reports how long each transaction took, from its first write until it was safe. Returns a function that removes the
+   * listener.
+   */
   onCommit(listener: (ms: number) => void): () => void;
 
   /** Throws BATCH_HELD, naming the holder, while another living process runs the batch. */
   lease(batch: string): Promise<Lease>;
-  /** Asks something, as JSON text, of the process that runs a batch. Undefined if no other one does. */
+  /** Sends a request, as JSON, to the process that runs a batch. Undefined if no other process does. */
   ask(batch: string, body: string): Promise<number | undefined>;
-  /** What the process that runs a batch was asked and has not answered, the oldest first. */
+  /** The unanswered requests to the process that runs a batch, oldest first. */
   asked(batch: string): Promise<HolderRequest[]>;
-  /** The holder answers, as JSON text. */
+  /** Stores the holder's answer, as JSON. */
   answer(request: number, body: string): Promise<void>;
-  /** The answer to a request, as soon as there is one. */
+  /** The answer to a request, once there is one. */
   answerTo(request: number): Promise<string | undefined>;
-  /** Takes a request and its answer away. */
+  /** Deletes a request and its answer. */
   forget(request: number): Promise<void>;
   /**
-   * Looks after tasks of processes that died. `isIdempotent` tells of a function whether it may run twice. Of all
-   * batches that nobody runs, or of the given one only, which this store may have leased itself: right after the lease,
-   * before anything is started, that finds what another has left in between.
+   * Recovers the tasks of dead processes. `isIdempotent` says whether a function may run twice. Covers all batches that
+   * no process runs, or only the given one, which this store may have just leased: called right after the lease, before
+   * anything is started, it finds what another process left.
    */
   recover(isIdempotent: (functionName: string) => boolean, batch?: string): Promise<Recovery>;
-  /** Waits for what is being written, gives back its leases, then closes the file. */
+  /** Waits for pending writes, releases its leases, then closes the file. */
   close(): Promise<void>;
 }

@@ -28,7 +28,7 @@ import type { Steps } from './write-queue.ts';
 const TASKS_PER_STEP = 100;
 const REOPENED: readonly number[] = [FAILED, CANCELLED, SKIPPED];
 
-/** Changes of many tasks at once, in steps of one transaction. */
+/** Changes many tasks, in steps of one transaction. */
 export class TaskChanges {
   private readonly keys: StatementSyncInstance;
   private readonly byId: StatementSyncInstance;
@@ -85,7 +85,7 @@ export class TaskChanges {
     this.leases.checkNotHeldByOthers(batch, row.id);
     let total = 0;
     for (const status of statuses ?? STATUSES) total += yield* this.remove(row.id, statusNumber(status));
-    // Whoever runs it goes on with an empty batch.
+    // The holder continues with an empty batch.
     if (statuses === undefined && !this.leases.isOwn(row.id)) this.batches.delete(row.id);
     return total;
   }
@@ -121,13 +121,13 @@ export class TaskChanges {
     return total;
   }
 
-  /** Somebody wants it to be tried again, as often as at first. */
+  /** Resets the retry count, because the task was reopened explicitly. */
   private retryOne(batchId: number, key: number, before: number): void {
     this.forgive.run(key);
     this.reopenOne(batchId, key, before);
   }
 
-  /** Opens a task again that has been in a status, and forgets how it ended. What has failed of it counts on. */
+  /** Reopens a task from a status and clears its end. Its failed attempts still count. */
   reopenOne(batchId: number, key: number, before: number): void {
     this.attempts.beforeReopening(key, before);
     this.open.run(key);
@@ -147,7 +147,7 @@ export class TaskChanges {
     return total;
   }
 
-  /** Those of a status, which each page must take out of it, until there are no more. */
+  /** Pages through a status until it is empty; each page must move its tasks out of it. */
   private *pagesOf(batchId: number, status: number): Generator<number[], void, undefined> {
     for (;;) {
       const rows = this.keys.all(status, keyOf(batchId, 0), lastKeyOf(batchId)) as { key: number }[];
@@ -166,7 +166,7 @@ export class TaskChanges {
   }
 }
 
-/** So many rows are written by one statement: calling SQLite takes longer than writing a row. */
+/** The number of rows per statement: calling SQLite costs more than writing a row. */
 const ROWS = 20;
 const ROW = '(?, ?, ?, ?, ?, ?, ?, ?)';
 
@@ -188,7 +188,7 @@ export class TaskAdding {
     );
   }
 
-  /** All or nothing, if whoever runs the steps undoes them when they throw. */
+  /** Atomic if the caller rolls back when it throws. */
   *add(batch: string, tasks: readonly NewTask[], at: number): Steps<AddedTasks> {
     const { id: batchId, last_seq: lastSeq } = this.batches.findOrCreate(batch, at);
     checkRoomFor(batch, lastSeq, tasks.length);
@@ -218,7 +218,7 @@ export class TaskAdding {
         this.insertMany.run(...values);
       }
     } catch (error) {
-      // One of them is there already. Nothing of the statement was written, and the single rows tell which it is.
+      // One of them already exists. The statement wrote nothing, and single rows show which one it is.
       if (!isConstraint(error)) throw error;
     }
     for (; done < tasks.length; done++) this.addOne(batch, tasks[done]!, firstKey + done, batchId, at);
@@ -234,7 +234,7 @@ export class TaskAdding {
       if (!isConstraint(error)) throw error;
       throw new VolleyError(
         'DUPLICATE_ID',
-        `The batch ${JSON.stringify(batch)} has a task ${JSON.stringify(task.id)} already, or it is given twice. Nothing was added.`,
+        `The batch ${JSON.stringify(batch)} already has a task ${JSON.stringify(task.id)}, or the id is given twice. Nothing was added.`,
         { batch, id: task.id },
       );
     }
@@ -266,13 +266,13 @@ interface RunningRow {
   readonly id: StoredText;
   readonly function: StoredText;
   readonly attempt_at: number | null;
-  /** Whether its last attempt is known to have failed, and the next one had not begun. */
+  /** Whether its last attempt failed and the next one had not begun. */
   readonly waits: 0 | 1;
 }
 
 type Found = { readonly batch: string; readonly id: string };
 
-/** Looks after tasks whose process died while it ran them. */
+/** Recovers tasks whose process died while running them. */
 export class Recoverer {
   private readonly suspects: StatementSyncInstance;
   private readonly running: StatementSyncInstance;
@@ -295,7 +295,7 @@ export class Recoverer {
     this.fail = writer.prepare(`UPDATE states SET status = ${FAILED} WHERE key = ?`);
   }
 
-  /** `only` may be a batch that this store has leased: then nothing of it may have been started under the lease. */
+  /** `only` may be a batch that this store has leased: then nothing may have been started under the lease. */
   *recover(isIdempotent: (name: string) => boolean, only: string | undefined, at: number): Steps<Recovery> {
     const reopened: Found[] = [];
     const crashed: Found[] = [];
@@ -338,7 +338,7 @@ export class Recoverer {
   }
 }
 
-/** About when it ended: somebody may look after it much later. The clock may have been set meanwhile. */
+/** Approximately when it ended, since recovery may run much later. The clock may have been set meanwhile. */
 function endOf({ attempt_at }: RunningRow, lastSeenAt: number, now: number): number {
   return Math.trunc(Math.min(Math.max(attempt_at ?? 0, lastSeenAt), now));
 }

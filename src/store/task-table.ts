@@ -16,8 +16,8 @@ import {
 import { TransactionRefused } from './write-queue.ts';
 
 /**
- * Notes the starts and ends of tasks. Each method is one write: it checks, then writes. What has completed is kept until
- * the end of the transaction, for many rows are written much faster together than one by one.
+ * Records starts and ends of tasks. Each method is one write: it checks, then writes. Completed tasks are buffered
+ * until the end of the transaction, because many rows are written much faster together.
  */
 export class TaskTable {
   private readonly start: StatementSyncInstance;
@@ -46,22 +46,22 @@ export class TaskTable {
     );
   }
 
-  /** A transaction begins. */
+  /** Starts a transaction. */
   begin(): void {
     this.completions.begin();
   }
 
-  /** Whether so much is kept back that it is a transaction by itself. */
+  /** Whether enough is buffered for a transaction. */
   get isFull(): boolean {
     return this.completions.isFull;
   }
 
-  /** Writes what was kept back, before the transaction is committed. */
+  /** Writes the buffer before the transaction is committed. */
   finish(): void {
     this.completions.write();
   }
 
-  /** An attempt starts: the first of an open task, or another one of a running task. */
+  /** Starts an attempt: the first of an open task, or another one of a running task. */
   started(batch: string, seq: number, at: number): void {
     const batchId = this.batches.knownId(batch);
     const key = keyOf(batchId, seq);
@@ -75,7 +75,7 @@ export class TaskTable {
     if (this.start.run(time, key, RUNNING).changes === 0) this.refuse(batch, seq, key);
   }
 
-  /** `startedAt`: when the attempt began that ended it, if that was not noted. */
+  /** `startedAt`: when the last attempt began, if not recorded before. */
   ended(
     batch: string,
     seq: number,
@@ -129,36 +129,36 @@ export class TaskTable {
     }
   }
 
-  /** Nothing was changed: there is no such task, or it has ended. */
+  /** Throws the reason why nothing was changed: the task does not exist or has ended. */
   private refuse(batch: string, seq: number, key: number): never {
     const details = { batch, seq };
     if (this.status.get(key) === undefined) {
       throw new VolleyError(
         'UNKNOWN_TASK',
-        `The batch ${JSON.stringify(batch)} has no task number ${seq} (any more).`,
+        `The batch ${JSON.stringify(batch)} has no task number ${seq}.`,
         details,
       );
     }
     throw new VolleyError(
       'TASK_SETTLED',
-      `Task number ${seq} of the batch ${JSON.stringify(batch)} has ended already.`,
+      `Task number ${seq} of the batch ${JSON.stringify(batch)} has already ended.`,
       details,
     );
   }
 }
 
-/** The beginning of a result that stands with its task. A result that is no longer stands only there. */
+/** The part of a result that is stored with its task. A result that is not longer is stored only there. */
 const PREVIEW_LENGTH = 200;
-/** Longer results are stored in parts of so many bytes, so that a range can be read without the rest. */
+/** Longer results are stored in chunks of this many bytes, so that a range can be read without the rest. */
 export const PART_BYTES = 64 * 1024;
-/** So many ends are written by one statement: calling SQLite takes longer than writing a row. */
+/** The number of ends per statement: calling SQLite costs more than writing a row. */
 const ROWS = 16;
 const ROW = '(?, ?, ?, ?, ?)';
 const COLUMNS = 5;
-/** More are not asked for, so that one go of writing stays short. */
-const ENOUGH = 256;
+/** The most buffered completions, so that a write stays short. */
+const MAX_BUFFERED = 256;
 
-interface Kept {
+interface BufferedCompletion {
   readonly batch: string;
   readonly batchId: number;
   readonly key: number;
@@ -168,10 +168,10 @@ interface Kept {
   readonly result: string;
 }
 
-/** What completes in one transaction: kept back until its end, and then written with as few statements as possible. */
+/** Buffers the completions of a transaction and writes them at its end with as few statements as possible. */
 export class Completions {
   /** By key. */
-  private readonly kept = new Map<number, Kept>();
+  private readonly kept = new Map<number, BufferedCompletion>();
   private readonly startAndEnd: StatementSyncInstance;
   private readonly end: StatementSyncInstance;
   private readonly insertOne: StatementSyncInstance;
@@ -181,10 +181,10 @@ export class Completions {
   constructor(
     writer: DatabaseSyncInstance,
     private readonly batches: BatchTable,
-    /** Says why a task cannot be completed. */
-    private readonly refuse: (task: Kept) => never,
+    /** Throws the reason why a task cannot be completed. */
+    private readonly refuse: (task: BufferedCompletion) => never,
   ) {
-    // The plus: keys that follow each other are found by the key, not by the index of statuses.
+    // The unary plus makes SQLite use the key range instead of the status index.
     this.startAndEnd = writer.prepare(
       `UPDATE states SET status = ${COMPLETED}, attempts = attempts + 1,
          started_at = coalesce(started_at, ?1), attempt_at = ?1
@@ -199,13 +199,13 @@ export class Completions {
     this.insertResult = writer.prepare('INSERT INTO results (key, part, body) VALUES (?, ?, ?)');
   }
 
-  /** A transaction begins: what was kept for the one before was written or undone. */
+  /** Starts a transaction: the previous buffer was written or undone. */
   begin(): void {
     this.kept.clear();
   }
 
   get isFull(): boolean {
-    return this.kept.size >= ENOUGH;
+    return this.kept.size >= MAX_BUFFERED;
   }
 
   add(batch: string, batchId: number, { seq, result, startedAt, endedAt, durationMs }: Completion): void {
@@ -222,12 +222,12 @@ export class Completions {
     });
   }
 
-  /** Something else is about to be written of a task: what is kept of it comes first. */
+  /** Writes a task's buffered completion before anything else is written to it. */
   settle(key: number): void {
     if (this.kept.has(key)) this.write();
   }
 
-  /** Writes all that is kept. What is wrong with one of them is found only now, so the transaction is refused for it. */
+  /** Writes the buffer. Problems surface only now, so the transaction is rejected because of them. */
   write(): void {
     if (this.kept.size === 0) return;
     try {
@@ -249,8 +249,8 @@ export class Completions {
     this.writeEnds(tasks);
   }
 
-  /** Tasks whose numbers follow each other: `first` and so many in all. */
-  private writeStates(first: Kept, count: number): void {
+  /** Tasks with consecutive numbers: the first one and their count. */
+  private writeStates(first: BufferedCompletion, count: number): void {
     const { batchId, key, startedAt } = first;
     const likely = startedAt === undefined ? RUNNING : OPEN;
     let missing = count;
@@ -268,7 +268,7 @@ export class Completions {
     this.batches.changeCount(batchId, COMPLETED, count);
   }
 
-  private writeEnds(tasks: readonly Kept[]): void {
+  private writeEnds(tasks: readonly BufferedCompletion[]): void {
     let values: (number | string | Uint8Array | null)[] = [];
     let rows = 0;
     for (const { key, endedAt, durationMs, result } of tasks) {
@@ -290,7 +290,7 @@ export class Completions {
   }
 }
 
-function follows(before: Kept, task: Kept): boolean {
+function follows(before: BufferedCompletion, task: BufferedCompletion): boolean {
   return (
     task.key === before.key + 1 && task.startedAt === before.startedAt && task.batchId === before.batchId
   );

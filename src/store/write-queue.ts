@@ -3,34 +3,34 @@ import { VolleyError } from '../core/errors.ts';
 import { type Database, FileWatch, whenFree } from './database.ts';
 import { sqliteCode, storeError } from './store-error.ts';
 
-/** How long the event loop is held by one go of writing. */
+/** How long one batch of writes may hold the event loop. */
 const SLICE_MS = 10;
-/** Looking at the clock costs as much as a small write does. */
-const WRITES_PER_LOOK = 16;
+/** Reading the clock costs as much as a small write, so it is read once per this many. */
+const WRITES_PER_CLOCK_READ = 16;
 
-/** What else belongs to every transaction. */
+/** Hooks of every transaction. */
 export interface TransactionHooks {
-  /** Before the first write; what was written before it has been committed or undone. */
+  /** Called before the first write; earlier writes were committed or undone. */
   begun(): void;
-  /** Whether what was kept back for the end is enough for one transaction. */
+  /** Whether enough is buffered for one transaction. */
   isFull(): boolean;
-  /** After the last write. */
+  /** Called after the last write. */
   committing(): void;
 }
 
-/** Work in steps: it pauses wherever it yields, if the event loop has been held for long enough. */
+/** Work in steps: it may pause at each yield, if it has held the event loop for long enough. */
 export type Steps<T> = Generator<void, T, void>;
 
 interface Entry {
   /** Throws before it writes anything, or because SQLite does. */
   readonly apply: (() => unknown) | undefined;
-  /** Has a transaction of its own, which may take several turns of the event loop. */
+  /** Runs in a transaction of its own, which may take several turns of the event loop. */
   readonly steps: (() => Steps<unknown>) | undefined;
   readonly resolve: (value: never) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** A write that was kept back turned out to be wrong: nothing of the transaction counts. */
+/** A buffered write turned out to be invalid: the transaction is rolled back. */
 export class TransactionRefused extends Error {
   constructor(readonly reason: VolleyError) {
     super(reason.message);
@@ -40,13 +40,13 @@ export class TransactionRefused extends Error {
 type Applied = { readonly value: unknown } | { readonly error: unknown };
 
 /**
- * Group commit: what is written in the same turn of the event loop is one transaction, and a promise settles when it
- * has been committed. Writes keep their order. Each is kept whole or not at all; when SQLite refuses a transaction, its
- * writes are tried one by one, so that only those fail that are to blame.
+ * Group commit: writes in the same turn of the event loop form one transaction, and their promises settle when it has
+ * been committed. Writes keep their order, and each is atomic. If SQLite rejects a transaction, its writes are retried
+ * one by one, so that only the ones at fault fail.
  */
 export class WriteQueue {
   private waiting: Entry[] = [];
-  /** So many of those that wait have a transaction each. */
+  /** How many of the next writes get a transaction each. */
   private apart = 0;
   private draining: Promise<void> | undefined = undefined;
   private watch: FileWatch | undefined = undefined;
@@ -65,7 +65,7 @@ export class WriteQueue {
     return this.add<T>(apply, undefined);
   }
 
-  /** Writes alone, in as many steps as it takes; nothing else gets in between, and nobody sees a part of it. */
+  /** Writes alone, in as many steps as needed. Nothing comes in between, and no reader sees a part of it. */
   writeInSteps<T>(steps: () => Steps<T>): Promise<T> {
     return this.add<T>(undefined, steps);
   }
@@ -78,7 +78,7 @@ export class WriteQueue {
     };
   }
 
-  /** Resolves when nothing is left to be written. */
+  /** Resolves when the queue is empty. */
   async idle(): Promise<void> {
     await this.draining;
   }
@@ -134,12 +134,12 @@ export class WriteQueue {
     }
   }
 
-  /** Applies the first of those that wait, until one needs a transaction of its own or the time is up. */
+  /** Applies queued writes until one needs a transaction of its own or time is up. */
   private applyGroup(applied: Applied[]): void {
     const start = performance.now();
     for (const { apply } of this.waiting) {
       if (apply === undefined || (applied.length > 0 && (this.apart > 0 || this.hooks.isFull()))) return;
-      const isTimeToLook = applied.length % WRITES_PER_LOOK === WRITES_PER_LOOK - 1;
+      const isTimeToLook = applied.length % WRITES_PER_CLOCK_READ === WRITES_PER_CLOCK_READ - 1;
       if (isTimeToLook && performance.now() - start > SLICE_MS) return;
       try {
         applied.push({ value: apply() });
@@ -150,7 +150,10 @@ export class WriteQueue {
     }
   }
 
-  /** The transaction failed at or behind its so-manieth write: each gets one of its own, or it was its own already. */
+  /**
+   * Retries the writes one by one, after the transaction failed at or after the given write; fails a write that was
+   * alone.
+   */
   private refuse(error: unknown, count: number): void {
     const tried = Math.min(count, this.waiting.length);
     if (tried > 1 && this.apart === 0) {
@@ -158,7 +161,7 @@ export class WriteQueue {
       return;
     }
     if (this.apart > 0) this.apart--;
-    this.waiting.shift()?.reject(this.told(error));
+    this.waiting.shift()?.reject(this.toStoreError(error));
   }
 
   private async commitSteps(entry: Entry, steps: () => Steps<unknown>): Promise<void> {
@@ -187,16 +190,16 @@ export class WriteQueue {
     for (const listener of this.commitListeners) listener(ms);
   }
 
-  private told(error: unknown): Error {
+  private toStoreError(error: unknown): Error {
     return error instanceof TransactionRefused ? error.reason : storeError(error, this.database.file);
   }
 
   private rollBack(): void {
     try {
-      // SQLite has done it by itself after some errors.
+      // SQLite rolls back by itself after some errors.
       if (this.database.writer.isTransaction) this.database.writer.exec('ROLLBACK');
     } catch {
-      // The error that led here says more; and what was not committed is not in the file, whatever happens now.
+      // The original error says more, and uncommitted data is not in the file either way.
     }
   }
 }
@@ -211,7 +214,7 @@ async function inSlices<T>(steps: Steps<T>): Promise<T> {
   }
 }
 
-/** Takes all steps at once. */
+/** Runs all steps at once. */
 export function toEnd<T>(steps: Steps<T>): T {
   for (;;) {
     const step = steps.next();

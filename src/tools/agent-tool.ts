@@ -8,7 +8,7 @@ import { defineTool } from './define-tool.ts';
 import type { ToolSchema } from './schema.ts';
 import type { Tool, ToolProperties } from './tool.ts';
 
-/** What means the same as in a definition. */
+/** Fields with the same meaning as in a definition. */
 type SameField =
   | 'conflictsWith'
   | 'idempotent'
@@ -22,25 +22,25 @@ type SameField =
   | 'limitedAs';
 
 /**
- * A tool as a class, for people who have such classes. Only `name` and `execute` are required; what is left out has
- * the defaults of every tool: cpu 0.1, 100 MB, low I/O, no network, priority `normal`, parallel with everything.
+ * A tool as a class. Only `name` and `execute` are required; everything else has the defaults of every tool: cpu 0.1,
+ * 100 MB, low I/O, no network, priority `normal`, parallel with everything.
  */
 export interface ParallelAgentTool<I = unknown, O = unknown>
   extends Pick<ToolProperties<I>, 'name' | 'description' | SameField> {
   readonly inputSchema?: ToolSchema<I>;
-  /** What it promises to return; a result that differs fails the call. */
+  /** The schema of its result; a result that does not match fails the call. */
   readonly outputSchema?: ToolSchema<O>;
-  /** Does the work. */
+  /** Runs the tool. */
   execute(input: I, context: ToolContext): O | PromiseLike<O>;
-  /** What a call needs while it runs. */
+  /** The resources a call needs. */
   resourceRequirements?(): ResourceRequirements;
-  /** How urgent its calls are. Default `normal`. */
+  /** The priority of its calls. Default `normal`. */
   priority?(): Priority;
-  /** Whether a call may run while a call of the other tool does. Asked once for each other tool. */
+  /** Whether a call may run at the same time as a call of the other tool. Called once per other tool. */
   canRunParallelWith?(other: string): boolean;
   /**
-   * Hears of the progress that `execute` reports through its context. If it fails, the call goes on: the first failure of a
-   * tool is a warning of the process (`process.on('warning')`), the others are passed over.
+   * Called with the progress that `execute` reports through its context. If it throws, the call continues: a tool's
+   * first failure becomes a process warning (`process.on('warning')`), later ones are ignored.
    */
   reportProgress?(progress: number, message?: string): void | PromiseLike<void>;
 }
@@ -57,7 +57,7 @@ const SAME_FIELDS: readonly SameField[] = [
   'limits',
   'limitedAs',
 ];
-/** Tools of whose progress was warned. */
+/** Tools with a warning already. */
 const warned = new WeakSet<ParallelAgentTool>();
 
 export function isAgentTool(value: unknown): value is ParallelAgentTool {
@@ -66,7 +66,7 @@ export function isAgentTool(value: unknown): value is ParallelAgentTool {
   );
 }
 
-/** The same tool as a definition. Conflicts are not part of it: they depend on which other tools there are. */
+/** The same tool as a definition. Conflicts are not part of it: they depend on the other tools. */
 export function fromAgentTool(source: ParallelAgentTool): Tool {
   const { name, description, inputSchema, outputSchema } = source;
   refuseIsolation(source);
@@ -87,7 +87,7 @@ export function fromAgentTool(source: ParallelAgentTool): Tool {
   });
 }
 
-/** An instance cannot be sent to another thread or process: only text and modules can. */
+/** An instance cannot be sent to another thread or process: only source code and modules can. */
 function refuseIsolation(source: ParallelAgentTool): void {
   const {
     name,
@@ -112,7 +112,7 @@ function listening(source: ParallelAgentTool, context: ToolContext): ToolContext
   return {
     id,
     attempt,
-    // Made when it is asked for: most functions never look at their signal.
+    // Created on demand: most functions never use their signal.
     get signal() {
       return context.signal;
     },

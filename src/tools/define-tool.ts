@@ -5,7 +5,7 @@ import { checkNumber, checkSpanMs, show } from '../core/numbers.ts';
 import { priorityLevel } from '../core/priority.ts';
 import { retryPolicy } from '../core/retry.ts';
 import type { RunLimits, ToolCode, ToolRun } from '../runners/runner.ts';
-import { saidNeeds } from './needs.ts';
+import { checkNeeds } from './needs.ts';
 import { compileSchema } from './schema.ts';
 import type { Isolation, Tool, ToolDefinition } from './tool.ts';
 
@@ -15,11 +15,11 @@ const FIELDS = new Set<string>(
   `name description input output resources priority conflictsWith idempotent readOnly dedupe isolation timeoutMs
   stallMs retry limits env limitedAs unrepeatable run module exportName`.split(/\s+/),
 );
-/** What another process is needed for: in this one it could only be hoped for. */
+/** Limits that only another process can enforce. */
 const PROCESS_LIMITS = ['memoryMb', 'cpuMs', 'openFiles', 'processes', 'outputBytes'] as const;
 const LIMITS = new Set<string>([...PROCESS_LIMITS, 'resultBytes']);
 
-/** Registered, so that a tool of one copy of Volley is known to another: a user's module may bring its own. */
+/** A global symbol, so that tools of another copy of Volley are recognized: a user's module may bring its own. */
 const BRAND = Symbol.for('volley.tool');
 
 /**
@@ -53,17 +53,17 @@ export function defineTool<I = unknown, O = unknown>(definition: ToolDefinition<
   }
 }
 
-/** Whether something was made by {@link defineTool}. */
+/** Whether a value was created by {@link defineTool}. */
 export function isTool(value: unknown): value is Tool {
   return typeof value === 'object' && value !== null && BRAND in value;
 }
 
-/** The same tool whose work is found elsewhere; see `ToolCode`. */
+/** The same tool with its code elsewhere; see `ToolCode`. */
 export function withCode(tool: Tool, code: ToolCode): Tool {
   return branded({ ...tool, code });
 }
 
-/** What stands for a tool that is not known yet: nothing is asked of it before `later` gives the tool itself. */
+/** A stand-in for a tool that is not loaded yet; `later` loads the tool itself. */
 export function standInFor(name: string, limitedAs: string, later: () => Promise<Tool>): Tool {
   const run = () => {
     throw internalError(`The stand-in of ${name} was run`);
@@ -82,11 +82,11 @@ function checked<I, O>(definition: ToolDefinition<I, O>): Tool<I, O> {
   for (const field of Object.keys(definition))
     if (!FIELDS.has(field)) fail(name, unknown(field, 'field of a tool', FIELDS));
   if (typeof description !== 'string')
-    fail(name, `description must be a text, but it is ${show(description)}`);
+    fail(name, `description must be a string, but it is ${show(description)}`);
   if (!ISOLATIONS.includes(isolation))
     fail(name, `isolation must be inline, thread or process, but it is ${show(isolation)}`);
   if (resources !== undefined && typeof resources !== 'function') {
-    const needs = saidNeeds(name, resources);
+    const needs = checkNeeds(name, resources);
     neededAmounts(needs, []);
     neededLocks(needs);
   }
@@ -131,7 +131,7 @@ function checked<I, O>(definition: ToolDefinition<I, O>): Tool<I, O> {
 
 function unknown(field: string, kind: string, known: ReadonlySet<string>): string {
   const close = nearest(field, known);
-  return `"${field}" is no ${kind}${close === undefined ? '' : `; did you mean "${close}"?`}`;
+  return `"${field}" is not a ${kind}${close === undefined ? '' : `; did you mean "${close}"?`}`;
 }
 
 function checkLimits(name: string, limits: RunLimits, isolation: Isolation): void {
@@ -162,7 +162,7 @@ function codeOf<I, O>(definition: ToolDefinition<I, O>, isolation: Isolation): T
   if (typeof run !== 'function') fail(name, `run must be a function, but it is ${show(run)}`);
   if (isolation === 'inline') return { kind: 'function', run: run as ToolRun };
   const text = Function.prototype.toString.call(run);
-  // Native and bound functions have no text that could be evaluated elsewhere.
+  // Native and bound functions have no source that could be evaluated elsewhere.
   if (/\{\s*\[native code\]\s*\}\s*$/.test(text)) {
     fail(name, `run is a bound or native function, which cannot be sent to a ${isolation}: give a module`);
   }

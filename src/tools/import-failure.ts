@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 const TYPESCRIPT = /\.[cm]?tsx?$/;
 const CHECK_TIMEOUT_MS = 10_000;
 
-/** Why a module could not be loaded, for the person who wrote it. */
+/** Explains why a module could not be loaded, for its author. */
 export async function importFailureText(error: unknown, file: string): Promise<string> {
   const code = (error as NodeJS.ErrnoException | undefined)?.code;
   if (code === 'ERR_UNKNOWN_FILE_EXTENSION' && TYPESCRIPT.test(file)) {
@@ -17,7 +17,7 @@ export async function importFailureText(error: unknown, file: string): Promise<s
   }
   const place = placeAbove(error.stack ?? '') ?? (await checkedPlace(file));
   return `it cannot be loaded: ${error.message}.${
-    place === undefined ? ' The mistake is in a module that it imports.' : `\n${place}`
+    place === undefined ? ' The error is in a module that it imports.' : `\n${place}`
   }`;
 }
 
@@ -27,13 +27,13 @@ function firstFrame(error: Error): string {
   return frame === undefined ? '' : `\n    ${frame}`;
 }
 
-/** Node writes file, line and the line itself above the name of a syntax error, where it writes them at all. */
+/** Node prints file, line and source above a syntax error's name, if at all. */
 function placeAbove(text: string): string | undefined {
   const place = text.slice(0, Math.max(0, text.indexOf('SyntaxError'))).trimEnd();
   return /:\d+\n/.test(place) ? place : undefined;
 }
 
-/** To us Node does not tell the place of a mistake in a module; to whoever asks it to check the file it does. */
+/** Node does not expose the position of a syntax error in a module, but `node --check` prints it. */
 async function checkedPlace(file: string): Promise<string | undefined> {
   try {
     await promisify(execFile)(process.execPath, ['--check', file], { timeout: CHECK_TIMEOUT_MS, env: {} });

@@ -8,11 +8,11 @@ import { isTool, withCode } from './define-tool.ts';
 import { importFailureText } from './import-failure.ts';
 import type { Tool } from './tool.ts';
 
-/** A pattern that leads through more entries than this was not meant for modules. */
+/** A pattern that visits more entries than this was not meant for modules. */
 const MAX_ENTRIES = 20_000;
 const SKIPPED_FOLDERS = new Set(['node_modules', '.git']);
 
-/** The files that the patterns name, in the order of the patterns, then of their paths; each once. */
+/** The files that the patterns match, in the order of the patterns, then of their paths, without duplicates. */
 export async function findModules(patterns: readonly string[], baseFolder: string): Promise<string[]> {
   const files = new Map<string, string>();
   for (const pattern of patterns) {
@@ -27,7 +27,7 @@ export async function findModules(patterns: readonly string[], baseFolder: strin
 
 async function filesOf(pattern: string, baseFolder: string): Promise<string[]> {
   const exact = resolve(baseFolder, pattern);
-  // A path is taken as it stands first, for its name may hold what a glob gives a meaning to.
+  // A literal path comes first, because its name may look like a glob.
   const found = await stat(exact).catch(() => undefined);
   if (found?.isFile()) return [exact];
   const { base, glob, isGlob } = picomatch.scan(pattern);
@@ -45,7 +45,7 @@ async function filesOf(pattern: string, baseFolder: string): Promise<string[]> {
 
 async function matchingFiles(pattern: string, folder: string, glob: string): Promise<string[]> {
   const matches = picomatch(glob);
-  // Without `**` a pattern names files at one depth, so nothing below that needs to be read.
+  // Without `**` a pattern matches files at one depth, so deeper folders need not be read.
   const maxDepth = glob.includes('**') ? Number.POSITIVE_INFINITY : glob.split('/').length - 1;
   const files: string[] = [];
   let seen = 0;
@@ -53,7 +53,7 @@ async function matchingFiles(pattern: string, folder: string, glob: string): Pro
     const entries = await readdir(join(folder, inside), { withFileTypes: true }).catch(() => []);
     seen += entries.length;
     if (seen > MAX_ENTRIES) {
-      throw invalidPattern(pattern, `it leads through more than ${MAX_ENTRIES} entries`);
+      throw invalidPattern(pattern, `it visits more than ${MAX_ENTRIES} entries`);
     }
     for (const entry of entries) {
       const path = inside === '' ? entry.name : `${inside}/${entry.name}`;
@@ -68,7 +68,7 @@ async function matchingFiles(pattern: string, folder: string, glob: string): Pro
   return files;
 }
 
-/** Also through a link. */
+/** Follows links. */
 async function isFile(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isFile() === true;
 }
@@ -87,9 +87,9 @@ interface FoundTool {
 }
 
 /**
- * Loads the tools of a user's modules: `patterns` are paths or globs such as `./tools/*.mjs`, from `baseFolder`. Each
- * module is loaded once, one after the other. A tool is what `defineTool()` returns, exported as the default, by name
- * or in a list.
+ * Loads the tools of a user's modules: `patterns` are paths or globs such as `./tools/*.mjs`, relative to `baseFolder`.
+ * Each module is loaded once, one after the other. A tool is the result of `defineTool()`, exported as the default, by
+ * name or in a list.
  */
 export async function loadToolModules(patterns: readonly string[], baseFolder: string): Promise<Tool[]> {
   const byName = new Map<string, FoundTool>();
@@ -104,7 +104,7 @@ export async function loadToolModules(patterns: readonly string[], baseFolder: s
   return [...byName.values()].map(({ tool }) => tool);
 }
 
-/** The same tool, found by path in another thread or process: its text alone would miss the rest of its module. */
+/** The same tool, found by path in another thread or process: its source alone would lack the rest of its module. */
 function fromModule(tool: Tool, url: string, exportName: string): Tool {
   const isByPath = tool.code.kind === 'module';
   return tool.isolation === 'inline' || isByPath ? tool : withCode(tool, { kind: 'module', url, exportName });
@@ -117,7 +117,7 @@ async function toolsOf(file: string): Promise<FoundTool[]> {
   const found: FoundTool[] = [];
   for (const [exportName, value] of exported) {
     for (const tool of Array.isArray(value) ? value : [value]) {
-      // The same tool may well be exported by name and as the default.
+      // The same tool may be exported both by name and as the default.
       if (!isTool(tool) || seen.has(tool)) continue;
       seen.add(tool);
       found.push({ tool: fromModule(tool, url, exportName), file, exportName });
@@ -144,15 +144,13 @@ async function imported(file: string, url: string): Promise<Record<string, unkno
 function noToolsText(exported: readonly [string, unknown][]): string {
   const names = exported.map(([name, value]) => `${name} (${kindText(value)})`);
   const shown = names.length === 0 ? 'nothing' : listText(names.slice(0, 10), names.length);
-  return `it exports no tools. It exports ${shown}; export what defineTool() returns, as the default, by name or in a list.`;
+  return `it exports no tools. It exports ${shown}; export the result of defineTool(), as the default, by name or in a list.`;
 }
 
 function kindText(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list without tools';
   if (typeof value !== 'object' || value === null) return value === null ? 'null' : `a ${typeof value}`;
-  return 'name' in value && 'run' in value
-    ? 'a definition that defineTool() was not called with'
-    : 'an object';
+  return 'name' in value && 'run' in value ? 'a definition without defineTool()' : 'an object';
 }
 
 function duplicate(name: string, first: FoundTool, second: FoundTool): VolleyError {

@@ -2,15 +2,16 @@ import type { ResourceRequirements } from '../core/demand.ts';
 import { VolleyError } from '../core/errors.ts';
 import { show } from '../core/numbers.ts';
 
-/** What a tool says that it needs: nothing said is nothing special, and what is no plain answer is an error. */
-export function saidNeeds(toolName: string, said: unknown): ResourceRequirements {
-  if (said === undefined) return {};
-  if (typeof said === 'object' && said !== null && !Array.isArray(said) && !isThenable(said)) return said;
-  // Nobody waits for it: its failure must not end the process.
-  if (isThenable(said)) said.then(undefined, () => {});
+/** Validates a tool's declared resources: undefined means the defaults, and anything but a plain object is an error. */
+export function checkNeeds(toolName: string, needs: unknown): ResourceRequirements {
+  if (needs === undefined) return {};
+  if (typeof needs === 'object' && needs !== null && !Array.isArray(needs) && !isThenable(needs))
+    return needs;
+  // Nobody awaits it, so its rejection must not end the process.
+  if (isThenable(needs)) needs.then(undefined, () => {});
   throw new VolleyError(
     'INVALID_TOOL',
-    `Tool ${toolName}: its resources must be an object such as { cpu: 0.5 }, told at once, but they are ${isThenable(said) ? 'a promise' : show(said)}.`,
+    `Tool ${toolName}: its resources must be an object such as { cpu: 0.5 }, not a promise, but they are ${isThenable(needs) ? 'a promise' : show(needs)}.`,
     { tool: toolName },
   );
 }

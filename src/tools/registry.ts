@@ -14,11 +14,11 @@ import { sourceNameOf, type ToolSource } from './tool-source.ts';
 export interface ToolAccess {
   /** Default `['*']`. */
   readonly allow?: readonly string[];
-  /** Goes before `allow`. Default none. */
+  /** Takes precedence over `allow`. Default none. */
   readonly deny?: readonly string[];
 }
 
-/** What somebody needs to know who chooses a tool. */
+/** A tool's description for callers. */
 export interface ToolDescription {
   readonly name: string;
   readonly description: string;
@@ -33,20 +33,20 @@ interface Entry {
   readonly source: ParallelAgentTool | undefined;
 }
 
-/** What can be called, by name. */
+/** The callable tools, by name. */
 export class ToolRegistry {
   private readonly entries = new Map<string, Tool>();
   private readonly toolSources = new Map<string, ToolSource>();
-  /** Tools of Volley's own: not listed, and no matter of `allow` and `deny`. */
+  /** Internal tools: not listed, and not subject to `allow` and `deny`. */
   private readonly internal = new Set<string>();
-  /** Why a tool that exists elsewhere is not here, by name. */
+  /** Why a tool that exists elsewhere is missing here, by name. */
   private readonly absent = new Map<string, string>();
-  /** By the tool, not its name: another may have taken the name while calls of the first are still planned. */
+  /** By tool, not name: another tool may take the name while calls of the first are still planned. */
   private conflicts = new WeakMap<Tool, readonly string[]>();
   private readonly sources = new WeakMap<Tool, ParallelAgentTool>();
   private readonly isAllowed: (name: string) => boolean;
 
-  /** `waiting` knows of tools that would be here, were the folder trusted. */
+  /** `waiting` knows the tools that would exist if the folder were trusted. */
   constructor(
     { allow = ['*'], deny = [] }: ToolAccess = {},
     private readonly waiting: (name: string, isUnlikeOthers: boolean) => VolleyError | undefined = () =>
@@ -56,7 +56,7 @@ export class ToolRegistry {
     this.isAllowed = (name) => allowed(name) && !denied(name);
   }
 
-  /** Takes in tools: all of them or, with an error, none. */
+  /** Registers tools: all of them or, on error, none. */
   register(...tools: readonly (Tool | ParallelAgentTool)[]): void {
     const added = new Map<string, Entry>();
     for (const given of tools) {
@@ -65,7 +65,7 @@ export class ToolRegistry {
       if (this.entries.has(name) || added.has(name)) {
         throw new VolleyError(
           'DUPLICATE_TOOL',
-          `There is already a tool with the name ${name}: rename one of them.`,
+          `There is already a tool named ${name}. Rename one of them.`,
           {
             name,
           },
@@ -80,29 +80,29 @@ export class ToolRegistry {
     this.conflicts = new WeakMap();
   }
 
-  /** Takes in a tool that nobody chooses: it checks itself by whom it is called. */
+  /** Registers an internal tool, which checks its callers itself. */
   registerInternal(tool: Tool): void {
     this.register(tool);
     this.internal.add(tool.name);
   }
 
-  /** Takes a tool out. What runs of it goes on. */
+  /** Removes a tool. Running calls continue. */
   unregister(name: string): boolean {
     this.conflicts = new WeakMap();
     return this.entries.delete(name);
   }
 
-  /** Explains to whoever asks for a tool why it is not there. */
+  /** Sets the explanation for a missing tool. */
   explainAbsence(name: string, remedy: string): void {
     this.absent.set(name, remedy);
   }
 
-  /** Takes back what {@link explainAbsence} said of a tool. */
+  /** Undoes {@link explainAbsence} for a tool. */
   forgetAbsence(name: string): void {
     this.absent.delete(name);
   }
 
-  /** Adds tools that become known later. @internal */
+  /** Adds tools that are loaded later. @internal */
   addSource(source: ToolSource): void {
     if (this.toolSources.has(source.name))
       throw new VolleyError('DUPLICATE_TOOL', `There is already a source of tools named ${source.name}.`);
@@ -114,7 +114,7 @@ export class ToolRegistry {
     return [...this.toolSources.values()];
   }
 
-  /** The tool of that name, if it exists and may be called; an error that says what to do otherwise. */
+  /** Returns the tool with that name if it exists and may be called; throws otherwise. */
   resolve(name: string): Tool {
     const tool = this.entries.get(name) ?? this.standIn(name);
     if (tool === undefined) throw this.unknown(name);
@@ -128,7 +128,7 @@ export class ToolRegistry {
     return tool;
   }
 
-  /** All tools that may be called, or those whose names match a glob, in the order of their names. */
+  /** All callable tools, or those whose names match a glob, sorted by name. */
   list(glob = '*'): ToolDescription[] {
     const matches = matcher('list', [glob]);
     return [...this.entries.values()]
@@ -137,7 +137,7 @@ export class ToolRegistry {
       .map(describe);
   }
 
-  /** The names of the tools that may not run at the same time as this one, by its own word. */
+  /** The tools that this one declares as conflicting. */
   conflictsOf(tool: Tool): readonly string[] {
     let known = this.conflicts.get(tool);
     if (known === undefined) {
@@ -197,7 +197,7 @@ function toEntry(given: unknown): Entry {
   if (isAgentTool(given)) return { tool: fromAgentTool(given), source: given };
   throw new VolleyError(
     'INVALID_TOOL',
-    `register() takes what defineTool() returns, or an object with name and execute(), but it got ${show(given)}.`,
+    `register() takes the result of defineTool(), or an object with name and execute(), but it got ${show(given)}.`,
   );
 }
 

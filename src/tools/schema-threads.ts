@@ -4,32 +4,32 @@ import type { JsonSchema, SchemaIssue } from './schema.ts';
 import { sourceNameOf } from './tool-source.ts';
 
 const ENTRY = scriptEntry('./schema-worker', import.meta.url);
-/** How long one value may take, with the compilation of its schema if it is the first; wide, for machines that are busy. */
+/** The time limit for one value, including the compilation of its schema; generous, for busy machines. */
 const LIMIT_MS = 4000;
-/** Threads at a time. A source of tools has one at most, so that none can keep the others waiting. */
+/** The maximum number of threads. A source of tools uses at most one, so that none can starve the others. */
 const MAX_THREADS = 4;
-/** A thread that has so many is replaced: nobody tells it which are still used. */
+/** A thread with this many schemas is replaced, because it does not know which are still used. */
 const MAX_SCHEMAS = 200;
 const MAX_MEMORY_MB = 256;
-/** How long a thread without work is kept. */
+/** How long an idle thread is kept. */
 const IDLE_MS = 5000;
 
-/** What the thread is asked, as JSON: a clone of many small objects takes this thread ten times as long. */
+/** A request as JSON: cloning many small objects would take this thread ten times as long. */
 export interface SchemaRequest {
   readonly key: number;
-  /** Comes along the first time. */
+  /** Only included the first time. */
   readonly schema: string | undefined;
   readonly value: string;
 }
 
-/** What the thread says: that it is ready, then one answer to each request. */
+/** A thread's messages: ready, then one answer per request. */
 export type SchemaAnswer =
   | 'ready'
   | { readonly issues: readonly SchemaIssue[] }
   | { readonly invalid: string }
   | { readonly failed: string };
 
-/** The schema is `invalid`, or the check was `ended` since it took too much. */
+/** The schema is `invalid`, or the check was `ended` because it took too long. */
 export class SchemaThreadError extends Error {
   constructor(
     readonly kind: 'invalid' | 'ended',
@@ -51,7 +51,7 @@ const lanes = new Map<string, Lane>();
 let threads = 0;
 let lastKey = 0;
 
-/** Checks a value elsewhere, so that this thread goes on meanwhile. `tool` tells whose schema it is. */
+/** Validates a value in another thread. `tool` is the owner of the schema. */
 export function validateInThread(
   tool: string,
   schema: JsonSchema,
@@ -66,7 +66,7 @@ export function validateInThread(
   return lane.validate(schema, value);
 }
 
-/** The work of one source, one value after the other. */
+/** The queue of one source, processed one value at a time. */
 class Lane {
   private readonly jobs: Job[] = [];
   private worker: Worker | undefined;
@@ -100,13 +100,13 @@ class Lane {
     else if (this.isReady) this.send(this.worker, this.jobs.shift()!);
   }
 
-  /** Ends the thread. The schemas go with it. */
+  /** Ends the thread, and its schemas with it. */
   stop(): void {
     const { worker } = this;
     if (worker === undefined) return;
     clearTimeout(this.timer);
     worker.removeAllListeners();
-    // What it still says concerns nobody, but must not end the process.
+    // Late messages are ignored, but must not end the process.
     worker.on('error', () => {});
     void worker.terminate();
     this.worker = undefined;
@@ -171,7 +171,7 @@ class Lane {
     this.rest();
   }
 
-  /** The thread has nothing to do, unless there is a next value. */
+  /** Continues with the next value, or marks the thread as idle. */
   private rest(): void {
     clearTimeout(this.timer);
     if (this.jobs.length > 0) {
@@ -188,9 +188,9 @@ class Lane {
     this.timer.unref();
   }
 
-  /** The thread is of no use any more: what it did has failed, and the rest goes to another. */
+  /** Discards a broken thread: its current request fails, and the rest goes to another thread. */
   private fail(error: SchemaThreadError): void {
-    // One that cannot even begin would be started for ever.
+    // A thread that cannot even start would be restarted forever.
     const lost = this.current ?? this.jobs.shift();
     this.current = undefined;
     lost?.reject(error);

@@ -4,21 +4,21 @@ import { linearRegex } from './pattern/regex.ts';
 import { type JsonSchema, pointerTo, type SchemaIssue } from './schema.ts';
 
 const require = createRequire(import.meta.url);
-/** What a value breaks beyond these says nothing new. */
+/** The most violations reported; more say nothing new. */
 const MAX_ISSUES = 100;
 
-/** The rules that a value breaks: none where it fits. */
+/** The violated rules; empty if the value is valid. */
 export type Validate = (value: unknown) => readonly SchemaIssue[];
 
-/** An Ajv of its own costs no more: a shared one keeps all that it ever compiled, and knows an `$id` only once. */
+/** A separate Ajv per schema costs no more: a shared one keeps everything it compiled, and rejects a repeated `$id`. */
 export function compileValidator(schema: JsonSchema, options: Options): Validate {
   const validate = newAjv(schema, { code: { regExp }, ...options }).compile(schema);
   return (value) => (validate(value) ? [] : issuesOf(validate.errors ?? []));
 }
 
 /**
- * An Ajv of the draft that a schema is written in. Schemas come from many places: an unknown keyword or format is passed
- * over, as the specification says.
+ * An Ajv for the draft of a schema. Schemas come from many sources: unknown keywords and formats are ignored, as the
+ * specification says.
  */
 export function newAjv({ $schema }: JsonSchema, options?: Options): AjvInstance {
   const { default: Ajv } = require(moduleOf(String($schema))) as {
@@ -30,7 +30,7 @@ export function newAjv({ $schema }: JsonSchema, options?: Options): AjvInstance 
   return ajv;
 }
 
-/** Whether a pattern can be matched in linear time. Throws where it is none. */
+/** Whether a pattern can be matched in linear time. Throws if it is invalid. */
 export function linearPattern(pattern: string): ReturnType<typeof linearRegex> | undefined {
   new RegExp(pattern, 'u');
   try {
@@ -40,12 +40,12 @@ export function linearPattern(pattern: string): ReturnType<typeof linearRegex> |
   }
 }
 
-/** Where linear time cannot be had, JavaScript's own engine stands in: who allows that is in a thread. */
+/** Falls back to JavaScript's engine if linear time is impossible: only allowed in a thread. */
 const regExp = Object.assign(
   (pattern: string) => {
     const linear = linearPattern(pattern);
     if (linear === undefined) return new RegExp(pattern, 'u');
-    // Ajv tells patterns apart by their text.
+    // Ajv distinguishes patterns by their source.
     return { test: (text: string) => linear.test(text), toString: () => `/${pattern}/u` };
   },
   { code: 'new RegExp' },
@@ -63,7 +63,7 @@ function issuesOf(errors: readonly ErrorObject[]): SchemaIssue[] {
   }));
 }
 
-/** The field that the rule is about, where Ajv names only the object around it. */
+/** The field that the rule is about, if Ajv names only the enclosing object. */
 function missingOrExtra({ keyword, params }: ErrorObject): string[] {
   const { missingProperty, additionalProperty, unevaluatedProperty } = params as Record<string, string>;
   const field =

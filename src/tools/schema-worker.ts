@@ -5,14 +5,14 @@ import { compileValidator, type Validate } from './schema-validator.ts';
 const port = parentPort!;
 const known = new Map<number, Validate>();
 
-/** Answers for each value which rules of its schema it breaks. */
+/** Responds to each value with the schema rules it violates. */
 port.on('message', (request: SchemaRequest) => port.postMessage(answerTo(request)));
 port.postMessage('ready' satisfies SchemaAnswer);
 
 function answerTo({ key, schema, value }: SchemaRequest): SchemaAnswer {
   let validate = known.get(key);
   try {
-    // A schema that could not be compiled comes with no later request: it stays what it is.
+    // An invalid schema is not sent again, because it stays invalid.
     validate ??= compileValidator(JSON.parse(schema!), {});
   } catch (error) {
     const { message } = error as Error;

@@ -8,15 +8,15 @@ import { isThenable } from './needs.ts';
 import { SchemaThreadError, validateInThread } from './schema-threads.ts';
 import { compileValidator, linearPattern, newAjv, type Validate } from './schema-validator.ts';
 
-/** Both the check and the compiler work by recursion. */
+/** Both the check and the compiler are recursive. */
 const MAX_DEPTH = 200;
 /** In characters of JSON. The thread compiles this much in about a second. */
 const MAX_SCHEMA = 262_144;
-/** So much of a schema, with so few levels and branches, is checked and compiled in tens of milliseconds. */
+/** Schemas within these limits are checked and compiled in tens of milliseconds. */
 const MAX_INLINE_SCHEMA = 4_000;
 const MAX_INLINE_DEPTH = 20;
 const MAX_INLINE_BRANCHES = 50;
-/** Ajv makes the most code of these, for each schema in them. */
+/** Ajv generates the most code for these, per subschema. */
 const BRANCHING = new Set([
   'anyOf',
   'oneOf',
@@ -31,22 +31,22 @@ const BRANCHING = new Set([
   'unevaluatedProperties',
   'unevaluatedItems',
 ]);
-/** The product of both sizes up to which a value is checked here: it takes tens of milliseconds at worst. */
+/** The maximum product of schema and value size that is validated in this thread: tens of milliseconds at worst. */
 const MAX_INLINE_WORK = 100_000;
-/** One character in so many counts, where none is looked at by itself. */
+/** One in this many characters counts, if they are not inspected individually. */
 const CHARACTERS_PER_UNIT = 64;
-/** The one format of ajv-formats whose expression takes more than linear time. */
+/** The only ajv-formats format with a superlinear expression. */
 const SLOW_FORMAT = 'url';
 const REFERENCES = new Set(['$ref', '$dynamicRef', '$recursiveRef']);
-/** One for each draft checks schemas, made when the first of that draft appears: it takes tens of milliseconds. */
+/** Validates schemas, one per draft, created on demand: that takes tens of milliseconds. */
 const schemaChecks = new Map<string, AjvInstance>();
 
 /**
- * Makes a JSON Schema ready for use; `part` and `tool` say whose it is. It is checked now and
- * compiled when the first value comes: hundreds of tools may be known and few called.
+ * Prepares a JSON Schema; `part` and `tool` name its owner. It is checked now and compiled with the first value:
+ * hundreds of tools may be known and few called.
  *
- * Nothing that a schema says can hold up this thread. A small one whose work is known to be linear is used here; any other
- * is compiled and used in a thread, within a limit in time. So is any for a value that is large.
+ * No schema can block this thread. A small one with known linear cost is used here; any other is compiled and used in a
+ * thread, with a time limit. So is any schema for a large value.
  */
 export function compileJsonSchema<T>(schema: JsonSchema, part: SchemaPart, tool: string): CompiledSchema<T> {
   const owner = `the ${part} of ${tool}`;
@@ -109,14 +109,14 @@ function checkSchema(schema: JsonSchema, owner: string): void {
   let ajv = schemaChecks.get(draft);
   if (ajv === undefined) {
     ajv = newAjv(schema);
-    // What `$schema` may say has few values, and many that are none.
+    // `$schema` may be any string, but few values are valid.
     if (schemaChecks.size < 10) schemaChecks.set(draft, ajv);
   }
   let isValid: unknown;
   try {
     isValid = ajv.validateSchema(schema);
   } catch (error) {
-    // The `$schema` is none that Ajv knows.
+    // Ajv does not know the `$schema`.
     throw invalidSchema(
       owner,
       `${(error as Error).message}; "$schema" may be draft-06, draft-07, 2019-09, 2020-12 or left out`,
@@ -133,14 +133,14 @@ function compile(schema: JsonSchema, owner: string): Validate {
   }
 }
 
-/** What a schema may cost for each unit of a value. */
+/** The cost of a schema per unit of a value. */
 type SchemaCost =
   | { readonly isLinear: false; readonly slowPattern?: string }
   | { readonly isLinear: true; readonly units: number; readonly readsText: boolean };
 
 /**
- * A schema without references is a tree, and each of its nodes looks at each part of a value once at most. References
- * can lead to one node in very many ways, and `uniqueItems` compares each item with each other.
+ * A schema without references is a tree, and each node visits each part of a value at most once. References can reach
+ * one node in very many ways, and `uniqueItems` compares all pairs of items.
  */
 function costOf(schema: JsonSchema, owner: string): SchemaCost {
   const open: unknown[] = [schema];
@@ -156,7 +156,7 @@ function costOf(schema: JsonSchema, owner: string): SchemaCost {
     const node = open.pop();
     units++;
     if (typeof node !== 'object' || node === null) continue;
-    // Also inside `properties` and `enum`, where a word is no keyword: that costs a thread, and nothing else.
+    // Also inside `properties` and `enum`, where it is not a keyword: that costs a thread, and nothing else.
     for (const [key, value] of Object.entries(node)) {
       if (REFERENCES.has(key) || (key === 'uniqueItems' && value === true)) return { isLinear: false };
       if (key === 'format' && value === SLOW_FORMAT) return { isLinear: false };
@@ -183,7 +183,7 @@ function patternOf(pattern: string, owner: string): ReturnType<typeof linearPatt
   }
 }
 
-/** Whether a value has at most so many parts, characters among them; it is looked at no further than that. */
+/** Whether a value has at most this many parts, including characters; stops counting there. */
 function isSmall(value: unknown, maxUnits: number, readsText: boolean): boolean {
   const open: unknown[] = [value];
   const perUnit = readsText ? 1 : CHARACTERS_PER_UNIT;
@@ -228,40 +228,40 @@ function invalidSchema(owner: string, problem: string): VolleyError {
 /** A JSON Schema (2020-12 unless `$schema` says otherwise). */
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
-/** How the input or the output of a tool is described. */
+/** How the input or output of a tool is described. */
 export type ToolSchema<T = unknown> = StandardSchemaV1<unknown, T> | JsonSchema;
 
-/** One rule that a value breaks. */
+/** One violated rule. */
 export interface SchemaIssue {
-  /** A JSON pointer to the field, empty for the value as a whole. */
+  /** A JSON pointer to the field, empty for the whole value. */
   readonly path: string;
   /** The rule in words, such as `must be a whole number`. */
   readonly rule: string;
 }
 
-/** A schema that can be asked, whatever it was written in. */
+/** A validator, whatever the schema was written in. */
 export interface CompiledSchema<T = unknown> {
-  /** For discovery; undefined where a Standard Schema cannot be shown as JSON Schema. */
+  /** For discovery; undefined if a Standard Schema cannot be converted to JSON Schema. */
   readonly jsonSchema: JsonSchema | undefined;
-  /** The value as the schema gives it back (a Standard Schema may change it), or the rules that it breaks. */
+  /** The parsed value (a Standard Schema may change it), or the violated rules. */
   check(value: unknown): CheckResult<T> | Promise<CheckResult<T>>;
 }
 
-/** What a schema says of a value. */
+/** The result of validating a value. */
 export type CheckResult<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly issues: readonly SchemaIssue[] };
 
-/** What a tool without a schema has. */
+/** The schema of a tool without one. */
 const ANYTHING: CompiledSchema = {
   jsonSchema: {},
   check: (value) => ({ ok: true, value }),
 };
 
-/** Which of the two schemas of a tool one is. */
+/** Whether a schema is a tool's input or output schema. */
 type SchemaPart = 'input' | 'output';
 
-/** Makes a schema of a tool ready for use, or says what is wrong with it. */
+/** Prepares a schema of a tool, or throws what is wrong with it. */
 export function compileSchema<T>(
   schema: ToolSchema<T> | undefined,
   part: SchemaPart,
@@ -281,7 +281,7 @@ export function compileSchema<T>(
   return isStandard(schema) ? compileStandardSchema(schema, owner) : compileJsonSchema<T>(schema, part, tool);
 }
 
-/** The broken rules in one line: `/path must be a string; /size is required`. */
+/** The violated rules on one line: `/path must be a string; /size is required`. */
 export function describeIssues(issues: readonly SchemaIssue[]): string {
   const shown = issues.slice(0, 5).map(({ path, rule }) => `${path === '' ? 'the whole' : path} ${rule}`);
   const more = issues.length - shown.length;
@@ -302,14 +302,14 @@ function compileStandardSchema<T>(schema: StandardSchemaV1<unknown, T>, owner: s
   if (typeof (standard as Partial<typeof standard> | null)?.validate !== 'function') {
     throw new VolleyError(
       'INVALID_TOOL',
-      `The schema of ${owner} has "~standard" as a Standard Schema has it, but no validate() there: give the schema as its library made it.`,
+      `The schema of ${owner} has "~standard" as a Standard Schema has it, but no validate() there: pass the schema as its library created it.`,
     );
   }
   return {
     jsonSchema: asJsonSchema(schema),
     check: (value) => {
       const result = standard.validate(value);
-      // Not every library has promises of the built-in kind.
+      // Some libraries use promises other than the built-in ones.
       return isThenable(result)
         ? Promise.resolve(result).then(toCheckResult)
         : toCheckResult(result as StandardSchemaV1.Result<T>);
@@ -323,20 +323,20 @@ function toCheckResult<T>(result: StandardSchemaV1.Result<T>): CheckResult<T> {
     ok: false,
     issues: result.issues.map(({ path = [], message }) => ({
       path: pointerTo(path.map((part) => (typeof part === 'object' ? part.key : part))),
-      // zod begins with it, and the text around says the same.
+      // zod's messages start with it, and the surrounding text says the same.
       rule: message.replace(/^Invalid input: /, ''),
     })),
   };
 }
 
-/** What the library itself says of the input that it takes; not every schema can be said that way. */
+/** The library's own JSON Schema of the input; not every schema has one. */
 function asJsonSchema(schema: StandardSchemaV1): JsonSchema | undefined {
   const { jsonSchema } = schema['~standard'] as Partial<StandardJSONSchemaV1.Props>;
   if (jsonSchema === undefined) return undefined;
   try {
     return jsonSchema.input({ target: 'draft-2020-12' });
   } catch {
-    // A transformation or a custom check has no JSON Schema: the tool works all the same, it is only not described.
+    // A transformation or custom check has no JSON Schema: the tool works, but without a description.
     return undefined;
   }
 }

@@ -1,24 +1,24 @@
 import { MAX_SPAN_MS } from '../core/numbers.ts';
 import type { Tool } from './tool.ts';
 
-/** Tools that become known only when somebody else tells of them, all under one first name: `files` of `files.read`. */
+/** Tools that are discovered later, with a common prefix: `files` of `files.read`. */
 export interface ToolSource {
-  /** The first part of the names. */
+  /** The prefix of the names. */
   readonly name: string;
-  /** What stands for a tool until the tools are known; undefined where they are. */
+  /** The stand-in for a tool until the tools are known; undefined afterwards. */
   standIn(toolName: string): Tool | undefined;
-  /** Asks for the tools and waits for the answer. Never fails: what went wrong is said to whoever calls one. */
+  /** Discovers the tools. Never rejects: calls of a tool report what went wrong. */
   discover(): Promise<void>;
-  /** Ends everything that was begun for it. */
+  /** Releases everything it started. */
   close(): Promise<void>;
 }
 
-/** The first part of a name: `files` of `files.read`. */
+/** The prefix of a name: `files` of `files.read`. */
 export function sourceNameOf(toolName: string): string {
   return toolName.split('.', 1)[0]!;
 }
 
-/** Asks several at once, and waits for all of them, for so long at most. */
+/** Discovers the tools of several sources at once, with a time limit. */
 export async function discoverAll(sources: readonly ToolSource[], limitMs = MAX_SPAN_MS): Promise<void> {
   if (sources.length === 0) return;
   let timer: NodeJS.Timeout | undefined;

@@ -4,30 +4,33 @@ import type { RetryOptions } from '../core/retry.ts';
 import type { RunLimits, ToolCode, ToolContext, ToolRun } from '../runners/runner.ts';
 import type { CompiledSchema, ToolSchema } from './schema.ts';
 
-/** Where a tool runs, and thereby which of its faults stay its own; `docs/tools.md` has the table. */
+/** Where a tool runs, and so which of its faults are contained; see the table in `docs/tools.md`. */
 export type Isolation = 'inline' | 'thread' | 'process';
 
-/** Needs that are always the same, or that follow from the input: a file's lock, for example. */
+/** Needs that are constant, or computed from the input: a file's lock, for example. */
 export type ResourceNeeds<I> = ResourceRequirements | NeedsMethod<I>['needs'];
 
-/** Typed as methods are, so that a tool of some input is also a tool: its schema stands between them. */
+/**
+ * Typed like a method (bivariant), so that a tool with a specific input is also a `Tool`: its schema validates the
+ * input.
+ */
 interface NeedsMethod<I> {
   needs(input: I): ResourceRequirements;
 }
 
-/** What is said of every tool, however its work is given. */
+/** The settings of every tool, however its code is given. */
 export interface ToolProperties<I> {
   /** 1 to 128 letters, digits, `_`, `-` and `.`; the first is a letter or `_`. */
   readonly name: string;
   /** For a model or a person who chooses between tools. */
   readonly description?: string;
-  /** What it needs while it runs. Default: cpu 0.1, 100 MB, low I/O, no network. */
+  /** The resources it needs while it runs. Default: cpu 0.1, 100 MB, low I/O, no network. */
   readonly resources?: ResourceNeeds<I>;
   /** Default `normal`. */
   readonly priority?: Priority;
   /** Names of tools that may not run at the same time. */
   readonly conflictsWith?: readonly string[];
-  /** Whether doing it twice is the same as doing it once: then it may be retried after a crash. Default `readOnly`. */
+  /** Whether running it twice has the same effect as once: then it may be retried after a crash. Default `readOnly`. */
   readonly idempotent?: boolean;
   /** Whether it changes nothing. Default false. */
   readonly readOnly?: boolean;
@@ -40,39 +43,39 @@ export interface ToolProperties<I> {
   /** How long an attempt may go without reporting progress. */
   readonly stallMs?: number;
   readonly retry?: RetryOptions;
-  /** Whether it is never tried again, whatever a call says of retries. Default false. */
+  /** Whether it is never retried, whatever a call's retry options. Default false. */
   readonly unrepeatable?: boolean;
-  /** What is enforced while it runs; `memoryMb`, `cpuMs`, `openFiles`, `processes` and `outputBytes` need `process`. */
+  /** Limits enforced while it runs; `memoryMb`, `cpuMs`, `openFiles`, `processes` and `outputBytes` need `process`. */
   readonly limits?: RunLimits;
-  /** The environment variables that its process gets, by name. */
+  /** The environment variables of its process, by name. */
   readonly env?: readonly string[];
-  /** The name under which its calls are limited and rated, together with those of other tools. Default: its own. */
+  /** The name under which its calls share limits and rates with those of other tools. Default: its own. */
   readonly limitedAs?: string;
 }
 
-/** What {@link defineTool} takes: a function, or a module that exports one. */
+/** The argument of {@link defineTool}: a function, or a module that exports one. */
 export type ToolDefinition<I, O> = ToolProperties<I> & {
-  /** Any Standard Schema (zod, valibot, …) or a JSON Schema. Without one, any input is taken. */
+  /** Any Standard Schema (zod, valibot, …) or a JSON Schema. Without one, any input is accepted. */
   readonly input?: ToolSchema<I>;
-  /** What it promises to return; a result that differs fails the call. */
+  /** The schema of its result; a result that does not match fails the call. */
   readonly output?: ToolSchema<O>;
 } & (
     | {
         /**
-         * The work. In a thread or a process it is sent as text, so it must import what it uses; give `module` where
-         * that is too narrow.
+         * The function. For a thread or process its source code is sent, so it must import everything it uses; set
+         * `module` if that is too limiting.
          */
         readonly run: ToolRun<I, O>;
       }
     | {
-        /** The address of a module, such as `new URL('./resize.mjs', import.meta.url)`. */
+        /** The URL of a module, such as `new URL('./resize.mjs', import.meta.url)`. */
         readonly module: string | URL;
-        /** The export that does the work. Default `default`. */
+        /** The export to call. Default `default`. */
         readonly exportName?: string;
       }
   );
 
-/** A tool whose definition was checked. Made by {@link defineTool}. */
+/** A tool with a validated definition. Created by {@link defineTool}. */
 export interface Tool<I = unknown, O = unknown> {
   readonly name: string;
   readonly description: string;
@@ -94,11 +97,11 @@ export interface Tool<I = unknown, O = unknown> {
   readonly limitedAs: string | undefined;
   readonly code: ToolCode;
   /**
-   * Of a stand-in: the tool itself, when its source has told of it. Fails where there is no such tool.
+   * For a stand-in: loads the tool itself. Rejects if there is no such tool.
    *
    * @internal
    */
   later?(): Promise<Tool>;
-  /** The work itself, for whoever wants to call it directly; missing where it is given by a module. */
+  /** The function, for direct calls; undefined if the tool is given by a module. */
   run?(input: I, context: ToolContext): O | PromiseLike<O>;
 }

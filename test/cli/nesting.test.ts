@@ -56,7 +56,7 @@ const INPUTS: Readonly<Record<string, readonly [Reading, string]>> = {
   'a configuration, lists': [config(`a = ${BRACKETS}`), 'excessively nested'],
   'a configuration, a dotted key': [config(DOTTED), `${DEEPER} 100`],
   'a configuration, a header': [config(`[${'a.'.repeat(MANY)}a]`), `${DEEPER} 100`],
-  'a configuration, a variable': [config('', { VOLLEY_TOOLS_ROOTS: BRACKETS }), 'must be a list of texts'],
+  'a configuration, a variable': [config('', { VOLLEY_TOOLS_ROOTS: BRACKETS }), 'must be a list of strings'],
   'a configuration, a glob': [config(`tools.allow = ["${nested('(', ')', 60)}"]`), 'more than 50 deep'],
   'settings of a client as JSON': [client('cursor', 'a.json', OBJECTS), 'nested too deeply'],
   'settings of a client as TOML': [client('codex', 'a.toml', DOTTED), 'nested too deeply'],

@@ -75,7 +75,7 @@ describe('a file that somebody else may have put there', () => {
   it('is refused where everybody may write to it', async () => {
     const folder = folderWith({ 'volley.toml': '' });
     chmodSync(join(folder, 'volley.toml'), 0o646);
-    await expectRefusal(folder, 'everybody may write to the file');
+    await expectRefusal(folder, 'everyone can write to the file');
   });
 
   it.runIf(isRoot)('is refused where it belongs to another user', async () => {

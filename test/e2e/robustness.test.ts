@@ -170,12 +170,7 @@ describe('a store that cannot be read', () => {
     const before = readFileSync(join(folder, STORE));
     const commands = [['run', 'work.json'], ['status', '--batch', 'work'], ['clear'], ['recover']];
     for (const ended of await Promise.all(commands.map((args) => runBuilt(folder, args)))) {
-      expectClear(
-        ended,
-        2,
-        'It was left as it is. Move it away together with',
-        'or put a backup in its place',
-      );
+      expectClear(ended, 2, 'It was not changed. Move it away together with', 'or restore a backup');
     }
     expect(readFileSync(join(folder, STORE))).toEqual(before);
   });
@@ -186,7 +181,7 @@ describe('a store that cannot be read', () => {
     change(join(folder, STORE), 'PRAGMA user_version = 999');
     const commands = [['run', 'work.json'], ['list']];
     for (const ended of await Promise.all(commands.map((args) => runBuilt(folder, args))))
-      expectClear(ended, 2, 'has version 999', 'Update Volley');
+      expectClear(ended, 2, 'uses store format 999', 'Update Volley');
     change(join(folder, STORE), `PRAGMA user_version = ${MIGRATIONS.at(-1)!.version}`);
     expect((await runBuilt(folder, ['list'])).stdout).toContain('1 open');
   });
@@ -199,7 +194,7 @@ describe('processes on one store', () => {
     expect(ends.filter(({ stdout }) => stdout.includes('all 40 tasks completed')).length).toBeGreaterThan(0);
     for (const ended of ends) {
       if (ended.status === 0) continue;
-      expectClear(ended, 2, 'The batch "work" is being run by process', 'other batches can be run meanwhile');
+      expectClear(ended, 2, 'The batch "work" is being run by process', 'Other batches can run meanwhile');
     }
     expect(startsIn(folder).sort()).toEqual(
       Array.from({ length: 40 }, (_, index) => `start t${index}`).sort(),

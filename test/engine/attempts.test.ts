@@ -41,7 +41,7 @@ describe('a stopped attempt', () => {
     const lastEventId = engine.progress.lastEventId;
     report(0.5, 'still here');
     expect(engine.progress.lastEventId).toBe(lastEventId);
-    expect(() => submit({ toolName: 'child' }, () => {})).toThrow(/cannot submit children/);
+    expect(() => submit({ toolName: 'child' }, () => {})).toThrow(/can no longer submit children/);
     expect(engine.statistics().submitted).toBe(1);
     finish();
   });

@@ -83,8 +83,8 @@ describe('what could wait for ever', () => {
       { toolName: 'next', run: () => {} },
     ]);
     const closed = engine.close();
-    expect(() => engine.pause()).toThrow(/what is paused now would never end/);
-    expect(() => group.pause()).toThrow(/what is paused now would never end/);
+    expect(() => engine.pause()).toThrow(/paused work would never finish/);
+    expect(() => group.pause()).toThrow(/paused work would never finish/);
     entry.open();
     await closed;
   });

@@ -4,7 +4,7 @@ import { mkdir, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What a cgroup can do for us: limit memory, limit the number of processes, add up CPU time. */
+/** What cgroups are used for: limit memory, limit the number of processes, measure CPU time. */
 export type CgroupFeature = 'memory' | 'pids' | 'cpu';
 
 const OF_VERSION_1: Readonly<Record<CgroupFeature, string>> = {
@@ -18,17 +18,17 @@ const FILE_OF: Readonly<Record<1 | 2, Readonly<Record<CgroupFeature, string>>>> 
   2: { memory: 'memory.max', pids: 'pids.max', cpu: 'cpu.stat' },
 };
 
-/** A folder of ours in one tree of cgroups, in which each call gets its own. */
+/** Our folder in one cgroup hierarchy, in which each call gets its own. */
 export interface CgroupTree {
   readonly version: 1 | 2;
   readonly folder: string;
   readonly features: readonly CgroupFeature[];
 }
 
-/** The group of one call, or of a runner, in one tree. */
+/** The group of one call, or of a runner, in one hierarchy. */
 const PROCS = 'cgroup.procs';
 
-/** Makes a folder of ours for some of the wanted features. It throws where that is not allowed. */
+/** Creates our folder for some of the wanted features. Throws if that is not allowed. */
 export async function openCgroupTree(
   mount: CgroupMount,
   wanted: readonly CgroupFeature[],
@@ -38,7 +38,7 @@ export async function openCgroupTree(
     if (features.length === 0) return undefined;
     return { version: 1, folder: await makeFolder(mount.ownFolder), features };
   }
-  // A group of version 2 that holds processes cannot share out its controllers, but perhaps one above it does already.
+  // A version 2 group that contains processes cannot delegate its controllers, but one above it may already do so.
   let problem: unknown;
   for (const parent of foldersUpwards(mount)) {
     try {
@@ -48,7 +48,7 @@ export async function openCgroupTree(
       const features = await featuresInside(folder, wanted);
       if (features.length === wanted.length) return { version: 2, folder, features };
       rmdirSync(folder);
-      problem ??= new Error(`${parent} does not share out the controllers that are needed`);
+      problem ??= new Error(`${parent} does not delegate the required controllers`);
     } catch (error) {
       problem ??= error;
     }
@@ -56,35 +56,37 @@ export async function openCgroupTree(
   throw problem;
 }
 
-/** Removes what processes that are no more left here. */
+/** Removes groups left by processes that no longer exist. */
 function removeStaleFolders(mount: CgroupMount): void {
   for (const parent of mount.version === 1 ? [mount.ownFolder] : foldersUpwards(mount)) {
     for (const name of namesIn(parent)) {
       const [, namespace, pid] = /^volley-(\d+)-(\d+)-[0-9a-f]+$/.exec(name) ?? [];
-      // Process ids of another namespace mean nothing here.
+      // Process ids of another namespace are meaningless here.
       if (namespace !== pidNamespace() || isAlive(Number(pid))) continue;
       removeWithChildren(join(parent, name));
     }
   }
 }
 
-/** Kills everything in a group; true if there was anything. What forks meanwhile is found the next time. */
+/**
+ * Kills everything in a group; returns true if there was anything. Processes forked meanwhile are found the next time.
+ */
 function killGroup(folder: string): boolean {
   const pids = pidsIn(folder);
   for (const pid of pids) {
     try {
       process.kill(pid, 'SIGKILL');
     } catch {
-      // It is gone already.
+      // It is already gone.
     }
   }
   return pids.length > 0;
 }
 
-/** The processes of a group; none if there is no such group. */
+/** The processes of a group; empty if the group does not exist. */
 function pidsIn(folder: string): number[] {
   try {
-    // A process of another namespace shows as 0, which as the target of a kill would be this one's own group.
+    // A process of another namespace shows as 0, which as a kill target would be our own process group.
     return readFileSync(join(folder, PROCS), 'utf8')
       .split('\n')
       .map(Number)
@@ -95,20 +97,20 @@ function pidsIn(folder: string): number[] {
 }
 
 async function makeFolder(parent: string): Promise<string> {
-  // Chance, and no count: several copies of this module may be at work in this process.
+  // Random, not a counter: several copies of this module may run in this process.
   const folder = join(parent, `volley-${pidNamespace()}-${process.pid}-${randomBytes(4).toString('hex')}`);
   await mkdir(folder);
   return folder;
 }
 
-/** One after another: where one controller is missing, the others are still wanted. */
+/** One by one: if one controller is missing, the others are still wanted. */
 async function shareControllers(folder: string): Promise<void> {
   for (const name of ['+memory', '+pids']) {
     await writeFile(join(folder, 'cgroup.subtree_control'), name, { flag: 'r+' }).catch(() => {});
   }
 }
 
-/** Only a group in the folder shows what groups in it can do. */
+/** Only a group in the folder shows what its groups can do. */
 async function featuresInside(folder: string, wanted: readonly CgroupFeature[]): Promise<CgroupFeature[]> {
   const trial = join(folder, 'trial');
   await mkdir(trial);
@@ -125,7 +127,7 @@ function removeWithChildren(folder: string): void {
     }
     rmdirSync(folder);
   } catch {
-    // Something is still in it, or somebody else removes it too: the next runner will see.
+    // It is not empty, or another process removes it too. The next runner cleans up.
   }
 }
 
@@ -139,7 +141,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** What tells process ids of this system from those of others; 0 where there is but one kind. */
+/** The PID namespace; 0 if there is only one. */
 export function pidNamespace(): string {
   try {
     return /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? '0';
@@ -157,7 +159,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** What the processes of a group may use together. */
+/** The limits of a group's processes together. */
 export interface CgroupLimits {
   readonly memoryBytes?: number;
   /** Threads count too: the kernel makes no difference. */
@@ -167,7 +169,7 @@ export interface CgroupLimits {
 const FEATURES: readonly CgroupFeature[] = ['memory', 'pids', 'cpu'];
 const REMOVAL_LIMIT_MS = 5000;
 
-/** The cgroups of one runner: a folder in each tree, and in it a group for each call. */
+/** The cgroups of one runner: a folder in each hierarchy, and in it a group per call. */
 export class CgroupHome {
   private made = 0;
   private readonly groups = new Set<Cgroup>();
@@ -177,7 +179,7 @@ export class CgroupHome {
     private readonly known: Map<CgroupFeature, string>,
   ) {}
 
-  /** Why a feature is not to be had. */
+  /** Why a feature is not available. */
   get problems(): ReadonlyMap<CgroupFeature, string> {
     return this.known;
   }
@@ -201,7 +203,8 @@ export class CgroupHome {
       }
     }
     for (const feature of missing) {
-      if (!problems.has(feature)) problems.set(feature, 'no tree of cgroups with this controller is mounted');
+      if (!problems.has(feature))
+        problems.set(feature, 'no cgroup hierarchy with this controller is mounted');
     }
     for (const feature of [...problems.keys()]) if (!missing.has(feature)) problems.delete(feature);
     return new CgroupHome(trees, problems);
@@ -211,12 +214,12 @@ export class CgroupHome {
     return !this.known.has(feature);
   }
 
-  /** A feature that seemed to be there does not work. */
+  /** Marks a feature as unavailable after it failed. */
   giveUp(feature: CgroupFeature, problem: string): void {
     this.known.set(feature, problem);
   }
 
-  /** Makes a group in each tree and sets its limits. */
+  /** Creates a group in each hierarchy and sets its limits. */
   async create(limits: CgroupLimits): Promise<Cgroup> {
     const name = `call-${++this.made}`;
     const parts = this.trees.map((tree) => ({ ...tree, folder: join(tree.folder, name) }));
@@ -231,14 +234,14 @@ export class CgroupHome {
     }
   }
 
-  /** Ends what is still in it. */
+  /** Kills what is still in it. */
   async close(): Promise<void> {
     await Promise.all([...this.groups].map((group) => group.remove()));
     await Promise.all(this.trees.map(({ folder }) => removeFolder(folder)));
   }
 }
 
-/** The group of one call, in as many trees as are needed for its features. */
+/** The group of one call, in as many hierarchies as its features need. */
 export class Cgroup {
   constructor(
     private readonly parts: readonly CgroupTree[],
@@ -254,7 +257,7 @@ export class Cgroup {
     await Promise.all(this.parts.map((part) => makePart(part, limits)));
   }
 
-  /** How often the kernel killed one of its processes because the memory was used up. */
+  /** How often the kernel killed one of its processes for lack of memory. */
   get oomKills(): number {
     const part = this.partWith('memory');
     if (part === undefined) return 0;
@@ -262,7 +265,7 @@ export class Cgroup {
     return numberAfter('oom_kill', join(part.folder, file));
   }
 
-  /** The CPU time that its processes have used, also those that ended. */
+  /** The CPU time of its processes, including those that ended. */
   get cpuMs(): number | undefined {
     const part = this.partWith('cpu');
     if (part === undefined) return undefined;
@@ -274,12 +277,12 @@ export class Cgroup {
     return this.parts.length === 0 ? [] : pidsIn(this.parts[0]!.folder);
   }
 
-  /** Kills everything in it, wherever it went: a process cannot leave its group by itself. */
+  /** Kills everything in it: a process cannot leave its group by itself. */
   kill(): void {
     for (const { folder } of this.parts) killGroup(folder);
   }
 
-  /** Kills what is in it until nothing is, and removes it. */
+  /** Kills everything in it until it is empty, and removes it. */
   async remove(): Promise<void> {
     await Promise.all(this.parts.map(({ folder }) => removeFolder(folder)));
     this.onRemoved();
@@ -316,7 +319,7 @@ async function removeFolder(folder: string): Promise<void> {
     try {
       return await rmdir(folder);
     } catch (error) {
-      // Busy while a process in it is still dying. What stays for longer is for the next runner to clear away.
+      // Busy while one of its processes is dying. The next runner removes what stays longer.
       const isBusy = (error as NodeJS.ErrnoException).code === 'EBUSY';
       if (!isBusy || performance.now() > deadline) return;
       await sleep(waitMs);
@@ -342,17 +345,17 @@ function readText(file: string): string {
   }
 }
 
-/** A tree of cgroups that is mounted here. */
+/** A mounted cgroup hierarchy. */
 export interface CgroupMount {
   readonly version: 1 | 2;
   readonly mountPoint: string;
-  /** The folder of the group in which this process is. */
+  /** The folder of this process's group. */
   readonly ownFolder: string;
-  /** Of version 1: the controllers of this tree. */
+  /** Version 1: the controllers of this hierarchy. */
   readonly controllers: readonly string[];
 }
 
-/** The trees that this process can see. Empty where there are no cgroups, as on other systems. */
+/** The hierarchies visible to this process. Empty without cgroups, as on other systems. */
 export function findCgroupMounts(): CgroupMount[] {
   try {
     return parseCgroupMounts(
@@ -364,7 +367,7 @@ export function findCgroupMounts(): CgroupMount[] {
   }
 }
 
-/** From the texts of `/proc/self/mountinfo` and `/proc/self/cgroup`. */
+/** Parses `/proc/self/mountinfo` and `/proc/self/cgroup`. */
 export function parseCgroupMounts(mountinfo: string, membership: string): CgroupMount[] {
   const paths = new Map<string, string>();
   for (const line of membership.split('\n')) {
@@ -390,7 +393,7 @@ export function parseCgroupMounts(mountinfo: string, membership: string): Cgroup
   return mounts;
 }
 
-/** The folders from this process's own group up to the mount, the nearest first. */
+/** The folders from this process's group up to the mount, nearest first. */
 export function foldersUpwards({ ownFolder, mountPoint }: CgroupMount): string[] {
   const folders = [ownFolder];
   for (let folder = ownFolder; folder.startsWith(`${mountPoint}/`); ) {
@@ -400,7 +403,7 @@ export function foldersUpwards({ ownFolder, mountPoint }: CgroupMount): string[]
   return folders;
 }
 
-/** In a container the mount shows only a part of the tree; what lies outside counts as its top. */
+/** In a container the mount shows only a part of the hierarchy; anything outside counts as its top. */
 function below(root: string, path: string): string {
   if (root === '/') return path;
   if (path === root) return '/';

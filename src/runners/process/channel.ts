@@ -2,7 +2,7 @@ import { VolleyError } from '../../core/errors.ts';
 import { unwritableText } from '../../core/words.ts';
 import type { PortableCode } from '../load-code.ts';
 
-/** How deep lists and objects may lie in one another: whoever walks through a result later must be able to. */
+/** The maximum nesting depth of a result, so that any later recursion is safe. */
 const MAX_DEPTH = 1000;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -10,16 +10,16 @@ const OPENING = 0x7b;
 const CLOSING = 0x7d;
 
 /**
- * A result as JSON; undefined is the empty text. The host reads only JSON of a process, whatever runs in it: V8's own
- * format can claim an array of any size in a few bytes, and a hostile process must not be able to do that to the host.
- * What JSON would silently change or leave out is refused, except members that are undefined and what `toJSON` makes
- * of an object (a Date becomes its text).
+ * A result as JSON; undefined is the empty string. The host only parses JSON from a process, whatever runs in it: V8's
+ * own format can claim an array of any size in a few bytes, which a hostile process could use against the host. Values
+ * that JSON would silently change or drop are rejected, except undefined members and the output of `toJSON` (a Date
+ * becomes a string).
  */
 export function toJson(result: unknown, toolName: string, maxBytes: number): string {
   let json: string;
   try {
-    // A text that long may be more than a string can hold; the error of that is not about the value.
-    json = result === undefined ? '' : JSON.stringify(result, refuseStrange);
+    // Such a long string may exceed the maximum string length; that error is not about the value.
+    json = result === undefined ? '' : JSON.stringify(result, rejectUnsupported);
   } catch (cause) {
     if (cause instanceof RangeError && cause.message.includes('string length'))
       throw tooLarge(toolName, undefined, maxBytes);
@@ -43,7 +43,7 @@ export function tooLarge(toolName: string, bytes: number | undefined, maxBytes: 
   );
 }
 
-/** Whether something in a JSON text lies too deep; told without reading it, so before anything is made of it. */
+/** Whether JSON is nested too deeply, checked without parsing it. */
 export function isTooDeep(json: Buffer): boolean {
   if (json.length <= 2 * MAX_DEPTH) return false;
   let depth = 0;
@@ -54,7 +54,7 @@ export function isTooDeep(json: Buffer): boolean {
       if (byte === BACKSLASH) at++;
       else if (byte === QUOTE) isText = false;
     } else if (byte === QUOTE) isText = true;
-    // The brackets differ from the braces in one bit.
+    // Brackets differ from braces in one bit.
     else if ((byte! | 0x20) === OPENING && ++depth > MAX_DEPTH) return true;
     else if ((byte! | 0x20) === CLOSING) depth--;
   }
@@ -64,19 +64,19 @@ export function isTooDeep(json: Buffer): boolean {
 export function tooDeep(toolName: string): VolleyError {
   return new VolleyError(
     'UNSERIALISABLE_RESULT',
-    `The result of the tool "${toolName}" has lists or objects in one another more than ${MAX_DEPTH} deep: return flatter data.`,
+    `The result of the tool "${toolName}" is nested more than ${MAX_DEPTH} levels deep. Return flatter data.`,
     { toolName },
   );
 }
 
-function refuseStrange(this: Readonly<Record<string, unknown>>, key: string, value: unknown): unknown {
-  // A Buffer has a `toJSON` of its own, which makes a list of numbers of it: hardly what anybody wants.
-  const problem = ArrayBuffer.isView(this[key]) ? 'binary data' : strangeness(value);
+function rejectUnsupported(this: Readonly<Record<string, unknown>>, key: string, value: unknown): unknown {
+  // A Buffer has its own `toJSON`, which returns a list of numbers: hardly ever intended.
+  const problem = ArrayBuffer.isView(this[key]) ? 'binary data' : unsupportedKind(value);
   if (problem === undefined) return value;
   throw new TypeError(key === '' ? `it is ${problem}` : `its member "${key}" is ${problem}`);
 }
 
-function strangeness(value: unknown): string | undefined {
+function unsupportedKind(value: unknown): string | undefined {
   switch (typeof value) {
     case 'function':
       return 'a function';
@@ -96,13 +96,13 @@ function strangeness(value: unknown): string | undefined {
 }
 
 /**
- * The frames between the runner and the process in which a tool runs: four bytes of length, one of kind, and the body.
- * Those of the process come on descriptor 3, so that nothing a tool prints is ever taken for a message.
+ * The frames between the runner and a tool's process: four bytes of length, one of kind, and the body. The process
+ * writes them to descriptor 3, so that nothing a tool prints is taken for a message.
  */
 
-/** What each side says. The numbers are on the wire. */
+/** The frame kinds. The numbers are on the wire. */
 export const FRAME = {
-  /** To the process: the call, serialised by V8; this side is trusted, so it may carry what JSON cannot. */
+  /** To the process: the call, serialized by V8; this side is trusted, so it may contain more than JSON. */
   call: 1,
   /** To the process: stop; the body is the reason as a wire error in JSON. */
   abort: 2,
@@ -110,7 +110,7 @@ export const FRAME = {
   progress: 3,
   /** From the process: the result in JSON, or nothing for undefined. */
   result: 4,
-  /** From the process: what the tool threw, as a wire error in JSON. */
+  /** From the process: the tool's error, as a wire error in JSON. */
   error: 5,
 } as const;
 
@@ -126,14 +126,14 @@ export function encodeFrame(kind: number, body: Uint8Array | string): Buffer {
   return frame;
 }
 
-/** Puts frames together again from whatever pieces arrive. */
+/** Reassembles frames from chunks. */
 export class FrameReader {
   private pieces: Buffer[] = [];
   private length = 0;
 
   constructor(
     private readonly onFrame: (kind: number, body: Buffer) => void,
-    /** Asked as soon as the header is known, so that nothing too large is ever kept; false ends the reading. */
+    /** Called as soon as the header is known, so that nothing too large is buffered; false stops reading. */
     private readonly accepts: (kind: number, bodyBytes: number) => boolean,
   ) {}
 
@@ -158,14 +158,14 @@ export class FrameReader {
     }
   }
 
-  /** Makes sure that the first piece has at least so many bytes. */
+  /** Joins chunks so that the first one has at least this many bytes. */
   private joinedUntil(bytes: number): Buffer {
     if (this.pieces[0]!.length < bytes) this.pieces = [Buffer.concat(this.pieces, this.length)];
     return this.pieces[0]!;
   }
 }
 
-/** What the runner sends into the process. */
+/** A call as sent to the process. */
 export interface ChildCall {
   readonly toolName: string;
   readonly code: PortableCode;

@@ -11,9 +11,9 @@ const INPUT = 0;
 const CHANNEL = 3;
 const MAX_ABORT_BYTES = 2 ** 20;
 
-// The call comes before anything else, so it is simply waited for.
+// The call comes first, so it is read synchronously.
 const call = deserialize(readFrame()) as ChildCall;
-// Standard input is the runner's. A tool that reads it finds it empty instead of taking messages away.
+// Standard input belongs to the runner. A tool that reads it finds it empty instead of consuming messages.
 Object.defineProperty(process, 'stdin', { value: Readable.from([]), configurable: true });
 
 const controller = new AbortController();
@@ -33,7 +33,7 @@ function fail(error: unknown): void {
   finish(FRAME.error, JSON.stringify(toWireError(error)));
 }
 
-/** The last word. Whatever the tool left running ends here, after its own exit handlers. */
+/** Sends the final frame. Whatever the tool left running ends here, after its exit handlers. */
 function finish(kind: number, body: string): never {
   progress.flush();
   send(kind, body);
@@ -48,9 +48,9 @@ function listenForAbort(): void {
     (_kind, bodyBytes) => bodyBytes <= MAX_ABORT_BYTES,
   );
   const socket = new Socket({ fd: INPUT, readable: true, writable: false });
-  // It keeps the process alive: a tool may well wait for nothing but its signal.
+  // Keeps the process alive: a tool may wait for nothing but its signal.
   socket.on('data', (chunk) => reader.push(chunk));
-  // The runner never ends this stream while it wants a result: it is gone.
+  // The runner never closes this stream while it wants a result, so it is gone.
   socket.on('close', () => process.exit(1));
   socket.on('error', () => process.exit(1));
 }
@@ -70,7 +70,7 @@ function readExactly(bytes: number): Buffer {
   return buffer;
 }
 
-/** Written at once, so that it arrives even if the very next line of the tool crashes the process. */
+/** Written synchronously, so that it arrives even if the tool crashes the process next. */
 function send(kind: number, body: string): void {
   const frame = encodeFrame(kind, body);
   for (let at = 0; at < frame.length; ) {

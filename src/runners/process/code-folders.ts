@@ -5,33 +5,33 @@ import { fileURLToPath } from 'node:url';
 import type { PortableCode } from '../load-code.ts';
 
 /**
- * What must be readable so that Node can load a tool. Of a module that is its package and every `node_modules` above
- * it, where hoisted dependencies lie; of a text only the latter, seen from the folder in which it runs.
+ * The folders Node must read to load a tool. For a module: its package and every `node_modules` above it, for hoisted
+ * dependencies. For source code: only the latter, starting at its working directory.
  */
 export function codeFolders(code: PortableCode, workingFolder: string): string[] {
   if (code.kind === 'source') return modulesAbove(workingFolder);
-  // Modules such as `data:` have no place.
+  // Modules such as `data:` have no path.
   if (!code.url.startsWith('file:')) return [];
   return packageFolders(fileURLToPath(code.url));
 }
 
-/** Node with its package manager, where commands would not find it: below a home, for example. */
+/** Node with its package manager, if commands would not find it, e.g. below a home folder. */
 export function nodeFolders(): string[] {
   const folder = dirname(process.execPath);
   const modules = join(dirname(folder), 'lib/node_modules');
   return existsSync(join(modules, 'npm')) ? [folder, modules] : [process.execPath];
 }
 
-/** The package that a file belongs to, and every `node_modules` above it. */
+/** The package of a file, and every `node_modules` above it. */
 export function packageFolders(file: string): string[] {
-  // Node looks for dependencies from where a file really is, and it may be reached through a link.
+  // Node resolves dependencies from a file's real path, and it may be reached through a link.
   const starts = new Set([dirname(file), dirname(realpath(file))]);
   return [...new Set([...starts].flatMap((folder) => [packageOf(folder), ...modulesAbove(folder)]))];
 }
 
 function packageOf(folder: string): string {
   for (const candidate of upwards(folder)) {
-    // Too much to show for the sake of a stray package.json.
+    // Too much to expose because of a stray package.json.
     if (candidate === '/' || candidate === homedir()) break;
     if (existsSync(join(candidate, 'package.json'))) return candidate;
   }
@@ -45,7 +45,7 @@ function modulesAbove(folder: string): string[] {
     .flatMap((candidate) => [candidate, ...sharedModules(candidate)]);
 }
 
-/** Where a `node_modules` leads that is a link, as in a second checkout. A tool could make a link to anywhere. */
+/** The target of a linked `node_modules`, as in a second checkout. A tool could create a link to anywhere. */
 function sharedModules(modules: string): string[] {
   const real = realpath(modules);
   return real !== modules && basename(real) === 'node_modules' ? [real] : [];

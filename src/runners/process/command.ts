@@ -8,21 +8,21 @@ import type { Confinement } from './confinement.ts';
 import type { LaunchedProcess, Launcher, LaunchRequest, OutputStream, ProcessEnd } from './launcher.ts';
 import { OutputCapture } from './output-capture.ts';
 
-/** What of each stream is given back: half of it from the beginning, half from the end. */
+/** How much of each stream is returned: half from the beginning, half from the end. */
 const KEPT_BYTES = 64 * 1024;
-/** How long a program has to end by itself after SIGTERM. */
+/** How long a program may take to exit after SIGTERM. */
 const GRACE_MS = 200;
-/** How a shell shows that the program it ran was ended by the limit of CPU time. */
+/** The shell's exit status for a program killed by the CPU time limit. */
 const CPU_EXIT_CODE = 128 + constants.signals.SIGXCPU;
 
 export interface CommandOptions extends Pick<LaunchRequest, 'argv' | 'cwd' | 'env'> {
   readonly input?: string | Buffer;
   /**
-   * Outside a sandbox CPU time, memory and open files are limited for each process, and `outputBytes` in all. The number
-   * of processes is not: the kernel counts those of the whole user.
+   * Outside a sandbox, CPU time, memory and open files are limited per process, and `outputBytes` in total. The number
+   * of processes is not limited: the kernel counts those of the whole user.
    */
   readonly limits: RunLimits;
-  /** Ends the command: first with SIGTERM, then with SIGKILL. */
+  /** Stops the command: first with SIGTERM, then with SIGKILL. */
   readonly signal?: AbortSignal;
   readonly onStarted?: (pid: number) => void;
   readonly onOutput?: (stream: OutputStream, chunk: Buffer) => void;
@@ -33,15 +33,15 @@ export interface CommandResult {
   readonly signal: string | undefined;
   readonly stdout: string;
   readonly stderr: string;
-  /** Whether something in the middle of `stdout` or `stderr` is left out. */
+  /** Whether the middle of `stdout` or `stderr` is left out. */
   readonly truncated: boolean;
   readonly durationMs: number;
 }
 
 /**
- * Runs a program to its end, and gives what it wrote, whatever its exit status. Settles when nothing of its process group
- * is left. Rejects with the reason of the signal if that was aborted, with a `ToolFailure` if a limit ended it, and
- * with `PROCESS_NOT_STARTED`.
+ * Runs a program to its end and returns its output, whatever its exit status. Settles when its process group is gone.
+ * Rejects with the reason of an aborted signal, with a `ToolFailure` if a limit ended it, and with
+ * `PROCESS_NOT_STARTED`.
  */
 export function runCommand(launcher: Launcher, options: CommandOptions): Promise<CommandResult> {
   return new Promise((resolve, reject) => {
@@ -51,8 +51,8 @@ export function runCommand(launcher: Launcher, options: CommandOptions): Promise
 }
 
 /**
- * The same in a sandbox, as far as the policy wants it and this system has it. The limits, also that on processes, hold
- * for all processes of the command together.
+ * The same in a sandbox, as far as the policy requires and this system supports it. The limits, including the one on
+ * processes, apply to all processes of the command together.
  */
 export function runConfined(
   confinement: Confinement,
@@ -71,10 +71,10 @@ class Command {
   private readonly cpuSeconds: number | undefined;
   private readonly startedAt = performance.now();
   private process!: LaunchedProcess;
-  /** Why it is being ended, if it is. */
+  /** Why it is being stopped, if it is. */
   private cause: { readonly error: unknown } | undefined;
   private killTimer: NodeJS.Timeout | undefined;
-  /** What bubblewrap says of itself. */
+  /** Messages of bubblewrap. */
   private sandboxReport = '';
 
   constructor(
@@ -136,7 +136,7 @@ class Command {
     process.endInput();
   }
 
-  // What the launcher says.
+  // Launcher events.
 
   started(pid: number): void {
     this.options.onStarted?.(pid);
@@ -180,7 +180,7 @@ class Command {
     if (end.breaches.length > 0) this.cause = { error: breachFailure(program, end.breaches) };
     if (end.limit !== undefined)
       this.cause ??= { error: limitFailure(program, end.limit, this.options.limits) };
-    // An exit status of bubblewrap is that of the command only if it says that there was one.
+    // bubblewrap's exit status is that of the command only if it reports that the command ran.
     const isUnknown =
       end.isSandboxed && end.exitCode !== undefined && !/"exit-code"/.test(this.sandboxReport);
     const startError =
@@ -201,7 +201,7 @@ class Command {
   private isOutOfCpu({ exitCode, signal, cpuMs }: ProcessEnd): boolean {
     if (this.cpuSeconds === undefined) return false;
     if (signal === 'SIGXCPU' || exitCode === CPU_EXIT_CODE) return true;
-    // Whoever ignores SIGXCPU is killed a second later.
+    // A process that ignores SIGXCPU is killed a second later.
     return signal === 'SIGKILL' && cpuMs !== undefined && cpuMs >= this.cpuSeconds * 1000;
   }
 }
@@ -211,7 +211,7 @@ function startFailure(program: string, problem: string): VolleyError {
 }
 
 function outputFailure(program: string, outputBytes: number): ToolFailure {
-  const message = `${program} wrote more than its limit of ${outputBytes} bytes and was ended; write less, or raise the limit.`;
+  const message = `${program} wrote more than its limit of ${outputBytes} bytes and was killed. Write less, or raise the limit.`;
   const cause = new VolleyError('OUTPUT_LIMIT', message, { program, outputBytes });
   return new ToolFailure(message, { retryable: false, cause });
 }
@@ -228,10 +228,10 @@ function limitFailure(
     disk: `wrote more to disk than its limit of ${diskMb} MB (\`disk_mb\`)`,
   };
   const reason = limit === 'memory' || limit === 'cpu' ? limit : 'crashed';
-  return new ToolFailure(`${program} ${what[limit]} and was ended.`, { reason, retryable: false });
+  return new ToolFailure(`${program} ${what[limit]} and was killed.`, { reason, retryable: false });
 }
 
 function cpuFailure(program: string, cpuSeconds: number): ToolFailure {
-  const message = `${program} used more than its limit of ${cpuSeconds} s of CPU time and was ended.`;
+  const message = `${program} used more than its limit of ${cpuSeconds} s of CPU time and was killed.`;
   return new ToolFailure(message, { reason: 'cpu', retryable: false });
 }

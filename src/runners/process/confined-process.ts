@@ -8,7 +8,7 @@ import type { UsageWatch } from './memory-watch.ts';
 import { familyOf, isRunning, type ProcessEntry, readProcessTable, writtenBy } from './process-table.ts';
 
 const NAMES = new Map<number, string>();
-// Of two names for one number the first is the common one: SIGABRT, not SIGIOT.
+// If two names share a number, the first is the common one: SIGABRT, not SIGIOT.
 for (const [name, number] of Object.entries(constants.signals)) {
   if (!NAMES.has(number)) NAMES.set(number, name);
 }
@@ -17,7 +17,7 @@ export function signalName(number: number): string | undefined {
   return NAMES.get(number);
 }
 
-/** How many breaches an error names. */
+/** The most breaches named in an error. */
 const MAX_NAMED = 20;
 
 /** The failure of a call whose program created or changed protected paths. Not retryable: it would do the same again. */
@@ -34,22 +34,22 @@ export function breachFailure(program: string, breaches: readonly Breach[]): Vol
   });
 }
 
-/** How long to wait for a killed group. What hangs in the kernel longer than that cannot be waited for. */
+/** How long to wait for a killed group. A process that hangs in the kernel longer cannot be waited for. */
 const LINGER_MS = 500;
 const LOOK_MS = 5;
 
-/** Signals a process group. False if nothing of it is left. */
+/** Signals a process group. Returns false if it is gone. */
 export function signalGroup(pid: number, signal: NodeJS.Signals): boolean {
   try {
     process.kill(-pid, signal);
     return true;
   } catch (error) {
-    // EPERM: it is there, but has become another user's.
+    // EPERM: it exists, but belongs to another user now.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 
-/** Kills a process group, and waits until nothing of it is left. */
+/** Kills a process group and waits until it is gone. */
 export async function endGroup(pid: number): Promise<void> {
   const deadline = performance.now() + LINGER_MS;
   while (signalGroup(pid, 'SIGKILL') && performance.now() < deadline) await setTimeout(LOOK_MS);
@@ -60,12 +60,12 @@ export interface ConfinedListener {
   data(stream: OutputStream, chunk: Buffer): void;
 }
 
-/** How a program ended, and which limit ended it, if one did. */
+/** How a program ended, and the limit that ended it, if any. */
 export interface ConfinedEnd extends ProcessEnd {
   readonly limit: 'memory' | 'cpu' | 'processes' | 'disk' | undefined;
-  /** What it made or changed although it is protected. */
+  /** The protected paths it created or changed. */
   readonly breaches: readonly Breach[];
-  /** Whether the exit status is that of bubblewrap, which passes on that of the program. */
+  /** Whether the exit status comes from bubblewrap, which passes on that of the program. */
   readonly isSandboxed: boolean;
 }
 
@@ -73,7 +73,7 @@ interface ConfinedSetup {
   readonly launcher: Launcher;
   readonly watch: UsageWatch;
   readonly cgroup: Cgroup | undefined;
-  /** Whether the kernel keeps a limit in the cgroup; what it does not keep is watched. */
+  /** Whether the kernel enforces a limit in the cgroup; other limits are polled. */
   readonly keeps: (feature: CgroupFeature) => boolean;
   readonly limits: RunLimits;
   readonly isSandboxed: boolean;
@@ -83,14 +83,14 @@ interface ConfinedSetup {
   readonly cleanUp: () => Promise<readonly Breach[]>;
 }
 
-/** Asking for it costs more than the rest, and disks are slower than memory. */
+/** Reading it costs more than the rest, and disks are slower than memory. */
 const LOOKS_PER_DISK_LOOK = 5;
 const GONE_LIMIT_MS = 5000;
 const GONE_TICK_MS = 5;
 /** bubblewrap itself, and the first process in its namespace. */
 const SANDBOX_PROCESSES = 2;
 
-/** A running program with everything that it starts. */
+/** A running program with all its descendants. */
 export class ConfinedProcess {
   /** Settles when nothing of it remains. Never rejects. */
   readonly ended: Promise<ConfinedEnd>;
@@ -99,7 +99,7 @@ export class ConfinedProcess {
   private pid: number | undefined;
   private limit: ConfinedEnd['limit'];
   private looks = 0;
-  /** Its processes as last seen, where no cgroup knows them. */
+  /** Its processes as last seen, if there is no cgroup. */
   private family: readonly ProcessEntry[] = [];
 
   constructor(private readonly setup: ConfinedSetup) {
@@ -137,7 +137,7 @@ export class ConfinedProcess {
     this.launched.endInput();
   }
 
-  /** Ends it and everything that it started, at once; or asks its group to end. */
+  /** Kills it and everything it started, or sends a signal to its group. */
   kill(signal: 'SIGTERM' | 'SIGKILL' = 'SIGKILL'): void {
     const { cgroup, keeps } = this.setup;
     if (!keeps('pids') && this.pid !== undefined) this.family = familyOf(this.pid, readProcessTable());
@@ -147,7 +147,7 @@ export class ConfinedProcess {
     this.killFamily();
   }
 
-  /** Asks how much is used of what the kernel does not limit for all processes together. */
+  /** Checks the usage that the kernel does not limit for all processes together. */
   private look(table: readonly ProcessEntry[]): void {
     const { cgroup, keeps, limits, isSandboxed } = this.setup;
     if (this.pid === undefined || this.limit !== undefined) return;
@@ -161,7 +161,7 @@ export class ConfinedProcess {
     else if (diskMb !== Infinity && this.isDiskTurn() && this.writtenBytes() > diskMb * 2 ** 20)
       this.stopFor('disk');
     else if (processes !== Infinity) {
-      // The kernel's own limit is on threads, and wide.
+      // The kernel's own limit counts threads and is generous.
       const count = keeps('pids') ? (cgroup?.pids.length ?? 0) : family.length;
       if (count - (isSandboxed ? SANDBOX_PROCESSES : 0) > processes) this.stopFor('processes');
     }
@@ -171,7 +171,7 @@ export class ConfinedProcess {
     return this.looks++ % LOOKS_PER_DISK_LOOK === 0;
   }
 
-  /** What its processes have had written to disks; those that ended count with the one that waited for them. */
+  /** What its processes wrote to disk; those that ended count with the parent that waited for them. */
   private writtenBytes(): number {
     const { cgroup, keeps } = this.setup;
     const pids = keeps('pids') ? (cgroup?.pids ?? []) : this.family.map(({ pid }) => pid);
@@ -193,7 +193,7 @@ export class ConfinedProcess {
     return { ...end, limit, isSandboxed, breaches };
   }
 
-  /** Which limit of the kernel's ended it. */
+  /** The kernel limit that ended it. */
   private limitBehind(end: ProcessEnd): ConfinedEnd['limit'] {
     const { cgroup, limits, isSandboxed } = this.setup;
     if ((cgroup?.oomKills ?? 0) > 0) return 'memory';
@@ -210,7 +210,7 @@ export class ConfinedProcess {
       try {
         process.kill(entry.pid, 'SIGKILL');
       } catch {
-        // It is gone already.
+        // It is already gone.
       }
     }
   }
@@ -221,7 +221,7 @@ export class ConfinedProcess {
   }
 }
 
-/** How the program itself ended: bubblewrap reports a signal as a shell does. */
+/** How the program itself ended: bubblewrap reports a signal like a shell. */
 export function signalled<T extends ProcessEnd & Pick<ConfinedEnd, 'isSandboxed'>>(end: T): T {
   if (!end.isSandboxed || end.exitCode === undefined || end.exitCode <= 128) return end;
   const signal = signalName(end.exitCode - 128);

@@ -14,7 +14,7 @@ const NAME = /^volley-(\d+)-(\d+)-[A-Za-z0-9]{6}$/;
 
 let sweeping: Promise<void> | undefined;
 
-/** A folder for one call. The first time, those go that processes left here which were killed. */
+/** Creates a folder for one call. The first time, removes folders left by killed processes. */
 export async function makeTemporaryFolder(): Promise<string> {
   sweeping ??= removeStaleTemporaryFolders();
   await sweeping;
@@ -26,21 +26,21 @@ async function removeTemporaryFolder(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => {});
 }
 
-/** Removes the folders of processes that are no more. */
+/** Removes the folders of processes that no longer exist. */
 export async function removeStaleTemporaryFolders(): Promise<void> {
   const names = await readdir(tmpdir()).catch(() => []);
   for (const name of names) {
     const [, namespace, pid] = NAME.exec(name) ?? [];
-    // Process ids of another namespace mean nothing here.
+    // Process ids of another namespace are meaningless here.
     if (namespace !== pidNamespace() || isAlive(Number(pid))) continue;
     const folder = join(tmpdir(), name);
     const stats = await lstat(folder).catch(() => undefined);
-    // Anybody may make something of that name.
+    // Anybody can create something with that name.
     if (stats?.isDirectory() && stats.uid === process.getuid?.()) await removeTemporaryFolder(folder);
   }
 }
 
-/** A program that is run with limits and in a sandbox. */
+/** A program to run with limits and in a sandbox. */
 interface ConfinedRequest {
   readonly argv: readonly [string, ...string[]];
   readonly cwd: string;
@@ -48,25 +48,25 @@ interface ConfinedRequest {
   readonly limits: RunLimits;
   readonly sandbox: SandboxPolicy;
   /**
-   * What `HOME` and `TMPDIR` are: `private` is a folder of its own each time, unless `env` names another; `user` is
-   * what `env` says, but for a sandbox, in which that is not to be seen.
+   * The values of `HOME` and `TMPDIR`: `private` is a new folder each time, unless `env` sets another; `user` keeps the
+   * values of `env`, except in a sandbox, which cannot see them.
    */
   readonly home: 'private' | 'user';
   readonly input: boolean;
-  /** What descriptor 3 is for: messages of the program, or those of the sandbox on how it fared. */
+  /** The use of descriptor 3: messages of the program, or status reports of the sandbox. */
   readonly channel: 'program' | 'sandbox';
-  /** What the program needs to be able to read in order to start, besides the system's folders. */
+  /** What the program must be able to read in order to start, besides system folders. */
   readonly code: readonly string[];
 }
 
 /**
- * A thread counts as much as a process in a cgroup, and Node has about a dozen: the kernel's limit is made wide enough
- * for each process to be one of Node.
+ * In a cgroup a thread counts as a process, and Node has about a dozen: the kernel's limit is high enough for each
+ * process to be a Node process.
  */
 const TASKS_PER_PROCESS = 16;
 const DEFAULT_TEMPORARY_MB = 1024;
 const CHANNEL = 3;
-/** What `required` means. Limits of all processes together are kept by cgroups, or else by the watch. */
+/** What `required` means. Limits on all processes together are enforced by cgroups or by polling. */
 const REQUIRED: readonly (readonly LayerName[])[] = [
   ['namespaces'],
   ['network'],
@@ -77,7 +77,7 @@ const REQUIRED: readonly (readonly LayerName[])[] = [
   ['cgroup-cpu', 'memory-watch'],
 ];
 
-/** Runs programs so that nothing of them remains, whatever they do, as far as this system allows it. */
+/** Runs programs so that nothing of them remains, as far as this system supports it. */
 export class Confinement {
   private readonly watch = new UsageWatch();
   private finding: Promise<Support> | undefined;
@@ -85,7 +85,7 @@ export class Confinement {
 
   constructor(private readonly launcher: Launcher) {}
 
-  /** What this system allows; tried once. */
+  /** What this system supports; probed once. */
   support(): Promise<Support> {
     this.finding ??= findSupport(this.launcher);
     return this.finding;
@@ -110,9 +110,9 @@ export class Confinement {
         this.accounts ??= makeAccounts();
         accounts = await this.accounts;
       }
-      // The user has switched everything off.
+      // The user disabled everything.
       if (sandbox.mode !== 'off') guarded = await sandbox.guard?.begin(bubblewrap !== undefined);
-      // The sandbox has a folder for temporary files that vanishes with it.
+      // The sandbox has its own temporary folder, which vanishes with it.
       if (bubblewrap === undefined && request.home === 'private') folder = await makeTemporaryFolder();
       argv =
         bubblewrap === undefined
@@ -162,13 +162,13 @@ export class Confinement {
       cleanUp: async () => {
         await removeFolder(folder);
         const breaches = (await guarded?.end()) ?? [];
-        // What could write nothing has made nothing.
+        // A program that could not write cannot have created anything.
         return bubblewrap !== undefined && sandbox.write.length === 0 ? [] : breaches;
       },
     });
   }
 
-  /** To be called when nothing runs any more. */
+  /** Call it when nothing runs any more. */
   async close(): Promise<void> {
     const support = await this.finding;
     await support?.cgroups?.close();
@@ -180,12 +180,12 @@ function ownAccount(): { readonly username: string; readonly uid: number; readon
   try {
     return userInfo();
   } catch {
-    // In a container a user may have a number and no name.
+    // In a container, a user may have a uid but no name.
     return { username: 'user', uid: process.getuid!(), gid: process.getgid!() };
   }
 }
 
-/** The files of `/etc` that name users and hosts, with no users but the current one. */
+/** The `/etc` files that name users and hosts, with only the current user. */
 async function makeAccounts(): Promise<string> {
   const folder = await makeTemporaryFolder();
   const { username, uid, gid } = ownAccount();
@@ -217,7 +217,7 @@ async function removeFolder(folder: string | undefined): Promise<void> {
   if (folder !== undefined) await removeTemporaryFolder(folder);
 }
 
-/** Throws if something is missing of what `required` asks for. */
+/** Throws if `required` is set and a layer is missing. */
 export function assertAvailable({ layers }: Diagnosis): void {
   for (const names of REQUIRED) {
     const found = layers.filter(({ name }) => names.includes(name));

@@ -15,7 +15,7 @@ interface LauncherTrial {
 
 const OPEN_FILES = 57;
 
-/** Starts a process and looks whether it has its own group and its limits. */
+/** Starts a process and checks its process group and limits. */
 async function tryLauncher(launcher: Launcher): Promise<LauncherTrial> {
   let group: number | undefined;
   const trial = await runTrial(
@@ -32,9 +32,7 @@ async function tryLauncher(launcher: Launcher): Promise<LauncherTrial> {
     groupProblem: startProblem ?? (hasGroup ? undefined : `a process was found in the group ${group}`),
     limitProblem:
       startProblem ??
-      (trial.stdout.trim() === String(OPEN_FILES)
-        ? undefined
-        : 'a limit on open files that was set had no effect'),
+      (trial.stdout.trim() === String(OPEN_FILES) ? undefined : 'the limit on open files had no effect'),
   };
 }
 
@@ -47,18 +45,18 @@ interface SandboxTrial {
 const INSTALL =
   'Install bubblewrap: `apt-get install bubblewrap` (Debian, Ubuntu), `dnf install bubblewrap` (Fedora), `apk add bubblewrap` (Alpine).';
 const ALLOW =
-  'Allow user namespaces: set the sysctl kernel.unprivileged_userns_clone to 1, or kernel.apparmor_restrict_unprivileged_userns to 0; in a container they need the leave of its seccomp profile.';
+  'Allow user namespaces: set the sysctl kernel.unprivileged_userns_clone to 1, or kernel.apparmor_restrict_unprivileged_userns to 0; in a container its seccomp profile must allow them.';
 
 const SYSTEM_PATH = '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin';
 
-/** Tells from inside what the sandbox is like. */
+/** Reports from inside what the sandbox looks like. */
 const LOOK_AROUND = [
   'readlink /proc/self/ns/pid /proc/self/ns/net /proc/self/ns/mnt',
   'while read -r key value; do if [ "$key" = CapEff: ]; then echo "$value"; fi; done < /proc/self/status',
   'if [ -w /proc/sys/kernel/core_pattern ]; then echo writable; else echo protected; fi',
 ].join('\n');
 
-/** Runs a shell in the sandbox, in the strictest form that works, and has it look around. */
+/** Runs a shell in the sandbox, in the strictest form that works, and inspects it. */
 export async function trySandbox(launcher: Launcher): Promise<SandboxTrial> {
   if (process.platform !== 'linux') return failed('bubblewrap exists only on Linux', undefined);
   const program = findProgram('bwrap');
@@ -78,7 +76,7 @@ export async function trySandbox(launcher: Launcher): Promise<SandboxTrial> {
         '-c',
         LOOK_AROUND,
       ],
-      // The shell must find its commands also where the PATH of this process has none of the system's folders.
+      // The shell must find its commands even if this process's PATH lacks the system folders.
       env: { PATH: [SYSTEM_PATH, process.env['PATH'] ?? ''].join(delimiter), LC_ALL: 'C' },
     });
     const found = problemOf(trial) ?? weakness(trial.stdout);
@@ -88,18 +86,18 @@ export async function trySandbox(launcher: Launcher): Promise<SandboxTrial> {
   return failed(problem, ALLOW);
 }
 
-/** Its place, so that a call with another PATH still gets the same one. */
+/** The absolute path, so that a call with another PATH uses the same one. */
 function findProgram(name: string): string | undefined {
   const folders = (process.env['PATH'] ?? '/usr/bin:/bin').split(delimiter).filter(isAbsolute);
   return folders.map((folder) => join(folder, name)).find((file) => existsSync(file));
 }
 
-/** What the sandbox does not keep apart, if anything. */
+/** What the sandbox does not isolate, if anything. */
 function weakness(report: string): string | undefined {
   const lines = report.trim().split('\n');
-  if (lines.length !== 5) return 'what it is like inside could not be found out';
+  if (lines.length !== 5) return 'its inside could not be inspected';
   const [pid, net, mnt, capabilities, settings] = lines;
-  if (pid === readlinkSync('/proc/self/ns/pid')) return 'it shares the processes of the host';
+  if (pid === readlinkSync('/proc/self/ns/pid')) return "it shares the host's processes";
   if (net === readlinkSync('/proc/self/ns/net')) return 'it shares the network of the host';
   if (mnt === readlinkSync('/proc/self/ns/mnt')) return 'it shares the folders of the host';
   if (!/^0+$/.test(capabilities ?? '')) return `a process in it has capabilities (${capabilities})`;
@@ -112,7 +110,7 @@ function failed(problem: string, remedy: string | undefined): SandboxTrial {
 
 const MEMORY_BYTES = 16 * 2 ** 20;
 
-/** Breaks each limit once, and tells which of them were not kept. */
+/** Breaks each limit once and returns those that were not enforced. */
 async function tryCgroups(launcher: Launcher, home: CgroupHome): Promise<Map<CgroupFeature, string>> {
   const problems = new Map<CgroupFeature, string>();
   const attempt = async (feature: CgroupFeature, trial: () => Promise<string | undefined>) => {
@@ -132,10 +130,7 @@ async function tryCgroups(launcher: Launcher, home: CgroupHome): Promise<Map<Cgr
           'bs=64M',
           'count=1',
         ]);
-        return (
-          trial.end.startError ??
-          (group.oomKills > 0 ? undefined : 'a limit on memory that was set had no effect')
-        );
+        return trial.end.startError ?? (group.oomKills > 0 ? undefined : 'the memory limit had no effect');
       }),
     ),
     attempt('pids', () =>
@@ -143,7 +138,7 @@ async function tryCgroups(launcher: Launcher, home: CgroupHome): Promise<Map<Cgr
         const trial = await start(launcher, group, ['/bin/sh', '-c', '(exit 0); exit 0']);
         return (
           trial.end.startError ??
-          (problemOf(trial) === undefined ? 'a limit on processes that was set had no effect' : undefined)
+          (problemOf(trial) === undefined ? 'the process limit had no effect' : undefined)
         );
       }),
     ),
@@ -174,7 +169,7 @@ async function within<T>(
   }
 }
 
-/** What became of a small program that was started to see whether something works. */
+/** The result of a small probe program. */
 interface Trial {
   readonly pid: number | undefined;
   readonly stdout: string;
@@ -221,14 +216,14 @@ function runTrial(
   });
 }
 
-/** Why a program that should have ended well did not. */
+/** Why a probe failed. */
 function problemOf({ end, stderr }: Trial): string | undefined {
   if (end.startError !== undefined) return end.startError;
   if (end.exitCode === 0) return undefined;
   return stderr.split('\n')[0] || `it ended with ${end.signal ?? `exit status ${end.exitCode}`}`;
 }
 
-/** A part of what keeps a process from doing harm. */
+/** A layer of isolation. */
 export type LayerName =
   | 'launcher'
   | 'process-group'
@@ -240,18 +235,18 @@ export type LayerName =
   | 'cgroup-cpu'
   | 'memory-watch';
 
-/** One layer on this system. */
+/** The state of one layer on this system. */
 export interface Layer {
   readonly name: LayerName;
-  /** Whether it works here: it was tried, not guessed. */
+  /** Whether it works here; tested, not guessed. */
   readonly active: boolean;
   /** What it does, or why it does not work. */
   readonly detail: string;
-  /** What to install or to change, where that would help. */
+  /** What to install or change, if that would help. */
   readonly remedy?: string;
 }
 
-/** Which layers of isolation are active on this system, and why. */
+/** The active layers of isolation on this system, and why. */
 export interface Diagnosis {
   readonly layers: readonly Layer[];
 }
@@ -265,7 +260,7 @@ export interface Support {
 
 const FEATURES: readonly CgroupFeature[] = ['memory', 'pids', 'cpu'];
 
-/** Tries every layer with real processes; it takes some tens of milliseconds. */
+/** Tests every layer with real processes; takes some tens of milliseconds. */
 export async function findSupport(launcher: Launcher): Promise<Support> {
   const home = await CgroupHome.open();
   const [launching, sandbox, problems] = await Promise.all([
@@ -294,7 +289,7 @@ function layersOf(
     layer(
       'process-group',
       launching.groupProblem,
-      'each process leads a group of its own, which is killed as a whole',
+      'each process leads its own process group, which is killed as a whole',
     ),
     layer('rlimits', launching.limitProblem, 'the kernel limits CPU time and open files of each process'),
     layer(
@@ -306,20 +301,12 @@ function layersOf(
     layer(
       'network',
       sandbox.problem,
-      'a process without leave has only a loopback interface of its own',
+      'a process without network access has only its own loopback interface',
       sandbox.remedy,
     ),
-    cgroupLayer(
-      home,
-      'memory',
-      'the kernel ends a call whose processes together need more memory than allowed',
-    ),
-    cgroupLayer(
-      home,
-      'pids',
-      'the kernel limits how many processes a call starts, and finds all of them to kill',
-    ),
-    cgroupLayer(home, 'cpu', 'the CPU time of all processes of a call is added up'),
+    cgroupLayer(home, 'memory', 'the kernel kills a call whose processes together exceed their memory limit'),
+    cgroupLayer(home, 'pids', 'the kernel limits the number of processes of a call and can kill all of them'),
+    cgroupLayer(home, 'cpu', 'the kernel measures the CPU time of all processes of a call'),
     watchLayer(home),
   ];
 }
@@ -333,7 +320,7 @@ function launcherLayer(launcher: Launcher, { startProblem }: LauncherTrial): Lay
   return {
     name: 'launcher',
     active: false,
-    detail: 'Node starts processes itself, which holds up its event loop the longer the more memory it has',
+    detail: 'Node starts processes itself, which blocks its event loop in proportion to its memory',
     remedy: 'Install perl (Debian: perl-base).',
   };
 }
@@ -347,14 +334,14 @@ function cgroupLayer(home: CgroupHome, feature: CgroupFeature, detail: string): 
 function watchLayer(home: CgroupHome): Layer {
   const name = 'memory-watch';
   if (process.platform !== 'linux')
-    return { name, active: false, detail: 'only Linux shows what processes use' };
+    return { name, active: false, detail: 'only Linux reports the usage of processes' };
   const missing = FEATURES.filter((feature) => !home.has(feature));
   return missing.length === 0
-    ? { name, active: false, detail: 'not needed: cgroups keep every limit' }
+    ? { name, active: false, detail: 'not needed: cgroups enforce every limit' }
     : {
         name,
         active: true,
-        detail: `the process table is looked at every 20 ms for what cgroups do not limit: ${missing.join(', ')}`,
+        detail: `the process table is polled every 20 ms for what cgroups do not limit: ${missing.join(', ')}`,
       };
 }
 
@@ -364,8 +351,8 @@ function layer(name: LayerName, problem: string | undefined, detail: string, rem
 }
 
 /**
- * Tries each layer that keeps tools in processes from doing harm, and says which are active on this system, why the
- * others are not, and what to do about it.
+ * Tests each layer of process isolation, and reports which are active on this system, why the others are not, and what
+ * to do about it.
  */
 export async function diagnose(): Promise<Diagnosis> {
   const launcher = createLauncher();

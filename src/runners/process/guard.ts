@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 
-/** Keeps the numbers of groups that it is told, and kills them when its input ends. */
+/** Reads process group ids from its input, and kills them when the input ends. */
 const SCRIPT = `
 trap '' HUP INT QUIT TERM
 groups=' '
@@ -14,7 +14,7 @@ done
 for group in $groups; do kill -s KILL -- "-$group"; done 2>/dev/null
 `;
 
-/** A shell that outlives this process by a moment, to kill the groups that it leaves behind, however it died. */
+/** A shell that outlives this process briefly to kill its remaining process groups, however it died. */
 export class Guard {
   private shell: ChildProcess | undefined;
 
@@ -26,7 +26,7 @@ export class Guard {
       detached: true,
       stdio: ['pipe', 'ignore', 'ignore'],
     });
-    // Without a guard, what runs ends only if this process ends in order.
+    // Without a guard, running programs end only if this process exits normally.
     shell.on('error', () => {});
     shell.stdin!.on('error', () => {});
     shell.unref();

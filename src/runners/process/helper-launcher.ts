@@ -5,14 +5,14 @@ import { withShellLimits } from './shell-limits.ts';
 import { SpawnLauncher } from './spawn-launcher.ts';
 
 /**
- * Launches through a helper process that is started when it is needed first, and again if it dies. If it cannot even
- * start, everything goes to the substitute from then on, also what was asked for in the meantime.
+ * Launches through a helper process that starts on demand, and again if it dies. If it cannot even start, everything
+ * goes to the fallback from then on, including pending requests.
  */
 export class HelperLauncher implements Launcher {
   private helper: Helper | undefined;
   private isUnusable = false;
   private isClosed = false;
-  /** Settles when the helper is gone, and everything that it had launched. */
+  /** Settles when the helper and everything it launched are gone. */
   private dealtWith: Promise<void> | undefined;
 
   constructor(
@@ -20,7 +20,7 @@ export class HelperLauncher implements Launcher {
     private readonly command: HelperCommand = { perl: 'perl', mode: modeOfThisMachine() },
   ) {}
 
-  /** The process id of the helper, while there is one. */
+  /** The process id of the running helper. */
   get helperPid(): number | undefined {
     return this.helper?.pid;
   }
@@ -32,7 +32,7 @@ export class HelperLauncher implements Launcher {
   }
 
   launch(request: LaunchRequest, listener: LaunchListener): LaunchedProcess {
-    if (this.isClosed) throw new VolleyError('RUNNER_CLOSED', 'The launcher was closed; create a new one.');
+    if (this.isClosed) throw new VolleyError('RUNNER_CLOSED', 'The launcher is closed. Create a new one.');
     if (this.isUnusable) return this.substitute.launch(request, listener);
     if (this.command.mode === 'portable') request = withShellLimits(request);
     return this.current().launch(request, listener);

@@ -13,21 +13,21 @@ import {
 } from './launcher.ts';
 import { requestProblem } from './shell-limits.ts';
 
-/** How much input may be on its way to a program that has not taken it. The rest waits here, where it already was. */
+/** How much unread input may be in flight to a program. The rest waits here. */
 const WINDOW_BYTES = 256 * 1024;
 const EMPTY = Buffer.alloc(0);
 
 /** One program that a helper was asked to start. */
 class HelperLaunch implements LaunchedProcess {
   private pid: number | undefined;
-  /** Whether the helper has nothing more to do with it. */
+  /** Whether the helper is done with it. */
   private isOver = false;
   private input: Buffer[] = [];
   private isInputEnded = false;
-  /** How many more bytes the helper takes now; none before the process is there. */
+  /** How many more bytes the helper accepts now; none before the process exists. */
   private window = 0;
   private lastSignal: 'SIGTERM' | 'SIGKILL' | undefined;
-  /** Where it runs instead, if the helper turned out to be unusable. */
+  /** The fallback launch, if the helper turned out to be unusable. */
   private substitute: LaunchedProcess | undefined;
 
   constructor(
@@ -58,7 +58,7 @@ class HelperLaunch implements LaunchedProcess {
     this.sendFrame('K', Buffer.of(constants.signals[signal]));
   }
 
-  /** Takes what the helper says of it. True if that was the last. */
+  /** Handles a frame from the helper. Returns true for the last one. */
   take(type: FrameFromHelper, payload: Buffer): boolean {
     switch (type) {
       case 'S':
@@ -89,7 +89,7 @@ class HelperLaunch implements LaunchedProcess {
     }
   }
 
-  /** The helper is gone, and with it the program, but perhaps not yet all of its group. */
+  /** The helper is gone, and with it the program, but perhaps not all of its group yet. */
   async lose(reason: string): Promise<void> {
     const { pid } = this;
     if (pid === undefined) return this.end({ ...NOTHING, startError: reason });
@@ -97,7 +97,7 @@ class HelperLaunch implements LaunchedProcess {
     this.end({ ...NOTHING, signal: 'SIGKILL' });
   }
 
-  /** The helper could never be used: somebody else starts it. */
+  /** Moves the launch to another launcher, because the helper could never be used. */
   moveTo(launcher: Launcher): void {
     const substitute = launcher.launch(this.request, this.listener);
     for (const chunk of this.input) substitute.write(chunk);
@@ -127,7 +127,7 @@ class HelperLaunch implements LaunchedProcess {
   }
 
   private sendFrame(type: FrameToHelper, payload: Buffer): void {
-    this.send(encodeFrame(this.id, type, payload));
+    this.send(encodeHelperFrame(this.id, type, payload));
   }
 }
 
@@ -150,13 +150,13 @@ function decodeEnd(payload: Buffer): ProcessEnd {
   };
 }
 
-/** Length of the payload, id of the launch, type. The head of launcher.pl tells what each type holds. */
+/** Payload length, launch id, type. The header of launcher.pl documents the payload of each type. */
 const HEADER_BYTES = 9;
 
 type FrameToHelper = 'L' | 'W' | 'E' | 'K';
 type FrameFromHelper = 'H' | 'S' | 'O' | 'R' | 'C' | 'A' | 'X';
 
-export function encodeFrame(id: number, type: FrameToHelper, payload: Buffer): Buffer {
+export function encodeHelperFrame(id: number, type: FrameToHelper, payload: Buffer): Buffer {
   const frame = Buffer.allocUnsafe(HEADER_BYTES + payload.length);
   writeHeader(frame, payload.length, id, type);
   payload.copy(frame, HEADER_BYTES);
@@ -203,12 +203,12 @@ function writeHeader(frame: Buffer, length: number, id: number, type: FrameToHel
   frame[8] = type.charCodeAt(0);
 }
 
-/** Cuts the bytes that come from the helper into frames. A payload is a part of the chunk and not a copy. */
-export class FrameReader {
-  /** The beginning of a frame whose end has not come. */
+/** Splits the helper's output into frames. A payload is a view of the chunk, not a copy. */
+export class HelperFrameReader {
+  /** The beginning of an incomplete frame. */
   private parts: Buffer[] = [];
   private partBytes = 0;
-  /** How many bytes there must be before it is worth looking at them. */
+  /** How many bytes are needed before parsing can continue. */
   private awaitedBytes = 0;
 
   constructor(private readonly take: (id: number, type: FrameFromHelper, payload: Buffer) => void) {}
@@ -249,13 +249,13 @@ const MAX_COMPLAINT_LENGTH = 1000;
 /** How launcher.pl is run. */
 export interface HelperCommand {
   readonly perl: string;
-  /** The machine whose system calls it makes by number, or that it does without. */
+  /** The architecture whose system call numbers it uses, or that it works without. */
   readonly mode: 'x86_64' | 'aarch64' | 'portable';
 }
 
-/** One running launcher.pl, and what it was asked to start. */
+/** One running launcher.pl and its launches. */
 export class Helper {
-  /** Whether it said that it can work. */
+  /** Whether it reported that it works. */
   isReady = false;
   /** Settles when the process is gone, with the reason. */
   readonly gone: Promise<string>;
@@ -269,9 +269,9 @@ export class Helper {
     const { PATH } = process.env;
     this.child = spawn(perl, [SCRIPT, mode], {
       cwd: '/',
-      // Its error texts in English, and no settings for perl of the user.
+      // Error messages in English, and no perl settings of the user.
       env: { PATH, LC_ALL: 'C' },
-      // A session of its own: no terminal reaches it, or what it starts.
+      // Its own session: no terminal reaches it or what it starts.
       detached: true,
       stdio: 'pipe',
     });
@@ -282,7 +282,7 @@ export class Helper {
         resolve(`it ended with ${signal ?? `exit status ${code}`}${this.complaint && `: ${this.complaint}`}`),
       );
     });
-    const reader = new FrameReader((id, type, payload) => {
+    const reader = new HelperFrameReader((id, type, payload) => {
       if (type === 'H') this.isReady = true;
       else if (this.launches.get(id)?.take(type, payload)) this.forget(id);
     });
@@ -290,7 +290,7 @@ export class Helper {
     child.stderr.on('data', (chunk: Buffer) => {
       this.complaint = (this.complaint + chunk.toString()).slice(0, MAX_COMPLAINT_LENGTH).trim();
     });
-    // A write to a helper that died; `gone` tells.
+    // A write to a helper that died; `gone` reports it.
     child.stdin.on('error', () => {});
     child.unref();
     (child.stderr as Socket).unref();
@@ -312,7 +312,7 @@ export class Helper {
     return launch;
   }
 
-  /** What was launched and has not ended, for whoever takes it over. */
+  /** The unfinished launches, for another launcher to take over. */
   abandon(): HelperLaunch[] {
     const launches = [...this.launches.values()];
     this.launches.clear();
@@ -320,7 +320,7 @@ export class Helper {
     return launches;
   }
 
-  /** The end of its input makes it kill everything and end. */
+  /** Closes its input, which makes it kill everything and exit. */
   async close(): Promise<void> {
     this.child.ref();
     this.child.stdin.destroy();
@@ -339,7 +339,7 @@ export class Helper {
     if (this.launches.size === 0) this.holdProcess(false);
   }
 
-  /** Whether this process stays alive for the helper: only while something runs. */
+  /** Keeps this process alive for the helper only while something runs. */
   private holdProcess(hold: boolean): void {
     for (const stream of [this.child.stdin, this.child.stdout] as unknown as Socket[]) {
       if (hold) stream.ref();
@@ -347,7 +347,7 @@ export class Helper {
     }
   }
 
-  /** All frames of one turn of the event loop leave as one. */
+  /** Sends all frames of one event loop turn together. */
   private readonly send = (frame: Buffer): void => {
     if (this.outbox.push(frame) === 1) process.nextTick(this.flush);
   };

@@ -1,11 +1,11 @@
-/** Limits that the kernel keeps for each process, set before the program starts. A stricter one that is there stays. */
+/** Per-process limits that the kernel enforces, set before the program starts. Stricter existing limits stay. */
 export interface ProcessLimits {
   readonly cpuSeconds?: number;
   readonly openFiles?: number;
-  /** Counts every process of the same user, also those that were not launched here. */
+  /** Counts every process of the same user, including those not launched here. */
   readonly processes?: number;
   readonly dataBytes?: number;
-  /** The size of a file that it writes. */
+  /** The size of a file it writes. */
   readonly fileBytes?: number;
 }
 
@@ -13,14 +13,14 @@ export interface LaunchRequest {
   /** The program and its arguments. A name without a slash is looked up in `PATH` of `env`. */
   readonly argv: readonly [string, ...string[]];
   readonly cwd: string;
-  /** The whole environment: nothing is inherited. What {@link KEPT_VARIABLES} names does not reach the program. */
+  /** The whole environment: nothing is inherited. Variables in {@link KEPT_VARIABLES} are removed. */
   readonly env: Readonly<Record<string, string>>;
   readonly limits: ProcessLimits;
-  /** Files named `cgroup.procs` or `tasks` that the process enters before the program starts. */
+  /** `cgroup.procs` or `tasks` files that the process enters before the program starts. */
   readonly cgroups: readonly string[];
-  /** Whether its input is what is given to `write()`; otherwise it is empty. */
+  /** Whether its input comes from `write()`; otherwise it is empty. */
   readonly input: boolean;
-  /** Whether descriptor 3 of the program is open for messages of its own, apart from its output. */
+  /** Whether the program can write messages to descriptor 3, apart from its output. */
   readonly channel: boolean;
 }
 
@@ -28,26 +28,26 @@ export type OutputStream = 'stdout' | 'stderr' | 'channel';
 
 export interface LaunchListener {
   /**
-   * The process is there, and leads a group with its own number. The program itself may still turn out not to start.
-   * Not called where not even a process could be made.
+   * The process exists and leads a process group. The program itself may still fail to start. Not called if the process
+   * could not be created.
    */
   started(pid: number): void;
   data(stream: OutputStream, chunk: Buffer): void;
-  /** The last call: nothing of its group remains and every stream was read, or it could not be started. */
+  /** The last call: its group is gone and every stream was read, or it could not be started. */
   ended(end: ProcessEnd): void;
 }
 
 export interface ProcessEnd {
   readonly exitCode: number | undefined;
-  /** Such as `SIGKILL`, if a signal ended it. */
+  /** The signal that ended it, such as `SIGKILL`. */
   readonly signal: string | undefined;
   /** Why it could not be started. */
   readonly startError: string | undefined;
-  /** The CPU time of the program and of those of its children that it waited for, where it is known. */
+  /** The CPU time of the program and of the children it waited for, if known. */
   readonly cpuMs: number | undefined;
 }
 
-/** Calls that come too late have no effect. */
+/** Late calls have no effect. */
 export interface LaunchedProcess {
   write(chunk: Buffer | string): void;
   endInput(): void;
@@ -56,21 +56,21 @@ export interface LaunchedProcess {
 }
 
 /**
- * Starts programs, each in a process group of its own, without making this process pay for it: forking a Node process
- * costs time in proportion to its memory, so a small helper process does it. Where there is no helper, Node's own
- * `spawn` does the same more slowly. When this process dies, so does everything that was launched.
+ * Starts programs, each in its own process group, without a cost for this process: forking a Node process takes time in
+ * proportion to its memory, so a small helper process does it. Without a helper, Node's own `spawn` does the same more
+ * slowly. When this process dies, so does everything it launched.
  *
- * When the program that was launched ends, what remains of its group is killed. A process that left the group with
- * `setsid` is out of reach of that: a sandbox with its own process namespace, or a cgroup, contains those.
+ * When a launched program ends, the rest of its group is killed. A process that left the group with `setsid` is out of
+ * reach: a sandbox with its own PID namespace, or a cgroup, contains those.
  */
 export interface Launcher {
-  /** Makes ready what the first launch needs, best called while this process is small. Optional. */
+  /** Prepares for the first launch, ideally while this process is small. Optional. */
   prepare(): void;
-  /** Never throws for what is wrong with the request: `ended` tells. */
+  /** Never throws for an invalid request; `ended` reports it. */
   launch(request: LaunchRequest, listener: LaunchListener): LaunchedProcess;
-  /** Kills all that runs; afterwards nothing remains and nothing can be launched. */
+  /** Kills everything; afterwards nothing can be launched. */
   close(): Promise<void>;
 }
 
-/** Environment variables that are for this process alone: with the user's approval a program could approve itself. */
+/** Environment variables for this process alone: with the user's approval, a program could approve itself. */
 export const KEPT_VARIABLES: ReadonlySet<string> = new Set(['VOLLEY_TRUST']);

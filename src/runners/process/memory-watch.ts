@@ -1,21 +1,21 @@
 import { type ProcessEntry, readProcessTable } from './process-table.ts';
 
 const INTERVAL_MS = 20;
-/** Looking may take this share of the time at most; with many processes it is done less often instead. */
+/** The maximum share of time spent polling; with many processes it polls less often. */
 const MAX_SHARE = 0.1;
 
-/** Called again and again with all processes of the system, or with none where nobody needs them. */
+/** Called repeatedly with all processes of the system, or an empty list if nobody needs them. */
 export type Look = (table: readonly ProcessEntry[]) => void;
 
 /**
- * Looks at what processes use, where the kernel does not keep a limit itself: one timer for all that run, and none
- * while nothing does.
+ * Polls the usage of processes if the kernel does not enforce a limit itself: one timer for all, and none while nothing
+ * runs.
  */
 export class UsageWatch {
   private readonly looks = new Map<Look, { readonly needsTable: boolean }>();
   private timer: NodeJS.Timeout | undefined;
 
-  /** Begins to look, until the function that it gives back is called. */
+  /** Starts polling, until the returned function is called. */
   add(look: Look, options: { readonly needsTable: boolean }): () => void {
     this.looks.set(look, options);
     if (this.timer === undefined) this.schedule(INTERVAL_MS);
@@ -28,7 +28,7 @@ export class UsageWatch {
   }
 
   private schedule(delayMs: number): void {
-    // What is watched keeps this process alive, not the watching.
+    // The watched processes keep this process alive, not the polling.
     this.timer = setTimeout(() => this.lookAtAll(), delayMs).unref();
   }
 

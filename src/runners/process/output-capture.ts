@@ -1,6 +1,6 @@
 /**
- * Keeps the first and the last part of a stream, of which nobody knows how long it becomes: a command says at the
- * beginning what it does and at the end how it went.
+ * Keeps the first and last part of a stream of unknown length: a command says at the beginning what it does and at the
+ * end how it went.
  */
 export class OutputCapture {
   totalBytes = 0;
@@ -18,7 +18,7 @@ export class OutputCapture {
   push(chunk: Buffer): void {
     this.totalBytes += chunk.length;
     const first = chunk.subarray(0, this.headRoom);
-    // Copies: a chunk may be a small part of a large buffer, which it would keep alive.
+    // Copies: a chunk may be a small view that would keep a large buffer alive.
     if (first.length > 0) this.head.push(Buffer.from(first));
     this.headRoom -= first.length;
     const rest = chunk.subarray(first.length);
@@ -29,7 +29,7 @@ export class OutputCapture {
     return this.missingBytes > 0;
   }
 
-  /** What was kept, as text, with a note where something is missing. */
+  /** The kept parts as text, with a note where something is missing. */
   text(): string {
     if (this.totalBytes === 0) return '';
     if (!this.isTruncated) return Buffer.concat([...this.head, ...this.tail]).toString();
@@ -42,7 +42,7 @@ export class OutputCapture {
     return Math.max(0, this.tailBytes - this.tailRoom) + this.droppedBytes;
   }
 
-  /** Whole chunks that are in neither part any more. */
+  /** Drops whole chunks that are in neither part. */
   private droppedBytes = 0;
 
   private pushTail(chunk: Buffer): void {
@@ -64,7 +64,7 @@ export class OutputCapture {
   }
 }
 
-/** Without the beginning of a UTF-8 sequence whose rest was cut off. */
+/** Without a UTF-8 sequence truncated at the end. */
 function withoutCutEnd(bytes: Buffer): Buffer {
   let start = bytes.length - 1;
   while (start > bytes.length - 4 && start > 0 && isContinuation(bytes[start]!)) start--;
@@ -74,7 +74,7 @@ function withoutCutEnd(bytes: Buffer): Buffer {
   return bytes.length - start < length ? bytes.subarray(0, start) : bytes;
 }
 
-/** Without the end of a UTF-8 sequence whose beginning was cut off. */
+/** Without a UTF-8 sequence truncated at the start. */
 function withoutCutStart(bytes: Buffer): Buffer {
   let start = 0;
   while (start < 3 && start < bytes.length && isContinuation(bytes[start]!)) start++;

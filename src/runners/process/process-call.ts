@@ -17,7 +17,7 @@ import { breachFailure, type ConfinedListener, type ConfinedProcess } from './co
 import type { OutputStream } from './launcher.ts';
 import { asMemoryFailure, failureOf } from './process-failure.ts';
 
-/** A call whose limits on what it sends are known. */
+/** A call with resolved limits. */
 export type LimitedCall = RunnerCall & {
   readonly limits: RunLimits & { readonly outputBytes: number; readonly resultBytes: number };
 };
@@ -25,18 +25,18 @@ export type LimitedCall = RunnerCall & {
 type Start = (listener: ConfinedListener) => Promise<ConfinedProcess>;
 type Answer = { readonly value: unknown } | { readonly error: unknown };
 
-/** How long a tool that was told to stop may take to clean up. */
+/** How long a stopped tool may take to clean up. */
 const ABORT_GRACE_MS = 300;
-/** How long a process may take to end after it gave its answer, for its exit handlers. */
+/** How long a process may take to exit after its result, for its exit handlers. */
 const EXIT_GRACE_MS = 1000;
 const MAX_PROGRESS_BYTES = 64 * 1024;
-/** Our own code in the process sends far fewer; what a tool sends beyond that is not looked at. */
+/** The most progress frames processed. Our own code sends far fewer; further ones from a tool are ignored. */
 const MAX_REPORTS = 1000;
 const REPORT_WINDOW_MS = 100;
 const MAX_ERROR_BYTES = 1024 * 1024;
 const KEPT_STDERR_BYTES = 8 * 1024;
 
-/** One call in one process: what is sent to it, what it says, and what that means. */
+/** One call in one process: sends it, and interprets the answers. */
 export class ProcessCall {
   readonly toolName: string;
   readonly code: PortableCode;
@@ -47,7 +47,7 @@ export class ProcessCall {
   private readonly reader: FrameReader;
   private process: ConfinedProcess | undefined;
   private answer: Answer | undefined;
-  /** Why it was ended from here; goes before whatever the process said. */
+  /** Why it was stopped from here; takes precedence over the process's answer. */
   private stopped: { readonly error: unknown } | undefined;
   private outputBytes = 0;
   private reportWindowEnd = 0;
@@ -103,7 +103,7 @@ export class ProcessCall {
     }
   }
 
-  /** Ends it at once; the call fails with this error. */
+  /** Kills it at once; the call fails with this error. */
   stop(error: unknown): void {
     this.stopped ??= { error };
     this.process?.kill();
@@ -137,13 +137,13 @@ export class ProcessCall {
     this.stop(
       new VolleyError(
         'OUTPUT_LIMIT',
-        `The tool "${toolName}" wrote more than its limit of ${limits.outputBytes} bytes to its output and was ended: write less, or raise \`outputBytes\`.`,
+        `The tool "${toolName}" wrote more than its limit of ${limits.outputBytes} bytes to its output and was killed. Write less, or raise \`outputBytes\`.`,
         { toolName, maxBytes: limits.outputBytes },
       ),
     );
   }
 
-  /** Our own code in the process keeps to all of this; but a tool can write to the channel as well. */
+  /** Our own code in the process respects all of this, but a tool can also write to the channel. */
   private accepts(kind: number, bodyBytes: number): boolean {
     const { toolName, limits } = this.call;
     if (this.answer !== undefined || this.stopped !== undefined) return false;
@@ -160,12 +160,12 @@ export class ProcessCall {
   }
 
   private stopForNonsense(): void {
-    this.stop(new Error(`The process of the tool "${this.toolName}" sent what is no message.`));
+    this.stop(new Error(`The process of the tool "${this.toolName}" sent an invalid message.`));
   }
 
   private take(kind: number, body: Buffer): void {
     if (kind === FRAME.progress) {
-      // With its header: one without a body is work as well.
+      // Including the header: a frame without a body is work too.
       this.countOutput(HEADER_BYTES + body.length);
       if (this.stopped === undefined) this.report(body);
       return;
@@ -175,7 +175,7 @@ export class ProcessCall {
       this.killAfter(EXIT_GRACE_MS);
     } catch (cause) {
       this.stop(
-        new Error(`The process of the tool "${this.toolName}" sent an answer that is no JSON.`, { cause }),
+        new Error(`The process of the tool "${this.toolName}" sent a result that is not JSON.`, { cause }),
       );
     }
   }
@@ -200,7 +200,7 @@ export class ProcessCall {
   }
 }
 
-/** Nothing if it is not what our own code in the process sends. */
+/** Undefined if it is not what our own code in the process sends. */
 function readProgress(body: Buffer): { share: number | null; step: string | null } | undefined {
   try {
     const [share, step] = JSON.parse(body.toString()) as unknown[];
@@ -216,7 +216,7 @@ function portable({ code, toolName }: RunnerCall): PortableCode {
   if (code.kind !== 'function') return code;
   throw new VolleyError(
     'INVALID_TOOL',
-    `The tool "${toolName}" is a function of this thread and cannot run in a process: give it as a text or as a module.`,
+    `The tool "${toolName}" is a function of this thread and cannot run in a process. Pass its source code or a module.`,
     { toolName },
   );
 }
@@ -238,6 +238,6 @@ function encodeCall({ toolName, input, limits }: LimitedCall, code: PortableCode
 
 function tail(kept: Buffer, chunk: Buffer): Buffer {
   const all = Buffer.concat([kept, chunk]);
-  // A copy, so that a small end does not keep a large piece.
+  // A copy, so that a small tail does not keep a large chunk alive.
   return all.length > KEPT_STDERR_BYTES ? Buffer.from(all.subarray(-KEPT_STDERR_BYTES)) : all;
 }

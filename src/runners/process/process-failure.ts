@@ -3,49 +3,49 @@ import { ToolFailure } from '../../engine/tool-failure.ts';
 import type { RunnerCall } from '../runner.ts';
 import { type ConfinedEnd, signalled } from './confined-process.ts';
 
-/** What V8 prints before it ends a process that cannot have more memory. */
+/** V8's message before it aborts a process that is out of memory. */
 const OUT_OF_MEMORY = /heap out of memory|process out of memory|invalid size error|Allocation failed/;
 const MAX_SHOWN_LENGTH = 1000;
 
-/** What it means that a process ended without an answer. */
+/** Interprets a process that ended without an answer. */
 export function failureOf(end: ConfinedEnd, call: RunnerCall, stderr: string): Error {
   const { toolName, limits } = call;
-  const said = stderr.trim() === '' ? '' : `\n${lastLines(stderr)}`;
+  const output = stderr.trim() === '' ? '' : `\n${lastLines(stderr)}`;
   if (end.startError !== undefined) return notStarted(toolName, end.startError);
   if (end.exitCode === 1 && stderr.startsWith('bwrap: ')) return notStarted(toolName, stderr.trim());
   if (end.limit === 'memory' || OUT_OF_MEMORY.test(stderr)) {
     return new ToolFailure(
-      `The tool "${toolName}" needed more memory than its limit of ${limits.memoryMb} MB, and was ended.`,
+      `The tool "${toolName}" needed more memory than its limit of ${limits.memoryMb} MB and was killed.`,
       { reason: 'memory', retryable: false },
     );
   }
   if (end.limit === 'cpu') {
     return new ToolFailure(
-      `The tool "${toolName}" used more CPU time than its limit of ${limits.cpuMs} ms, and was ended.`,
+      `The tool "${toolName}" used more CPU time than its limit of ${limits.cpuMs} ms and was killed.`,
       { reason: 'cpu', retryable: false },
     );
   }
   if (end.limit === 'disk') {
     return new ToolFailure(
-      `The tool "${toolName}" wrote more to disk than its limit of ${limits.diskMb} MB (\`disk_mb\`), and was ended.`,
+      `The tool "${toolName}" wrote more to disk than its limit of ${limits.diskMb} MB (\`disk_mb\`) and was killed.`,
       { reason: 'crashed', retryable: false },
     );
   }
   if (end.limit === 'processes') {
     return new ToolFailure(
-      `The tool "${toolName}" started more than its limit of ${limits.processes} processes, and was ended.`,
+      `The tool "${toolName}" started more than its limit of ${limits.processes} processes and was killed.`,
       { reason: 'crashed', retryable: false },
     );
   }
   const { exitCode, signal } = signalled(end);
   const how =
     signal === undefined
-      ? `ended with exit status ${exitCode} before it gave a result`
-      : `was ended by ${signal}`;
-  return new ToolFailure(`The process of the tool "${toolName}" ${how}.${said}`, { reason: 'crashed' });
+      ? `ended with exit status ${exitCode} before it returned a result`
+      : `was killed by ${signal}`;
+  return new ToolFailure(`The process of the tool "${toolName}" ${how}.${output}`, { reason: 'crashed' });
 }
 
-/** An allocation that failed is an error that can be caught; what it means is the same. */
+/** A failed allocation is an error that can be caught; it means the same. */
 export function asMemoryFailure(error: unknown, { toolName, limits }: RunnerCall): unknown {
   if (!(error instanceof Error)) return error;
   const { message, code } = error as Error & { code?: unknown };

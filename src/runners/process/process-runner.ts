@@ -9,11 +9,11 @@ import type { Launcher } from './launcher.ts';
 import { ProcessCall } from './process-call.ts';
 
 export interface ProcessRunnerOptions {
-  /** What starts the processes. Whoever made it closes it, after this runner. */
+  /** Starts the processes. Its creator closes it, after this runner. */
   readonly launcher: Launcher;
 }
 
-/** What counts where a call says nothing: everything but the CPU time, which the time limit of the call bounds. */
+/** The default limits: everything but CPU time, which the call's timeout bounds. */
 const DEFAULT_LIMITS = {
   memoryMb: 1024,
   openFiles: 1024,
@@ -23,18 +23,18 @@ const DEFAULT_LIMITS = {
   resultBytes: 16 * 2 ** 20,
 } as const satisfies RunLimits;
 
-/** The part of the memory that V8 may fill; at its limit it ends the process with a message that says so. */
+/** The share of memory that V8 may fill; at its limit it aborts with a message that says so. */
 const HEAP_SHARE = 0.8;
 const MIN_HEAP_MB = 16;
 const DEFAULT_PATH = '/usr/local/bin:/usr/bin:/bin';
 
 /**
- * Runs each call in a process of its own, with limits and in a sandbox. Processes are never used twice: whatever a
- * tool does to its process (globals, handlers, open files, memory that it does not give back) ends with the call, a
- * killed one costs no other call, and what one call saw stays hidden from the next. The price is the start of Node.
+ * Runs each call in its own process, with limits and in a sandbox. Processes are never reused: whatever a tool does to
+ * its process (globals, handlers, open files, leaked memory) ends with the call, a killed process affects no other
+ * call, and the data of one call stays hidden from the next. The price is the start of Node.
  */
 export class ProcessRunner implements Runner {
-  /** For whoever runs other programs in the same way. It is closed with this runner. */
+  /** For running other programs the same way. Closed with this runner. */
   readonly confinement: Confinement;
   private readonly running = new Set<ProcessCall>();
   private readonly entry = scriptEntry('./child', import.meta.url);
@@ -73,12 +73,12 @@ export class ProcessRunner implements Runner {
     }
   }
 
-  /** Which layers of isolation are active on this system, and why. They are tried once. */
+  /** The active layers of isolation on this system, and why. Tested once. */
   diagnose(): Promise<Diagnosis> {
     return this.confinement.diagnose();
   }
 
-  /** Ends what runs. The launcher stays open. */
+  /** Kills everything that runs. The launcher stays open. */
   close(): Promise<void> {
     this.closing ??= this.endAll();
     return this.closing;
@@ -97,7 +97,7 @@ export class ProcessRunner implements Runner {
     return [process.execPath, `--max-old-space-size=${heapMb}`, ...execArgv, fileURLToPath(url)];
   }
 
-  /** Node itself, our own package, and what the tool is made of. */
+  /** Node itself, our own package, and the tool's code. */
   private readable({ code }: ProcessCall): string[] {
     return [
       process.execPath,
@@ -107,7 +107,7 @@ export class ProcessRunner implements Runner {
   }
 }
 
-/** Nothing is inherited but what a program cannot do without. */
+/** Inherits only what a program cannot do without. */
 function environment(named: Readonly<Record<string, string>>): Record<string, string> {
   const { PATH = DEFAULT_PATH, LANG = 'C.UTF-8' } = process.env;
   return { PATH, LANG, ...named };

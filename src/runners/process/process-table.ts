@@ -7,7 +7,7 @@ export interface ProcessEntry {
   readonly group: number;
   readonly session: number;
   readonly cpuMs: number;
-  /** When it started, in ticks since the system did: with the pid it names one process for good. */
+  /** The start time in ticks since boot: with the pid, it identifies a process. */
   readonly startTicks: number;
   readonly residentBytes: number;
   readonly isZombie: boolean;
@@ -16,7 +16,7 @@ export interface ProcessEntry {
 const TICK_MS = 10;
 let pageBytes: number | undefined;
 
-/** Every process that can be seen; none on systems without this table. */
+/** All visible processes; empty on systems without /proc. */
 export function readProcessTable(): ProcessEntry[] {
   const entries: ProcessEntry[] = [];
   for (const name of existsSync('/proc/self/stat') ? readdirSync('/proc') : []) {
@@ -32,12 +32,12 @@ export function readProcess(pid: number): ProcessEntry | undefined {
   try {
     return parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8'));
   } catch {
-    // It ended in the meantime.
+    // It ended meanwhile.
     return undefined;
   }
 }
 
-/** How many bytes a process, and those that it waited for, have had written to disks; 0 where that is not told. */
+/** The bytes that a process, and the children it waited for, wrote to disk; 0 if unknown. */
 export function writtenBy(pid: number): number {
   try {
     return Number(/^write_bytes: (\d+)/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1] ?? 0);
@@ -46,10 +46,10 @@ export function writtenBy(pid: number): number {
   }
 }
 
-/** The processes that descend from one, and those of its group and session, itself included. */
+/** The process, its descendants, and the members of its group and session. */
 export function familyOf(root: number, table: readonly ProcessEntry[]): ProcessEntry[] {
   const members = new Set<number>([root]);
-  // A child may stand before its parent in the table, since process ids begin anew.
+  // A child may come before its parent, since process ids wrap around.
   for (let before = 0; before < members.size; ) {
     before = members.size;
     for (const { pid, parent, group, session } of table) {
@@ -65,7 +65,7 @@ export function isRunning({ pid, startTicks }: ProcessEntry): boolean {
   return now !== undefined && now.startTicks === startTicks && !now.isZombie;
 }
 
-/** The name, in brackets, may hold anything; the fields begin after the last bracket. */
+/** The name in parentheses may contain anything; the fields start after the last parenthesis. */
 function parseStat(stat: string): ProcessEntry {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const at = (index: number) => Number(fields[index]);
@@ -81,7 +81,7 @@ function parseStat(stat: string): ProcessEntry {
   };
 }
 
-/** Found by comparison: Node tells its own size in bytes, the table in pages. */
+/** Found by comparison: Node reports its own size in bytes, the table in pages. */
 function sizeOfPage(): number {
   if (pageBytes === undefined) {
     pageBytes = 1;

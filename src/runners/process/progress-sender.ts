@@ -5,8 +5,8 @@ const WINDOW_MS = 100;
 const SENT_AT_ONCE = 64;
 
 /**
- * Sends what a tool reports. A tool that reports in a tight loop is not let to drown the other side: beyond some in
- * each window of time only the newest state is sent, when the window ends.
+ * Sends a tool's progress reports, throttled: beyond a few per time window, only the latest state is sent, when the
+ * window ends.
  */
 export class ProgressSender {
   private windowEnd = 0;
@@ -23,7 +23,7 @@ export class ProgressSender {
     this.set(share ?? null, step ?? null);
   };
 
-  /** Sends what is held back, if anything. */
+  /** Sends the pending report, if any. */
   flush(): void {
     clearTimeout(this.timer);
     this.timer = undefined;

@@ -2,14 +2,14 @@ import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import type { Cover, SandboxPolicy } from '../runner.ts';
 
-/** How bubblewrap is called on this machine; found by trying. */
+/** How bubblewrap is called on this machine; found by testing. */
 export interface Bubblewrap {
   readonly program: string;
-  /** Which forms of the user namespace it can make here. */
+  /** The forms of user namespace it can create here. */
   readonly userFlags: readonly string[];
 }
 
-/** The forms that are tried, the strictest first. The last is for root where user namespaces are switched off. */
+/** The forms to try, strictest first. The last is for root if user namespaces are disabled. */
 export const USER_FLAGS: readonly (readonly string[])[] = [
   ['--unshare-user', '--disable-userns'],
   ['--unshare-user'],
@@ -20,29 +20,29 @@ export interface SandboxRequest {
   readonly policy: Pick<SandboxPolicy, 'read' | 'write' | 'network'>;
   /** What is protected inside the folders of the policy. */
   readonly covers?: readonly Cover[];
-  /** A folder with the files `passwd`, `group` and `hosts` that the program finds in `/etc`. */
+  /** A folder with the `passwd`, `group` and `hosts` files for `/etc`. */
   readonly accounts?: string | undefined;
   /** Folders and files that the program itself needs: Node, the tool's module. */
   readonly code: readonly string[];
   readonly cwd: string;
-  /** How much its private folders for temporary files may hold together. */
+  /** The total size of its private temporary folders. */
   readonly temporaryBytes: number;
-  /** Where bubblewrap says that it started the program, and how that ended; the program does not get it. */
+  /** Where bubblewrap reports that the program started and how it ended; the program does not get it. */
   readonly statusDescriptor?: number | undefined;
 }
 
-/** Where a program finds its private folder for temporary files. */
+/** The program's private temporary folder. */
 export const PRIVATE_TMP = '/tmp';
 
-/** How much of the room for temporary files is in `/dev/shm`. */
+/** How much of the temporary space is in `/dev/shm`. */
 const SHARED_MEMORY_SHARE = 0.25;
 
 const SYSTEM_FOLDERS = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/nix/store'];
-/** Of `/etc` only what programs need to start and to trust certificates. Docs/tools.md lists it. */
+/** From `/etc`, only what programs need to start and to trust certificates. Listed in docs/tools.md. */
 const SETTINGS = ['ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'alternatives', 'nsswitch.conf', 'localtime']
   .concat(
     'ca-certificates',
-    // Of these folders no more: private keys lie next to the certificates.
+    // Only these parts: private keys are next to the certificates.
     'ssl/certs',
     'ssl/openssl.cnf',
     'pki/tls/certs',
@@ -52,19 +52,19 @@ const SETTINGS = ['ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'alternatives', '
     'services',
   )
   .map((name) => `/etc/${name}`);
-/** Names of other machines, for programs that may ask them. */
+/** Name resolution, for programs with network access. */
 const NETWORK_SETTINGS = ['/etc/hosts', '/etc/resolv.conf'];
-/** Describes the current user, and no others. */
+/** Describes only the current user. */
 const ACCOUNTS = ['passwd', 'group', 'hosts'];
-/** An empty folder in the place of a hidden one needs no room. */
+/** An empty folder in place of a hidden one needs no space. */
 const EMPTY_BYTES = '4096';
 
 /**
- * The arguments with which bubblewrap runs a program: it sees the system's folders and its own code read-only, what the
- * policy names, and nothing else; no other process, no network unless allowed, no capabilities.
+ * The bubblewrap arguments to run a program: it sees the system folders and its own code read-only, the folders of the
+ * policy, and nothing else; no other process, no network unless allowed, no capabilities.
  *
- * Started by root it stays root's uid, so that it can write what root owns, but root of a namespace that owns nothing:
- * `/proc/sys` would still let that uid change the kernel's settings, hence the read-only copy over it.
+ * Started by root, it keeps root's uid, so that it can write root's files, but in a namespace that owns nothing. That
+ * uid could still change kernel settings through `/proc/sys`, hence the read-only copy over it.
  */
 export function sandboxArguments({ program, userFlags }: Bubblewrap, request: SandboxRequest): string[] {
   const { policy, cwd, statusDescriptor } = request;
@@ -84,7 +84,7 @@ export function sandboxArguments({ program, userFlags }: Bubblewrap, request: Sa
 interface Mount {
   readonly path: string;
   readonly flags: readonly string[];
-  /** Whether it shows what the host has there, or something of its own. */
+  /** Whether it shows the host's content, or its own. */
   readonly isOfHost: boolean;
 }
 
@@ -96,7 +96,7 @@ function mounts({ policy, covers = [], code, accounts, temporaryBytes }: Sandbox
   for (const path of policy.read) add({ path, flags: ['--ro-bind-try', path, path], isOfHost: true });
   for (const path of policy.write.filter((each) => !isShownBy(policy.write, each)))
     add({ path, flags: ['--bind-try', path, path], isOfHost: true });
-  // What lies in a folder of the policy stays as the policy has it: perhaps writable.
+  // Paths in a folder of the policy keep the policy's access, which may be writable.
   const addUnlessShown = (mount: Mount) => {
     if (nearest(mount.path, found)?.isOfHost !== true) add(mount);
   };
@@ -115,7 +115,7 @@ function mounts({ policy, covers = [], code, accounts, temporaryBytes }: Sandbox
   return [...found.values()].sort((a, b) => depthOf(a.path) - depthOf(b.path));
 }
 
-/** What is put over the folders of a policy; a folder may be named by another way than the one to what is in it. */
+/** The mounts over the folders of a policy; a folder and its content may be named by different paths. */
 function coverMounts({ read, write }: SandboxRequest['policy'], covers: readonly Cover[]): Mount[] {
   if (covers.length === 0) return [];
   const writable = new Set(write);
@@ -124,7 +124,7 @@ function coverMounts({ read, write }: SandboxRequest['policy'], covers: readonly
   for (const { path } of covers)
     if (realPath(path) !== path)
       throw new Error(
-        `${path} was replaced by a symbolic link, or stands behind one, while it was to be protected`,
+        `${path} was replaced by a symbolic link, or is behind one, while it was being protected`,
       );
   return covers.flatMap(({ path: source, as }) =>
     shown.flatMap(({ path: folder, real }) => {
@@ -136,7 +136,7 @@ function coverMounts({ read, write }: SandboxRequest['policy'], covers: readonly
   );
 }
 
-/** Whether it is inside another folder of the list. A mount of its own would follow a link that was put in its place. */
+/** Whether it is inside another folder of the list. Its own mount would follow a link that replaced it. */
 function isShownBy(folders: readonly string[], path: string): boolean {
   const real = realPath(path);
   return folders.some((other) => path.startsWith(`${other}/`) && real.startsWith(`${realPath(other)}/`));
@@ -192,7 +192,7 @@ function systemMounts(): readonly Mount[] {
   system ??= [...SYSTEM_FOLDERS, ...SETTINGS].flatMap((path) => {
     const kind = lstatSync(path, { throwIfNoEntry: false });
     if (kind === undefined) return [];
-    // `/bin` is most often a link into `/usr`. A setting that is a link may lead to where nothing is shown.
+    // `/bin` is usually a link into `/usr`. A linked setting may lead to something that is not mounted.
     const isLink = kind.isSymbolicLink() && SYSTEM_FOLDERS.includes(path);
     const flags = isLink ? ['--symlink', readlinkSync(path), path] : ['--ro-bind-try', path, path];
     return [{ path, flags, isOfHost: true }];

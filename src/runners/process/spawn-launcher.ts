@@ -20,8 +20,8 @@ const CLOSED_ON_EXEC = 0o2000000;
 let inherited: readonly number[] | undefined;
 
 /**
- * Descriptors of this process that a program it spawns would get: those that it was given itself and that Node does not
- * know of. What Node opens is closed when a program starts. Looked at once.
+ * Descriptors of this process that a spawned program would inherit: those it inherited itself and Node does not know.
+ * Node's own are closed on exec. Checked once.
  */
 function inheritedDescriptors(): readonly number[] {
   inherited ??= find();
@@ -34,7 +34,7 @@ function find(): number[] {
       .map(Number)
       .filter((descriptor) => descriptor > 2 && isInheritable(descriptor));
   } catch {
-    // Only Linux tells; and only there is a sandbox.
+    // Only Linux lists them, and only Linux has a sandbox.
     return [];
   }
 }
@@ -44,19 +44,19 @@ function isInheritable(descriptor: number): boolean {
     const flags = /^flags:\s*([0-7]+)/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8'))?.[1];
     return flags !== undefined && (Number.parseInt(flags, 8) & CLOSED_ON_EXEC) === 0;
   } catch {
-    // It was the one with which the list was read.
+    // It was the one used to read the list.
     return false;
   }
 }
 
-/** How long streams are read after the end of a program: who left its group may hold them open for ever. */
+/** How long streams are read after a program ended: a process that left its group may keep them open forever. */
 const LINGER_MS = 500;
 
-/** One program that Node's `spawn` started. */
+/** One program started by Node's `spawn`. */
 class SpawnLaunch implements LaunchedProcess {
   private child: ChildProcess | undefined;
   private isOver = false;
-  /** Whether the program ended, and nothing of its group is left. */
+  /** Whether the program ended and its group is gone. */
   private isGroupGone = false;
   private openStreams = 0;
   private end: ProcessEnd | undefined;
@@ -67,7 +67,7 @@ class SpawnLaunch implements LaunchedProcess {
     private readonly ended: (pid: number | undefined) => void,
   ) {}
 
-  /** Ends without having started, but not before the caller of `launch` knows what it launched. */
+  /** Ends without having started, but only after `launch` has returned. */
   refuse(startError: string): void {
     queueMicrotask(() =>
       this.finish({ exitCode: undefined, signal: undefined, startError, cpuMs: undefined }),
@@ -82,7 +82,7 @@ class SpawnLaunch implements LaunchedProcess {
       return;
     }
     started(pid);
-    // Such as a signal that came too late.
+    // For example a late signal.
     child.on('error', () => {});
     child.stdin?.on('error', () => {});
     this.read('stdout', child.stdout);
@@ -151,8 +151,8 @@ class SpawnLaunch implements LaunchedProcess {
 type Stdio = Extract<NonNullable<SpawnOptions['stdio']>, unknown[]>;
 
 /**
- * Launches with Node's own `spawn`, which holds the event loop for as long as the memory of this process is large, and
- * a shell that sets the limits. For systems without perl.
+ * Launches with Node's own `spawn`, which blocks the event loop in proportion to this process's memory, and a shell
+ * that sets the limits. For systems without perl.
  */
 export class SpawnLauncher implements Launcher {
   private readonly guard = new Guard();
@@ -165,7 +165,7 @@ export class SpawnLauncher implements Launcher {
   }
 
   launch(request: LaunchRequest, listener: LaunchListener): LaunchedProcess {
-    if (this.isClosed) throw new VolleyError('RUNNER_CLOSED', 'The launcher was closed; create a new one.');
+    if (this.isClosed) throw new VolleyError('RUNNER_CLOSED', 'The launcher is closed. Create a new one.');
     this.guard.start();
     const launch = new SpawnLaunch(listener, (pid) => this.forget(launch, pid));
     this.launches.add(launch);
@@ -191,7 +191,7 @@ export class SpawnLauncher implements Launcher {
     try {
       launch.follow(this.spawn(request), (pid) => this.guard.add(pid));
     } catch (error) {
-      // Such as a list of arguments that is too long.
+      // For example an argument list that is too long.
       launch.refuse((error as Error).message);
     }
   }
@@ -219,8 +219,8 @@ function passedOn(env: LaunchRequest['env']): Record<string, string> {
 }
 
 /**
- * Puts an empty file in the place of each descriptor that the program would inherit: one of a folder of the host would
- * lead out of every sandbox. Neither Node nor every shell can close them. Gives the file, to be closed afterwards.
+ * Replaces each descriptor that the program would inherit with an empty file: one for a host folder would lead out of
+ * any sandbox. Neither Node nor every shell can close them. Returns the file, to be closed afterwards.
  */
 function coverInherited(stdio: Stdio): number | undefined {
   const covered = inheritedDescriptors().filter((descriptor) => descriptor >= stdio.length);

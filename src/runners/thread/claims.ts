@@ -1,4 +1,4 @@
-/** Calls that one thread can hold at once: the one that runs and those that wait behind it. */
+/** The most calls one thread can hold: the running one and those queued behind it. */
 export const SLOTS = 128;
 
 const FREE = 0;
@@ -6,13 +6,13 @@ const OFFERED = 1;
 const CLAIMED = 2;
 const WITHDRAWN = 3;
 const ANSWERED = 4;
-/** The word after the slots: whether the host was told to look for answers and has not done so. */
+/** The word after the slots: whether the host was notified about answers and has not looked yet. */
 const NOTICE = SLOTS;
 
 /**
- * Who owns a call that was sent to a thread. Both sides change a word of shared memory, so that exactly one of them
- * gets it: the thread claims it right before it runs it, the host withdraws it to give it to somebody else. Neither
- * waits for the other, and the thread may be in an endless loop meanwhile.
+ * The ownership of a call that was sent to a thread. Both sides change a word in shared memory, so that exactly one of
+ * them gets it: the thread claims it right before it runs it, the host withdraws it to give it to another thread.
+ * Neither waits for the other, even if the thread is in an endless loop.
  */
 export class Claims {
   private readonly words: Int32Array<SharedArrayBuffer>;
@@ -21,30 +21,32 @@ export class Claims {
     this.words = new Int32Array(buffer);
   }
 
-  /** The host is about to send a call in a free slot. */
+  /** Called by the host before it sends a call in a free slot. */
   offer(slot: number): void {
     Atomics.store(this.words, slot, OFFERED);
   }
 
-  /** The thread is about to run it; if not, it skips it, and the slot can be used again. */
+  /**
+   * Called by the thread before it runs the call. If it returns false, the thread skips it, and the slot can be reused.
+   */
   claim(slot: number): boolean {
     if (Atomics.compareExchange(this.words, slot, OFFERED, CLAIMED) === OFFERED) return true;
     Atomics.store(this.words, slot, FREE);
     return false;
   }
 
-  /** The host takes it back, unless the thread has it already. */
+  /** Takes the call back for the host, unless the thread has claimed it. */
   withdraw(slot: number): boolean {
     return Atomics.compareExchange(this.words, slot, OFFERED, WITHDRAWN) === OFFERED;
   }
 
-  /** The thread has left an answer. Whether the host must be told, or knows that it has to look anyway. */
+  /** Called by the thread after it left an answer. Returns whether the host must be notified. */
   answer(slot: number): boolean {
     Atomics.store(this.words, slot, ANSWERED);
     return Atomics.exchange(this.words, NOTICE, 1) === 0;
   }
 
-  /** The host is about to look at all slots. */
+  /** Called by the host before it looks at all slots. */
   look(): void {
     Atomics.store(this.words, NOTICE, 0);
   }
@@ -53,7 +55,7 @@ export class Claims {
     return Atomics.load(this.words, slot) === ANSWERED;
   }
 
-  /** The host has the answer. */
+  /** Called by the host when it has the answer. */
   release(slot: number): void {
     Atomics.store(this.words, slot, FREE);
   }

@@ -1,12 +1,12 @@
 import type { PortableCode } from '../load-code.ts';
 
-/** How much the latest call changes what is expected of the next. */
+/** How much the latest call changes the estimate. */
 const WEIGHT = 0.1;
 const MIN_MS = 0.001;
 
 /** A tool as threads know it, and how long its calls take. */
 export class KnownTool {
-  /** The logarithm of the geometric mean: a thread that was interrupted once does not make a tiny tool a slow one. */
+  /** The logarithm of the geometric mean: one interruption does not make a tiny tool look slow. */
   private logMs: number | undefined = undefined;
   /** Without the time to load it; unknown before the first answer. */
   typicalMs: number | undefined = undefined;
@@ -29,7 +29,7 @@ const MAX_TOOLS = 1000;
 /** The tools that were called, by their code. */
 export class KnownTools {
   private readonly byCode = new WeakMap<PortableCode, KnownTool>();
-  /** For callers that describe the same code by a new object each time. */
+  /** For callers that describe the same code with a new object each time. */
   private readonly byText = new Map<string, KnownTool>();
   private count = 0;
 

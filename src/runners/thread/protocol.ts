@@ -2,18 +2,18 @@ import type { MessagePort } from 'node:worker_threads';
 import type { PortableCode } from '../load-code.ts';
 import type { WireError } from '../wire-error.ts';
 
-/** What a thread is started with. It has a port of its own: `parentPort` is the tools' business. */
+/** The start data of a thread. It has its own port: `parentPort` belongs to the tools. */
 export interface ThreadData {
   readonly port: MessagePort;
   readonly claims: SharedArrayBuffer;
   readonly answers: SharedArrayBuffer;
 }
 
-/** From the host. Lists instead of objects where there are many: they are cheaper to send. */
+/** From the host. Lists instead of objects for frequent data: they are cheaper to send. */
 export type HostMessage =
   | {
       readonly kind: 'calls';
-      /** Whether to forget all tools that were sent before. */
+      /** Whether to forget all tools sent before. */
       readonly forget: boolean;
       readonly tools: readonly ToolMessage[];
       readonly calls: readonly CallMessage[];
@@ -23,7 +23,7 @@ export type HostMessage =
 /** A tool that the thread does not know yet. */
 export type ToolMessage = readonly [tool: number, toolName: string, code: PortableCode];
 
-/** `resultBytes` is -1 where there is no limit. */
+/** `resultBytes` is -1 for no limit. */
 export type CallMessage = readonly [
   slot: number,
   tool: number,
@@ -33,7 +33,7 @@ export type CallMessage = readonly [
   input: unknown,
 ];
 
-/** What a message from a thread is about; its first element. */
+/** The kind of a message from a thread; its first element. */
 export const READY = 0;
 export const VALUE = 1;
 export const ERROR = 2;

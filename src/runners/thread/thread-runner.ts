@@ -5,7 +5,7 @@ import type { Runner, RunnerCall, RunnerTask } from '../runner.ts';
 import { KnownTools } from './known-tools.ts';
 import { crashOf, startFailure, Thread, ThreadCall, type ThreadEnd, type ThreadOwner } from './thread.ts';
 
-/** Calls that wait for a thread, as a linked list: a cancelled one leaves from the middle at once. */
+/** Calls that wait for a thread, as a linked list: a cancelled one is removed from the middle at once. */
 class CallQueue {
   size = 0;
   first: ThreadCall | undefined = undefined;
@@ -20,7 +20,7 @@ class CallQueue {
     this.enter(call);
   }
 
-  /** For a call that was given to a thread and taken back: it was here before all others. */
+  /** Puts back a call that was taken back from a thread: it was here before all others. */
   pushFront(call: ThreadCall): void {
     call.before = undefined;
     call.after = this.first;
@@ -54,7 +54,7 @@ class CallQueue {
 }
 
 interface ThreadRunnerOptions {
-  /** How many threads may exist at once. They are started when needed. Default: the number of processors. */
+  /** The maximum number of threads. They start on demand. Default: the number of processors. */
   readonly maxThreads?: number;
 }
 
@@ -62,12 +62,12 @@ const MAX_THREADS = 1024;
 const SETTLED = Promise.resolve();
 
 /**
- * Runs calls in worker threads, one at a time in each. A call that does not stop when it is told to is ended with its
- * thread. A thread is no boundary for memory, nor for what a tool may touch.
+ * Runs calls in worker threads, one at a time in each. A call that does not stop when told to is ended with its thread.
+ * A thread is no boundary for memory, nor for what a tool may access.
  *
- * While all threads are busy calls wait here, but a few are sent ahead: waking up a thread takes longer than many a
- * call. One that was sent ahead belongs to nobody until the thread claims it, and can be taken back at any moment: it
- * never waits behind a slow call while another thread is free.
+ * While all threads are busy, calls wait here, but a few are sent ahead: waking a thread takes longer than many a call.
+ * A call that was sent ahead is unclaimed until the thread starts it and can be taken back at any time: it never waits
+ * behind a slow call while another thread is free.
  */
 export class ThreadRunner implements Runner {
   private readonly maxThreads: number;
@@ -95,7 +95,7 @@ export class ThreadRunner implements Runner {
       if (code.kind === 'function') {
         throw new VolleyError(
           'INVALID_TOOL',
-          `The tool "${toolName}" is a function of this thread and cannot run in another: give its text or a module.`,
+          `The tool "${toolName}" is a function of this thread and cannot run in another. Pass its source code or a module.`,
           { toolName },
         );
       }
@@ -128,7 +128,7 @@ export class ThreadRunner implements Runner {
     this.requestDistribution();
   }
 
-  /** Each thread that cannot be started costs one call, so that this ends even if none can. */
+  /** Each thread that fails to start costs one call, so that this ends even if none can start. */
   private failToStart(end: ThreadEnd): void {
     if (this.closing === undefined) this.queue.shift()?.reject(startFailure(end));
   }
@@ -142,11 +142,11 @@ export class ThreadRunner implements Runner {
     call.reject(reason);
   };
 
-  /** At the end of the current turn, so that calls which come one after the other are sent together. */
+  /** At the end of the current turn, so that consecutive calls are sent together. */
   private requestDistribution(): void {
     if (this.willDistribute || this.closing !== undefined) return;
     this.willDistribute = true;
-    // Node's own queueMicrotask makes an object for each.
+    // Node's own queueMicrotask allocates an object per call.
     void SETTLED.then(this.distributeNow);
   }
 
@@ -178,7 +178,7 @@ export class ThreadRunner implements Runner {
     if (calls.length > 0) thread.send(calls);
   }
 
-  /** As many as there are calls that no thread works on, those included that were sent ahead. */
+  /** As many as there are calls that no thread works on, including those sent ahead. */
   private startThreads(): void {
     let missing = this.queue.size;
     for (const { isReady, isEnding, flight } of this.threads) {
@@ -194,7 +194,7 @@ export class ThreadRunner implements Runner {
     }
   }
 
-  /** Not in this turn: whoever gets an answer often has the next call. */
+  /** Not in this turn: a caller that gets an answer often has the next call. */
   private requestBalance(): void {
     if (this.willBalance || !this.threads.some((thread) => thread.isIdle)) return;
     if (!this.threads.some((thread) => thread.flight.length > 1)) return;
@@ -205,7 +205,7 @@ export class ThreadRunner implements Runner {
     });
   }
 
-  /** Gives idle threads half of what was sent ahead to the others. */
+  /** Gives idle threads half of the calls sent ahead to others. */
   private balance(): void {
     for (const idle of this.threads) {
       if (!idle.isIdle) continue;

@@ -19,18 +19,18 @@ import {
   VALUE,
 } from './protocol.ts';
 
-/** One call from the moment that the runner is asked until it settles. */
+/** One call from its request until it settles. */
 export class ThreadCall {
-  /** Neighbours in the queue. */
+  /** Neighbors in the queue. */
   before: ThreadCall | undefined = undefined;
   after: ThreadCall | undefined = undefined;
   isQueued = false;
-  /** The thread that it was sent to, and its place there. */
+  /** The thread it was sent to, and its slot there. */
   thread: Thread | undefined = undefined;
   slot = -1;
-  /** How long it was thought to take when it was sent. */
+  /** Its expected duration when it was sent. */
   expectedMs = 0;
-  /** Why it is to end early, from the moment that somebody wants so. */
+  /** Why it must stop early, once that is requested. */
   stop: { readonly reason: unknown } | undefined = undefined;
   graceTimer: NodeJS.Timeout | undefined = undefined;
   private hasBegun = false;
@@ -45,7 +45,7 @@ export class ThreadCall {
     private readonly onError: (error: unknown) => void,
   ) {}
 
-  /** Takes notice from now on that the attempt shall stop, which may be so already. */
+  /** Starts listening for a stop request, which may have come already. */
   watch(): void {
     const { task } = this;
     if (task.onStop !== undefined) task.onStop((reason) => this.stopped(reason));
@@ -58,7 +58,7 @@ export class ThreadCall {
     this.stopped(this.task.signal.reason);
   }
 
-  /** It is the next, or the only one, of a thread that is free. */
+  /** It is the next, or the only, call of a free thread. */
   begin(): void {
     if (this.hasBegun) return;
     this.hasBegun = true;
@@ -93,8 +93,8 @@ const NUMBER = 0;
 const CONSTANTS = [undefined, null, false, true] as const;
 
 /**
- * Results that need no message, in shared memory: the host finds many at a time, and a thread that ends cannot take
- * them along. A slot belongs to the thread from its claim to its answer, and then to the host.
+ * Results in shared memory that need no message: the host reads many at a time, and a thread that dies cannot take them
+ * along. A slot belongs to the thread from claim to answer, and then to the host.
  */
 export class SimpleAnswers {
   private readonly kinds: Float64Array<SharedArrayBuffer>;
@@ -109,7 +109,7 @@ export class SimpleAnswers {
     this.durations = column(2);
   }
 
-  /** Whether the value is simple enough. */
+  /** Returns whether the value is simple enough. */
   write(slot: number, value: unknown, durationMs: number): boolean {
     if (typeof value === 'number') {
       this.kinds[slot] = NUMBER;
@@ -133,38 +133,38 @@ export class SimpleAnswers {
   }
 }
 
-/** What a thread needs of the runner it belongs to. */
+/** The parts of the runner that a thread uses. */
 export interface ThreadOwner {
   /** It is ready, or has answered. */
   hasRoom(thread: Thread): void;
-  /** Calls that it was given and has not begun, in their order. */
+  /** Returns calls it has not begun, in order. */
   gaveBack(calls: readonly ThreadCall[]): void;
-  /** Nothing of it is left. `lost` had begun, if anything had. */
+  /** The thread is gone. `lost` is the call it had begun, if any. */
   ended(thread: Thread, end: ThreadEnd, lost: ThreadCall | undefined): void;
 }
 
 const ENTRY = scriptEntry('./worker', import.meta.url);
-/** How long a call that was told to stop may take to do so, before its thread is ended. */
+/** How long a stopped call may take before its thread is ended. */
 const STOP_GRACE_MS = 100;
-/** So much work may be sent ahead: enough to hide the time that a message takes. */
+/** How much work may be sent ahead: enough to hide the latency of a message. */
 const AHEAD_MS = 2;
 const MAX_IN_FLIGHT = 64;
-/** A thread that has more is not sent single calls; it gets many at once when it has less. */
+/** A thread with more work than this is not sent single calls; it gets many at once when it has less. */
 const LOW_WATER = MAX_IN_FLIGHT / 2;
 const MAX_TOOLS = 500;
 
-/** A worker thread, seen from the host. It runs one call after the other, in the order in which they were sent. */
+/** A worker thread, seen from the host. It runs calls in the order they were sent. */
 export class Thread {
   isReady = false;
   isEnding = false;
-  /** The calls that it was sent and has not answered. Only the first one can have begun. */
+  /** The calls it was sent and has not answered. Only the first one can have begun. */
   readonly flight: ThreadCall[] = [];
-  /** How long those will take, as far as that is known. */
+  /** Their expected total duration. */
   private flightMs = 0;
   private readonly claims = new Claims();
   private readonly answers = new SimpleAnswers();
   private readonly freeSlots = Array.from({ length: SLOTS }, (_, index) => SLOTS - 1 - index);
-  /** Slots whose calls were taken back; the thread may still come across them. */
+  /** Slots whose calls were taken back; the thread may still see them. */
   private readonly withdrawnSlots: number[] = [];
   private readonly knownTools = new Set<number>();
   private readonly worker: Worker;
@@ -182,10 +182,10 @@ export class Thread {
       name: 'volley tools',
       workerData,
       transferList: [port2],
-      // Nobody reads it: the thread sends what its tools print to the error stream.
+      // Nobody reads it: the thread sends its tools' output to stderr.
       stdout: true,
-      // Left out, a thread gets the flags of the process. There are no `resourceLimits`: they stop slow growth of the
-      // heap only, so a tool that needs a limit on memory runs in a process.
+      // If omitted, a thread gets the flags of the process. There are no `resourceLimits`: they only stop slow heap
+      // growth, so a tool that needs a memory limit runs in a process.
       ...(ENTRY.execArgv.length > 0 && { execArgv: [...ENTRY.execArgv] }),
     });
     this.port = port1;
@@ -203,12 +203,12 @@ export class Thread {
     return this.isReady && !this.isEnding && this.flight.length === 0;
   }
 
-  /** Whether it should be sent more now, beginning with this call. */
+  /** Whether it should be sent more now, starting with this call. */
   wants(call: ThreadCall): boolean {
     return this.flight.length <= LOW_WATER && this.canTake(call);
   }
 
-  /** Whether a call may be sent in addition to what it has: one that waits, or many if all of them are tiny. */
+  /** Whether a call may be sent in addition: one that waits, or many if all of them are tiny. */
   canTake({ tool }: ThreadCall): boolean {
     const { length } = this.flight;
     if (!this.isReady || this.isEnding || !this.hasSlot()) return false;
@@ -227,7 +227,7 @@ export class Thread {
     this.flightMs += call.expectedMs;
   }
 
-  /** Sends calls that were taken: the last ones of the flight. */
+  /** Sends calls that were taken: the last ones in flight. */
   send(calls: readonly ThreadCall[]): void {
     if (this.flight.length === calls.length) this.worker.ref();
     const forget = this.knownTools.size >= MAX_TOOLS && this.flight.length === calls.length;
@@ -248,7 +248,7 @@ export class Thread {
     this.flight[0]?.begin();
   }
 
-  /** Takes a call back that has not begun. */
+  /** Takes back a call that has not begun. */
   withdraw(call: ThreadCall): boolean {
     if (!this.claims.withdraw(call.slot)) return false;
     this.withdrawnSlots.push(call.slot);
@@ -256,7 +256,7 @@ export class Thread {
     return true;
   }
 
-  /** Takes up to so many calls back that have not begun, the last ones first. */
+  /** Takes back up to this many calls that have not begun, last ones first. */
   withdrawLast(count: number): ThreadCall[] {
     const calls: ThreadCall[] = [];
     while (calls.length < count && this.flight.length > 1) {
@@ -267,7 +267,7 @@ export class Thread {
     return calls;
   }
 
-  /** Tells the function of a call that has begun to stop, and ends the thread if it does not. */
+  /** Stops the function of a call that has begun, and ends the thread if it does not stop. */
   stop(call: ThreadCall, reason: unknown): void {
     this.post({ kind: 'abort', slot: call.slot, reason: toWireError(reason) });
     call.graceTimer = setTimeout(() => this.giveUp(call), STOP_GRACE_MS);
@@ -279,8 +279,8 @@ export class Thread {
   }
 
   /**
-   * Everything else is taken back first. If that fails for one, it has begun, so the call in question is over, and its
-   * answer is on the way: then the thread lives on. If it succeeds, nothing new can begin, and only that call ends.
+   * Takes everything else back first. If that fails for a call, it has begun, so the given call is over and its answer
+   * is on the way: then the thread lives on. If it succeeds, nothing new can begin, and only that call ends.
    */
   private giveUp(call: ThreadCall): void {
     this.collect();
@@ -292,7 +292,7 @@ export class Thread {
   }
 
   private received(message: ThreadMessage): void {
-    // What lies in shared memory was there before anything that is said of the first call which is left then.
+    // Answers in shared memory precede any message about the first remaining call.
     this.collect();
     switch (message[0]) {
       case READY:
@@ -303,7 +303,7 @@ export class Thread {
         break;
       default: {
         const call = this.flight[0];
-        // Only the first one can be meant. But the thread runs the tools' code, which could get hold of the port.
+        // Only the first one can be meant. But the thread runs tool code, which could get hold of the port.
         if (call === undefined || call.slot !== message[1]) return;
         if (message[0] === PROGRESS) {
           reportTo(call, message[2], message[3]);
@@ -313,14 +313,14 @@ export class Thread {
         call.tool.took(message[2]);
         if (message[0] === VALUE) call.resolve(message[3]);
         else call.reject(fromWireError(message[3]));
-        // Those behind it may have been answered before, when it was still in the way.
+        // Later ones may have been answered while this one was still first.
         this.collect();
       }
     }
     this.owner.hasRoom(this);
   }
 
-  /** Takes the answers that were left in shared memory. */
+  /** Reads the answers in shared memory. */
   private collect(): void {
     this.claims.look();
     for (let call = this.flight[0]; call !== undefined; call = this.flight[0]) {
@@ -333,7 +333,7 @@ export class Thread {
     }
   }
 
-  /** Nothing but a result can be unreadable, and only the first call can have one. */
+  /** Only a result can be unreadable, and only the first call can have one. */
   private receivedUnreadable(error: unknown): void {
     const call = this.flight[0];
     if (call === undefined) return;
@@ -343,7 +343,7 @@ export class Thread {
     this.owner.hasRoom(this);
   }
 
-  /** A call is over, and its slot can be used again. */
+  /** Removes a finished call and frees its slot. */
   private release(call: ThreadCall): void {
     this.claims.release(call.slot);
     this.freeSlots.push(call.slot);
@@ -386,7 +386,7 @@ export class Thread {
   }
 
   private exited(exitCode: number): void {
-    // What it said before it ended counts.
+    // Messages sent before it ended still count.
     for (let next = receiveMessageOnPort(this.port); next; next = receiveMessageOnPort(this.port))
       this.received(next.message as ThreadMessage);
     this.collect();
@@ -416,13 +416,13 @@ function reportTo({ task }: ThreadCall, share: number | undefined, step: string 
 /** How a thread ended. */
 export interface ThreadEnd {
   readonly exitCode: number;
-  /** What nobody caught in it, if that ended it. */
+  /** The uncaught error that ended it, if any. */
   readonly error: { readonly value: unknown } | undefined;
-  /** Whether it ever was able to run calls. */
+  /** Whether it was ever able to run calls. */
   readonly wasReady: boolean;
 }
 
-/** Why a call that ran when its thread ended has failed. */
+/** Why a call failed that ran when its thread ended. */
 export function crashOf({ tool }: ThreadCall, { exitCode, error }: ThreadEnd): ToolFailure {
   const who = `The thread of the tool "${tool.name}"`;
   if (error === undefined) {
@@ -433,14 +433,14 @@ export function crashOf({ tool }: ThreadCall, { exitCode, error }: ThreadEnd): T
     return new ToolFailure(`${who} ran out of memory.`, { reason: 'memory', retryable: false, cause });
   }
   return new ToolFailure(
-    `${who} was ended by an error that nobody caught, in a callback or a promise that the tool did not wait for: ${textOf(cause)}`,
+    `${who} was ended by an uncaught error, in a callback or a promise that the tool did not await: ${textOf(cause)}`,
     { reason: 'crashed', cause },
   );
 }
 
 export function startFailure({ exitCode, error }: ThreadEnd): ToolFailure {
   const why = error === undefined ? `it ended with exit code ${exitCode}` : textOf(error.value);
-  return new ToolFailure(`A thread for tools could not be started: ${why}`, {
+  return new ToolFailure(`A worker thread could not be started: ${why}`, {
     reason: 'crashed',
     cause: error?.value,
   });

@@ -20,20 +20,20 @@ import {
 } from './protocol.ts';
 import { SimpleAnswers } from './thread.ts';
 
-/** What a call may print. */
+/** How much a call may print. */
 const MAX_BYTES = 65_536;
 
 interface OutputLimit {
-  /** A new call may print again. */
+  /** Resets the limit for a new call. */
   begin(toolName: string): void;
 }
 
 type Write = typeof process.stderr.write;
 
 /**
- * What tools print goes to the error stream of the process, since its output stream may carry a protocol, and only so
- * much for each call, since it is buffered. What is written to a descriptor directly cannot be caught in a thread, and
- * what is still on its way when the process ends is lost.
+ * Redirects the output of tools to stderr, since stdout may carry a protocol, and limits it per call, since it is
+ * buffered. Direct writes to a descriptor cannot be intercepted in a thread, and output in flight when the process ends
+ * is lost.
  */
 function limitOutput(): OutputLimit {
   const writeThrough = process.stderr.write.bind(process.stderr);
@@ -62,14 +62,14 @@ function limitOutput(): OutputLimit {
   };
 }
 
-/** A report that comes sooner after another waits, and the next one takes its place. */
+/** A report that follows sooner than this waits, and the next one replaces it. */
 const REPORT_EVERY_MS = 20;
 
-/** What a function in a thread is given. Its parts are made when the function asks for them. */
+/** The context of a function in a thread. Its parts are created on demand. */
 class WorkerContext implements ToolContext {
   private controller: AbortController | undefined = undefined;
   private aborted: { readonly reason: unknown } | undefined = undefined;
-  /** Then its answer is a message too, which comes after the last report. */
+  /** Then its answer is a message too, which follows the last report. */
   hasReported = false;
   private hasEnded = false;
   private share: number | undefined = undefined;
@@ -114,7 +114,7 @@ class WorkerContext implements ToolContext {
     if (this.aborted !== undefined) throw this.aborted.reason;
   }
 
-  /** The call is over: what was reported last is still told. */
+  /** Ends the call: the last report is still sent. */
   end(): void {
     if (this.timer !== undefined) this.flush(0);
     this.hasEnded = true;
@@ -130,7 +130,7 @@ class WorkerContext implements ToolContext {
   }
 }
 
-// The first script of a worker thread.
+// The entry script of a worker thread.
 
 type Answer = Extract<ThreadMessage, readonly [typeof VALUE | typeof ERROR, ...unknown[]]>;
 
@@ -163,7 +163,7 @@ port.on('message', (message: HostMessage) => {
 });
 post([READY]);
 
-/** One call after the other. It never rejects. */
+/** Runs one call after the other. Never rejects. */
 async function workOff(): Promise<void> {
   isBusy = true;
   for (let call = waiting.shift(); call !== undefined; call = waiting.shift()) {
@@ -205,7 +205,7 @@ async function perform([slot, toolNumber, id, attempt, resultBytes, input]: Call
   }
 }
 
-/** Throws if a result is larger than its limit. */
+/** Throws if a result exceeds its limit. */
 function checkResultSize(value: unknown, limitBytes: number, toolName: string): void {
   const bytes = sizeOf(value, toolName);
   if (bytes <= limitBytes) return;
@@ -225,7 +225,7 @@ function unsendableResult(toolName: string, cause: unknown): VolleyError {
   );
 }
 
-/** As it is serialised to be sent. Simple values are not serialised just to be measured. */
+/** The serialized size. Simple values are not serialized just to be measured. */
 function sizeOf(value: unknown, toolName: string): number {
   switch (typeof value) {
     case 'undefined':

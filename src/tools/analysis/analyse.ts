@@ -1,16 +1,16 @@
 import type { CodeFacts } from './facts.ts';
 import type { Grammar } from './languages.ts';
 import { Lines } from './lines.ts';
-import { Walk } from './walk.ts';
+import { SourceWalk } from './walk.ts';
 
-/** How many steps of the parser are made between two pauses. */
+/** Parser steps between two pauses. */
 const STRIDE = 16;
-/** The share of the work that parsing is; walking the tree is the rest. */
+/** The share of parsing in the work; walking the tree is the rest. */
 const PARSING = 0.9;
 
 /**
- * Finds out what can be told of a source file. It yields the share that is done, every millisecond or so, for a caller
- * who does not want to wait for all of it at once; see `inSlices`. Of each list the first `limit` entries are kept.
+ * Analyzes a source file. Yields the completed share every millisecond or so, for callers that do not want to block;
+ * see `inSlices`. Keeps the first `limit` entries of each list.
  */
 export function* analyse(source: string, grammar: Grammar, limit: number): Generator<number, CodeFacts> {
   const lines = yield* withShare(Lines.of(source), 0);
@@ -21,7 +21,7 @@ export function* analyse(source: string, grammar: Grammar, limit: number): Gener
     tree = parse.advance();
   }
   yield PARSING;
-  const walk = new Walk(grammar, source, lines, limit);
+  const walk = new SourceWalk(grammar, source, lines, limit);
   yield* withShare(walk.over(tree), PARSING);
   const counts = yield* withShare(lines.count(source, walk.comments), PARSING);
   const { functions, classes, imports, syntaxErrors, topLevelDecisions, longest } = walk;

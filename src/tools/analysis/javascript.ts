@@ -11,7 +11,7 @@ const ECMASCRIPT: Omit<Grammar, 'language' | 'parser'> = {
     'FunctionExpression',
     'ArrowFunction',
     'MethodDeclaration',
-    // A method of an object: only such a property has a block as its own child.
+    // An object method: only such a property has a block as a direct child.
     'Property',
   ]),
   expressionFunctions: new Set(['ArrowFunction']),
@@ -53,7 +53,7 @@ export const TYPESCRIPT: Grammar = {
   parser: parser.configure({ dialect: 'ts' }),
 };
 
-/** Apart from TypeScript, because `<T>x` is an assertion there and an element here. */
+/** Separate from TypeScript, because `<T>x` is an assertion there and an element here. */
 export const TSX: Grammar = {
   ...ECMASCRIPT,
   language: 'typescript',
@@ -63,12 +63,12 @@ export const TSX: Grammar = {
 
 function isDecision(node: SyntaxNodeRef, source: string): boolean {
   const { name } = node;
-  // The parser calls `?`, `:`, `!` and the `|` of types by the same name as `&&`.
+  // The parser uses the same node name for `?`, `:`, `!`, the `|` of types, and `&&`.
   if (name === 'LogicOp' || name === 'UpdateOp') return SHORT_CIRCUITS.has(textOf(node, source));
   return DECISIONS.has(name);
 }
 
-/** A comment between tags, in braces of its own. */
+/** A comment between JSX tags, in its own braces. */
 function isJsxComment(error: SyntaxNode): boolean {
   return error.parent?.name === 'JSXEscape' && error.prevSibling?.name === 'BlockComment';
 }

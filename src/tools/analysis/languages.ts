@@ -6,7 +6,7 @@ const typescript = async () => (await import('./javascript.ts')).TYPESCRIPT;
 const tsx = async () => (await import('./javascript.ts')).TSX;
 const python = async () => (await import('./python.ts')).PYTHON;
 
-/** The parsers are loaded for the first file that needs one. */
+/** Parsers are loaded on demand. */
 const BY_EXTENSION = new Map<string, () => Promise<Grammar>>([
   ['.js', javascript],
   ['.mjs', javascript],
@@ -24,51 +24,51 @@ const BY_EXTENSION = new Map<string, () => Promise<Grammar>>([
 /** The extensions that {@link loadGrammar} knows. */
 export const KNOWN_EXTENSIONS: readonly string[] = [...BY_EXTENSION.keys()];
 
-/** How a file of this name is read; undefined for a language that is not known. */
+/** The grammar for a file name; undefined for an unknown language. */
 export async function loadGrammar(path: string): Promise<Grammar | undefined> {
   return BY_EXTENSION.get(extname(path).toLowerCase())?.();
 }
 
-/** The languages of which more than the lines is known. */
+/** The languages with full support. */
 export type Language = 'javascript' | 'typescript' | 'python';
 
-/** What the walk must know of a language: the names that its parser gives to the nodes of the tree. */
+/** What the walk needs to know about a language: its parser's node names. */
 export interface Grammar {
   readonly language: Language;
   readonly parser: Parser;
-  /** Nodes that may be functions; {@link body} tells which are. */
+  /** Nodes that may be functions; {@link body} decides. */
   readonly functions: ReadonlySet<string>;
-  /** Functions that have a body without having a node of the name {@link body}. */
+  /** Functions whose body is not a {@link body} node. */
   readonly expressionFunctions: ReadonlySet<string>;
   /** The child without which a function is only declared: an overload, an abstract method. */
   readonly body: string;
   readonly classes: ReadonlySet<string>;
-  /** What gives a function or class its name, as a child of its own or as what it is assigned to. */
+  /** Nodes that name a function or class, as a child or as an assignment target. */
   readonly names: ReadonlySet<string>;
-  /** What stands between a name and the nameless function or class that is assigned to it. */
+  /** Tokens between a name and the anonymous function or class assigned to it. */
   readonly assigners: ReadonlySet<string>;
-  /** What may stand between the name and the assigner: types. */
+  /** Nodes that may come between the name and the assigner: types. */
   readonly annotations: ReadonlySet<string>;
-  /** What stands before the head of a function or class but is not counted among its lines. */
+  /** Nodes before the head of a function or class that do not count toward its lines. */
   readonly decorators: ReadonlySet<string>;
-  /** What a parameter is made of; the first one after a comma counts. */
+  /** Nodes that make up a parameter; the first one after a comma counts. */
   readonly parameters: ReadonlySet<string>;
   readonly comments: ReadonlySet<string>;
-  /** Whether a statement is nothing but documentation. */
+  /** Whether a statement is only documentation. */
   isDocumentation(node: SyntaxNodeRef): boolean;
-  /** Whether a node is a decision of the kinds that cyclomatic complexity counts. */
+  /** Whether a node is a decision that cyclomatic complexity counts. */
   isDecision(node: SyntaxNodeRef, source: string): boolean;
   /**
-   * Whether an error is none: the parser stumbles over a few things that are valid and common. Only those are here
-   * after which it goes on with nothing lost.
+   * Whether a parse error is a false alarm: the parser fails on a few valid and common constructs. Only those from
+   * which it recovers without loss are here.
    */
   isValidAfterAll(error: SyntaxNode, source: string): boolean;
-  /** The nodes that can import something. */
+  /** Nodes that may import something. */
   readonly imports: ReadonlySet<string>;
   importedBy(node: SyntaxNode, source: string): readonly string[];
 }
 
-/** The text of a node. */
+/** The source of a node. */
 export function textOf(node: { readonly from: number; readonly to: number }, source: string): string {
   return source.slice(node.from, node.to);
 }

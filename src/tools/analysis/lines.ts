@@ -1,24 +1,24 @@
-/** How many lines of each kind; the kinds add up to the total. */
+/** The number of lines of each kind; the kinds add up to the total. */
 export interface LineCounts {
   readonly total: number;
-  /** With anything but comments and white space. */
+  /** With anything but comments and whitespace. */
   readonly code: number;
-  /** With comments or docstrings and nothing else. */
+  /** With only comments or docstrings. */
   readonly comment: number;
-  /** With white space only, wherever it stands: in a long text too. */
+  /** With only whitespace, even inside a long string. */
   readonly blank: number;
 }
 
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
-/** How many characters are looked at between two pauses. */
+/** Characters processed between two pauses. */
 const STRIDE = 1 << 16;
 
-/** Where the lines of a text begin. A line ends with LF, CRLF or CR; the end of the last one is no further line. */
+/** The line starts of a text. A line ends with LF, CRLF or CR; the end of the last one does not start another. */
 export class Lines {
   private constructor(private readonly starts: readonly number[]) {}
 
-  /** Yields between strides, so that whoever runs it can do something else. */
+  /** Yields between strides, so that the caller can do something else. */
   static *of(source: string): Generator<void, Lines> {
     const starts = source === '' ? [] : [0];
     for (let index = 0; index < source.length; index++) {
@@ -35,7 +35,7 @@ export class Lines {
     return this.starts.length;
   }
 
-  /** The number of the line, from 1, on which a position stands. */
+  /** The line number, from 1, of a position. */
   at(position: number): number {
     let low = 0;
     let high = this.starts.length;
@@ -47,7 +47,7 @@ export class Lines {
     return Math.max(1, low);
   }
 
-  /** Sorts the lines by kind. The comments are pairs of positions, in order. */
+  /** Classifies the lines. The comments are pairs of positions, in order. */
   *count(source: string, comments: readonly number[]): Generator<void, LineCounts> {
     let code = 0;
     let comment = 0;
@@ -73,7 +73,7 @@ export class Lines {
   }
 }
 
-/** White space as the parsers see it. */
+/** Whitespace as the parsers define it. */
 export function isSpace(code: number): boolean {
   if (code <= 32) return code === 32 || (code >= 9 && code <= 13);
   return code === 0xa0 || code === 0xfeff || code === 0x2028 || code === 0x2029;

@@ -2,7 +2,7 @@ import type { SyntaxNode, SyntaxNodeRef } from '@lezer/common';
 import { parser } from '@lezer/python';
 import { type Grammar, textOf } from './languages.ts';
 
-/** Keywords: `if` and `for` stand in statements, comprehensions and guards alike. */
+/** Keywords: `if` and `for` occur in statements, comprehensions and guards. */
 const DECISIONS = new Set(['if', 'elif', 'for', 'while', 'except', 'and', 'or']);
 const COMMENT = 'Comment';
 
@@ -16,7 +16,7 @@ export const PYTHON: Grammar = {
   names: new Set(['VariableName', 'MemberExpression', 'String']),
   assigners: new Set(['AssignOp', ':']),
   annotations: new Set(['TypeDef']),
-  // The parser keeps decorators outside of what they decorate.
+  // The parser puts decorators outside the node they decorate.
   decorators: new Set(),
   parameters: new Set(['VariableName']),
   comments: new Set([COMMENT]),
@@ -28,7 +28,7 @@ export const PYTHON: Grammar = {
   importedBy,
 };
 
-/** A docstring: a bare text that is the first statement of a module, class or function. */
+/** A docstring: a bare string that is the first statement of a module, class or function. */
 function isDocumentation(ref: SyntaxNodeRef): boolean {
   if (ref.name !== 'ExpressionStatement') return false;
   const { node } = ref;
@@ -40,12 +40,12 @@ function isDocumentation(ref: SyntaxNodeRef): boolean {
   return before.name === ':' && (owner === 'FunctionDefinition' || owner === 'ClassDefinition');
 }
 
-/** `case _:` and `case name:` without a guard are what `default` is elsewhere. */
+/** `case _:` and `case name:` without a guard are like `default` in other languages. */
 function takesEverything(clause: SyntaxNode): boolean {
   return clause.getChild('CapturePattern') !== null && clause.getChild('Guard') === null;
 }
 
-/** A `yield` of nothing, and numbers such as `1.`. */
+/** An empty `yield`, and numbers such as `1.`. */
 function isValidAfterAll({ from, to, parent }: SyntaxNode): boolean {
   if (from !== to) return false;
   const name = parent?.name;

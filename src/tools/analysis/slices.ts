@@ -4,8 +4,8 @@ import { setImmediate } from 'node:timers/promises';
 const SLICE_MS = 8;
 
 /**
- * Runs long work bit by bit, so that everything else in the process goes on. The signal stops it between two slices;
- * `report` is told what the work yielded last.
+ * Runs long work in slices, so that the rest of the process continues. The signal stops it between two slices; `report`
+ * gets the last yielded value.
  */
 export async function inSlices<S, T>(
   work: Generator<S, T>,

@@ -3,23 +3,23 @@ import type { Bounded, ClassFacts, FunctionFacts, ImportFacts } from './facts.ts
 import { type Grammar, textOf } from './languages.ts';
 import { isSpace, type Lines } from './lines.ts';
 
-const LONGEST_NAME = 100;
-/** Stands for the name of a function or class that has none. */
+const MAX_NAME_LENGTH = 100;
+/** The name of an anonymous function or class. */
 const NAMELESS = '(anonymous)';
 
-/** The name of a function or class: its own, or that of what it is assigned to. */
+/** The name of a function or class: its own, or that of its assignment target. */
 function nameOf(node: SyntaxNode, grammar: Grammar, source: string): string {
   const name = ownName(node, grammar) ?? assignedName(node, grammar);
   if (name !== undefined) return shown(name, source);
   return node.prevSibling?.name === 'default' ? 'default' : NAMELESS;
 }
 
-/** A child of its own that stands before the parameters or the body. */
+/** A direct child before the parameters or the body. */
 function ownName(node: SyntaxNode, grammar: Grammar): SyntaxNode | undefined {
   if (grammar.expressionFunctions.has(node.name)) return undefined;
   for (let child = node.firstChild; child !== null; child = child.nextSibling) {
     if (grammar.names.has(child.name)) return child;
-    // What `extends` is followed by is a name too, but not its own.
+    // The name after `extends` is not its own.
     if (child.name === 'ParamList' || child.name === 'extends' || child.name === grammar.body) break;
   }
   return undefined;
@@ -44,21 +44,21 @@ function shown(name: SyntaxNode, source: string): string {
 }
 
 function cut(text: string): string {
-  return text.length <= LONGEST_NAME ? text : `${text.slice(0, LONGEST_NAME)}…`;
+  return text.length <= MAX_NAME_LENGTH ? text : `${text.slice(0, MAX_NAME_LENGTH)}…`;
 }
 
-/** How many nodes are visited between two pauses. */
+/** Nodes visited between two pauses. */
 const STRIDE = 512;
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** A function or class that the walk is inside of. */
+/** A function or class that encloses the current node. */
 type Scope = { readonly depth: number } & (
   | { readonly kind: 'function'; readonly facts: Mutable<FunctionFacts> }
   | { readonly kind: 'class'; readonly facts: Mutable<ClassFacts> }
 );
 
-/** A list of which only the first `limit` are kept. */
+/** A list that keeps only the first `limit` entries. */
 class Collected<T> implements Bounded<T> {
   count = 0;
   readonly first: T[] = [];
@@ -71,13 +71,13 @@ class Collected<T> implements Bounded<T> {
   }
 }
 
-/** One walk over a tree, without recursion: how deep it is nested is the author's choice, not ours. */
-export class Walk {
+/** Walks a tree without recursion, because the author controls its depth. */
+export class SourceWalk {
   readonly functions: Collected<FunctionFacts>;
   readonly classes: Collected<ClassFacts>;
   readonly imports: Collected<ImportFacts>;
   readonly syntaxErrors: Collected<number>;
-  /** Pairs of positions, in order; docstrings are among them. */
+  /** Pairs of positions, in order, including docstrings. */
   readonly comments: number[] = [];
   totalComplexity = 0;
   maxComplexity = 0;
@@ -85,10 +85,10 @@ export class Walk {
   longest: FunctionFacts | undefined;
 
   private readonly scopes: Scope[] = [];
-  /** The function in which decisions count. */
+  /** The function whose decisions are being counted. */
   private readonly functionStack: Mutable<FunctionFacts>[] = [];
   private lastErrorLine = 0;
-  /** Where the last docstring ends: unlike a comment it can be the end of a function. */
+  /** The end of the last docstring: unlike a comment, it can end a function. */
   private documentationEnd = -1;
 
   constructor(
@@ -177,12 +177,12 @@ export class Walk {
     this.totalComplexity += facts.complexity;
     this.maxComplexity = Math.max(this.maxComplexity, facts.complexity);
     const { longest } = this;
-    // Of two within each other the inner one ends first, so the line decides between equals.
+    // Of two nested functions the inner one ends first, so the line breaks ties.
     const more = longest === undefined ? 1 : facts.endLine - facts.line - (longest.endLine - longest.line);
     if (more > 0 || (more === 0 && facts.line < longest!.line)) this.longest = facts;
   }
 
-  /** The body of a Python function may hold what follows it: white space and comments. */
+  /** The body of a Python function may include trailing whitespace and comments. */
   private endOfCode(to: number): number {
     for (let last = this.comments.length - 1; ; last -= 2) {
       while (to > 0 && isSpace(this.source.charCodeAt(to - 1))) to--;
@@ -219,7 +219,7 @@ export class Walk {
 
   private addError(error: SyntaxNode): void {
     const line = this.lines.at(error.from);
-    // The parser often reports one mistake several times.
+    // The parser often reports one error several times.
     if (line === this.lastErrorLine || this.grammar.isValidAfterAll(error, this.source)) return;
     this.lastErrorLine = line;
     this.syntaxErrors.add(line);

@@ -8,7 +8,7 @@ import { searchFilesTool } from './search-files.ts';
 import { shellTool } from './shell.ts';
 import { writeFileTool } from './write-file.ts';
 
-/** The tools that Volley brings along, and those that are switched off with what to do about it, by name. */
+/** The built-in tools, and the disabled ones with how to enable them, by name. */
 export interface BuiltinTools {
   readonly tools: readonly Tool[];
   readonly absent: ReadonlyMap<string, string>;
@@ -23,7 +23,7 @@ export function builtinTools(environment: ToolEnvironment): BuiltinTools {
     codeAnalyzerTool(environment),
   ];
   const absent = new Map<string, string>();
-  // These reach beyond the roots, so that somebody has to want them.
+  // These reach beyond the roots, so they must be enabled explicitly.
   if (environment.http.enabled) tools.push(httpRequestTool(environment));
   else absent.set('http_request', 'it is off until tools.http_request.enabled is true');
   if (environment.shell.enabled) tools.push(shellTool(environment));

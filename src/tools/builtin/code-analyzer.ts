@@ -25,7 +25,7 @@ comprehension; a function within another is counted on its own. Docstrings count
 that the parser could not read: a mistake, or rare syntax that it does not know; figures near them may be off.`;
 
 const INPUT = z.strictObject({
-  action: z.literal('analyze').default('analyze').describe('There is only this one.'),
+  action: z.literal('analyze').default('analyze').describe('The only action.'),
   file_path: PATH.describe('The source file, relative to the working folder or absolute.'),
 });
 
@@ -33,7 +33,7 @@ type AnalyzerInput = z.infer<typeof INPUT>;
 type AnalyzerResult = AnalyzedCode | CountedText;
 
 const MIB = 2 ** 20;
-/** What a tree takes, measured: 20 times the size of ordinary code. */
+/** The measured memory of a tree: 20 times the size of ordinary code. */
 const TREE_SHARE = 20;
 const BYTE_ORDER_MARK = '\ufeff';
 
@@ -103,7 +103,7 @@ function* linesOf(source: string) {
   return yield* lines.count(source, []);
 }
 
-/** Only for what it will need: whether it may be read at all is asked later. */
+/** Only an estimate of its needs; whether it may be read is checked later. */
 function sizeOf(path: string): number {
   try {
     return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
@@ -129,7 +129,9 @@ interface ClassReport {
   readonly methods: number;
 }
 
-/** What `code_analyzer_tool` tells of a language that it knows. Lists are cut at the limit; the counts are not. */
+/**
+ * The result of `code_analyzer_tool` for a supported language. Lists are truncated at the limit; the counts are not.
+ */
 export interface AnalyzedCode {
   readonly file_path: string;
   readonly language: Language;
@@ -140,7 +142,7 @@ export interface AnalyzedCode {
   readonly classes: readonly ClassReport[];
   readonly import_count: number;
   readonly imports: readonly ImportFacts[];
-  /** `total`, `max` and `mean` are of the functions; `top_level` counts the decisions outside of them. */
+  /** `total`, `max` and `mean` cover the functions; `top_level` counts the decisions outside of them. */
   readonly complexity: {
     readonly total: number;
     readonly max: number;
@@ -150,11 +152,11 @@ export interface AnalyzedCode {
   readonly longest_function: FunctionReport | null;
   readonly parse_error_count: number;
   readonly parse_errors: readonly { readonly line: number }[];
-  /** Whether a list was cut. */
+  /** Whether a list was truncated. */
   readonly truncated: boolean;
 }
 
-/** What it tells of any other text. */
+/** The result for any other text. */
 interface CountedText {
   readonly file_path: string;
   readonly language: 'unknown';

@@ -2,20 +2,20 @@ import type { Confinement } from '../../runners/process/confinement.ts';
 import type { Launcher } from '../../runners/process/launcher.ts';
 import type { RunLimits, SandboxPolicy } from '../../runners/runner.ts';
 
-/** What the built-in tools may touch. The configuration decides it; a caller's arguments never do. */
+/** What the built-in tools may access. Set by the configuration, never by a caller's arguments. */
 export interface ToolEnvironment {
-  /** Folders in which file tools may work, absolute. A relative path counts from the first. */
+  /** Absolute paths of the folders in which file tools may work. Relative paths start at the first. */
   readonly roots: readonly string[];
-  /** What inside the roots no tool may write, or not even read. */
+  /** What no tool may write, or even read, inside the roots. */
   readonly protection?: PathProtection | undefined;
   readonly files: FileSettings;
   readonly http: HttpSettings;
   readonly shell: ShellSettings;
 }
 
-/** Answers what is protected. Paths are absolute and real; they need not exist. */
+/** Decides what is protected. Paths are absolute and real; they need not exist. */
 export interface PathProtection {
-  /** Why a path may not be written, or undefined if it may. */
+  /** Why a path may not be written; undefined if it may. */
   protects(
     path: string,
   ): { readonly pattern: string; readonly why: string; readonly isOwn: boolean } | undefined;
@@ -25,35 +25,35 @@ export interface PathProtection {
 
 /** Limits of the file tools. */
 export interface FileSettings {
-  /** The largest part of a file that `read_file` gives at once, and the largest text that `write_file` takes. */
+  /** The most bytes that `read_file` returns at once and that `write_file` accepts. */
   readonly maxBytes: number;
-  /** How many entries or matches a listing or a search gives at most. */
+  /** The most entries of a listing, or matches of a search. */
   readonly maxEntries: number;
 }
 
-/** What `http_request` may do. */
+/** The settings of `http_request`. */
 export interface HttpSettings {
   readonly enabled: boolean;
-  /** Whether addresses of this machine and of private networks may be asked. */
+  /** Whether requests to this machine and to private networks are allowed. */
   readonly allowPrivate: boolean;
-  /** Globs of host names that may be asked. */
+  /** Globs of the host names that requests may go to. */
   readonly allowHosts: readonly string[];
   readonly maxBytes: number;
   readonly maxRedirects: number;
   readonly timeoutMs: number;
 }
 
-/** What `shell` may do. */
+/** The settings of `shell`. */
 export interface ShellSettings {
   readonly enabled: boolean;
-  /** The program and its first arguments; the command is added as the last. */
+  /** The program and its first arguments; the command is appended as the last one. */
   readonly shell: readonly [string, ...string[]];
-  /** Names of environment variables that commands get. */
+  /** Names of the environment variables that commands get. */
   readonly env: readonly string[];
   readonly limits: RunLimits;
   readonly sandbox: SandboxPolicy;
-  /** What starts commands outside a sandbox. */
+  /** Starts commands outside a sandbox. */
   readonly launcher: () => Launcher;
-  /** What starts them in one, with limits on all of their processes together. */
+  /** Starts them in a sandbox, with limits on all of their processes together. */
   readonly confinement: () => Confinement;
 }

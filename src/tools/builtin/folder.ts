@@ -12,19 +12,19 @@ export interface FolderEntry {
   readonly type: EntryType;
 }
 
-/** More names of one folder are not looked at: to sort them they must all be held. */
+/** The most names read from one folder: sorting needs all of them in memory. */
 const MAX_NAMES = 100_000;
 
 /**
- * An open folder inside the roots. Its files are reached through its descriptor where the system allows it, so that
- * they are those of this very folder even if another one has taken its path.
+ * An open folder inside the roots. Its files are accessed through its descriptor if the system supports it, so they
+ * belong to this folder even if another one has taken its path.
  */
 export class Folder {
   private constructor(
     private readonly roots: Roots,
     private readonly handle: FileHandle,
     private readonly realPath: string,
-    /** As the caller knows it. */
+    /** The caller's path. */
     private readonly named: string,
   ) {}
 
@@ -33,7 +33,7 @@ export class Folder {
     return Folder.openReal(roots, await roots.realPlace(path), path);
   }
 
-  /** The same for an absolute path, making those folders that are missing. */
+  /** The same for an absolute path, creating missing folders. */
   static async make(roots: Roots, absolute: string, named: string): Promise<Folder> {
     try {
       return await Folder.openReal(roots, await realpath(absolute), named);
@@ -62,17 +62,17 @@ export class Folder {
     }
   }
 
-  /** Where one of its entries really is, whatever has been moved since the folder was opened. */
+  /** The real path of an entry, even if the folder was moved since it was opened. */
   async placeOf(name: string): Promise<string> {
     return join(await this.roots.placeOf(this.handle, this.realPath, this.named), name);
   }
 
-  /** Whether one of its entries is hidden from tools. */
+  /** Whether an entry is hidden from tools. */
   hides(name: string): boolean {
     return this.roots.hides(join(this.realPath, name));
   }
 
-  /** A path for the system to one of its entries. */
+  /** A system path to an entry. */
   pathTo(name: string): string {
     return join(this.roots.pathOf(this.handle, this.realPath), name);
   }
@@ -88,13 +88,13 @@ export class Folder {
     return openRegular(this.roots, this.pathTo(name), join(this.named, name));
   }
 
-  /** Makes a file that must not exist yet, for its owner only. */
+  /** Creates a file that must not exist yet, private to its owner. */
   createFile(name: string): Promise<FileHandle> {
     const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
     return this.roots.open(this.pathTo(name), flags, this.named);
   }
 
-  /** What is in it, sorted by name; `isCut` says that there is more. */
+  /** Its entries, sorted by name; `isCut` means that there are more. */
   async entries(signal: AbortSignal): Promise<{ entries: FolderEntry[]; isCut: boolean }> {
     const entries: FolderEntry[] = [];
     let isCut = false;

@@ -7,7 +7,7 @@ import type { HttpSettings } from './environment.ts';
 import { requestFailed } from './http-exchange.ts';
 import { codeOf, quoted, refusal } from './refusal.ts';
 
-/** Ranges of IPv4 that are not somewhere on the public internet, by what they are for. */
+/** IPv4 ranges outside the public internet, by purpose. */
 const SPECIAL_V4: readonly (readonly [range: string, use: string])[] = [
   ['0.0.0.0/8', 'unspecified'],
   ['10.0.0.0/8', 'private'],
@@ -36,13 +36,13 @@ const SPECIAL_V6: readonly (readonly [range: string, use: string])[] = [
   ['ff00::/8', 'multicast'],
   ['2001:db8::/32', 'documentation'],
   ['3fff::/20', 'documentation'],
-  // Teredo, benchmarking and other protocols' own.
+  // Teredo, benchmarking and other protocol assignments.
   ['2001::/23', 'reserved'],
-  // 6to4: a tunnel to whatever IPv4 address stands in it; nobody offers it any more.
+  // 6to4: a tunnel to the embedded IPv4 address; obsolete.
   ['2002::/16', 'a tunnel'],
 ];
 
-/** Forms of IPv6 whose last 32 bits are an IPv4 address, which then decides. */
+/** IPv6 forms whose last 32 bits are an IPv4 address, which then decides. */
 const CARRIERS_OF_V4 = ['::ffff:', '::ffff:0:', '64:ff9b::', '::'];
 
 type Family = 'ipv4' | 'ipv6';
@@ -71,9 +71,9 @@ function special(family: Family, range: string, use: string): Special {
   return { use, addresses };
 }
 
-/** What an address is for, such as `loopback`; undefined if it is a public one. */
+/** The purpose of an address, such as `loopback`; undefined if it is public. */
 export function specialUseOf(address: string): string | undefined {
-  // A zone such as %eth0 names a way out of this machine, not another place.
+  // A zone such as %eth0 names an interface, not another destination.
   const plain = address.split('%', 1)[0]!;
   const family = isIP(plain);
   if (family === 0) return 'not an address';
@@ -83,19 +83,19 @@ export function specialUseOf(address: string): string | undefined {
   return find(V6) ?? find(CARRIED_V4) ?? (find(PUBLIC_V6) === undefined ? 'reserved' : undefined);
 }
 
-/** Tells the addresses of a host name. */
+/** Resolves a host name. */
 export type Resolve = (host: string) => Promise<readonly LookupAddress[]>;
 
 export const resolveByTheSystem: Resolve = (host) => lookup(host, { all: true, verbatim: true });
 
-/** What is wrong with the form of a URL, if anything. */
+/** What is wrong with a URL, if anything. */
 export function urlProblem(text: string): string | undefined {
-  if (!URL.canParse(text)) return 'must be a whole URL such as https://example.com/path';
+  if (!URL.canParse(text)) return 'must be an absolute URL such as https://example.com/path';
   const { protocol, username, password, hostname } = new URL(text);
   if (protocol !== 'http:' && protocol !== 'https:')
     return `must begin with http:// or https://, not ${protocol}`;
   if (username !== '' || password !== '')
-    return 'must not hold a user name or password: send a header instead';
+    return 'must not contain a user name or password; send a header instead';
   return hostname === '' ? 'must name a host' : undefined;
 }
 
@@ -109,14 +109,14 @@ export class Destinations {
   ) {}
 
   /**
-   * The addresses to which a request to the URL may go. They are what is connected to, so that a name which means
-   * something else a moment later changes nothing. One address that is not allowed refuses the host.
+   * The addresses that a request to the URL may use. The connection uses exactly these, so a later change of the name
+   * has no effect. A single disallowed address rejects the host.
    */
   async addressesFor(url: URL): Promise<readonly LookupAddress[]> {
     const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
     this.hosts ??= this.settings.allowHosts.map((glob) => linearGlob(glob.toLowerCase()));
     if (!this.hosts.some((matcher) => matcher.test(host))) {
-      throw notAllowed(`The host ${quoted(host)} is not one of those that may be asked`, { host });
+      throw notAllowed(`The host ${quoted(host)} is not allowed`, { host });
     }
     const addresses = await this.addressesOf(host);
     if (this.settings.allowPrivate) return addresses;
@@ -125,7 +125,7 @@ export class Destinations {
       if (use === undefined) continue;
       const which =
         address === host ? `The address ${address}` : `The host ${quoted(host)} is at ${address}, which`;
-      throw notAllowed(`${which} is ${use}: only public addresses may be asked`, { host, address });
+      throw notAllowed(`${which} is ${use}; only public addresses are allowed`, { host, address });
     }
     return addresses;
   }

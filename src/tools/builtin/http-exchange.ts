@@ -14,26 +14,26 @@ import type { HttpMessage } from './http-redirects.ts';
 import { codeOf, refusal } from './refusal.ts';
 import { decodeText, isContinuation } from './text-search.ts';
 
-/** What the body of an answer holds, up to a limit. */
+/** The body of a response, up to a limit. */
 interface Body {
   readonly bytes: Buffer;
   readonly truncated: boolean;
 }
 
-/** The encodings that {@link readBody} undoes; others are left as they came. */
+/** The encodings that {@link readBody} decodes; others are left as they are. */
 const ACCEPTED_ENCODINGS = 'gzip, deflate, br';
 
 const FIRST_BYTES = 64 * 1024;
 
 /**
- * Reads a body to its end or to `maxBytes`, before and after it is unpacked: a small message that unpacks to a huge
- * one costs no more than the limit. What is left over is not read.
+ * Reads a body to its end or to `maxBytes`, before and after decompression: a small body that expands to a huge one
+ * costs no more than the limit. The rest is not read.
  */
 function readBody(response: IncomingMessage, maxBytes: number): Promise<Body> {
   const unpacker = unpackerFor(response.headers['content-encoding']);
   const source: Readable = unpacker ?? response;
   const reading = new Promise<Body>((resolve, reject) => {
-    // One buffer, since an answer may come in chunks of a byte, each of which costs a hundred.
+    // One buffer, since a response may come in one-byte chunks, each of which costs a hundred bytes.
     let bytes = Buffer.allocUnsafe(Math.min(maxBytes, FIRST_BYTES));
     let unpacked = 0;
     let received = 0;
@@ -55,10 +55,10 @@ function readBody(response: IncomingMessage, maxBytes: number): Promise<Body> {
     });
     source.on('end', () => finish(false));
     response.on('error', reject);
-    // An unpacker does not take nothing for something packed; here it is an empty body.
+    // Decompressors reject empty input; here it is an empty body.
     unpacker?.on('error', (error) => (received === 0 ? finish(false) : reject(error)));
     response.on('close', () => {
-      if (!response.complete) reject(new Error('the connection was closed before the answer was complete'));
+      if (!response.complete) reject(new Error('the connection was closed before the response was complete'));
     });
     if (unpacker === undefined) return;
     response.on('data', (chunk: Buffer) => {
@@ -70,7 +70,7 @@ function readBody(response: IncomingMessage, maxBytes: number): Promise<Body> {
   return reading.finally(() => unpacker?.destroy());
 }
 
-/** The body as text where it is some, else as base64. */
+/** The body as text if it is text, else as base64. */
 export function bodyText(
   body: Body,
   contentType: string | undefined,
@@ -113,7 +113,7 @@ function decodeAs(charset: string, bytes: Buffer): string | undefined {
   }
 }
 
-/** One answer. */
+/** One response. */
 export interface Answer {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
@@ -121,10 +121,10 @@ export interface Answer {
 }
 
 const MAX_HEADER_BYTES = 16 * 1024;
-/** Doing these twice is the same as doing them once. */
+/** Idempotent methods. */
 const REPEATABLE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']);
 
-/** Sends one request to one of the addresses, and settles when its connection is gone. */
+/** Sends one request to one of the addresses, and settles when its connection is closed. */
 export async function exchange(
   message: HttpMessage,
   addresses: readonly LookupAddress[],
@@ -137,7 +137,7 @@ export async function exchange(
     optionsFor(message, addresses),
   );
   const closed = new Promise<void>((resolve) => request.on('close', resolve));
-  // From then on the other side may have acted on it.
+  // From here on, the server may have acted on it.
   let isConnected = false;
   request.on('socket', (socket) => {
     socket.on('connect', () => {
@@ -168,7 +168,7 @@ function optionsFor(message: HttpMessage, addresses: readonly LookupAddress[]): 
       'accept-encoding': ACCEPTED_ENCODINGS,
       ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }),
     },
-    // A connection of its own: none is left over, and none to an address that was not checked is taken.
+    // A separate connection: none is left open, and none to an unchecked address is reused.
     agent: false,
     lookup: pinnedTo(addresses),
     maxHeaderSize: MAX_HEADER_BYTES,
@@ -176,7 +176,7 @@ function optionsFor(message: HttpMessage, addresses: readonly LookupAddress[]): 
   };
 }
 
-/** Answers with the addresses that were checked, whatever the name means by now. */
+/** Resolves to the checked addresses, whatever the name resolves to now. */
 function pinnedTo(addresses: readonly LookupAddress[]): LookupFunction {
   return (_host, options, callback) => {
     if (options.all) return callback(null, [...addresses]);
@@ -187,7 +187,7 @@ function pinnedTo(addresses: readonly LookupAddress[]): LookupFunction {
 
 function answerTo(request: ClientRequest, body: string | undefined, maxBytes: number): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    // It stays until the end: an error that comes after the answer must not be an uncaught one.
+    // It stays until the end: an error after the response must not be uncaught.
     request.on('error', reject);
     let isAnswered = false;
     request.on('response', (response) => {
@@ -196,14 +196,14 @@ function answerTo(request: ClientRequest, body: string | undefined, maxBytes: nu
       readBody(response, maxBytes).then((read) => resolve({ status, headers, body: read }), reject);
     });
     request.on('close', () => {
-      // A body may still be unpacked when its connection is gone.
-      if (!isAnswered) reject(new Error('the connection was closed without an answer'));
+      // A body may still be decompressed after its connection is closed.
+      if (!isAnswered) reject(new Error('the connection was closed without a response'));
     });
     request.end(body);
   });
 }
 
-/** The other side breaks the protocol, or is not who it should be: it will again. */
+/** The server breaks the protocol or has a wrong identity: a retry would not help. */
 function isPermanent(error: unknown): boolean {
   return /^(HPE_|Z_DATA|ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/.test(codeOf(error) ?? '');
 }
@@ -219,7 +219,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Runs something whose signal is aborted when its time is over or the caller wants it to end. */
+/** Runs something with a signal that aborts on timeout or when the caller aborts. */
 export async function within<T>(
   timeoutMs: number,
   outer: AbortSignal,
@@ -240,7 +240,7 @@ export async function within<T>(
   }
 }
 
-/** Waits no longer than the signal allows for what cannot be interrupted; what comes of it then is dropped. */
+/** Waits for something that cannot be interrupted, no longer than the signal allows; a later result is dropped. */
 export async function unlessAborted<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
   let stop = () => {};
   const aborted = new Promise<never>((_, reject) => {
@@ -255,7 +255,7 @@ export async function unlessAborted<T>(signal: AbortSignal, promise: Promise<T>)
   }
 }
 
-/** A request that got no complete answer. */
+/** A request without a complete response. */
 export function requestFailed(problem: string, mayBeRetried: boolean, cause?: unknown): VolleyError {
   const message = `The request failed: ${problem}.`;
   if (!mayBeRetried) return refusal('REQUEST_FAILED', message, {}, cause);

@@ -7,7 +7,7 @@ const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 const MAX_HEADERS = 64;
 const MAX_BYTES = 16 * 1024;
 
-/** They say how the message itself is sent, or where, which is not the caller's to say. */
+/** Headers that control the transport or the destination, which callers may not set. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
   'accept-encoding',
   'connection',
@@ -22,7 +22,7 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
-/** What another origin may see of a request that was meant for the first; keys have too many names to list those. */
+/** Headers that may be sent to another origin; an allow list, because secrets have too many names. */
 const HARMLESS: ReadonlySet<string> = new Set([
   'accept',
   'accept-language',
@@ -33,7 +33,7 @@ const HARMLESS: ReadonlySet<string> = new Set([
 
 type Headers = Readonly<Record<string, string>>;
 
-/** What is wrong with a caller's headers, if anything, and with which. */
+/** The invalid header of a caller, if any, and why. */
 export function headersProblem(headers: Headers): { name?: string; problem: string } | undefined {
   const names = Object.keys(headers);
   if (names.length > MAX_HEADERS) return { problem: `must be at most ${MAX_HEADERS} headers` };
@@ -50,8 +50,8 @@ export function headersProblem(headers: Headers): { name?: string; problem: stri
 
 function headerProblem(name: string, value: string, seen: ReadonlySet<string>): string | undefined {
   const lower = name.toLowerCase();
-  if (!NAME.test(name)) return 'is no name of a header';
-  if (OWN_HEADERS.has(lower) || lower.startsWith('proxy-')) return 'may not be set: the request decides it';
+  if (!NAME.test(name)) return 'is not a valid header name';
+  if (OWN_HEADERS.has(lower) || lower.startsWith('proxy-')) return 'may not be set';
   if (seen.has(lower)) return 'stands twice';
   return VALUE.test(value)
     ? undefined
@@ -68,7 +68,7 @@ function withoutContent(headers: Headers): Headers {
   );
 }
 
-/** What is sent; a redirect turns one into the next. */
+/** A request; a redirect turns one into the next. */
 export interface HttpMessage {
   readonly url: URL;
   readonly method: string;
@@ -78,7 +78,7 @@ export interface HttpMessage {
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** The request that an answer asks for, or undefined if it asks for none. */
+/** The request that a response redirects to, if any. */
 export function redirected(
   message: HttpMessage,
   status: number,
@@ -96,12 +96,12 @@ export function redirected(
 
 function targetOf(from: URL, location: string): URL {
   const where = `redirected to ${quoted(location)}`;
-  if (!URL.canParse(location, from.href)) throw requestFailed(`it was ${where}, which is no URL`, false);
+  if (!URL.canParse(location, from.href)) throw requestFailed(`it was ${where}, which is not a URL`, false);
   const url = new URL(location, from);
   const problem = urlProblem(url.href);
   if (problem !== undefined) throw requestFailed(`it was ${where}; a URL ${problem}`, false);
   if (from.protocol === 'https:' && url.protocol === 'http:') {
-    throw requestFailed(`it was ${where}, which would not be encrypted any more`, false);
+    throw requestFailed(`it was ${where}, which is not encrypted`, false);
   }
   if (url.hash === '') url.hash = from.hash;
   return url;

@@ -7,7 +7,7 @@ import { type Answer, bodyText, exchange, requestFailed, unlessAborted, within }
 import { type HttpMessage, headersProblem, redirected } from './http-redirects.ts';
 import { memoryForMb } from './needs.ts';
 
-/** So that the request ends by its own limit, which says more, before the engine ends it. */
+/** So that the request's own timeout, which says more, expires before the engine's. */
 const MARGIN_MS = 5000;
 
 function inputWithin({ maxBytes, timeoutMs }: HttpSettings) {
@@ -20,7 +20,7 @@ function inputWithin({ maxBytes, timeoutMs }: HttpSettings) {
           const problem = urlProblem(url);
           if (problem !== undefined) check.addIssue(problem);
         })
-        .describe('The whole URL, beginning with http:// or https://.'),
+        .describe('The absolute URL, starting with http:// or https://.'),
       method: z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']).default('GET'),
       headers: z
         .record(z.string(), z.string())
@@ -36,19 +36,19 @@ function inputWithin({ maxBytes, timeoutMs }: HttpSettings) {
         .string()
         .refine((body) => Buffer.byteLength(body) <= maxBytes, { error: `must be at most ${maxBytes} bytes` })
         .optional()
-        .describe('The text to send. Say what it is with the header content-type.'),
+        .describe('The body to send. Set its type with the content-type header.'),
       timeout_ms: z
         .int()
         .min(1)
         .max(timeoutMs)
         .default(timeoutMs)
-        .describe('How long all of it may take, redirects included.'),
+        .describe('How long the request may take, including redirects.'),
       max_bytes: z
         .int()
         .min(0)
         .max(maxBytes)
         .default(maxBytes)
-        .describe('How much of the answer is read; what is beyond is cut off.'),
+        .describe('The most bytes of the response to read; the rest is cut off.'),
       follow_redirects: z.boolean().default(true).describe('Whether redirects are followed.'),
     })
     .refine(({ method, body }) => body === undefined || (method !== 'GET' && method !== 'HEAD'), {
@@ -63,19 +63,19 @@ interface HttpRequestResult {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
   readonly body: string;
-  /** Whether the body is given as text, or as base64 since it is none. */
+  /** Whether the body is text, or base64 because it is not. */
   readonly encoding: 'text' | 'base64';
-  /** Where the answer came from in the end. */
+  /** The final URL. */
   readonly url: string;
-  /** How many redirects led there. */
+  /** The number of redirects. */
   readonly redirects: number;
-  /** Whether the limit cut off a part of the body. */
+  /** Whether the limit truncated the body. */
   readonly truncated: boolean;
 }
 
 /**
- * Sends a request to the public internet, or to wherever the settings allow. A tool is read-only and idempotent for
- * all its calls or for none, and a POST is neither; which failures may be tried again is decided for each request.
+ * Sends a request to the public internet, or to wherever the settings allow. A tool is read-only and idempotent for all
+ * its calls or for none, and a POST is neither; which failures may be retried is decided per request.
  */
 export function httpRequestTool(
   environment: ToolEnvironment,
@@ -85,7 +85,7 @@ export function httpRequestTool(
   const destinations = new Destinations(settings, resolve);
   return defineTool<HttpRequestInput, HttpRequestResult>({
     name: 'http_request',
-    description: `Sends an HTTP request and gives the answer: status, headers and body, at most ${settings.maxBytes} bytes. An answer such as 404 or 500 is a result, not an error.`,
+    description: `Sends an HTTP request and returns the response: status, headers and body, at most ${settings.maxBytes} bytes. A status such as 404 or 500 is a result, not an error.`,
     input: inputWithin(settings),
     readOnly: false,
     idempotent: false,

@@ -6,42 +6,42 @@ import type { ToolEnvironment } from './environment.ts';
 import { type EntryType, Folder } from './folder.ts';
 import { fileFailure } from './refusal.ts';
 import { Roots } from './roots.ts';
-import { DEEPEST, GLOB, PATH, pathMatcher, Walk, type WalkEntry } from './walk.ts';
+import { FolderWalk, GLOB, MAX_DEPTH, PATH, pathMatcher, type WalkEntry } from './walk.ts';
 
 const INPUT = z.strictObject({
   path: PATH.default('.').describe('The folder to list, relative to the working folder or absolute.'),
-  recursive: z.boolean().default(false).describe('Whether to list the folders inside it too.'),
+  recursive: z.boolean().default(false).describe('Whether to list subfolders too.'),
   depth: z
     .int()
     .min(1)
-    .max(DEEPEST)
+    .max(MAX_DEPTH)
     .optional()
-    .describe(`How many levels to list where recursive is set; 1 is the folder alone. Default ${DEEPEST}.`),
+    .describe(`How many levels to list with recursive; 1 is only the folder itself. Default ${MAX_DEPTH}.`),
   glob: GLOB.optional().describe(
-    'Only what matches: "*.ts" by name at any depth, "src/**/*.ts" by the path from the listed folder.',
+    'Only matching entries: "*.ts" by name at any depth, "src/**/*.ts" by the path from the listed folder.',
   ),
 });
 
 type ListDirectoryInput = z.infer<typeof INPUT>;
 
 interface ListedEntry {
-  /** From the listed folder. */
+  /** Relative to the listed folder. */
   readonly path: string;
   readonly type: EntryType;
-  /** In bytes, of a file. */
+  /** The size of a file in bytes. */
   readonly size?: number;
 }
 
 interface ListDirectoryResult {
   readonly path: string;
   readonly entries: readonly ListedEntry[];
-  /** Whether there is more than the limits let it list. */
+  /** Whether a limit truncated the list. */
   readonly truncated: boolean;
-  /** How many folders inside could not be opened. */
+  /** The number of folders inside that could not be opened. */
   readonly unreadable: number;
 }
 
-/** Lists what a folder holds. It takes no lock: files are replaced at once, so there is never half a one to see. */
+/** Lists a folder. Takes no lock: files are replaced atomically, so none is ever half written. */
 export function listDirectoryTool(
   environment: ToolEnvironment,
   roots = new Roots(environment.roots, undefined, environment.protection),
@@ -76,7 +76,7 @@ async function list(
   const matches = glob === undefined ? () => true : pathMatcher(glob);
   const folder = await Folder.open(roots, path);
   try {
-    const walk = new Walk(recursive ? (depth ?? DEEPEST) : 1, () => true, signal);
+    const walk = new FolderWalk(recursive ? (depth ?? MAX_DEPTH) : 1, () => true, signal);
     const entries: ListedEntry[] = [];
     let isFull = false;
     for await (const entry of walk.through(folder)) {
@@ -93,7 +93,7 @@ async function list(
 
 async function describe({ path, name, type, folder }: WalkEntry): Promise<ListedEntry> {
   if (type !== 'file') return { path, type };
-  // It may have gone since its name was read; it was there when the folder was looked at.
+  // It may be gone since its name was read; it existed when the folder was read.
   const stats = await lstat(folder.pathTo(name)).catch(() => undefined);
   return { path, type, ...(stats !== undefined && { size: stats.size }) };
 }

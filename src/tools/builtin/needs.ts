@@ -1,6 +1,6 @@
 const MIB = 2 ** 20;
 
-/** What it takes to hold so many bytes as they came, as text, and on their way from one to the other. */
+/** The memory to hold this many bytes as raw data, as text, and in transition between the two. */
 export function memoryForMb(bytes: number): number {
   return 1 + Math.ceil((4 * bytes) / MIB);
 }

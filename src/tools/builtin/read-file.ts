@@ -10,19 +10,19 @@ import { Roots } from './roots.ts';
 import { decodeText, isContinuation } from './text-search.ts';
 import { PATH, TEXT_ENCODING } from './walk.ts';
 
-/** Bytes of a file, the last one not included. */
+/** A byte range of a file; the end is exclusive. */
 interface ByteRange {
   readonly from: number;
   readonly to: number;
 }
 
 const CHUNK_BYTES = 64 * 1024;
-/** How many bytes of a UTF-8 character can follow its first. */
-const LONGEST_TAIL = 3;
+/** The most continuation bytes of a UTF-8 character. */
+const MAX_TAIL_BYTES = 3;
 
 /**
- * Reads a part of a file. Of text it gives the characters that begin in the range, so that parts which follow each
- * other make up the whole; the last may end a little later than was asked for.
+ * Reads a part of a file. For text, returns the characters that start in the range, so that adjacent parts form the
+ * whole; a part may end slightly later than requested.
  */
 export async function readRange(
   handle: FileHandle,
@@ -32,7 +32,7 @@ export async function readRange(
 ): Promise<{ from: number; bytes: Buffer }> {
   const { from } = range;
   const length = range.to - from;
-  const buffer = Buffer.allocUnsafe(length + (asText ? LONGEST_TAIL : 0));
+  const buffer = Buffer.allocUnsafe(length + (asText ? MAX_TAIL_BYTES : 0));
   let filled = 0;
   while (filled < buffer.length) {
     signal.throwIfAborted();
@@ -47,13 +47,13 @@ export async function readRange(
   }
   if (!asText) return { from, bytes: buffer.subarray(0, filled) };
   let start = 0;
-  while (from > 0 && start < Math.min(filled, LONGEST_TAIL) && isContinuation(buffer[start])) start++;
+  while (from > 0 && start < Math.min(filled, MAX_TAIL_BYTES) && isContinuation(buffer[start])) start++;
   let end = Math.min(length, filled);
   while (end < filled && isContinuation(buffer[end])) end++;
   return { from: from + start, bytes: buffer.subarray(start, Math.max(start, end)) };
 }
 
-/** Where lines stand in a file; looks no further than `maxBytes` into them. */
+/** Finds the byte range of lines; scans at most `maxBytes` of them. */
 async function lineRange(
   handle: FileHandle,
   startLine: number,
@@ -77,7 +77,7 @@ async function lineRange(
       if (line === lastLine) return { from: from!, to: position + at + 1 };
     }
     position += bytesRead;
-    // What lies beyond is cut off anyway, so the end of the lines need not be known.
+    // The rest is truncated anyway, so the end of the lines need not be known.
     if (from !== undefined && position > from + maxBytes) return { from, to: Infinity };
   }
 }
@@ -87,17 +87,17 @@ const COUNT = z.int().min(0);
 const INPUT = z
   .strictObject({
     path: PATH.describe('The file to read, relative to the working folder or absolute.'),
-    encoding: TEXT_ENCODING.describe('How the content is given: utf8 for text, base64 for anything else.'),
+    encoding: TEXT_ENCODING.describe('How the content is returned: utf8 for text, base64 for anything else.'),
     start_line: z.int().min(1).optional().describe('The first line to read, counted from 1. For text only.'),
-    line_count: COUNT.optional().describe('How many lines to read. Default: all that follow.'),
+    line_count: COUNT.optional().describe('How many lines to read. Default: the rest.'),
     offset: COUNT.optional().describe('The first byte to read, counted from 0. Not together with lines.'),
-    length: COUNT.optional().describe('How many bytes to read. Default: all that follow.'),
+    length: COUNT.optional().describe('How many bytes to read. Default: the rest.'),
   })
   .refine((input) => !hasLines(input) || (input.offset === undefined && input.length === undefined), {
     error: 'give either start_line and line_count or offset and length, not both',
   })
   .refine((input) => !hasLines(input) || input.encoding === 'utf8', {
-    error: 'lines can be counted in text only: use offset and length with base64',
+    error: 'lines work only for text; use offset and length with base64',
   });
 
 type ReadFileInput = z.infer<typeof INPUT>;
@@ -106,17 +106,17 @@ interface ReadFileResult {
   readonly path: string;
   readonly content: string;
   readonly encoding: 'utf8' | 'base64';
-  /** Where in the file the content begins. */
+  /** Where the content starts in the file. */
   readonly offset: number;
-  /** How many bytes of the file the content stands for. */
+  /** The number of file bytes that the content represents. */
   readonly bytes: number;
   readonly total_bytes: number;
-  /** Whether the limit on bytes cut off a part of what was asked for. */
+  /** Whether the byte limit truncated the requested part. */
   readonly truncated: boolean;
-  /** Where to go on, if the file has more. */
+  /** Where to continue, if the file has more. */
   readonly next_offset?: number;
   readonly start_line?: number;
-  /** How many lines the content has, the last of which may be a part of one. */
+  /** The number of lines in the content; the last one may be partial. */
   readonly line_count?: number;
 }
 
@@ -128,7 +128,7 @@ export function readFileTool(
   const { maxBytes } = environment.files;
   return defineTool<ReadFileInput, ReadFileResult>({
     name: 'read_file',
-    description: `Reads a file, or the lines or bytes of it that are asked for: at most ${maxBytes} bytes at once. next_offset says where to go on.`,
+    description: `Reads a file, or some of its lines or bytes: at most ${maxBytes} bytes at once. next_offset says where to continue.`,
     input: INPUT,
     readOnly: true,
     resources: ({ path, length = maxBytes }) => ({

@@ -1,7 +1,7 @@
 import { type ErrorCode, VolleyError } from '../../core/errors.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
 
-/** An error that the engine does not answer with another attempt: the same would come of it. */
+/** An error that is not retried, because a retry would fail the same way. */
 export function refusal(
   code: ErrorCode,
   message: string,
@@ -12,7 +12,7 @@ export function refusal(
   return Object.assign(error, { retryable: false });
 }
 
-/** What the system says of files, for people; trying again helps with none of these. */
+/** Descriptions of file system errors for which a retry does not help. */
 const FILE_PROBLEMS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file or folder',
   ENOTDIR: 'a part of the path is not a folder',
@@ -26,24 +26,24 @@ const FILE_PROBLEMS: Readonly<Record<string, string>> = {
   EFBIG: 'the file would be too large for the file system',
 };
 
-/** The same of what may be over when it is tried again. */
+/** The same for errors that may go away. */
 const PASSING_PROBLEMS: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
-  EDQUOT: 'the quota of the disk is used up',
+  EDQUOT: 'the disk quota is used up',
   EIO: 'the disk reports an error',
   EMFILE: 'too many files are open',
   ENFILE: 'too many files are open',
   EBUSY: 'something else is using it',
 };
 
-/** A problem of a tool in the words that its caller used, whatever the system calls it. */
+/** An error in terms of the caller's path, whatever the system calls it. */
 export function fileFailure(action: string, path: string, error: unknown): Error {
   if (error instanceof VolleyError || error instanceof ToolFailure) return error;
   const code = codeOf(error);
   const problem = FILE_PROBLEMS[code ?? ''];
   if (problem !== undefined) return permanentFailure(`Cannot ${action} ${quoted(path)}: ${problem}.`, error);
   if (code === undefined) return error instanceof Error ? error : new Error(String(error));
-  const passing = PASSING_PROBLEMS[code] ?? `the system says ${code}`;
+  const passing = PASSING_PROBLEMS[code] ?? `the system reports ${code}`;
   return new ToolFailure(`Cannot ${action} ${quoted(path)}: ${passing}.`, { cause: error });
 }
 
@@ -51,13 +51,13 @@ export function permanentFailure(message: string, cause?: unknown): ToolFailure 
   return new ToolFailure(message, { retryable: false, cause });
 }
 
-/** The code of an error of the system, such as ENOENT. */
+/** The system error code, such as ENOENT. */
 export function codeOf(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null | undefined)?.code;
   return typeof code === 'string' ? code : undefined;
 }
 
-/** A text of the caller's in a message: on one line, and not too long. */
+/** A caller's string for a message: on one line and not too long. */
 export function quoted(text: string): string {
   return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text);
 }

@@ -8,16 +8,16 @@ export interface RegularFile {
   readonly stats: Stats;
 }
 
-/** Opens the file at a caller's path for reading. Whoever opens it closes it. */
+/** Opens the file at a caller's path for reading. The caller closes it. */
 export async function openFile(roots: Roots, path: string): Promise<RegularFile> {
   return openRegular(roots, await roots.realPlace(path), path);
 }
 
-/** The same for a path whose last name is no symbolic link. */
+/** The same for a path whose last name is not a symbolic link. */
 export async function openRegular(roots: Roots, path: string, named: string): Promise<RegularFile> {
-  // Some devices do things when they are opened, so it is asked before, and again once it is open.
+  // Opening some devices has side effects, so the type is checked before and after opening.
   requireRegular(await lstat(path), named);
-  // A FIFO that took the place meanwhile must not make us wait for a writer.
+  // A FIFO that took its place meanwhile must not block us until there is a writer.
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   const handle = await roots.open(path, flags, named);
   try {

@@ -7,18 +7,18 @@ import { codeOf } from './refusal.ts';
 import { requireRegular } from './regular-file.ts';
 import { notAllowed, type Roots, realAsFarAsItExists } from './roots.ts';
 
-/** What the system takes from the mode of every new file. Asked once, for asking clears it for a moment. */
+/** The umask. Read once, because reading it clears it for a moment. */
 const UMASK = process.umask();
 
 export interface ReplaceOptions {
-  /** Whether missing folders are made. */
+  /** Whether to create missing folders. */
   readonly createDirectories: boolean;
   readonly signal: AbortSignal;
 }
 
 /**
- * Replaces a file inside the roots as a whole, by what `write` puts into a new one: whoever reads it sees the old
- * content or the new, never a part.
+ * Replaces a file inside the roots atomically with what `write` puts into a new one: a reader sees the old content or
+ * the new, never a part.
  */
 export async function replaceFile(
   roots: Roots,
@@ -28,8 +28,8 @@ export async function replaceFile(
 ): Promise<{ readonly created: boolean }> {
   const target = await targetOf(roots, path);
   if (target.split(sep).some(isTemporaryName))
-    throw notAllowed(path, 'files that are just being written have such names');
-  // Before any folder is made, and again of the folder that was really opened.
+    throw notAllowed(path, 'such names are reserved for files being written');
+  // Before any folder is created, and again for the folder that was really opened.
   roots.checkWritable(realAsFarAsItExists(target), path);
   signal.throwIfAborted();
   const folder = createDirectories
@@ -47,7 +47,7 @@ export async function replaceFile(
   }
 }
 
-/** The file itself, so that a symbolic link stays one and its file gets the content. */
+/** The file itself, so that a symbolic link stays and its target gets the content. */
 async function targetOf(roots: Roots, path: string): Promise<string> {
   try {
     return await roots.realPlace(path);
@@ -55,8 +55,7 @@ async function targetOf(roots: Roots, path: string): Promise<string> {
     if (codeOf(error) !== 'ENOENT') throw error;
   }
   const absolute = roots.place(path);
-  if ((await lstatIfAny(absolute))?.isSymbolicLink())
-    throw notAllowed(path, 'it is a symbolic link that leads nowhere');
+  if ((await lstatIfAny(absolute))?.isSymbolicLink()) throw notAllowed(path, 'it is a broken symbolic link');
   return absolute;
 }
 
@@ -73,9 +72,9 @@ async function replace(
     const handle = await folder.createFile(temporary);
     try {
       await write(handle);
-      // Who may not give the file to its owner keeps it.
+      // Without permission to change the owner, the current user keeps the file.
       if (existing !== undefined) await handle.chown(existing.uid, existing.gid).catch(() => {});
-      // Only now may others read it. New content does not inherit the right to run as its owner.
+      // Only now may others read it. New content does not inherit setuid or setgid.
       await handle.chmod(existing === undefined ? 0o666 & ~UMASK : existing.mode & 0o777);
       await handle.sync();
     } finally {
@@ -102,7 +101,7 @@ function temporaryName(): string {
   return `.volley-${randomBytes(8).toString('hex')}.tmp`;
 }
 
-/** Whether a file is one that is just being written: other tools do not show it. */
+/** Whether a file is a draft in progress, which other tools do not show. */
 export function isTemporaryName(name: string): boolean {
   return /^\.volley-[\da-f]{16}\.tmp$/.test(name);
 }

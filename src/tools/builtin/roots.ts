@@ -5,35 +5,35 @@ import type { VolleyError } from '../../core/errors.ts';
 import type { PathProtection } from './environment.ts';
 import { codeOf, permanentFailure, quoted, refusal } from './refusal.ts';
 
-const LONGEST_PATH = 4096;
-const LONGEST_NAME_BYTES = 255;
-/** Their files are doors to the system and to this process, not files, even where `/` is a root. */
+const MAX_PATH_LENGTH = 4096;
+const MAX_NAME_BYTES = 255;
+/** Files there are interfaces to the system and to this process, even if `/` is a root. */
 const SYSTEM_FOLDERS = ['/proc', '/sys', '/dev'];
 const DESCRIPTORS = '/proc/self/fd';
-/** A file that is being made is nobody else's to read until it gets the mode that it shall have. */
+/** A file in progress is private until it gets its final mode. */
 const MODE_OF_NEW = 0o600;
 
-/** How an open file is asked where it really is: by its descriptor, or by looking at its path once more. */
+/** How to find the real path of an open file: by its descriptor, or by resolving its path again. */
 export type Verification = 'descriptor' | 'path';
 
 const BEST_VERIFICATION: Verification = existsSync(DESCRIPTORS) ? 'descriptor' : 'path';
 
-/** A root as it was found at the start. */
+/** A root as it was at the start. */
 interface Root {
   readonly real: string;
   readonly stats: BigIntStats;
 }
 
 /**
- * The folders in which the file tools may work. What counts is where a file really is, symbolic links followed, and
- * it is asked of the open file, so that a link that is swapped in between leads nowhere. Where the roots themselves are
- * is asked once, at the start: a root inside another one could be made a link to anywhere later.
+ * The folders in which the file tools may work. The real location of a file counts, with symbolic links followed, and
+ * it is determined from the open file, so swapping a link has no effect. The roots themselves are resolved once, at the
+ * start: a root inside another one could be replaced with a link later.
  */
 export class Roots {
-  /** As they are written, and as they really are. */
+  /** As configured, and as real paths. */
   private readonly names: readonly string[];
   private readonly found: readonly Root[];
-  /** From here relative paths count. */
+  /** The base of relative paths. */
   private readonly base: string | undefined;
 
   constructor(
@@ -48,7 +48,7 @@ export class Roots {
     this.base = roots[0]?.real ?? absolute[0];
   }
 
-  /** The absolute form of a caller's path, which by its words stands inside a root. */
+  /** The absolute form of a caller's path, which must be lexically inside a root. */
   place(path: string): string {
     const problem = problemOf(path);
     if (problem !== undefined) throw notAllowed(path, problem);
@@ -59,14 +59,14 @@ export class Roots {
     return absolute;
   }
 
-  /** Where the path really leads. Fails if it does not exist or leads outside. */
+  /** The real path. Fails if it does not exist or is outside the roots. */
   async realPlace(path: string): Promise<string> {
     const real = await realpath(this.place(path));
     await this.checkReal(real, path);
     return real;
   }
 
-  /** Opens what the path leads to, and gives it only if that is inside a root. `path` may go through a descriptor. */
+  /** Opens a path and returns it only if its target is inside a root. `path` may go through a descriptor. */
   async open(path: string, flags: number, named: string): Promise<FileHandle> {
     const handle = await open(path, flags, MODE_OF_NEW).catch((error) => {
       throw codeOf(error) === 'ELOOP' ? notAllowed(named, 'it became a symbolic link meanwhile') : error;
@@ -80,18 +80,18 @@ export class Roots {
     }
   }
 
-  /** A path to the open folder that stays true when the folder is moved or replaced. */
+  /** A path to the open folder that stays valid if the folder is moved or replaced. */
   pathOf(folder: FileHandle, path: string): string {
     return this.verification === 'descriptor' ? `${DESCRIPTORS}/${folder.fd}` : path;
   }
 
-  /** One name for one file, however its path is written; used for locks, before anything is opened. */
+  /** A canonical name for a file, used for locks before anything is opened. */
   lockName(path: string): string {
     if (problemOf(path) !== undefined) return `file:${resolve('/', 'invalid')}`;
     return `file:${realAsFarAsItExists(resolve(this.base ?? '/', path))}`;
   }
 
-  /** Refuses what tools may not write to. `real` is the path of a file inside the roots that need not exist. */
+  /** Rejects paths that tools may not write. `real` is a path inside the roots that need not exist. */
   checkWritable(real: string, named: string): void {
     const found = this.protection?.protects(real);
     if (found !== undefined) throw protectedPath(named, found);
@@ -102,7 +102,7 @@ export class Roots {
     return this.protection?.hides(real) === true;
   }
 
-  /** Where an open file really is; `path` is the one by which it was opened. */
+  /** The real path of an open file; `path` is the one it was opened with. */
   async placeOf(handle: FileHandle, path: string, named: string): Promise<string> {
     if (this.verification === 'descriptor') return readlink(`${DESCRIPTORS}/${handle.fd}`);
     const real = await realpath(path);
@@ -143,7 +143,7 @@ export function notAllowed(path: string, problem: string): VolleyError {
   return refusal('PATH_NOT_ALLOWED', `The path ${quoted(path)} may not be used: ${problem}.`, { path });
 }
 
-/** Says which row of the table protects a path, and which setting makes it writable. */
+/** Names the rule that protects a path, and the setting that makes it writable. */
 function protectedPath(
   path: string,
   { pattern, why, isOwn }: NonNullable<ReturnType<PathProtection['protects']>>,
@@ -159,22 +159,22 @@ function protectedPath(
 }
 
 function problemOf(path: string): string | undefined {
-  if (path.includes('\0')) return 'it holds a NUL character';
-  if (path.length > LONGEST_PATH) return `it is longer than ${LONGEST_PATH} characters`;
+  if (path.includes('\0')) return 'it contains a NUL character';
+  if (path.length > MAX_PATH_LENGTH) return `it is longer than ${MAX_PATH_LENGTH} characters`;
   const names = path.split(/[\\/]/);
-  if (names.some((name) => Buffer.byteLength(name) > LONGEST_NAME_BYTES)) {
-    return `a name in it is longer than ${LONGEST_NAME_BYTES} bytes`;
+  if (names.some((name) => Buffer.byteLength(name) > MAX_NAME_BYTES)) {
+    return `a name in it is longer than ${MAX_NAME_BYTES} bytes`;
   }
   return undefined;
 }
 
-/** Whether a path is a folder or stands below it, by its words. */
+/** Whether a path is a folder or lexically inside it. */
 export function isInside(path: string, folder: string): boolean {
   const way = relative(folder, path);
   return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way));
 }
 
-/** Where a path leads, with those of its last names that do not exist as they are. */
+/** Resolves a path, keeping trailing names that do not exist. */
 export function realAsFarAsItExists(path: string): string {
   try {
     return realpathSync.native(path);

@@ -9,17 +9,17 @@ import { fileFailure } from './refusal.ts';
 import { Roots } from './roots.ts';
 import { type TextMatch, TextSearch } from './text-search.ts';
 import {
-  DEEPEST,
+  FolderWalk,
   GLOB,
   isPassedOver,
-  LONGEST_PATTERN,
+  MAX_DEPTH,
+  MAX_PATTERN_LENGTH,
   PATH,
   pathMatcher,
   patternProblem,
-  Walk,
 } from './walk.ts';
 
-/** Folders that hold other people's files; they are entered only when asked for. */
+/** Folders with third-party files; they are searched only on request. */
 const PASSED_FOLDERS: ReadonlySet<string> = new Set(['.git', 'node_modules']);
 
 const INPUT = z
@@ -31,16 +31,16 @@ const INPUT = z
     text: z
       .string()
       .min(1)
-      .max(LONGEST_PATTERN)
+      .max(MAX_PATTERN_LENGTH)
       .optional()
-      .describe('The text that a line must hold. Without it the files themselves are the result.'),
+      .describe('The text that a line must contain. Without it, the result is the matching files.'),
     is_regex: z
       .boolean()
       .default(false)
       .describe(
         'Whether text is a regular expression: JavaScript syntax without look-around and back-references.',
       ),
-    case_sensitive: z.boolean().default(true).describe('Whether A and a are different.'),
+    case_sensitive: z.boolean().default(true).describe('Whether upper and lower case differ.'),
     context: z
       .int()
       .min(0)
@@ -59,18 +59,18 @@ type SearchFilesInput = z.infer<typeof INPUT>;
 
 interface SearchFilesResult {
   readonly path: string;
-  /** The files that match, or that hold a match; from the searched folder. */
+  /** The matching files, relative to the searched folder. */
   readonly files: readonly string[];
-  /** Where text was searched for: the lines that hold it. */
+  /** The matching lines, in a text search. */
   readonly matches?: readonly TextMatch[];
   readonly files_searched?: number;
-  /** Binary files and what could not be opened. */
+  /** Binary files, and files that could not be opened. */
   readonly files_skipped?: number;
-  /** Whether a limit (results, bytes read, entries looked at) ended it before everything was seen. */
+  /** Whether a limit (results, bytes read, entries inspected) stopped it early. */
   readonly truncated: boolean;
 }
 
-/** Finds files by name and lines by text. Like a listing it takes no lock. */
+/** Finds files by name and lines by text. Takes no lock, like a listing. */
 export function searchFilesTool(
   environment: ToolEnvironment,
   roots = new Roots(environment.roots, undefined, environment.protection),
@@ -78,7 +78,7 @@ export function searchFilesTool(
   const { maxEntries, maxBytes } = environment.files;
   return defineTool<SearchFilesInput, SearchFilesResult>({
     name: 'search_files',
-    description: `Finds files by a glob, and the lines in them that hold a text or match a regular expression: at most ${maxEntries} results. Binary files, .git and node_modules are passed over; symbolic links are not followed.`,
+    description: `Finds files by glob, and the lines in them that contain a text or match a regular expression: at most ${maxEntries} results. Binary files, .git and node_modules are skipped; symbolic links are not followed.`,
     input: INPUT,
     readOnly: true,
     resources: ({ text }) => ({
@@ -103,7 +103,7 @@ async function search(
   signal: AbortSignal,
 ): Promise<SearchFilesResult> {
   const isWanted = pathMatcher(input.pattern);
-  const walk = new Walk(DEEPEST, (name) => input.include_all || !PASSED_FOLDERS.has(name), signal);
+  const walk = new FolderWalk(MAX_DEPTH, (name) => input.include_all || !PASSED_FOLDERS.has(name), signal);
   const texts =
     input.text === undefined
       ? undefined

@@ -16,7 +16,7 @@ import { fileFailure, refusal } from './refusal.ts';
 import { Roots } from './roots.ts';
 import { PATH } from './walk.ts';
 
-/** Words that mean something to the shell itself; the shell may do better than a program of that name. */
+/** Shell keywords and builtins; the shell may behave differently from a program with that name. */
 const OWN_WORDS = new Set(
   `. : [ alias bg bind break builtin caller case cd chdir command continue coproc declare dirs disown do done echo elif
   else enable esac eval exec exit export false fc fg fi for function getopts hash help history if in jobs kill let
@@ -24,13 +24,12 @@ const OWN_WORDS = new Set(
   then time times trap true type typeset ulimit umask unalias unset until wait while`.split(/\s+/),
 );
 
-/** Only characters that no shell does anything with; the first word is no assignment. */
+/** Only characters without a meaning to any shell; the first word is not an assignment. */
 const PLAIN = /^[\w./+-]+(?: +[\w./+:=@%,-]+)*$/;
 
 /**
- * The words of a command that a POSIX shell would do nothing with but start it: then the shell can be left out, as `make`
- * does, which halves the work. Undefined for any other command. A program that cannot be started that way is still
- * a matter for the shell.
+ * The words of a command that a POSIX shell would merely start: then the shell can be skipped, as in `make`, which
+ * halves the work. Undefined for any other command. If the program cannot be started this way, the shell is used.
  */
 export function simpleCommand(command: string): [string, ...string[]] | undefined {
   if (!PLAIN.test(command)) return undefined;
@@ -38,34 +37,30 @@ export function simpleCommand(command: string): [string, ...string[]] | undefine
   return OWN_WORDS.has(words[0]) || words[0].startsWith('-') ? undefined : words;
 }
 
-/** The shell of which it is known what it does with a simple command. */
+/** The shell whose handling of simple commands is known. */
 const POSIX_SHELL = '/bin/sh -c';
-const LONGEST_COMMAND = 100_000;
-const LONGEST_INPUT = 10_000_000;
-const LONGEST_TIMEOUT_MS = 86_400_000;
-/** How much of its output a failed command has in the message of its error. */
+const MAX_COMMAND_LENGTH = 100_000;
+const MAX_INPUT_LENGTH = 10_000_000;
+const MAX_TIMEOUT_MS = 86_400_000;
+/** How much output of a failed command goes into the error message. */
 const SHOWN_LINES = 5;
 const SHOWN_LENGTH = 500;
 const STEP_LENGTH = 200;
 
 const INPUT = z.strictObject({
-  command: z.string().min(1).max(LONGEST_COMMAND).describe('The command, as one would type it in a shell.'),
+  command: z.string().min(1).max(MAX_COMMAND_LENGTH).describe('The command, as typed in a shell.'),
   cwd: PATH.optional().describe('The folder to run in. Default: the working folder.'),
   timeout_ms: z
     .int()
     .min(1)
-    .max(LONGEST_TIMEOUT_MS)
+    .max(MAX_TIMEOUT_MS)
     .optional()
-    .describe('After so many milliseconds it is ended.'),
-  stdin: z
-    .string()
-    .max(LONGEST_INPUT)
-    .optional()
-    .describe('What it can read from its input. Default: nothing.'),
+    .describe('The timeout in milliseconds, after which it is killed.'),
+  stdin: z.string().max(MAX_INPUT_LENGTH).optional().describe('Its standard input. Default: empty.'),
   allow_failure: z
     .boolean()
     .optional()
-    .describe('Whether an exit status other than 0 is a result like any other. Default: it fails the call.'),
+    .describe('Whether a nonzero exit status counts as a result. By default it fails the call.'),
 });
 
 type ShellInput = z.infer<typeof INPUT>;
@@ -78,14 +73,14 @@ interface ShellResult {
   readonly signal: string | null;
   readonly stdout: string;
   readonly stderr: string;
-  /** Whether something in the middle of stdout or stderr is left out. */
+  /** Whether the middle of stdout or stderr is left out. */
   readonly truncated: boolean;
   readonly duration_ms: number;
 }
 
 /**
- * Runs a command. A status other than 0 fails the call, for what depends on it must not run: nobody deploys what did
- * not build. Whoever asks a question whose answer is a status (`grep -q`, `test`) says so with `allow_failure`.
+ * Runs a command. A nonzero status fails the call, so that dependents do not run: nobody deploys a failed build. If the
+ * status is the answer (`grep -q`, `test`), callers set `allow_failure`.
  */
 export function shellTool(
   environment: ToolEnvironment,
@@ -95,11 +90,11 @@ export function shellTool(
   const env = commandEnvironment(shell.env);
   return defineTool<ShellInput, ShellResult>({
     name: 'shell',
-    description: 'Runs a shell command and gives its exit status and what it wrote.',
+    description: 'Runs a shell command and returns its exit status and output.',
     input: INPUT,
     resources: { cpu: 1, memoryMb: 200, io: 'medium', network: shell.sandbox.network },
     run: async (input, context) => {
-      // A root as it stands was given by the user; only what a caller names must be looked at.
+      // A root itself was configured by the user; only a caller's path must be checked.
       const cwd = input.cwd === undefined ? environment.roots[0] : await folder(roots, input.cwd);
       if (cwd === undefined)
         throw refusal('PATH_NOT_ALLOWED', 'A command needs a folder, but no root is configured.');
@@ -111,7 +106,7 @@ export function shellTool(
   });
 }
 
-/** Where a command runs, which must be inside a root. */
+/** The working directory of a command, which must be inside a root. */
 async function folder(roots: Roots, path: string): Promise<string> {
   try {
     return await roots.realPlace(path);
@@ -136,7 +131,7 @@ async function run(settings: ShellSettings, place: Place, input: ShellInput, con
 
   const controller = new AbortController();
   const stop = () => controller.abort(signal.reason);
-  const message = `The command ran longer than its timeout_ms of ${timeout_ms} and was ended.`;
+  const message = `The command ran longer than its timeout_ms of ${timeout_ms} and was killed.`;
   const timer = setTimeout(
     () => controller.abort(new ToolFailure(message, { reason: 'timeout' })),
     timeout_ms,
@@ -151,7 +146,7 @@ async function run(settings: ShellSettings, place: Place, input: ShellInput, con
   }
 }
 
-/** Runs a command in the sandbox, in the shell, or without either where it makes no difference. */
+/** Runs a command in the sandbox, in the shell, or directly if that makes no difference. */
 export async function runShellCommand(
   { launcher, confinement, sandbox, shell }: ShellSettings,
   text: string,
@@ -166,14 +161,14 @@ export async function runShellCommand(
   } catch (error) {
     const isMissing = error instanceof VolleyError && error.code === 'PROCESS_NOT_STARTED';
     if (!isMissing) throw error;
-    // The shell says it in its own words, or knows more.
+    // The shell reports it in its own words, or knows more.
     return runCommand(launcher(), command);
   }
 }
 
-/** What a command sees of the environment: enough to work in, and nothing that nobody meant for it. */
+/** The environment of a command: enough to work, without secrets. */
 export function commandEnvironment(names: readonly string[]): Record<string, string> {
-  // Nobody looks at it in a terminal.
+  // The output is not shown in a terminal.
   const env: Record<string, string> = { PATH: '/usr/local/bin:/usr/bin:/bin', TERM: 'dumb' };
   for (const [name, value] of Object.entries(process.env)) {
     const isCommon = /^(PATH|HOME|LANG|LC_\w+|TMPDIR)$/.test(name);
@@ -196,8 +191,8 @@ function resultOf({ exitCode, signal, stdout, stderr, truncated, durationMs }: C
 
 function failureOf(result: CommandResult, command: string): Error {
   const { exitCode, signal, stdout, stderr } = result;
-  const how = signal === undefined ? `ended with exit status ${exitCode}` : `was ended by ${signal}`;
-  // Of both: many programs tell of failures on the one, and of lesser things on the other.
+  const how = signal === undefined ? `ended with exit status ${exitCode}` : `was killed by ${signal}`;
+  // From both: many programs report failures on one, and lesser things on the other.
   const shown = [stdout, stderr].map(lastLines).filter((lines) => lines !== '');
   const message = `The command ${how}${shown.length === 0 ? '.' : `:\n${shown.join('\n')}`}`;
   const error: VolleyError = refusal('COMMAND_FAILED', message, { command, ...resultOf(result) });
@@ -211,7 +206,7 @@ function lastLines(text: string): string {
   return lines.length > SHOWN_LENGTH ? `…${lines.slice(-SHOWN_LENGTH)}` : lines;
 }
 
-/** For whoever watches: what a chunk of output ends with. */
+/** The last line of an output chunk, for progress. */
 function lastLine(chunk: Buffer): string {
   const text = chunk
     .subarray(-2 * STEP_LENGTH)

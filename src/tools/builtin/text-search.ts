@@ -2,7 +2,7 @@ import type { FileHandle } from 'node:fs/promises';
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** The bytes as text, or undefined if they are no text: not UTF-8, or with NUL characters as binary files have them. */
+/** Decodes bytes as text; undefined if they are not UTF-8, or contain NULs as binary files do. */
 export function decodeText(bytes: Uint8Array): string | undefined {
   if (bytes.includes(0)) return undefined;
   try {
@@ -12,36 +12,36 @@ export function decodeText(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** Whether a byte goes on with a UTF-8 character that began before it. */
+/** Whether a byte continues a UTF-8 character. */
 export function isContinuation(byte: number | undefined): boolean {
   return byte !== undefined && (byte & 0xc0) === 0x80;
 }
 
-/** A line that holds what is searched for. */
+/** A matching line. */
 export interface TextMatch {
   readonly path: string;
   /** Counted from 1. */
   readonly line: number;
   readonly text: string;
-  /** The lines around it, where they were asked for. */
+  /** The lines around it, if requested. */
   readonly before?: readonly string[];
   readonly after?: readonly string[];
 }
 
-/** One read; what it brings is searched without a pause, so it is small. */
+/** The size of one read, which is searched without a pause, so it is small. */
 const CHUNK_BYTES = 16 * 1024;
-/** A longer line is searched in pieces. */
-const LONGEST_LINE = 16 * 1024;
-/** How much of a line is shown. */
-const LONGEST_SHOWN = 500;
-/** How much a whole search reads. */
+/** Longer lines are searched in pieces. */
+const MAX_LINE_LENGTH = 16 * 1024;
+/** The most characters of a line that are shown. */
+const MAX_SHOWN_LENGTH = 500;
+/** The most bytes a whole search reads. */
 const MAX_BYTES_READ = 256 * 2 ** 20;
 
-/** Searches files line by line, one after another, within limits that count for all of them together. */
+/** Searches files line by line, one after another, with limits on all of them together. */
 export class TextSearch {
   readonly matches: TextMatch[] = [];
   searched = 0;
-  /** Whether a limit kept it from finding everything. */
+  /** Whether a limit stopped it before it found everything. */
   isCut = false;
   private readBytes = 0;
   private shownCharacters = 0;
@@ -90,12 +90,12 @@ export class TextSearch {
 
 type Around = { before?: string[]; after?: string[] };
 
-/** Cuts a text that comes in pieces into lines, and keeps those around each. */
+/** Splits text that comes in pieces into lines, and keeps the lines around each match. */
 class FileLines {
   private rest = '';
   private number = 1;
   private readonly before: string[] = [];
-  /** Lists that still take lines which follow their match. */
+  /** Lists that still need lines after their match. */
   private open: string[][] = [];
 
   constructor(
@@ -107,7 +107,7 @@ class FileLines {
     const lines = (this.rest + text).split('\n');
     this.rest = lines.pop()!;
     for (const line of lines) this.line(line);
-    if (this.rest.length >= LONGEST_LINE) {
+    if (this.rest.length >= MAX_LINE_LENGTH) {
       this.visit(this.rest, this.number, () => this.around());
       this.rest = '';
     }
@@ -140,5 +140,5 @@ class FileLines {
 }
 
 function shown(line: string): string {
-  return line.length > LONGEST_SHOWN ? `${line.slice(0, LONGEST_SHOWN)}…` : line;
+  return line.length > MAX_SHOWN_LENGTH ? `${line.slice(0, MAX_SHOWN_LENGTH)}…` : line;
 }

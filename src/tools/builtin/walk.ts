@@ -6,18 +6,18 @@ import type { EntryType, Folder } from './folder.ts';
 import { codeOf } from './refusal.ts';
 import { isTemporaryName } from './replace-file.ts';
 
-/** A path of the caller's; whether it may be used is asked by `Roots`. */
+/** A caller's path; `Roots` checks whether it may be used. */
 export const PATH = z.string().min(1).max(4096);
 
 export const TEXT_ENCODING = z.enum(['utf8', 'base64']).default('utf8');
 
-/** The longest glob, text or expression that is searched for. */
-export const LONGEST_PATTERN = 1000;
+/** The maximum length of a glob, text or expression to search for. */
+export const MAX_PATTERN_LENGTH = 1000;
 
 export const GLOB = z
   .string()
   .min(1)
-  .max(LONGEST_PATTERN)
+  .max(MAX_PATTERN_LENGTH)
   .superRefine((glob, check) => {
     const problem = patternProblem(() => linearGlob(glob));
     if (problem !== undefined) check.addIssue(problem);
@@ -34,35 +34,35 @@ export function patternProblem(compile: () => unknown): string | undefined {
   }
 }
 
-/** A glob with a slash is asked of the whole path, one without of the name alone, at any depth. */
+/** A glob with a slash matches the whole path, one without matches the name at any depth. */
 export function pathMatcher(glob: string): (path: string, name: string) => boolean {
   const matcher = linearGlob(glob);
   return glob.includes('/') ? (path) => matcher.test(path) : (_, name) => matcher.test(name);
 }
 
-/** One thing that a walk found. */
+/** One entry found by a walk. */
 export interface WalkEntry {
-  /** From the folder where the walk began, with `/` between names. */
+  /** Relative to the start folder, with `/` as the separator. */
   readonly path: string;
   readonly name: string;
   readonly type: EntryType;
-  /** Where it stands; open until the walk goes on. */
+  /** The folder that contains it; open until the walk continues. */
   readonly folder: Folder;
 }
 
-/** How deep a walk may go: each level holds a folder open. */
-export const DEEPEST = 32;
-/** How many entries a walk looks at. */
+/** The maximum depth of a walk: each level keeps a folder open. */
+export const MAX_DEPTH = 32;
+/** The most entries a walk inspects. */
 const MAX_VISITED = 200_000;
-/** What a folder may answer that is closed to us, or that is gone since its name was read. */
+/** Errors of a folder that is not accessible, or gone since its name was read. */
 const PASSED_OVER = new Set(['EACCES', 'EPERM', 'ENOENT', 'ENOTDIR', 'ELOOP']);
 
 /**
- * Goes through a folder and those below, each in the order of names, a folder before what it holds. Symbolic links
- * are told but not followed, so the walk stays where it began.
+ * Walks a folder and its subfolders in name order, a folder before its content. Symbolic links are reported but not
+ * followed, so the walk stays inside.
  */
-export class Walk {
-  /** Whether a limit kept it from seeing everything. */
+export class FolderWalk {
+  /** Whether a limit stopped it before it saw everything. */
   isCut = false;
   /** Folders that could not be opened. */
   unreadable = 0;
@@ -92,7 +92,7 @@ export class Walk {
 
   private async *below(parent: Folder, name: string, path: string, level: number): AsyncGenerator<WalkEntry> {
     if (level >= this.depth) {
-      if (level >= DEEPEST) this.isCut = true;
+      if (level >= MAX_DEPTH) this.isCut = true;
       return;
     }
     const folder = await parent.openFolder(name).catch((error: unknown) => {
@@ -109,7 +109,7 @@ export class Walk {
   }
 }
 
-/** Whether a problem concerns one entry only, so that the others can still be looked at. */
+/** Whether a problem concerns only one entry, so that the walk can continue. */
 export function isPassedOver(error: unknown): boolean {
   return error instanceof VolleyError || PASSED_OVER.has(codeOf(error) ?? '');
 }

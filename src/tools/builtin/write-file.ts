@@ -14,9 +14,9 @@ function inputWithin(maxBytes: number) {
   return z
     .strictObject({
       path: PATH.describe('The file to write, relative to the working folder or absolute.'),
-      content: z.string().describe(`All that the file shall hold, at most ${maxBytes} bytes.`),
-      encoding: TEXT_ENCODING.describe('What content is: utf8 for text, base64 for anything else.'),
-      create_directories: z.boolean().default(false).describe('Whether missing folders are made.'),
+      content: z.string().describe(`The whole content of the file, at most ${maxBytes} bytes.`),
+      encoding: TEXT_ENCODING.describe('How content is encoded: utf8 for text, base64 for anything else.'),
+      create_directories: z.boolean().default(false).describe('Whether to create missing folders.'),
     })
     .refine(({ content, encoding }) => Buffer.byteLength(content, encoding) <= maxBytes, {
       path: ['content'],
@@ -24,7 +24,7 @@ function inputWithin(maxBytes: number) {
     })
     .refine(({ content, encoding }) => encoding === 'utf8' || isBase64(content), {
       path: ['content'],
-      error: 'must be base64, as encoding says',
+      error: 'must be base64, according to encoding',
     });
 }
 
@@ -33,11 +33,11 @@ type WriteFileInput = z.infer<ReturnType<typeof inputWithin>>;
 interface WriteFileResult {
   readonly path: string;
   readonly bytes: number;
-  /** Whether there was no such file before. */
+  /** Whether the file is new. */
   readonly created: boolean;
 }
 
-/** Writes a file as a whole: whoever reads it sees the old content or the new, never a part. */
+/** Writes a file atomically: a reader sees the old content or the new, never a part. */
 export function writeFileTool(
   environment: ToolEnvironment,
   roots = new Roots(environment.roots, undefined, environment.protection),
@@ -45,7 +45,7 @@ export function writeFileTool(
   const { maxBytes } = environment.files;
   return defineTool<WriteFileInput, WriteFileResult>({
     name: 'write_file',
-    description: 'Writes a file, replacing all that it held. The file is replaced at once or not at all.',
+    description: 'Writes a file, replacing its whole content atomically.',
     input: inputWithin(maxBytes),
     idempotent: true,
     resources: ({ path, content }) => ({

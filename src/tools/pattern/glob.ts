@@ -5,9 +5,9 @@ const ANY = '[\\x{0}-\\x{10ffff}]';
 const MAX_DEPTH = 50;
 
 /**
- * A glob of paths: `*` and `?` stay within a name, `**` as a whole segment crosses folders, `[a-z]`, `[!a-z]` and `{a,b}`
- * are choices, and a backslash takes the next character as it is. Names that begin with a dot are names like others.
- * Throws a `PatternError`.
+ * A path glob: `*` and `?` stay within a name, `**` as a whole segment crosses folders, `[a-z]`, `[!a-z]` and `{a,b}`
+ * are choices, and a backslash escapes the next character. Names that start with a dot are not special. Throws a
+ * `PatternError`.
  */
 export function linearGlob(glob: string, ignoreCase = false): LinearPattern {
   return new GlobTranslation(glob).result(ignoreCase);
@@ -28,7 +28,7 @@ class GlobTranslation {
     return compileRe2(this.glob, `\\A(?:${text})\\z`, this.size, ignoreCase);
   }
 
-  /** Reads up to one of the stops, which are not taken. */
+  /** Parses up to one of the stops, without consuming it. */
   private sequence(stops: string): string {
     let text = '';
     for (;;) {
@@ -76,7 +76,7 @@ class GlobTranslation {
     return `(?:${options.join('|')})`;
   }
 
-  /** A slash is never one of its characters, so that it stays within a name. */
+  /** Never matches a slash, so that it stays within a name. */
   private characterClass(): string {
     const isNegated = this.tryTake('!') || this.tryTake('^');
     let members = isNegated ? '/' : '';
@@ -107,7 +107,7 @@ class GlobTranslation {
 
   private take(): string {
     const character = this.characters[this.at];
-    if (character === undefined) throw this.error('it ends too early');
+    if (character === undefined) throw this.error('it ends unexpectedly');
     this.at++;
     return character;
   }

@@ -1,21 +1,21 @@
 import { createRequire } from 'node:module';
 import type * as Re2 from 're2js';
 
-/** A pattern that cannot be used; the message says why. */
+/** An unusable pattern; the message says why. */
 export class PatternError extends Error {
   override readonly name = 'PatternError';
 }
 
-/** A pattern whose matching takes time in proportion to the length of the text, whatever the pattern. */
+/** A pattern that matches in time linear in the length of the text. */
 export interface LinearPattern {
   test(text: string): boolean;
-  /** The work for each character is bounded by this. */
+  /** Bounds the work per character. */
   readonly size: number;
 }
 
 const require = createRequire(import.meta.url);
 const MAX_SIZE = 1000;
-/** Groups inside groups; more is a mistake or an attack. */
+/** Nested groups; more is a mistake or an attack. */
 const MAX_DEPTH = 50;
 const MAX_SHOWN = 80;
 
@@ -23,7 +23,7 @@ const SPACES =
   '\\t-\\r \\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}\\x{feff}';
 const NO_SPACES =
   '\\x{0}-\\x{8}\\x{e}-\\x{1f}\\x{21}-\\x{9f}\\x{a1}-\\x{167f}\\x{1681}-\\x{1fff}\\x{200b}-\\x{2027}\\x{202a}-\\x{202e}\\x{2030}-\\x{205e}\\x{2060}-\\x{2fff}\\x{3001}-\\x{fefe}\\x{ff00}-\\x{10ffff}';
-/** What a class may hold besides characters. RE2 knows fewer spaces than JavaScript. */
+/** Character classes allowed inside a class. RE2's `\s` has fewer spaces than JavaScript's. */
 const SETS: ReadonlyMap<string, string> = new Map([
   ['d', '\\d'],
   ['D', '\\D'],
@@ -42,7 +42,7 @@ const CONTROLS: ReadonlyMap<string, number> = new Map([
 ]);
 const ANYTHING = '[\\x{0}-\\x{10ffff}]';
 const NOTHING = '[^\\x{0}-\\x{10ffff}]';
-/** Of `.`, RE2 leaves out the line feed only. */
+/** RE2's `.` excludes only the line feed. */
 const PLACES: ReadonlyMap<string, string> = new Map([
   ['.', '[^\\n\\r\\x{2028}\\x{2029}]'],
   ['^', '\\A'],
@@ -50,8 +50,8 @@ const PLACES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * A regular expression of JavaScript without look-around, back-references and `\p{…}`, which RE2 cannot match, or would
- * match differently. Throws a {@link PatternError} for those, and for what is no regular expression.
+ * Translates a JavaScript regular expression without look-around, back-references and `\p{…}`, which RE2 does not
+ * support or matches differently. Throws a {@link PatternError} for those and for invalid expressions.
  */
 export function linearRegex(source: string, ignoreCase = false): LinearPattern {
   checkSyntax(source);
@@ -59,9 +59,9 @@ export function linearRegex(source: string, ignoreCase = false): LinearPattern {
   return compileRe2(source, text, size, ignoreCase);
 }
 
-/** Compiles what is in RE2's own syntax; `shown` is for errors. */
+/** Compiles RE2 syntax; `shown` is for errors. */
 export function compileRe2(shown: string, text: string, size: number, ignoreCase: boolean): LinearPattern {
-  if (size > MAX_SIZE) throw invalid(shown, 'it is too large: use a shorter one, or smaller numbers in {…}');
+  if (size > MAX_SIZE) throw invalid(shown, 'it is too large. Use a shorter one, or smaller numbers in {…}');
   // Loaded with the first pattern: most programs have none.
   const { RE2JS } = require('re2js') as typeof Re2;
   try {
@@ -77,18 +77,18 @@ export function invalid(pattern: string, problem: string): PatternError {
   return new PatternError(`The pattern ${JSON.stringify(shown)} is not valid: ${problem}.`);
 }
 
-/** One character as RE2 reads it, wherever it stands. */
+/** One character, escaped for RE2. */
 export function literal(code: number): string {
   return `\\x{${code.toString(16)}}`;
 }
 
-/** JavaScript itself says what is wrong. Nothing is matched, so this takes no time to speak of. */
+/** Lets JavaScript report syntax errors. Nothing is matched, so this is fast. */
 function checkSyntax(source: string): void {
   try {
     new RegExp(source, 'u');
   } catch (strict) {
     try {
-      // A lone bracket, or an escape that is not needed: `u` refuses what people write.
+      // A lone bracket or an unnecessary escape: the `u` flag rejects common patterns.
       new RegExp(source);
     } catch {
       throw invalid(source, (strict as Error).message.replace(/^.*: /s, ''));
@@ -96,12 +96,12 @@ function checkSyntax(source: string): void {
   }
 }
 
-/** Reads an expression that JavaScript accepts, and writes the same for RE2. */
+/** Parses an expression that JavaScript accepts and writes its RE2 equivalent. */
 class Translation {
   private readonly characters: readonly string[];
   private at = 0;
   private text = '';
-  /** The size of each open group so far; the last is the innermost. */
+  /** The size of each open group so far, innermost last. */
   private readonly sizes: number[] = [0];
   private lastSize = 0;
 
@@ -137,7 +137,7 @@ class Translation {
   private open(): void {
     if (this.match(/^\?<?[=!]/)) throw this.unsupported('look-around');
     if (!this.match(/^\?(:|<[^>]{1,64}>)/) && this.characters[this.at] === '?')
-      throw this.unsupported('"(?" with what follows it');
+      throw this.unsupported('this "(?" group');
     if (this.sizes.length > MAX_DEPTH)
       throw invalid(this.source, `its groups are nested more than ${MAX_DEPTH} deep`);
     this.text += '(?:';
@@ -157,7 +157,7 @@ class Translation {
       return;
     }
     const times = Math.max(Number(counts[1]), Number(counts[3] ?? 0));
-    if (times > MAX_SIZE) throw invalid(this.source, `it asks for more than ${MAX_SIZE} repetitions`);
+    if (times > MAX_SIZE) throw invalid(this.source, `it has more than ${MAX_SIZE} repetitions`);
     this.grow(this.lastSize * Math.max(0, times - 1));
     this.text += `{${counts[0]}`;
   }
@@ -179,7 +179,7 @@ class Translation {
     return set;
   }
 
-  /** The character that the text after a backslash means. */
+  /** The character that an escape stands for. */
   private escaped(): number {
     const pair = this.match(/^u(d[89ab][\da-f]{2})\\u(d[c-f][\da-f]{2})/i);
     if (pair !== undefined) {
@@ -189,7 +189,7 @@ class Translation {
     const code = this.match(/^(?:x([\da-f]{2})|u([\da-f]{4})|u\{0*([\da-f]{1,6})\})/i);
     if (code !== undefined) {
       const value = Number.parseInt(code[1] ?? code[2] ?? code[3]!, 16);
-      if (value >= 0xd800 && value < 0xe000) throw this.unsupported('half of a character');
+      if (value >= 0xd800 && value < 0xe000) throw this.unsupported('an unpaired surrogate');
       if (value > 0x10ffff) throw this.unsupported(`\\${code[0]}`);
       return value;
     }
@@ -219,7 +219,7 @@ class Translation {
         members += `${literal(first)}-${literal(last)}`;
         continue;
       }
-      // `[\w-a]`: a set is no end of a range, and the hyphen stands for itself.
+      // `[\w-a]`: a set cannot end a range, so the hyphen is literal.
       for (const end of [first, 45, last]) members += typeof end === 'number' ? literal(end) : end;
     }
     this.at++;
@@ -242,9 +242,9 @@ class Translation {
     return this.characters[this.at++]!;
   }
 
-  /** Takes what comes next if it has this form, which must begin with `^`. */
+  /** Consumes a match of the expression, which must start with `^`. */
   private match(form: RegExp): RegExpExecArray | undefined {
-    // No form that is asked for is longer.
+    // No expression used here matches more.
     const match = form.exec(this.characters.slice(this.at, this.at + 70).join(''));
     if (match === null) return undefined;
     this.at += [...match[0]].length;

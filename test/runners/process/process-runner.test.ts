@@ -136,25 +136,25 @@ describe('what comes out', () => {
 
 describe('a hostile tool that writes to the channel itself', () => {
   test.each([
-    ['noise', 'Buffer.alloc(65_536, 255)', 'no message'],
+    ['noise', 'Buffer.alloc(65_536, 255)', 'invalid message'],
     ['a result of gigabytes', 'Buffer.from([255, 255, 255, 127, 4, 34])', 'limit'],
     [
       'progress without end',
       'Buffer.concat([Buffer.from([11, 0, 0, 0, 3]), Buffer.from("[null,null]")])',
       'output',
     ],
-    ['progress without a body', 'Buffer.from([0, 0, 0, 0, 3])', 'no message'],
+    ['progress without a body', 'Buffer.from([0, 0, 0, 0, 3])', 'invalid message'],
     [
       'progress of another form',
       'Buffer.concat([Buffer.from([4, 0, 0, 0, 3]), Buffer.from("[{}]")])',
-      'no message',
+      'invalid message',
     ],
     [
       'a result of lists in lists',
       'Buffer.concat([Buffer.from([160, 134, 1, 0, 4]), Buffer.alloc(100_000, "[")])',
       'deep',
     ],
-    ['a result that is no JSON', 'Buffer.from([1, 0, 0, 0, 4, 33])', 'no JSON'],
+    ['a result that is no JSON', 'Buffer.from([1, 0, 0, 0, 4, 33])', 'not JSON'],
   ])('is ended for %s', async (_what, frame, text) => {
     const code = `async () => {
       const { writeSync } = await import('node:fs');

@@ -129,7 +129,7 @@ describe('read_file', () => {
 
   it.each([
     [{ offset: 1, start_line: 1 }, 'not both'],
-    [{ start_line: 1, encoding: 'base64' }, 'lines can be counted in text only'],
+    [{ start_line: 1, encoding: 'base64' }, 'lines work only for text'],
     [{ start_line: 0 }, '/start_line'],
     [{ length: -1 }, '/length'],
     [{ path: '' }, '/path'],

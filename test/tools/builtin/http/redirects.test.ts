@@ -41,11 +41,11 @@ describe('a redirect', () => {
   );
 
   it.each([
-    ['http://a.example/', 'would not be encrypted any more'],
+    ['http://a.example/', 'is not encrypted'],
     ['file:///etc/passwd', 'must begin with http'],
     ['javascript:alert(1)', 'must begin with http'],
-    ['https://user:secret@b.example/', 'must not hold a user name'],
-    ['https://', 'is no URL'],
+    ['https://user:secret@b.example/', 'must not contain a user name'],
+    ['https://', 'is not a URL'],
   ])('to %s is refused', (location, problem) => {
     expect(() => redirected(message(), 302, location)).toThrow(problem);
     expect(() => redirected(message(), 302, location)).toThrow(
