@@ -175,12 +175,7 @@ describe('a store that cannot be read', () => {
     const before = readFileSync(join(folder, STORE));
     const commands = [['run', 'work.json'], ['status', '--batch', 'work'], ['clear'], ['recover']];
     for (const ended of await Promise.all(commands.map((args) => runBuilt(folder, args)))) {
-      expectClear(
-        ended,
-        2,
-        'It was not changed. Move it away together with',
-        'or restore a backup',
-      );
+      expectClear(ended, 2, 'It was not changed. Move it away together with', 'or restore a backup');
     }
     expect(readFileSync(join(folder, STORE))).toEqual(before);
   });
