@@ -20,7 +20,7 @@ import { bytesText } from './text.ts';
 const MAX_TRIES = 20;
 const MAX_WARNINGS = 5;
 
-/** Checks tasks and adds all of them, or none. They are safe when it resolves. */
+/** Validates tasks and adds all of them or none. They are stored when it resolves. */
 export async function addTasks(
   context: BatchContext,
   batch: string,
@@ -45,7 +45,7 @@ export async function addTasks(
   }
 }
 
-/** Warnings about the first few added tasks, as text and as a field of the answer. */
+/** Returns warnings about the first few added tasks, as text and as a field of the answer. */
 export function warningsOf(tasks: readonly NewTask[]): { text: string[]; data: { warnings?: object[] } } {
   const warned = tasks.filter(({ options }) => options.warnings !== undefined);
   if (warned.length === 0) return { text: [], data: {} };
@@ -63,7 +63,7 @@ function publishAdded(events: BatchEvents, batch: string, { firstSeq, lastSeq, a
     events.publish({ type: 'added', batch, fromSeq: firstSeq, toSeq: lastSeq, at: addedAt });
 }
 
-/** The chosen id that is taken, by another process or by a person. */
+/** Returns the generated id that is already in use, if that caused the error. */
 function takenId(error: unknown, ids: readonly string[], inputs: readonly TaskInput[]): string | undefined {
   if (!(error instanceof VolleyError) || error.code !== 'DUPLICATE_ID') return undefined;
   const { id } = error.details;
@@ -74,23 +74,23 @@ const MAX_PARAMS_BYTES = 10 * 2 ** 20;
 const MAX_BYTES = 256 * 2 ** 20;
 const MAX_SHOWN = 5;
 /** How many problems the details of the error list. */
-const MAX_TOLD = 100;
+const MAX_REPORTED = 100;
 const PER_TURN = 200;
 const PER_READ = 1000;
-/** How long tool servers may take to list their tools. After that their tasks are added unchecked. */
-const LONGEST_DISCOVERY_MS = 2000;
+/** How long to wait for tool servers to list their tools. After that their tasks are added unchecked. */
+const MAX_DISCOVERY_MS = 2000;
 /** How many stored ids are compared with a mistyped one. */
 const MAX_SUGGESTED = 1000;
 const NONE: readonly string[] = [];
 
 /** Checks new tasks of a batch: their tools, arguments, needs and dependencies. */
 export class TaskCheck {
-  /** Made when it is needed: most tasks depend on nothing. */
+  /** Created on demand: most tasks depend on nothing. */
   private own: ReadonlySet<string> | undefined;
   private readonly stored = new Map<string, boolean>();
-  /** Asked for and not read from the store yet. */
+  /** Requested, but not read from the store yet. */
   private unread = new Set<string>();
-  /** The last of those that are stored: for suggestions, which need not be complete. */
+  /** The last stored ids, for suggestions. */
   private lastIds: readonly string[] | undefined;
   private readonly known = { has: (id: string) => this.isKnown(id) };
   private readonly names = new NearestNames(() => this.someIds());
@@ -103,13 +103,13 @@ export class TaskCheck {
     private readonly ids: readonly string[],
   ) {}
 
-  /** Checks all of them, and returns them as they are stored. */
+  /** Validates all tasks and returns them as they will be stored. */
   async tasksOf(inputs: readonly TaskInput[]): Promise<NewTask[]> {
     const tasks: NewTask[] = [];
     const problems: { readonly place: string; readonly error: VolleyError }[] = [];
     this.checkUnique(inputs);
     const tools = new Set(inputs.map((input) => input.function));
-    await this.coordinator.planner.discover(tools, LONGEST_DISCOVERY_MS);
+    await this.coordinator.planner.discover(tools, MAX_DISCOVERY_MS);
     for (const { depends_on = NONE } of inputs) {
       for (const id of depends_on) this.isKnown(id);
       if (this.unread.size < PER_READ) continue;
@@ -125,7 +125,7 @@ export class TaskCheck {
       } catch (error) {
         if (!(error instanceof VolleyError)) throw error;
         problems.push({ place: placeOf(index, input), error });
-        // The schema did not answer in time, and each other task might take as long.
+        // The schema check timed out, and each other task might take as long.
         if (error.code === 'EXECUTION_TIMEOUT') break;
       }
     }
@@ -134,12 +134,12 @@ export class TaskCheck {
     return tasks;
   }
 
-  /** Those that were chosen differ from all others. */
+  /** Throws if two given ids are the same. Generated ids are unique. */
   private checkUnique(inputs: readonly TaskInput[]): void {
     const seen = new Set<string>();
     const twice = inputs.find(({ id }) => id !== undefined && seen.size === seen.add(id).size)?.id;
     if (twice === undefined) return;
-    throw new VolleyError('DUPLICATE_ID', `Two tasks have the id ${show(twice)}: give each its own.`, {
+    throw new VolleyError('DUPLICATE_ID', `Two tasks have the id ${show(twice)}. Ids must be unique.`, {
       id: twice,
     });
   }
@@ -153,7 +153,7 @@ export class TaskCheck {
     } catch (error) {
       if (this.unread.size === 0) throw error;
     }
-    // Something is referred to that may be in the store: when that is known, it is looked at anew.
+    // It refers to tasks that may be in the store: check again after reading them.
     if (this.unread.size > 0) return this.readUnread().then(() => this.checkOne(id, input));
     const references = found!;
     const hasDependencies = depends_on.length + references.ids.size > 0;
@@ -180,18 +180,16 @@ export class TaskCheck {
     } catch (error) {
       throw new VolleyError(
         'INVALID_ARGUMENTS',
-        `The params cannot be written as JSON: ${(error as Error).message}.`,
+        `The params cannot be converted to JSON: ${(error as Error).message}.`,
       );
     }
     const bytes = Buffer.byteLength(text);
     if (bytes > MAX_PARAMS_BYTES) {
-      throw tooLarge(
-        `The params have ${bytesText(bytes)}, but at most ${bytesText(MAX_PARAMS_BYTES)} are taken`,
-      );
+      throw tooLarge(`The params have ${bytesText(bytes)}; the limit is ${bytesText(MAX_PARAMS_BYTES)}`);
     }
     this.bytes += bytes;
     if (this.bytes > MAX_BYTES)
-      throw tooLarge(`The params of all tasks have more than ${bytesText(MAX_BYTES)}`);
+      throw tooLarge(`The params of all tasks together exceed ${bytesText(MAX_BYTES)}`);
     return text;
   }
 
@@ -200,7 +198,7 @@ export class TaskCheck {
     const close = this.names.find(dependency);
     throw new VolleyError(
       'UNKNOWN_DEPENDENCY',
-      `It depends on ${show(dependency)}, but no task of the batch has this id${close === undefined ? '' : `; did you mean ${show(close)}?`}.`,
+      `It depends on ${show(dependency)}, but no task of the batch has this id.${close === undefined ? '' : ` Did you mean ${show(close)}?`}`,
       { dependency },
     );
   }
@@ -216,11 +214,11 @@ export class TaskCheck {
     this.unread = new Set();
     const found = await this.store.tasksById(this.batch, ids);
     for (const id of ids) this.stored.set(id, found.has(id));
-    // Of those that do not exist, another one may be meant.
+    // A missing id may be a typo of one of these.
     if (found.size < ids.size) this.lastIds ??= await this.store.lastIds(this.batch, MAX_SUGGESTED);
   }
 
-  /** One that is unread counts as known until it is read, so that one look finds all that are to be read. */
+  /** An unread id counts as known until it is read, so that one pass collects all ids to read. */
   private isKnown(id: string): boolean {
     this.own ??= new Set(this.ids);
     if (this.own.has(id)) return true;
@@ -245,7 +243,7 @@ function optionsOf(input: TaskInput, dependsOn: readonly string[], warnings: rea
   };
 }
 
-/** Throws for a cycle. Stored tasks never wait for new ones, so only the new ones are checked. */
+/** Throws if there is a cycle. Stored tasks never depend on new ones, so only new ones are checked. */
 function checkOrder(tasks: readonly NewTask[]): void {
   const edges = tasks.reduce((sum, { options }) => sum + (options.dependsOn?.length ?? 0), 0);
   if (edges === 0) return;
@@ -273,8 +271,8 @@ function problemOf(
   const more = problems.length - MAX_SHOWN;
   return new VolleyError(
     error.code,
-    `${countText(problems.length, 'task')} of ${total} cannot be added, so none was. ${texts.slice(0, MAX_SHOWN).join(' ')}${more > 0 ? ` And ${more} more.` : ''}`,
-    { ...error.details, problems: texts.slice(0, MAX_TOLD) },
+    `${countText(problems.length, 'task')} of ${total} cannot be added, so none were added. ${texts.slice(0, MAX_SHOWN).join(' ')}${more > 0 ? ` And ${more} more.` : ''}`,
+    { ...error.details, problems: texts.slice(0, MAX_REPORTED) },
   );
 }
 
@@ -282,7 +280,7 @@ function tooLarge(message: string): VolleyError {
   return new VolleyError('INVALID_ARGUMENTS', `${message}. Write large data to a file and pass its path.`);
 }
 
-/** `task 3 (id "copy")`, to be found in a file. */
+/** `task 3 (id "copy")`, so that it can be found in a file. */
 function placeOf(index: number, { id, name, function: tool }: TaskInput): string {
   return `task ${index + 1} (${id === undefined ? show(name ?? tool) : `id ${show(id)}`})`;
 }

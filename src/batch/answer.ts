@@ -1,7 +1,7 @@
-/** What `batch_executor_tool` answers: the same for a model, as `text`, and for a program, as `data`. */
+/** The answer of `batch_executor_tool`: `text` for models, and the same as `data` for programs. */
 export interface BatchAnswer {
   readonly ok: boolean;
-  /** What was asked for, as far as that could be read. */
+  /** The requested action, as far as it could be read. */
   readonly action: string;
   /** A few lines, bounded. */
   readonly text: string;
@@ -9,14 +9,14 @@ export interface BatchAnswer {
   readonly error?: BatchAnswerError;
 }
 
-/** Why a request could not be done. */
+/** Why a request failed. */
 export interface BatchAnswerError {
-  /** One of `docs/errors.md`. */
+  /** A code of `docs/errors.md`. */
   readonly code: string;
   readonly message: string;
 }
 
-/** What an action gives back when it could be done. */
+/** What a successful action returns. */
 export interface ActionResult {
   readonly text: string;
   readonly data: Readonly<Record<string, unknown>>;

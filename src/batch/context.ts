@@ -7,9 +7,9 @@ import type { Store, TaskSummary } from '../store/store.ts';
 import type { BatchRuns } from './run/runs.ts';
 import type { TaskIds } from './task-ids.ts';
 
-/** What the actions work with. */
+/** The parts that actions use. */
 export interface BatchContext {
-  /** Opened when something is checked or run for the first time. Looking at batches needs none. */
+  /** Opened when something is first validated or run. Reading batches does not need it. */
   coordinator(): Promise<ParallelToolCoordinator>;
   readonly store: Store;
   readonly runs: BatchRuns;
@@ -28,14 +28,14 @@ export async function unknownBatch(store: Pick<Store, 'batches'>, name: string):
   const close = nearest(name, names);
   const hint =
     close !== undefined
-      ? `did you mean ${JSON.stringify(close)}?`
+      ? `Did you mean ${JSON.stringify(close)}?`
       : names.length === 0
-        ? 'there is none yet: add tasks first.'
-        : `there are ${names
+        ? 'There are no batches yet. Add tasks first.'
+        : `Batches: ${names
             .slice(0, 10)
             .map((other) => JSON.stringify(other))
             .join(', ')}${names.length > 10 ? ', …' : ''}.`;
-  return new VolleyError('UNKNOWN_BATCH', `There is no batch ${JSON.stringify(name)}; ${hint}`, {
+  return new VolleyError('UNKNOWN_BATCH', `There is no batch ${JSON.stringify(name)}. ${hint}`, {
     batch: name,
     nearest: close,
   });
@@ -54,7 +54,7 @@ export async function findTask(
   throw await unknownTask(store, batch, id);
 }
 
-/** The same of many. Throws for the first that does not exist. */
+/** Returns tasks by id. Throws for the first that does not exist. */
 export async function findTasks(
   { store }: Pick<BatchContext, 'store'>,
   batch: string,
@@ -74,7 +74,7 @@ async function unknownTask(store: Pick<Store, 'tasks'>, batch: string, id: strin
   );
   return new VolleyError(
     'UNKNOWN_TASK',
-    `The batch ${JSON.stringify(batch)} has no task ${JSON.stringify(id)}${close === undefined ? '.' : `; did you mean ${JSON.stringify(close)}?`}`,
+    `The batch ${JSON.stringify(batch)} has no task ${JSON.stringify(id)}${close === undefined ? '.' : `. Did you mean ${JSON.stringify(close)}?`}`,
     { batch, id, nearest: close },
   );
 }

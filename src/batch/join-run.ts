@@ -1,5 +1,6 @@
 import type { BatchContext } from './context.ts';
 import { countsText, type TaskCounts } from './counts.ts';
+import { hintText } from './hints.ts';
 import { type HolderAsk, holderText } from './run/holder-requests.ts';
 
 export interface Joined {
@@ -8,7 +9,7 @@ export interface Joined {
   readonly state: 'idle' | 'running' | 'stopping' | 'elsewhere';
 }
 
-/** Lets tasks that were just opened join the batch if it runs, here or elsewhere, and says what happens to them. */
+/** Adds new open tasks to the batch if it is running, here or in another process, and reports what happens to them. */
 export async function joinRun(
   { runs, store }: BatchContext,
   batch: string,
@@ -17,24 +18,28 @@ export async function joinRun(
   let run = runs.joinable(batch);
   if (run !== undefined && !run.isStopping) await run.pull(which);
   const record = (await store.batch(batch))!;
-  // One that was started meanwhile has looked for open tasks itself.
+  // A run that was started in the meantime has found the open tasks itself.
   run ??= runs.joinable(batch);
   const { counts } = record;
   const holder = runs.otherHolder(record);
   if (run !== undefined) {
     return run.isStopping
-      ? { state: 'stopping', counts, text: 'The batch is being stopped: start it again afterwards.' }
-      : { state: 'running', counts, text: `The batch is running, and runs them too. ${countsText(counts)}.` };
+      ? { state: 'stopping', counts, text: 'The batch is stopping. Start it again afterwards.' }
+      : {
+          state: 'running',
+          counts,
+          text: `The batch is running and will run them too. ${countsText(counts)}.`,
+        };
   }
   const ask: HolderAsk = { action: 'join', which };
-  // Answered or not: the holder looks for open tasks at its end, too. One that has just gone cannot be asked.
+  // No answer is needed: the holder also looks for open tasks before it ends. A holder that is gone cannot be asked.
   if (holder !== undefined && (await store.ask(batch, JSON.stringify(ask))) !== undefined) {
     return {
       state: 'elsewhere',
       counts,
-      text: `The batch is run by ${holderText(holder)}, which takes them too. ${countsText(counts)}.`,
+      text: `The batch is run by ${holderText(holder)}, which will run them too. ${countsText(counts)}.`,
     };
   }
-  const next = counts.open > 0 ? ' Run it with "start".' : '';
+  const next = counts.open > 0 ? ` ${hintText('start')}` : '';
   return { state: 'idle', counts, text: `It has ${countsText(counts)}.${next}` };
 }

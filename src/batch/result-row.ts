@@ -10,14 +10,14 @@ export interface ResultRow {
   readonly attempts: number;
   readonly started_at: string | null;
   readonly ended_at: string | null;
-  /** How long its attempts took together, without the pauses between them. */
+  /** The total duration of its attempts, without the pauses between them. */
   readonly duration_ms: number | null;
-  /** Of a failed one. */
+  /** Only of failed tasks. */
   readonly reason: string | null;
   readonly code: string | null;
-  /** Of a failed or cancelled one. */
+  /** Only of failed and cancelled tasks. */
   readonly message: string | null;
-  /** Of a skipped one: the id of the root cause. */
+  /** Only of skipped tasks: the id of the root cause. */
   readonly cause: string | null;
   /** Possible mistakes in its arguments. */
   readonly warnings?: readonly string[];
@@ -54,14 +54,14 @@ export function rowOf(record: TaskRecord): ResultRow {
   };
 }
 
-/** The beginning of a result as JSON text, and whether that is all of it. */
+/** Returns the beginning of a result as JSON, and whether it is complete. */
 export function beginOfResult(record: TaskRecord, length: number): { text: string; isWhole: boolean } {
   const { preview = '', resultBytes = 0 } = record;
   const isWhole = preview.length <= length && Buffer.byteLength(preview) === resultBytes;
   return isWhole ? { text: preview, isWhole } : { text: `${preview.slice(0, length)}…`, isWhole };
 }
 
-/** Tasks of one batch with their results where these are small enough, else with the beginnings. */
+/** Returns tasks of one batch with their results, or with the beginnings of large ones. */
 export async function rowsWithResults(
   store: Store,
   batch: string,

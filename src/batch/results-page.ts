@@ -3,6 +3,7 @@ import type { TaskRecord, TaskStatus } from '../store/records.ts';
 import type { ResultRange, Store } from '../store/store.ts';
 import type { ActionResult } from './answer.ts';
 import { ENDED } from './counts.ts';
+import { hintText } from './hints.ts';
 import { beginOfResult, rowOf, rowsWithResults } from './result-row.ts';
 import { pageText } from './results-summary.ts';
 import { bytesText, linesText, oneLine, taskText } from './text.ts';
@@ -19,10 +20,10 @@ export interface PageRequest {
 
 /** Characters of results on a page, shared by its tasks. */
 const BUDGET = 12_000;
-const SHORTEST = 40;
-const LONGEST = 2000;
+const MIN_CHARACTERS = 40;
+const MAX_CHARACTERS = 2000;
 
-/** A page of results in the order in which the tasks were added. */
+/** Returns a page of results, in the order in which the tasks were added. */
 export async function resultsPage(
   store: Store,
   batch: string,
@@ -30,7 +31,10 @@ export async function resultsPage(
   format: 'detailed' | 'json',
 ): Promise<ActionResult> {
   const { records, hasMore } = await readPage(store, batch, request);
-  const length = Math.max(SHORTEST, Math.min(LONGEST, Math.floor(BUDGET / Math.max(1, records.length))));
+  const length = Math.max(
+    MIN_CHARACTERS,
+    Math.min(MAX_CHARACTERS, Math.floor(BUDGET / Math.max(1, records.length))),
+  );
   const next = hasMore ? { next_cursor: records.at(-1)!.seq } : {};
   const results = await rowsWithResults(store, batch, records, length);
   const data = { batch, results, ...next };
@@ -39,10 +43,8 @@ export async function resultsPage(
     text: linesText(
       pageText(records.length, hasMore),
       records.map((record) => lineOf(record, Math.min(length, 200))),
-      hasMore ? `The next page has "cursor": ${records.at(-1)!.seq}.` : undefined,
-      records.some((record) => record.status === 'completed')
-        ? 'One result as a whole or in parts: "id", with "range": { "offset": 0, "length": 10000 } in bytes.'
-        : undefined,
+      hasMore ? hintText('nextPage', records.at(-1)!.seq) : undefined,
+      records.some((record) => record.status === 'completed') ? hintText('oneResult') : undefined,
     ),
     data,
   };
@@ -92,7 +94,7 @@ function outcomeText(record: TaskRecord, length: number): string {
 /** How much of a result is returned without a range. */
 const DEFAULT_BYTES = 65_536;
 
-const STANDING: Readonly<Record<Exclude<TaskStatus, 'completed'>, string>> = {
+const STATE_TEXT: Readonly<Record<Exclude<TaskStatus, 'completed'>, string>> = {
   open: 'is open',
   running: 'is running',
   failed: 'has failed',
@@ -100,7 +102,7 @@ const STANDING: Readonly<Record<Exclude<TaskStatus, 'completed'>, string>> = {
   skipped: 'was skipped',
 };
 
-/** One result as a whole, or the part of it that was asked for. */
+/** Returns one result in full, or the requested part of it. */
 export async function oneResult(
   store: Store,
   record: TaskRecord,
@@ -109,9 +111,9 @@ export async function oneResult(
   const row = rowOf(record);
   if (record.status !== 'completed') {
     const why = record.message ?? (record.cause === undefined ? undefined : `because of ${record.cause}`);
-    const standing = `${taskText(record)} ${STANDING[record.status]}, so it has no result`;
+    const state = `${taskText(record)} ${STATE_TEXT[record.status]}, so it has no result`;
     return {
-      text: why === undefined ? `${standing}.` : `${standing}: ${why}`,
+      text: why === undefined ? `${state}.` : `${state}: ${why}`,
       data: { ...row },
     };
   }
@@ -125,10 +127,10 @@ export async function oneResult(
       isWhole
         ? `The result of ${taskText(record)}:`
         : offset >= resultBytes
-          ? `The result of ${taskText(record)} has ${bytesText(resultBytes)}: there is nothing from ${offset} on.`
+          ? `The result of ${taskText(record)} has ${bytesText(resultBytes)}: offset ${offset} is past its end.`
           : `Bytes ${offset} to ${end} of the result of ${taskText(record)}, which has ${bytesText(resultBytes)}:`,
       part === '' ? undefined : part,
-      end < resultBytes ? `The next part begins at "offset": ${end}.` : undefined,
+      end < resultBytes ? hintText('nextPart', end) : undefined,
       row.warnings?.map((warning) => `Warning: ${warning}`),
     ),
     data: {

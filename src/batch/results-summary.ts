@@ -5,6 +5,7 @@ import type { Store } from '../store/store.ts';
 import type { ActionResult } from './answer.ts';
 import { taskPages } from './context.ts';
 import { countsText, ENDED, type TaskCounts } from './counts.ts';
+import { hintText } from './hints.ts';
 import { beginOfResult } from './result-row.ts';
 import { linesText, oneLine, taskText } from './text.ts';
 
@@ -12,13 +13,13 @@ const MAX_CAUSES = 8;
 const MAX_SLOWEST = 5;
 const MAX_FIRST = 10;
 const EXAMPLES = 3;
-/** More causes than these are ignored: a summary must stay small. */
+/** Further causes are ignored, so that a summary stays small. */
 const MAX_GROUPS = 1000;
 
 interface Cause {
   readonly status: string;
   readonly reason: string;
-  /** With `…` where those of the tasks differ. */
+  /** With `…` where the messages of the tasks differ. */
   text: string;
   count: number;
   readonly examples: string[];
@@ -50,7 +51,7 @@ export async function summaryOf(
       slowest.map((record) => `- ${taskText(record)}: ${spanText(record.durationMs ?? 0)}`),
       first.length === 0 ? undefined : 'First results:',
       first.map((record) => `- ${taskText(record)}: ${oneLine(beginOfResult(record, 100).text, 100)}`),
-      'More: "format": "detailed" for a list in pages, "id" for one result as a whole.',
+      hintText('moreResults'),
     ),
     data: {
       batch,
@@ -76,7 +77,7 @@ export async function summaryOf(
   };
 }
 
-/** The few that took longest. The event loop gets a break between pages. */
+/** Returns the few slowest tasks. Yields to the event loop between pages. */
 async function slowestOf(
   store: Store,
   batch: string,
@@ -85,7 +86,7 @@ async function slowestOf(
   let slowest: TaskRecord[] = [];
   for (let after = 0; ; await nextTurn()) {
     const { tasks, nextSeq } = await store.slowest(batch, statuses, after, MAX_SLOWEST);
-    // Of those that took as long, the first in the batch stay: sorting keeps the order of equals.
+    // Sorting is stable, so tasks of equal duration stay in the order of the batch.
     slowest = [...slowest, ...tasks]
       .sort((a, b) => (b.durationMs ?? 0) - (a.durationMs ?? 0))
       .slice(0, MAX_SLOWEST);
@@ -94,7 +95,7 @@ async function slowestOf(
   }
 }
 
-/** Groups the tasks that did not complete by cause, and keeps little of each. */
+/** Groups the tasks that did not complete by cause, with a few examples of each. */
 class Digest {
   private readonly causes = new Map<string, Cause>();
 
@@ -109,7 +110,7 @@ class Digest {
   private addCause(record: TaskRecord): void {
     const { status, reason = status } = record;
     const text = causeText(record);
-    // One failure of many tasks differs only in names and numbers.
+    // The same failure of many tasks differs only in names and numbers.
     const key = `${reason} ${text.replace(/"[^"]*"/g, '""').replace(/\d+/g, '#')}`;
     let cause = this.causes.get(key);
     if (cause === undefined) {
@@ -134,7 +135,7 @@ function causeText({ status, reason, message, cause }: TaskRecord): string {
   }
 }
 
-/** How many of a batch a page shows, of how many. */
+/** The heading of a page of tasks. */
 export function pageText(shown: number, hasMore: boolean): string {
   return hasMore ? `${countText(shown, 'task')}, and there are more:` : `${countText(shown, 'task')}:`;
 }
@@ -142,7 +143,7 @@ export function pageText(shown: number, hasMore: boolean): string {
 const ELLIPSIS = '…';
 const LETTER = /[\p{L}\p{N}]/u;
 
-/** What two texts of one kind have in common, with `…` where they differ: `Cannot read "src/….ts"`. */
+/** Returns what two messages have in common, with `…` where they differ: `Cannot read "src/….ts"`. */
 export function commonText(one: string, other: string): string {
   if (one === other) return one;
   const [left, right] = [one.split(' '), other.split(' ')];
@@ -154,7 +155,7 @@ function wordByWord(left: readonly string[], right: readonly string[]): string[]
   return left.map((word, at) => commonWord(word, right[at]!));
 }
 
-/** The same words at the beginning and at the end: what is between cannot be told apart by its place. */
+/** Keeps the words that are the same at the beginning and at the end. */
 function endsOf(left: readonly string[], right: readonly string[]): string[] {
   const shorter = Math.min(left.length, right.length);
   let before = 0;
@@ -164,7 +165,7 @@ function endsOf(left: readonly string[], right: readonly string[]): string[] {
   return [...left.slice(0, before), ELLIPSIS, ...left.slice(left.length - after)];
 }
 
-/** Never cut within letters or digits: of 12 and 13 a 1 in common says nothing. */
+/** Never splits runs of letters or digits: the common 1 of 12 and 13 means nothing. */
 function commonWord(one: string, other: string): string {
   if (one === other) return one;
   const shorter = Math.min(one.length, other.length);

@@ -4,6 +4,7 @@ import type { BatchRecord } from '../store/records.ts';
 import type { ActionResult } from './answer.ts';
 import { type BatchContext, unknownBatch } from './context.ts';
 import { countsText, endedOf } from './counts.ts';
+import { hintText } from './hints.ts';
 import { holderText } from './run/holder-requests.ts';
 import type { FailedTask, RunningTask } from './run/monitor.ts';
 import { explainTask } from './task-report.ts';
@@ -11,7 +12,7 @@ import { linesText, oneLine, roundedText, runProblemText, taskText } from './tex
 import { type BatchView, readView } from './view.ts';
 
 const MAX_EXPLAINED = 5;
-const MAX_LOOKED_AT = 100;
+const MAX_INSPECTED = 100;
 
 /** The answer to `status`. */
 export async function statusOf(
@@ -38,7 +39,7 @@ async function waitingElsewhere(
   detailed: boolean,
 ): Promise<WaitingTask[]> {
   const { store } = context;
-  const running = await store.tasks(batch, { status: ['running'], limit: MAX_LOOKED_AT });
+  const running = await store.tasks(batch, { status: ['running'], limit: MAX_INSPECTED });
   const pausing = running.filter(({ pause }) => pause !== undefined);
   const open = detailed ? await store.tasks(batch, { status: ['open'], limit: MAX_EXPLAINED }) : [];
   const first = [...pausing, ...open].slice(0, detailed ? MAX_EXPLAINED : 1);
@@ -114,7 +115,7 @@ function stateText({ state, holder, counts }: BatchView): string {
     case 'running':
       return 'is running';
     case 'stopping':
-      return 'is being stopped: what runs may finish';
+      return 'is stopping; running tasks may finish';
     case 'elsewhere':
       return `is run by ${holderText(holder!)}`;
     case 'idle':
@@ -171,22 +172,21 @@ function seconds(ms: number): number {
   return Math.round(ms / 100) / 10;
 }
 
-/** The state of a batch of which nothing runs any more. */
+/** Describes a batch that is not running. */
 export function endText({ name, counts }: BatchRecord, problem: unknown): ActionResult {
   const { failed, skipped, cancelled, open, running } = counts;
-  const remedy =
-    failed + skipped + cancelled > 0 ? 'See "results" for the reasons; "retry" opens them again.' : undefined;
-  // Nobody runs it. A run that gave up reports its problem; one without has died.
+  const remedy = failed + skipped + cancelled > 0 ? hintText('retryFailed') : undefined;
+  // A run that gave up reports its problem. One without a problem has died.
   const hasDied = running > 0 && problem === undefined;
   const state = hasDied
     ? 'is not running: the process that ran it died'
     : open + running > 0
-      ? 'does not run'
+      ? 'is not running'
       : 'has ended';
   const left = hasDied
-    ? 'The next "start" sees to what it left.'
+    ? hintText('recover')
     : open > 0 && problem === undefined
-      ? 'What is open runs with the next "start".'
+      ? hintText('startOpen')
       : undefined;
   return {
     text: linesText(

@@ -2,24 +2,25 @@ import { listText, spanText } from '../core/words.ts';
 import type { TaskRecord } from '../store/records.ts';
 import type { TaskSummary } from '../store/store.ts';
 import { type BatchContext, findBatch, findTask } from './context.ts';
+import { hintText } from './hints.ts';
 import { type ResultRow, rowOf } from './result-row.ts';
 import { holderText } from './run/holder-requests.ts';
 import { linesText, oneLine, taskText } from './text.ts';
 
-/** What became of a task, or why nothing has yet. */
+/** How a task ended, or why it has not. */
 export interface TaskReport extends ResultRow {
   readonly text: string;
   readonly depends_on: readonly { readonly id: string; readonly status: string }[];
 }
 
-/** Tells of a task whatever is known of it. Throws if there is no such task. */
+/** Reports the state of a task. Throws if it does not exist. */
 export async function reportTask(context: BatchContext, batch: string, id: string): Promise<TaskReport> {
   const task = await findTask(context, batch, id);
   const { dependsOn = [] } = task.options;
   const others = await context.store.tasksById(batch, dependsOn);
   return {
     ...rowOf(task),
-    text: `${taskText(task)} ${await standingText(context, task)}`,
+    text: `${taskText(task)} ${await stateText(context, task)}`,
     depends_on: dependsOn.map((other) => ({
       id: other,
       status: others.get(other)?.status ?? 'cleared',
@@ -27,11 +28,11 @@ export async function reportTask(context: BatchContext, batch: string, id: strin
   };
 }
 
-async function standingText(context: BatchContext, task: TaskRecord): Promise<string> {
+async function stateText(context: BatchContext, task: TaskRecord): Promise<string> {
   switch (task.status) {
     case 'open':
       return linesText(
-        task.attempts > 0 ? `is open again, after ${attemptsText(task)}.` : 'is open.',
+        task.attempts > 0 ? `is open again after ${attemptsText(task)}.` : 'is open.',
         await explainTask(context, task.batch, task.id),
       );
     case 'running':
@@ -49,18 +50,17 @@ async function runningText(context: BatchContext, { batch, id, startedAt }: Task
   const record = await findBatch(context, batch);
   const isHere = context.runs.current(batch) !== undefined;
   const holder = context.runs.otherHolder(record);
-  if (!isHere && holder === undefined)
-    return 'was running in a process that died: "start" sees to it, and so does volley recover.';
+  if (!isHere && holder === undefined) return `was running in a process that died. ${hintText('recover')}`;
   const where = isHere || holder === undefined ? '' : `, in ${holderText(holder)}`;
   return linesText(`${running}${where}.`, await explainTask(context, batch, id));
 }
 
 const MAX_NAMED = 5;
-/** Longer messages of a failed attempt, and of a failed task, are cut. */
+/** Longer messages are truncated. */
 const MAX_ATTEMPT_MESSAGE = 200;
 const MAX_MESSAGE = 1000;
 
-/** Why a task does not run, or how it ended, in words; undefined while it runs. Throws if there is no such task. */
+/** Explains why a task is not running, or how it ended. Returns undefined while it runs. Throws if it does not exist. */
 export async function explainTask(
   context: BatchContext,
   batch: string,
@@ -77,19 +77,19 @@ export async function explainTask(
   if (run !== undefined) return 'It is about to be checked and submitted.';
   const holder = context.runs.otherHolder(record);
   const waits = await dependenciesText(context, task);
-  if (holder === undefined) return `${waits ?? ''}The batch is not running: start it.`;
+  if (holder === undefined) return `${waits ?? ''}The batch is not running. ${hintText('start')}`;
   return `${waits ?? 'Ready; queued behind other tasks. '}The batch is run by ${holderText(holder)}, with ${record.counts.running} running and ${record.counts.open} open${limitText(record.options)}.`;
 }
 
-/** What the store tells of one that another process will try again. */
+/** Describes the pending retry of a task that another process runs. */
 function pauseText({ pause }: TaskRecord): string | undefined {
   if (pause === undefined) return undefined;
   const when = spanText(Math.max(0, pause.until - Date.now()));
   const { reason, message = '' } = pause;
-  return `It is retried in ${when}; the last attempt failed: ${oneLine(message === '' ? reason : message, MAX_ATTEMPT_MESSAGE)}`;
+  return `It will be retried in ${when}; the last attempt failed: ${oneLine(message === '' ? reason : message, MAX_ATTEMPT_MESSAGE)}`;
 }
 
-/** What of its dependencies keeps an open task from running. */
+/** Explains which dependencies keep an open task from running. */
 async function dependenciesText(
   { store }: BatchContext,
   { batch, options }: TaskRecord,
@@ -100,7 +100,7 @@ async function dependenciesText(
   if (ended.length > 0 && onDependencyFailure === 'skip')
     return `It will be skipped, because it depends on ${namesText(ended)}. `;
   const waited = found.filter(({ status }) => status === 'open' || status === 'running');
-  return waited.length === 0 ? undefined : `It waits for ${namesText(waited)}. `;
+  return waited.length === 0 ? undefined : `It is waiting for ${namesText(waited)}. `;
 }
 
 function namesText(tasks: readonly TaskSummary[]): string {
@@ -108,13 +108,13 @@ function namesText(tasks: readonly TaskSummary[]): string {
   return listText(names, tasks.length);
 }
 
-/** Of the run that goes on, as far as it was told one. */
+/** The concurrency limit of the current run, if it has one. */
 function limitText(options: string | undefined): string {
   const { maxConcurrency } = JSON.parse(options ?? '{}') as { maxConcurrency?: unknown };
   return typeof maxConcurrency === 'number' ? `, at most ${maxConcurrency} at once` : '';
 }
 
-/** How a task ended, when, and what can be done, as a sentence whose subject is the task; undefined before its end. */
+/** Describes how and when a task ended, and what to do. The subject of the sentence is the task. Undefined before its end. */
 async function endedText(
   context: Pick<BatchContext, 'store'>,
   task: TaskRecord,
@@ -124,26 +124,26 @@ async function endedText(
     case 'running':
       return undefined;
     case 'completed':
-      return `has completed, after ${attemptsText(task)}${tookText(task)}${agoText(task)}.`;
+      return `completed after ${attemptsText(task)}${tookText(task)}${agoText(task)}.`;
     case 'failed':
       return linesText(
-        `has failed with the reason "${task.reason}", after ${attemptsText(task)}${tookText(task)}${agoText(task)}:`,
+        `failed with reason "${task.reason}" after ${attemptsText(task)}${tookText(task)}${agoText(task)}:`,
         oneLine(task.message ?? '', MAX_MESSAGE),
-        '"retry" opens it again.',
+        hintText('retry'),
       );
     case 'cancelled':
       return linesText(
         `was cancelled${agoText(task)}: ${oneLine(task.message ?? '', MAX_MESSAGE)}`,
-        '"retry" opens it again.',
+        hintText('retry'),
       );
     case 'skipped':
       return skippedText(context, task);
   }
 }
 
-/** `one attempt`, for a task that had one. */
+/** `one attempt`, `3 attempts`. */
 function attemptsText({ attempts }: TaskRecord): string {
-  return attempts === 0 ? 'no attempt' : attempts === 1 ? 'one attempt' : `${attempts} attempts`;
+  return attempts === 0 ? 'no attempts' : attempts === 1 ? 'one attempt' : `${attempts} attempts`;
 }
 
 async function skippedText({ store }: Pick<BatchContext, 'store'>, task: TaskRecord): Promise<string> {
@@ -151,18 +151,18 @@ async function skippedText({ store }: Pick<BatchContext, 'store'>, task: TaskRec
   const root = cause === undefined ? undefined : await store.task(batch, cause);
   if (root === undefined) {
     return cause === undefined
-      ? `was skipped${agoText(task)}: it runs only if something that it depends on fails.`
+      ? `was skipped${agoText(task)}: it runs only if a dependency fails.`
       : `was skipped${agoText(task)} because of ${cause}, which was cleared.`;
   }
   return linesText(
     `was skipped${agoText(task)} because of ${taskText(root)}, which ${rootText(root)}${root.message === undefined ? '.' : ':'}`,
     root.message === undefined ? undefined : oneLine(root.message, MAX_MESSAGE),
-    `"retry" of ${cause} opens both again.`,
+    hintText('retryCause', cause),
   );
 }
 
 function rootText({ status }: TaskRecord): string {
-  if (status === 'completed') return 'has completed since';
+  if (status === 'completed') return 'has since completed';
   return status === 'cancelled' ? 'was cancelled' : status === 'failed' ? 'failed' : `is ${status} again`;
 }
 

@@ -1,7 +1,7 @@
 import { printableText } from '../core/printable-text.ts';
 import { reasonText } from '../core/words.ts';
 
-/** Puts untrusted text on one line of at most so many characters. */
+/** Puts untrusted text on one line and truncates it. */
 export function oneLine(text: string, length: number): string {
   const begin = text.length > length ? text.slice(0, length + 1) : text;
   const plain = printableText(begin)
@@ -10,7 +10,7 @@ export function oneLine(text: string, length: number): string {
   return text.length > length ? `${plain.slice(0, length)}…` : plain;
 }
 
-/** Joins lines, and leaves out undefined ones. */
+/** Joins lines, leaving out undefined ones. */
 export function linesText(...lines: readonly (string | undefined | readonly string[])[]): string {
   return lines
     .flat()
@@ -24,7 +24,7 @@ export function roundedText(value: number): string {
   return String(Number(value.toPrecision(2)));
 }
 
-/** So many bytes for people: `812 bytes`, `1.2 MB`. */
+/** A size for people: `812 bytes`, `1.2 MB`. */
 export function bytesText(bytes: number): string {
   if (bytes < 1000) return `${bytes} bytes`;
   if (bytes < 1_000_000) return `${roundedText(bytes / 1000)} KB`;
@@ -42,7 +42,7 @@ export function taskText(task: {
   return `${task.id}${name} (${task.function})`;
 }
 
-/** Why a run ended early, in a line. */
+/** Why a run ended early, on one line. */
 export function runProblemText(problem: unknown): string {
-  return `The batch stopped before its end: ${oneLine(reasonText(problem), 500)} What was not finished can be started again.`;
+  return `The batch ended early: ${oneLine(reasonText(problem), 500)} Start it again to run the remaining tasks.`;
 }

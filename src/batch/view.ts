@@ -8,21 +8,21 @@ import type { FailedTask, RunningTask } from './run/monitor.ts';
 import type { BatchRuns } from './run/runs.ts';
 import { runProblemText } from './text.ts';
 
-/** A snapshot of a batch: all that a display needs. */
+/** A snapshot of a batch, with everything a display needs. */
 export interface BatchView {
   readonly name: string;
   /** `elsewhere`: another process runs it. */
   readonly state: 'idle' | 'running' | 'stopping' | 'elsewhere';
   readonly counts: TaskCounts;
   readonly total: number;
-  /** The share of the work that is done, 0 to 1: what has ended, and the reported part of what runs. */
+  /** The share of the work that is done, 0 to 1: ended tasks, and the reported progress of running ones. */
   readonly progress: number;
   /** Tasks that end per second, over the last ten seconds; undefined if unknown. */
   readonly ratePerSecond: number | undefined;
   readonly timeLeft: TimeLeft | undefined;
-  /** The oldest first, up to a limit. */
+  /** Oldest first, up to a limit. */
   readonly running: readonly RunningTask[];
-  /** The newest first. */
+  /** Newest first. */
   readonly lastFailures: readonly FailedTask[];
   readonly createdAt: number;
   readonly startedAt: number | undefined;
@@ -37,7 +37,7 @@ export interface BatchView {
 const MAX_RUNNING = 100;
 const MAX_FAILURES = 10;
 
-/** The parts of a snapshot that are cheap to compute. */
+/** Returns the parts of a snapshot that are cheap to compute. */
 export function standingOf(
   record: BatchRecord,
   { runs }: { readonly runs: BatchRuns },
@@ -55,13 +55,13 @@ interface ViewSources {
   readonly store: Pick<Store, 'batch' | 'batchWithTasks'>;
 }
 
-/** What is read of a batch that is not run here. The failures are those of tasks that were added last. */
+/** The tasks to read of a batch that another process runs. The failures are those of the tasks added last. */
 const QUERIES: readonly TaskQuery[] = [
   { status: ['running'], limit: MAX_RUNNING },
   { status: ['failed'], beforeSeq: MAX_SEQ + 1, limit: MAX_FAILURES },
 ];
 
-/** How a batch stands now; undefined if there is none. Costs the same however large the batch is. */
+/** Returns a snapshot of a batch, or undefined if it does not exist. The cost does not depend on its size. */
 export async function readView(name: string, { runs, store }: ViewSources): Promise<BatchView | undefined> {
   if (runs.current(name) !== undefined) {
     const record = await store.batch(name);
@@ -73,7 +73,7 @@ export async function readView(name: string, { runs, store }: ViewSources): Prom
   return found && viewOf(found.batch, runs, runs.current(name), found.tasks);
 }
 
-/** The same of a batch that was read before, such as one of a list. */
+/** Returns a snapshot of a batch whose record is already read. */
 export async function viewOfRecord(record: BatchRecord, sources: ViewSources): Promise<BatchView> {
   const { runs } = sources;
   const run = runs.current(record.name);
@@ -113,8 +113,8 @@ function stateOf(run: BatchRun | undefined, holder: LeaseHolder | undefined): Ba
 }
 
 /**
- * What the store tells of a batch that another process runs: all but progress within a task. One that pauses before
- * another attempt does not run.
+ * Returns the running tasks of a batch that another process runs. The store has no progress within a task. Tasks that
+ * wait for a retry are not running.
  */
 function runningElsewhere(tasks: readonly TaskRecord[]): RunningTask[] {
   const running = tasks.filter(({ pause }) => pause === undefined);

@@ -20,7 +20,7 @@ export interface CallId {
 
 const GROUP_NAME = /^calls-\d+$/;
 
-/** The call for which an execution of the engine stands, if it stands for one. */
+/** Returns the call of an execution, if it belongs to one. */
 export function readCallId({
   executionId,
   group = '',

@@ -8,7 +8,7 @@ import type { RetryOptions } from '../core/retry.ts';
 import type { DependencyPolicy } from '../core/terms.ts';
 
 /** How many characters the id of a call may have. */
-export const LONGEST_CALL_ID = 128;
+export const MAX_CALL_ID_LENGTH = 128;
 
 /** One call of a tool. What is left out is as the tool or the configuration says. */
 export interface ToolCall {
@@ -131,9 +131,9 @@ function checkShape(call: unknown, index: number): asserts call is ToolCall {
   const { id, name } = call as ToolCall;
   if (typeof name !== 'string' || name === '')
     throw invalid(`${which} has no name of a tool: its name is ${show(name)}`);
-  if (id !== undefined && (typeof id !== 'string' || id === '' || id.length > LONGEST_CALL_ID))
+  if (id !== undefined && (typeof id !== 'string' || id === '' || id.length > MAX_CALL_ID_LENGTH))
     throw invalid(
-      `The id of call ${index + 1} (${name}) must be a text of 1 to ${LONGEST_CALL_ID} characters, but it is ${show(id)}`,
+      `The id of call ${index + 1} (${name}) must be a string of 1 to ${MAX_CALL_ID_LENGTH} characters, but it is ${show(id)}`,
     );
   for (const field of Object.keys(call)) {
     if (FIELDS.has(field)) continue;

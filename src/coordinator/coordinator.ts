@@ -23,15 +23,15 @@ import { Redactor } from './redaction/redactor.ts';
 import { ResultStream } from './result-stream.ts';
 import { environmentOf, RunnerSet } from './runner-set.ts';
 
-/** How a coordinator is made. */
+/** Options of a coordinator. */
 export interface CoordinatorOptions {
-  /** What `loadConfig()` gives. Default: the defaults, with the working directory as the only root. */
+  /** The result of `loadConfig()`. Default: the defaults, with the working directory as the only root. */
   readonly config?: VolleyConfig;
 }
 
-/** How one list of calls is run. */
+/** Options for one list of calls. */
 export interface ExecuteOptions {
-  /** Cancels what has not settled when it is aborted. */
+  /** Cancels all calls that have not settled when it is aborted. */
   readonly signal?: AbortSignal;
   /** Whether the first failure cancels the rest. Default false. */
   readonly failFast?: boolean;
@@ -39,7 +39,7 @@ export interface ExecuteOptions {
   readonly maxConcurrency?: number;
   /** How long the whole list may take. */
   readonly timeoutMs?: number;
-  /** Hears the name of the engine's group that the calls belong to, right before they are submitted. */
+  /** Called with the name of the engine's group right before the calls are submitted. */
   readonly onGroup?: (group: string) => void;
 }
 
@@ -54,7 +54,7 @@ const EXECUTE_OPTIONS: ReadonlySet<string> = new Set<keyof ExecuteOptions>([
 const COORDINATOR_OPTIONS: ReadonlySet<string> = new Set<keyof CoordinatorOptions>(['config']);
 
 /**
- * Tool calls in, results out: each in its place, each with an outcome of its own.
+ * Runs tool calls in parallel and returns one result per call, in order.
  *
  * ```ts
  * await using coordinator = new ParallelToolCoordinator();
@@ -65,14 +65,14 @@ const COORDINATOR_OPTIONS: ReadonlySet<string> = new Set<keyof CoordinatorOption
  * ```
  */
 export class ParallelToolCoordinator implements AsyncDisposable {
-  /** Runs the calls. Its progress, statistics and `explain` tell of them. */
+  /** Runs the calls, and provides their progress, statistics and `explain`. */
   readonly engine: ParallelExecutionEngine;
   private readonly registry: ToolRegistry;
   private readonly runners: RunnerSet;
   /** @internal */
   readonly planner: CallPlanner;
   /**
-   * Takes secrets out of texts.
+   * Redacts secrets.
    *
    * @internal
    */
@@ -122,7 +122,7 @@ export class ParallelToolCoordinator implements AsyncDisposable {
   }
 
   /**
-   * Adds a tool that is for Volley itself: it is listed nowhere, and `allow` and `deny` do not concern it.
+   * Adds a tool for internal use: it is not listed, and `allow` and `deny` do not apply to it.
    *
    * @internal
    */
@@ -130,13 +130,13 @@ export class ParallelToolCoordinator implements AsyncDisposable {
     this.registry.registerInternal(tool);
   }
 
-  /** Takes a tool out. What runs of it goes on. */
+  /** Removes a tool. Running calls continue. */
   unregister(name: string): boolean {
     return this.registry.unregister(name);
   }
 
   /**
-   * Adds tools that become known when they are asked for, such as those of an MCP server. They are closed with this.
+   * Adds a source that lists its tools on demand, such as an MCP server. It is closed with the coordinator.
    *
    * @internal
    */
@@ -145,7 +145,7 @@ export class ParallelToolCoordinator implements AsyncDisposable {
   }
 
   /**
-   * Explains to whoever calls a tool why it is not there; undefined takes that back.
+   * Sets the explanation for callers of a missing tool. Undefined removes it.
    *
    * @internal
    */
@@ -155,13 +155,12 @@ export class ParallelToolCoordinator implements AsyncDisposable {
   }
 
   /**
-   * Waits for the sources of the tools whose names a glob may match, for so long at most, so that {@link tools} knows
-   * them.
+   * Waits up to a limit for the sources whose tools a glob may match, so that {@link tools} includes them.
    */
   async discover(glob = '*', limitMs?: number): Promise<void> {
     checkGlob(glob);
     const first = sourceNameOf(glob);
-    // A bracket may hold whole names, with the parts that tell sources apart.
+    // A bracket expression may contain whole names, including the source.
     const matches = /[{([]/.test(first) ? () => true : picomatch(first);
     await discoverAll(
       this.registry.listSources().filter(({ name }) => matches(name)),
@@ -169,12 +168,12 @@ export class ParallelToolCoordinator implements AsyncDisposable {
     );
   }
 
-  /** What may be called, with its schemas; all of it or what a glob of names matches. */
+  /** Lists the tools that may be called, with their schemas: all, or those that match a glob. */
   tools(glob?: string): ToolDescription[] {
     return this.registry.list(glob);
   }
 
-  /** Runs calls in parallel. The results come in the order of the calls; a failed call never hides another. */
+  /** Runs calls in parallel. Returns the results in the order of the calls. A failed call does not affect the others. */
   async executeParallel(calls: readonly ToolCall[], options: ExecuteOptions = {}): Promise<CallResult[]> {
     const { group, unlink } = await this.start(calls, options);
     try {
@@ -190,7 +189,7 @@ export class ParallelToolCoordinator implements AsyncDisposable {
     return result!;
   }
 
-  /** Runs calls in parallel and gives each result when it comes. Whoever stops reading cancels the rest. */
+  /** Runs calls in parallel and yields each result as it arrives. Stopping the iteration cancels the rest. */
   stream(
     calls: readonly ToolCall[],
     options: ExecuteOptions = {},
@@ -205,13 +204,13 @@ export class ParallelToolCoordinator implements AsyncDisposable {
     });
   }
 
-  /** Takes over the limits of a changed configuration while everything runs. Other keys need a new coordinator. */
+  /** Applies the limits of a changed configuration to the running coordinator. Other settings need a new one. */
   applyLimits(config: VolleyConfig): void {
     this.engine.setLimits(limitsChange(this.config.limits, config.limits));
     this.config = { ...this.config, limits: config.limits };
   }
 
-  /** Takes no more calls, waits for those there are (with `cancel`, ends them), and ends every thread and process. */
+  /** Rejects new calls, waits for the others (or cancels them with `cancel`), and ends all threads and processes. */
   close(options: { readonly cancel?: boolean } = {}): Promise<void> {
     const closed = this.engine.close(options);
     this.closing ??= closed.then(() => this.closeParts());
@@ -219,7 +218,7 @@ export class ParallelToolCoordinator implements AsyncDisposable {
     return this.closing;
   }
 
-  /** The same as {@link close}: `await using` waits for everything. */
+  /** Same as {@link close}, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
@@ -268,10 +267,7 @@ export class ParallelToolCoordinator implements AsyncDisposable {
 }
 
 function closedError(): VolleyError {
-  return new VolleyError(
-    'RUNNER_CLOSED',
-    'The coordinator was closed and takes no more calls: create a new one.',
-  );
+  return new VolleyError('RUNNER_CLOSED', 'The coordinator is closed. Create a new one.');
 }
 
 function engineLimits({ limits }: VolleyConfig): EngineLimits {
@@ -286,11 +282,11 @@ function linkSignal(group: CallGroup, signal: AbortSignal, redactor: Redactor): 
   return () => signal.removeEventListener('abort', cancel);
 }
 
-/** A coordinator with the limits and rules of a configuration, and the tools of the modules that it names. */
+/** Creates a coordinator with the limits and rules of a configuration, and the tools of its modules. */
 export async function createCoordinator(config: VolleyConfig): Promise<ParallelToolCoordinator> {
   requireUnchanged(config.trust);
   const tools = await loadToolModules(config.tools.modules, config.folder);
-  // What was loaded must be what was approved.
+  // The loaded files must be the approved ones.
   requireUnchanged(config.trust);
   const coordinator = new ParallelToolCoordinator({ config });
   try {
@@ -302,7 +298,7 @@ export async function createCoordinator(config: VolleyConfig): Promise<ParallelT
   return coordinator;
 }
 
-/** A tool that runs inside Volley may load further files only when it is called. */
+/** A tool that runs in this process may load further files when it is called. */
 function guarded(tool: Tool, { trust }: VolleyConfig): Tool {
   const { code } = tool;
   if (code.kind !== 'function' || trust.files.size === 0) return tool;
@@ -315,7 +311,7 @@ function guarded(tool: Tool, { trust }: VolleyConfig): Tool {
   });
 }
 
-/** Throws what is wrong with the options, before anything has begun that would have to be undone. */
+/** Throws if the options are invalid, before anything is started. */
 function checkOptions(options: ExecuteOptions): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options))
     throw invalid(
@@ -341,7 +337,7 @@ function invalid(message: string): VolleyError {
   return new VolleyError('INVALID_VALUE', `${message}.`);
 }
 
-/** What can end a list while its calls are still being looked at: the caller, its time limit, or the coordinator. */
+/** What can end a list while its calls are being planned: the caller, its timeout, or the coordinator. */
 class Planning {
   private readonly controller = new AbortController();
   private readonly beganAt = performance.now();
@@ -354,7 +350,7 @@ class Planning {
   ) {
     for (const signal of signals) this.link(signal);
     if (timeoutMs !== undefined && Number.isFinite(timeoutMs)) {
-      const late = new VolleyError('EXECUTION_DEADLINE', `The list took longer than its ${timeoutMs} ms.`);
+      const late = new VolleyError('EXECUTION_DEADLINE', `The list exceeded its timeout of ${timeoutMs} ms.`);
       this.timer = setTimeout(() => this.stop(late), timeoutMs);
     }
   }
@@ -363,7 +359,7 @@ class Planning {
     return this.controller.signal;
   }
 
-  /** What is left of the time of the list. */
+  /** The remaining time of the list. */
   get leftMs(): number | undefined {
     if (this.timeoutMs === undefined) return undefined;
     return Math.max(1, this.timeoutMs - (performance.now() - this.beganAt));

@@ -25,21 +25,21 @@ import { type KnownIds, type References, referencesIn, resolveReferences } from 
 import type { RunnerSet } from './runner-set.ts';
 
 /*
- * The path of a call. A call has four shapes, and each promises more than the one before.
+ * A call takes four shapes. Each guarantees more than the one before.
  *
- * 1. Written: `ToolCall` (call.ts) in a list, `TaskInput` (batch/input) in a batch. It has the right fields. Nothing is
- *    known of its tool.
+ * 1. Written: `ToolCall` (call.ts) in a list, `TaskInput` (batch/input) in a batch. Its fields are valid. Its tool is not
+ *    looked up yet.
  * 2. Stored: `TaskRecord` (store), in a batch only. It survives the process, and so does its result. Its tool,
- *    arguments, needs and dependencies were right when it was added; a later process may have other tools.
- * 3. Planned: `PlannedCall`, below. Its tool was found, its input checked, its options and needs merged with those of
- *    the tool and the defaults. A call that cannot run is planned as well, with the error that says why. A call is
- *    planned once in a run, and nothing is asked of the tool again until it runs.
- * 4. Executed: `GroupItem` or `RefusedItem` (engine), which the core makes into an execution. It has an id that is
- *    unique in the engine, dependencies, and work to do. A refused call is an execution that fails when it is submitted,
- *    so the core alone decides what is skipped because of it.
+ *    arguments, needs and dependencies were valid when it was added; a later process may have other tools.
+ * 3. Planned: `PlannedCall`, below. Its tool is resolved, its input validated, its options and needs merged with those of
+ *    the tool and the defaults. A call that cannot run is planned as refused, with its error. Each call is planned once
+ *    per run.
+ * 4. Executed: `GroupItem` or `RefusedItem` (engine), which the core turns into an execution. It has an id that is
+ *    unique in the engine, dependencies, and work. A refused call is an execution that fails on submission, so that only
+ *    the core decides what is skipped because of it.
  */
 
-/** A call that was checked before anything starts. */
+/** A validated call. */
 export type PlannedCall = ReadyCall | RefusedCall;
 
 /** A call that can run. */
@@ -48,12 +48,12 @@ export interface ReadyCall {
   readonly id: string;
   readonly call: ToolCall;
   readonly tool: Tool;
-  /** Not checked yet if it holds references, or if the tool is a stand-in: then an attempt does that. */
+  /** Validated by each attempt instead if it contains references or the tool is a placeholder. */
   readonly input: unknown;
   readonly options: CallOptions;
-  /** Undefined if an attempt has to find out, because they follow from such an input. */
+  /** Undefined if they depend on an input that is not validated yet. */
   readonly needs: ResourceRequirements | undefined;
-  /** Ids of the calls to whose results the arguments refer. */
+  /** Ids of the calls whose results the arguments use. */
   readonly references: ReadonlySet<string>;
   /** Possible mistakes in the arguments. */
   readonly warnings: readonly string[];
@@ -63,7 +63,7 @@ export interface ReadyCall {
   readonly sameAs: string | undefined;
 }
 
-/** A call that cannot run. It fails, and the others go on. */
+/** A call that cannot run. It fails; the others continue. */
 export interface RefusedCall {
   readonly kind: 'refused';
   readonly id: string;
@@ -71,7 +71,7 @@ export interface RefusedCall {
   readonly error: VolleyError;
 }
 
-/** Where a planned call stands among other executions. */
+/** The place of a planned call among other executions. */
 export interface Placement {
   /** The id of the execution. */
   readonly id: string;
@@ -81,7 +81,7 @@ export interface Placement {
   readonly hasFailedDependency?: boolean;
   readonly results: ResultReader;
   readonly group: string;
-  /** Plans the call again when an attempt starts, so that its input need not be kept until then. */
+  /** Plans the call again when an attempt starts, so that its input need not stay in memory. */
   readonly reload?: (() => Promise<ReadyCall>) | undefined;
   /** Wraps the work of each attempt. */
   readonly around?: { attempt(task: TaskContext, work: AttemptWork): unknown };
@@ -100,7 +100,7 @@ export interface CallPlannerParts {
   readonly config: VolleyConfig;
 }
 
-/** The last question that the engine had nothing against. */
+/** The last check that the engine accepted. */
 interface LastCheck {
   readonly options: CallOptions;
   readonly needs: ResourceRequirements;
@@ -111,15 +111,15 @@ interface LastCheck {
 interface CallToPlan {
   readonly id: string;
   readonly call: ToolCall;
-  /** The dependencies that it lists. They exist. */
+  /** Its listed dependencies, all known. */
   readonly dependsOn: readonly string[];
   readonly references: () => References;
   readonly stop?: AbortSignal | undefined;
 }
 
-/** How long the schema of a tool may take before anything runs. The timeout of an attempt may be shorter. */
+/** How long a tool's schema may take to validate. The timeout of an attempt may be shorter. */
 const MAX_CHECK_MS = 30_000;
-/** The engine takes no longer names, and nobody has checked that of an unknown tool. */
+/** The engine rejects longer names, and the name of an unknown tool is unchecked. */
 const MAX_TOOL_NAME = 256;
 const NO_DEPENDENCIES: readonly string[] = [];
 const NO_IDS: ReadonlySet<string> = new Set();
@@ -134,9 +134,8 @@ export class CallPlanner {
   }
 
   /**
-   * Plans a list. Throws what is wrong with the list itself (a duplicate id, an unknown dependency); what is wrong with
-   * one call refuses that call. When `stop` is aborted, its reason (a VolleyError) refuses all calls that are not
-   * refused already.
+   * Plans a list. Throws if the list itself is invalid (a duplicate id, an unknown dependency). A call that is invalid is
+   * refused. When `stop` is aborted, its reason (a VolleyError) refuses all other calls.
    */
   async planList(calls: readonly ToolCall[], stop: AbortSignal): Promise<PlannedCall[]> {
     const list = checkedList(calls);
@@ -169,8 +168,8 @@ export class CallPlanner {
   }
 
   /**
-   * Plans one call, synchronously unless the schema of its tool is asynchronous. `dependsOn` are all its dependencies:
-   * its arguments may refer to these only, whatever other ids there are now.
+   * Plans one call, synchronously unless the schema of its tool is asynchronous. `dependsOn` lists all its
+   * dependencies. Its arguments may refer only to these.
    */
   plan(
     id: string,
@@ -181,7 +180,7 @@ export class CallPlanner {
     return this.planCall({ id, call, dependsOn, references: () => referencesIn(call.arguments, known) });
   }
 
-  /** Throws what would refuse a call, and what the engine would have against it. Plans nothing. */
+  /** Throws if planning or the engine would refuse a call. */
   check(call: ToolCall, references: References): void | Promise<void> {
     const rethrow = (error: unknown): never => {
       throw refusal(call, error);
@@ -196,7 +195,7 @@ export class CallPlanner {
     }
   }
 
-  /** Asks the sources of these tools for what they have, for at most `limitMs`. What is not known then stays a stand-in. */
+  /** Waits up to `limitMs` for the sources of these tools to list them. Tools still unknown remain placeholders. */
   async discover(toolNames: Iterable<string>, limitMs: number): Promise<void> {
     const sources = this.parts.registry.listSources();
     if (sources.length === 0) return;
@@ -208,8 +207,8 @@ export class CallPlanner {
   }
 
   /**
-   * Submits planned calls as a group. Calls that the engine has something against (a demand that never fits, an unknown
-   * priority) are refused then, each by itself. Throws only what is wrong with all of them together, such as a cycle.
+   * Submits planned calls as a group. Calls that the engine rejects (needs that never fit, an unknown priority) are
+   * refused one by one. Throws only if the group as a whole is invalid, for example because of a cycle.
    */
   submit(
     planned: readonly PlannedCall[],
@@ -267,12 +266,12 @@ export class CallPlanner {
     return (task, observer) => runner.run(ready, needs, task, results, observer);
   }
 
-  /** A function of its own, because its closure must not hold the planned call. */
+  /** A separate method, so that its closure does not retain the planned call. */
   private reloadedWork(reload: () => Promise<ReadyCall>, place: Placement): AttemptWork {
     return async (task, observer) => this.work(await reload(), place)(task, observer);
   }
 
-  /** Never throws: whatever goes wrong refuses the call. */
+  /** Never throws: an error refuses the call. */
   private planCall(one: CallToPlan): PlannedCall | Promise<PlannedCall> {
     const { id, call, dependsOn, references: find, stop } = one;
     const refused = (error: unknown): PlannedCall => ({
@@ -306,7 +305,7 @@ export class CallPlanner {
     }
   }
 
-  /** All checks of a call by itself; `done` makes of it what the caller wants. Throws what is wrong. */
+  /** Validates a call by itself and passes the result to `done`. Throws if it is invalid. */
   private examine<T>(
     call: ToolCall,
     { ids, hasEscapes }: References,
@@ -343,7 +342,7 @@ export class CallPlanner {
     return done(tool, input, options, resolveNeeds(call, tool, input));
   }
 
-  /** The same call, or a refused one if the engine has something against it. */
+  /** Returns the call, or a refused one if the engine rejects it. */
   private withEngineCheck(planned: PlannedCall): PlannedCall {
     if (planned.kind === 'refused') return planned;
     const { id, call, options, needs } = planned;
@@ -364,7 +363,7 @@ export class CallPlanner {
     const { engine } = this.parts;
     const { limitsVersion } = engine;
     const last = this.lastCheck;
-    // Many calls of one tool without options of their own are one question.
+    // Calls of one tool without options of their own share one check.
     const isSame = last?.options === options && last.needs === needs && last.policy === policy;
     if (isSame && last.limitsVersion === limitsVersion) return;
     engine.check(
@@ -374,7 +373,7 @@ export class CallPlanner {
   }
 }
 
-/** The ids that a call may refer to. The nearest one is never its own. */
+/** The ids that a call may refer to. It never suggests the call's own id. */
 export function knownTo(id: string, known: Pick<KnownIds, 'has'>, names: NearestNames): KnownIds {
   return {
     has: (other) => known.has(other),
@@ -385,7 +384,7 @@ export function knownTo(id: string, known: Pick<KnownIds, 'has'>, names: Nearest
   };
 }
 
-/** All items have the same fields in the same order: the engine reads thousands of them much faster then. */
+/** All items have the same fields in the same order, which the engine reads much faster. */
 function itemOf(
   { toolName, priority, timeoutMs, retry, idempotent, conflictsWith, stallMs, deadlineMs }: CallOptions,
   place: {
@@ -422,12 +421,12 @@ function refusal({ name }: ToolCall, error: unknown): VolleyError {
   if (error instanceof VolleyError) return error;
   return new VolleyError(
     'INVALID_ARGUMENTS',
-    `The arguments of ${name} could not be checked: ${reasonText(error)}`,
+    `The arguments of ${name} could not be validated: ${reasonText(error)}`,
     { tool: name },
   );
 }
 
-/** Lets the first of identical calls run for the others, if their tool allows it. */
+/** Runs only the first of identical calls, if their tool allows it. */
 function withoutDuplicates(planned: PlannedCall[]): PlannedCall[] {
   const firstByIdentity = new Map<string, string>();
   const replaced = new Map<string, string>();

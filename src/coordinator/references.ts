@@ -2,7 +2,7 @@ import { VolleyError } from '../core/errors.ts';
 import { pathText } from '../core/json-numbers.ts';
 import { show } from '../core/numbers.ts';
 import { countText } from '../core/words.ts';
-import { LONGEST_CALL_ID } from './call.ts';
+import { MAX_CALL_ID_LENGTH } from './call.ts';
 
 /**
  * References from arguments to results of other calls. `{ "$from": "id", "path": "/items/0" }` stands for that part
@@ -10,35 +10,35 @@ import { LONGEST_CALL_ID } from './call.ts';
  * any other `${…}` belongs to the string, as it does in a shell command. `$${` is a plain `${`.
  */
 
-/** Gives the result of a call, or throws an error that says why there is none. */
+/** Returns the result of a call, or throws an error that explains why there is none. */
 export type ResultLookup = (id: string) => unknown;
 
 /** The ids that arguments may refer to. */
 export interface KnownIds {
   has(id: string): boolean;
-  /** The id that was probably meant by one that is not known. Without it nothing is refused for being similar. */
+  /** Suggests a known id for an unknown one. Without it, similar ids are not rejected. */
   nearest?(id: string): string | undefined;
 }
 
-/** What arguments refer to. */
+/** The references in arguments. */
 export interface References {
   readonly ids: ReadonlySet<string>;
-  /** Whether there is an escape, which must be taken out even where nothing is referred to. */
+  /** Whether there is an escape, which must be replaced even without references. */
   readonly hasEscapes: boolean;
-  /** What looks like a reference and is none: at most one for a call. */
+  /** Placeholders that look like references but are not: at most one warning per call. */
   readonly warnings: readonly string[];
 }
 
-/** Deeper arguments are refused: nobody means them, and the work is recursive. */
+/** Deeper arguments are rejected, because the functions are recursive. */
 const MAX_DEPTH = 100;
 const MAX_SHOWN = 3;
 const MAX_SHOWN_LENGTH = 60;
-/** Shared by all that refer to nothing, which is nearly all. */
+/** Shared by all arguments without references, which are most. */
 const NONE: References = { ids: new Set(), hasEscapes: false, warnings: [] };
-/** An identifier and a path: what people write who mean a result. */
+/** An identifier and a path, which probably mean a result. */
 const WITH_PATH = /^([A-Za-z_][\w-]*)(?:\.[A-Za-z_0-9]|\[)/;
 const IDENTIFIER = /^[A-Za-z_][\w-]*$/;
-/** What shells and build tools call their variables. */
+/** Variable names of shells and build tools. */
 const VARIABLE = /^[A-Z_][A-Z0-9_]*$/;
 const MUSTACHE = /\{\{[^{}]{1,200}\}\}/g;
 /** `[0]`, `[-1]` or `["key"]`. */
@@ -46,7 +46,7 @@ const BRACKETS = /\[(?:(-?\d{1,15})|("(?:[^"\\]|\\.){0,1000}"))\]/y;
 const KEY = /\.([^.[\]{}]+)/y;
 
 /**
- * What arguments refer to. A typed reference to an unknown id is an error, and so is `${id.path}` where the path cannot
+ * Finds the references in arguments. A typed reference to an unknown id is an error, and so is `${id.path}` where the path cannot
  * be read, or where the id is nearly that of another call.
  */
 export function referencesIn(value: unknown, known: KnownIds): References {
@@ -55,7 +55,7 @@ export function referencesIn(value: unknown, known: KnownIds): References {
   return search.found();
 }
 
-/** The arguments with every reference replaced; what holds none is given back as it is. */
+/** Replaces every reference in the arguments. Values without references are returned unchanged. */
 export function resolveReferences(
   value: unknown,
   known: Pick<KnownIds, 'has'>,
@@ -71,7 +71,7 @@ export function resolveReferences(
   );
 }
 
-/** Goes through arguments and gathers what they refer to. */
+/** Walks arguments and collects their references. */
 class Search {
   private readonly ids = new Set<string>();
   private hasEscapes = false;
@@ -116,7 +116,7 @@ class Search {
       const meant = this.known.nearest?.(id);
       throw new VolleyError(
         'UNKNOWN_DEPENDENCY',
-        `The arguments refer to the result of ${show(id)}, but no call in the list has this id${meant === undefined ? '' : `; did you mean ${show(meant)}?`}.`,
+        `The arguments refer to the result of ${show(id)}, but no call in the list has this id.${meant === undefined ? '' : ` Did you mean ${show(meant)}?`}`,
         { id, nearest: meant },
       );
     }
@@ -147,7 +147,7 @@ class Search {
       if (meant !== undefined) throw nearMiss(whole, head, meant, path);
       this.leave(whole);
     } else if (IDENTIFIER.test(inner) && !VARIABLE.test(inner)) {
-      // A variable of a script or a template, as a rule.
+      // Usually a variable of a script or a template.
       const meant = this.known.nearest?.(inner);
       if (meant !== undefined) this.leave(whole, meant);
     }
@@ -203,11 +203,11 @@ function cut(text: string): string {
   return text.length > MAX_SHOWN_LENGTH ? `${text.slice(0, MAX_SHOWN_LENGTH)}…` : text;
 }
 
-/** A Map, a Date or an instance of a class holds no references: a copy of its fields would not be the same. */
+/** Maps, dates and class instances are not searched, because a copy of their fields would not be equal. */
 function isPlainObject(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false;
   const prototype = Object.getPrototypeOf(value);
-  // An object of another realm (a test's, a vm's) is plain, too: its prototype has none itself.
+  // Objects of another realm (a vm, a test) are plain, too: their prototype has no prototype.
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
@@ -243,11 +243,11 @@ interface Template {
   readonly start: number;
   readonly end: number;
   readonly isEscape: boolean;
-  /** What stands between the braces. */
+  /** The text between the braces. */
   readonly inner: string;
 }
 
-/** All templates of a string, in order. A brace inside one makes it something else, unless it is part of a quoted key. */
+/** Finds all templates of a string, in order. A template contains no brace except in a quoted key. */
 function* templates(text: string): Generator<Template> {
   for (let at = text.indexOf('${'); at >= 0; ) {
     if (text[at - 1] === '$') {
@@ -261,7 +261,7 @@ function* templates(text: string): Generator<Template> {
   }
 }
 
-/** Behind the closing brace. */
+/** Returns the index after the closing brace. */
 function endOfTemplate(text: string, start: number): number | undefined {
   for (let at = start; at < text.length; at++) {
     const character = text[at];
@@ -300,16 +300,16 @@ function jsonOf(part: unknown, id: string, inner: string): string {
   } catch {
     throw new VolleyError(
       'UNSERIALISABLE_RESULT',
-      `"\${${inner}}" cannot stand in a text: what it refers to in the result of ${id} cannot be written as JSON, because it holds itself or a BigInt, for example. Refer to a part of it.`,
+      `"\${${inner}}" cannot be used inside a string: that part of the result of ${id} cannot be converted to JSON, for example because it is circular or contains a BigInt. Refer to a part of it.`,
       { id },
     );
   }
 }
 
-/** The longest known id that the text begins with, up to a dot or a bracket: ids may have those of their own. */
+/** Returns the longest known id at the start, up to a dot or a bracket. Ids may contain those themselves. */
 function headOf(inner: string, known: Pick<KnownIds, 'has'>): string | undefined {
-  if (inner.length <= LONGEST_CALL_ID && known.has(inner)) return inner;
-  for (let end = Math.min(inner.length - 1, LONGEST_CALL_ID); end > 0; end--) {
+  if (inner.length <= MAX_CALL_ID_LENGTH && known.has(inner)) return inner;
+  for (let end = Math.min(inner.length - 1, MAX_CALL_ID_LENGTH); end > 0; end--) {
     if (inner[end] !== '.' && inner[end] !== '[') continue;
     const id = inner.slice(0, end);
     if (known.has(id)) return id;
@@ -317,7 +317,7 @@ function headOf(inner: string, known: Pick<KnownIds, 'has'>): string | undefined
   return undefined;
 }
 
-/** The keys behind the id: `.key`, `.0`, `[0]`, `[-1]` and `["key"]`. */
+/** Parses the keys after the id: `.key`, `.0`, `[0]`, `[-1]` and `["key"]`. */
 function parsePath(
   inner: string,
   start: number,
@@ -362,7 +362,7 @@ function pick(result: unknown, id: string, keys: readonly (string | number)[]): 
   return part;
 }
 
-/** A number in brackets is a place in a list; a negative one counts from its end. */
+/** A number in brackets is an index; negative ones count from the end. */
 function ownIndex(part: unknown, index: number): number | undefined {
   if (!Array.isArray(part)) return undefined;
   return index < 0 || Object.is(index, -0) ? part.length + index : index;

@@ -43,7 +43,7 @@ export class ResultStream implements AsyncGenerator<CallResult, void, undefined>
     this.isOver = true;
     this.arrived.length = 0;
     this.problem = undefined;
-    this.controller.abort('nobody reads the results any more');
+    this.controller.abort('the results are no longer read');
     this.serve();
     return { done: true, value: undefined };
   }

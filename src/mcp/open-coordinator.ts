@@ -30,13 +30,13 @@ export async function createFullCoordinator(
   return coordinator;
 }
 
-/** How long servers may take to tell of their tools, before those of the others are listed without them. */
-const LONGEST_DISCOVERY_MS = 5000;
+/** How long to wait for servers to list their tools. After that the tools of the others are listed. */
+const MAX_DISCOVERY_MS = 5000;
 
 /** What can be called, and what may be missing from it. */
 export interface DiscoveredTools {
   readonly tools: readonly ToolDescription[];
-  /** The servers that were asked and have not told of their tools. */
+  /** The servers that have not listed their tools. */
   readonly missing: readonly McpServerHealth[];
   /** Which settings that could bring more of them wait for trust. */
   readonly waiting: string | undefined;
@@ -50,8 +50,8 @@ export async function discoveredTools(
   coordinator: ParallelToolCoordinator,
   names?: readonly string[],
 ): Promise<DiscoveredTools> {
-  if (names === undefined) await coordinator.discover('*', LONGEST_DISCOVERY_MS);
-  else await coordinator.planner.discover(names, LONGEST_DISCOVERY_MS);
+  if (names === undefined) await coordinator.discover('*', MAX_DISCOVERY_MS);
+  else await coordinator.planner.discover(names, MAX_DISCOVERY_MS);
   const { mcpHealth } = await import('./client/attach.ts');
   const missing = mcpHealth(coordinator).filter(({ status }) => status !== 'ready' && status !== 'idle');
   const { trust } = coordinator;

@@ -18,7 +18,7 @@ import { sessionRoutes } from './routes/session.ts';
 import { documentRoute, openApiDocument, systemRoutes } from './routes/system.ts';
 import { toolRoutes } from './routes/tools.ts';
 
-/** All routes of the server, and what is answered where there is none. */
+/** All routes of the server, and the answer to unknown paths. */
 export function createApp(parts: ServerParts): Api {
   const api = createApi();
   addRoutes(api, parts);
@@ -34,7 +34,7 @@ export function createApp(parts: ServerParts): Api {
   return api;
 }
 
-/** Everything that is described, and nothing else. */
+/** Only the described routes. */
 export function addRoutes(api: Api, parts: ServerParts): void {
   batchRoutes(api, parts);
   actionRoutes(api, parts);
@@ -51,7 +51,7 @@ export function addRoutes(api: Api, parts: ServerParts): void {
   documentRoute(api, () => openApiDocument(api, parts.version));
 }
 
-/** Why there is nothing: strangers learn nothing of the API by asking for paths. */
+/** The error for an unknown path. Without a token it reveals nothing about the API. */
 function absence(api: Api, context: ApiContext, isApi: boolean): VolleyError {
   if (isApi && requestOf(context).principal === undefined) return unauthenticated('This needs a token');
   const { path, method } = context.req;
@@ -60,7 +60,7 @@ function absence(api: Api, context: ApiContext, isApi: boolean): VolleyError {
   ];
   if (allowed.length > 0) {
     context.header('Allow', allowed.join(', '));
-    return new VolleyError('METHOD_NOT_ALLOWED', `${path} takes ${allowed.join(' or ')}, not ${method}.`, {
+    return new VolleyError('METHOD_NOT_ALLOWED', `${path} allows ${allowed.join(' or ')}, not ${method}.`, {
       allowed,
     });
   }
@@ -70,7 +70,7 @@ function absence(api: Api, context: ApiContext, isApi: boolean): VolleyError {
   );
   return new VolleyError(
     'UNKNOWN_ROUTE',
-    `There is nothing at ${JSON.stringify(path.slice(0, 200))}${close === undefined ? '' : `; did you mean ${close}?`}`,
+    `There is no route ${JSON.stringify(path.slice(0, 200))}${close === undefined ? '.' : `. Did you mean ${close}?`}`,
     { nearest: close },
   );
 }
@@ -96,12 +96,12 @@ function refusal(context: ApiContext, thrown: unknown, { log }: ServerParts): Re
   });
 }
 
-/** What the validators of Hono throw by themselves. */
+/** Converts the errors of Hono's validators. */
 function faultOf({ status }: HTTPException, { env }: ApiContext): VolleyError {
   if (status === 415)
     return new VolleyError(
       'UNSUPPORTED_MEDIA_TYPE',
-      'The body must be JSON: send "Content-Type: application/json".',
+      'The body must be JSON. Send "Content-Type: application/json".',
     );
   const { rawBody = Buffer.alloc(0) } = env.incoming as { rawBody?: Buffer };
   return jsonFault(rawBody);

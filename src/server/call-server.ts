@@ -7,11 +7,11 @@ import { VolleyError } from '../core/errors.ts';
 import { isSameSecret, proofOf } from './auth/secrets.ts';
 import type { ServerRecord } from './server-record.ts';
 
-/** A server that does not say within so long that it lives hangs. */
+/** A server that does not answer a health check within this time is considered hung. */
 const SIGN_OF_LIFE_MS = 5000;
 
 /**
- * Asks a server of the same user for an object with these fields. It may take as long as it takes: some requests wait for
+ * Asks a server of the same user for an object with these fields. There is no timeout, because some requests wait for
  * the end of a batch.
  */
 export async function callServer<T extends object>(
@@ -42,7 +42,7 @@ export async function isAnswering(server: ServerRecord): Promise<boolean> {
   }
 }
 
-/** A server to ask; without a token where it is not known who answers. */
+/** A server to ask. There is no token if the server is not verified. */
 type Asked = Omit<ServerRecord, 'token'> & { readonly token: string | undefined };
 
 async function answerOf(
@@ -101,7 +101,7 @@ async function send(
   return sent;
 }
 
-/** The certificate must be the one that the server said it has; by which names it goes is no matter. */
+/** The certificate must be the one in the server's record. Its names do not matter. */
 async function secureSocket(
   { certificate }: Asked,
   host: string,
@@ -131,7 +131,7 @@ function parsed(server: Asked, text: string): unknown {
 function unreachable({ address, pid }: Asked, problem: string, facts: object = {}): VolleyError {
   return new VolleyError(
     'SERVER_UNREACHABLE',
-    `The server at ${address} (process ${pid}) did not do it: ${problem}.`.replace(/\.\.$/, '.'),
+    `The server at ${address} (process ${pid}) failed: ${problem}.`.replace(/\.\.$/, '.'),
     { address, pid, ...facts },
   );
 }

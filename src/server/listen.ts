@@ -9,20 +9,20 @@ import { isLoopback } from './http/client-address.ts';
 
 const DEFAULT_PORT = 7717;
 const MAX_HEADER_BYTES = 16_384;
-/** How often connections are looked at that are too slow. */
+/** How often slow connections are checked. */
 const CHECK_MS = 1000;
 
 export interface Listening {
   readonly server: Server;
   readonly port: number;
   readonly address: string;
-  /** Whether the system chose the port: the next server will have another. */
+  /** Whether the system chose the port. The next server will have another. */
   readonly isPortByChance: boolean;
   /** The SHA-256 of the certificate, if it speaks HTTPS. */
   readonly certificate: string | null;
 }
 
-/** Opens the door: nobody is answered before there is a listener for requests. */
+/** Starts listening. Requests are answered only once there is a listener. */
 export async function listen(settings: ServerSettings): Promise<Listening> {
   requireTokens(settings);
   const { host, limits, tls } = settings;
@@ -50,11 +50,11 @@ export async function listen(settings: ServerSettings): Promise<Listening> {
   };
 }
 
-/** Whoever lets others in must say whom. */
+/** Throws if other machines can connect but no token is configured. */
 function requireTokens({ host, tokens }: ServerSettings): void {
   if (isLoopback(host) || Object.keys(tokens).length > 0) return;
   throw notStarted(
-    `Others could reach ${host}, so somebody must have a token first: add one to volley.toml (volley token NAME makes it), or listen on 127.0.0.1.`,
+    `Other machines can reach ${host}, so a token is required. Add one to volley.toml (volley token NAME creates it), or listen on 127.0.0.1.`,
   );
 }
 

@@ -9,9 +9,9 @@ import { runningServers, type ServerRecord } from './server-record.ts';
 const ASKED_OF_HOLDER: ReadonlySet<unknown> = new Set(
   ACTIONS.filter(({ hints }) => 'askHolder' in hints).map(({ name }) => name),
 );
-/** The server is gone, hangs, is stopping, or refuses a body of this size: this process can do the work as well. */
+/** The server is gone, hung, stopping, or rejects a body of this size. This process can do the work instead. */
 const FALL_BACK = new Set<unknown>(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 503, 413]);
-/** If the connection breaks, the server may have done these: they must not be repeated. */
+/** If the connection breaks, the server may have done these, so they are not repeated. */
 const NOT_REPEATABLE: ReadonlySet<unknown> = new Set(
   ACTIONS.filter(({ hints }) => 'creates' in hints).map(({ name }) => name),
 );
@@ -22,8 +22,8 @@ interface Request {
 }
 
 /**
- * Decides for each request of a command where it is handled: in the server that runs the batch, in this process, which
- * asks any other holder of the batch through the store, or, where nobody runs it, in any server on this store.
+ * Decides where a command's request is handled: in the server that runs the batch; in this process, which asks any other
+ * holder through the store; or, if the batch is not running, in any server on this store.
  */
 export function routeRequests(
   file: string,
@@ -51,7 +51,7 @@ async function chooseServer(
   store: Pick<Store, 'batch'>,
   { action, batch = 'default' }: Request,
 ): Promise<ServerRecord | undefined> {
-  // They are in the store, wherever the batch runs.
+  // Results are in the store, wherever the batch runs.
   if (action === 'results') return undefined;
   const servers = await runningServers(file);
   if (servers.length === 0) return undefined;
@@ -64,7 +64,7 @@ async function chooseServer(
 function connectionLost({ address, pid }: ServerRecord): VolleyError {
   return new VolleyError(
     'SERVER_UNREACHABLE',
-    `The server at ${address} (process ${pid}) closed the connection before it answered. It may have added the tasks: check with volley status before you add them again.`,
+    `The server at ${address} (process ${pid}) closed the connection before it answered. It may have added the tasks. Check with volley status before adding them again.`,
     { address, pid },
   );
 }

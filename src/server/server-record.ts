@@ -6,11 +6,11 @@ import { isVisibleTo, livesAsSeenBy, ownIdentity, type ProcessIdentity } from '.
 import { createPrivateFile, readPrivateJson, writePrivateFile } from './auth/private-file.ts';
 import { isLoopback } from './http/client-address.ts';
 
-/** What a running server leaves beside its store, for commands and programs of the same user. */
+/** A file next to the store that describes a running server to programs of the same user. */
 export interface ServerRecord {
   readonly address: string;
   readonly pid: number;
-  /** Admits to everything, for as long as the server runs. */
+  /** Grants full access while the server runs. */
   readonly token: string;
   readonly started_at: string;
   /** The SHA-256 of its certificate, if it speaks HTTPS. */
@@ -23,7 +23,7 @@ function recordFile(storeFile: string, port?: number): string {
   return `${storeFile}-server${port === undefined ? '' : `-${port}`}.json`;
 }
 
-/** Writes the record of a server of this process, and says where. Records of servers that died are taken away. */
+/** Writes the record of a server and returns its path. Removes the records of dead servers. */
 export function leaveRecord(storeFile: string, record: Omit<ServerRecord, 'pid' | 'process'>): string {
   const full: ServerRecord = { ...record, pid: process.pid, process: ownIdentity() };
   const text = `${JSON.stringify(full, null, 2)}\n`;
@@ -39,26 +39,26 @@ export function leaveRecord(storeFile: string, record: Omit<ServerRecord, 'pid' 
   return own;
 }
 
-/** Takes a record away that was found to be over; one that another server has put there meanwhile is put back. */
+/** Removes a stale record. If another server has replaced it in the meantime, the new one is restored. */
 function takeAway(file: string): void {
   const aside = `${file}.${randomBytes(6).toString('hex')}.old`;
   try {
-    // Of several who try it, one gets the file, and knows what it got.
+    // If several processes try, exactly one gets the file.
     renameSync(file, aside);
     const living = mayLive(readRecord(aside));
     if (living !== undefined) createPrivateFile(file, `${JSON.stringify(living, null, 2)}\n`);
   } catch {
-    // Somebody else was faster.
+    // Another process was faster.
   }
   rmSync(aside, { force: true });
 }
 
-/** Takes a record away, if it is still that of this server. */
+/** Removes a record if it still belongs to this server. */
 export function removeRecord(file: string, token: string): void {
   if (readRecord(file)?.token === token) rmSync(file, { force: true });
 }
 
-/** The servers of a store that are alive: their processes are seen to be, or they answer. */
+/** Returns the live servers of a store: their process exists, or they answer. */
 export async function runningServers(storeFile: string): Promise<ServerRecord[]> {
   const records = recordFiles(storeFile).flatMap((file) => mayLive(readRecord(file)) ?? []);
   const areAlive = await Promise.all(records.map(isAlive));
@@ -71,7 +71,7 @@ async function isAlive(record: ServerRecord): Promise<boolean> {
   return isAnswering(record);
 }
 
-/** The ports of all servers of a store that are not certainly over. */
+/** Returns the ports of all servers of a store that may be alive. */
 export function portsInUse(storeFile: string): Set<number> {
   const found = new Set<number>();
   for (const file of recordFiles(storeFile)) {
@@ -103,7 +103,7 @@ function recordFiles(storeFile: string): string[] {
     .map((name) => join(folder, name));
 }
 
-/** A record, unless its server has ended, or cannot be seen: one in another container is none to be asked from here. */
+/** Returns a record unless its server has ended or is in another container, where it cannot be reached. */
 function mayLive(record: ServerRecord | undefined): ServerRecord | undefined {
   if (record === undefined) return undefined;
   const self = ownIdentity();
@@ -112,7 +112,7 @@ function mayLive(record: ServerRecord | undefined): ServerRecord | undefined {
     : undefined;
 }
 
-/** Whether a record is certainly that of a server that has ended. */
+/** Whether the server of a record has certainly ended. */
 function isOver(file: string): boolean {
   const record = readRecord(file);
   return record !== undefined && livesAsSeenBy(ownIdentity(), record.process) === false;
@@ -126,7 +126,7 @@ function readRecord(file: string): ServerRecord | undefined {
   return isOfThisMachine(record.address) ? (record as ServerRecord) : undefined;
 }
 
-/** A server on this store runs on this machine; a record that says otherwise was put there by somebody else. */
+/** A server of this store runs on this machine. A record that says otherwise is not ours. */
 function isOfThisMachine(address: string): boolean {
   if (!URL.canParse(address)) return false;
   const host = new URL(address).hostname.replace(/^\[|\]$/g, '');

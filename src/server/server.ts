@@ -33,7 +33,7 @@ import type { ServerParts } from './routes/parts.ts';
 import { leaveRecord, portsInUse, removeRecord } from './server-record.ts';
 import { startTracing, type Tracing } from './tracing/tracing.ts';
 
-/** What a server works with. The executor is closed with the server, all else stays open. */
+/** The parts that a server uses. Closing the server closes the executor and leaves the rest open. */
 export interface ServerOptions {
   readonly config: VolleyConfig;
   readonly coordinator: ParallelToolCoordinator;
@@ -42,16 +42,16 @@ export interface ServerOptions {
   readonly log: Log;
   /** Of Volley, for the description of the API. */
   readonly version: string;
-  /** Limits of live events, where they differ from the defaults. */
+  /** Limits of live events that differ from the defaults. */
   readonly events?: HubOptions;
   /** The folder of the built dashboard, if it is not the one of this package. */
   readonly webFolder?: string;
 }
 
-/** How long clients may take to read their last answer. */
+/** How long clients may take to read their last response. */
 const LAST_ANSWERS_MS = 1000;
 
-/** Starts to serve. */
+/** Starts a server. */
 export async function startServer(options: ServerOptions): Promise<VolleyServer> {
   const listening = await listen(options.config.server);
   try {
@@ -67,7 +67,7 @@ export class VolleyServer {
   /** Without a slash at the end. */
   readonly address: string;
   readonly port: number;
-  /** Where commands of the same user find the address and a token. */
+  /** The file in which commands of the same user find the address and a token. */
   readonly recordFile: string;
   private readonly server: Server;
   private readonly gate: Gate;
@@ -79,7 +79,7 @@ export class VolleyServer {
   private readonly features: FeatureService;
   private readonly mcp: McpHttp;
   private readonly tracing: Tracing;
-  /** Where a later server has another port, so that no browser comes back with its cookie. */
+  /** Whether the system chose the port. A later server has another one, so cookies are not reused. */
   private readonly forgetSessions: () => void = () => {};
   private isClosing = false;
   private closing: Promise<void> | undefined;
@@ -92,7 +92,7 @@ export class VolleyServer {
     const { config, coordinator, store, executor, version, events } = options;
     const { server: settings } = config;
     const { file } = config.store;
-    // What may fail comes first: nothing follows the store or the engine yet.
+    // What may fail comes first, before anything subscribes to the store or the engine.
     this.recordFile = writeRecord(file, {
       address,
       token: this.token,
@@ -153,7 +153,7 @@ export class VolleyServer {
     const app = createApp(parts);
     const listener = getRequestListener((request, env) => app.fetch(request, env as HttpBindings), {
       errorHandler: badRequest,
-      // The process may be somebody else's, who knows nothing of Hono.
+      // The server may be embedded in a process that does not use Hono.
       overrideGlobalObjects: false,
     });
     this.gate = new Gate({
@@ -172,13 +172,13 @@ export class VolleyServer {
     clearSessionFiles(file, portsInUse(file), Date.now());
   }
 
-  /** The address of the dashboard with a new key, which is good once. */
+  /** Returns the address of the dashboard with a new one-time key. */
   pageAddress(): string {
     return `${this.address}/#key=${this.keys.make(Date.now())}`;
   }
 
   /**
-   * Takes no more work, lets what runs finish for so long, then ends every stream and connection. Called again, it ends
+   * Rejects new work, gives running work a grace period, then ends all streams and connections. A second call ends
    * everything at once.
    */
   close({ graceMs = this.options.config.server.graceMs }: { readonly graceMs?: number } = {}): Promise<void> {
@@ -196,7 +196,7 @@ export class VolleyServer {
     const deadline = performance.now() + graceMs;
     this.isClosing = true;
     this.gate.close();
-    // Commands that are given from now on do their work themselves.
+    // From now on, commands do their work themselves.
     removeRecord(this.recordFile, this.token);
     await executor.close({ graceMs });
     await this.features.close();
@@ -224,19 +224,19 @@ function writeRecord(...record: Parameters<typeof leaveRecord>): string {
     return leaveRecord(...record);
   } catch (error) {
     throw notStarted(
-      `The server cannot start, for its record cannot be written beside the store: ${reasonText(error)}.`,
+      `The server cannot start because its record cannot be written next to the store: ${reasonText(error)}.`,
     );
   }
 }
 
-/** The answer to an address that cannot be read. */
+/** The answer to a request with an invalid address. */
 function badRequest(): Response {
-  const error = new VolleyError('INVALID_REQUEST', 'The address of the request cannot be read.');
+  const error = new VolleyError('INVALID_REQUEST', 'The address of the request is not valid.');
   const problem = problemBody(error);
   return new Response(JSON.stringify(problem), { status: problem.status, headers: problemHeaders(problem) });
 }
 
-/** Beside the built server; or, when it runs from its sources, where the build puts it. */
+/** Next to the built server, or in the build output if the server runs from source. */
 function builtDashboard(): string {
   const built = fileURLToPath(new URL('../web/', import.meta.url));
   return existsSync(built) ? built : fileURLToPath(new URL('../../dist/web/', import.meta.url));

@@ -19,7 +19,6 @@ describe('a schema that never answers', () => {
     ]) {
       const answer = await executor.handle(request);
       expect(answer).toMatchObject({ ok: false, error: { code: 'EXECUTION_TIMEOUT' } });
-      expect(answer.text).toContain('The arguments of stuck were not checked within 50 ms');
     }
     expect(await store.batches()).toEqual([]);
   });
@@ -32,7 +31,7 @@ describe('a schema that never answers', () => {
     const after = await openRig([stuck], undefined, file);
     const { data } = await after.ask('start', { wait: true });
     expect(data).toMatchObject({ counts: { failed: 500 } });
-    expect((await after.standing())[499]).toContain('were not checked within 200 ms');
+    expect(await after.store.task('default', 't500')).toMatchObject({ code: 'EXECUTION_TIMEOUT' });
   });
 });
 
@@ -42,8 +41,11 @@ describe('a large list', () => {
     const tasks: object[] = Array.from({ length: 100_000 }, () => ({ function: 'echo' }));
     tasks[99_999] = { function: 'ecko' };
     const answer = await executor.handle({ action: 'add_batch', tasks });
-    expect(answer).toMatchObject({ ok: false, error: { code: 'UNKNOWN_TOOL' } });
-    expect(answer.text).toContain('1 task of 100000 cannot be added, so none was. task 100000 ("ecko")');
+    expect(answer).toMatchObject({
+      ok: false,
+      error: { code: 'UNKNOWN_TOOL' },
+      data: { problems: [expect.stringMatching(/^task 100000 \("ecko"\)/)] },
+    });
     const all = await executor.handle({ action: 'add_batch', tasks: tasks.map(() => ({ parms: 1 })) });
     expect(all).toMatchObject({ ok: false, error: { code: 'INVALID_REQUEST' } });
     expect(all.text.length).toBeLessThan(2500);

@@ -69,10 +69,7 @@ describe('start', () => {
     await ask('add_batch', { tasks: [held('a'), held('b', { depends_on: ['a'] })] });
     const ended = await ask('start', { timeout: 0.05, wait: true });
     expect(ended.data).toMatchObject({ counts: { failed: 2, running: 0, open: 0 } });
-    expect(await standing()).toEqual([
-      'a failed deadline: a (held) did not finish before its deadline',
-      'b failed deadline: b (held) did not finish before its deadline',
-    ]);
+    expect(await standing()).toEqual(['a failed deadline', 'b failed deadline']);
   });
 
   it('with fail_fast cancels the rest at the first failure', async () => {
@@ -83,10 +80,7 @@ describe('start', () => {
     await calls.started('b');
     calls.fail('a', 'no');
     await ask('wait');
-    expect(await standing()).toEqual([
-      'a failed error: no',
-      'b cancelled a failed, and the group is failFast',
-    ]);
+    expect(await standing()).toEqual(['a failed error: no', 'b cancelled']);
   });
 
   it('retries as often as a task says, and counts its attempts', async () => {
@@ -119,10 +113,7 @@ describe('start', () => {
     });
     coordinator.unregister('echo');
     await ask('start', { wait: true });
-    expect(await standing()).toEqual([
-      expect.stringContaining('a failed error: There is no tool "echo"'),
-      'b skipped because of a',
-    ]);
+    expect(await standing()).toEqual(['a failed error: UNKNOWN_TOOL', 'b skipped because of a']);
   });
 });
 
@@ -260,7 +251,7 @@ describe('stop', () => {
     await calls.started('b');
     const stopped = await ask('stop', { graceful: false });
     expect(stopped.data).toMatchObject({ state: 'idle', counts: { open: 2, cancelled: 1, running: 0 } });
-    expect(await standing()).toEqual(['a cancelled the batch was stopped while it ran', 'b open', 'c open']);
+    expect(await standing()).toEqual(['a cancelled', 'b open', 'c open']);
   });
 });
 
@@ -274,12 +265,7 @@ describe('cancel', () => {
     await ask('start', { max_concurrent: 2 });
     await calls.started('b');
     expect((await ask('cancel', { ids: ['a', 'd'] })).data).toMatchObject({ cancelled: 2 });
-    expect(await standing()).toEqual([
-      'a cancelled cancelled by request',
-      'b running',
-      'c skipped because of a',
-      'd cancelled cancelled by request',
-    ]);
+    expect(await standing()).toEqual(['a cancelled', 'b running', 'c skipped because of a', 'd cancelled']);
     expect((await ask('cancel', { all: true })).data).toMatchObject({ cancelled: 1 });
     await ask('wait');
   });
@@ -299,10 +285,7 @@ describe('cancel', () => {
     const told = 'is not running: the process that ran it died. It has 2 tasks: 2 running.';
     for (const action of ['wait', 'stop']) expect((await ask(action)).text).toContain(told);
     expect((await ask('cancel', { all: true })).data).toMatchObject({ cancelled: 1, counts: { running: 0 } });
-    expect(await standing()).toEqual([
-      'a cancelled cancelled by request',
-      expect.stringContaining('b failed crashed: The process that ran it ended in the middle of it'),
-    ]);
+    expect(await standing()).toEqual(['a cancelled', 'b failed crashed']);
   });
 
   it('ends open tasks of a batch that does not run', async () => {
@@ -310,7 +293,7 @@ describe('cancel', () => {
     await ask('add_batch', { tasks: ['a', 'b', 'c'].map((id) => ({ id, function: 'echo' })) });
     await ask('cancel', { ids: ['b'] });
     await ask('cancel', { all: true });
-    expect((await standing()).every((text) => text.endsWith('cancelled by request'))).toBe(true);
+    expect((await standing()).every((text) => text.endsWith('cancelled'))).toBe(true);
     expect((await ask('retry')).data).toMatchObject({ reopened: 3, state: 'idle' });
   });
 });
@@ -439,7 +422,8 @@ describe('clear', () => {
     });
     expect(await executor.handle({ action: 'clear', filter_status: 'completed' })).toMatchObject({
       ok: false,
-      error: { message: expect.stringContaining('"a" may still run and depends on it') },
+      error: { code: 'INVALID_REQUEST' },
+      data: { id: 'a' },
     });
     calls.finish('a');
     await ask('wait');

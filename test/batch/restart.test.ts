@@ -103,11 +103,10 @@ describe('a new executor on the same store', () => {
 
     const ended = await rig.ask('start', { wait: true });
     expect(ended.data).toMatchObject({ recovered: { reopened: 1, crashed: 1 } });
-    expect(ended.text).toContain('A process died while it ran this batch. 1 task that it ran runs again.');
     expect((await rig.standing()).map((line) => line.split(' ').slice(0, 3).join(' '))).toEqual([
       'done completed',
       'again completed',
-      'once failed crashed:',
+      'once failed crashed',
       'later completed',
       'ruled-out skipped because',
       'last completed',
@@ -184,7 +183,6 @@ describe('two executors on one store', () => {
     await calls.started('a');
     const added = await two.ask('add', { id: 'b', function: 'echo', depends_on: ['a'] });
     expect(added.data).toMatchObject({ state: 'elsewhere' });
-    expect(added.text).toContain('which takes them too');
     calls.finish('a');
     await one.ask('wait');
     expect(await one.standing()).toEqual(['a completed', 'b completed']);
@@ -225,7 +223,7 @@ describe('a store that fails while a batch runs', () => {
     const waited = executor.handle({ action: 'wait' });
     calls.finish('a');
     const answer = await waited;
-    expect(answer.text).toContain('The batch stopped before its end: The store');
+    expect(answer.data).toMatchObject({ problem: expect.stringContaining('store') });
     expect(calls.begun).toEqual(['a']);
     expect(await executor.view()).toMatchObject({ state: expect.stringMatching(/idle|elsewhere/) });
     await store.close().catch(() => {});

@@ -78,7 +78,7 @@ describe('results', () => {
       offset = data['next_offset'];
     }
     expect(JSON.parse(text)).toEqual(value);
-    expect((await ask('results', { id: 'x' })).text).toContain('Bytes 0 to 65536 of the result of x (echo)');
+    expect((await ask('results', { id: 'x' })).data).toMatchObject({ offset: 0, length: 65_536 });
   });
 
   it('of a task that has none say why', async () => {
@@ -90,12 +90,8 @@ describe('results', () => {
       ],
     });
     await ask('start', { wait: true });
-    expect((await ask('results', { id: 'a' })).text).toBe(
-      'a (broken) has failed, so it has no result: it broke',
-    );
-    expect((await ask('results', { id: 'b' })).text).toBe(
-      'b (echo) was skipped, so it has no result: because of a',
-    );
+    expect((await ask('results', { id: 'a' })).data).toMatchObject({ status: 'failed', message: 'it broke' });
+    expect((await ask('results', { id: 'b' })).data).toMatchObject({ status: 'skipped', cause: 'a' });
   });
 
   it('that cannot be written as JSON fail the task', async () => {

@@ -80,7 +80,6 @@ describe('a file that is watched', () => {
     rmSync(file);
     const error = await next();
     expect(codeOf(error)).toBe('INVALID_CONFIG');
-    expect((error as Error).message).toContain('the file does not exist');
     writeFileSync(file, text(2));
     expect(await next()).toBe(2);
   });
@@ -105,7 +104,7 @@ describe('a file that is watched', () => {
     start();
     writeFileSync(file, text(0));
     const error = await next();
-    expect((error as Error).message).toContain('limits.max_concurrency must be a whole number');
+    expect((error as Error).message).toContain('limits.max_concurrency');
     mkdirSync(join(folder, 'unrelated'));
     writeFileSync(file, text(7));
     expect(await next()).toBe(7);

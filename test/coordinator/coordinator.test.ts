@@ -30,17 +30,15 @@ describe('executeParallel()', () => {
       { id: 'f', name: 'echo', dependsOn: ['b'] },
       { id: 'g', name: 'echo', dependsOn: ['d'], arguments: {} },
     ]);
-    expect(results.map(summary)).toEqual(
-      [
-        'a: completed undefined',
-        'b: failed error: it broke',
-        'c: completed {"x":1}',
-        'd: failed error: There is no tool "nobody"; did you mean …',
-        'e: completed undefined',
-        'f: skipped because of b',
-        'g: skipped because of d',
-      ].map((line) => (line.startsWith('d:') ? expect.stringContaining('There is no tool "nobody"') : line)),
-    );
+    expect(results.map(summary)).toEqual([
+      'a: completed undefined',
+      'b: failed error: it broke',
+      'c: completed {"x":1}',
+      'd: failed error: UNKNOWN_TOOL',
+      'e: completed undefined',
+      'f: skipped because of b',
+      'g: skipped because of d',
+    ]);
     expect(results[1]).toMatchObject({ name: 'broken', attempts: 1, error: { name: 'TypeError' } });
     expect(results[3]).toMatchObject({ attempts: 0, error: { code: 'UNKNOWN_TOOL' } });
   });
@@ -79,12 +77,11 @@ describe('executeParallel()', () => {
       { id: 'e', name: 'echo', arguments: { $from: 'nobody' } },
     ]);
     expect(results.slice(1).map(summary)).toEqual([
-      'b: failed error: The result of a has no "/z": the result is an object with "x".',
+      'b: failed error: UNRESOLVED_REFERENCE',
       'c: failed error: it broke',
-      'd: failed error: The arguments refer to the result of c, but it has none: it was failed.',
-      'e: failed error: The arguments refer to the result of "nobody", but no call in the list has this id.',
+      'd: failed error: UNRESOLVED_REFERENCE',
+      'e: failed error: UNKNOWN_DEPENDENCY',
     ]);
-    expect(results[1]).toMatchObject({ error: { code: 'UNRESOLVED_REFERENCE' } });
   });
 
   it('starts nothing of a call whose arguments break the schema, and names tool, field and rule', async () => {
@@ -107,14 +104,14 @@ describe('executeParallel()', () => {
       attempts: 0,
       error: {
         code: 'INVALID_ARGUMENTS',
-        message: expect.stringMatching(/^The arguments of resize are not valid: \/size .*number/),
+        message: expect.stringMatching(/resize.*\/size.*number/),
       },
     });
     expect(results[1]).toMatchObject({
-      error: { message: 'The arguments of rename are not valid: /to is required.' },
+      error: { code: 'INVALID_ARGUMENTS', message: expect.stringMatching(/rename.*\/to/) },
     });
     expect(results[2]).toMatchObject({
-      error: { message: expect.stringMatching(/arguments of resize .*\/size/) },
+      error: { code: 'INVALID_ARGUMENTS', message: expect.stringMatching(/resize.*\/size/) },
     });
     expect(started).toBe(0);
   });
@@ -126,10 +123,7 @@ describe('executeParallel()', () => {
     );
     expect(await coordinator.executeSingle({ name: 'half' })).toMatchObject({
       status: 'failed',
-      error: {
-        code: 'INVALID_RESULT',
-        message: expect.stringContaining('half returned a result that does not match'),
-      },
+      error: { code: 'INVALID_RESULT' },
     });
   });
 
@@ -257,7 +251,7 @@ describe('executeParallel()', () => {
       'call-4: completed "same"',
       'call-5: completed "same"',
       'call-6: completed "same"',
-      'call-7: failed error: The result of name has no "/none": the result is an object with "path".',
+      'call-7: failed error: UNRESOLVED_REFERENCE',
     ]);
   });
 

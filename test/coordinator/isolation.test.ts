@@ -98,8 +98,8 @@ describe('the coordinator', () => {
       { id: 'b', name: 'http_request', arguments: { url: 'https://example.com' } },
     ]);
     expect(results.map(summary)).toEqual([
-      'a: failed error: The tool shell may not be called: it is off until tools.shell.enabled is true.',
-      'b: failed error: The tool http_request may not be called: it is off until tools.http_request.enabled is true.',
+      'a: failed error: TOOL_NOT_ALLOWED',
+      'b: failed error: TOOL_NOT_ALLOWED',
     ]);
     const { coordinator: open } = openTestCoordinator((config) => ({
       ...config,

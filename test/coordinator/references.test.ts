@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { referencesIn, resolveReferences } from '../../src/coordinator/references.ts';
+import type { VolleyError } from '../../src/core/errors.ts';
+import { thrownBy } from '../engine/support/errors.ts';
 
 const known = new Set(['a', 'b-1', 'x.y']);
 const results = {
@@ -54,17 +56,19 @@ describe('references between calls', () => {
     expect(resolve('$${a.count} is ${a.count}')).toBe('${a.count} is 2');
   });
 
-  it('say which path is missing in which result, and what is there', () => {
-    const missing = (value: unknown) => () => resolve(value);
-    expect(missing({ $from: 'a', path: '/items/0/title' })).toThrow(
-      'The result of a has no "/items/0/title": "/items/0" is an object with "name".',
-    );
-    expect(missing({ $from: 'a', path: '/items/5' })).toThrow('"/items" is a list of 2.');
-    expect(missing('${b-1.name}')).toThrow('The result of b-1 has no "/name": the result is a string.');
-    expect(missing({ $from: 'a', path: '/nothing/at/all' })).toThrow('"/nothing" is null.');
-    expect(missing({ $from: 'a', path: '/constructor' })).toThrow(
-      expect.objectContaining({ code: 'UNRESOLVED_REFERENCE' }),
-    );
+  it('say which path is missing in which result, and what is there', async () => {
+    const texts = [
+      { $from: 'a', path: '/items/0/title' },
+      { $from: 'a', path: '/items/5' },
+      '${b-1.name}',
+      { $from: 'a', path: '/nothing/at/all' },
+      { $from: 'a', path: '/constructor' },
+    ].map((value) => {
+      const error = thrownBy(() => resolve(value)) as VolleyError;
+      expect(error).toMatchObject({ code: 'UNRESOLVED_REFERENCE' });
+      return `${JSON.stringify(value)}: ${error.message}`;
+    });
+    await expect(texts.join('\n')).toMatchFileSnapshot('golden/missing-paths.txt');
   });
 
   it('say that a result cannot stand in a text if it is no JSON', () => {
@@ -76,7 +80,7 @@ describe('references between calls', () => {
       expect(() => inText(text)).toThrow(
         expect.objectContaining({
           code: 'UNSERIALISABLE_RESULT',
-          message: `"${text.slice(3)}" cannot stand in a text: what it refers to in the result of a cannot be written as JSON, because it holds itself or a BigInt, for example. Refer to a part of it.`,
+          message: expect.stringContaining(text.slice(3)),
         }),
       );
   });
@@ -85,7 +89,7 @@ describe('references between calls', () => {
     expect(() => referencesIn({ $from: 'nobody' }, known)).toThrow(
       expect.objectContaining({ code: 'UNKNOWN_DEPENDENCY', message: expect.stringContaining('"nobody"') }),
     );
-    expect(() => referencesIn({ $from: 'a', path: 'items' }, known)).toThrow('a JSON pointer such as');
+    expect(() => referencesIn({ $from: 'a', path: 'items' }, known)).toThrow('JSON pointer');
     let deep: unknown = 1;
     for (let level = 0; level < 200; level++) deep = [deep];
     expect(() => referencesIn(deep, known)).toThrow('more than 100 levels');

@@ -36,13 +36,13 @@ export const broken = defineTool<{ message?: string }>({
   },
 });
 
-/** `a: completed {"x":1}`, `b: failed error: it broke`: what a test compares. */
+/** `a: completed {"x":1}`, `b: failed error: it broke`, `c: failed error: UNKNOWN_TOOL`: what a test compares. */
 export function summary(result: CallResult): string {
   switch (result.status) {
     case 'completed':
       return `${result.id}: completed ${JSON.stringify(result.value)}`;
     case 'failed':
-      return `${result.id}: failed ${result.reason}: ${result.error.message}`;
+      return `${result.id}: failed ${result.reason}: ${result.error.code ?? result.error.message}`;
     case 'cancelled':
       return `${result.id}: cancelled ${result.reason}`;
     case 'skipped':

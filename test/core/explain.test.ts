@@ -3,8 +3,16 @@ import type { Execution } from '../../src/core/execution.ts';
 import { type Explanation, explain } from '../../src/core/explain.ts';
 import { World } from './support/world.ts';
 
+/** The texts of all explanations; the last test compares them with a golden file. */
+const texts: string[] = [];
+
+function note(explanation: Explanation): Explanation {
+  texts.push(explanation.text);
+  return explanation;
+}
+
 function explained(world: World, execution: Execution): Explanation {
-  return explain(world.scheduler, execution, world.now);
+  return note(explain(world.scheduler, execution, world.now));
 }
 
 describe('an execution that waits for dependencies', () => {
@@ -27,7 +35,6 @@ describe('an execution that waits for dependencies', () => {
         { id: 'fetch-a', status: 'running' },
         { id: 'fetch-b', status: 'queued' },
       ],
-      text: 'waits for 2 of 3 dependencies: fetch-a (running), fetch-b (queued)',
     });
   });
 
@@ -39,14 +46,14 @@ describe('an execution that waits for dependencies', () => {
     if (explanation.reason !== 'dependencies') throw new Error(`unexpected ${explanation.reason}`);
     expect(explanation.waitsFor).toHaveLength(10);
     expect(explanation.open).toBe(25);
-    expect(explanation.text).toMatch(/^waits for 25 of 25 dependencies: part-0 \(running\), .* and 15 more$/);
+    expect(explanation.text).toContain(' more');
   });
 
   it('speaks of a single dependency in the singular', () => {
     const world = new World();
     world.submit({ id: 'a' });
-    const { text } = explained(world, world.submit({ dependsOn: ['a'] }));
-    expect(text).toBe('waits for 1 of 1 dependency: a (running)');
+    const explanation = explained(world, world.submit({ dependsOn: ['a'] }));
+    expect(explanation).toMatchObject({ reason: 'dependencies', open: 1, total: 1 });
   });
 });
 
@@ -71,7 +78,6 @@ describe('a running execution', () => {
       timeoutInMs: 26_800,
       stallInMs: 3800,
       deadlineInMs: 56_800,
-      text: 'has been running for 3.2 s (attempt 1 of 4), timeout in 26.8 s, stalled in 3.8 s, deadline in 56.8 s',
     });
   });
 
@@ -79,17 +85,14 @@ describe('a running execution', () => {
     const world = new World();
     world.advance(500);
     const execution = world.submit({ timeoutMs: 300, stallMs: 200, deadlineMs: 400 });
-    const late = explain(world.scheduler, execution, world.now + 350);
-    expect(late.text).toBe(
-      'has been running for 350 ms, timeout in 0 ms, stalled in 0 ms, deadline in 50 ms',
-    );
+    const late = note(explain(world.scheduler, execution, world.now + 350));
+    expect(late.text).toContain('timeout in 0 ms');
     world.keeping(execution);
-    expect(explain(world.scheduler, execution, world.now + 350)).toMatchObject({
+    expect(note(explain(world.scheduler, execution, world.now + 350))).toMatchObject({
       runningForMs: 350,
       timeoutInMs: undefined,
       stallInMs: undefined,
       deadlineInMs: undefined,
-      text: 'has been running for 350 ms',
     });
   });
 
@@ -102,7 +105,6 @@ describe('a running execution', () => {
       reason: 'running',
       hasLentRoom: true,
       timeoutInMs: undefined,
-      text: 'has been running for 850 ms, others use its room while it waits for its children',
     });
   });
 });
@@ -113,13 +115,12 @@ describe('an execution between two attempts', () => {
     const execution = world.submit({ retry: { maxRetries: 2, delayMs: 1500, jitter: 0 } });
     const failure = { reason: 'error', error: new Error('no route to host') } as const;
     world.fail(execution, failure);
-    expect(explain(world.scheduler, execution, world.now, failure)).toMatchObject({
+    expect(note(explain(world.scheduler, execution, world.now, failure))).toMatchObject({
       status: 'retrying',
       reason: 'retry-pause',
       retryInMs: 1500,
       attemptsLeft: 2,
       lastFailure: failure,
-      text: 'tries again in 1.5 s, 2 attempts are left; the last attempt failed: error (no route to host)',
     });
   });
 
@@ -129,7 +130,7 @@ describe('an execution between two attempts', () => {
     const execution = world.submit({ retry: { maxRetries: 1, delayMs: 300, jitter: 0 } });
     world.fail(execution);
     world.advance(100);
-    expect(explained(world, execution).text).toBe('tries again for the last time in 200 ms');
+    expect(explained(world, execution)).toMatchObject({ reason: 'retry-pause' });
   });
 
   it('waits for a stopped attempt to be gone', () => {
@@ -140,7 +141,6 @@ describe('an execution between two attempts', () => {
       reason: 'retry-pause',
       retryInMs: 0,
       isStillStopping: true,
-      text: 'tries again for the last time as soon as its stopped attempt is gone',
     });
   });
 });
@@ -158,7 +158,6 @@ describe('a settled execution', () => {
       reason: 'completed',
       attempts: 2,
       agoMs: 65_000,
-      text: 'completed 1 min 5 s ago after 2 attempts',
     });
   });
 
@@ -171,7 +170,6 @@ describe('a settled execution', () => {
       reason: 'failed',
       failure: 'error',
       attempts: 1,
-      text: 'failed 0 ms ago: error (boom)',
     });
   });
 
@@ -183,7 +181,6 @@ describe('a settled execution', () => {
       status: 'cancelled',
       reason: 'cancelled',
       because: 'the user left',
-      text: 'was cancelled 0 ms ago: the user left',
     });
   });
 
@@ -197,7 +194,6 @@ describe('a settled execution', () => {
       status: 'skipped',
       reason: 'skipped',
       cause: { id: 'fetch-a', toolName: 'fetch', status: 'failed' },
-      text: 'was skipped because fetch-a (fetch) failed',
     });
   });
 
@@ -206,7 +202,7 @@ describe('a settled execution', () => {
     const root = world.submit({ id: 'a', toolName: 'fetch' });
     const dependent = world.submit({ dependsOn: ['a'] });
     world.cancel(root);
-    expect(explained(world, dependent).text).toBe('was skipped because a (fetch) was cancelled');
+    expect(explained(world, dependent)).toMatchObject({ reason: 'skipped' });
   });
 
   it('tells that a compensation was not needed', () => {
@@ -217,7 +213,10 @@ describe('a settled execution', () => {
     expect(explained(world, compensation)).toMatchObject({
       reason: 'skipped',
       cause: undefined,
-      text: 'was skipped because it runs only when a dependency fails, and none did',
     });
   });
+});
+
+it('reads as in the golden file', async () => {
+  await expect(texts.join('\n')).toMatchFileSnapshot('golden/explain.txt');
 });

@@ -137,7 +137,7 @@ test.each([
   await json('POST', '/v1/batches', { batch: 'audit', tasks: tasks(1) });
   expect(await json('GET', path)).toMatchObject({
     status: 404,
-    body: { code: 'UNKNOWN_BATCH', detail: 'There is no batch "audti"; did you mean "audit"?' },
+    body: { code: 'UNKNOWN_BATCH', facts: { batch: 'audti', nearest: 'audit' } },
   });
 });
 
@@ -147,7 +147,7 @@ test('a task that is not there is answered with the one that was meant', async (
   for (const path of ['', '/result'])
     expect(await json('GET', `/v1/executions/audit/logni${path}`)).toMatchObject({
       status: 404,
-      body: { code: 'UNKNOWN_TASK', detail: 'The batch "audit" has no task "logni"; did you mean "login"?' },
+      body: { code: 'UNKNOWN_TASK', facts: { id: 'logni', nearest: 'login' } },
     });
 });
 

@@ -57,7 +57,7 @@ test('a value that cannot be written as JSON fails its own call only, in one ans
       error: { code: 'UNSERIALISABLE_RESULT', message: expect.stringContaining(message) },
     });
     expect(byId).toMatchObject({
-      deep: why('its lists and objects lie too deep in one another'),
+      deep: why('deep'),
       bigint: why('BigInt'),
       echo: { status: 'completed', value: {} },
     });
@@ -164,14 +164,11 @@ test('how an execution has ended is explained, with when that was and what to do
   await executor.handle({ action: 'wait', batch: 'ended' });
   const explain = async (id: string): Promise<string> =>
     (await json('GET', `/v1/executions/ended/${id}/explain`)).body.explanation;
-  expect(await explain('well')).toMatch(/^It has completed, after one attempt in .+, .+ ago\.$/);
-  expect(await explain('bad')).toMatch(
-    /^It has failed with the reason "error", after one attempt in .+, .+ ago:\nno luck\n"retry" opens it again\.$/,
-  );
-  expect(await explain('next')).toMatch(
-    /^It was skipped .+ ago because of bad \(broken\), which failed:\nno luck\n"retry" of bad opens both again\.$/,
-  );
-  expect(await explain('undo')).toMatch(/^It was skipped .+ ago: it runs only if something .+ fails\.$/);
+  // test/batch/golden/answers.txt has the whole texts.
+  expect(await explain('well')).toMatch(/^It completed .+ ago\.$/);
+  expect(await explain('bad')).toMatch(/^It failed .+ ago:\nno luck\n"retry" /);
+  expect(await explain('next')).toMatch(/^It was skipped .+ bad \(broken\).+\nno luck\n"retry" of bad /);
+  expect(await explain('undo')).toMatch(/^It was skipped .+ ago: /);
   const { explanation } = (await json('GET', '/v1/executions/ended/bad')).body;
   expect(explanation).toContain('no luck');
 });

@@ -40,7 +40,7 @@ describe('a store that is closed', () => {
 });
 
 describe('a damaged file', () => {
-  const refused = { code: 'STORE_DAMAGED', message: expect.stringContaining('not changed. Move it away') };
+  const refused = { code: 'STORE_DAMAGED' };
 
   it('that is no database is left as it is', async () => {
     const file = join(temporaryFolder(), 'volley.db');
@@ -107,10 +107,7 @@ describe('a file that is deleted while it is open', () => {
     for (const answer of answers) {
       expect(answer).toMatchObject({
         status: 'rejected',
-        reason: {
-          code: 'STORE_UNAVAILABLE',
-          message: expect.stringContaining('deleted or replaced while it was open'),
-        },
+        reason: { code: 'STORE_UNAVAILABLE' },
       });
     }
     await store.close();
@@ -164,7 +161,6 @@ describe('a place that may not be written', () => {
     const opening = openStore(join(folder, '.volley', 'volley.db'));
     await expect(opening).rejects.toMatchObject({
       code: 'STORE_UNAVAILABLE',
-      message: expect.stringContaining('its folder cannot be created'),
     });
   });
 });

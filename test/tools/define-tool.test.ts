@@ -129,7 +129,9 @@ describe('defineTool()', () => {
   });
 
   it('rejects a module that is given by a path', () => {
-    expect(() => defineTool({ name: 'resize', module: './resize.mjs' })).toThrow('module must be a file URL');
+    expect(() => defineTool({ name: 'resize', module: './resize.mjs' })).toThrow(
+      expect.objectContaining({ code: 'INVALID_TOOL' }),
+    );
   });
 
   it.each(['', '1st', 'a b', 'a/b', 'é', 'a'.repeat(129), 7, undefined])('rejects the name %j', (name) => {

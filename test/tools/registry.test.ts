@@ -40,26 +40,24 @@ describe('the registry', () => {
     registry.register(tool('read_file'), tool('read_secret'), tool('zip'), tool('shell'));
     expect(registry.list().map(({ name }) => name)).toEqual(['read_file', 'zip']);
     expect(registry.resolve('read_file').name).toBe('read_file');
-    expect(failure(() => registry.resolve('read_secret'))).toMatch(/^TOOL_NOT_ALLOWED: The tool read_secret/);
+    expect(failure(() => registry.resolve('read_secret'))).toMatch(/^TOOL_NOT_ALLOWED: .*read_secret/);
     expect(failure(() => registry.resolve('shell'))).toMatch(/^TOOL_NOT_ALLOWED/);
   });
 
   it('names the nearest tool for one that does not exist, but none that is denied', () => {
     const registry = new ToolRegistry({ deny: ['write_file'] });
     registry.register(tool('read_file'), tool('write_file'));
-    expect(failure(() => registry.resolve('read_fil'))).toBe(
-      'UNKNOWN_TOOL: There is no tool "read_fil"; did you mean read_file?',
-    );
-    expect(failure(() => registry.resolve('write_fil'))).toBe(
-      'UNKNOWN_TOOL: There is no tool "write_fil"; there are read_file.',
+    expect(failure(() => registry.resolve('read_fil'))).toMatch(/^UNKNOWN_TOOL: .*"read_fil".*read_file/);
+    expect(failure(() => registry.resolve('write_fil'))).toMatch(
+      /^UNKNOWN_TOOL: .*"write_fil"(?!.*write_file)/,
     );
   });
 
   it('says what to do about a tool that is switched off', () => {
     const registry = new ToolRegistry();
     registry.explainAbsence('shell', 'it is off until tools.shell.enabled is true');
-    expect(failure(() => registry.resolve('shell'))).toBe(
-      'TOOL_NOT_ALLOWED: The tool shell may not be called: it is off until tools.shell.enabled is true.',
+    expect(failure(() => registry.resolve('shell'))).toMatch(
+      /^TOOL_NOT_ALLOWED: .*tools\.shell\.enabled is true/,
     );
   });
 

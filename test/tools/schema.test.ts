@@ -88,9 +88,7 @@ describe('a JSON Schema', () => {
 
   it('says when it refers to something that is not there', async () => {
     const schema = compileSchema({ $ref: '#/$defs/none' }, 'input', 't');
-    await expect(schema.check(1)).rejects.toThrow(
-      /The JSON Schema of the input of t is not valid: can't resolve/,
-    );
+    await expect(schema.check(1)).rejects.toThrow(/input of t .*resolve/);
   });
 });
 

@@ -7,7 +7,7 @@ import { linesText } from '../text.ts';
 import { defineAction } from './define-action.ts';
 
 export const MAX_TASKS = 100_000;
-/** How many ids are told; those of larger batches are found with `results`. */
+/** How many ids the answer lists. */
 const MAX_IDS = 100;
 const MAX_SHOWN = 5;
 

@@ -33,13 +33,13 @@ export const cancelAction = defineAction({
   },
   run: async ({ batch, ids, all }, context) => {
     if ((ids === undefined) === (all === undefined))
-      throw new VolleyError('INVALID_REQUEST', 'Say which tasks: either their ids, or all of them.');
+      throw new VolleyError('INVALID_REQUEST', 'Pass either "ids" or "all": true.');
     await findBatch(context, batch);
     if (ids !== undefined) await findTasks(context, batch, ids);
     const cancelled = await cancelTasks(context, batch, ids ?? 'all');
     const { counts } = await findBatch(context, batch);
     return {
-      text: `${countText(cancelled, 'task')} cancelled. The batch "${batch}" has ${countsText(counts)}.`,
+      text: `Cancelled ${countText(cancelled, 'task')}. The batch "${batch}" has ${countsText(counts)}.`,
       data: { batch, cancelled, counts },
     };
   },
@@ -51,7 +51,7 @@ async function cancelTasks(
   ids: readonly string[] | 'all',
 ): Promise<number> {
   const record = await findBatch(context, batch);
-  // Nothing is waited for between this look and what follows: it may be started at any time.
+  // No await between this check and its use: the batch may be started at any time.
   const run = context.runs.joinable(batch);
   if (run !== undefined) return run.cancel(ids, CANCEL_REASON);
   const holder = context.runs.otherHolder(record);

@@ -31,9 +31,9 @@ export const clearAction = defineAction({
   run: async ({ batch, filter_status: statuses }, context) => {
     const isWhole = statuses === undefined || statuses.length === TASK_STATUSES.length;
     if ((await context.store.batch(batch)) === undefined) {
-      // Whoever clears first and begins then, in a script, is right each time.
+      // Not an error, so that a script can begin by clearing.
       return {
-        text: `There is no batch "${batch}": nothing was to be forgotten.`,
+        text: `There is no batch "${batch}". Nothing to clear.`,
         data: { batch, cleared: 0 },
       };
     }
@@ -45,7 +45,7 @@ export const clearAction = defineAction({
     if (events.hasListeners) events.publish({ type: 'changed', batch, at: Date.now() });
     const counts = (await context.store.batch(batch))?.counts;
     return {
-      text: `${countText(cleared, 'task')} of the batch "${batch}" forgotten${counts === undefined ? '' : `; it has ${countsText(counts)} left`}.`,
+      text: `Cleared ${countText(cleared, 'task')} of the batch "${batch}"${counts === undefined ? '' : `; it still has ${countsText(counts)}`}.`,
       data: { batch, cleared, ...(counts !== undefined && { counts }) },
     };
   },
@@ -56,12 +56,12 @@ function checkNotRunning({ runs }: BatchContext, batch: string, statuses: readon
   if (!statuses.includes('open') && !statuses.includes('running')) return;
   throw new VolleyError(
     'BATCH_RUNNING',
-    `The batch ${JSON.stringify(batch)} is running: stop it before you clear what has not ended, or clear only what has with "filter_status".`,
+    `The batch ${JSON.stringify(batch)} is running. Stop it before clearing tasks that have not ended, or clear only ended ones with "filter_status".`,
     { batch },
   );
 }
 
-/** Throws if something that may still run, now or after a retry, depends on what shall be cleared. */
+/** Throws if a task that may still run, now or after a retry, depends on a task to be cleared. */
 async function checkNotNeeded(
   { store }: BatchContext,
   batch: string,
@@ -81,7 +81,7 @@ async function checkNotNeeded(
       if (needed === undefined) continue;
       throw new VolleyError(
         'INVALID_REQUEST',
-        `The task ${JSON.stringify(needed)} cannot be cleared: ${JSON.stringify(id)} may still run and depends on it. Clear that one too, or the whole batch.`,
+        `Task ${JSON.stringify(needed)} cannot be cleared because ${JSON.stringify(id)}, which may still run, depends on it. Clear both, or the whole batch.`,
         { batch, id, needed },
       );
     }

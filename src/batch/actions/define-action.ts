@@ -2,18 +2,18 @@ import type { z } from 'zod';
 import type { ActionResult } from '../answer.ts';
 import type { BatchContext } from '../context.ts';
 
-/** From the least to the most; each includes those before it. */
+/** Each scope includes those before it. */
 export const SCOPES = ['read', 'run', 'admin'] as const;
 
 export type Scope = (typeof SCOPES)[number];
 
-/** What interfaces must know of an action before they call it. */
+/** What interfaces need to know about an action before calling it. */
 interface ActionHints {
   /** Changes nothing. */
   readonly readOnly?: true;
   /** Cannot be undone. */
   readonly destructive?: true;
-  /** Makes the batch if there is none. Sent twice, it is done twice. */
+  /** Creates the batch if it does not exist. Not idempotent. */
   readonly creates?: true;
   /** The process that runs the batch answers. It is asked through the store, so no server is needed. */
   readonly askHolder?: true;
@@ -39,13 +39,13 @@ export interface Action<S extends z.ZodObject = z.ZodObject> {
   readonly order: number;
   /** In the imperative, on one line. */
   readonly summary: string;
-  /** What a token needs. */
+  /** The scope that a token needs. */
   readonly scope: Scope;
   readonly hints: ActionHints;
   readonly schema: S;
   readonly http?: HttpForm;
   readonly cli: CliForm;
-  /** `args` are what the schema gives back. */
+  /** `args` is the output of the schema. */
   run(args: z.output<S>, context: BatchContext): Promise<ActionResult>;
 }
 
@@ -72,19 +72,19 @@ interface CliForm {
   readonly summary?: string;
   /** A list that may also be given as arguments. */
   readonly argument?: string;
-  /** Options that are not called and described like their field; false where the command has none. */
+  /** Options that differ from their field in name or help; false if the command has no such option. */
   readonly options?: Readonly<Record<string, CliOption | false>>;
 }
 
 export interface CliOption {
-  /** As `commander` has it: `--after <number>`. */
+  /** In the notation of `commander`: `--after <number>`. */
   readonly flags?: string;
   readonly help?: string;
   /** The value of the field if the flag is given. */
   readonly value?: unknown;
 }
 
-/** Ties the type of the arguments to the schema. */
+/** Infers the type of the arguments from the schema. */
 export function defineAction<const N extends string, S extends z.ZodObject>(
   action: Action<S> & { readonly name: N },
 ): Action<S> & { readonly name: N } {

@@ -4,7 +4,7 @@ import { holderText } from '../run/holder-requests.ts';
 import { linesText } from '../text.ts';
 import { defineAction } from './define-action.ts';
 
-/** The latest are told. */
+/** Only the latest are listed. */
 const MAX_LISTED = 50;
 
 export const listAction = defineAction({
@@ -38,10 +38,10 @@ export const listAction = defineAction({
     return {
       text: linesText(
         all.length === 0
-          ? 'There is no batch yet: add tasks first.'
+          ? 'No batches yet. Add tasks first.'
           : `${all.length} ${all.length === 1 ? 'batch' : 'batches'}:`,
         lines,
-        more > 0 ? `and ${more} older ones` : undefined,
+        more > 0 ? `and ${more} older` : undefined,
       ),
       data: { total: all.length, batches },
     };

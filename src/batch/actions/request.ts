@@ -8,7 +8,7 @@ import type { Scope } from './define-action.ts';
 
 export const BATCH_TOOL = 'batch_executor_tool';
 
-/** A request that was found to name an action; its other fields are not looked at yet. */
+/** A request with a known action. Its other fields are not validated yet. */
 export interface Request {
   readonly action: ActionName;
   readonly args: Readonly<Record<string, unknown>>;
@@ -17,7 +17,7 @@ export interface Request {
 const NAMES: readonly string[] = ACTIONS.map(({ name }) => name);
 const ENVELOPE = new Set(['thoughts', 'tool_name', 'tool_args']);
 
-/** Reads a request: an object, or JSON text of one, bare or in an envelope of `thoughts`, `tool_name`, `tool_args`. */
+/** Reads a request: an object or its JSON, bare or in an envelope of `thoughts`, `tool_name`, `tool_args`. */
 export function readRequest(request: unknown): Request {
   const { action, ...args } = unwrap(objectOf(request, 'The request'));
   const known = ACTIONS.find(({ name }) => name === action);
@@ -28,15 +28,15 @@ export function readRequest(request: unknown): Request {
   throw new VolleyError(
     action === undefined ? 'INVALID_REQUEST' : 'UNKNOWN_ACTION',
     close === undefined
-      ? `${problem}: use ${all}.`
-      : `${problem}; did you mean "${close}"? There are ${all}.`,
+      ? `${problem}. Use one of ${all}.`
+      : `${problem}. Did you mean "${close}"? Known actions: ${all}.`,
     { action, nearest: close },
   );
 }
 
 /**
- * The scope that a request needs. It is read as the executor reads it, with envelopes and JSON texts, so that no other
- * way of writing it needs less. The executor refuses one that cannot be read.
+ * Returns the scope that a request needs. It reads envelopes and JSON as the executor does, so that no notation bypasses
+ * the check. The executor rejects a request that cannot be read.
  */
 export function requestScope(request: unknown): Scope {
   try {
@@ -47,7 +47,7 @@ export function requestScope(request: unknown): Scope {
   }
 }
 
-/** What was asked for, for the answer to a request that cannot be read. */
+/** Returns the requested action for the answer to an invalid request. */
 export function requestedAction(request: unknown): string {
   const read = typeof request === 'string' ? parsedOrNot(request) : request;
   if (typeof read !== 'object' || read === null) return '';
@@ -65,7 +65,7 @@ function unwrap(request: Record<string, unknown>): Record<string, unknown> {
   const unknown = Object.keys(request).find((field) => !ENVELOPE.has(field));
   if (unknown !== undefined) {
     throw invalid(
-      `The request has a field ${show(unknown)} beside tool_args: what belongs to the action stands inside tool_args`,
+      `The request has a field ${show(unknown)} next to tool_args. Fields of the action belong inside tool_args`,
     );
   }
   return objectOf(request['tool_args'], 'tool_args');

@@ -29,7 +29,7 @@ export const retryAction = defineAction({
   },
   run: async ({ batch, ids, all }, context) => {
     if (ids !== undefined && all !== undefined)
-      throw new VolleyError('INVALID_REQUEST', 'Say which tasks: either their ids, or all of them.');
+      throw new VolleyError('INVALID_REQUEST', 'Pass either "ids" or "all", not both.');
     await findBatch(context, batch);
     const chosen = ids && (await withSkipped(context, batch, ids));
     const reopened = await context.store.reopen(batch, chosen);
@@ -38,9 +38,9 @@ export const retryAction = defineAction({
     return {
       text: linesText(
         reopened === 0
-          ? 'There is nothing to try again: nothing failed, was cancelled or was skipped.'
-          : `${countText(reopened, 'task')} of the batch "${batch}" opened again.`,
-        // Whoever runs the batch has nothing to take, then.
+          ? 'Nothing to retry: no task failed, was cancelled or was skipped.'
+          : `Reopened ${countText(reopened, 'task')} of the batch "${batch}".`,
+        // Then there is nothing for a running batch to take.
         reopened === 0 && joined.state !== 'idle' ? `It has ${countsText(joined.counts)}.` : joined.text,
       ),
       data: { batch, reopened, counts: joined.counts, state: joined.state },
@@ -48,14 +48,14 @@ export const retryAction = defineAction({
   },
 });
 
-/** The ids, and those of the tasks that were skipped because of them. */
+/** Returns the ids, and those of the tasks that were skipped because of them. */
 async function withSkipped(context: BatchContext, batch: string, ids: readonly string[]): Promise<string[]> {
   const tasks = await findTasks(context, batch, ids);
   for (const [id, { status }] of tasks) {
     if (status === 'failed' || status === 'cancelled' || status === 'skipped') continue;
     throw new VolleyError(
       'INVALID_REQUEST',
-      `The task ${JSON.stringify(id)} is ${status}: only what failed, was cancelled or was skipped can be tried again. Nothing was changed.`,
+      `The task ${JSON.stringify(id)} is ${status}. Only failed, cancelled and skipped tasks can be retried. Nothing was changed.`,
       { batch, id, status },
     );
   }

@@ -56,7 +56,7 @@ export const startAction = defineAction({
     return {
       text: linesText(
         recovered,
-        `The batch "${batch}" runs: ${countText(left, 'task')}, at most ${run.maxConcurrency} at once. Follow it with "status", or "wait" for its end.`,
+        `The batch "${batch}" is running: ${countText(left, 'task')}, at most ${run.maxConcurrency} at once. Check it with "status", or "wait" for it to end.`,
       ),
       data: {
         batch,
@@ -82,13 +82,10 @@ function counted({
 
 function recoveryText(reopened: number, crashed: number): string | undefined {
   if (reopened + crashed === 0) return undefined;
-  const again =
-    reopened === 0
-      ? ''
-      : ` ${countText(reopened, 'task')} that it ran ${reopened === 1 ? 'runs' : 'run'} again.`;
+  const again = reopened === 0 ? '' : ` ${countText(reopened, 'task')} will run again.`;
   const failed =
     crashed === 0
       ? ''
-      : ` ${countText(crashed, 'task')} may have done part of the work and failed with the reason "crashed": look at ${crashed === 1 ? 'it' : 'them'} before you retry.`;
-  return `A process died while it ran this batch.${again}${failed}`;
+      : ` ${countText(crashed, 'task')} may be partly done and failed with reason "crashed": check before you retry.`;
+  return `The process that ran this batch died.${again}${failed}`;
 }

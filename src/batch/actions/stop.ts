@@ -3,6 +3,7 @@ import { countText } from '../../core/words.ts';
 import type { LeaseHolder } from '../../store/records.ts';
 import type { ActionResult } from '../answer.ts';
 import { type BatchContext, findBatch } from '../context.ts';
+import { hintText } from '../hints.ts';
 import { BATCH } from '../input/fields.ts';
 import { askHolder, holderText, untilReleased } from '../run/holder-requests.ts';
 import { endText } from '../status.ts';
@@ -19,7 +20,7 @@ export const stopAction = defineAction({
     graceful: z
       .boolean()
       .default(true)
-      .describe('Let running tasks finish. If false, they are ended, and the answer waits for that.'),
+      .describe('Let running tasks finish. If false, they are cancelled, and the answer waits for that.'),
   }),
   http: { method: 'post', path: '/v1/batches/{batch}/stop', operationId: 'stopBatch' },
   cli: {
@@ -48,13 +49,13 @@ export const stopAction = defineAction({
     }
     const running = [...run.tasks.values()].filter(({ handle }) => handle.status === 'running').length;
     return {
-      text: `The batch "${batch}" is being stopped: ${stoppingText(running)}`,
+      text: `The batch "${batch}" is stopping. ${stoppingText(running)}`,
       data: { batch, state: 'stopping', running },
     };
   },
 });
 
-/** Another process runs it: it is asked to stop, and answers. */
+/** Asks the process that runs the batch to stop it. */
 async function stopElsewhere(
   context: BatchContext,
   batch: string,
@@ -65,11 +66,11 @@ async function stopElsewhere(
   const isOver = running === undefined || (now && (await untilReleased(context, batch)));
   if (isOver) return endText(await findBatch(context, batch), undefined);
   return {
-    text: `The batch "${batch}" is being stopped by ${holderText(holder)}: ${stoppingText(running)}`,
+    text: `The batch "${batch}" is stopping in ${holderText(holder)}. ${stoppingText(running)}`,
     data: { batch, state: 'stopping', running, holder },
   };
 }
 
 function stoppingText(running: number): string {
-  return `nothing more starts, and ${countText(running, 'task')} may finish. What is left runs with the next "start".`;
+  return `No more tasks start; ${countText(running, 'running task')} may finish. ${hintText('startOpen')}`;
 }

@@ -7,8 +7,8 @@ import { endText, statusData, statusText } from '../status.ts';
 import { viewOfRecord } from '../view.ts';
 import { defineAction } from './define-action.ts';
 
-/** Of another process nothing is heard here: its batch is looked at now and then. */
-const LOOK_MS = 250;
+/** Another process sends no events, so its batch is polled. */
+const POLL_MS = 250;
 
 export const waitAction = defineAction({
   name: 'wait',
@@ -57,6 +57,6 @@ async function ended({ runs, store }: BatchContext, batch: string, signal: Abort
     const run = runs.current(batch);
     if (run !== undefined) await Promise.race([run.done, gaveUp]);
     else if (!isHeld(await store.batch(batch))) return;
-    else await sleep(LOOK_MS, undefined, { signal }).catch(() => {});
+    else await sleep(POLL_MS, undefined, { signal }).catch(() => {});
   }
 }

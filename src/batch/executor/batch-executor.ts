@@ -18,14 +18,14 @@ import { TaskIds } from '../task-ids.ts';
 import { explainTask, reportTask, type TaskReport } from '../task-report.ts';
 import { type BatchView, readView, standingOf, viewOfRecord } from '../view.ts';
 
-/** What an executor works with. */
+/** The parts that an executor uses. */
 export interface BatchExecutorOptions {
   /**
-   * Runs the calls. It stays open when the executor is closed. A function opens it when it is needed for the first time,
-   * so that whoever only looks at batches need not wait for all tools.
+   * Runs the calls. Closing the executor leaves it open. A function is called when the coordinator is first needed, so
+   * that callers who only read batches do not wait for tools to load.
    */
   readonly coordinator: ParallelToolCoordinator | (() => Promise<ParallelToolCoordinator>);
-  /** Keeps tasks and results. It stays open as well. */
+  /** Stores tasks and results. Closing the executor leaves it open, too. */
   readonly store: Store;
 }
 
@@ -39,8 +39,8 @@ export type BatchRequest = {
 }[ActionName];
 
 /**
- * What is behind `batch_executor_tool`, for every door: named batches of tasks that are kept in a store and run in
- * parallel.
+ * Runs named batches of tasks in parallel and keeps them in a store. The library, HTTP, MCP and the command line all
+ * use it.
  *
  * ```ts
  * const executor = new BatchExecutor({ coordinator, store });
@@ -50,7 +50,7 @@ export type BatchRequest = {
  */
 export class BatchExecutor implements AsyncDisposable {
   private readonly context: BatchContext;
-  /** As soon as there is one. */
+  /** Undefined until it is first needed. */
   private coordinator: ParallelToolCoordinator | undefined;
 
   constructor({ coordinator: given, store }: BatchExecutorOptions) {
@@ -64,7 +64,7 @@ export class BatchExecutor implements AsyncDisposable {
     this.context = { coordinator, store, runs: new BatchRuns(coordinator, store), ids: new TaskIds(store) };
   }
 
-  /** Does what a request asks for: an object or JSON text, bare or in an envelope. It never throws. */
+  /** Handles a request: an object or its JSON, bare or in an envelope. Never throws. */
   handle(request: BatchRequest): Promise<BatchAnswer>;
   handle(request: unknown): Promise<BatchAnswer>;
   async handle(request: unknown): Promise<BatchAnswer> {
@@ -79,7 +79,7 @@ export class BatchExecutor implements AsyncDisposable {
   }
 
   /**
-   * Does an action whose arguments have been checked already. Throws what {@link handle} answers as a refusal.
+   * Runs an action whose arguments are validated. Throws where {@link handle} answers with an error.
    *
    * @internal
    */
@@ -96,7 +96,7 @@ export class BatchExecutor implements AsyncDisposable {
     }
   }
 
-  /** The answer of {@link handle} to `status`, without loading its schema: commands ask for nothing more often. */
+  /** Answers `status` without loading its schema. It is the most frequent request of commands. */
   async status(batch: string, detailed: boolean): Promise<BatchAnswer> {
     const action = 'status';
     try {
@@ -121,8 +121,8 @@ export class BatchExecutor implements AsyncDisposable {
   }
 
   /**
-   * How fast a batch goes and how long it will still take; undefined where nobody runs it. If another process does, that
-   * one is asked, and this throws if it does not answer.
+   * Returns the throughput and the predicted time left, or undefined if the batch is not running. Asks the process that
+   * runs the batch, and throws if that does not answer.
    */
   async speed(batch: string): Promise<Pick<BatchView, 'ratePerSecond' | 'timeLeft'> | undefined> {
     const { store, runs } = this.context;
@@ -135,7 +135,7 @@ export class BatchExecutor implements AsyncDisposable {
     return askSpeed(this.context, batch, holder);
   }
 
-  /** Returns snapshots of the batches that were made before the one with this number, the newest first. */
+  /** Returns snapshots of the batches created before the one with this number, newest first. */
   async views(
     beforeNumber: number | undefined,
     limit: number,
@@ -149,12 +149,12 @@ export class BatchExecutor implements AsyncDisposable {
     );
   }
 
-  /** The attempt of a task that runs in this process, by the number of the task. */
+  /** Returns the running attempt of a task, by the task's sequence number, if this process runs it. */
   running(batch: string, seq: number): RunningTask | undefined {
     return this.context.runs.current(batch)?.monitor.attemptOf(seq);
   }
 
-  /** Why the last attempt of a task failed and when the next one is due, while a run waits for it. */
+  /** Returns why the last attempt failed and when the next one is due, while a task waits for a retry. */
   pause({
     batch,
     id,
@@ -164,17 +164,17 @@ export class BatchExecutor implements AsyncDisposable {
     return run === undefined ? pause : run.tasks.get(id)?.pause;
   }
 
-  /** Explains why a task does not run, or how it ended and what to do; undefined while it runs. */
+  /** Explains why a task is not running, or how it ended and what to do. Returns undefined while it runs. */
   explain(batch: string, id: string): Promise<string | undefined> {
     return explainTask(this.context, batch, id);
   }
 
-  /** Reports what became of a task, or why it does not run. */
+  /** Reports how a task ended, or why it is not running. */
   report(batch: string, id: string): Promise<TaskReport> {
     return reportTask(this.context, batch, id);
   }
 
-  /** Checks tasks as `add_batch` does, and the open ones, and returns what a start would run. Changes nothing. */
+  /** Validates new and open tasks and returns what a start would run. Changes nothing. */
   async runnable(
     batch: string,
     tasks: readonly unknown[] = [],
@@ -184,19 +184,19 @@ export class BatchExecutor implements AsyncDisposable {
     return runnableBatch(this.context, batch, tasks, options);
   }
 
-  /** Calls the listener with everything that happens through this executor, as it happens. Returns how to stop that. */
+  /** Calls the listener with every event of this executor. Returns a function that unsubscribes. */
   follow(listener: BatchEventListener): () => void {
     return this.context.runs.events.listen(listener);
   }
 
-  /** Settles tasks of processes that died, of all batches that nobody runs: see {@link Recovery}. */
+  /** Recovers the tasks of processes that died, in all batches that are not running. See {@link Recovery}. */
   recover(): Promise<Recovery> {
     return this.context.runs.recover();
   }
 
   /**
-   * Starts nothing more, lets what runs finish, writes everything down and gives back every lease. What still runs after
-   * `graceMs` is ended: it runs again with the next start if that does no harm.
+   * Starts no more tasks, lets running tasks finish, stores their results and releases all leases. Cancels tasks that
+   * still run after `graceMs`; idempotent ones run again with the next start.
    */
   close(options: { readonly graceMs?: number } = {}): Promise<void> {
     return this.context.runs.close(options.graceMs);
@@ -209,7 +209,7 @@ export class BatchExecutor implements AsyncDisposable {
 
   private refusal(action: string, thrown: unknown): BatchAnswer {
     const code = thrown instanceof VolleyError ? thrown.code : 'INTERNAL';
-    // Without a coordinator nothing was checked or run, so the message can only hold parts of the request.
+    // Without a coordinator no tool was called, so the message can only contain parts of the request.
     const redacted = (text: string) => this.coordinator?.redactor.text(text) ?? text;
     const message = redacted(reasonText(thrown));
     const details = thrown instanceof VolleyError ? thrown.details : {};
@@ -230,7 +230,7 @@ function definitionOf(action: string): Promise<Action> {
 
 const MAX_ENTRIES = 20;
 
-/** Cuts long lists in the details of an error, such as a cycle of thousands of tasks. */
+/** Truncates long lists in the details of an error, such as a cycle of thousands of tasks. */
 function shortDetails(details: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(details).map(([name, value]) => [

@@ -20,7 +20,7 @@ export interface ExportRequest {
 
 const CHUNK = 65_536;
 
-/** Writes results to a file, which is replaced as a whole when all of them are in it. */
+/** Writes results to a file, which is replaced atomically. */
 export async function writeExport(request: ExportRequest): Promise<{ tasks: number; bytes: number }> {
   const { roots, path } = request;
   const options = { createDirectories: false, signal: new AbortController().signal };
@@ -45,11 +45,11 @@ async function writeTasks(
     await file.write(piece);
   }
   await file.flush();
-  // The first and the last are no tasks.
+  // The first and the last piece are not tasks.
   return { tasks: pieces - 2, bytes: file.bytes };
 }
 
-/** Gathers small pieces, so that the system is not called for each. */
+/** Buffers small pieces to save system calls. */
 class ChunkWriter {
   bytes = 0;
   private chunk = '';
@@ -81,7 +81,7 @@ export async function* exportPieces(
   yield format.begin(batch);
   for await (const page of taskPages(store, batch, status)) {
     for (const record of page) {
-      // Most results are short, and stand with their task: nothing is waited for.
+      // Most results are short and stored with their task, so there is nothing to await.
       const result = resultOf(store, record);
       yield format.row(rowOf(record), typeof result === 'object' ? await result : result, tasks++);
     }
@@ -95,11 +95,11 @@ function resultOf(store: Store, record: TaskRecord): string | undefined | Promis
   return isWhole ? text : store.result(record.batch, record.id);
 }
 
-const FOLDER = 'Make its folder first, or choose another file.';
-const PERMISSION = 'Choose a folder that may be written, or change its permissions.';
+const FOLDER = 'Create its folder first, or choose another file.';
+const PERMISSION = 'Choose a writable folder, or change its permissions.';
 const SPACE = 'Free some space, or choose a file on another disk.';
 
-/** What whoever asked for a file can do about it, by what the system says. */
+/** What the user can do, by system error. */
 const REMEDIES: Readonly<Record<string, string>> = {
   ENOENT: FOLDER,
   ENOTDIR: FOLDER,
@@ -111,7 +111,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   EFBIG: SPACE,
 };
 
-/** Why a file that was asked for could not be written, and what to do. */
+/** The error for a file that could not be written. */
 export function exportFailed(path: string, error: unknown): VolleyError {
   if (error instanceof VolleyError) return error;
   const { message } = fileFailure('write', path, error);

@@ -24,7 +24,7 @@ export interface RunnableTask {
   readonly dependsOn: readonly string[];
   readonly onDependencyFailure: DependencyPolicy;
   readonly priority: Priority;
-  /** What is known of its needs before it runs. */
+  /** Its needs, as far as known before it runs. */
   readonly resources: ResourceRequirements;
   readonly conflictsWith: readonly string[];
 }
@@ -32,11 +32,11 @@ export interface RunnableTask {
 /** What a batch would run if it were started now. */
 export interface RunnableBatch {
   readonly tasks: readonly RunnableTask[];
-  /** Ids of tasks that would be skipped, because something they depend on has failed before. */
+  /** Ids of tasks that would be skipped because a dependency has failed before. */
   readonly skipped: readonly string[];
-  /** What "auto" would choose. */
+  /** The concurrency that "auto" would choose. */
   readonly autoConcurrency: number;
-  /** How long their functions took before, as far as that is known. */
+  /** Earlier durations by function, as far as known. */
   readonly learned: ReadonlyMap<string, LearnedDuration>;
 }
 
@@ -47,13 +47,12 @@ interface Candidate {
 
 /** Which stored tasks are included. */
 export interface RunnableOptions {
-  /** All: as if none had run. Default: those that are open. */
+  /** `all` includes them as if none had run. Default: `open`. */
   readonly besides?: 'open' | 'all' | 'none';
 }
 
 /**
- * Checks tasks as `add_batch` does, and those of the batch as `start` does, and adds and starts nothing. Throws what is
- * wrong.
+ * Validates tasks as `add_batch` and `start` do, without adding or starting any. Throws if one is invalid.
  */
 export async function runnableBatch(
   context: BatchContext,
@@ -118,12 +117,12 @@ async function planCandidates(
   if (problems.length === 0) return candidates;
   throw new VolleyError(
     'INVALID_REQUEST',
-    `${countText(problems.length, 'open task')} of the batch ${JSON.stringify(batch)} cannot run any more. ${problems.slice(0, 5).join(' ')}`,
+    `${countText(problems.length, 'open task')} of the batch ${JSON.stringify(batch)} can no longer run. ${problems.slice(0, 5).join(' ')}`,
     { batch, problems: problems.slice(0, 100) },
   );
 }
 
-/** Ids of tasks that would be skipped, to the end of every chain. */
+/** Returns the ids of tasks that would be skipped, directly or transitively. */
 async function skippedOf(
   { store }: BatchContext,
   batch: string,
@@ -141,7 +140,7 @@ async function skippedOf(
       else if (stored.get(id)?.status !== 'completed') skipped.add(task.id);
     }
   }
-  // Iterating over a set includes what is added meanwhile.
+  // Iterating over a set includes entries added during the loop.
   for (const id of skipped) for (const dependent of dependents.get(id) ?? []) skipped.add(dependent);
   return skipped;
 }
@@ -163,18 +162,18 @@ function runnableTasks(candidates: readonly Candidate[]): RunnableTask[] {
 /** How long the tasks of a function took. */
 export interface LearnedDuration {
   readonly meanMs: number;
-  /** The latest, some of them. */
+  /** Some of the latest. */
   readonly samplesMs: readonly number[];
   /** How many tasks it comes from. */
   readonly count: number;
 }
 
-/** How many completed tasks are read, from the latest batches first. */
+/** How many completed tasks are read, latest batches first. */
 const MAX_TASKS = 5000;
 const PAGE = 500;
 const MAX_SAMPLES = 200;
 
-/** How long functions took in all batches of the store. */
+/** Returns the durations of functions over all batches of the store. */
 async function learnedDurations(
   store: Store,
   functions: ReadonlySet<string>,

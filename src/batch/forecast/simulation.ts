@@ -3,7 +3,7 @@ import type { SchedulerLimits } from '../../core/scheduler-options.ts';
 import { type SimulatedExecution, simulate } from '../../core/simulate.ts';
 import type { RunnableBatch, RunnableTask } from './runnable.ts';
 
-/** How long a batch would take with so many tasks at once. */
+/** The predicted duration of a batch at a concurrency. */
 export interface Forecast {
   readonly maxConcurrent: number;
   /** Nine in ten runs end between low and high; the median is expected. */
@@ -12,7 +12,7 @@ export interface Forecast {
   readonly highMs: number;
   /** Compared with running one task after the other. */
   readonly speedUp: number;
-  /** The share of the slots that is used, 0 to 1. */
+  /** The share of the slots in use, 0 to 1. */
   readonly utilisation: number;
 }
 
@@ -25,16 +25,16 @@ export interface ForecastOptions {
 }
 
 /** How many tasks are simulated in all runs together. */
-const MAX_PLAYED = 40_000;
+const MAX_SIMULATED = 40_000;
 const MAX_RUNS = 25;
-const FEWEST_RUNS = 3;
+const MIN_RUNS = 3;
 const TAIL = 0.05;
 
 /** Simulates a batch several times, with durations drawn from earlier runs. Deterministic. */
 export function forecastOf({ tasks, learned }: RunnableBatch, options: ForecastOptions): Forecast {
   const { maxConcurrent, limits, assumedMs } = options;
   const executions = tasks.map((task) => executionOf(task, learned, assumedMs));
-  const runs = Math.max(FEWEST_RUNS, Math.min(MAX_RUNS, Math.floor(MAX_PLAYED / (tasks.length + 1))));
+  const runs = Math.max(MIN_RUNS, Math.min(MAX_RUNS, Math.floor(MAX_SIMULATED / (tasks.length + 1))));
   const played = Array.from({ length: runs }, (_, index) =>
     simulate(executions, { ...limits, concurrency: maxConcurrent }, { seed: index + 1 }),
   ).sort((a, b) => a.makespanMs - b.makespanMs);

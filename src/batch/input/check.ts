@@ -6,22 +6,22 @@ import { listText } from '../../core/words.ts';
 
 type Issue = z.core.$ZodIssue;
 
-/** The part of a JSON Schema that is looked at. */
+/** The relevant part of a JSON Schema. */
 interface Outline {
   readonly properties?: Readonly<Record<string, Outline>>;
   readonly items?: Outline;
 }
 
 const MAX_SHOWN = 5;
-/** So many problems are in the details of the error. */
-const MAX_TOLD = 100;
+/** How many problems the details of the error list. */
+const MAX_REPORTED = 100;
 
-/** The arguments of an action as its schema gives them back, or an error that names every wrong field. */
+/** Validates the arguments of an action. The error names every invalid field. */
 export function checkInput<S extends z.ZodType>(schema: S, action: string, given: unknown): z.output<S> {
   const result = schema.safeParse(given);
   if (result.success) return result.data;
   const { issues } = result.error;
-  const problems = issues.slice(0, MAX_TOLD).map((issue) => textOf(issue, given, schema));
+  const problems = issues.slice(0, MAX_REPORTED).map((issue) => textOf(issue, given, schema));
   const texts = problems.slice(0, MAX_SHOWN);
   if (issues.length > MAX_SHOWN) texts.push(`and ${issues.length - MAX_SHOWN} more`);
   const [first] = issues;
@@ -42,7 +42,7 @@ function textOf(issue: Issue, given: unknown, schema: z.ZodType): string {
   return `${placeText(issue.path)} ${faultText(issue, given)}`;
 }
 
-/** What is wrong with a field, such as `must be a text, but it is 5`. */
+/** What is wrong with a field, such as `must be a string, but it is 5`. */
 export function faultText(issue: Issue, given: unknown): string {
   const value = valueAt(given, issue.path);
   if (value === undefined && issue.code !== 'custom') return 'is missing';
@@ -79,7 +79,7 @@ function kindText(expected: string): string {
     case 'array':
       return 'a list';
     case 'string':
-      return 'a text';
+      return 'a string';
     case 'boolean':
       return 'true or false';
     case 'object':
@@ -96,7 +96,7 @@ function unknownFields({ keys, path }: Issue & { keys: string[] }, schema: z.Zod
     const near = nearest(key, known);
     return `${show(key)}${near === undefined ? '' : ` (did you mean "${near}"?)`}`;
   });
-  return `unknown field ${listText(texts, keys.length)}${where}; known are ${known.join(', ')}`;
+  return `unknown field ${listText(texts, keys.length)}${where}; known fields: ${known.join(', ')}`;
 }
 
 function outlineAt(schema: z.ZodType, path: readonly PropertyKey[]): Outline | undefined {

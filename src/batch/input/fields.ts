@@ -5,34 +5,34 @@ import { PRIORITIES } from '../../core/priority.ts';
 import { type CountableNeeds, RESOURCE_TABLE } from '../../core/resource-table.ts';
 import { TASK_STATUSES } from '../../store/records.ts';
 
-/** Control characters and halves of characters: they break lines, terminals and files, and nobody means them. */
+/** Control characters and lone surrogates break lines, terminals and files. */
 const UNPRINTABLE = /[\p{Cc}\p{Surrogate}]/u;
 
-const LONGEST_SECONDS = Math.floor(MAX_SPAN_MS / 1000);
-const LONGEST_ID = 128;
-const LONGEST_LIST = 100_000;
+const MAX_SECONDS = Math.floor(MAX_SPAN_MS / 1000);
+const MAX_ID_LENGTH = 128;
+const MAX_LIST_LENGTH = 100_000;
 
-function label(longest: number) {
+function label(maxLength: number) {
   return z
     .string()
     .min(1)
-    .max(longest)
+    .max(maxLength)
     .refine((text) => !UNPRINTABLE.test(text), {
-      error: 'must not hold control characters (such as NUL or a line break) or halves of characters',
+      error: 'must not contain control characters (such as NUL or a line break) or lone surrogates',
     });
 }
 
 const TASK_NAME = label(200);
 
-export const TASK_ID = label(LONGEST_ID);
+export const TASK_ID = label(MAX_ID_LENGTH);
 
-const TASK_IDS = z.array(TASK_ID).min(1).max(LONGEST_LIST);
+const TASK_IDS = z.array(TASK_ID).min(1).max(MAX_LIST_LENGTH);
 
 export const BATCH = label(100)
   .default('default')
   .describe('The name of the batch; batches are kept apart. Default "default".');
 
-export const SECONDS = z.number().positive().max(LONGEST_SECONDS);
+export const SECONDS = z.number().positive().max(MAX_SECONDS);
 
 export const PRIORITY = z.enum([...PRIORITIES, 'medium']);
 
@@ -42,7 +42,7 @@ export const STATUS_FILTER = z
   })
   .transform((status) => (Array.isArray(status) ? [...new Set(status)] : [status]));
 
-/** An object as it was given: what is in it is the tool's business. */
+/** An object that is passed on unchanged: the tool validates its fields. */
 export const PARAMS = z
   .custom<Record<string, unknown>>(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
@@ -52,7 +52,7 @@ export const PARAMS = z
 
 type ResourceRow = (typeof RESOURCE_TABLE)[number];
 
-/** How the need of each resource is written on the wire. */
+/** The need of each resource on the wire. */
 type CountableWireNeeds = {
   [R in ResourceRow as R['wireNeed']]: z.ZodOptional<z.ZodType<NonNullable<CountableNeeds[R['need']]>>>;
 };
@@ -68,7 +68,7 @@ function needSchema(row: ResourceRow): z.ZodOptional<z.ZodType> {
   return 'needHelp' in row ? schema.optional().describe(row.needHelp) : schema.optional();
 }
 
-/** What a task says that it needs, in the words of the core. */
+/** Converts the needs of a task to the names of the core. */
 export function toRequirements(needs: z.output<typeof RESOURCE_FIELDS>): ResourceRequirements {
   const fields = new Map<string, string>(RESOURCE_TABLE.map(({ wireNeed, need }) => [wireNeed, need]));
   return Object.fromEntries(

@@ -18,10 +18,10 @@ import { type PlannedTask, planTask, planTasks } from './plan-tasks.ts';
 import { Prediction } from './prediction.ts';
 import { TaskRun, type TaskRunParts, type WrittenEnd } from './task-run.ts';
 
-/** How a batch is run. */
+/** The options of a start. */
 export interface RunOptions {
   readonly maxConcurrency: number | 'auto';
-  /** For the whole batch, from its start. */
+  /** Limits the whole batch, from its start. */
   readonly timeoutMs: number | undefined;
   readonly failFast: boolean;
 }
@@ -30,22 +30,22 @@ export interface RunSetup {
   readonly coordinator: ParallelToolCoordinator;
   readonly store: Store;
   readonly lease: Lease;
-  /** Records the end and releases the lease. Returns false, and does neither, if that would leave tasks open that shall run. */
+  /** Records the end and releases the lease. Returns false and does neither if open tasks are still to run. */
   readonly end: (leavesOpen: boolean) => Promise<boolean>;
   readonly options: RunOptions;
   readonly events: BatchEvents;
 }
 
 const PAGE = 1000;
-/** After so many ended tasks the duration of the others can be predicted. */
+/** Predictions begin after this many tasks have ended. */
 const FIRST_PREDICTION = 20;
-/** Longer arguments are not kept while a task waits: they are read from the store again when it runs. */
+/** Longer arguments are not kept in memory while a task waits. They are read from the store when it runs. */
 const MAX_KEPT_PARAMS = 4096;
 
-/** Makes the ids of executions unique in an engine, which may run a batch several times. */
+/** Makes execution ids unique in an engine that runs a batch more than once. */
 let submissions = 0;
 
-/** A batch while this process runs it: from the lease to its release. */
+/** A batch that this process runs, from acquiring the lease to releasing it. */
 export class BatchRun implements TaskRunParts {
   readonly batch: string;
   readonly journal: RunJournal;
@@ -53,26 +53,26 @@ export class BatchRun implements TaskRunParts {
   readonly prediction = new Prediction(() => this.group?.timeLeft());
   /** Settles when everything is written and the lease is released. Never rejects. */
   readonly done: Promise<void>;
-  /** What ended the run early, if something did. */
+  /** Why the run ended early, if it did. */
   problem: unknown;
   isStopping = false;
   /** Whether no more tasks can join. */
   hasEnded = false;
   group: GroupHandle | undefined;
-  /** How many may run at once, as soon as that is known. */
+  /** Undefined until the first tasks are planned. */
   maxConcurrency: number | undefined;
   /** Submitted tasks whose end is not written yet, by id. */
   readonly tasks = new Map<string, TaskRun>();
   private readonly groupName: string;
-  /** Of tasks that were skipped because of an earlier run: the root cause, also of what is skipped because of them. */
+  /** The root causes of tasks that are skipped because of an earlier run, also for tasks that depend on those. */
   private readonly earlierCauses = new Map<string, string>();
-  /** By the monotonic clock. */
+  /** Monotonic time. */
   private readonly deadlineAt: number | undefined;
   private lastSeq = 0;
   private settledCount = 0;
   private pulls: Promise<void> = Promise.resolve();
   private openPulls = 0;
-  /** Whether the last look at all open tasks found nothing new. */
+  /** Whether the last pull of all open tasks found none. */
   private isDrained = false;
   private resolveDone: () => void = () => {};
 
@@ -89,7 +89,7 @@ export class BatchRun implements TaskRunParts {
     lease.lost.addEventListener('abort', this.onLost, { once: true });
   }
 
-  /** Submits open tasks that this run does not have: those added since the last pull, or all. */
+  /** Submits open tasks that are not submitted yet: those added since the last pull, or all. */
   pull(which: 'new' | 'all'): Promise<void> {
     this.openPulls++;
     this.isDrained = false;
@@ -103,14 +103,14 @@ export class BatchRun implements TaskRunParts {
     return this.pulls;
   }
 
-  /** Starts nothing more. Running tasks finish, or are cancelled with `now`. The others stay open. */
+  /** Starts no more tasks. Running tasks finish, or are cancelled with `now`. The rest stays open. */
   stop({ now }: { readonly now: boolean }): void {
     this.isStopping = true;
     this.sweep();
     if (now) {
       for (const task of [...this.tasks.values()]) {
         if (task.handle.status !== 'running') continue;
-        // A person decides whether a task runs again that may not run twice.
+        // Whether a task that is not idempotent runs again is for a person to decide.
         task.isLeft = task.isIdempotent;
         task.handle.cancel('the batch was stopped while it ran');
       }
@@ -118,7 +118,7 @@ export class BatchRun implements TaskRunParts {
     this.endIfDone();
   }
 
-  /** Cancels tasks of the run: all, or those with these ids. Returns how many, when that is written. */
+  /** Cancels all tasks, or those with these ids. Returns the number of cancelled tasks once that is stored. */
   async cancel(ids: readonly string[] | 'all', reason: string): Promise<number> {
     await this.pulls;
     const asked = ids === 'all' ? this.tasks.keys() : new Set(ids);
@@ -130,11 +130,11 @@ export class BatchRun implements TaskRunParts {
   }
 
   attemptOver(): void {
-    // The engine must hear of the end first, or it would retry what is left for a later run.
+    // The engine must see the end first. Otherwise it would retry tasks that are left for a later run.
     if (this.isStopping) setImmediate(() => this.sweep());
   }
 
-  /** The sum of the progress of running tasks: 1.5 for one that is done and one that is half done. */
+  /** The summed progress of running tasks: 1.5 for one that is done and one that is half done. */
   partial(): number {
     if (this.group === undefined) return 0;
     const { progress, total, completed, failed, cancelled, skipped } = this.group.progress();
@@ -145,7 +145,7 @@ export class BatchRun implements TaskRunParts {
     return { ratePerSecond: this.monitor.ratePerSecond(), timeLeft: this.prediction.timeLeft() };
   }
 
-  /** Why the first few waiting tasks wait. */
+  /** Explains why the first few waiting tasks wait. */
   explainWaiting(most: number): { readonly id: string; readonly text: string }[] {
     const found: { id: string; text: string }[] = [];
     for (const id of this.tasks.keys()) {
@@ -156,7 +156,7 @@ export class BatchRun implements TaskRunParts {
     return found;
   }
 
-  /** Why a task waits; undefined if it does not wait. */
+  /** Explains why a task waits. Returns undefined if it does not wait. */
   explain(id: string): string | undefined {
     const handle = this.tasks.get(id)?.handle;
     if (handle === undefined || handle.status === 'running' || handle.status === 'completed')
@@ -166,13 +166,13 @@ export class BatchRun implements TaskRunParts {
     return engine.explain(handle.id, this.taskId).text;
   }
 
-  /** The task of an execution; undefined for executions that tasks have submitted themselves. */
+  /** Returns the task of an execution, or undefined for executions that tasks submitted themselves. */
   private taskOf(execution: string): TaskRun | undefined {
     const task = this.tasks.get(this.taskId(execution));
     return task?.handle.id === execution ? task : undefined;
   }
 
-  /** The ids of executions are `batch#3/task`. Those of other batches and lists stay as they are. */
+  /** Turns the execution id `batch#3/task` into the task id. Ids of other batches and lists stay the same. */
   private readonly taskId = (execution: string): string => {
     const isOwn = execution.startsWith(`${this.batch}#`);
     return isOwn ? execution.slice(execution.indexOf('/', this.batch.length) + 1) : execution;
@@ -184,15 +184,15 @@ export class BatchRun implements TaskRunParts {
 
   private readonly onLost = (): void => this.abandon(this.setup.lease.lost.reason);
 
-  /** Ends the run, because nothing can be written any more. */
+  /** Ends the run because the store can no longer be written. */
   private abandon(error: unknown): void {
     this.problem ??= error;
     this.journal.close(error);
-    this.group?.cancel('the batch was given up');
+    this.group?.cancel('the batch was abandoned');
     this.endIfDone();
   }
 
-  /** Leaves all tasks that wait for a later run. */
+  /** Leaves all waiting tasks to a later run. */
   private sweep(): void {
     const waiting = [...this.tasks.values()].filter(({ isWaiting }) => isWaiting);
     for (const task of waiting) task.isLeft = true;
@@ -207,7 +207,7 @@ export class BatchRun implements TaskRunParts {
     const tasks = await planTasks(coordinator.planner, records);
     const dependencies = await TaskDependencies.read(store, this.batch, tasks, this.tasks);
     if (this.isStopping || this.problem !== undefined) return;
-    // Tasks that were opened again meanwhile are submitted with the others.
+    // Tasks that were reopened in the meantime are submitted with the others.
     if (dependencies.hasOpened) return this.pullNow('all');
     const ended = this.submit(tasks, dependencies);
     await Promise.all(ended.map((task) => task.whenOver()));
@@ -228,7 +228,7 @@ export class BatchRun implements TaskRunParts {
     }
   }
 
-  /** Returns those that have ended already: they cannot run, or earlier runs have decided that they do not. */
+  /** Returns the tasks that have already ended: those that cannot run, and those that earlier runs decided to skip. */
   private submit(planned: readonly PlannedTask[], dependencies: TaskDependencies): TaskRun[] {
     const { coordinator, options } = this.setup;
     const { maxConcurrency, failFast } = options;
@@ -251,7 +251,7 @@ export class BatchRun implements TaskRunParts {
       task.handle = group.handles[index]!;
       this.tasks.set(task.id, task);
     }
-    // Nothing of a group starts before this returns.
+    // No task of a group starts before this returns.
     for (const { knownEnd, handle } of tasks) if (knownEnd !== undefined) handle.cancel('it is skipped');
     group.onRetry((notice) => this.retrying(notice));
     group.onSettled((outcome) => this.settled(outcome));
@@ -292,13 +292,13 @@ export class BatchRun implements TaskRunParts {
     const { store, coordinator } = this.setup;
     const record = await store.task(this.batch, id);
     if (record === undefined)
-      throw new VolleyError('UNKNOWN_TASK', `The task ${id} was cleared while it waited.`);
+      throw new VolleyError('UNKNOWN_TASK', `Task ${id} was cleared while it was waiting.`);
     const planned = await planTask(coordinator.planner, record);
     if (planned.kind === 'refused') throw planned.error;
     return planned;
   }
 
-  /** Results of other tasks are read when an attempt needs them. */
+  /** Reads the results of other tasks when an attempt needs them. */
   private readonly readResults: Placement['results'] = async (_, ids) => {
     const { store } = this.setup;
     const texts = await store.results(this.batch, ids);
@@ -310,7 +310,7 @@ export class BatchRun implements TaskRunParts {
       const status = others?.get(id)?.status;
       throw new VolleyError(
         'UNRESOLVED_REFERENCE',
-        `The arguments refer to the result of ${id}, but it has none: it ${status === undefined ? 'was cleared' : `is ${status}`}.`,
+        `The arguments refer to the result of ${id}, which has none: it ${status === undefined ? 'was cleared' : `is ${status}`}.`,
         { id },
       );
     };
@@ -338,7 +338,7 @@ export class BatchRun implements TaskRunParts {
     else void this.writeEnd(task, outcome).then((end) => this.over(task, end));
   }
 
-  /** Writes how a task ended that did not complete, unless it stays open. */
+  /** Stores the end of a task that did not complete, unless it stays open. */
   private async writeEnd(task: TaskRun, outcome: Outcome): Promise<WrittenEnd> {
     const { journal } = this;
     try {
@@ -362,7 +362,7 @@ export class BatchRun implements TaskRunParts {
     const outcome = renameOutcome(engineOutcome, task.function, this.taskId);
     switch (outcome.status) {
       case 'completed':
-        // The attempt itself has written that, with its result.
+        // The attempt has already stored this, with its result.
         return undefined;
       case 'failed': {
         const { message, code } = toCallError(outcome.error, redactor);
@@ -377,10 +377,10 @@ export class BatchRun implements TaskRunParts {
     }
   }
 
-  /** Nothing more will be written of a task. */
+  /** Removes a task once its end is stored. */
   private over(task: TaskRun, end: WrittenEnd): void {
     this.tasks.delete(task.id);
-    task.tellOver(end);
+    task.resolveOver(end);
     if (++this.settledCount === FIRST_PREDICTION) this.prediction.begin();
     this.endIfDone();
     if (end !== undefined) this.monitor.ended(task, end);
@@ -401,7 +401,7 @@ export class BatchRun implements TaskRunParts {
     const { lease, end } = this.setup;
     try {
       if (!(await end(this.isStopping || this.problem !== undefined))) {
-        // A task was added or reopened since the last pull, and its owner was told that this run takes it.
+        // A task was added or reopened since the last pull, and the caller was promised that this run takes it.
         this.hasEnded = false;
         void this.pull('all');
         return;
@@ -411,7 +411,7 @@ export class BatchRun implements TaskRunParts {
     }
     lease.lost.removeEventListener('abort', this.onLost);
     this.prediction.end();
-    // The engine remembers its last executions, which refer to this run. They must not keep all the others.
+    // The engine keeps its last executions, which refer to this run. Without this they would keep the whole group alive.
     this.group = undefined;
     this.resolveDone();
   }
@@ -420,7 +420,7 @@ export class BatchRun implements TaskRunParts {
 function failureMessage(reason: FailureReason): string {
   switch (reason) {
     case 'timeout':
-      return 'It ran longer than its limit.';
+      return 'It exceeded its timeout.';
     case 'stalled':
       return 'It reported no progress for too long.';
     default:

@@ -5,13 +5,13 @@ import type { Store, TaskSummary } from '../../store/store.ts';
 import type { PlannedTask } from './plan-tasks.ts';
 import type { TaskRun } from './task-run.ts';
 
-/** How a dependency stands when its dependent is submitted. */
+/** The state of a dependency when its dependent is submitted. */
 type Standing =
   /** It is submitted together with its dependent. */
   | { readonly kind: 'new' }
   | { readonly kind: 'submitted'; readonly handle: ExecutionHandle }
   | { readonly kind: 'completed' }
-  /** It was opened again after the open tasks were read. */
+  /** It was reopened after the open tasks were read. */
   | { readonly kind: 'opened' }
   /** It failed, was cancelled or skipped in an earlier run, or it was cleared. */
   | { readonly kind: 'unsuccessful'; readonly rootCause: string };
@@ -19,7 +19,7 @@ type Standing =
 const NEW: Standing = { kind: 'new' };
 const NO_DEPENDENCIES = { dependsOn: [], hasFailedDependency: false } as const;
 
-/** What tasks that are about to be submitted depend on: each other, what runs, and what ended in an earlier run. */
+/** The dependencies of tasks to submit: each other, submitted tasks, and tasks that ended in an earlier run. */
 export class TaskDependencies {
   private constructor(private readonly standings: ReadonlyMap<string, Standing>) {}
 
@@ -47,12 +47,12 @@ export class TaskDependencies {
     return new TaskDependencies(standings);
   }
 
-  /** Whether one was opened again, and has to be submitted as well. */
+  /** Whether a dependency was reopened and must be submitted as well. */
   get hasOpened(): boolean {
     return [...this.standings.values()].some(({ kind }) => kind === 'opened');
   }
 
-  /** How a task ends without having run, if earlier runs have decided that. */
+  /** Returns the end of a task that earlier runs decided without running it. */
   endOf({ dependsOn, call }: ReadyCall): TaskEnd | undefined {
     const { onDependencyFailure: policy = 'skip' } = call;
     if (policy === 'run' || dependsOn.length === 0) return undefined;
@@ -64,7 +64,7 @@ export class TaskDependencies {
     return isUnneeded ? { status: 'skipped', cause: undefined } : undefined;
   }
 
-  /** What the engine is told of them. */
+  /** Returns the dependencies in the engine's terms. */
   placementOf(
     { dependsOn: ids }: ReadyCall,
     executionId: (task: string) => string,

@@ -9,13 +9,13 @@ interface TaskEventBase {
   readonly name: string;
   /** The tool. */
   readonly function: string;
-  /** The number of the attempt over all runs; 0 before the first. */
+  /** The attempt number over all runs; 0 before the first. */
   readonly attempt: number;
-  /** The time of day in milliseconds since 1970. */
+  /** Unix time in milliseconds. */
   readonly at: number;
 }
 
-/** Something that happened to a task. An end is published when it is safe in the store. */
+/** An event of a task. Ends are published once they are stored. */
 export type TaskEvent =
   | (TaskEventBase & { readonly type: 'started' })
   /** The latest progress and the latest step that the attempt reported. */
@@ -38,7 +38,7 @@ export type TaskEvent =
   /** It is open again, for this run or a later one. */
   | (TaskEventBase & { readonly type: 'opened' });
 
-/** Something that happened to a task or a batch, through this executor. */
+/** An event of a task or a batch of this executor. */
 export type BatchEvent =
   | TaskEvent
   | {
@@ -52,10 +52,10 @@ export type BatchEvent =
   /** Tasks were removed, or too many changed to report each: read the batch again. */
   | { readonly type: 'changed'; readonly batch: string; readonly at: number };
 
-/** Called in the middle of the work, so it must be quick and must not throw. */
+/** Called synchronously, so it must be quick and must not throw. */
 export type BatchEventListener = (event: BatchEvent) => void;
 
-/** Delivers the events of an executor. Publishers check `hasListeners` first, so that events nobody wants cost nothing. */
+/** Delivers the events of an executor. Publishers check `hasListeners` first, so that unused events cost nothing. */
 export class BatchEvents {
   private readonly listeners = new Set<BatchEventListener>();
 
@@ -95,7 +95,7 @@ export async function publishChange(
     if (task?.status === STATUS_AFTER[type]) events.publish({ ...taskFields(task), type, at });
 }
 
-/** Publishes what was found after a crash. */
+/** Publishes the batches that were recovered after a crash. */
 export function publishRecovery(events: BatchEvents, { reopened, crashed }: Recovery): void {
   if (!events.hasListeners) return;
   const batches = new Set([...reopened, ...crashed].map(({ batch }) => batch));

@@ -7,23 +7,23 @@ import type { HolderRequest, Store } from '../../store/store.ts';
 import type { BatchRun } from './batch-run.ts';
 
 /**
- * What one process asks of another that runs a batch. A request is a row in the store, and so is its answer: that works
- * for every process that runs a batch, with a server or without.
+ * A request to the process that runs a batch. Requests and answers are rows in the store, so this works for every
+ * process, whether it has a server or not.
  */
 export type HolderAsk =
   | { readonly action: 'stop'; readonly now: boolean }
   | { readonly action: 'cancel'; readonly ids?: readonly string[] }
   | { readonly action: 'speed' }
-  /** Tasks were added or opened again; nobody waits for an answer. */
+  /** Tasks were added or reopened. Not answered. */
   | { readonly action: 'join'; readonly which: 'new' | 'all' };
 
-/** How fast a batch is, and how long it will still take, as far as that is known. */
+/** The throughput and the predicted time left, as far as known. */
 export interface Speed {
   readonly ratePerSecond: number | undefined;
   readonly timeLeft: TimeLeft | undefined;
 }
 
-/** `count`: of the tasks that still run, or were cancelled. */
+/** `count`: the tasks that still run, or that were cancelled. */
 interface Answer {
   readonly ok: true;
   readonly count: number;
@@ -37,12 +37,12 @@ export const CANCEL_REASON = 'cancelled by request';
 /** Longer than a stopping task may take. */
 const WAIT_MS = 15_000;
 const ANSWER_POLL_MS = 50;
-/** A look costs a query of a table that is nearly always empty. */
+/** A poll is one query of a table that is nearly always empty. */
 const REQUEST_POLL_MS = 100;
 
 /**
- * Asks the process that runs a batch, and returns the number of tasks in its answer, or undefined if nobody runs the
- * batch any more. Throws if there is no answer, and withdraws the request.
+ * Asks the process that runs a batch and returns the number of tasks in its answer, or undefined if the batch is no
+ * longer running. Without an answer it withdraws the request and throws.
  */
 export async function askHolder(
   { store }: { readonly store: Store },
@@ -53,7 +53,7 @@ export async function askHolder(
   return (await answerFrom(store, batch, holder, ask))?.count;
 }
 
-/** The same, for how fast the batch is. */
+/** Asks the process that runs a batch for its speed. */
 export async function askSpeed(
   { store }: { readonly store: Store },
   batch: string,
@@ -62,7 +62,7 @@ export async function askSpeed(
   return (await answerFrom(store, batch, holder, { action: 'speed' }))?.speed;
 }
 
-/** Waits until nobody runs a batch any more, as long as a stopping task may take. Returns whether that is so. */
+/** Waits until a batch is released, as long as a stopping task may take. Returns whether it was released. */
 export async function untilReleased({ store }: { readonly store: Store }, batch: string): Promise<boolean> {
   const deadline = performance.now() + WAIT_MS;
   while ((await store.batch(batch))?.holder !== undefined) {
@@ -84,19 +84,19 @@ async function answerFrom(
   try {
     const deadline = performance.now() + WAIT_MS;
     for (;;) {
-      // In this order: one that is gone now may have answered before.
+      // In this order: a process that is gone now may have answered before.
       const isRun = (await store.batch(batch))?.holder !== undefined;
       const text = await store.answerTo(request);
       if (text !== undefined) {
         const answer = JSON.parse(text) as HolderAnswer;
         if (answer.ok) return answer;
-        throw new VolleyError('BATCH_HELD', `${held} could not do it: ${answer.message}`, { batch, holder });
+        throw new VolleyError('BATCH_HELD', `${held} refused: ${answer.message}`, { batch, holder });
       }
       if (!isRun) return undefined;
       if (performance.now() > deadline)
         throw new VolleyError(
           'BATCH_HELD',
-          `${held} has not answered for ${spanText(WAIT_MS)}, so nothing was changed: it may be suspended or very busy. Try again, or end that process.`,
+          `${held} did not answer within ${spanText(WAIT_MS)}. Nothing was changed. The process may be suspended or busy: try again, or end it.`,
           { batch, holder },
         );
       await sleep(ANSWER_POLL_MS);
@@ -106,16 +106,16 @@ async function answerFrom(
   }
 }
 
-/** Does what other processes ask of this one, until the run is done. */
+/** Serves the requests of other processes until the run is done. */
 export function serveRequests(run: BatchRun, store: Store): void {
   const serving = new Set<number>();
   let isDone = false;
-  const look = async () => {
+  const poll = async () => {
     let found: HolderRequest[];
     try {
       found = await store.asked(run.batch);
     } catch {
-      // The run itself meets a broken store.
+      // The run itself reports a broken store.
       return;
     }
     for (const request of found) {
@@ -124,7 +124,7 @@ export function serveRequests(run: BatchRun, store: Store): void {
       void serve(run, store, request);
     }
   };
-  const timer = setInterval(() => void look(), REQUEST_POLL_MS).unref();
+  const timer = setInterval(() => void poll(), REQUEST_POLL_MS).unref();
   void run.done.then(() => {
     isDone = true;
     clearInterval(timer);
@@ -137,11 +137,11 @@ async function serve(run: BatchRun, store: Store, { id, body }: HolderRequest): 
     if (answer === undefined) await store.forget(id);
     else await store.answer(id, JSON.stringify(answer));
   } catch {
-    // Whoever asked learns it from the state of the batch.
+    // The caller sees the result in the state of the batch.
   }
 }
 
-/** Undefined where nobody waits for an answer. */
+/** Returns undefined if no answer is expected. */
 async function obey(run: BatchRun, body: string): Promise<HolderAnswer | undefined> {
   try {
     const ask = JSON.parse(body) as HolderAsk;
@@ -159,7 +159,7 @@ async function obey(run: BatchRun, body: string): Promise<HolderAnswer | undefin
       default:
         throw new VolleyError(
           'UNKNOWN_ACTION',
-          'The process that runs the batch does not know this request.',
+          'The process that runs the batch does not support this request.',
         );
     }
   } catch (error) {

@@ -9,13 +9,13 @@ interface Completions {
 }
 
 /**
- * What one run writes of its tasks. The first write that fails ends the run: what cannot be written down must not be
- * done, and everything that was written stays true.
+ * Stores what happens to the tasks of one run. The first write that fails ends the run: work that cannot be recorded
+ * must not be done, and everything recorded stays true.
  */
 export class RunJournal {
   private failure: unknown;
   private hasFailed = false;
-  /** Start times of attempts that are not written yet, by the number of the task. */
+  /** Start times of attempts that are not stored yet, by the task's sequence number. */
   private readonly starts = new Map<number, number>();
   /** Of this turn of the event loop. */
   private completions: Completions | undefined;
@@ -26,7 +26,7 @@ export class RunJournal {
     private readonly onFailure: (error: unknown) => void,
   ) {}
 
-  /** Whether nothing can be written any more. */
+  /** Whether writing has failed or was closed. */
   get isClosed(): boolean {
     return this.hasFailed;
   }
@@ -36,15 +36,15 @@ export class RunJournal {
   }
 
   /**
-   * The first attempt of a task starts that may run again after a crash, so nobody waits for this to be written. If it
-   * ends in the same turn of the event loop, its start and its end are one write. If writing fails, the run is ended.
+   * Records the first attempt of a task that may run again after a crash, without waiting for the write. If it ends in
+   * the same turn of the event loop, its start and its end are one write. A failed write ends the run.
    */
   startedSoon(seq: number, at: number): void {
     if (this.starts.size === 0) setImmediate(this.writeStarts);
     this.starts.set(seq, at);
   }
 
-  /** Rejects if a task that completes in the same turn cannot be written. */
+  /** Rejects if a task that completes in the same turn cannot be stored. */
   completed(seq: number, result: string, durationMs: number): Promise<void> {
     if (this.completions === undefined) {
       const tasks: Completion[] = [];
@@ -96,7 +96,7 @@ export class RunJournal {
     try {
       await this.store.completed(this.batch, tasks);
     } catch {
-      // One of them is to blame, and the others are kept.
+      // One of them caused the error. The others are stored one by one.
       await Promise.all(tasks.map((task) => this.write(() => this.store.completed(this.batch, [task]))));
     }
   }

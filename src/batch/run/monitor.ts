@@ -9,9 +9,9 @@ export interface RunningTask {
   readonly name: string;
   readonly function: string;
   readonly attempt: number;
-  /** The time of day at which the attempt began. */
+  /** The wall-clock start of the attempt. */
   readonly startedAt: number;
-  /** 0 to 1, if it reports it. */
+  /** 0 to 1, if reported. */
   progress: number | undefined;
   step: string | undefined;
 }
@@ -36,7 +36,7 @@ type EndingTask = Pick<TaskRun, 'seq' | 'id' | 'name' | 'function' | 'attempts'>
   readonly attemptsBefore?: number;
 };
 
-/** Knows what runs, what failed last and how fast a run is, and publishes what happens to its tasks. */
+/** Tracks running tasks, recent failures and throughput of a run, and publishes its task events. */
 export class RunMonitor {
   private readonly attempts = new Map<number, RunningTask>();
   private readonly failures: FailedTask[] = [];
@@ -47,7 +47,7 @@ export class RunMonitor {
     private readonly events: BatchEvents,
   ) {}
 
-  /** The oldest first. */
+  /** Oldest first. */
   running(max: number): RunningTask[] {
     const found: RunningTask[] = [];
     for (const task of this.attempts.values()) {
@@ -57,12 +57,12 @@ export class RunMonitor {
     return found;
   }
 
-  /** The attempt that a task runs now, by its number. */
+  /** Returns the running attempt of a task, by its sequence number. */
   attemptOf(seq: number): RunningTask | undefined {
     return this.attempts.get(seq);
   }
 
-  /** The newest first. */
+  /** Newest first. */
   lastFailures(): FailedTask[] {
     return [...this.failures].reverse();
   }
@@ -89,7 +89,7 @@ export class RunMonitor {
   }
 
   attemptOver({ seq }: TaskRun, attempt: RunningTask): void {
-    // Another attempt may have begun, where this one did not stop when it was told to.
+    // Another attempt may have started if this one ignored its stop signal.
     if (this.attempts.get(seq) === attempt) this.attempts.delete(seq);
   }
 
@@ -107,17 +107,17 @@ export class RunMonitor {
       this.events.publish({ ...this.eventOf(run), type: 'retrying', reason, retryInMs });
   }
 
-  /** The result of a task is safe in the store. */
+  /** Called when the result of a task is stored. */
   completed(task: TaskRun, durationMs: number): void {
     if (this.events.hasListeners)
       this.events.publish({ ...this.eventOf(task), type: 'completed', durationMs });
   }
 
-  /** The execution of a task is over, and how it ended is safe in the store; or it is open again. */
+  /** Called when the end of a task is stored, or when it is open again. */
   ended(task: EndingTask, end: TaskEnd | 'completed' | 'opened'): void {
     this.attempts.delete(task.seq);
     if (end !== 'opened') this.throughput.add(performance.now());
-    // Published when its result was written.
+    // Published when its result was stored.
     if (end === 'completed') return;
     const event = this.eventOf(task);
     if (end === 'opened') this.events.publish({ ...event, type: 'opened' });
@@ -141,7 +141,7 @@ export class RunMonitor {
 
 const WINDOW_S = 10;
 
-/** How many tasks end in a second, over the last ten. Times are those of a steady clock. */
+/** Tasks that end per second, over the last ten seconds. Takes monotonic times. */
 class Throughput {
   private readonly counts = new Array<number>(WINDOW_S).fill(0);
   /** The second to which the newest count belongs. */
@@ -156,7 +156,7 @@ class Throughput {
     this.counts[this.newest % WINDOW_S]!++;
   }
 
-  /** Undefined while nothing has ended. */
+  /** Undefined until a task has ended. */
   perSecond(now: number): number | undefined {
     this.moveTo(now);
     const ended = this.counts.reduce((sum, count) => sum + count, 0);

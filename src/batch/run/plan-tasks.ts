@@ -14,10 +14,10 @@ export interface PlannedTask<T extends StoredTask = TaskRecord> {
   readonly planned: PlannedCall;
 }
 
-/** After so many plans the event loop gets a break. */
+/** Plans per turn of the event loop. */
 const PER_TURN = 200;
 
-/** Plans a task by itself: `${…}` means what it meant when the task was added, whatever ids were added since. */
+/** Plans a task by itself, so that `${…}` keeps the meaning it had when the task was added. */
 export function planTask(planner: CallPlanner, record: StoredTask): PlannedCall | Promise<PlannedCall> {
   const { id, params, options, failures = 0 } = record;
   const planned = planner.plan(id, taskCall(record, JSON.parse(params)), options.dependsOn);
@@ -32,7 +32,7 @@ export async function planTasks<T extends StoredTask>(
   records: readonly T[],
 ): Promise<PlannedTask<T>[]> {
   const tasks: PlannedTask<T>[] = [];
-  /** By tool. After one timeout of its schema, each of its other tasks would take as long to check. */
+  /** By tool. After one schema timeout, checking the tool's other tasks would take as long each. */
   const timeouts = new Map<string, VolleyError>();
   for (const [index, record] of records.entries()) {
     if (index % PER_TURN === PER_TURN - 1) await nextTurn();
@@ -46,7 +46,7 @@ export async function planTasks<T extends StoredTask>(
   return tasks;
 }
 
-/** Attempts that failed in earlier runs count: they have used up as many retries. */
+/** Subtracts the attempts that failed in earlier runs from the retries. */
 function withUsedRetries(planned: PlannedCall, failures: number): PlannedCall {
   if (planned.kind === 'refused') return planned;
   const { options } = planned;

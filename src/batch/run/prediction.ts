@@ -1,15 +1,15 @@
 import type { TimeLeft } from '../../core/predict.ts';
 
-/** After so long a run makes a prediction that nobody has asked for yet. */
+/** The first prediction is made after this time, before it is asked for. */
 const FIRST_MS = 1000;
-/** After so long a prediction is renewed. */
+/** An older prediction is renewed. */
 const FRESH_MS = 1000;
-/** After so long it is worthless. */
+/** An older prediction is not used any more. */
 const STALE_MS = 5000;
 
 /**
- * How long a run will still take. Predicting costs some milliseconds, so whoever asks gets what was predicted last, less
- * the time that has passed since, and a new prediction is made behind his back. Who asks seldom waits for a new one.
+ * Predicts the time left of a run. A prediction takes some milliseconds, so callers get the last one, less the time
+ * passed since, while a new one is made in the background. A caller waits only if the last one is stale.
  */
 export class Prediction {
   private latest: TimeLeft | undefined;
@@ -27,7 +27,7 @@ export class Prediction {
     return this.latest && lessBy(this.latest, age);
   }
 
-  /** Makes one after a while, so that the first caller finds it. */
+  /** Schedules the first prediction, so that the first caller need not wait. */
   begin(): void {
     this.first ??= setTimeout(() => this.renew(), FIRST_MS).unref();
   }
@@ -36,7 +36,7 @@ export class Prediction {
     clearTimeout(this.first);
   }
 
-  /** Makes a new one soon. */
+  /** Schedules a new prediction. */
   private renew(): void {
     if (this.isDue) return;
     this.isDue = true;
@@ -52,7 +52,7 @@ export class Prediction {
   }
 }
 
-/** A prediction after so much time has passed. */
+/** Reduces a prediction by the time that has passed. */
 export function lessBy({ lowMs, expectedMs, highMs }: TimeLeft, age: number): TimeLeft {
   const after = (ms: number) => Math.max(0, Math.round(ms - age));
   return { lowMs: after(lowMs), expectedMs: after(expectedMs), highMs: after(highMs) };

@@ -5,19 +5,19 @@ import type { Lease, Recovery, Store } from '../../store/store.ts';
 import type { BatchRun, RunOptions } from './batch-run.ts';
 import { BatchEvents, publishRecovery } from './events.ts';
 
-/** How long tool servers may take to list their tools. After that their tasks count as not idempotent. */
-const LONGEST_DISCOVERY_MS = 10_000;
-/** Of tasks that a dead process left, so many are searched for tool servers. */
-const MAX_LOOKED_AT = 1000;
+/** How long to wait for tool servers to list their tools. After that their tasks count as not idempotent. */
+const MAX_DISCOVERY_MS = 10_000;
+/** How many tasks of a dead process are searched for tool servers. */
+const MAX_INSPECTED = 1000;
 
 /** The batches that this process runs. */
 export class BatchRuns {
   readonly events = new BatchEvents();
-  /** The last run of each batch, until all of it is written. */
+  /** The last run of each batch, until all its results are stored. */
   private readonly runs = new Map<string, BatchRun>();
-  /** Batches that are being started or changed. Each promise settles when that is done, or has failed. */
+  /** Batches that are being started or changed. Each promise resolves when that has succeeded or failed. */
   private readonly starting = new Map<string, Promise<void>>();
-  /** Leases that could not be released because the store failed. The next start tries again. */
+  /** Leases that could not be released because the store failed. The next start retries. */
   private readonly unreleased = new Map<string, Lease>();
   /** Why the last run of a batch ended early. */
   private readonly problems = new Map<string, unknown>();
@@ -28,24 +28,24 @@ export class BatchRuns {
     private readonly store: Store,
   ) {}
 
-  /** The run of a batch until all of it is written. */
+  /** Returns the run of a batch until all its results are stored. */
   current(batch: string): BatchRun | undefined {
     return this.runs.get(batch);
   }
 
-  /** The same, but waits for a batch that is being started. */
+  /** Like {@link current}, but waits for a batch that is being started. */
   async currentOrNext(batch: string): Promise<BatchRun | undefined> {
     await this.starting.get(batch);
     return this.runs.get(batch);
   }
 
-  /** The run of a batch to which tasks can still be added. */
+  /** Returns the run of a batch if tasks can still be added to it. */
   joinable(batch: string): BatchRun | undefined {
     const run = this.runs.get(batch);
     return run?.hasEnded === false ? run : undefined;
   }
 
-  /** The holder of a batch that this executor does not run. */
+  /** Returns the process that runs a batch, unless this executor does. */
   otherHolder({ name, holder }: BatchRecord): LeaseHolder | undefined {
     const isOwn = this.runs.has(name) || this.starting.has(name) || this.unreleased.has(name);
     return isOwn ? undefined : holder;
@@ -55,13 +55,13 @@ export class BatchRuns {
     return this.problems.get(batch);
   }
 
-  /** Takes the lease, recovers what a dead process left, and submits all open tasks. */
+  /** Acquires the lease, recovers the tasks of a dead process, and submits all open tasks. */
   async start(batch: string, options: RunOptions): Promise<{ run: BatchRun; recovery: Recovery }> {
     if (this.isClosed) throw closedError();
     return this.alone(batch, (settle) => this.startNow(batch, options, settle));
   }
 
-  /** Changes a batch that this executor does not run, after recovering what a dead process left. */
+  /** Changes a batch that this executor does not run, after recovering the tasks of a dead process. */
   async whileIdle<T>(batch: string, work: () => Promise<T>): Promise<T> {
     return this.alone(batch, async () => {
       if ((await this.store.batch(batch))!.counts.running > 0) await this.recover(batch);
@@ -69,14 +69,14 @@ export class BatchRuns {
     });
   }
 
-  /** Settles tasks of processes that died, of all batches that nobody runs or of one that this store has leased. */
+  /** Recovers the tasks of dead processes, in all batches that are not running or in one that this store has leased. */
   async recover(batch?: string): Promise<Recovery> {
     const recovery = await this.store.recover(await this.isIdempotent(batch), batch);
     publishRecovery(this.events, recovery);
     return recovery;
   }
 
-  /** Stops everything, waits up to `graceMs` for running tasks, and until all is written and every lease is released. */
+  /** Stops all runs, cancels running tasks after `graceMs`, and waits until all is stored and every lease is released. */
   async close(graceMs?: number): Promise<void> {
     this.isClosed = true;
     const runs = [...this.runs.values()];
@@ -89,10 +89,10 @@ export class BatchRuns {
     clearTimeout(timer);
   }
 
-  /** Tells which functions of tasks that a dead process left are idempotent. Unknown ones are not. */
+  /** Returns a test for idempotent functions, for the tasks of a dead process. Unknown functions are not idempotent. */
   private async isIdempotent(batch?: string): Promise<(functionName: string) => boolean> {
     const coordinator = await this.coordinator();
-    await coordinator.planner.discover(await this.runningFunctions(batch), LONGEST_DISCOVERY_MS);
+    await coordinator.planner.discover(await this.runningFunctions(batch), MAX_DISCOVERY_MS);
     const tools = coordinator.tools();
     const idempotent = new Set(tools.flatMap(({ name, idempotent }) => (idempotent ? [name] : [])));
     return (name) => idempotent.has(name);
@@ -103,7 +103,7 @@ export class BatchRuns {
     const functions = new Set<string>();
     for (const { name, counts } of await this.store.batches()) {
       if (counts.running === 0 || (only !== undefined && name !== only)) continue;
-      const running = await this.store.tasks(name, { status: ['running'], limit: MAX_LOOKED_AT });
+      const running = await this.store.tasks(name, { status: ['running'], limit: MAX_INSPECTED });
       for (const task of running) functions.add(task.function);
     }
     return functions;
@@ -150,7 +150,7 @@ export class BatchRuns {
     settle: () => void,
   ): Promise<{ run: BatchRun; recovery: Recovery }> {
     const { store, events } = this;
-    // Loaded only here: programs that look at batches need none of it.
+    // Loaded only here: programs that only read batches do not need it.
     const [coordinator, { BatchRun }, { serveRequests }] = await Promise.all([
       this.coordinator(),
       import('./batch-run.ts'),
@@ -196,14 +196,11 @@ export class BatchRuns {
 function runningError(batch: string): VolleyError {
   return new VolleyError(
     'BATCH_RUNNING',
-    `The batch ${JSON.stringify(batch)} is running already: ask for its status, wait for its end, or stop it.`,
+    `The batch ${JSON.stringify(batch)} is already running. Check its status, wait for it to end, or stop it.`,
     { batch },
   );
 }
 
 function closedError(): VolleyError {
-  return new VolleyError(
-    'RUNNER_CLOSED',
-    'The batch executor was closed and starts nothing more: create a new one.',
-  );
+  return new VolleyError('RUNNER_CLOSED', 'The batch executor is closed. Create a new one.');
 }

@@ -10,46 +10,46 @@ import type { TaskEnd, TaskRecord } from '../../store/records.ts';
 import type { RunJournal } from './journal.ts';
 import type { RunMonitor, RunningTask } from './monitor.ts';
 
-/** Writing a result holds it in memory several times, so larger ones are refused. */
+/** Storing a result copies it in memory several times, so larger ones are rejected. */
 const MAX_RESULT_CHARACTERS = 64 * 2 ** 20;
 
-/** How a task ended, as it is safe in the store; undefined if nothing was written. */
+/** The stored end of a task; undefined if nothing was stored. */
 export type WrittenEnd = TaskEnd | 'completed' | 'opened' | undefined;
 
 /** What the tasks of a run share. */
 export interface TaskRunParts {
   readonly journal: RunJournal;
   readonly monitor: RunMonitor;
-  /** An attempt has ended, or was asked to stop. */
+  /** Called when an attempt has ended or was asked to stop. */
   attemptOver(): void;
 }
 
-/** One task while its batch runs. Its result goes to the store, never into memory. */
+/** One task of a running batch. Its result goes to the store and is not kept in memory. */
 export class TaskRun {
   readonly seq: number;
   readonly id: string;
   readonly name: string;
   readonly function: string;
   handle!: ExecutionHandle;
-  /** How many attempts earlier runs started. */
+  /** Attempts in earlier runs. */
   readonly attemptsBefore: number;
-  /** How many attempts this run started, and the time of day at which the last one did. */
+  /** Attempts in this run, and the wall-clock start of the last one. */
   attempts = 0;
   attemptStartedAt = 0;
-  /** The same moment by the monotonic clock. */
+  /** The same moment in monotonic time. */
   private attemptBeganAt = 0;
   private attemptEndedAt: number | undefined = undefined;
-  /** Why the last attempt failed, and the time of day at which the next one is due; undefined while none is. */
+  /** Why the last attempt failed, and the wall-clock time of the next one; undefined if no retry is pending. */
   pause: { readonly reason: FailureReason; readonly until: number } | undefined = undefined;
-  /** Whether it stays for a later run. */
+  /** Whether it is left to a later run. */
   isLeft = false;
   private waiting: ((end: WrittenEnd) => void)[] | undefined = undefined;
 
   constructor(
     record: TaskRecord,
-    /** Whether it may run twice. */
+    /** Whether running it twice is safe. */
     readonly isIdempotent: boolean,
-    /** How it ends without having run, if earlier runs have decided that. */
+    /** Its end, if earlier runs have decided it without running the task. */
     readonly knownEnd: TaskEnd | undefined,
     private readonly parts: TaskRunParts,
   ) {
@@ -70,7 +70,7 @@ export class TaskRun {
     return this.attempts > 0;
   }
 
-  /** Resolves when its end is written. Call it before that. */
+  /** Resolves when its end is stored. Must be called before that. */
   whenOver(): Promise<WrittenEnd> {
     return new Promise((resolve) => {
       this.waiting ??= [];
@@ -78,11 +78,11 @@ export class TaskRun {
     });
   }
 
-  tellOver(end: WrittenEnd): void {
+  resolveOver(end: WrittenEnd): void {
     for (const resolve of this.waiting ?? []) resolve(end);
   }
 
-  /** Runs an attempt, and writes its start and its result into the store. */
+  /** Runs an attempt and stores its start and its result. */
   async attempt(task: TaskContext, work: AttemptWork): Promise<void> {
     const { journal, monitor } = this.parts;
     const stops: unknown[] = [];
@@ -90,7 +90,7 @@ export class TaskRun {
       stops.push(reason);
       this.parts.attemptOver();
     });
-    // The failure of the attempt before is reported in a microtask. This attempt must not overtake it.
+    // The failure of the previous attempt is reported in a microtask. This attempt must not overtake it.
     if (task.attempt > 1) await undefined;
     this.attempts = task.attempt;
     this.pause = undefined;
@@ -104,24 +104,24 @@ export class TaskRun {
       if (stops.length > 0) throw stops[0];
       const text = resultText(await work(task, this.observer(shown)), this);
       if (stops.length > 0) throw stops[0];
-      // From here on the result counts, also for dependents: nothing cancels it while it is written.
+      // From here on the result counts, also for dependents. Nothing cancels it while it is being stored.
       task.keeping();
       await journal.completed(this.seq, text, this.attemptMs());
       // Published before any dependent starts.
       monitor.completed(this, this.attemptMs());
     } catch (error) {
       if (!journal.isClosed) throw error;
-      // The run has ended, and must not wait for a retry.
-      throw new ToolFailure('Nothing can be written down any more.', { retryable: false, cause: error });
+      // The run has ended and must not wait for a retry.
+      throw new ToolFailure('The store can no longer be written.', { retryable: false, cause: error });
     } finally {
-      // Another attempt may have started if this one did not stop when it was asked to.
+      // Another attempt may have started if this one ignored its stop signal.
       if (this.attempts === task.attempt) this.attemptEndedAt = performance.now();
       monitor.attemptOver(this, shown);
       this.parts.attemptOver();
     }
   }
 
-  /** How long the last attempt took, or has taken so far; 0 in a pause. */
+  /** The duration of the last attempt so far; 0 while waiting for a retry. */
   attemptMs(): number {
     if (!this.hasStarted || this.pause !== undefined) return 0;
     return (this.attemptEndedAt ?? performance.now()) - this.attemptBeganAt;
@@ -138,7 +138,7 @@ export class TaskRun {
     };
   }
 
-  /** The task may run again after a crash, so this does not wait. If writing fails, the journal ends the run. */
+  /** Does not wait, because the task may run again after a crash. If storing fails, the journal ends the run. */
   private noteStart({ attempt }: TaskContext, { startedAt }: RunningTask): void {
     const { journal } = this.parts;
     if (attempt === 1) journal.startedSoon(this.seq, startedAt);
@@ -165,7 +165,7 @@ function resultText(value: unknown, { id, function: tool }: TaskRun): string {
   if (text.length <= MAX_RESULT_CHARACTERS) return text;
   throw permanent(
     'RESULT_TOO_LARGE',
-    `The result of ${id} (${tool}) has ${text.length} characters as JSON, but at most ${MAX_RESULT_CHARACTERS} are kept. Return less, or a path to a file.`,
+    `The result of ${id} (${tool}) has ${text.length} characters as JSON; the limit is ${MAX_RESULT_CHARACTERS}. Return less, or the path of a file.`,
   );
 }
 

@@ -1,4 +1,5 @@
 import { ACTIONS } from '../../batch/actions/all.ts';
+import { HINTS, type HintName } from '../../batch/hints.ts';
 import { shellQuote } from '../../core/shell-quote.ts';
 import type { Io } from './io.ts';
 
@@ -44,32 +45,25 @@ export function rewriteCommands(text: string, { config }: CommandScope, io: Pick
   return text.replace(COMMAND, (_, command: string) => `${programName(io)} ${command}${flags}`);
 }
 
-/**
- * The executor addresses models and names actions and fields. People get commands and options instead. Only these
- * sentences at the end of a line are rewritten, never what comes from tools.
- */
-const SENTENCES: readonly (readonly [RegExp, string])[] = [
-  [/^The next page has "cursor": (\d+)\.$/, 'Next page: --after $1'],
-  [/^The next part begins at "offset": (\d+)\.$/, 'Next part: --offset $1'],
-  [/^One result as a whole or in parts: "id".*$/, 'A whole result: --id ID'],
-  [
-    /^More: "format": "detailed" for a list in pages, "id" for/,
-    'More: --format detailed for a list in pages, --id ID for',
-  ],
-  [
-    /^See "results" for the reasons; "retry" opens them again\.$/,
-    '{volley} results{flags} shows the reasons; {volley} retry{flags} reopens them.',
-  ],
-  [/"retry" of (\S+) opens both again\.$/, '{volley} retry{flags} --ids $1 reopens both.'],
-  [/"retry" opens it again\.$/, '{volley} retry{flags} reopens it.'],
-  [/ runs with the next "start"\.$/, ' runs with the next {volley} start{flags}.'],
-  [/ Run it with "start"\.$/, ' Run it with: {volley} start{flags}'],
-  [/The batch is not running: start it\.$/, 'The batch is not running. Run it with: {volley} start{flags}'],
-  [
-    /died: "start" sees to it, and so does volley recover\.$/,
-    'died. {volley} start{flags} or {volley} recover{config} recovers it.',
-  ],
-];
+/** What people read in place of each hint for models: commands and options instead of actions and fields. */
+const COMMAND_HINTS: Readonly<Record<HintName, string>> = {
+  nextPage: 'Next page: --after {value}',
+  nextPart: 'Next part: --offset {value}',
+  oneResult: 'A whole result: --id ID',
+  moreResults: 'More: --format detailed for a list in pages, --id ID for one result as a whole.',
+  retryFailed: '{volley} results{flags} shows the reasons; {volley} retry{flags} reopens them.',
+  retryCause: '{volley} retry{flags} --ids {value} reopens both.',
+  retry: '{volley} retry{flags} reopens it.',
+  startOpen: 'Open tasks run with the next {volley} start{flags}.',
+  start: 'Run it with: {volley} start{flags}',
+  recover: '{volley} start{flags} or {volley} recover{config} recovers it.',
+};
+
+/** Finds each hint at the end of a line. What comes from tools stays as it is unless it ends like one. */
+const HINT_PATTERNS = Object.entries(HINTS).map(([name, hint]) => {
+  const escaped = hint.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&').replace('\\{value\\}', '(\\S+)');
+  return { name: name as HintName, pattern: new RegExp(`(?<=^|\\s)${escaped}$`) };
+});
 
 /** Rewrites an answer of the executor for the command line. `scope` makes its commands ready to copy. */
 export function rewriteAnswer(text: string, scope: CommandScope, io: Pick<Io, 'env'>): string {
@@ -78,14 +72,14 @@ export function rewriteAnswer(text: string, scope: CommandScope, io: Pick<Io, 'e
     '{flags}': scopeFlags(scope),
     '{config}': scopeFlags({ config: scope.config }),
   };
-  const sentences = SENTENCES.map(
-    ([sentence, words]) =>
-      [sentence, words.replace(/\{\w+\}/g, (part) => parts[part]!.replaceAll('$', '$$$$'))] as const,
-  );
-  return text
-    .split('\n')
-    .map((line) => sentences.reduce((said, [sentence, words]) => said.replace(sentence, words), line))
-    .join('\n');
+  const rewrite = (line: string): string => {
+    const found = HINT_PATTERNS.find(({ pattern }) => pattern.test(line));
+    if (found === undefined) return line;
+    return line.replace(found.pattern, (_, value: unknown) =>
+      COMMAND_HINTS[found.name].replace(/\{\w+\}/g, (part) => parts[part] ?? String(value)),
+    );
+  };
+  return text.split('\n').map(rewrite).join('\n');
 }
 
 /** Fields of requests whose options have another name. */

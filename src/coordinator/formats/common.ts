@@ -47,7 +47,7 @@ function invalid(message: string): VolleyError {
 
 /**
  * Arguments that came as JSON text. Models write broken JSON now and then: that is the failure of one call, not of the
- * message. An empty text stands for no arguments.
+ * message. An empty string means no arguments.
  */
 export function parsedArguments(text: unknown): Pick<ToolCall, 'arguments' | 'invalid'> {
   // Some servers that speak the format give the object itself.

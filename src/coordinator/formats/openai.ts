@@ -69,7 +69,7 @@ function isFunctionCall(call: OpenAIChatToolCall | { readonly type: string }): c
   return (call?.type ?? 'function') === 'function' && Object(call).function !== undefined;
 }
 
-/** The answers to calls, in the order of the results; a failure is told in words. */
+/** The answers to calls, in the order of the results. A failure is described in words. */
 export function openaiChatResults(results: readonly CallResult[]): OpenAIChatToolMessage[] {
   return resultList(results).map((result) => ({
     role: 'tool',
@@ -134,7 +134,7 @@ export function openaiResponsesCalls(response: OpenAIResponse, names?: ToolNames
     }));
 }
 
-/** The answers to calls, in the order of the results; a failure is told in words. */
+/** The answers to calls, in the order of the results. A failure is described in words. */
 export function openaiResponsesResults(results: readonly CallResult[]): OpenAIFunctionCallOutput[] {
   return resultList(results).map((result) => ({
     type: 'function_call_output',

@@ -43,7 +43,7 @@ export function toolNames(tools: Iterable<{ readonly name: string }>): ToolNames
   };
 }
 
-/** A text is no list, although it can be gone through. */
+/** A string is not a list, although it is iterable. */
 function isIterable(tools: unknown): tools is Iterable<{ readonly name: string }> {
   return typeof tools !== 'string' && typeof Object(tools)[Symbol.iterator] === 'function';
 }

@@ -1,7 +1,7 @@
 import type { IsSecretName } from './secret-names.ts';
 
-/** Values shorter than this would remove half of every text, and protect nobody. */
-const SHORTEST_VALUE = 6;
+/** Redacting shorter values would destroy texts without protecting anything. */
+const MIN_VALUE_LENGTH = 6;
 
 /** How many values are remembered. Tokens are replaced by new ones, and the old ones may still turn up in texts. */
 const MAX_VALUES = 1000;
@@ -64,7 +64,7 @@ export class EnvironmentSecrets {
   }
 
   private remember(value: string): void {
-    if (value.trim().length < SHORTEST_VALUE || PATH.test(value)) return;
+    if (value.trim().length < MIN_VALUE_LENGTH || PATH.test(value)) return;
     this.forms.set(value, writtenForms(value));
     if (this.forms.size <= MAX_VALUES) return;
     const current = new Set(this.current.values());
@@ -74,12 +74,12 @@ export class EnvironmentSecrets {
 }
 
 /** Shorter parts of a value say too little to be removed on their own. */
-const SHORTEST_PART = 6;
+const MIN_PART_LENGTH = 6;
 
 /** Lines of a value that are shorter occur in other texts, too. */
-const SHORTEST_LINE = 16;
+const MIN_LINE_LENGTH = 16;
 
-/** How a value may stand in a text: as it is, line by line, or escaped and encoded as programs do with it. */
+/** The forms in which a value may appear: unchanged, line by line, escaped or encoded. */
 function writtenForms(value: string): string[] {
   const json = escaped(value);
   const hex = Buffer.from(value).toString('hex');
@@ -110,7 +110,7 @@ function escaped(text: string): string {
 function longLines(value: string): string[] {
   const lines = value.split('\n').map((line) => line.trim());
   // The first and the last line of a key in PEM are the same for everyone.
-  return lines.filter((line) => line.length >= SHORTEST_LINE && !line.startsWith('-----'));
+  return lines.filter((line) => line.length >= MIN_LINE_LENGTH && !line.startsWith('-----'));
 }
 
 function percentEncoded(value: string, plain: RegExp): string {
@@ -130,6 +130,6 @@ function base64Forms(value: string): string[] {
   });
   const forms = [Buffer.from(value).toString('base64'), ...cores];
   return [...forms, ...forms.map((form) => form.replaceAll('+', '-').replaceAll('/', '_'))].filter(
-    (form) => form.length >= SHORTEST_PART,
+    (form) => form.length >= MIN_PART_LENGTH,
   );
 }

@@ -1,12 +1,12 @@
 import picomatch from 'picomatch';
 
 /** Longer names are judged by their end: what comes from a tool may be made to be slow. */
-const LONGEST_NAME = 128;
+const MAX_NAME_LENGTH = 128;
 
 /** Names that a glob such as `*_KEY` catches although their values are nothing to hide, unless named in full. */
 const ORDINARY = /(?:^|_)(?:primary|foreign|unique|public|partition|sort|cache|object)_key$/i;
 
-/** Whether the value that goes by a name is secret. `apiKey` and `api-key` count as `api_key`. */
+/** Whether a value with this name is secret. `apiKey` and `api-key` count as `api_key`. */
 export type IsSecretName = (name: string) => boolean;
 
 export function secretNames(globs: readonly string[]): IsSecretName {
@@ -16,7 +16,7 @@ export function secretNames(globs: readonly string[]): IsSecretName {
   const matches = new RegExp(sources.join('|'), 'i');
   const exact = new Set(globs.map((glob) => glob.toLowerCase()));
   return (name) => {
-    const given = name.slice(-LONGEST_NAME);
+    const given = name.slice(-MAX_NAME_LENGTH);
     const plain = snakeCase(given);
     if (!matches.test(plain) && (plain === given || !matches.test(given))) return false;
     return !ORDINARY.test(plain) || exact.has(given.toLowerCase()) || exact.has(plain.toLowerCase());

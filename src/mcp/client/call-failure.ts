@@ -28,7 +28,7 @@ export function toCallFailure(error: unknown): CallFailure {
     if (error.code === SdkErrorCode.InvalidResult) return new CallFailure('invalid', text, true, error);
     return new CallFailure('else', text, false, error);
   }
-  // Of `fetch`, or of a pipe: nobody is there.
+  // From `fetch` or a pipe: nothing is listening.
   return new CallFailure('lost', text, false, error);
 }
 

@@ -35,7 +35,7 @@ export type Target =
 export interface ConnectionListener {
   /** The tools, when they are known and whenever they change. */
   tools(tools: readonly ServerTool[], serverName: string): Promise<void>;
-  /** It is over, and nobody here has ended it. `lastWords` is what the program wrote to its error stream. */
+  /** Called when the connection ends unexpectedly. `lastWords` is what the program wrote to its error stream. */
   ended(lastWords: string): void;
 }
 

@@ -4,7 +4,7 @@ import {
   ProtocolErrorCode,
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
-import { LONGEST_MESSAGE } from './limits.ts';
+import { MAX_MESSAGE_BYTES } from './limits.ts';
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
@@ -19,7 +19,7 @@ async function boundedFetch(url: string | URL, init?: RequestInit): Promise<Resp
     bounded(isStream ? eventBytes() : (chunk, before) => before + chunk.length),
   );
   const limited = new Response(body, { status, statusText, headers });
-  // The address of an answer tells whether it was redirected, and a new one has none.
+  // The URL of a response shows whether it was redirected. A new Response has none.
   Object.defineProperty(limited, 'url', { value: response.url });
   return limited;
 }
@@ -32,7 +32,7 @@ function bounded(count: CountBytes): TransformStream<Uint8Array, Uint8Array> {
   return new TransformStream({
     transform(chunk, controller) {
       bytes = count(chunk, bytes);
-      if (bytes > LONGEST_MESSAGE) throw new Error(`The answer has more than ${LONGEST_MESSAGE} bytes.`);
+      if (bytes > MAX_MESSAGE_BYTES) throw new Error(`The answer has more than ${MAX_MESSAGE_BYTES} bytes.`);
       controller.enqueue(chunk);
     },
   });
@@ -74,7 +74,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
       if (!isJSONRPCRequest(message)) return;
       const text = 'The connection ended before the answer came.';
       const error = { code: ProtocolErrorCode.InternalError, message: text, data: UNANSWERED };
-      // Where there was an answer, nobody waits for this one.
+      // After an answer, nothing waits for this one.
       this.onmessage?.({ jsonrpc: '2.0', id: message.id, error });
     };
     return super.send(message, { ...options, onRequestStreamEnd });

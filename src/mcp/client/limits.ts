@@ -1,6 +1,6 @@
 /** The longest message that is read, in bytes: more ends the connection. */
-export const LONGEST_MESSAGE = 2 ** 24;
+export const MAX_MESSAGE_BYTES = 2 ** 24;
 /** So many tools of a server are taken. */
 export const MAX_TOOLS = 2000;
 /** So much of what a server says of a tool is shown. */
-export const LONGEST_DESCRIPTION = 4096;
+export const MAX_DESCRIPTION_LENGTH = 4096;

@@ -10,8 +10,8 @@ import type { CallFollowing, Connection, Target } from './connection.ts';
 const START_PAUSE_MS = 1000;
 /** The pause after a second end without an answer in between, likewise. Calls wait for it, if it is not too long. */
 const END_PAUSE_MS = 250;
-const LONGEST_WAIT_MS = 2000;
-const LONGEST_PAUSE_MS = 30_000;
+const MAX_WAIT_MS = 2000;
+const MAX_PAUSE_MS = 30_000;
 
 /** Names of Volley's own: a batch that calls a batch could go on for ever. */
 const OWN_TOOL = 'batch_executor_tool';
@@ -23,7 +23,7 @@ interface LinkParts {
   readonly settings: McpServerSettings;
   /** How it is reached, asked before each start. Throws where a reference leads nowhere. */
   target(): Target;
-  /** Hears of the tools, whenever they are told of. */
+  /** Called with the tools whenever the server lists them. */
   tools(tools: readonly ServerTool[]): Promise<void>;
   /** Takes secrets out of what the server says. */
   redact(text: string): string;
@@ -37,7 +37,7 @@ export class ServerLink {
   private readonly closing = new AbortController();
   /** What ended, or shall end, and may still be there. */
   private readonly leaving = new Set<Promise<void>>();
-  /** Starts that failed and ends that nobody asked for, since the last call that was answered. */
+  /** Failed starts and unexpected exits since the last answered call. */
   private failures = 0;
   private notBefore = 0;
   /** How much of a pause a call waits for. */
@@ -135,7 +135,7 @@ export class ServerLink {
       limit.abort(new Error(`it did not answer within ${spanText(settings.startTimeoutMs)}`));
     let timer: NodeJS.Timeout | undefined;
     try {
-      // The pause counts from the failure, and waiting for it is no part of the start.
+      // The pause counts from the failure and is not part of the start.
       if (waitMs > 0) await pause(waitMs, signal);
       timer = setTimeout(late, settings.startTimeoutMs);
       this.starts++;
@@ -182,7 +182,7 @@ export class ServerLink {
     // The first start after an end is at once: one that has worked may well work again.
     const pauseMs = pauseAfter(this.failures, END_PAUSE_MS);
     this.failures++;
-    this.failed(words === '' ? 'It ended.' : `It ended: ${words}`, pauseMs, LONGEST_WAIT_MS);
+    this.failed(words === '' ? 'It ended.' : `It ended: ${words}`, pauseMs, MAX_WAIT_MS);
   }
 
   private failed(problem: string, pauseMs: number, patienceMs: number): void {
@@ -192,7 +192,7 @@ export class ServerLink {
     if (this.status !== 'closed') this.status = 'failed';
   }
 
-  /** A call was given up: perhaps because nobody answers any more, and then nobody ever will. */
+  /** A call was abandoned, perhaps because the server no longer answers. */
   private async ask(): Promise<void> {
     const { connection } = this;
     if (connection === undefined || this.isBeingAsked) return;
@@ -223,7 +223,7 @@ function isLost(error: unknown): error is CallFailure {
 }
 
 function pauseAfter(failures: number, firstMs: number): number {
-  return failures === 0 ? 0 : Math.min(LONGEST_PAUSE_MS, firstMs * 2 ** (failures - 1));
+  return failures === 0 ? 0 : Math.min(MAX_PAUSE_MS, firstMs * 2 ** (failures - 1));
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
@@ -238,7 +238,7 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** What is awaited, unless the one who waits is told to stop. */
+/** Awaits work until the signal is aborted. */
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = () => reject(signal.reason);
@@ -255,7 +255,7 @@ function startProblem(error: unknown, name: string, { connection }: McpServerSet
   const { command, cwd } = connection;
   // The system says the same of a folder that is not there.
   if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory())
-    return `there is no folder ${cwd} to start it in: make it, or correct cwd under ${table}`;
+    return `there is no folder ${cwd} to start it in: create it, or correct cwd under ${table}`;
   const shown = JSON.stringify(command);
   if (error.code === 'EACCES')
     return `the program ${shown} may not be run: make it executable, or correct command under ${table}`;

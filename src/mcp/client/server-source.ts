@@ -19,7 +19,7 @@ import { limitNameOf, toolNameOf, toolOf } from './server-tool.ts';
 
 /** `env:NAME`, by itself or after something and a space: `Bearer env:NAME`. */
 const REFERENCE = /^(.* )?env:([A-Za-z_][A-Za-z0-9_]*)$/;
-/** Fields whose values are nobody else's business, even where they stand in the file. */
+/** Fields whose values are secret, even if they are in the file. */
 const SECRET_FIELD = /auth|cookie|token|secret|key|password/i;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -150,16 +150,16 @@ export class ServerSource implements ToolSource {
     const found = new Map<string, Tool>();
     const refused = new Map<string, string>();
     let sliceEnd = performance.now() + SLICE_MS;
-    for (const told of tools.slice(0, MAX_TOOLS)) {
+    for (const listed of tools.slice(0, MAX_TOOLS)) {
       if (performance.now() > sliceEnd) {
         await nextTurn();
         // Another list has come meanwhile.
         if (turn !== this.turn) return;
         sliceEnd = performance.now() + SLICE_MS;
       }
-      const name = toolNameOf(this.name, told.name);
+      const name = toolNameOf(this.name, listed.name);
       if (found.has(name)) continue;
-      const result = this.refusal(told) ?? this.toolOf(told);
+      const result = this.refusal(listed) ?? this.toolOf(listed);
       if (typeof result === 'string') refused.set(name, result);
       else found.set(name, result);
     }
@@ -184,10 +184,10 @@ export class ServerSource implements ToolSource {
     return `its server marks it as destructive; add ${JSON.stringify(name)} to ${owner}.allow_destructive if it may`;
   }
 
-  /** The tool, or why it cannot be used. One bad tool is no reason to do without the others. */
-  private toolOf(told: ServerTool): Tool | string {
+  /** Returns the tool, or why it cannot be used. A bad tool does not affect the others. */
+  private toolOf(listed: ServerTool): Tool | string {
     try {
-      return toolOf(this.name, told, this.settings, this.link, this.locks);
+      return toolOf(this.name, listed, this.settings, this.link, this.locks);
     } catch (error) {
       return reasonText(error).replace(/\.$/, '');
     }

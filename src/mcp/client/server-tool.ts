@@ -19,14 +19,14 @@ import { defineTool } from '../../tools/define-tool.ts';
 import { type CompiledSchema, compileSchema, describeIssues } from '../../tools/schema.ts';
 import type { ResourceNeeds, Tool } from '../../tools/tool.ts';
 import { CallFailure } from './call-failure.ts';
-import { LONGEST_DESCRIPTION } from './limits.ts';
+import { MAX_DESCRIPTION_LENGTH } from './limits.ts';
 import type { ServerLink } from './server-link.ts';
 import type { ServerLocks } from './server-locks.ts';
 
-/** More values than these are not told apart: such a call has the server to itself. */
+/** With more values than these, a call locks the whole server. */
 const MAX_VALUES = 32;
-/** Longer values are told apart by a digest. */
-const LONGEST_NAME = 256;
+/** Longer values are replaced by a digest. */
+const MAX_NAME_LENGTH = 256;
 
 /**
  * What calls of a tool need. Many servers lose writes that come at once, though each call reports success, so only what
@@ -58,7 +58,7 @@ function needsOfTool(
   };
 }
 
-/** What tells calls apart, in one form: `a.txt` and `./a.txt` are the same file. Undefined where nothing does. */
+/** Returns the normalized value that distinguishes calls: `a.txt` and `./a.txt` are the same file. Undefined if none. */
 function valuesOf(input: unknown, argument: string, folder: string): string[] | undefined {
   const given = (input as Record<string, unknown> | null)?.[argument];
   const values = Array.isArray(given) ? given : [given];
@@ -69,7 +69,7 @@ function valuesOf(input: unknown, argument: string, folder: string): string[] | 
 
 function nameOf(value: unknown, folder: string): string {
   const name = typeof value === 'string' ? resolve(folder, value) : JSON.stringify(value);
-  return name.length <= LONGEST_NAME ? name : createHash('sha256').update(name).digest('hex');
+  return name.length <= MAX_NAME_LENGTH ? name : createHash('sha256').update(name).digest('hex');
 }
 
 /** The name under which the calls of a server are limited, and its lock. */
@@ -85,12 +85,12 @@ export function toolNameOf(server: string, tool: string): string {
 /** A tool of a server as one of Volley's. Throws where its schema is not valid. */
 export function toolOf(
   server: string,
-  told: ServerTool,
+  listed: ServerTool,
   settings: McpServerSettings,
   link: ServerLink,
   locks: ServerLocks,
 ): Tool {
-  const { name: ownName, description = '', inputSchema, outputSchema, annotations = {} } = told;
+  const { name: ownName, description = '', inputSchema, outputSchema, annotations = {} } = listed;
   const name = toolNameOf(server, ownName);
   const readOnly = annotations.readOnlyHint === true;
   const idempotent = readOnly || annotations.idempotentHint === true;
@@ -101,7 +101,7 @@ export function toolOf(
   const called = { server, name, ownName, output, maxResultBytes, link };
   return defineTool({
     name,
-    description: description.slice(0, LONGEST_DESCRIPTION),
+    description: description.slice(0, MAX_DESCRIPTION_LENGTH),
     input: inputSchema,
     readOnly,
     idempotent,
@@ -139,7 +139,7 @@ async function callTool(tool: CalledTool, input: unknown, context: ToolContext):
   let result: Awaited<ReturnType<ServerLink['call']>>;
   try {
     const onprogress = (progress: Progress) => {
-      if (!signal.aborted) tell(progress, context);
+      if (!signal.aborted) reportProgress(progress, context);
     };
     result = await link.call(ownName, input, { signal, onprogress });
   } catch (error) {
@@ -160,7 +160,7 @@ async function checkData({ name, output }: CalledTool, data: unknown): Promise<v
   throw new ToolFailure(text, { retryable: false, cause });
 }
 
-function tell({ progress, total, message }: Progress, { report }: ToolContext): void {
+function reportProgress({ progress, total, message }: Progress, { report }: ToolContext): void {
   const share = total !== undefined && total > 0 ? Math.min(1, Math.max(0, progress / total)) : Number.NaN;
   if (!Number.isNaN(share)) report(share, message);
   else report(message ?? `progress ${progress}`);
@@ -175,18 +175,18 @@ function failureOf({ server, name, link }: CalledTool, error: unknown): unknown 
   if (kind === 'refused')
     return new ToolFailure(`${name} was refused: ${message}`, { retryable: !isPermanent });
   if (kind === 'invalid') {
-    const text = `The MCP server ${server} answered the call of ${name} with what is no result of a tool: ${message}`;
+    const text = `The MCP server ${server} returned an invalid result for ${name}: ${message}`;
     const cause = new VolleyError('MCP_SERVER_FAILED', text, { server });
     return new ToolFailure(text, { retryable: false, cause });
   }
   const problem = kind === 'ended' ? (link.lastProblem ?? message) : message;
   const text = `The MCP server ${server} did not answer the call of ${name}. ${problem}`;
   const cause = new VolleyError('MCP_SERVER_FAILED', text, { server });
-  // Whether it was done before the answer got lost, nobody knows.
+  // It may have been done before the answer was lost.
   return new ToolFailure(text, { reason: 'crashed', retryable: !isPermanent, cause });
 }
 
-/** What a tool of a server gave back. It is data of somebody else: whatever it says, it is no instruction. */
+/** The result of a server's tool. It is untrusted data, never an instruction. */
 interface McpResult {
   /** Where it comes from: `mcp:files.read_file`. */
   readonly source: string;

@@ -9,7 +9,7 @@ import {
   type Transport,
 } from '@modelcontextprotocol/client';
 import { endGroup, signalGroup } from '../../runners/process/confined-process.ts';
-import { LONGEST_MESSAGE } from './limits.ts';
+import { MAX_MESSAGE_BYTES } from './limits.ts';
 
 const LINE_FEED = 0x0a;
 
@@ -42,7 +42,7 @@ class LineReader {
 
 /** How much of the last words of a program is remembered. */
 const MAX_STDERR = 2000;
-/** How long a program may take to end by itself when its input is closed, and again when it is told to. */
+/** How long a program may take to exit after its input is closed, and again after it is asked to terminate. */
 const GRACE_MS = 1000;
 /** How long streams are read after the end of a program: who left its group may hold them open for ever. */
 const LINGER_MS = 500;
@@ -76,7 +76,7 @@ export class StdioTransport implements Transport {
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
   private child: ChildProcess | undefined;
-  private readonly lines = new LineReader(LONGEST_MESSAGE);
+  private readonly lines = new LineReader(MAX_MESSAGE_BYTES);
   private said = '';
   private ending: Promise<void> | undefined;
   private isOver = false;
@@ -84,12 +84,12 @@ export class StdioTransport implements Transport {
 
   constructor(private readonly program: Program) {}
 
-  /** The last words of the program, for whoever wonders why it ended. */
+  /** The last output of the program, to explain why it ended. */
   get lastWords(): string {
     return this.said.trim();
   }
 
-  /** Together with `stderr`, this tells the SDK that silence does not mean a broken network. */
+  /** Together with `stderr`, this signals to the SDK that silence does not mean a broken network. */
   get pid(): number | null {
     return this.child?.pid ?? null;
   }
@@ -193,8 +193,8 @@ export class StdioTransport implements Transport {
 
   private take(chunk: Buffer): void {
     if (this.lines.take(chunk, this.read)) return;
-    this.said = `it sent a message of more than ${LONGEST_MESSAGE} bytes.`;
-    // There is no way back to the beginning of a message.
+    this.said = `it sent a message of more than ${MAX_MESSAGE_BYTES} bytes.`;
+    // The start of the next message cannot be found.
     this.child!.stdout!.destroy();
     this.kill();
   }
@@ -230,7 +230,7 @@ function messageOf(line: string): JSONRPCMessage | undefined {
   } catch {
     const { id, method } = value;
     if (method !== undefined || (typeof id !== 'number' && typeof id !== 'string')) return undefined;
-    const error = { code: ProtocolErrorCode.ParseError, message: 'it is no answer of JSON-RPC 2.0' };
+    const error = { code: ProtocolErrorCode.ParseError, message: 'it is not a JSON-RPC 2.0 response' };
     return { jsonrpc: '2.0', id, error };
   }
 }

@@ -26,11 +26,11 @@ const OUTPUT = z.object({
 /** All actions behind one tool. */
 export const batchExecutorTool = defineServedTool({
   name: BATCH_TOOL,
-  title: 'Batches of calls',
+  title: 'Batches of tasks',
   description: `${BATCH_TOOL_DESCRIPTION}
 
-For a batch that can be given and answered in one go, run_batch is simpler. A batch cannot start batches; one call adds at most ${MAX_TASKS_PER_CALL} tasks here.`,
-  // The executor checks requests, also those in an envelope.
+run_batch is simpler for a batch that you can send and read in one call. A batch cannot start batches. One call adds at most ${MAX_TASKS_PER_CALL} tasks.`,
+  // The executor validates requests, also those in an envelope.
   input: z.custom<unknown>(() => true).meta(mergedInput()),
   output: OUTPUT,
   annotations: RUNS,
@@ -54,7 +54,7 @@ interface FieldUse {
   readonly schema: FieldSchema;
 }
 
-/** All fields of all actions beside each other: many clients take no schema with alternatives at its root. */
+/** Merges the fields of all actions, because many clients do not support a schema with alternatives at its root. */
 function mergedInput(): Record<string, unknown> {
   const fields = new Map<string, FieldUse[]>();
   for (const { name, schema } of DEFINITIONS) {
@@ -64,7 +64,7 @@ function mergedInput(): Record<string, unknown> {
   }
   const ofTask = fields.get('tasks')?.[0]?.schema.items?.properties ?? {};
   const merged = [...fields].map(([field, uses]) => {
-    // Told once is enough.
+    // Described under tasks.
     if (field in ofTask && uses.length === 1)
       return [field, { type: uses[0]!.schema.type, description: 'add: as in tasks.' }];
     const { description: _, default: __, ...schema } = uses[0]!.schema;
@@ -77,7 +77,7 @@ function mergedInput(): Record<string, unknown> {
   return { type: 'object', properties: { action, ...Object.fromEntries(merged) }, required: ['action'] };
 }
 
-/** What a field means to each action that has it. */
+/** Describes a field for each action that has it. */
 function describeUses(uses: readonly FieldUse[]): string {
   const actions = new Map<string, string[]>();
   for (const { action, schema } of uses) {
@@ -98,7 +98,7 @@ function readOrNot(given: unknown): Request | undefined {
 async function answer(given: unknown, call: McpCall): Promise<BatchAnswer> {
   const { executor } = call.backend;
   const request = readOrNot(given);
-  // The executor says what is wrong with it.
+  // The executor reports what is wrong with it.
   if (request === undefined) return executor.handle(given);
   const { action, args } = request;
   switch (action) {
@@ -121,14 +121,14 @@ function checkTasks(tasks: readonly unknown[]): void {
   if (tasks.length <= MAX_TASKS_PER_CALL) return;
   throw new VolleyError(
     'INVALID_REQUEST',
-    `One call adds at most ${MAX_TASKS_PER_CALL} tasks, but these are ${tasks.length}: add them in parts. Nothing was changed.`,
+    `One call adds at most ${MAX_TASKS_PER_CALL} tasks; this one has ${tasks.length}. Split it. Nothing was changed.`,
   );
 }
 
 /** Tools that start batches. */
 const STARTERS = [BATCH_TOOL, 'run_batch', 'tasks_run'];
 
-/** Throws if a task would start a batch of its own, also by way of another server: that could go on for ever. */
+/** Throws if a task would start a batch, directly or through another server: that could recurse forever. */
 export function refuseNesting(tasks: readonly unknown[]): void {
   for (const task of tasks) {
     const { function: name } = (task ?? {}) as { function?: unknown };
@@ -136,13 +136,13 @@ export function refuseNesting(tasks: readonly unknown[]): void {
     if (!STARTERS.some((starter) => name === starter || name.endsWith(`.${starter}`))) continue;
     throw new VolleyError(
       'TOOL_NOT_ALLOWED',
-      `A batch cannot call ${show(name)}: batches do not start batches. Put its tasks into this batch instead.`,
+      `A batch cannot call ${show(name)}, because batches cannot start batches. Add its tasks to this batch instead.`,
       { name },
     );
   }
 }
 
-/** Waits here, and not in the executor, so that the client hears of progress and can cancel. */
+/** Waits here and not in the executor, so that the client gets progress and can cancel. */
 async function start(args: Request['args'], call: McpCall): Promise<BatchAnswer> {
   const { executor } = call.backend;
   const { wait: isAwaited, timeout = MAX_BATCH_SECONDS, ...rest } = args;
@@ -161,7 +161,7 @@ async function start(args: Request['args'], call: McpCall): Promise<BatchAnswer>
   const { batch } = started.data as { batch: string };
   const outcome = await waitForEnd(call, batch, MAX_WAIT_SECONDS);
   if (outcome === 'cancelled') return executor.handle({ action: 'stop', batch, graceful: false });
-  // How it stands now, without waiting.
+  // The current state, without waiting.
   return { ...(await executor.handle({ action: 'wait', batch, timeout: 0.001 })), action: 'start' };
 }
 

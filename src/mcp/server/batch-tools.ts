@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { countsText } from '../../batch/counts.ts';
+import { hintText } from '../../batch/hints.ts';
 import { TASK_ID } from '../../batch/input/fields.ts';
 import { linesText } from '../../batch/text.ts';
 import { TASK_STATUSES } from '../../store/records.ts';
@@ -11,24 +12,24 @@ const MAX_SEQ = 2 ** 30 - 1;
 
 export const batchStatusTool = defineServedTool({
   name: 'batch_status',
-  title: 'How far a batch is',
-  description: `Returns how far a batch is: counts, rate, time left, what runs, what failed last, what waits and why. Without "batch" it lists all batches.
+  title: 'Status of a batch',
+  description: `Returns the progress of a batch: counts, rate, time left, running tasks, last failures, and why tasks wait. Without "batch" it lists all batches.
 
-Use it after run_batch answered "running", or after batch_executor_tool started a batch. "wait" answers as soon as the batch has ended, or after so many seconds: use it instead of asking again and again.
-Do not use it to read results: that is batch_results.
+Use it after run_batch returned "running", or after batch_executor_tool started a batch. "wait" returns as soon as the batch ends, or after that many seconds: use it instead of polling.
+To read results, use batch_results.
 
 Example: {"batch": "run-1f3a9c", "wait": 50}`,
   input: z.strictObject({
-    batch: BATCH_NAME.optional().describe('The name of the batch. Default: all batches are listed.'),
-    detailed: z.boolean().default(false).describe('Show more of what runs, failed and waits.'),
-    wait: WAIT_SECONDS.default(0).describe('Seconds to wait for the end of the batch before answering.'),
+    batch: BATCH_NAME.optional().describe('The name of the batch. Default: list all batches.'),
+    detailed: z.boolean().default(false).describe('Show more running, failed and waiting tasks.'),
+    wait: WAIT_SECONDS.default(0).describe('Seconds to wait for the batch to end.'),
   }),
   output: z.looseObject({
     batch: z.string().optional(),
     state: z
       .string()
       .optional()
-      .describe('idle: it does not run, or has ended; running, stopping, elsewhere.'),
+      .describe('idle (not running, or ended), running, stopping, or elsewhere (another process runs it).'),
     counts: COUNTS.optional().describe('How many tasks have each status.'),
     percent: z.number().optional(),
     batches: z.array(z.looseObject({})).optional().describe('Without "batch": all of them.'),
@@ -46,22 +47,22 @@ Example: {"batch": "run-1f3a9c", "wait": 50}`,
 export const batchResultsTool = defineServedTool({
   name: 'batch_results',
   title: 'Results of a batch',
-  description: `Returns the results of a batch in the order of its tasks, in pages; long ones are cut. With "id" it returns one of them whole, or from "offset" on.
+  description: `Returns the results of a batch in task order, page by page. Long results are truncated. With "id" it returns one result in full, or from "offset".
 
-Use it after a batch has ended, or for those that have ended so far; {"status": ["failed"]} shows only what failed and why. run_batch returns results by itself: no need to ask again unless some were cut.
+Use it after a batch has ended, or for the tasks that have ended so far. {"status": ["failed"]} shows only failures and their reasons. run_batch returns results itself: use this only for truncated ones.
 
 Example: {"batch": "run-1f3a9c", "id": "readme"}`,
   input: z.strictObject({
     batch: BATCH_NAME.describe('The name of the batch.'),
-    id: TASK_ID.optional().describe('One task: its result whole, or the part from "offset" on.'),
-    offset: z.number().int().min(0).max(MAX_SEQ).default(0).describe('With id: where to begin, in bytes.'),
+    id: TASK_ID.optional().describe('One task: its full result, or the part from "offset".'),
+    offset: z.number().int().min(0).max(MAX_SEQ).default(0).describe('With id: where to start, in bytes.'),
     status: z
       .array(z.enum(TASK_STATUSES))
       .min(1)
       .optional()
       .describe('Only tasks with these statuses. Default: all that ended.'),
     limit: z.number().int().min(1).max(1000).default(100).describe('Tasks on a page. Default 100.'),
-    cursor: z.number().int().min(0).max(MAX_SEQ).default(0).describe('The next_cursor of the page before.'),
+    cursor: z.number().int().min(0).max(MAX_SEQ).default(0).describe('The next_cursor of the previous page.'),
     max_chars: MAX_CHARS,
   }),
   output: z.looseObject({
@@ -70,7 +71,7 @@ Example: {"batch": "run-1f3a9c", "id": "readme"}`,
     results: z.array(RESULT_ROW).optional(),
     next_cursor: z.number().optional(),
     result: z.unknown().optional().describe('With id: the result.'),
-    part: z.string().optional().describe('With id: a part of its JSON text, if it is too long.'),
+    part: z.string().optional().describe('With id: a part of its JSON, if it is too long.'),
     next_offset: z.number().optional(),
   }),
   annotations: READS,
@@ -100,9 +101,9 @@ Example: {"batch": "run-1f3a9c", "id": "readme"}`,
     return {
       text: linesText(
         `The batch "${batch}" has ${countsText(counts)}.`,
-        rows.length === 0 ? 'None of them is on this page.' : undefined,
+        rows.length === 0 ? 'No tasks on this page.' : undefined,
         text === '' ? undefined : text,
-        next === undefined ? undefined : `The next page has "cursor": ${next}.`,
+        next === undefined ? undefined : hintText('nextPage', next),
       ),
       data: { batch, counts, results: rows, ...(next !== undefined && { next_cursor: next }) },
     };

@@ -9,17 +9,17 @@ import { serveSubscriptions } from './updates.ts';
 
 interface CreateServerOptions {
   readonly open: OpenBackend;
-  /** Which revisions it speaks: 2026-07-28, or those of 2025. */
+  /** The protocol revisions: 2026-07-28, or those of 2025. */
   readonly era: 'legacy' | 'modern';
   /** Of Volley. */
   readonly version: string;
   readonly calls: CallCount;
-  /** Whether this server tells the client of what it subscribed to, or somebody else does. */
+  /** Whether this server sends the updates that the client subscribed to. */
   readonly updates: 'subscribed' | 'none';
   onError(error: unknown): void;
 }
 
-const INSTRUCTIONS = `Volley runs many function calls in parallel. Where you would make three or more calls that do not need you in between, send them as one run_batch and get all results in one answer. list_batch_functions tells what can be called. Longer work: batch_executor_tool queues and starts it, batch_status waits for it, batch_results reads it; it survives a restart. Where a feature is cut into subtasks in .tmp/tasks, tasks_run lets coding agents do them at once and completes what it could verify.`;
+const INSTRUCTIONS = `Volley runs many function calls in parallel. For three or more calls that do not need you in between, send one run_batch and get all results at once. list_batch_functions lists what can be called. For longer work, batch_executor_tool queues and starts tasks, batch_status waits, and batch_results reads the results; it survives a restart. If a feature is split into subtasks in .tmp/tasks, tasks_run has coding agents do them in parallel and completes what it can verify.`;
 
 /** A server for one connection, or for one request of the 2026 revision over HTTP. */
 export function createServer(options: CreateServerOptions): McpServer {
@@ -29,7 +29,7 @@ export function createServer(options: CreateServerOptions): McpServer {
     {
       instructions: INSTRUCTIONS,
       capabilities: {
-        // They are always the same.
+        // The list of tools never changes.
         tools: { listChanged: false },
         resources: { subscribe: true, listChanged: true },
         logging: {},

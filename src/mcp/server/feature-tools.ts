@@ -17,25 +17,22 @@ import { waitForEnd } from './wait-for-end.ts';
 
 const FEATURE_NAME = z.string().min(1).max(255).describe('The name of its folder in .tmp/tasks.');
 
-/** What a run came to, or how far it is. */
+/** The report of a run, or its progress. */
 const RUN_OUTPUT = z.object({
   feature: z.string(),
-  batch: z.string().describe('The batch that the run is, for batch_status and batch_executor_tool.'),
+  batch: z.string().describe('The batch of the run, for batch_status and batch_executor_tool.'),
   state: z.enum(['running', 'ended']),
-  counts: z
-    .record(z.string(), z.number())
-    .optional()
-    .describe('While it runs: how many subtasks stand where.'),
-  report: z.looseObject({}).optional().describe('Of the run, when it has ended.'),
+  counts: z.record(z.string(), z.number()).optional().describe('While it runs: subtasks by status.'),
+  report: z.looseObject({}).optional().describe('The report, once the run has ended.'),
 });
 
 export const tasksRunTool = defineServedTool({
   name: 'tasks_run',
   title: 'Run the subtasks of a feature',
-  description: `Lets a coding agent do each subtask of a feature in .tmp/tasks, many at once as dependencies allow; checks what they delivered, completes what it could verify, and reports. What is not safe is refused before anything starts.
+  description: `Runs coding agents on the subtasks of a feature in .tmp/tasks, in parallel as dependencies allow. It checks the deliverables, completes the subtasks it can verify, and returns a report. Unsafe setups are rejected before anything starts.
 
-Use it instead of delegating subtasks one by one: for a whole feature, or with "subtasks" or "batch" for one batch. Not for work that is not described there.
-Agents take minutes: after "wait" seconds the answer is "running" and the run goes on; tasks_report waits for its end. Cancelling the call cancels the run. Run again, it does only what is not completed.
+Use it instead of delegating subtasks one by one: for a whole feature, or with "subtasks" or "batch" for some of them. Do not use it for other work.
+Agents take minutes: after "wait" seconds it returns "running" and the run continues; tasks_report waits for its end. Cancelling the call cancels the run. A second run does only what is not completed.
 
 Example: {"feature": "auth-system", "subtasks": ["01", "02"], "session": ".tmp/sessions/auth/context.md"}`,
   input: RUN_INPUT.extend({
@@ -62,7 +59,7 @@ Example: {"feature": "auth-system", "subtasks": ["01", "02"], "session": ".tmp/s
   },
 });
 
-/** What a run that has ended comes to. */
+/** The answer for a run that has ended. */
 async function runAnswer(feature: string, batch: string, report: RunReport): Promise<ToolAnswer> {
   const { reportText } = await import('../../tasks/run/report-text.ts');
   const isError = report.status === 'failed' || report.status === 'partial';
@@ -73,7 +70,7 @@ async function runningAnswer(call: McpCall, feature: string, batch: string): Pro
   const { text, data } = await call.backend.executor.perform('status', { batch, detailed: false });
   const next = JSON.stringify({ feature, wait: DEFAULT_WAIT_SECONDS });
   return {
-    text: linesText(text, `It goes on without you. ${next} to tasks_report waits for its end.`),
+    text: linesText(text, `It continues in the background. To wait for it, call tasks_report with ${next}.`),
     data: { feature, batch, state: 'running', counts: data['counts'] },
   };
 }
@@ -81,9 +78,9 @@ async function runningAnswer(call: McpCall, feature: string, batch: string): Pro
 export const tasksReportTool = defineServedTool({
   name: 'tasks_report',
   title: 'Report of the last run of a feature',
-  description: `Returns the report of the last run of a feature: what became of each subtask and why, what was verified, and what can be done next.
+  description: `Returns the report of the last run of a feature: how each subtask ended and why, what was verified, and what to do next.
 
-Use it after tasks_run answered "running": with "wait" it answers as soon as the run has ended.
+Use it after tasks_run returned "running". With "wait" it returns as soon as the run ends.
 
 Example: {"feature": "auth-system", "wait": 50}`,
   input: z.strictObject({
@@ -107,16 +104,16 @@ Example: {"feature": "auth-system", "wait": 50}`,
 export const tasksStatusTool = defineServedTool({
   name: 'tasks_status',
   title: 'Status of a feature',
-  description: `Returns the status of a feature of .tmp/tasks and of each of its subtasks. Without "feature" it lists all features.
+  description: `Returns the status of a feature in .tmp/tasks and of its subtasks. Without "feature" it lists all features.
 
 Example: {"feature": "auth-system"}`,
   input: z.strictObject({
-    feature: FEATURE_NAME.optional().describe('Default: all features are listed.'),
+    feature: FEATURE_NAME.optional().describe('Default: list all features.'),
   }),
   output: z.looseObject({
     feature: z.string().optional(),
     subtasks: z.array(z.looseObject({})).optional(),
-    running: z.boolean().optional().describe('Whether agents work on it now.'),
+    running: z.boolean().optional().describe('Whether agents are working on it.'),
     features: z.array(z.looseObject({})).optional().describe('Without "feature": all of them.'),
   }),
   annotations: READS,
@@ -129,14 +126,14 @@ Example: {"feature": "auth-system"}`,
       (one) =>
         `[${one.feature}] ${oneLine(one.name, 200)}: ${one.status}, ${one.completed_count}/${one.subtask_count}${one.running ? ', running' : ''}`,
     );
-    return { text: lines.join('\n') || 'There are no features in .tmp/tasks yet.', data: { features } };
+    return { text: lines.join('\n') || 'No features in .tmp/tasks yet.', data: { features } };
   },
 });
 
 export const tasksCompleteTool = defineServedTool({
   name: 'tasks_complete',
   title: 'Complete a subtask',
-  description: `Marks a subtask as completed if its work is there: deliverables, checks and dependencies. If not, it says what is missing, and changes nothing. For what you did yourself: tasks_run completes what it verified.
+  description: `Marks a subtask as completed if its deliverables, checks and dependencies are in place. Otherwise it reports what is missing and changes nothing. Use it for work you did yourself; tasks_run completes what it verified.
 
 Example: {"feature": "auth-system", "seq": "01", "summary": "Set up the project."}`,
   input: z.strictObject({
@@ -149,9 +146,9 @@ Example: {"feature": "auth-system", "seq": "01", "summary": "Set up the project.
     feature: z.string(),
     subtask: z.looseObject({}),
     changed: z.boolean().describe('False if it was completed before.'),
-    marked: z.boolean().describe('It is done, and counts when it has been merged.'),
+    marked: z.boolean().describe('Whether it is done, but counts only once it is merged.'),
     evidence: z.array(z.looseObject({ subject: z.string(), ok: z.boolean(), text: z.string() })),
-    ready: z.array(z.string()).describe('What can be started now.'),
+    ready: z.array(z.string()).describe('Subtasks that can start now.'),
   }),
   // It runs the commands that verify the subtask.
   annotations: RUNS,

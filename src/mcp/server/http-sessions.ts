@@ -19,7 +19,7 @@ interface Session {
   readonly server: McpServer;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly calls: CallCount;
-  /** The name of the token: nobody else can use it. */
+  /** The name of the token. Other tokens cannot use the session. */
   readonly owner: string;
   usedAt: number;
 }
@@ -53,7 +53,7 @@ export class McpSessions {
     const session = this.sessions.get(id);
     // Of somebody else's session one does not even learn that there is one.
     if (session === undefined || session.owner !== caller.clientId) {
-      return jsonRpcError(404, SESSION_NOT_FOUND, 'There is no such session (any more): initialise again');
+      return jsonRpcError(404, SESSION_NOT_FOUND, 'Unknown or expired session. Initialize again.');
     }
     session.usedAt = Date.now();
     return session.transport.handleRequest(request, { authInfo: caller, parsedBody: body });

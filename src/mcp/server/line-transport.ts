@@ -63,7 +63,7 @@ export class LineTransport implements Transport {
     this.isClosed = true;
     const { input } = this;
     input.off('data', this.read).off('end', this.end).off('close', this.end);
-    // What goes wrong from now on concerns nobody, but must not end the process.
+    // Later errors are ignored, but must not end the process.
     input.pause();
     this.pieces = [];
     this.onclose?.();

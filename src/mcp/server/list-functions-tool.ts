@@ -9,22 +9,22 @@ import type { McpServerHealth } from '../client/server-link.ts';
 import { defineServedTool, type ToolAnswer } from './tool.ts';
 
 const SHORT_DESCRIPTION = 160;
-const LONGEST_PROBLEM = 500;
+const MAX_PROBLEM_LENGTH = 500;
 
 const INPUT = z.strictObject({
-  search: z.string().max(200).optional().describe('Words of the name or the description.'),
+  search: z.string().max(200).optional().describe('Words in the name or description.'),
   names: z
     .array(z.string().min(1).max(256))
     .min(1)
     .max(50)
     .optional()
-    .describe('Exact names: these are told in full, with the schema of their params.'),
+    .describe('Exact names. Returns full descriptions and params schemas.'),
   limit: z.number().int().min(1).max(200).default(50),
-  offset: z.number().int().min(0).max(100_000).default(0).describe('Functions to pass over.'),
+  offset: z.number().int().min(0).max(100_000).default(0).describe('Functions to skip.'),
 });
 
 const OUTPUT = z.object({
-  total: z.number().describe('How many match.'),
+  total: z.number().describe('The number of matches.'),
   functions: z.array(
     z.object({
       name: z.string(),
@@ -47,15 +47,15 @@ const OUTPUT = z.object({
 
 export const listFunctionsTool = defineServedTool({
   name: 'list_batch_functions',
-  title: 'What a batch can call',
+  title: 'Functions that a batch can call',
   description: `Lists the functions that run_batch and batch_executor_tool can call, built-in ones and those of connected servers (named "server.function").
 
-Use "search" to find some, then "names" for what they take: only then the schemas are told, so that hundreds of functions do not fill your context. Ask before the first batch; what you know already need not be asked again.
+Find functions with "search", then get their params schemas with "names". Schemas are returned only for "names", so that hundreds of functions do not fill your context. Call it before the first batch; there is no need to repeat it.
 
 Examples: {"search": "read file"}, then {"names": ["read_file"]}`,
   input: INPUT,
   output: OUTPUT,
-  // It starts the servers of the configuration to ask them.
+  // It starts the configured servers to list their tools.
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   scope: 'read',
   run: async ({ search, names, limit, offset }, { backend }) => {
@@ -67,9 +67,9 @@ Examples: {"search": "read file"}, then {"names": ["read_file"]}`,
     return {
       text: linesText(
         `${countText(found.length, 'function')}${search === undefined ? '' : ` for ${JSON.stringify(search)}, of ${all.length}`}.`,
-        page.map((one) => `- ${one.name}${one.readOnly ? '' : ' (changes something)'}: ${shortOf(one)}`),
-        next === undefined ? undefined : `More with "offset": ${next}.`,
-        page.length === 0 ? 'Try other words, or none.' : 'What they take: "names".',
+        page.map((one) => `- ${one.name}${one.readOnly ? '' : ' (has side effects)'}: ${shortOf(one)}`),
+        next === undefined ? undefined : `For more, pass "offset": ${next}.`,
+        page.length === 0 ? 'Try other words, or none.' : 'For params, pass "names".',
         missing.map(missingLine),
         waiting === undefined ? undefined : waitingLine(waiting),
       ),
@@ -104,7 +104,7 @@ function inFull(
       );
     throw new VolleyError(
       'UNKNOWN_TOOL',
-      `There is no function ${JSON.stringify(name)}${close === undefined ? ': use "search".' : `; did you mean ${close}?`}`,
+      `There is no function ${JSON.stringify(name)}${close === undefined ? '. Use "search".' : `. Did you mean ${close}?`}`,
       { nearest: close },
     );
   });
@@ -121,7 +121,7 @@ function inFull(
   };
 }
 
-/** All words must be there; those that are in the name come first. */
+/** Finds functions with all words. Matches in the name come first. */
 function matching(all: readonly ToolDescription[], search: string): ToolDescription[] {
   const words = search
     .toLowerCase()
@@ -136,20 +136,20 @@ function matching(all: readonly ToolDescription[], search: string): ToolDescript
   return scored.sort((a, b) => b.score - a.score).map(({ one }) => one);
 }
 
-/** A model that knows of it asks again, or does without. */
+/** Tells the model to try again, or to do without the server. */
 function missingLine({ name, status, problem }: McpServerHealth): string {
-  if (status === 'starting') return `The functions of ${name} are not known yet: it is starting. Ask again.`;
-  const why = problem === undefined ? status : oneLine(problem, LONGEST_PROBLEM);
+  if (status === 'starting') return `The functions of ${name} are not known yet: it is starting. Try again.`;
+  const why = problem === undefined ? status : oneLine(problem, MAX_PROBLEM_LENGTH);
   return `The functions of ${name} are not known: ${why}`;
 }
 
-/** A server reads the configuration only once. */
+/** The server reads the configuration only once. */
 function waitingLine(waiting: string): string {
   return `${waiting} (then restart this server)`;
 }
 
 function missingRow({ name, status, problem }: McpServerHealth) {
-  return { name, status, ...(problem !== undefined && { problem: oneLine(problem, LONGEST_PROBLEM) }) };
+  return { name, status, ...(problem !== undefined && { problem: oneLine(problem, MAX_PROBLEM_LENGTH) }) };
 }
 
 function rowOf({ name, readOnly, idempotent }: ToolDescription) {

@@ -62,7 +62,7 @@ export class McpHttp {
     return this.sessions.count;
   }
 
-  /** Answers a request. Its body, if it has one, was read and parsed before: undefined where it is no JSON. */
+  /** Answers a request. Its body, if any, is already parsed; undefined if it is not JSON. */
   async handle(request: Request, body: unknown, { name, scopes }: McpCaller): Promise<Response> {
     if (request.method === 'POST' && body === undefined)
       return jsonRpcError(400, ProtocolErrorCode.ParseError, 'The message is not valid JSON');

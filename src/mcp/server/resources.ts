@@ -44,13 +44,13 @@ export function registerResources(server: McpServer, open: OpenBackend): void {
 async function read(
   { href }: URL,
   open: OpenBackend,
-  tell: (backend: McpBackend, batch: string) => Promise<object>,
+  readBatch: (backend: McpBackend, batch: string) => Promise<object>,
 ) {
   const batch = batchOf(href);
   const backend = await open();
   if (batch === undefined || (await backend.store.batch(batch)) === undefined)
     throw new ResourceNotFoundError(href);
-  const text = JSON.stringify(await tell(backend, batch));
+  const text = JSON.stringify(await readBatch(backend, batch));
   return { contents: [{ uri: href, mimeType: JSON_TYPE, text }] };
 }
 

@@ -34,9 +34,9 @@ const INPUT = z.strictObject({
     .array(TASK)
     .min(1)
     .max(MAX_TASKS_PER_CALL)
-    .describe('What to call. All are checked before one runs.'),
+    .describe('The calls to make. All are validated before any runs.'),
   batch: BATCH_NAME.optional().describe(
-    'A new name, to find the batch again. Default: one is chosen and returned.',
+    'A new name for the batch. Default: a generated one, which is returned.',
   ),
   max_concurrent,
   timeout: timeout
@@ -48,7 +48,7 @@ const INPUT = z.strictObject({
     ),
   fail_fast,
   wait: WAIT_SECONDS.default(DEFAULT_WAIT_SECONDS).describe(
-    `Seconds to wait for the end. If it takes longer, the batch goes on: see batch_status. Default ${DEFAULT_WAIT_SECONDS}.`,
+    `Seconds to wait for the end. A longer batch continues in the background: see batch_status. Default ${DEFAULT_WAIT_SECONDS}.`,
   ),
   max_chars: MAX_CHARS,
 });
@@ -57,25 +57,25 @@ const OUTPUT = z.object({
   batch: z.string(),
   state: z.enum(['ended', 'running']),
   counts: COUNTS.describe('How many tasks have each status.'),
-  results: z.array(RESULT_ROW).describe('In the order of the tasks; empty while it runs.'),
-  next_cursor: z.number().optional().describe('For batch_results, where there are more.'),
+  results: z.array(RESULT_ROW).describe('In task order; empty while it runs.'),
+  next_cursor: z.number().optional().describe('For batch_results, if there are more.'),
 });
 
 /** Tasks in, results out, in one call. */
 export const runBatchTool = defineServedTool({
   name: 'run_batch',
   title: 'Run many calls at once',
-  description: `Runs many function calls in parallel and returns all their results in one answer: one turn instead of one for each call.
+  description: `Runs many function calls in parallel and returns all results at once: one turn instead of one per call.
 
-Use it whenever you would make three or more calls that do not need you to look at each result in between: reading or analysing many files, asking many endpoints, the same change in many places, or a chain in which one call uses the result of another.
-Do not use it for one or two quick calls, nor where you must see a result before you know the next step.
+Use it for three or more calls when you need not look at each result in between: reading or analyzing many files, querying many endpoints, the same change in many places, or a chain in which one call uses the result of another.
+Do not use it for one or two quick calls, or when you must see a result before you know the next step.
 
-list_batch_functions tells which functions there are and what they take.
-A task may use results of others: {"$from": "a", "path": "/entries/0/path"} keeps the type, "\${a.entries.0.path}" stands inside a text; both make it wait for that task. depends_on orders tasks without that.
-A task that fails never stops the others, unless fail_fast is set; what depends on it is skipped. Results come in the order of the tasks.
-If it takes longer than "wait" seconds, the answer says "running" and the batch goes on: then use batch_status and batch_results. Cancelling the call cancels the batch.
+list_batch_functions lists the functions and their params.
+A task may use results of others: {"$from": "a", "path": "/entries/0/path"} keeps the type, "\${a.entries.0.path}" works inside a string. Both make the task wait for the other. depends_on orders tasks without using results.
+A failed task does not stop the others unless fail_fast is set; tasks that depend on it are skipped. Results are in task order.
+After "wait" seconds it returns "running" and the batch continues in the background: use batch_status and batch_results. Cancelling the call cancels the batch.
 
-Limits: ${MAX_TASKS_PER_CALL} tasks in a call, ${MAX_BATCH_SECONDS / 3600} hours for a batch; long results are cut to max_chars, batch_results gives them whole. A batch cannot start batches.
+Limits: ${MAX_TASKS_PER_CALL} tasks per call, ${MAX_BATCH_SECONDS / 3600} hours per batch. Long results are truncated to max_chars; batch_results returns them in full. A batch cannot start batches.
 
 Example:
 {"tasks": [
@@ -100,7 +100,7 @@ Example:
     const { taskAfterSeconds } = call;
     const outcome = await waitForEnd(call, batch, Math.min(input.wait, taskAfterSeconds ?? input.wait));
     if (outcome === 'cancelled') return cancelled(call, batch);
-    // As a task its result is asked for later, whether it has ended by now or not.
+    // The client asks for the result of a task later, whether or not it has ended.
     if (taskAfterSeconds === 0 || (taskAfterSeconds !== undefined && outcome === 'running')) {
       return { text: '', data: {}, task: batch };
     }
@@ -113,7 +113,7 @@ async function newName({ backend }: McpCall, given: string | undefined): Promise
   if ((await backend.store.batch(given)) === undefined) return given;
   throw new VolleyError(
     'INVALID_REQUEST',
-    `There is a batch ${JSON.stringify(given)} already: leave "batch" out, or choose another name. batch_executor_tool can add tasks to it.`,
+    `The batch ${JSON.stringify(given)} already exists. Omit "batch" or choose another name. batch_executor_tool can add tasks to it.`,
     { batch: given },
   );
 }
@@ -128,13 +128,13 @@ async function stillRunning(call: McpCall, batch: string): Promise<ToolAnswer> {
   return {
     text: linesText(
       text,
-      `It goes on without you. {"batch": "${batch}", "wait": ${DEFAULT_WAIT_SECONDS}} to batch_status waits for its end; then ask batch_results.`,
+      `It continues in the background. To wait for it, call batch_status with {"batch": "${batch}", "wait": ${DEFAULT_WAIT_SECONDS}}, then batch_results.`,
     ),
     data: { batch, state: 'running', counts: data['counts'], results: [] },
   };
 }
 
-/** What a batch that has ended comes to. */
+/** The answer for a batch that has ended. */
 export async function endedAnswer(
   { backend }: Pick<McpCall, 'backend'>,
   batch: string,
@@ -162,10 +162,12 @@ export async function endedAnswer(
       view?.problem,
       `The batch "${batch}" has ended: ${countsText(counts)}.`,
       text,
-      isCut ? `One result whole: batch_results with {"batch": "${batch}", "id": …}.` : undefined,
-      next === undefined ? undefined : `More: batch_results with {"batch": "${batch}", "cursor": ${next}}.`,
+      isCut ? `For one full result, call batch_results with {"batch": "${batch}", "id": …}.` : undefined,
+      next === undefined
+        ? undefined
+        : `For more results, call batch_results with {"batch": "${batch}", "cursor": ${next}}.`,
       counts.failed > 0
-        ? `To try again what failed: batch_executor_tool with {"action": "retry", "batch": "${batch}"}, then "start".`
+        ? `To retry the failed tasks, call batch_executor_tool with {"action": "retry", "batch": "${batch}"}, then "start".`
         : undefined,
     ),
     data: {

@@ -113,7 +113,7 @@ async function answer(
   }
 }
 
-/** Over HTTP the caller has scopes; whoever started this process may do everything. */
+/** HTTP callers have scopes. The user who started this process may do everything. */
 export function requireCallerScope({ http }: ServerContext, scope: Scope): void {
   const { authInfo } = http ?? {};
   if (http === undefined || authInfo?.scopes.includes(scope) === true) return;

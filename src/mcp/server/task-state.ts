@@ -12,7 +12,7 @@ export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
 
 const POLL_MS = 1000;
 
-/** A batch as a task of MCP, which goes by the name of the batch. What is told is read from the store. */
+/** A batch as an MCP task with the name of the batch. Its state is read from the store. */
 interface TaskState {
   readonly taskId: string;
   readonly status: 'working' | 'completed' | 'failed' | 'cancelled';
@@ -34,7 +34,7 @@ export function taskState(view: BatchView): TaskState {
   };
 }
 
-/** Throws what the protocol has for a task that does not exist. */
+/** Throws the protocol's error for a task that does not exist. */
 export async function taskView({ executor }: McpBackend, taskId: string): Promise<BatchView> {
   const view = await executor.view(taskId);
   if (view !== undefined) return view;
@@ -44,21 +44,21 @@ export async function taskView({ executor }: McpBackend, taskId: string): Promis
   );
 }
 
-/** A task has failed only where its batch did not come to its end; tasks of a batch that failed are its result. */
+/** An MCP task fails only if its batch ended early. Failed tasks within the batch are part of its result. */
 function statusOf({ state, counts, total }: BatchView): TaskState['status'] {
   if (state !== 'idle') return 'working';
   if (counts.open + counts.running > 0) return 'failed';
   return counts.cancelled > 0 && counts.cancelled + counts.skipped === total ? 'cancelled' : 'completed';
 }
 
-/** A task as each revision writes it. It is kept until its batch is cleared. */
+/** A task in the format of each revision. It is kept until its batch is cleared. */
 export function taskBody(state: TaskState, era: 'legacy' | 'modern'): Record<string, unknown> {
   return era === 'modern'
     ? { ...state, ttlMs: null, pollIntervalMs: POLL_MS }
     : { ...state, ttl: null, pollInterval: POLL_MS };
 }
 
-/** Whether the client of a request of 2026-07-28 can be given a task instead of a result. */
+/** Whether a client of revision 2026-07-28 accepts a task instead of a result. */
 export function takesTasks({ mcpReq }: ServerContext): boolean {
   const envelope = mcpReq.envelope as Readonly<Record<string, unknown>> | undefined;
   const { extensions } = (envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? {}) as { extensions?: object };

@@ -8,18 +8,18 @@ import type { StoreWatch } from '../../store/store-watch.ts';
 import type { FeatureService } from '../../tasks/run/feature-service.ts';
 import type { DiscoveredTools } from '../open-coordinator.ts';
 
-/** What the tools and resources of the MCP server work with. Whoever made it closes it. */
+/** What the tools and resources of the MCP server use. Its creator closes it. */
 export interface McpBackend {
   readonly executor: BatchExecutor;
   readonly store: Store;
   readonly watch: StoreWatch;
-  /** What a batch may call: everything, or what is needed to find these names. */
+  /** Lists what a batch may call: everything, or enough to resolve these names. */
   functions(names?: readonly string[]): Promise<DiscoveredTools>;
   /** Of the project; loaded on demand. */
   features(): Promise<FeatureService>;
 }
 
-/** Opens the backend with the first call, so that a client gets its first answer before anything is loaded. */
+/** Opens the backend on the first call, so that the server answers before anything is loaded. */
 export type OpenBackend = () => Promise<McpBackend>;
 
 /** One call of a tool by a client. */
@@ -27,21 +27,21 @@ export interface McpCall {
   readonly backend: McpBackend;
   /** Aborted when the client cancels the call or disconnects. */
   readonly signal: AbortSignal;
-  /** Reports progress to the client; undefined if it did not ask for that. */
+  /** Reports progress to the client; undefined if it did not ask for progress. */
   readonly report: ((progress: number, total: number, message: string) => Promise<void>) | undefined;
-  /** The client takes a task instead of a result, after waiting for so long. */
+  /** The client accepts a task instead of a result after this time. */
   readonly taskAfterSeconds?: number | undefined;
   /** Sends a line to the client's log. */
   log(level: 'info' | 'warning', data: object): void;
 }
 
-/** The same for a model, as `text`, and for a program, as `data`. */
+/** The answer for models, as `text`, and for programs, as `data`. */
 export interface ToolAnswer {
   readonly text: string;
   readonly data: Readonly<Record<string, unknown>>;
-  /** What was asked for could not be done. */
+  /** Whether the call failed. */
   readonly isError?: boolean;
-  /** It goes on as a task of this name; only if the call takes one. */
+  /** It continues as a task of this name. Only if the call accepts tasks. */
   readonly task?: string;
 }
 
@@ -56,14 +56,14 @@ export interface ServedTool<S extends z.ZodType = z.ZodType> {
   readonly output: z.ZodType;
   /** docs/security.md has the same table. */
   readonly annotations: Required<Omit<ToolAnnotations, 'title'>>;
-  /** Whether its work can go on as a task. */
+  /** Whether it can continue as a task. */
   readonly asTask?: boolean;
-  /** What the caller needs; of arguments as they came where it depends on them. */
+  /** The scope that the caller needs. It may depend on the unvalidated arguments. */
   readonly scope: Scope | ((given: unknown) => Scope);
   run(args: z.output<S>, call: McpCall): Promise<ToolAnswer>;
 }
 
-/** Ties the type of the arguments to the schema. */
+/** Infers the type of the arguments from the schema. */
 export function defineServedTool<S extends z.ZodType>(tool: ServedTool<S>): ServedTool<S> {
   return tool;
 }
@@ -89,10 +89,10 @@ export const MAX_TASKS_PER_CALL = 10_000;
 /** The longest time that a batch may run. */
 export const MAX_BATCH_SECONDS = 86_400;
 
-/** The longest time that one call may wait; what runs then goes on. */
+/** The longest time that one call may wait. The batch continues after that. */
 export const MAX_WAIT_SECONDS = 1800;
 
-/** Most clients give up after 60 s: an answer that says "it still runs" comes before that. */
+/** Most clients time out after 60 s, so "still running" is returned before that. */
 export const DEFAULT_WAIT_SECONDS = 50;
 
 export const BATCH_NAME = BATCH.unwrap();
@@ -107,6 +107,6 @@ export const MAX_CHARS = z
   .min(1000)
   .max(1_000_000)
   .default(DEFAULT_CHARS)
-  .describe(`Characters of results to show in all; longer ones are cut. Default ${DEFAULT_CHARS}.`);
+  .describe(`Total characters of results. Longer results are truncated. Default ${DEFAULT_CHARS}.`);
 
 export const COUNTS = z.record(z.string(), z.number());

@@ -11,7 +11,7 @@ import type { OpenBackend } from './tool.ts';
 /** So many resources one client can subscribe to. */
 const MAX_SUBSCRIPTIONS = 1000;
 
-/** Lets a 2025-era client subscribe to resources. It is told until its connection ends. */
+/** Lets a 2025-era client subscribe to resources until its connection ends. */
 export function serveSubscriptions(server: McpServer, open: OpenBackend): void {
   const subscribed = new Set<string>();
   let isClosed = false;
@@ -81,7 +81,7 @@ export class ListenUpdates {
   asked(): void {
     if (this.isAsked) return;
     this.isAsked = true;
-    // What cannot be opened now is tried again with the next call, which tells why.
+    // If opening fails, the next call retries and reports why.
     this.open().catch(() => undefined);
   }
 
@@ -132,7 +132,7 @@ interface ChangeReader {
 
 /** Reports batches that change from now on, in whichever process, each at most twice a second. Returns how to stop. */
 function followChanges(watch: StoreWatch, reader: ChangeReader): () => void {
-  // First: what changed while nobody looked is not for this reader.
+  // First: changes before this subscription are not for this reader.
   const stop = watch.start();
   let isListDue = false;
   const listChanged = () => {

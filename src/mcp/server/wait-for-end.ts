@@ -1,9 +1,9 @@
 import type { BatchView } from '../../batch/view.ts';
 import type { McpCall } from './tool.ts';
 
-/** Between two looks at the batch; its end is heard at once, if it is run here. */
+/** Polling interval. The end of a batch that runs in this process is seen at once. */
 const LOOK_MS = 250;
-/** So many failures are logged one by one. */
+/** How many failures are logged one by one. */
 const MAX_LOGGED = 20;
 
 /** Waits until a batch has ended, the time is up, or the call is cancelled. Reports progress to the client meanwhile. */
@@ -43,7 +43,7 @@ export async function waitForEnd(
           stop();
           resolve(end);
         } catch (error) {
-          // A store that cannot be read is the end of this call, and of nothing else.
+          // A store that cannot be read ends only this call.
           stop();
           reject(error);
         }
@@ -72,12 +72,12 @@ function logFailures({ backend, log }: McpCall, batch: string): () => void {
 
 type Standing = Pick<BatchView, 'counts' | 'total' | 'progress'>;
 
-/** A client that hears nothing for too long gives up, so it hears from time to time that work goes on. */
+/** Clients time out without messages, so progress is repeated at this interval. */
 const HEARTBEAT_MS = 10_000;
-/** Every notification must tell of more than the one before. */
+/** Progress must increase with every notification. */
 const MIN_STEP = 0.001;
 
-/** Reports progress of a batch to a client: no faster than it reads, and always more than before. */
+/** Reports the progress of a batch to a client, no faster than it reads, and always increasing. */
 export class BatchProgress {
   private last = -1;
   private lastAt = performance.now();
@@ -96,7 +96,7 @@ export class BatchProgress {
     try {
       await report(value, view.total, textOf(view));
     } catch {
-      // It went away: its call is cancelled for that reason.
+      // The client disconnected, which cancels its call.
     } finally {
       this.isSending = false;
     }

@@ -6,20 +6,20 @@ import type { RequestContext } from './request-log.ts';
 import { API_HEADERS } from './security-headers.ts';
 
 const START = '/v1/batches/';
-/** A name that is written as it is: others take the usual way. */
+/** A name without escapes. Others are routed normally. */
 const PLAIN_NAME = /^[\w.-]{1,100}$/;
 
 /**
- * Answers `GET /v1/batches/{batch}` without routing: whoever follows a batch without a stream asks nothing else, over
- * and over. The route itself stays, for everything that is not plain.
+ * Answers `GET /v1/batches/{batch}` without routing, because clients without a stream poll it. The regular route handles
+ * everything that is not plain.
  */
 export class BatchReads {
-  /** What was asked for right before: clients repeat themselves. */
+  /** The last request: clients repeat themselves. */
   private last: { readonly url: string; readonly name: string | undefined } = { url: '', name: undefined };
 
   constructor(private readonly texts: BatchTexts) {}
 
-  /** Whether it has answered; at once where nothing has to be read. */
+  /** Returns whether it has answered, synchronously if nothing has to be read. */
   answer(
     incoming: IncomingMessage,
     outgoing: ServerResponse,
@@ -44,7 +44,7 @@ function send(
   found: { readonly text: string; readonly bytes: string },
 ): true {
   context.route = '/v1/batches/:batch';
-  // All headers at once: setting one after another takes three times as long.
+  // Setting headers one by one takes three times as long.
   outgoing.writeHead(200, [
     ...API_HEADERS,
     'Content-Type',
@@ -62,24 +62,24 @@ function nameIn(url: string): string | undefined {
   return PLAIN_NAME.test(name) ? name : undefined;
 }
 
-/** What another process changes is seen after so long at the latest. */
+/** Changes by other processes are seen after this time at the latest. */
 const FRESH_MS = 50;
 const MAX_KEPT = 1000;
 
 interface BatchText {
   readonly text: string;
-  /** Its length, as a header says it. */
+  /** The value of the Content-Length header. */
   readonly bytes: string;
   readonly until: number;
 }
 
 /**
- * How batches stand, as JSON text. Many clients ask for the same batch again and again: it is read from the store once
- * until something is written or a moment has passed.
+ * Caches the state of batches as JSON for clients that poll. It is read from the store again after a write or a short
+ * time.
  */
 export class BatchTexts {
   private readonly kept = new Map<string, BatchText>();
-  /** Rises with every change: what was read before one is not kept. */
+  /** Incremented with every change. Older reads are discarded. */
   private changes = 0;
   private readonly unlisten: () => void;
 
@@ -90,7 +90,7 @@ export class BatchTexts {
     this.unlisten = store.onCommit(() => this.clear());
   }
 
-  /** What is known without reading; `now` is by the steady clock. */
+  /** Returns the cached state; `now` is monotonic. */
   known(batch: string, now: number): BatchText | undefined {
     const known = this.kept.get(batch);
     return known !== undefined && known.until > now ? known : undefined;
@@ -109,7 +109,7 @@ export class BatchTexts {
     return found;
   }
 
-  /** Something has changed, or may have. */
+  /** Invalidates the cache. */
   clear(): void {
     this.changes++;
     this.kept.clear();

@@ -11,20 +11,20 @@ const OPENING = 0x7b;
 const CLOSING = 0x7d;
 const JSON_TYPE = /^application\/([a-z.-]+\+)?json(\s*;.*)?$/i;
 
-/** Throws unless a body is declared as JSON, is UTF-8, is not nested too deeply and has no number that reading would change: before anything reads it as JSON. */
+/** Throws unless a body is declared as JSON, is UTF-8, is not nested too deeply, and has no number that parsing would change. */
 export function checkJson(body: Buffer, contentType: string | undefined, maxDepth: number): void {
   if (contentType === undefined || !JSON_TYPE.test(contentType)) {
     throw new VolleyError(
       'UNSUPPORTED_MEDIA_TYPE',
-      'The body must be JSON: send "Content-Type: application/json".',
+      'The body must be JSON. Send "Content-Type: application/json".',
     );
   }
-  if (!isUtf8(body)) throw invalidJson('it holds bytes that are no UTF-8');
+  if (!isUtf8(body)) throw invalidJson('it contains bytes that are not UTF-8');
   checkDepth(body, maxDepth);
   checkNumbers(body.toString());
 }
 
-/** What is wrong with a body that could not be parsed. */
+/** The error for a body that could not be parsed. */
 export function jsonFault(body: Buffer): VolleyError {
   try {
     JSON.parse(body.toString());
@@ -76,8 +76,8 @@ export function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * Reads a body; refuses it as soon as it is known to be too large, and leaves the connection to the answer. Hono's
- * `bodyLimit` comes after routing, and the limit here depends on who sends it.
+ * Reads a body and rejects it as soon as it is too large, keeping the connection for the response. Hono's `bodyLimit`
+ * runs after routing, and this limit depends on the sender.
  */
 export function readRequestBody(incoming: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
@@ -89,16 +89,14 @@ export function readRequestBody(incoming: IncomingMessage, maxBytes: number): Pr
       else chunks.push(chunk);
     };
     const refuse = (error: unknown) => {
-      // What still comes is thrown away.
+      // The rest is discarded.
       incoming.off('data', onData).resume();
       chunks.length = 0;
       reject(error);
     };
     incoming.once('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
     incoming.once('error', refuse);
-    incoming.once('close', () =>
-      refuse(new VolleyError('INVALID_REQUEST', 'The body was not sent to its end.')),
-    );
+    incoming.once('close', () => refuse(new VolleyError('INVALID_REQUEST', 'The body is incomplete.')));
     if (Number(incoming.headers['content-length'] ?? 0) > maxBytes) refuse(tooLarge(maxBytes));
     else incoming.on('data', onData);
   });
@@ -107,7 +105,7 @@ export function readRequestBody(incoming: IncomingMessage, maxBytes: number): Pr
 function tooLarge(maxBytes: number): VolleyError {
   return new VolleyError(
     'BODY_TOO_LARGE',
-    `The body is larger than ${maxBytes} bytes: send less at once, or raise server.limits.max_body_bytes.`,
+    `The body is larger than ${maxBytes} bytes. Send less at once, or raise server.limits.max_body_bytes.`,
     { most_bytes: maxBytes },
   );
 }

@@ -2,10 +2,10 @@ import { isIPv6 } from 'node:net';
 
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
-/** What was found right before: most requests come from the same few. */
+/** The last result: most requests come from the same few clients. */
 let last: { readonly remote: string | undefined; readonly address: string } | undefined;
 
-/** The address by which limits count a client. Who has one address of IPv6 has a whole network of them. */
+/** The address by which limits count a client. For IPv6 it is the network, because one client has a whole one. */
 export function clientAddress(remote: string | undefined): string {
   if (last === undefined || last.remote !== remote) last = { remote, address: addressOf(remote) };
   return last.address;

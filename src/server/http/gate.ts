@@ -21,16 +21,16 @@ interface GateParts {
   readonly reads: BatchReads;
   readonly maxBodyBytes: number;
   readonly maxDepth: number;
-  /** Handles what was let in. */
+  /** Handles accepted requests. */
   readonly next: (incoming: IncomingMessage, outgoing: ServerResponse) => void;
 }
 
-/** Who has no token has little to say: a key. */
+/** Without a token, a request only needs to carry a key. */
 const MAX_BYTES_OF_STRANGERS = 4096;
 
 /**
- * What every request has to pass, whatever it asks for: the name by which the server is called, the page it comes from,
- * limits, who sends it, and the form of its body. It stands before any routing, so no route can forget it.
+ * Checks every request before routing, so that no route can forget it: Host header, origin, rate limits, authentication,
+ * and the form of the body.
  */
 export class Gate {
   private count = 0;
@@ -68,7 +68,7 @@ export class Gate {
     this.pass(incoming, outgoing, context);
   };
 
-  /** From now on one can only look. */
+  /** From now on, only reads are accepted. */
   close(): void {
     this.isClosing = true;
   }
@@ -79,7 +79,7 @@ export class Gate {
     else this.parts.next(incoming, outgoing);
   }
 
-  /** Whether the request goes on; throws where it is refused. */
+  /** Returns whether the request continues. Throws if it is refused. */
   private admit(
     incoming: IncomingMessage,
     outgoing: ServerResponse,
@@ -101,7 +101,7 @@ export class Gate {
     else limits.take(principal, context.address, now);
     context.principal = principal;
     if (this.isClosing && incoming.method !== 'GET' && incoming.method !== 'HEAD')
-      throw new VolleyError('SERVER_CLOSING', 'The server is stopping and takes no more work.');
+      throw new VolleyError('SERVER_CLOSING', 'The server is stopping and accepts no new work.');
     if (incoming.method === 'OPTIONS' && incoming.headers['access-control-request-method'] !== undefined) {
       setSecurityHeaders(outgoing);
       origins.preflight(outgoing);
@@ -121,7 +121,7 @@ export class Gate {
       const most = principal === undefined ? Math.min(maxBodyBytes, MAX_BYTES_OF_STRANGERS) : maxBodyBytes;
       const body = await readRequestBody(incoming, most);
       checkJson(body, incoming.headers['content-type'], maxDepth);
-      // Where the adapter of Hono looks for a body that was read already.
+      // Hono's adapter looks here for a body that is already read.
       Object.assign(incoming, { rawBody: body });
     } catch (error) {
       this.refuse(outgoing, error);
@@ -140,10 +140,10 @@ export class Gate {
   }
 }
 
-/** Node keeps the first of several, but a proxy in front may have checked another one. */
+/** Node keeps the first of several Host headers, but a proxy in front may have checked another one. */
 function hostOf({ headers, rawHeaders }: IncomingMessage): string | undefined {
   let count = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]!.toLowerCase() === 'host') count++;
-  if (count > 1) throw new VolleyError('DUPLICATE_HOST', `The request has ${count} Host headers: send one.`);
+  if (count > 1) throw new VolleyError('DUPLICATE_HOST', `The request has ${count} Host headers. Send one.`);
   return headers.host;
 }

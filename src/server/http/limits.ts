@@ -2,11 +2,11 @@ import type { ServerResponse } from 'node:http';
 import { VolleyError } from '../../core/errors.ts';
 import type { Principal } from '../auth/principal.ts';
 
-/** How many requests may come: from each token and session, and from each address. */
+/** Rate limits per token or session, and per address. */
 export class RequestLimits {
   private readonly clients: RateLimiter;
   private readonly addresses: RateLimiter;
-  /** Counted apart: foreign pages and users of this machine must not use up what its owner may send. */
+  /** Counted separately, so that other pages and users of this machine cannot use up the owner's limit. */
   private readonly strangers: RateLimiter;
 
   constructor(perSecond: number) {
@@ -15,13 +15,13 @@ export class RequestLimits {
     this.strangers = new RateLimiter(perSecond);
   }
 
-  /** Throws if it is one too many. */
+  /** Throws if the limit is exceeded. */
   take({ client }: Principal, address: string, now: number): void {
     check(this.addresses.take(address, now));
     check(this.clients.take(client, now));
   }
 
-  /** The same for a request without a token that counts. */
+  /** Counts a request without a valid token. */
   takeStranger(address: string, now: number): void {
     check(this.strangers.take(address, now));
   }
@@ -31,7 +31,7 @@ function check(retryAfter: number): void {
   if (retryAfter === 0) return;
   throw new VolleyError(
     'RATE_LIMITED',
-    `There were too many requests: try again in ${retryAfter} s, or raise server.limits.requests_per_second.`,
+    `Too many requests. Try again in ${retryAfter} s, or raise server.limits.requests_per_second.`,
     { retry_after: retryAfter },
   );
 }
@@ -41,24 +41,24 @@ interface Bucket {
   at: number;
 }
 
-/** So many clients are remembered. */
+/** How many clients are tracked. */
 const MAX_CLIENTS = 10_000;
-/** So much can be saved up, in seconds. */
+/** The burst allowance, in seconds. */
 const BURST_SECONDS = 2;
 
-/** Lets each client send so many requests in a second on average, twice that at once. */
+/** Allows each client a number of requests per second on average, with bursts of twice that. */
 class RateLimiter {
-  /** Those who were heard of last stand last. */
+  /** Least recently seen first. */
   private readonly buckets = new Map<string, Bucket>();
   private readonly most: number;
-  /** The one who was heard of last: clients repeat themselves. */
+  /** The client seen last: clients repeat themselves. */
   private last: { readonly client: string; readonly bucket: Bucket } | undefined;
 
   constructor(private readonly perSecond: number) {
     this.most = perSecond * BURST_SECONDS;
   }
 
-  /** 0 if the client may; else the seconds after which it may try again. */
+  /** Returns 0 if the request is allowed, otherwise the seconds until a retry. */
   take(client: string, now: number): number {
     if (this.last?.client !== client) this.last = { client, bucket: this.bucketOf(client, now) };
     const { bucket } = this.last;
@@ -94,13 +94,13 @@ export class ClientStreams {
 
   constructor(private readonly most: number) {}
 
-  /** Takes a place for as long as the response is open; throws where the client has too many. */
+  /** Counts a stream while its response is open. Throws if the client has too many. */
   take(clients: readonly string[], response: ServerResponse): void {
     for (const client of clients) {
       if ((this.open.get(client)?.size ?? 0) < this.most) continue;
       throw new VolleyError(
         'TOO_MANY_STREAMS',
-        `There are ${this.most} streams of this client already: close some, or raise server.limits.streams.`,
+        `This client already has ${this.most} streams. Close some, or raise server.limits.streams.`,
         { limit: this.most },
       );
     }
@@ -113,7 +113,7 @@ export class ClientStreams {
     });
   }
 
-  /** Cuts all streams of a client that may not read any more. */
+  /** Ends all streams of a client that has lost access. */
   cut(client: string): void {
     for (const response of this.open.get(client) ?? []) response.destroy();
   }
@@ -125,10 +125,10 @@ export class ClientStreams {
   }
 }
 
-/** Bytes of an answer that a client may leave unread. When more comes then, its connection ends. */
+/** Bytes that a client may leave unread before its connection is closed. */
 const MAX_UNREAD_BYTES = 32 * 2 ** 20;
 
-/** The same answer, of which only so much waits for a client that does not read: its writer is never told to wait. */
+/** Limits the unread bytes of a response. The writer is never blocked. */
 export function limitUnread(answer: Response, outgoing: ServerResponse): Response {
   if (answer.body === null) return answer;
   const reader = answer.body.getReader();
@@ -141,7 +141,7 @@ export function limitUnread(answer: Response, outgoing: ServerResponse): Respons
         controller.enqueue(value);
       }
     } catch {
-      // The answer broke off, or its client has gone.
+      // The response failed, or the client disconnected.
     }
     outgoing.destroy();
     await reader.cancel().catch(() => undefined);

@@ -8,8 +8,8 @@ import { isLoopback } from './client-address.ts';
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Which pages may call the server. Its own may; those of configured origins may with a bearer token. All others are
- * refused, other ports of this machine included: for cookies these are the same site.
+ * Decides which pages may call the server: its own, and those of configured origins with a bearer token. All others are
+ * refused, including other ports of this machine, which are the same site for cookies.
  */
 export class OriginRule {
   private readonly allowed: ReadonlySet<string>;
@@ -21,7 +21,7 @@ export class OriginRule {
     this.allowed = new Set(origins);
   }
 
-  /** Throws for a page of a foreign origin. A configured one gets the headers that its browser asks for. */
+  /** Throws for a foreign origin. Configured origins get CORS headers. */
   check({ headers }: IncomingMessage, outgoing: ServerResponse): void {
     const { origin } = headers;
     if (origin === undefined || origin === `${this.scheme}://${headers.host}`) return;
@@ -34,7 +34,7 @@ export class OriginRule {
     outgoing.setHeader('Vary', 'Origin');
   }
 
-  /** The answer to a browser that asks whether a page may send a request. */
+  /** Answers a CORS preflight request. */
   preflight(outgoing: ServerResponse): void {
     outgoing.setHeader('Access-Control-Allow-Methods', 'GET, POST, DELETE');
     outgoing.setHeader(
@@ -45,8 +45,8 @@ export class OriginRule {
   }
 
   /**
-   * Throws where somebody else's page may have made the browser send its cookie. A browser says where a request comes
-   * from; a request that changes something and does not say so is refused.
+   * Throws if another site's page may have made the browser send its cookie. Browsers state the origin of a request, so
+   * a write without it is refused.
    */
   checkCookieRequest({ headers, method = 'GET' }: IncomingMessage, { kind }: Principal): void {
     if (kind !== 'session') return;
@@ -70,14 +70,14 @@ function foreign(who: string): VolleyError {
 const HOST = /^(\[[\da-f:.]+\]|[a-z\d._-]+)(?::\d{1,5})?$/i;
 
 /**
- * Which names the server answers to. A foreign page can let its own name lead to this machine (DNS rebinding), and
- * would then be of the same origin as the server: its requests carry that name, and are refused.
+ * Decides which host names the server accepts. With DNS rebinding, a foreign page can point its own name to this machine
+ * and share the server's origin. Its requests carry that name and are refused.
  */
 export class HostRule {
-  /** In small letters; some with a port, which must then be that of the request. */
+  /** Lowercase. Names with a port match only that port. */
   private readonly names: ReadonlySet<string>;
   private readonly onlyLoopback: boolean;
-  /** What was found right before: clients repeat themselves. */
+  /** The last result: clients repeat themselves. */
   private lastAllowed: string | undefined;
 
   constructor(listensOn: string, allowedHosts: readonly string[]) {
@@ -90,7 +90,7 @@ export class HostRule {
     if (!this.isAllowed(host)) {
       throw new VolleyError(
         'HOST_NOT_ALLOWED',
-        `The server does not go by the name ${show(host ?? '')}: call it by its address, or add the name to server.allowed_hosts.`,
+        `The server does not accept the host name ${show(host ?? '')}. Use its address, or add the name to server.allowed_hosts.`,
       );
     }
     this.lastAllowed = host;

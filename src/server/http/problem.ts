@@ -6,7 +6,7 @@ import { ERROR_CODES, type ErrorCode, VolleyError } from '../../core/errors.ts';
 
 export const PROBLEM_TYPE = 'application/problem+json';
 
-/** Everything else is a defect of ours, or of the machine. */
+/** Every other code is an internal error. */
 const STATUSES: Partial<Record<ErrorCode, number>> = {
   INVALID_REQUEST: 400,
   INVALID_VALUE: 400,
@@ -69,7 +69,7 @@ function statusOf(code: ErrorCode): number {
   return STATUSES[code] ?? 500;
 }
 
-/** An error as the client may see it. What broke inside of us is for the log, not for the client. */
+/** Converts an error for the client. Internal errors are logged, not sent. */
 export function problemBody(thrown: unknown, status?: number): ProblemBody {
   const error = thrown instanceof VolleyError ? thrown : undefined;
   const code = error?.code ?? 'INTERNAL';
@@ -78,7 +78,7 @@ export function problemBody(thrown: unknown, status?: number): ProblemBody {
     type: `urn:volley:error:${code}`,
     title: ERROR_CODES[code].meaning,
     status: status ?? statusOf(code),
-    detail: isOurs ? 'Volley failed at this request; its log says more.' : error.message,
+    detail: isOurs ? 'Volley failed to handle this request. See its log.' : error.message,
     code,
     ...(!isOurs && Object.keys(error.details).length > 0 && { facts: error.details }),
   };
@@ -94,10 +94,10 @@ export function problemHeaders(problem: ProblemBody, retryAfter?: number): Recor
   };
 }
 
-/** How long a client that still sends may take to notice that it was answered. */
+/** How long a client that is still sending may take to notice the response. */
 const NOTICE_MS = 1000;
 
-/** Answers a request that goes no further. What it still sends is thrown away. */
+/** Answers a refused request and discards the rest of its body. */
 export function sendProblem(outgoing: ServerResponse, problem: ProblemBody, retryAfter?: number): void {
   if (outgoing.headersSent) {
     outgoing.destroy();
@@ -112,7 +112,7 @@ export function sendProblem(outgoing: ServerResponse, problem: ProblemBody, retr
     outgoing.end(body);
     return;
   }
-  // A connection that is closed at once takes the answer with it, where the client is in the middle of sending.
+  // Closing at once would lose the response while the client is still sending.
   outgoing.write(body);
   const end = () => outgoing.end();
   const timer = setTimeout(end, NOTICE_MS).unref();
@@ -126,9 +126,9 @@ export const PROBLEM = z
     type: z.string().describe('urn:volley:error: and the code.'),
     title: z.string().describe('What the code means.'),
     status: z.int(),
-    detail: z.string().describe('What is wrong and what to do.'),
-    code: z.string().describe('One of docs/errors.md.'),
-    /** Further facts of the error, such as `nearest`. */
+    detail: z.string().describe('What is wrong, and what to do.'),
+    code: z.string().describe('A code of docs/errors.md.'),
+    /** The details of the error, such as `nearest`. */
     facts: z.record(z.string(), z.unknown()).optional(),
     errors: z
       .array(
@@ -139,7 +139,7 @@ export const PROBLEM = z
         }),
       )
       .optional()
-      .describe('Every field that is wrong, the first 20.'),
+      .describe('The first 20 invalid fields.'),
   })
   .openapi('Problem');
 
@@ -153,7 +153,7 @@ const PLACES: Readonly<Record<string, 'body' | 'query' | 'path'>> = {
   param: 'path',
 };
 
-/** The answer to a request that breaks its schema: every wrong field, with a JSON pointer to it. */
+/** The answer to a request that does not match its schema: every invalid field, with a JSON pointer. */
 export function schemaProblem(
   { target, data, error }: { target: string; data: unknown; error: z.core.$ZodError },
   context: Context,
@@ -181,7 +181,7 @@ function errorsOf(
   return issue.keys.map((key) => ({
     in: place,
     pointer: pointerTo([...issue.path, key]),
-    detail: 'is no field of it',
+    detail: 'is not a known field',
   }));
 }
 

@@ -4,13 +4,13 @@ import type { Log } from '../log/log.ts';
 import type { ServerMetrics } from '../metrics/server-metrics.ts';
 
 const READING = new Set(['GET', 'HEAD', 'OPTIONS']);
-/** Refusals that may mean that somebody tries doors. */
+/** Refusals that may indicate an attack. */
 const SUSPICIOUS = new Set([401, 403, 421]);
 
-/** What stands for the status of an answer that nobody waited for. */
+/** The logged status when the client disconnected before the response. */
 const CLIENT_GONE = 499;
 
-/** Tells of requests, in names, numbers and ids, never bodies, headers or tokens: all of them to the metrics and, in detail, the log; those that change something or were refused always to the log. */
+/** Records requests in the metrics and the log. Writes and refusals are always logged, other requests only at level debug. Never records bodies, headers or tokens. */
 export class RequestLog {
   constructor(
     private readonly metrics: Pick<ServerMetrics, 'request'>,
@@ -43,16 +43,16 @@ export class RequestLog {
   }
 }
 
-/** What is known of a request besides what it says. */
+/** What the server knows about a request. */
 export interface RequestContext {
   readonly id: number;
   readonly startedAt: number;
-  /** By which limits count the client; asked at once, for a connection that is gone has none. */
+  /** The client's address for limits. Read at once, because a closed connection has none. */
   readonly address: string;
   principal: Principal | undefined;
-  /** The pattern of the path that it was matched with, for metrics; what the client wrote never stands there. */
+  /** The matched route pattern, for metrics. Never contains text from the client. */
   route: string;
-  /** What it changed, for the audit: names and ids, no contents. */
+  /** What it changed, for the audit log: names and ids only. */
   subject: string | undefined;
   /** Whether nothing was done, though the status of the answer is that of success. */
   isRefused: boolean;

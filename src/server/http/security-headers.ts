@@ -11,10 +11,10 @@ const API = {
   'Cache-Control': 'no-store',
 } as const;
 
-/** The same as names and values in turn, for whoever writes all headers of an answer at once. */
+/** The same as alternating names and values, for writing all headers at once. */
 export const API_HEADERS: readonly string[] = Object.entries(API).flat();
 
-/** The dashboard runs its own files and talks to its own server, nothing else. */
+/** The dashboard runs only its own files and talks only to its own server. */
 const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -29,7 +29,7 @@ const PAGE_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** What pages need besides. */
+/** Additional headers for pages. */
 export const PAGE_HEADERS = {
   'Content-Security-Policy': PAGE_POLICY,
   'Cross-Origin-Opener-Policy': 'same-origin',

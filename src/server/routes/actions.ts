@@ -22,7 +22,7 @@ const BATCH_REQUEST = z
   .record(z.string(), z.unknown())
   .openapi('BatchRequest', { example: { action: 'status' } });
 
-/** What the batch executor answers, whatever it was asked. */
+/** The answer of the batch executor to any request. */
 export const BATCH_ANSWER = z
   .object({
     ok: z.boolean(),
@@ -40,7 +40,7 @@ interface ActionRoute {
   readonly schema: z.ZodObject;
 }
 
-/** Made once: what the description of the API registers is kept for ever. */
+/** Created once, because the API description keeps every registered schema. */
 const ROUTES: readonly ActionRoute[] = DEFINITIONS.flatMap((action: Action) => {
   const { http } = action;
   return http === undefined ? [] : [{ action, http, schema: schemaOf(action, http) }];
@@ -49,7 +49,7 @@ const ROUTES: readonly ActionRoute[] = DEFINITIONS.flatMap((action: Action) => {
 /** The body of `POST /v1/batches/{batch}/start`. */
 export const START = ROUTES.find(({ action }) => action.name === 'start')!.schema;
 
-/** Adds the routes that actions define, and one that takes any request of `batch_executor_tool` as it is. */
+/** Adds the routes that actions define, and one that accepts any request of `batch_executor_tool`. */
 export function actionRoutes(api: Api, parts: ServerParts): void {
   for (const route of ROUTES) addActionRoute(api, parts, route);
 
@@ -60,8 +60,8 @@ export function actionRoutes(api: Api, parts: ServerParts): void {
       method: 'post',
       path: '/v1/actions',
       tags: ['actions'],
-      summary: 'A request of batch_executor_tool',
-      description: `Actions: ${DEFINITIONS.map(({ name, summary }) => `${name} (${summary})`).join('; ')}. What the executor refuses is an answer with "ok": false, not a problem.`,
+      summary: 'Sends a request to batch_executor_tool',
+      description: `Actions: ${DEFINITIONS.map(({ name, summary }) => `${name} (${summary})`).join('; ')}. A refused action is an answer with "ok": false, not a problem document.`,
       request: { body: takes(BATCH_REQUEST) },
       parameters: [IDEMPOTENCY_HEADER],
       responses: { 200: answers(BATCH_ANSWER, 'The answer.'), ...REFUSALS },
@@ -101,7 +101,7 @@ function addActionRoute(
       const { batch } = context.req.valid('param');
       const target = (method === 'get' ? 'query' : 'json') as never;
       const given = context.req.valid(target) as Record<string, unknown>;
-      // Without a body nothing was checked, and a query leaves defaults out.
+      // Without a body nothing was validated, and a query omits defaults.
       const isWhole = method === 'post' && Object.keys(given).length > 0;
       const args = argsOf(http, batch, given);
       requestOf(context).subject = batch;
@@ -121,7 +121,7 @@ function schemaOf({ name, schema }: Action, { method, names = {}, without = [] }
   return z.strictObject(shape).openapi(`${name[0]!.toUpperCase()}${name.slice(1)}`);
 }
 
-/** In an address everything is text. */
+/** Query parameters are strings. */
 function queryField(type: z.core.$ZodType): z.core.$ZodType {
   const {
     type: kind,

@@ -20,7 +20,7 @@ export function createApi(): Api {
   });
 }
 
-/** What every described route says of who may use it. */
+/** The security section of every described route. */
 export function secured(scope: Scope, ...more: readonly MiddlewareHandler<ApiEnv>[]) {
   return {
     middleware: [requires(scope), ...more],
@@ -28,7 +28,7 @@ export function secured(scope: Scope, ...more: readonly MiddlewareHandler<ApiEnv
   };
 }
 
-/** Lets only those go on who have the scope. */
+/** Requires a scope. */
 function requires(scope: Scope): MiddlewareHandler<ApiEnv> {
   return async (context, next) => {
     const request = requestOf(context);
@@ -38,7 +38,7 @@ function requires(scope: Scope): MiddlewareHandler<ApiEnv> {
   };
 }
 
-/** Notes which route a request took, for routes that anybody may use. */
+/** Records the route of a request, for public routes. */
 export const open: MiddlewareHandler<ApiEnv> = async (context, next) => {
   requestOf(context).route = routePath(context);
   await next();
@@ -48,9 +48,9 @@ export function requestOf(context: ApiContext): RequestContext {
   return contextOf(context.env.incoming);
 }
 
-/** Any refusal. */
+/** The response for errors. */
 export const REFUSALS = {
-  default: { description: 'Refused.', content: { [PROBLEM_TYPE]: { schema: PROBLEM } } },
+  default: { description: 'The error.', content: { [PROBLEM_TYPE]: { schema: PROBLEM } } },
 } as const;
 
 export function answers<S extends z.ZodType>(schema: S, description: string) {

@@ -23,7 +23,7 @@ import {
 import { IDEMPOTENCY_HEADER, idempotent } from './idempotency.ts';
 import type { ServerParts } from './parts.ts';
 
-/** Of `start`, but for the batch. */
+/** The fields of `start`, without the batch. */
 type StartArgs = Omit<z.output<typeof startAction.schema>, 'batch'>;
 
 const TAGS = ['batches'];
@@ -31,16 +31,16 @@ const DEFAULT_LIMIT = 50;
 
 const PAGE = z.object({ limit: LIMIT, cursor: integerIn(1, Number.MAX_SAFE_INTEGER).optional() });
 
-/** Made here: only a schema that is made after Hono extended zod can have a name in the description. */
+/** Created here, because only schemas created after Hono extended zod can be named in the description. */
 const NEW_TASK = z.strictObject(TASK_FIELDS).openapi('NewTask');
 const TASKS = z.array(NEW_TASK).min(1).max(MAX_TASKS);
 const NEW_TASKS = z.strictObject({ tasks: TASKS }).openapi('NewTasks');
 
 const NEW_BATCH = z
-  .strictObject({ batch: BATCH, tasks: TASKS, start: START.optional().describe('Starts it at once, too.') })
+  .strictObject({ batch: BATCH, tasks: TASKS, start: START.optional().describe('Also starts the batch.') })
   .openapi('NewBatch');
 
-/** Reads batches and adds to them. */
+/** Routes that read batches and add tasks. */
 export function batchRoutes(api: Api, parts: ServerParts): void {
   const { executor, store, texts } = parts;
 
@@ -57,7 +57,7 @@ export function batchRoutes(api: Api, parts: ServerParts): void {
       method: 'get',
       path: '/v1/batches',
       tags: TAGS,
-      summary: 'All batches, the newest first',
+      summary: 'Lists all batches, newest first',
       request: { query: PAGE },
       responses: {
         200: answers(z.object({ batches: z.array(BATCH_VIEW), next_cursor: NEXT_CURSOR }), 'A page.'),
@@ -80,17 +80,17 @@ export function batchRoutes(api: Api, parts: ServerParts): void {
       method: 'post',
       path: '/v1/batches',
       tags: TAGS,
-      summary: 'Makes a batch, or adds to it, and starts it if told so',
-      description: 'All of the tasks are added or none.',
+      summary: 'Creates a batch or adds to it, and optionally starts it',
+      description: 'Adds all tasks or none.',
       request: { body: takes(NEW_BATCH) },
       parameters: [IDEMPOTENCY_HEADER],
-      responses: { 201: answers(BATCH_VIEW, 'How it stands.'), ...REFUSALS },
+      responses: { 201: answers(BATCH_VIEW, 'The state of the batch.'), ...REFUSALS },
     }),
     async (context) => {
       const { batch, tasks, start } = context.req.valid('json');
       requestOf(context).subject = `add ${tasks.length} to ${batch}`;
       await executor.perform('add_batch', { batch, tasks });
-      // One that runs takes them by itself.
+      // A running batch takes them automatically.
       if (start !== undefined && (await executor.view(batch))?.state === 'idle')
         await executor.perform('start', { batch, ...(start as StartArgs) });
       texts.clear();
@@ -106,7 +106,7 @@ export function batchRoutes(api: Api, parts: ServerParts): void {
       method: 'get',
       path: '/v1/batches/{batch}',
       tags: TAGS,
-      summary: 'How a batch stands',
+      summary: 'Returns the state of a batch',
       request: { params: BATCH_PATH },
       responses: { 200: answers(BATCH_VIEW, 'The batch.'), ...REFUSALS },
     }),
@@ -120,7 +120,7 @@ export function batchRoutes(api: Api, parts: ServerParts): void {
       method: 'post',
       path: '/v1/batches/{batch}/tasks',
       tags: TAGS,
-      summary: 'Adds tasks to a batch; one that runs takes them at once',
+      summary: 'Adds tasks to a batch; a running batch takes them at once',
       request: { params: BATCH_PATH, body: takes(NEW_TASKS) },
       parameters: [IDEMPOTENCY_HEADER],
       responses: {
@@ -152,15 +152,15 @@ const BRIEF_ATTEMPT = ATTEMPT.pick({
   duration_ms: true,
   outcome: true,
 })
-  .extend({ id: z.string().describe('Of the execution.') })
+  .extend({ id: z.string().describe('The id of the execution.') })
   .openapi('BriefAttempt');
 
 const QUERY = z.object({
-  limit: integerIn(1, MAX_ATTEMPTS).optional().describe('Executions on a page.'),
+  limit: integerIn(1, MAX_ATTEMPTS).optional().describe('Executions per page.'),
   cursor: integerIn(0, 2 ** 30 - 1).optional(),
 });
 
-/** All attempts of a batch, for a timeline. */
+/** Route for all attempts of a batch, for a timeline. */
 export function attemptRoute(api: Api, { store }: ServerParts): void {
   api.openapi(
     createRoute({
@@ -169,7 +169,7 @@ export function attemptRoute(api: Api, { store }: ServerParts): void {
       method: 'get',
       path: '/v1/batches/{batch}/attempts',
       tags: ['batches'],
-      summary: 'When attempts ran, execution by execution',
+      summary: 'Lists the attempts of each execution',
       request: { params: BATCH_PATH, query: QUERY },
       responses: {
         200: answers(z.object({ attempts: z.array(BRIEF_ATTEMPT), next_cursor: NEXT_CURSOR }), 'A page.'),
@@ -207,7 +207,7 @@ const TYPES = {
 const ENDINGS = { json: 'json', csv: 'csv', jsonl: 'jsonl', markdown: 'md' } as const;
 const CHUNK = 65_536;
 
-/** All tasks with their results as a file. */
+/** Route that downloads all tasks with their results. */
 export function exportRoute(api: Api, { store }: ServerParts): void {
   api.openapi(
     createRoute({
@@ -216,7 +216,7 @@ export function exportRoute(api: Api, { store }: ServerParts): void {
       method: 'get',
       path: '/v1/batches/{batch}/export',
       tags: ['batches'],
-      summary: 'All tasks with their results, as a download',
+      summary: 'Downloads all tasks with their results',
       request: {
         params: BATCH_PATH,
         query: z.object({
@@ -246,12 +246,12 @@ export function exportRoute(api: Api, { store }: ServerParts): void {
   );
 }
 
-/** A name of a batch may hold anything that can be printed: what a header or a file could stumble over is replaced. */
+/** Batch names may contain any printable characters. Those unsafe in headers or file names are replaced. */
 function fileName(batch: string): string {
   return batch.replace(/[^\w.-]+/g, '_').replace(/^[._]+/, '') || 'batch';
 }
 
-/** Pieces are read as the client takes them. */
+/** Reads pieces as the client consumes them. */
 function streamOf(pieces: AsyncGenerator<string, void, undefined>): ReadableStream {
   return new ReadableStream({
     pull: async (controller) => {

@@ -16,7 +16,7 @@ again.</p>
 </html>
 `;
 
-/** Serves the dashboard: everything that is not of the API. Undefined where there is no such file. */
+/** Serves the dashboard: every path outside the API. Returns undefined for unknown files. */
 export function dashboard({ webFolder }: ServerParts): (context: ApiContext) => Response | undefined {
   const files = new StaticFiles(webFolder);
   return (context) => {
@@ -64,9 +64,9 @@ interface StaticFile {
   readonly type: string;
   readonly etag: string;
   readonly body: Buffer;
-  /** The same in fewer bytes, where that helps. */
+  /** Compressed, if that saves bytes. */
   readonly gzipped: Buffer | undefined;
-  /** Whether its name says what is in it, so that a browser need never ask again. */
+  /** Whether its name contains a content hash, so that browsers can cache it forever. */
   readonly isImmutable: boolean;
 }
 
@@ -87,8 +87,8 @@ const HASHED = /-[\w-]{8}\.\w+$/;
 const MAX_FILES = 1000;
 
 /**
- * The files of the built dashboard. A path is looked up among those that are there, and never becomes one of the file
- * system: whatever it holds, it leads nowhere else. Hono's `serveStatic` resolves paths, and has no entity tags.
+ * The files of the built dashboard. Request paths are looked up in a fixed list and never reach the file system, so there
+ * is no path traversal. Hono's `serveStatic` resolves paths and has no entity tags.
  */
 class StaticFiles {
   private paths: ReadonlyMap<string, string> | undefined;
@@ -100,7 +100,7 @@ class StaticFiles {
     const name = path === '/' ? '/index.html' : path;
     const known = this.files.get(name);
     if (known !== undefined) return known;
-    // A folder without files is looked at again: it may be built any moment.
+    // An empty folder is read again, because it may be built at any time.
     if (this.paths === undefined || this.paths.size === 0) this.paths = pathsIn(this.folder);
     const file = this.paths.get(name);
     if (file === undefined) return undefined;
@@ -123,7 +123,7 @@ function load(file: string, name: string): StaticFile {
   };
 }
 
-/** Files by the path under which they are asked for; only of types that we know. */
+/** Returns files of known types by request path. */
 function pathsIn(folder: string): Map<string, string> {
   const found = new Map<string, string>();
   for (const entry of entriesOf(folder)) {

@@ -8,7 +8,7 @@ const LAST_EVENT_ID = {
   name: 'Last-Event-ID',
   in: 'header',
   required: false,
-  description: 'The id of the last event that was seen: the stream goes on behind it.',
+  description: 'The id of the last event received. The stream continues after it.',
   schema: { type: 'string', maxLength: 200 },
 } as const;
 
@@ -20,14 +20,14 @@ const RESPONSES = {
   ...REFUSALS,
 };
 
-/** Live events over SSE. */
+/** Routes for live events over SSE. */
 export function eventRoutes(api: Api, { live, store, streams }: ServerParts): void {
   const subscribe = async (context: ApiContext, batch: string | undefined): Promise<Response> => {
     const { incoming, outgoing } = context.env;
     const { principal, address } = requestOf(context);
     const lastEventId = incoming.headers['last-event-id'];
     if (incoming.method === 'HEAD') return context.body(null, 200, { 'Content-Type': 'text/event-stream' });
-    // Answered by hand, so that one text serves all streams.
+    // Written directly, so that all streams share one buffer.
     streams.take([principal!.client, `address ${address}`], outgoing);
     await live.subscribe(
       {
@@ -49,7 +49,7 @@ export function eventRoutes(api: Api, { live, store, streams }: ServerParts): vo
       method: 'get',
       path: '/v1/events',
       tags: ['events'],
-      summary: 'What happens to all batches, as it happens',
+      summary: 'Streams the events of all batches',
       parameters: [LAST_EVENT_ID],
       responses: RESPONSES,
     }),
@@ -63,7 +63,7 @@ export function eventRoutes(api: Api, { live, store, streams }: ServerParts): vo
       method: 'get',
       path: '/v1/batches/{batch}/events',
       tags: ['events'],
-      summary: 'What happens to a batch, as it happens',
+      summary: 'Streams the events of a batch',
       request: { params: BATCH_PATH },
       parameters: [LAST_EVENT_ID],
       responses: RESPONSES,

@@ -11,7 +11,7 @@ import type { ServerParts } from './parts.ts';
 const EVENTS = 'text/event-stream';
 const LINES = 'application/x-ndjson';
 
-/** Runs calls at once. Nothing of them is kept; whoever goes away cancels them. */
+/** Route that runs calls without storing them. Disconnecting cancels them. */
 export function executeRoute(api: Api, parts: ServerParts): void {
   api.openapi(
     createRoute({
@@ -20,7 +20,7 @@ export function executeRoute(api: Api, parts: ServerParts): void {
       method: 'post',
       path: '/v1/execute',
       tags: ['execute'],
-      summary: 'Runs a group of calls',
+      summary: 'Runs calls in parallel',
       description: `The answer has all results in the order of the calls. With "Accept: ${LINES}" each comes as a line as soon as there is one, with "Accept: ${EVENTS}" as an event "result", with an event "call" whenever a call starts, reports, is tried again or ends, and "end" at the end. A client that goes away cancels what has not ended.`,
       request: { body: takes(EXECUTE) },
       parameters: [IDEMPOTENCY_HEADER],
@@ -51,7 +51,7 @@ export function executeRoute(api: Api, parts: ServerParts): void {
       };
       if (type === undefined) {
         const results = await parts.coordinator.executeParallel(calls.map(toCall), options);
-        // What was cancelled for that reason only is no answer to one who comes back with the same key.
+        // Calls cancelled by a disconnect are not the answer to a retry with the same key.
         current.isRefused = gone.aborted;
         context.header('Content-Type', 'application/json');
         return context.body(`{"results":[${results.map(callResultText).join(',')}]}`, 200);
@@ -72,7 +72,7 @@ function streamType(accept = ''): typeof EVENTS | typeof LINES | undefined {
   return accept.includes(LINES) ? LINES : undefined;
 }
 
-/** Aborted when the client has gone before it had its answer. */
+/** Aborted when the client disconnects before the response. */
 function goneSignal(context: ApiContext): AbortSignal {
   const { outgoing } = context.env;
   const controller = new AbortController();
@@ -82,10 +82,10 @@ function goneSignal(context: ApiContext): AbortSignal {
   return controller.signal;
 }
 
-/** Reports of progress are left out for a client that has left so many messages unread. */
+/** Progress is dropped for a client with this many unread messages. */
 const MAX_UNREAD = 1000;
 
-/** Runs calls, and sends what happens to them as it happens. What cannot begin is refused before the stream does. */
+/** Runs calls and streams their events. Invalid requests are refused before the stream starts. */
 async function streamCalls(
   { coordinator, live }: ServerParts,
   calls: readonly ToolCall[],
@@ -102,7 +102,7 @@ async function streamCalls(
     onGroup: (group) => {
       options.onGroup(group);
       if (type === EVENTS) unfollow = live.followCalls(group, (body) => sendCall(body));
-      // What is refused with the submission, which follows at once, is heard of before that.
+      // Subscribe before submitting, because calls may be refused during submission.
       setImmediate(begin);
     },
   });

@@ -21,7 +21,7 @@ import type { ServerParts } from './parts.ts';
 const TAGS = ['executions'];
 const DEFAULT_LIMIT = 100;
 
-/** Reads executions, and ends or reopens one. */
+/** Routes that read executions, and cancel or retry one. */
 export function executionRoutes(api: Api, parts: ServerParts): void {
   const { executor, store, texts } = parts;
 
@@ -32,7 +32,7 @@ export function executionRoutes(api: Api, parts: ServerParts): void {
       method: 'get',
       path: '/v1/executions',
       tags: TAGS,
-      summary: 'Executions of a batch, or of all',
+      summary: 'Lists executions of one batch or of all',
       description:
         'A page may be short, or empty, while there are more: go on until next_cursor is null. They come in the order in which they were added.',
       request: {
@@ -40,8 +40,8 @@ export function executionRoutes(api: Api, parts: ServerParts): void {
           batch: BATCH.unwrap().optional(),
           status: STATUS_FILTER.optional(),
           function: z.string().max(128).optional(),
-          search: z.string().min(1).max(200).optional().describe('A part of the id or the name.'),
-          sort: z.enum(['seq', '-seq']).optional().describe('-seq: the last added first.'),
+          search: z.string().min(1).max(200).optional().describe('Part of the id or name.'),
+          sort: z.enum(['seq', '-seq']).optional().describe('-seq: newest first.'),
           limit: LIMIT,
           cursor: z.string().max(40).optional(),
         }),
@@ -74,7 +74,7 @@ export function executionRoutes(api: Api, parts: ServerParts): void {
       method: 'get',
       path: '/v1/executions/{batch}/{id}',
       tags: TAGS,
-      summary: 'One execution, with its attempts',
+      summary: 'Returns one execution with its attempts',
       request: { params: TASK_PATH },
       responses: { 200: answers(EXECUTION_DETAIL, 'The execution.'), ...REFUSALS },
     }),
@@ -91,7 +91,7 @@ export function executionRoutes(api: Api, parts: ServerParts): void {
       method: 'get',
       path: '/v1/executions/{batch}/{id}/explain',
       tags: TAGS,
-      summary: 'Why it does not run, or how it ended',
+      summary: 'Explains why an execution is not running, or how it ended',
       request: { params: TASK_PATH },
       responses: {
         200: answers(
@@ -108,8 +108,8 @@ export function executionRoutes(api: Api, parts: ServerParts): void {
   );
 
   for (const [action, summary] of [
-    ['cancel', 'Ends it for good'],
-    ['retry', 'Opens it again, with what was skipped because of it'],
+    ['cancel', 'Cancels an execution'],
+    ['retry', 'Reopens an execution and those skipped because of it'],
   ] as const) {
     api.openapi(
       createRoute({
@@ -120,7 +120,7 @@ export function executionRoutes(api: Api, parts: ServerParts): void {
         tags: TAGS,
         summary,
         request: { params: TASK_PATH },
-        responses: { 200: answers(BATCH_ANSWER, 'What came of it.'), ...REFUSALS },
+        responses: { 200: answers(BATCH_ANSWER, 'The answer of the action.'), ...REFUSALS },
       }),
       async (context) => {
         const { batch, id } = context.req.valid('param' as never) as z.output<typeof TASK_PATH>;
@@ -133,13 +133,13 @@ export function executionRoutes(api: Api, parts: ServerParts): void {
   }
 }
 
-/** Everything about one execution, with the beginning of its result. */
+/** Returns one execution with the beginning of its result. */
 async function executionDetail(parts: ServerParts, batch: string, id: string): Promise<ExecutionDetailBody> {
   const { executor, store, coordinator } = parts;
   const explanation = (await executor.explain(batch, id)) ?? null;
   const record = await store.task(batch, id);
   if (record === undefined)
-    throw new VolleyError('UNKNOWN_TASK', `The task ${JSON.stringify(id)} was cleared.`, { batch, id });
+    throw new VolleyError('UNKNOWN_TASK', `Task ${JSON.stringify(id)} was cleared.`, { batch, id });
   const { options } = record;
   return {
     ...executionBody(record, executor),
@@ -155,7 +155,7 @@ async function executionDetail(parts: ServerParts, batch: string, id: string): P
   };
 }
 
-/** Without secrets; as text where that, or its length, has broken the JSON. */
+/** Redacts secrets. Returns text if redaction or truncation broke the JSON. */
 function shownParams(json: string, redactor: Redactor): unknown {
   const text = redactor.text(json);
   try {
@@ -165,15 +165,15 @@ function shownParams(json: string, redactor: Redactor): unknown {
   }
 }
 
-/** Which executions are asked for. */
+/** A query for executions. */
 interface ExecutionQuery {
-  /** Of all batches, the newest first, where none is named. */
+  /** Default: all batches, newest first. */
   readonly batch: string | undefined;
   readonly status: readonly TaskStatus[] | undefined;
   readonly function: string | undefined;
-  /** A part of the id or the name, in any case. */
+  /** Part of the id or name, case-insensitive. */
   readonly search: string | undefined;
-  /** Whether the last added come first. */
+  /** Whether newest come first. */
   readonly isBackwards: boolean;
   readonly limit: number;
   readonly cursor: string | undefined;
@@ -186,16 +186,16 @@ interface ExecutionPage {
 
 interface Place {
   readonly batch: BatchRecord;
-  /** The last task that was looked at; undefined before the first. */
+  /** The last inspected task; undefined before the first. */
   readonly seq: number | undefined;
 }
 
 const PAGE = 500;
-/** So many are looked at for one answer; the next page goes on from there, even if this one is short. */
+/** How many tasks are inspected per page. The next page continues from there, even if this one is short. */
 const MAX_LOOKED_AT = 10_000;
 const CURSOR = /^(\d{1,15})\.(\d{1,10})$/;
 
-/** Finds executions a page at a time. The work for one page is bounded, however rare what is looked for is. */
+/** Finds executions page by page. The work per page is bounded, however rare matches are. */
 async function findExecutions(store: Store, query: ExecutionQuery): Promise<ExecutionPage> {
   const records: TaskRecord[] = [];
   const isWanted = matcher(query);
@@ -223,7 +223,10 @@ async function findExecutions(store: Store, query: ExecutionQuery): Promise<Exec
 async function firstPlace(store: Store, { batch: name, cursor }: ExecutionQuery): Promise<Place | undefined> {
   const [, number, seq] = cursor === undefined ? [] : (CURSOR.exec(cursor) ?? []);
   if (cursor !== undefined && number === undefined)
-    throw new VolleyError('INVALID_REQUEST', 'The cursor is not one that a page before has given.');
+    throw new VolleyError(
+      'INVALID_REQUEST',
+      'The cursor is not valid. Use the next_cursor of the previous page.',
+    );
   if (name !== undefined) {
     return { batch: await findBatch({ store }, name), seq: seq === undefined ? undefined : Number(seq) };
   }
@@ -231,7 +234,7 @@ async function firstPlace(store: Store, { batch: name, cursor }: ExecutionQuery)
     const [newest] = await store.batchPage(undefined, 1);
     return newest && { batch: newest, seq: undefined };
   }
-  // It may have been cleared since: then the next one is meant.
+  // If it was cleared since, continue with the next one.
   const [batch] = await store.batchPage(Number(number) + 1, 1);
   return batch && { batch, seq: batch.number === Number(number) ? Number(seq) : undefined };
 }
@@ -269,8 +272,8 @@ const RESULT_PART = z
   .object({
     offset: z.int(),
     next_offset: z.int().nullable().describe('null at the end.'),
-    total: z.int().describe('The length of the whole result in bytes.'),
-    part: z.string().describe('Of the result as JSON text; whole characters.'),
+    total: z.int().describe('The length of the full result in bytes.'),
+    part: z.string().describe('Part of the result as JSON, without split characters.'),
   })
   .openapi('ResultPart');
 
@@ -279,7 +282,7 @@ const QUERY = z.object({
   length: integerIn(1, MAX_BYTES).optional(),
 });
 
-/** The result of one execution. */
+/** Route for the result of one execution. */
 export function resultRoute(api: Api, { store }: ServerParts): void {
   api.openapi(
     createRoute({
@@ -288,16 +291,16 @@ export function resultRoute(api: Api, { store }: ServerParts): void {
       method: 'get',
       path: '/v1/executions/{batch}/{id}/result',
       tags: ['executions'],
-      summary: 'The result, whole or a part of it',
+      summary: 'Returns the result, in full or in part',
       description:
-        'Whole as JSON; exact bytes of it with the header "Range: bytes=…"; or, with "offset" and "length", a part as text in an object.',
+        'Returns the full result as JSON, exact bytes of it with the header "Range: bytes=…", or with "offset" and "length" a part as a string in an object.',
       request: { params: TASK_PATH, query: QUERY },
       responses: {
         200: {
-          description: 'The result, or the part of it that "offset" and "length" ask for.',
+          description: 'The result, or the part given by "offset" and "length".',
           content: { 'application/json': { schema: z.union([z.unknown(), RESULT_PART]) } },
         },
-        206: { description: 'The bytes that the header Range asks for.' },
+        206: { description: 'The requested bytes.' },
         ...REFUSALS,
       },
     }),
@@ -340,7 +343,7 @@ async function partOf(
   return { offset, next_offset: end < total ? end : null, total, part };
 }
 
-/** A piece at a time, as the client reads. */
+/** Reads pieces as the client consumes them. */
 function streamOf(store: Store, { batch, id }: TaskRecord, { start, end }: ByteRange): ReadableStream {
   let at = start;
   return new ReadableStream({
@@ -350,7 +353,7 @@ function streamOf(store: Store, { batch, id }: TaskRecord, { start, end }: ByteR
       at += bytes?.length ?? 0;
       if (bytes !== undefined && bytes.length > 0) controller.enqueue(new Uint8Array(bytes));
       if (at >= end) controller.close();
-      // It was cleared meanwhile: the client must not take what it has for all.
+      // It was cleared in the meantime. Fail, so that the client does not take the part for the whole.
       else if (bytes === undefined || bytes.length === 0)
         controller.error(new Error('the result was cleared'));
     },
@@ -365,7 +368,7 @@ interface ByteRange {
 
 const RANGE = /^bytes=(\d{0,15})-(\d{0,15})$/;
 
-/** What a header `Range` asks for; undefined for all, also where it is of a form that we do not serve. */
+/** Parses a `Range` header. Returns undefined for the whole result, also for unsupported forms. */
 function byteRange(header: string | undefined, total: number): ByteRange | undefined {
   const [, first, last] = header === undefined ? [] : (RANGE.exec(header) ?? []);
   if (first === undefined || last === undefined || (first === '' && last === '')) return undefined;
@@ -373,7 +376,11 @@ function byteRange(header: string | undefined, total: number): ByteRange | undef
   const end = first === '' || last === '' ? total : Math.min(total, Number(last) + 1);
   if (first !== '' && last !== '' && Number(last) < Number(first)) return undefined;
   if (start < total && end > start) return { start, end };
-  throw new VolleyError('RANGE_NOT_SATISFIABLE', `The result has ${total} bytes: ask for a part of them.`, {
-    total,
-  });
+  throw new VolleyError(
+    'RANGE_NOT_SATISFIABLE',
+    `The result has ${total} bytes. Request a range within them.`,
+    {
+      total,
+    },
+  );
 }

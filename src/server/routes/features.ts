@@ -9,7 +9,7 @@ import type { ServerParts } from './parts.ts';
 
 const TAGS = ['features'];
 
-/** Features and their subtasks, and the agents that work on them. */
+/** Routes for features, their subtasks and agent runs. */
 export function featureRoutes(api: Api, { features, texts }: ServerParts): void {
   api.openapi(
     createRoute({
@@ -18,8 +18,8 @@ export function featureRoutes(api: Api, { features, texts }: ServerParts): void 
       method: 'get',
       path: '/v1/features',
       tags: TAGS,
-      summary: 'All features of the project, by name',
-      responses: { 200: answers(z.object({ features: z.array(FEATURE) }), 'All of them.'), ...REFUSALS },
+      summary: 'Lists all features of the project, by name',
+      responses: { 200: answers(z.object({ features: z.array(FEATURE) }), 'All features.'), ...REFUSALS },
     }),
     async (context) => context.json({ features: await features.list() }, 200),
   );
@@ -31,7 +31,7 @@ export function featureRoutes(api: Api, { features, texts }: ServerParts): void 
       method: 'get',
       path: '/v1/features/{feature}',
       tags: TAGS,
-      summary: 'How a feature stands, with its subtasks',
+      summary: 'Returns the status of a feature and its subtasks',
       request: { params: FEATURE_PATH },
       responses: { 200: answers(FEATURE_DETAIL, 'The feature.'), ...REFUSALS },
     }),
@@ -48,9 +48,9 @@ export function featureRoutes(api: Api, { features, texts }: ServerParts): void 
       method: 'post',
       path: '/v1/features/{feature}/run',
       tags: TAGS,
-      summary: 'Lets agents work on what is open, and answers when they have begun',
+      summary: 'Starts agents on the open subtasks and returns once they have started',
       description:
-        'Everything is checked before anything starts. It is a batch like any other: it can be followed, stopped and cancelled by its name.',
+        'Everything is validated before anything starts. The run is a batch: follow, stop and cancel it by its name.',
       request: { params: FEATURE_PATH, body: mayTake(NEW_RUN) },
       responses: {
         200: answers(RUN, 'There was nothing to run.'),
@@ -76,7 +76,7 @@ export function featureRoutes(api: Api, { features, texts }: ServerParts): void 
       method: 'get',
       path: '/v1/features/{feature}/report',
       tags: TAGS,
-      summary: 'What the last run came to',
+      summary: 'Returns the report of the last run',
       request: { params: FEATURE_PATH },
       responses: { 200: answers(RUN, 'The report, unless it still runs.'), ...REFUSALS },
     }),
@@ -96,9 +96,9 @@ export function featureRoutes(api: Api, { features, texts }: ServerParts): void 
       method: 'post',
       path: '/v1/features/{feature}/subtasks/{seq}/complete',
       tags: TAGS,
-      summary: 'Completes a subtask, if its work is there',
+      summary: 'Completes a subtask if its work is done',
       request: { params: SUBTASK_PATH, body: takes(COMPLETION) },
-      responses: { 200: answers(COMPLETED, 'What was found.'), ...REFUSALS },
+      responses: { 200: answers(COMPLETED, 'The findings.'), ...REFUSALS },
     }),
     async (context) => {
       const { feature, seq } = context.req.valid('param');
@@ -138,7 +138,7 @@ const HEAD = {
   status: z.enum(['active', 'completed', 'blocked', 'archived']),
   subtask_count: z.int(),
   completed_count: z.int(),
-  running: z.boolean().describe('Whether agents work on it now.'),
+  running: z.boolean().describe('Whether agents are working on it.'),
 };
 
 const FEATURE = z.object(HEAD).openapi('Feature');
@@ -149,7 +149,7 @@ const SUBTASK = z
     id: z.string(),
     title: z.string(),
     status: z.string(),
-    effective_status: z.string().describe('What counts: it differs where a claim ran out.'),
+    effective_status: z.string().describe('The status that counts. It differs if a claim has expired.'),
     depends_on: z.array(z.string()),
     parallel: z.boolean(),
     suggested_agent: z.string().nullable(),
@@ -169,7 +169,7 @@ const FEATURE_DETAIL = z
 
 const NEW_RUN = z.strictObject(RUN_INPUT.shape).openapi('NewRun');
 
-/** Programs that need more of it find all fields in docs/tasks.md. */
+/** See docs/tasks.md for all fields. */
 const REPORT = z
   .looseObject({
     feature: z.string(),
@@ -185,9 +185,9 @@ const REPORT = z
 const RUN = z
   .object({
     feature: z.string(),
-    batch: z.string().describe('The batch that the run is: /v1/batches/{batch} and its events.'),
+    batch: z.string().describe('The batch of the run: /v1/batches/{batch} and its events.'),
     state: z.enum(['running', 'ended']),
-    report: REPORT.nullable().describe('When it has ended.'),
+    report: REPORT.nullable().describe('Set once the run has ended.'),
     text: z.string().nullable().describe('The report as Markdown.'),
   })
   .openapi('Run');
@@ -195,7 +195,12 @@ const RUN = z
 const COMPLETION = z
   .strictObject({
     summary: z.string().min(1).max(10_000).describe('What was done.'),
-    agent: z.string().min(1).max(200).optional().describe("Who did it; refused while another's claim holds."),
+    agent: z
+      .string()
+      .min(1)
+      .max(200)
+      .optional()
+      .describe("Who did it. Refused while another agent's claim is valid."),
   })
   .openapi('Completion');
 
@@ -206,7 +211,7 @@ const COMPLETED = z
     changed: z.boolean().describe('False if it was completed before.'),
     marked: z.boolean(),
     evidence: z.array(z.object({ subject: z.string(), ok: z.boolean(), text: z.string() })),
-    ready: z.array(z.string()).describe('What can be started now.'),
+    ready: z.array(z.string()).describe('Subtasks that can start now.'),
   })
   .openapi('Completed');
 

@@ -4,19 +4,19 @@ import { VolleyError } from '../../core/errors.ts';
 import { type ApiEnv, requestOf } from './api.ts';
 import type { ServerParts } from './parts.ts';
 
-/** An answer that can be given again. */
+/** A response that can be repeated. */
 interface KeptAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Whether it tells of something that was done: anything else may be tried again. */
+  /** Whether the request succeeded. Others may be retried. */
   readonly isDone: boolean;
 }
 
 interface Entry {
   readonly fingerprint: string;
   readonly expiresAt: number;
-  /** Undefined once it turned out that there is nothing to repeat. */
+  /** Undefined if there is nothing to repeat. */
   readonly answer: Promise<KeptAnswer | undefined>;
   bytes: number;
 }
@@ -27,15 +27,15 @@ const MAX_BYTES = 32 * 2 ** 20;
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
 /**
- * Remembers what was answered to requests that create something, by the key that the client chose: the same request
- * again gets the same answer and creates nothing. One that comes while the first is under way waits for it.
+ * Remembers the responses to requests that create something, by the client's idempotency key. A repeated request gets the
+ * same response and creates nothing. A request that arrives while the first is running waits for it.
  */
 export class IdempotencyTable {
-  /** The oldest first. */
+  /** Oldest first. */
   private readonly entries = new Map<string, Entry>();
   private bytes = 0;
 
-  /** Does the work, or gives the answer of the time before. */
+  /** Does the work, or returns the previous response. */
   async once(
     scope: string,
     key: string,
@@ -62,7 +62,7 @@ export class IdempotencyTable {
       }
       const answer = await known.answer;
       if (answer !== undefined) return { ...answer, isRepeated: true };
-      // The first one failed, so this one may try; unless another that waited was quicker.
+      // The first request failed, so this one may try, unless another waiting one was faster.
       if (this.entries.get(name) === known) this.forget(name, known);
     }
     return { ...(await this.begin(name, fingerprint, now, work)), isRepeated: false };
@@ -78,7 +78,7 @@ export class IdempotencyTable {
     const entry: Entry = {
       fingerprint,
       expiresAt: now + LIFETIME_MS,
-      // What failed changed nothing, and can be tried again under the same key.
+      // A failed request changed nothing and can be retried with the same key.
       answer: working.then(
         (answer) => (answer.isDone ? answer : undefined),
         () => undefined,
@@ -124,11 +124,12 @@ export const IDEMPOTENCY_HEADER = {
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
-  description: 'The same request with the same key is done once, however often it is sent. Kept for a day.',
+  description:
+    'A request with the same key is executed once, however often it is sent. Keys are kept for a day.',
   schema: { type: 'string', maxLength: 255 },
 } as const;
 
-/** Does what creates something once for each key that a client chose. */
+/** Executes a request once per idempotency key. */
 export function idempotent({ idempotency }: ServerParts): MiddlewareHandler<ApiEnv> {
   return async (context, next) => {
     const { incoming } = context.env;

@@ -3,7 +3,7 @@ import { limitUnread } from '../http/limits.ts';
 import { type Api, requestOf } from './api.ts';
 import type { ServerParts } from './parts.ts';
 
-/** MCP over streamable HTTP, for agents. What a tool needs beyond reading is asked for when it is called. */
+/** Route for MCP over streamable HTTP. Scopes beyond reading are checked when a tool is called. */
 export function mcpRoute(api: Api, { mcp, streams }: ServerParts): void {
   api.all('/mcp', async (context) => {
     const request = requestOf(context);
@@ -11,7 +11,7 @@ export function mcpRoute(api: Api, { mcp, streams }: ServerParts): void {
     const principal = requireScope(request.principal, 'read');
     const { method, raw } = context.req;
     const body: unknown = method === 'POST' ? await context.req.json().catch(() => undefined) : undefined;
-    // What stays open until the client goes counts like a stream of events.
+    // A response that stays open counts as an event stream.
     if (method === 'GET' || isListening(body))
       streams.take([principal.client, `address ${request.address}`], context.env.outgoing);
     request.subject = subjectOf(body);
@@ -20,12 +20,12 @@ export function mcpRoute(api: Api, { mcp, streams }: ServerParts): void {
   });
 }
 
-/** Whether a client of 2026 asks to hear of changes, which it does with a POST. */
+/** Whether a client of the 2026 revision subscribes to changes, which it does with a POST. */
 function isListening(body: unknown): boolean {
   return (body as { method?: unknown } | null | undefined)?.method === 'subscriptions/listen';
 }
 
-/** What was asked for, for the audit: the method, and the name of the tool. */
+/** The method and the tool name, for the audit log. */
 function subjectOf(body: unknown): string | undefined {
   const { method, params } = (body ?? {}) as { method?: unknown; params?: { name?: unknown } | null };
   const words = [method, params?.name].filter((word) => typeof word === 'string');

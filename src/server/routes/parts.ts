@@ -13,7 +13,7 @@ import type { ServerMetrics } from '../metrics/server-metrics.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import type { IdempotencyTable } from './idempotency.ts';
 
-/** What the routes work with. */
+/** The parts that routes use. */
 export interface ServerParts {
   readonly coordinator: ParallelToolCoordinator;
   readonly store: Store;
@@ -33,10 +33,10 @@ export interface ServerParts {
   readonly version: string;
   /** The folder of the built dashboard. */
   readonly webFolder: string;
-  /** The address by which the server is called, without a slash at the end. */
+  /** The address of the server, without a trailing slash. */
   readonly address: () => string;
   /** Proves to readers of this server's record that it is this server. */
   readonly proofOf: (challenge: string) => string;
-  /** Whether it takes new work. */
+  /** Whether it accepts new work. */
   readonly isReady: () => boolean;
 }

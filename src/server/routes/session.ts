@@ -15,7 +15,7 @@ const SESSION = z
   })
   .openapi('Session');
 
-/** Who one is; and how a browser signs in and out. */
+/** Routes for the current principal, and for signing in and out. */
 export function sessionRoutes(api: Api, parts: ServerParts): void {
   const { keys, sessions, cookie, streams } = parts;
 
@@ -27,14 +27,14 @@ export function sessionRoutes(api: Api, parts: ServerParts): void {
       path: '/v1/session',
       tags: TAGS,
       summary: 'Exchanges a one-time key for a session cookie',
-      description: 'The key stands in the address that "volley serve" and "volley dashboard" print.',
+      description: 'The key is part of the address that "volley serve" and "volley dashboard" print.',
       request: { body: takes(z.strictObject({ key: z.string().min(1).max(200) })) },
       responses: { 201: answers(SESSION, 'Signed in.'), ...REFUSALS },
     }),
     (context) => {
       const now = Date.now();
       if (!keys.redeem(context.req.valid('json').key, now))
-        throw unauthenticated('The key is unknown, was used before or has expired');
+        throw unauthenticated('The key is unknown, already used or expired');
       const { secret, principal } = sessions.open(now);
       const request = requestOf(context);
       request.principal = principal;
@@ -54,7 +54,7 @@ export function sessionRoutes(api: Api, parts: ServerParts): void {
       method: 'get',
       path: '/v1/session',
       tags: TAGS,
-      summary: 'Who one is, and what one may do',
+      summary: 'Returns the current principal and its scope',
       responses: { 200: answers(SESSION, 'The token or session.'), ...REFUSALS },
     }),
     (context) => {
@@ -92,10 +92,10 @@ export function sessionRoutes(api: Api, parts: ServerParts): void {
       method: 'post',
       path: '/v1/session/keys',
       tags: TAGS,
-      summary: 'Makes another one-time key, for another browser',
+      summary: 'Creates another one-time key, for another browser',
       responses: {
         201: answers(
-          z.object({ url: z.string().describe('The address to open, good for an hour.') }),
+          z.object({ url: z.string().describe('The address to open, valid for an hour.') }),
           'A key.',
         ),
         ...REFUSALS,

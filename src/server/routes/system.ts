@@ -7,7 +7,7 @@ import type { ServerParts } from './parts.ts';
 const HEALTH = z.object({ status: z.enum(['ok', 'stopping']) }).openapi('Health');
 const CHALLENGE = z.string().regex(/^[\da-f]{64}$/);
 
-/** How the server itself is. */
+/** Routes about the server itself. */
 export function systemRoutes(api: Api, parts: ServerParts): void {
   const { metrics, coordinator } = parts;
 
@@ -18,7 +18,7 @@ export function systemRoutes(api: Api, parts: ServerParts): void {
       method: 'get',
       path: '/healthz',
       tags: ['system'],
-      summary: 'Whether the server lives; needs no token and tells nothing else',
+      summary: 'Reports whether the server is alive; needs no token',
       description:
         'Answers a challenge with its HMAC-SHA-256, keyed with the token of the server record. Commands use it to check that a record belongs to this server.',
       request: { query: z.object({ challenge: CHALLENGE.optional() }) },
@@ -38,7 +38,7 @@ export function systemRoutes(api: Api, parts: ServerParts): void {
       method: 'get',
       path: '/readyz',
       tags: ['system'],
-      summary: 'Whether it takes work; needs no token',
+      summary: 'Reports whether the server accepts work; needs no token',
       responses: { 200: answers(HEALTH, 'It does.'), 503: answers(HEALTH, 'It is stopping.') },
     }),
     (context) =>
@@ -54,7 +54,7 @@ export function systemRoutes(api: Api, parts: ServerParts): void {
       method: 'get',
       path: '/v1/statistics',
       tags: ['system'],
-      summary: 'What the engine did and does, with ten minutes of use',
+      summary: 'Returns engine statistics, with ten minutes of utilization',
       responses: { 200: answers(STATISTICS, 'The numbers.'), ...REFUSALS },
     }),
     (context) =>
@@ -68,7 +68,7 @@ export function systemRoutes(api: Api, parts: ServerParts): void {
       method: 'get',
       path: '/metrics',
       tags: ['system'],
-      summary: 'The same for Prometheus',
+      summary: 'Returns metrics for Prometheus',
       responses: {
         200: { description: 'Text.', content: { 'text/plain': { schema: z.string() } } },
         ...REFUSALS,
@@ -81,7 +81,7 @@ export function systemRoutes(api: Api, parts: ServerParts): void {
   );
 }
 
-/** The description of the API. It is made when somebody asks for it, and kept. */
+/** Route for the API description, which is generated on first use. */
 export function documentRoute(api: Api, make: () => object): void {
   let text: string | undefined;
   api.openapi(
@@ -91,7 +91,7 @@ export function documentRoute(api: Api, make: () => object): void {
       method: 'get',
       path: '/openapi.json',
       tags: ['system'],
-      summary: 'This description',
+      summary: 'Returns this description',
       responses: { 200: answers(z.record(z.string(), z.unknown()), 'OpenAPI 3.1.'), ...REFUSALS },
     }),
     (context) => {
@@ -104,7 +104,7 @@ export function documentRoute(api: Api, make: () => object): void {
 const DESCRIPTION =
   "Volley runs an AI agent's work in parallel. Everything that the dashboard shows can be read here. Errors are application/problem+json with a stable code.";
 
-/** The description of the API, made from the schemas that check its requests. */
+/** Generates the API description from the request schemas. */
 export function openApiDocument(api: Api, version: string): object {
   const document = api.getOpenAPI31Document({
     openapi: '3.1.0',
@@ -122,7 +122,7 @@ export function openApiDocument(api: Api, version: string): object {
           type: 'apiKey',
           in: 'cookie',
           name: 'volley_<port>',
-          description: 'Of a browser that has exchanged a one-time key.',
+          description: 'For a browser that has exchanged a one-time key.',
         },
       },
     },

@@ -26,7 +26,7 @@ const TOOL_PATH = z.object({
     .openapi({ param: { name: 'name', in: 'path' } }),
 });
 
-/** What can be called. */
+/** Routes that list tools. */
 export function toolRoutes(api: Api, { coordinator }: ServerParts): void {
   api.openapi(
     createRoute({
@@ -35,19 +35,17 @@ export function toolRoutes(api: Api, { coordinator }: ServerParts): void {
       method: 'get',
       path: '/v1/tools',
       tags: ['tools'],
-      summary: 'What can be called; MCP servers are started for it, and waited for five seconds at most',
+      summary: 'Lists tools; starts MCP servers and waits up to five seconds for them',
       request: {
         query: z.object({
-          search: z.string().max(200).optional().describe('A part of the name or the description.'),
+          search: z.string().max(200).optional().describe('Part of the name or description.'),
         }),
       },
       responses: {
         200: answers(
           z.object({
             tools: z.array(TOOL),
-            missing_servers: z
-              .array(MCP_SERVER)
-              .describe('MCP servers that were asked and have not told of their tools.'),
+            missing_servers: z.array(MCP_SERVER).describe('MCP servers that have not listed their tools.'),
             waiting_for_trust: z
               .string()
               .optional()
@@ -79,7 +77,7 @@ export function toolRoutes(api: Api, { coordinator }: ServerParts): void {
       method: 'get',
       path: '/v1/tools/{name}',
       tags: ['tools'],
-      summary: 'One tool with its schemas',
+      summary: 'Returns one tool with its schemas',
       request: { params: TOOL_PATH },
       responses: { 200: answers(TOOL, 'The tool.'), ...REFUSALS },
     }),

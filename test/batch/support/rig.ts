@@ -19,7 +19,7 @@ export interface Rig {
   readonly file: string;
   /** The answer to a request that must be done. */
   ask(action: string, args?: object): Promise<BatchAnswer>;
-  /** `t1 completed`, `t2 failed error: it broke`: how all tasks of a batch stand. */
+  /** The state of all tasks of a batch: `t1 completed`, `t2 failed error: it broke`, `t3 failed timeout`. */
   standing(batch?: string): Promise<string[]>;
 }
 
@@ -51,8 +51,13 @@ export async function openRig(
       return answer;
     },
     standing: async (batch = 'default') =>
-      (await store.tasks(batch, { limit: 1000 })).map(({ id, status, reason, message, cause }) =>
-        [id, status, reason && `${reason}:`, message, cause && `because of ${cause}`]
+      (await store.tasks(batch, { limit: 1000 })).map(({ id, status, reason, code, message, cause }) =>
+        [
+          id,
+          status,
+          reason === 'error' ? `error: ${code ?? message}` : reason,
+          cause && `because of ${cause}`,
+        ]
           .filter((part) => part !== undefined)
           .join(' '),
       ),

@@ -193,8 +193,7 @@ test('a call whose connection breaks fails at once, and not when its time is ove
     reason: 'crashed',
     error: {
       code: 'MCP_SERVER_FAILED',
-      message:
-        'The MCP server shop did not answer the call of shop.queue. The connection ended before the answer came.',
+      message: expect.stringContaining('shop.queue'),
     },
   });
 });
@@ -242,12 +241,13 @@ test('a server that cannot be reached fails its calls, and is reached when it is
   await site.close();
   expect(await coordinator.executeSingle(price)).toMatchObject({
     status: 'failed',
-    error: { code: 'MCP_SERVER_FAILED', message: expect.stringContaining('server shop did not answer') },
+    error: { code: 'MCP_SERVER_FAILED' },
   });
   expect(await coordinator.executeSingle(price)).toMatchObject({
     status: 'failed',
     error: {
-      message: expect.stringContaining('The MCP server shop could not be reached: connect ECONNREFUSED'),
+      code: 'MCP_SERVER_FAILED',
+      message: expect.stringContaining('ECONNREFUSED'),
     },
   });
   await listen(withSessions().fetch, Number(new URL(site.url).port));

@@ -87,16 +87,16 @@ describe.each(REVISIONS)('/mcp with a client of %s', (revision) => {
       arguments: { tasks: [{ function: 'echo' }] },
     });
     expect(refused.isError).toBe(true);
-    expect(textOf(refused)).toContain('needs the scope "run"');
+    expect(textOf(refused)).toContain('"run"');
     const seen = await client.callTool({ name: 'batch_status', arguments: {} });
     expect(seen.isError).toBeFalsy();
     const clear = { action: 'clear', batch: 'x' };
     const runner = await connectHttp(address, revision, TOKENS.run);
     const cleared = await runner.client.callTool({ name: 'batch_executor_tool', arguments: clear });
-    expect(textOf(cleared)).toContain('needs the scope "admin"');
+    expect(textOf(cleared)).toContain('"admin"');
     const wrapped = { tool_args: JSON.stringify(clear) };
     const refusedToo = await runner.client.callTool({ name: 'batch_executor_tool', arguments: wrapped });
-    expect(textOf(refusedToo)).toContain('needs the scope "admin"');
+    expect(textOf(refusedToo)).toContain('"admin"');
     expect((await fetch('/mcp', { token: null })).status).toBe(401);
     const subjects = lines.map(({ who, subject }) => `${String(who)}: ${String(subject)}`);
     expect(subjects).toContain('reader: tools/call run_batch');

@@ -140,7 +140,7 @@ test('functions are found by words, and told in full by name', async () => {
   expect(textOf(full)).toContain('"path"');
   const unknown = await call('list_batch_functions', { names: ['read_fil'] });
   expect(unknown).toMatchObject({ isError: true });
-  expect(textOf(unknown)).toContain('did you mean read_file');
+  expect(textOf(unknown)).toContain('read_file');
   expect(textOf(await call('list_batch_functions', { search: 'zzz' }))).toContain('0 functions');
 });
 
@@ -161,7 +161,7 @@ test('a batch cannot start batches, also not by way of another server', async ()
       await call('batch_executor_tool', { tool_args: { action: 'add_batch', tasks: [task] } }),
     ]) {
       expect(refused.isError).toBe(true);
-      expect(textOf(refused)).toContain('batches do not start batches');
+      expect(textOf(refused)).toContain(JSON.stringify(name));
     }
   }
   expect(await store.batches()).toEqual([]);
@@ -173,13 +173,13 @@ test('what is wrong with a call is said in words that help, and nothing is left 
     ['run_batch', {}, 'tasks is missing'],
     ['run_batch', { tasks: [] }, 'tasks must not be empty'],
     ['run_batch', { tasks: [{ function: 'ecko' }] }, 'echo'],
-    ['run_batch', { tasks: [{ function: 'echo', prams: {} }] }, 'did you mean "params"?'],
+    ['run_batch', { tasks: [{ function: 'echo', prams: {} }] }, 'params'],
     ['run_batch', { tasks: Array(10_001).fill({ function: 'echo' }) }, 'at most 10000'],
     ['run_batch', { tasks: [{ function: 'echo' }], timeout: 100_000 }, 'at most 86400'],
     ['run_batch', { tasks: [{ function: 'echo' }], wait: 4000 }, 'at most 1800'],
-    ['batch_status', { batch: 'none' }, 'There is no batch "none"'],
+    ['batch_status', { batch: 'none' }, '"none"'],
     ['batch_results', {}, 'batch is missing'],
-    ['batch_executor_tool', { action: 'strat' }, 'did you mean "start"?'],
+    ['batch_executor_tool', { action: 'strat' }, '"start"'],
     ['batch_executor_tool', { action: 'start', timeout: 1e6 }, 'at most 86400'],
     [
       'batch_executor_tool',

@@ -53,9 +53,7 @@ export function attemptTests({ newPlace, open }: StoreHarness): void {
       const store = await open(place, { now: () => 99 });
       await store.recover((name) => name === 'read_file');
       expect(await told(store, 'again')).toEqual(['1 crashed 10-?']);
-      expect(await told(store, 'once')).toEqual([
-        expect.stringMatching(/^1 crashed 10-99: The process that ran it/),
-      ]);
+      expect(await told(store, 'once')).toEqual([expect.stringMatching(/^1 crashed 10-99: /)]);
       await store.started('b', 1, 100);
       await store.ended('b', 1, done(), 110);
       expect(await told(store, 'again')).toEqual(['1 crashed 10-?', '2 completed 100-110']);

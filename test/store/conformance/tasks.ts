@@ -161,7 +161,7 @@ export function taskTests({ newPlace, open }: StoreHarness): void {
       expect(await seqs({ limit: 4, status: ['completed', 'failed'], afterSeq: 7 })).toEqual([8]);
       expect(await seqs({ limit: 4, status: [] })).toEqual([]);
       expect(await store.tasks('nowhere', { limit: 1 })).toEqual([]);
-      await expect(store.tasks('b', { limit: 1.5 })).rejects.toThrow(/limit must be a whole number/);
+      await expect(store.tasks('b', { limit: 1.5 })).rejects.toMatchObject({ code: 'INVALID_VALUE' });
     });
   });
 

@@ -170,7 +170,7 @@ describe('redirects', () => {
     expect(await send({ url: `${url}/3` })).toMatchObject({ body: 'there', redirects: 3, url: `${url}/0` });
     await expect(send({ url: `${url}/4` })).rejects.toMatchObject({
       code: 'REQUEST_FAILED',
-      message: 'The request failed: it was redirected more than 3 times.',
+      message: expect.stringContaining('3 times'),
       retryable: false,
     });
   });

@@ -113,7 +113,7 @@ describe('read_file', () => {
     ['a character that is cut off at the end', Buffer.from('é').subarray(0, 1)],
   ])('says that a file with %s must be read as base64', async (_, content) => {
     await expect(fileWith(content)()).rejects.toMatchObject({
-      message: '"a.txt" is not UTF-8 text. Read it with encoding "base64" instead.',
+      message: expect.stringMatching(/"a\.txt".*"base64"/),
       retryable: false,
     });
   });
@@ -143,11 +143,11 @@ describe('read_file', () => {
     const tool = readFileTool(environment([root]));
     writeFileSync(join(root, 'a'), '');
     await expect(call(tool, { path: 'no.txt' })).rejects.toMatchObject({
-      message: 'Cannot read "no.txt": there is no such file or folder.',
+      message: expect.stringContaining('"no.txt"'),
       retryable: false,
     });
-    await expect(call(tool, { path: '.' })).rejects.toThrow('"." is a folder, not a file.');
-    await expect(call(tool, { path: 'a/b' })).rejects.toThrow('a part of the path is not a folder');
+    await expect(call(tool, { path: '.' })).rejects.toThrow('"."');
+    await expect(call(tool, { path: 'a/b' })).rejects.toThrow('"a/b"');
   });
 
   it('stops when it is told to', async () => {

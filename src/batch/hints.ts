@@ -1,0 +1,24 @@
+/**
+ * What to do next, in the words of a request: models read them in answers. The command line replaces each of them by
+ * a command or an option. `{value}` stands for a number or an id.
+ */
+export const HINTS = {
+  nextPage: 'For the next page, pass "cursor": {value}.',
+  nextPart: 'The next part starts at "offset": {value}.',
+  oneResult:
+    'For one full result, pass its "id". For a part of it, add "range": { "offset": 0, "length": 10000 }, in bytes.',
+  moreResults: 'For a paged list, pass "format": "detailed". For one full result, pass its "id".',
+  retryFailed: 'See "results" for the reasons. "retry" reopens these tasks.',
+  retryCause: '"retry" of {value} reopens both.',
+  retry: '"retry" reopens it.',
+  startOpen: 'Open tasks run with the next "start".',
+  start: 'Run it with "start".',
+  recover: 'Recover it with "start".',
+} as const;
+
+export type HintName = keyof typeof HINTS;
+
+/** A hint as a sentence for a model. */
+export function hintText(name: HintName, value: number | string = ''): string {
+  return HINTS[name].replace('{value}', () => String(value));
+}
