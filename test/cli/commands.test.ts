@@ -146,10 +146,10 @@ describe('tools', () => {
     const { stdout } = await say(folder, ['tools'], '', 80);
     const lines = stdout.split('\n');
     expect(lines.filter((line) => line.length > 80)).toEqual([]);
-    expect(lines).toContain('write_file          Writes a file, replacing all that it held.');
+    expect(lines).toContain('write_file          Writes a file, replacing its whole content atomically.');
     expect(stdout).toMatch(/^list_directory {6}Lists a folder: .*\n {20}\S/m);
     const one = await say(folder, ['tools', 'write_file'], '', 80);
-    expect(one.stdout.replace(/\s+/g, ' ')).toContain('replaced at once or not at all.');
+    expect(one.stdout.replace(/\s+/g, ' ')).toContain('replacing its whole content atomically.');
     // A line for each where somebody looks for lines.
     expect((await say(folder, ['tools'])).stdout.trim().split('\n')).toHaveLength(5);
   });

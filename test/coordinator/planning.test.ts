@@ -40,7 +40,7 @@ describe('what is wrong with one call', () => {
     ['a revoked proxy', {}, { arguments: revoked() }, 'INVALID_ARGUMENTS', /odd/],
     ['resources of null', {}, { resources: null as never }, 'INVALID_VALUE', /^resources of a call .*null/],
     ['retry that is a number', {}, { retry: 3 as never }, 'INVALID_VALUE', /^retry of a call .*it is 3/],
-    ['needs of null', { resources: () => null }, {}, 'INVALID_TOOL', /at once, but they are null/],
+    ['needs of null', { resources: () => null }, {}, 'INVALID_TOOL', /null/],
     [
       'needs that are promised',
       { resources: () => Promise.reject(new Error('x')) },

@@ -62,7 +62,7 @@ describe('start --detach', () => {
     await runBuilt(folder, ['add-batch', 'work.json', '--batch', 'work']);
     const said = await runBuilt(folder, ['start', '--batch', 'werk', '--detach']);
     expect(said).toMatchObject({ status: 2, stdout: '' });
-    expect(said.stderr).toContain('There is no batch "werk"; did you mean "work"?');
+    expect(said.stderr).toContain('Did you mean "work"?');
   });
 });
 

@@ -54,9 +54,9 @@ describe('a batch that runs in another process', () => {
       ...['add', '--batch', 'work', '--id', 'd', '--priority', 'critical'],
       ...['--function', 'held', '--params', '{"key":"d"}'],
     ]);
-    expect(added).toMatchObject({ status: 0, stdout: expect.stringContaining('which takes them too') });
+    expect(added).toMatchObject({ status: 0, stdout: expect.stringContaining('will run them too') });
     const cancelled = await runBuilt(folder, ['cancel', 'a', '--batch', 'work']);
-    expect(cancelled).toMatchObject({ status: 0, stdout: expect.stringContaining('1 task cancelled') });
+    expect(cancelled).toMatchObject({ status: 0, stdout: expect.stringContaining('Cancelled 1 task') });
     // The place of the one that was cancelled goes to the more urgent one that was added.
     await until(() => started('d'));
     expect(started('c')).toBe(false);
@@ -64,7 +64,7 @@ describe('a batch that runs in another process', () => {
     const stopped = await runBuilt(folder, ['stop', '--batch', 'work']);
     expect(stopped).toMatchObject({ status: 0 });
     expect(stopped.stdout).toContain(`is stopping in process ${runner.pid} on `);
-    expect(stopped.stdout).toContain('2 tasks may finish');
+    expect(stopped.stdout).toContain('2 running tasks may finish');
     for (const key of ['b', 'd']) writeFileSync(join(folder, key), '');
     expect(await ended).toBe(1);
     const { stdout } = await runBuilt(folder, ['status', '--batch', 'work', '--json']);

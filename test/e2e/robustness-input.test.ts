@@ -42,9 +42,14 @@ const TABLE: readonly (readonly [string, readonly string[], string | Uint8Array 
     'half a character',
     ['run', '-'],
     '[{"function":"read_file","params":{"path":"a"},"id":"\\ud800"}]',
-    'halves',
+    'lone surrogates',
   ],
-  ['more than 10 MB', ['run', '-'], task({ params: { path: 'x'.repeat(11 * 2 ** 20) } }), 'at most'],
+  [
+    'more than 10 MB',
+    ['run', '-'],
+    task({ params: { path: 'x'.repeat(11 * 2 ** 20) } }),
+    'the limit is 10 MB',
+  ],
   ['an escape for a batch', ['start', '--batch', '\u001b[31m'], undefined, 'control characters'],
   ['a concurrency of 0', ['start', '--max-concurrent', '0'], undefined, 'at least 1'],
 ];

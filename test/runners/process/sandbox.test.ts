@@ -202,7 +202,9 @@ describe('privileges', () => {
       );
     };
     const [pattern, hostname, trigger] = (await rig.run(look)) as string[];
-    expect([pattern, hostname]).toEqual(['EROFS', 'EROFS']);
+    // An ordinary user may not open them in the first place.
+    const refused = process.getuid?.() === 0 ? 'EROFS' : 'EACCES';
+    expect([pattern, hostname]).toEqual([refused, refused]);
     expect(trigger).toMatch(/^E/);
   });
 
