@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Random } from '../../src/core/random.ts';
-import { casesOf } from '../support/depth.ts';
+import { amount, casesOf } from '../support/depth.ts';
 import { alike, coverage, linked, lognormalMs, mixed, needingCpu, type Shape } from './support/coverage.ts';
 import type { Work } from './support/virtual-scheduler.ts';
 
@@ -54,7 +54,7 @@ describe('the predicted range covers the truth in 70 to 90 % of the runs', () =>
   it.each(casesOf(Object.entries(SHAPES), 2))(
     'for %s, at the start, in the middle and near the end',
     (_name, shape) => {
-      for (const share of coverage(shape, 200, [0, 0.4, 0.8])) {
+      for (const share of coverage(shape, amount({ quick: 80, deep: 200 }), [0, 0.4, 0.8])) {
         expect(share).toBeGreaterThanOrEqual(0.7);
         expect(share).toBeLessThanOrEqual(0.9);
       }

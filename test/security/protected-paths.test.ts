@@ -20,7 +20,7 @@ const SLOW = { timeout: 300_000 };
 /** The rule is the same in every folder: one way shows it. */
 const placesFor = (way: string) => (way === 'a command' ? ['', 'sub/'] : ['']);
 /** Where a process is started for each path, some of them are enough between releases. */
-const pathsFor = (way: string) => (way === 'write_file' ? PROTECTED_FILES : casesOf(PROTECTED_FILES, 12));
+const pathsFor = (way: string) => (way === 'write_file' ? PROTECTED_FILES : casesOf(PROTECTED_FILES, 7));
 /** What is hidden is refused before anybody asks whether it may be written. */
 const codeFor = (path: string) => (path.includes('.volley/') ? 'PATH_NOT_ALLOWED' : 'PATH_PROTECTED');
 /** Those that every workspace has. */
