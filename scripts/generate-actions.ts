@@ -67,7 +67,7 @@ function wholeList(found: readonly Found[]): string {
 
 ${imports.join('\n')}
 
-/** All definitions, for whoever needs every one of them. */
+/** All definitions, loaded at once. Commands use the lazy list in all.ts instead. */
 export const DEFINITIONS = [
 ${found.map(({ constant }) => `  ${constant},`).join('\n')}
 ] as const;

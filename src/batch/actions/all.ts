@@ -68,7 +68,7 @@ export const ACTIONS = [
     summary: 'Show progress: counts, rate, time left, what runs, what failed, what waits and why',
     scope: 'read',
     hints: { readOnly: true, askHolder: true },
-    cli: { summary: 'Show how far a batch is, what runs, what waits and why', group: 'look' },
+    cli: { summary: 'Show the progress of a batch, its running tasks, and why others wait', group: 'look' },
     load: async () => (await import('./status.ts')).statusAction,
   },
   {

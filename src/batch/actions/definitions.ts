@@ -13,7 +13,7 @@ import { statusAction } from './status.ts';
 import { stopAction } from './stop.ts';
 import { waitAction } from './wait.ts';
 
-/** All definitions, for whoever needs every one of them. */
+/** All definitions, loaded at once. Commands use the lazy list in all.ts instead. */
 export const DEFINITIONS = [
   addAction,
   addBatchAction,

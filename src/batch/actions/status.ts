@@ -15,7 +15,7 @@ export const statusAction = defineAction({
   }),
   cli: {
     group: 'look',
-    summary: 'Show how far a batch is, what runs, what waits and why',
+    summary: 'Show the progress of a batch, its running tasks, and why others wait',
     examples: ['volley status', 'volley status --batch audit --detailed'],
   },
   run: async ({ batch, detailed }, context) => statusOf(context, batch, detailed),
