@@ -1,4 +1,5 @@
 import { lstat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { z } from 'zod';
 import { defineTool } from '../define-tool.ts';
 import type { Tool } from '../tool.ts';
@@ -25,7 +26,7 @@ const INPUT = z.strictObject({
 type ListDirectoryInput = z.infer<typeof INPUT>;
 
 interface ListedEntry {
-  /** Relative to the listed folder. */
+  /** Begins with the path of the listed folder, so that other calls can use it as it is. */
   readonly path: string;
   readonly type: EntryType;
   /** The size of a file in bytes. */
@@ -83,7 +84,7 @@ async function list(
       if (!matches(entry.path, entry.name)) continue;
       isFull = entries.length === maxEntries;
       if (isFull) break;
-      entries.push(await describe(entry));
+      entries.push({ path: join(path, entry.path), ...(await describe(entry)) });
     }
     return { path, entries, truncated: isFull || walk.isCut, unreadable: walk.unreadable };
   } finally {
@@ -91,9 +92,9 @@ async function list(
   }
 }
 
-async function describe({ path, name, type, folder }: WalkEntry): Promise<ListedEntry> {
-  if (type !== 'file') return { path, type };
+async function describe({ name, type, folder }: WalkEntry): Promise<Omit<ListedEntry, 'path'>> {
+  if (type !== 'file') return { type };
   // It may be gone since its name was read; it existed when the folder was read.
   const stats = await lstat(folder.pathTo(name)).catch(() => undefined);
-  return { path, type, ...(stats !== undefined && { size: stats.size }) };
+  return { type, ...(stats !== undefined && { size: stats.size }) };
 }

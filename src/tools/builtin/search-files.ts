@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { z } from 'zod';
 import { defineTool } from '../define-tool.ts';
 import { linearRegex } from '../pattern/regex.ts';
@@ -59,7 +60,7 @@ type SearchFilesInput = z.infer<typeof INPUT>;
 
 interface SearchFilesResult {
   readonly path: string;
-  /** The matching files, relative to the searched folder. */
+  /** The matching files. Each begins with the path of the searched folder, so that other calls can use it as it is. */
   readonly files: readonly string[];
   /** The matching lines, in a text search. */
   readonly matches?: readonly TextMatch[];
@@ -113,8 +114,9 @@ async function search(
   let skipped = 0;
   const folder = await Folder.open(roots, input.path);
   try {
-    for await (const { path, name, type, folder: parent } of walk.through(folder)) {
-      if (type !== 'file' || !isWanted(path, name)) continue;
+    for await (const { path: inside, name, type, folder: parent } of walk.through(folder)) {
+      if (type !== 'file' || !isWanted(inside, name)) continue;
+      const path = join(input.path, inside);
       isFull = texts === undefined ? files.length === maxEntries : texts.isCut;
       if (isFull) break;
       if (texts === undefined) files.push(path);

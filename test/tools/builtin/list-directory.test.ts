@@ -45,7 +45,7 @@ describe('list_directory', () => {
     ]);
     expect(paths(await call(tool, { recursive: true, depth: 2 }))).toEqual(['a', 'a/b', 'a/x.txt', 'z.txt']);
     expect(paths(await call(tool, { depth: 2 }))).toEqual(['a', 'z.txt']);
-    expect(paths(await call(tool, { path: 'a/b', recursive: true }))).toEqual(['c', 'c/d.txt']);
+    expect(paths(await call(tool, { path: 'a/b', recursive: true }))).toEqual(['a/b/c', 'a/b/c/d.txt']);
   });
 
   it('gives only what a glob matches, by name or by path', async () => {

@@ -24,7 +24,7 @@ describe('search_files by name', () => {
       truncated: false,
     });
     expect(await search({ pattern: 'src/**/*.ts' })).toMatchObject({ files: ['src/b.ts', 'src/deep/c.ts'] });
-    expect(await search({ path: 'src', pattern: '*/c.*' })).toMatchObject({ files: ['deep/c.ts'] });
+    expect(await search({ path: 'src', pattern: '*/c.*' })).toMatchObject({ files: ['src/deep/c.ts'] });
   });
 
   it('passes over .git and node_modules unless asked not to', async () => {
