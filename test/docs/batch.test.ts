@@ -60,6 +60,6 @@ describe('the example for agents', () => {
     expect(await executor.handle({ action: 'start', wait: true })).toMatchObject({
       data: { counts: { completed: 4, failed: 0 } },
     });
-    expect(await readFile(join(folder, 'note.md'), 'utf8')).toBe('First of src: a.ts\n\n# Changes\n');
+    expect(await readFile(join(folder, 'note.md'), 'utf8')).toBe('First of src: src/a.ts\n\n# Changes\n');
   });
 });
