@@ -255,6 +255,23 @@ const BATCH_ERRORS = {
     meaning: 'A task file cannot be read. The message gives the file, line, column and what is valid.',
     remedy: 'Correct that place. Nothing was added.',
   },
+  INVALID_ITEMS: {
+    meaning: 'The for_each of a task did not give a list, or gave too many items.',
+    remedy: 'Make it a list, or an expression or reference that gives one, within the limit of the message.',
+  },
+  ITEM_FAILED: {
+    meaning: 'Items of a group did not complete. The message names the first of them.',
+    remedy:
+      'See the error of that item. `retry` of the group runs only such items again; `on_item_error: "null"` allows for failed ones.',
+  },
+  REPEAT_LIMIT: {
+    meaning: 'A task was repeated as often as `max` allows, and its `until` still does not hold.',
+    remedy: 'Raise `max`, add a `delay`, or correct `until`. `retry` starts over.',
+  },
+  WHEN_FALSE: {
+    meaning: 'A task was skipped because its `when` does not hold. This is not a failure.',
+    remedy: 'Nothing. An expression that mentions the task sees undefined.',
+  },
   INVALID_TEMPLATE: {
     meaning: 'A template produces no tasks: its patterns match no file, or its params are invalid.',
     remedy: 'Correct what the message names. Nothing was added.',
