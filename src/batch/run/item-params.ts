@@ -50,7 +50,7 @@ export class Template {
     const resolved: Resolved<T>[] = [];
     for (const [index, names] of items.entries()) {
       if (index % PER_TURN === PER_TURN - 1) await nextTurn();
-      const lookup = (id: string) => (this.known.names.has(id) ? valueOf(id, names) : this.resultOf(id));
+      const lookup = (id: string) => (this.known.names.has(id) ? namedValue(id, names) : this.resultOf(id));
       const expression = (source: string) => parsed(computed.get(source)![index]!);
       try {
         resolved.push({ value: finish(resolveReferences(this.data, this.known, lookup, expression)) });
@@ -88,7 +88,7 @@ function jsonOf(names: ItemNames): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(names).map(([name, value]) => [name, JSON.stringify(value)]));
 }
 
-function valueOf(name: string, names: ItemNames): unknown {
+function namedValue(name: string, names: ItemNames): unknown {
   const value = names[name];
   if (value !== undefined) return value;
   throw new VolleyError(
