@@ -278,6 +278,35 @@ const BATCH_ERRORS = {
   },
 } as const satisfies ErrorTable;
 
+/** Errors of expressions. */
+const SCRIPT_ERRORS = {
+  INVALID_EXPRESSION: {
+    meaning:
+      'An expression is not a JavaScript expression, is too long, or uses `results` in a way that is not allowed there. `details` has its line and column.',
+    remedy: 'Correct the place that the message shows.',
+  },
+  EXPRESSION_FAILED: {
+    meaning: 'An expression threw an error. The message has the error and the place in the expression.',
+    remedy: 'Correct the expression. Use `?.` and `??` for values that may be missing.',
+  },
+  EXPRESSION_TIMEOUT: {
+    meaning: 'An expression took longer than its time limit.',
+    remedy: 'Simplify it, or give it less data.',
+  },
+  EXPRESSION_MEMORY: {
+    meaning: 'An expression, or the results that it uses, need more memory than its limit.',
+    remedy: 'Use smaller results, or reduce them in an earlier task.',
+  },
+  EXPRESSION_TOO_DEEP: {
+    meaning: 'An expression called functions, or has values nested, too deeply.',
+    remedy: 'Use a loop instead of recursion, or flatter values.',
+  },
+  EXPRESSION_PENDING: {
+    meaning: 'The value of an expression is a promise that nothing can ever settle.',
+    remedy: 'Return a value. Expressions cannot wait for anything.',
+  },
+} as const satisfies ErrorTable;
+
 /** Errors of the HTTP server. */
 const SERVER_ERRORS = {
   TOO_MANY_STREAMS: {
@@ -420,6 +449,7 @@ export const ERROR_CODES = {
   ...ENGINE_ERRORS,
   ...TOOL_ERRORS,
   ...BATCH_ERRORS,
+  ...SCRIPT_ERRORS,
   ...SERVER_ERRORS,
   ...FEATURE_ERRORS,
   INTERNAL: {
