@@ -8,8 +8,12 @@ export function withExpression(call: ToolCall): ToolCall {
   if (name !== COMPUTE) return call;
   const { expression, ...rest } = Object(given) as { expression?: unknown };
   const [other] = Object.keys(rest);
-  if (other !== undefined) return { ...call, invalid: `there is a field ${show(other)} next to "expression".` };
+  if (other !== undefined)
+    return { ...call, invalid: `there is a field ${show(other)} next to "expression".` };
   if (typeof expression !== 'string')
-    return { ...call, invalid: `"expression" must be a string with JavaScript, but it is ${show(expression)}.` };
+    return {
+      ...call,
+      invalid: `"expression" must be a string with JavaScript, but it is ${show(expression)}.`,
+    };
   return { ...call, arguments: { expression: { $expr: expression } } };
 }

@@ -36,6 +36,8 @@ export interface Mentions {
   readonly ids: ReadonlySet<string>;
   /** Whether it uses `results` in a way that can reach all of them, such as `Object.values(results)`. */
   readonly usesAll: boolean;
+  /** Names that stand for nothing: neither declared, nor known, nor part of the language. */
+  readonly unknown: ReadonlySet<string>;
 }
 
 /**
@@ -57,6 +59,7 @@ export function mentionsIn(
   /** How many of the scopes around the current node declare a name. */
   const hidden = new Map<string, number>();
   const ids = new Set<string>();
+  const unknown = new Set<string>();
   let usesAll = false;
 
   const count = (names: ReadonlySet<string> | undefined, by: 1 | -1) => {
@@ -69,7 +72,7 @@ export function mentionsIn(
       const key = keyOfResults(ref.node, text);
       if (key === undefined) usesAll = true;
       else ids.add(key);
-    } else if (isName(name) && known.has(name)) ids.add(name);
+    } else if (isName(name)) (known.has(name) ? ids : unknown).add(name);
   };
   tree.iterate({
     enter(ref) {
@@ -78,7 +81,7 @@ export function mentionsIn(
     },
     leave: (ref) => count(declared.get(scopeKey(ref)), -1),
   });
-  return { ids, usesAll };
+  return { ids, usesAll, unknown };
 }
 
 function refuseErrors(tree: Tree, text: string): void {

@@ -21,7 +21,6 @@ import type { Store } from '../../store/store.ts';
 import { globFiles } from '../../tools/builtin/glob-files.ts';
 import type { ForEach } from '../input/fields.ts';
 import { ITEM_NAMES, listSource, ROUND_NAMES } from '../input/task-references.ts';
-import { bytesText } from '../text.ts';
 import { type ItemNames, Template } from './item-params.ts';
 import { JsonResult, MAX_RESULT_CHARACTERS } from './task-run.ts';
 
@@ -307,7 +306,7 @@ export class GroupRun {
     if (bytes > MAX_ITEMS_BYTES)
       throw new VolleyError(
         'INVALID_ITEMS',
-        `The params of its items have ${bytesText(bytes)} together; the limit is ${bytesText(MAX_ITEMS_BYTES)}. Pass paths instead of contents.`,
+        `The params of its items have more than ${MAX_ITEMS_BYTES >> 20} MB together. Pass paths instead of contents.`,
       );
     if (this.isClosed) return;
     this.host.itemsAdded(await store.addItems(batch, this.seq, tasks));
@@ -417,7 +416,7 @@ function paramsText(value: unknown): string {
   if (text.length <= MAX_PARAMS_BYTES) return text;
   throw new VolleyError(
     'INVALID_ARGUMENTS',
-    `The params have ${bytesText(text.length)}; the limit is ${bytesText(MAX_PARAMS_BYTES)}. Pass a path instead of contents.`,
+    `The params have more than ${MAX_PARAMS_BYTES >> 20} MB. Pass a path instead of contents.`,
   );
 }
 

@@ -29,8 +29,16 @@ describe('tasks are refused when they are added', () => {
     ['a list that is none', { ...echo, for_each: { a: 1 } }, 'INVALID_REQUEST'],
     ['a list that is a number', { ...echo, for_each: 3 }, 'INVALID_REQUEST'],
     ['an unknown tool', { ...echo, function: 'eco', for_each: [1] }, 'UNKNOWN_TOOL'],
-    ['a computation without text', { ...echo, function: 'compute', params: { expression: 3 } }, 'INVALID_ARGUMENTS'],
-    ['a computation with more', { ...echo, function: 'compute', params: { expression: '1', a: 2 } }, 'INVALID_ARGUMENTS'],
+    [
+      'a computation without text',
+      { ...echo, function: 'compute', params: { expression: 3 } },
+      'INVALID_ARGUMENTS',
+    ],
+    [
+      'a computation with more',
+      { ...echo, function: 'compute', params: { expression: '1', a: 2 } },
+      'INVALID_ARGUMENTS',
+    ],
   ])('for %s', async (_, task, code) => {
     const rig = await openRig([list]);
     expect(await refusal(rig, 'add_batch', { tasks: [source, task] })).toMatchObject({ code });

@@ -66,7 +66,11 @@ describe('retrying', () => {
       'each[1]': 'open',
     });
     await rig.ask('start', { wait: true });
-    expect(await statuses(rig)).toMatchObject({ each: 'failed', 'each[0]': 'failed', 'each[1]': 'completed' });
+    expect(await statuses(rig)).toMatchObject({
+      each: 'failed',
+      'each[0]': 'failed',
+      'each[1]': 'completed',
+    });
     await rig.ask('retry');
     await rig.ask('start', { wait: true });
     expect(await resultOf(rig, 'after')).toEqual({ all: ['a', 'b', 'c'] });
@@ -100,7 +104,10 @@ describe('cancelling', () => {
     const calls = new HeldCalls();
     const rig = await openRig([calls.tool()]);
     await rig.ask('add_batch', {
-      tasks: [{ ...held, max_concurrent: 2 }, { id: 'after', function: 'echo', depends_on: ['each'] }],
+      tasks: [
+        { ...held, max_concurrent: 2 },
+        { id: 'after', function: 'echo', depends_on: ['each'] },
+      ],
     });
     await rig.ask('start');
     await calls.started('b');
@@ -230,12 +237,19 @@ describe('the limits of a batch', () => {
     const calls = new HeldCalls();
     const rig = await openRig([brittle(broken), calls.tool()]);
     const tasks = [{ id: 'each', function: 'brittle', params: { key: '${item}' }, for_each: ['a', 'b'] }];
-    await rig.ask('add_batch', { batch: 'strict', tasks: [...tasks, { id: 'held', function: 'held', params: { key: 'x' } }] });
+    await rig.ask('add_batch', {
+      batch: 'strict',
+      tasks: [...tasks, { id: 'held', function: 'held', params: { key: 'x' } }],
+    });
     await rig.ask('start', { batch: 'strict', wait: true, fail_fast: true });
     expect(await statuses(rig, 'strict')).toMatchObject({ held: 'cancelled', 'each[0]': 'failed' });
     await rig.ask('add_batch', { batch: 'lax', tasks: [{ ...tasks[0], on_item_error: 'null' }] });
     await rig.ask('start', { batch: 'lax', wait: true, fail_fast: true });
-    expect(await statuses(rig, 'lax')).toEqual({ each: 'completed', 'each[0]': 'failed', 'each[1]': 'completed' });
+    expect(await statuses(rig, 'lax')).toEqual({
+      each: 'completed',
+      'each[0]': 'failed',
+      'each[1]': 'completed',
+    });
   });
 
   it('the timeout and the retries of a task are those of each item', async () => {
