@@ -15,6 +15,7 @@ export const ENTRIES = [
   'cli/main',
   'runners/process/child',
   'runners/thread/worker',
+  'script/evaluate-worker',
   'tools/schema-worker',
 ];
 /** Files that are not TypeScript but belong to the package. */

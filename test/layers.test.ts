@@ -9,6 +9,7 @@ const LAYERS = [
   'core',
   'engine',
   'runners',
+  'script',
   'tools',
   'config',
   'coordinator',

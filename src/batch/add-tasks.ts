@@ -1,18 +1,26 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
 import { knownTo } from '../coordinator/plan.ts';
-import { type References, referencesIn } from '../coordinator/references.ts';
+import { loadParser, ParserMissing } from '../coordinator/references.ts';
 import { Block, blockOrder, RowBuilder } from '../core/block.ts';
 import { VolleyError } from '../core/errors.ts';
 import { LinkedNode } from '../core/graph-node.ts';
 import { NearestNames } from '../core/nearest.ts';
 import { show } from '../core/numbers.ts';
 import { countText } from '../core/words.ts';
-import { type AddedTasks, type NewTask, NO_OPTIONS, type TaskOptions } from '../store/records.ts';
+import {
+  type AddedTasks,
+  isGroup,
+  type NewTask,
+  NO_OPTIONS,
+  type RepeatOptions,
+  type TaskOptions,
+} from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { isThenable } from '../tools/needs.ts';
 import type { BatchContext } from './context.ts';
 import { type TaskInput, toRequirements } from './input/fields.ts';
+import { type TaskReferences, taskReferences } from './input/task-references.ts';
 import type { BatchEvents } from './run/events.ts';
 import { taskCall } from './run/plan-tasks.ts';
 import { bytesText } from './text.ts';
@@ -82,6 +90,7 @@ const MAX_DISCOVERY_MS = 2000;
 /** How many stored ids are compared with a mistyped one. */
 const MAX_SUGGESTED = 1000;
 const NONE: readonly string[] = [];
+const ITEM_ID = /\[\d+\]$/;
 
 /** Checks new tasks of a batch: their tools, arguments, needs and dependencies. */
 export class TaskCheck {
@@ -146,16 +155,19 @@ export class TaskCheck {
 
   private checkOne(id: string, input: TaskInput): NewTask | Promise<NewTask> {
     const { params, depends_on = NONE } = input;
+    checkGroupFields(input);
     for (const dependency of depends_on) this.requireKnown(dependency);
-    let found: References | undefined;
+    let found: TaskReferences | undefined;
     try {
-      found = referencesIn(params, knownTo(id, this.known, this.names));
+      found = taskReferences(input, knownTo(id, this.known, this.names), this.ids);
     } catch (error) {
+      if (error instanceof ParserMissing) return loadParser().then(() => this.checkOne(id, input));
       if (this.unread.size === 0) throw error;
     }
     // It refers to tasks that may be in the store: check again after reading them.
     if (this.unread.size > 0) return this.readUnread().then(() => this.checkOne(id, input));
     const references = found!;
+    const { warnings } = references.params;
     const hasDependencies = depends_on.length + references.ids.size > 0;
     const dependsOn = hasDependencies ? [...new Set([...depends_on, ...references.ids])] : NONE;
     const task: NewTask = {
@@ -166,10 +178,17 @@ export class TaskCheck {
       options: optionsOf(
         input,
         dependsOn,
-        references.warnings.map((warning) => this.coordinator.redactor.text(warning)),
+        references.mentions,
+        warnings.map((warning) => this.coordinator.redactor.text(warning)),
       ),
     };
-    const checking = this.coordinator.planner.check(taskCall(task, params), references);
+    const { planner } = this.coordinator;
+    const call = taskCall(task, params);
+    if (isGroup(task.options)) {
+      planner.checkGroup(call);
+      if (references.params.usesNames) return task;
+    }
+    const checking = planner.check(call, references.params);
     return isThenable(checking) ? checking.then(() => task) : task;
   }
 
@@ -222,16 +241,25 @@ export class TaskCheck {
   private isKnown(id: string): boolean {
     this.own ??= new Set(this.ids);
     if (this.own.has(id)) return true;
+    // Others depend on the group, and a[0] is the first element of its result.
+    if (ITEM_ID.test(id)) return false;
     const isStored = this.stored.get(id);
     if (isStored === undefined) this.unread.add(id);
     return isStored ?? true;
   }
 }
 
-function optionsOf(input: TaskInput, dependsOn: readonly string[], warnings: readonly string[]): TaskOptions {
-  const { priority, max_retries, timeout, resources, on_dependency_failure } = input;
+function optionsOf(
+  input: TaskInput,
+  dependsOn: readonly string[],
+  mentions: ReadonlySet<string>,
+  warnings: readonly string[],
+): TaskOptions {
+  const { priority, max_retries, timeout, resources, on_dependency_failure, when, for_each, repeat } = input;
   const hasOwn = (priority ?? max_retries ?? timeout ?? resources ?? on_dependency_failure) !== undefined;
-  if (!hasOwn && dependsOn.length === 0 && warnings.length === 0) return NO_OPTIONS;
+  const computes = (when ?? for_each ?? repeat) !== undefined;
+  if (!hasOwn && !computes && dependsOn.length === 0 && warnings.length === 0) return NO_OPTIONS;
+  const { max_concurrent, on_item_error } = input;
   return {
     ...(priority !== undefined && { priority }),
     ...(max_retries !== undefined && { maxRetries: max_retries }),
@@ -239,8 +267,35 @@ function optionsOf(input: TaskInput, dependsOn: readonly string[], warnings: rea
     ...(resources !== undefined && { resources: toRequirements(resources) }),
     ...(on_dependency_failure !== undefined && { onDependencyFailure: on_dependency_failure }),
     ...(dependsOn.length > 0 && { dependsOn }),
+    ...(mentions.size > 0 && { mentions: [...mentions] }),
+    ...(when !== undefined && { when }),
+    ...(for_each !== undefined && { forEach: for_each }),
+    ...(repeat !== undefined && { repeat: repeatOptions(repeat) }),
+    ...(max_concurrent !== undefined && { maxConcurrent: max_concurrent }),
+    ...(on_item_error === 'null' && { onItemError: on_item_error }),
     ...(warnings.length > 0 && { warnings }),
   };
+}
+
+function repeatOptions({ until, max, delay }: NonNullable<TaskInput['repeat']>): RepeatOptions {
+  return {
+    ...(until !== undefined && { until }),
+    max,
+    ...(delay !== undefined && { delayMs: delay * 1000 }),
+  };
+}
+
+/** Throws if fields of groups do not go together. */
+function checkGroupFields({ for_each, repeat, max_concurrent, on_item_error }: TaskInput): void {
+  if (for_each !== undefined && repeat !== undefined)
+    throw new VolleyError('INVALID_REQUEST', 'A task has either "for_each" or "repeat", not both.');
+  if (max_concurrent !== undefined && for_each === undefined)
+    throw new VolleyError(
+      'INVALID_REQUEST',
+      'The "max_concurrent" of a task is for its items and needs "for_each". For the batch, give it to "start".',
+    );
+  if (on_item_error !== undefined && for_each === undefined && repeat === undefined)
+    throw new VolleyError('INVALID_REQUEST', '"on_item_error" needs "for_each" or "repeat".');
 }
 
 /** Throws if there is a cycle. Stored tasks never depend on new ones, so only new ones are checked. */

@@ -85,7 +85,8 @@ function outcomeText(record: TaskRecord, length: number): string {
     case 'cancelled':
       return `: ${oneLine(record.message ?? '', 200)}`;
     case 'skipped':
-      return record.cause === undefined ? ': not needed' : ` because of ${record.cause}`;
+      if (record.cause !== undefined) return ` because of ${record.cause}`;
+      return `: ${oneLine(record.message ?? 'not needed', 200)}`;
     default:
       return '';
   }

@@ -7,6 +7,7 @@ import { taskPages } from './context.ts';
 import { countsText, ENDED, type TaskCounts } from './counts.ts';
 import { hintText } from './hints.ts';
 import { beginOfResult } from './result-row.ts';
+import { returnedBy } from './returned.ts';
 import { linesText, oneLine, taskText } from './text.ts';
 
 const MAX_CAUSES = 8;
@@ -42,8 +43,10 @@ export async function summaryOf(
   const first = statuses.includes('completed')
     ? await store.tasks(batch, { status: ['completed'], limit: MAX_FIRST })
     : [];
+  const returned = await returnedBy(store, batch);
   return {
     text: linesText(
+      returned?.text,
       `The batch "${batch}" has ${countsText(counts)}.`,
       causes.length === 0 ? undefined : 'Not completed, by cause:',
       causes.map(({ count, text, examples }) => `- ${count} × ${text} (${examples.join(', ')})`),
@@ -55,6 +58,7 @@ export async function summaryOf(
     ),
     data: {
       batch,
+      ...returned?.data,
       counts,
       causes: causes.map(({ status, reason, text, count, examples }) => ({
         status,
@@ -127,7 +131,8 @@ class Digest {
 function causeText({ status, reason, message, cause }: TaskRecord): string {
   switch (status) {
     case 'skipped':
-      return cause === undefined ? 'skipped: not needed' : `skipped because of ${cause}`;
+      if (cause !== undefined) return `skipped because of ${cause}`;
+      return message === undefined ? 'skipped: not needed' : `skipped: ${oneLine(message, 160)}`;
     case 'cancelled':
       return `cancelled: ${oneLine(message ?? '', 160)}`;
     default:

@@ -174,8 +174,8 @@ function seconds(ms: number): number {
 
 /** Describes a batch that is not running. */
 export function endText({ name, counts }: BatchRecord, problem: unknown): ActionResult {
-  const { failed, skipped, cancelled, open, running } = counts;
-  const remedy = failed + skipped + cancelled > 0 ? hintText('retryFailed') : undefined;
+  const { failed, cancelled, open, running } = counts;
+  const remedy = failed + cancelled > 0 ? hintText('retryFailed') : undefined;
   // A run that gave up reports its problem. One without a problem has died.
   const hasDied = running > 0 && problem === undefined;
   const state = hasDied
@@ -199,7 +199,8 @@ export function endText({ name, counts }: BatchRecord, problem: unknown): Action
       batch: name,
       state: 'idle',
       counts,
-      succeeded: counts.completed === Object.values(counts).reduce((sum, count) => sum + count, 0),
+      // Where nothing failed and nothing was cancelled, tasks were skipped by their own conditions.
+      succeeded: failed + cancelled + open + running === 0,
       ...(problem !== undefined && { problem: runProblemText(problem) }),
     },
   };

@@ -151,7 +151,7 @@ async function skippedText({ store }: Pick<BatchContext, 'store'>, task: TaskRec
   const root = cause === undefined ? undefined : await store.task(batch, cause);
   if (root === undefined) {
     return cause === undefined
-      ? `was skipped${agoText(task)}: it runs only if a dependency fails.`
+      ? `was skipped${agoText(task)}: ${oneLine(task.message ?? 'it runs only if a dependency fails.', MAX_MESSAGE)}`
       : `was skipped${agoText(task)} because of ${cause}, which was cleared.`;
   }
   return linesText(

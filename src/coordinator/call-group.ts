@@ -1,6 +1,7 @@
 import { cycleError } from '../core/block.ts';
 import { VolleyError } from '../core/errors.ts';
 import type { GroupSpec } from '../core/spec.ts';
+import { unwritableText } from '../core/words.ts';
 import type { GroupHandle } from '../engine/group-handle.ts';
 import type { ExecutionHandle } from '../engine/handle.ts';
 import { inThisContext } from '../engine/in-this-context.ts';
@@ -78,7 +79,16 @@ export class CallGroup {
     return {
       id: this.executionId(id),
       dependsOn: dependsOn.map((other) => this.executionId(other)),
-      results: (task) => (other) => resultValue(other, task.outcomes.get(this.executions.get(other)!.id)),
+      results: (task) => {
+        const outcomeOf = (other: string) => task.outcomes.get(this.executions.get(other)!.id);
+        return {
+          value: (other) => resultValue(other, outcomeOf(other)),
+          json: (other) => {
+            const outcome = outcomeOf(other);
+            return outcome?.status === 'completed' ? resultJson(other, outcome.value) : undefined;
+          },
+        };
+      },
       group: this.name,
       around: this.around,
       onChild: (child) => this.children.set(id, child),
@@ -157,6 +167,18 @@ function withChild(outcome: Outcome, child: Outcome | undefined): Outcome {
   const { attempts, durationMs } = child;
   const waitedMs = Math.max(0, outcome.waitedMs + outcome.durationMs - durationMs);
   return { ...outcome, attempts, durationMs, waitedMs };
+}
+
+function resultJson(id: string, value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? 'null';
+  } catch (error) {
+    throw new VolleyError(
+      'UNSERIALISABLE_RESULT',
+      `An expression uses the result of ${id}, which cannot be converted to JSON: ${unwritableText(error)}.`,
+      { id },
+    );
+  }
 }
 
 function resultValue(id: string, outcome: Outcome | undefined): unknown {

@@ -8,22 +8,20 @@ import { type Outcome, renameError } from '../engine/outcome.ts';
 import type { Report, TaskContext } from '../engine/task.ts';
 import { ToolFailure } from '../engine/tool-failure.ts';
 import type { RunnerCall, RunnerTask } from '../runners/runner.ts';
+import { evaluate } from '../script/evaluate.ts';
 import type { Tool } from '../tools/tool.ts';
 import { checkArguments, checkResult } from './arguments.ts';
 import { resolveNeeds, resolveOptions } from './call-options.ts';
 import { ReportedError } from './errors.ts';
 import type { ReadyCall } from './plan.ts';
 import type { Redactor } from './redaction/redactor.ts';
-import { type ResultLookup, resolveReferences } from './references.ts';
+import { type ExpressionLookup, type Results, resolveReferences } from './references.ts';
 import type { RunnerSet } from './runner-set.ts';
 
 const NO_VARIABLES: Readonly<Record<string, string>> = {};
 
 /** Reads the results of other calls, to which the arguments of a call refer, when an attempt starts. */
-export type ResultReader = (
-  task: TaskContext,
-  ids: ReadonlySet<string>,
-) => ResultLookup | Promise<ResultLookup>;
+export type ResultReader = (task: TaskContext, ids: ReadonlySet<string>) => Results | Promise<Results>;
 
 /** Follows an attempt of a task that may have had attempts in earlier processes. */
 export interface AttemptObserver {
@@ -57,7 +55,8 @@ export class CallRunner {
     observer?: AttemptObserver,
   ): Promise<unknown> {
     try {
-      const input = ready.references.size === 0 ? ready.input : await inputOf(ready, task, results);
+      const isPlain = ready.references.size + ready.expressions.size === 0;
+      const input = isPlain ? ready.input : await inputOf(ready, task, results);
       return await this.call(ready.tool, input, needs, new RedactedTask(task, task, this.redactor, observer));
     } catch (error) {
       throw this.reported(error);
@@ -223,12 +222,29 @@ function inputOf(
 }
 
 async function resolveInput(
-  { tool, call, references }: ReadyCall,
+  { tool, call, references, mentions, expressions }: ReadyCall,
   task: TaskContext,
-  results: ResultReader,
+  read: ResultReader,
 ): Promise<unknown> {
-  const lookup = await results(task, references);
-  return checkArguments(tool, resolveReferences(call.arguments ?? {}, references, lookup));
+  const results = await read(task, references);
+  const expression = await valuesOf(expressions, mentions, results);
+  return checkArguments(tool, resolveReferences(call.arguments ?? {}, references, results.value, expression));
+}
+
+/** Evaluates expressions, all of which see the results of the calls that they mention. */
+async function valuesOf(
+  sources: ReadonlySet<string>,
+  mentions: ReadonlySet<string>,
+  { json }: Results,
+): Promise<ExpressionLookup | undefined> {
+  if (sources.size === 0) return undefined;
+  const results = new Map([...mentions].map((id) => [id, json(id)]));
+  const texts = new Map<string, string | undefined>();
+  for (const source of sources) texts.set(source, await evaluate({ source, results }));
+  return (source) => {
+    const text = texts.get(source);
+    return text === undefined ? undefined : JSON.parse(text);
+  };
 }
 
 function late({ name }: Tool, timeoutMs: number): ToolFailure {

@@ -18,10 +18,19 @@ import { askSchema, validInput } from './arguments.ts';
 import { callIds, checkDependsOn, checkedList, type ToolCall } from './call.ts';
 import { type CallOptions, preparing, resolveNeeds, resolveOptions } from './call-options.ts';
 import { type AttemptObserver, CallRunner, type ResultReader } from './call-runner.ts';
+import { withExpression } from './compute.ts';
 import { reportRefusal } from './errors.ts';
 import { identityOf } from './identity.ts';
 import type { Redactor } from './redaction/redactor.ts';
-import { type KnownIds, type References, referencesIn, resolveReferences } from './references.ts';
+import {
+  type KnownIds,
+  loadParser,
+  NO_REFERENCES,
+  ParserMissing,
+  type References,
+  referencesIn,
+  resolveReferences,
+} from './references.ts';
 import type { RunnerSet } from './runner-set.ts';
 
 /*
@@ -55,12 +64,18 @@ export interface ReadyCall {
   readonly needs: ResourceRequirements | undefined;
   /** Ids of the calls whose results the arguments use. */
   readonly references: ReadonlySet<string>;
+  /** Those of `references` that expressions mention. */
+  readonly mentions: ReadonlySet<string>;
+  /** The expressions in the arguments. */
+  readonly expressions: ReadonlySet<string>;
   /** Possible mistakes in the arguments. */
   readonly warnings: readonly string[];
   /** Ids of calls, listed or referred to. Duplicates of a call are replaced by the one that runs. */
   readonly dependsOn: readonly string[];
   /** The identical call that runs in place of this one. */
   readonly sameAs: string | undefined;
+  /** Whether it only plans and awaits other calls. It holds nothing of what its tool needs, and has no time limit. */
+  readonly isGroup?: boolean;
 }
 
 /** A call that cannot run. It fails; the others continue. */
@@ -79,6 +94,8 @@ export interface Placement {
   readonly dependsOn: readonly (string | ExecutionHandle)[];
   /** Set if a dependency that is not among `dependsOn` did not complete. */
   readonly hasFailedDependency?: boolean;
+  /** Whether its failure does not end a `failFast` group. */
+  readonly isOptional?: boolean | undefined;
   readonly results: ResultReader;
   readonly group: string;
   /** Plans the call again when an attempt starts, so that its input need not stay in memory. */
@@ -106,6 +123,14 @@ interface LastCheck {
   readonly needs: ResourceRequirements;
   readonly policy: DependencyPolicy | undefined;
   readonly limitsVersion: number;
+}
+
+/** What was found out about a call when it was stored. */
+export interface StoredReferences {
+  /** What its expressions mention. */
+  readonly mentions?: readonly string[] | undefined;
+  /** Whether its arguments are final and contain no references. */
+  readonly isResolved?: boolean;
 }
 
 interface CallToPlan {
@@ -145,8 +170,9 @@ export class CallPlanner {
     const names = new NearestNames(() => known);
     const planned: PlannedCall[] = new Array(list.length);
     const open: Promise<void>[] = [];
-    for (const [index, call] of list.entries()) {
+    for (const [index, written] of list.entries()) {
       const id = ids[index]!;
+      const call = withExpression(written);
       const references = () => referencesIn(call.arguments, knownTo(id, known, names));
       const one = this.planCall({ id, call, dependsOn: dependencies[index]!, references, stop });
       if (isThenable(one))
@@ -175,13 +201,56 @@ export class CallPlanner {
     id: string,
     call: ToolCall,
     dependsOn: readonly string[] = NO_DEPENDENCIES,
+    { mentions = NO_DEPENDENCIES, isResolved = false }: StoredReferences = {},
   ): PlannedCall | Promise<PlannedCall> {
-    const known = dependsOn.length === 0 ? NO_IDS : new Set(dependsOn);
-    return this.planCall({ id, call, dependsOn, references: () => referencesIn(call.arguments, known) });
+    if (isResolved) return this.planCall({ id, call, dependsOn, references: () => NO_REFERENCES });
+    const ids = dependsOn.length === 0 ? NO_IDS : new Set(dependsOn);
+    const known = { has: (id: string) => ids.has(id), mentions: new Set(mentions) };
+    const written = withExpression(call);
+    return this.planCall({
+      id,
+      call: written,
+      dependsOn,
+      references: () => referencesIn(written.arguments, known),
+    });
+  }
+
+  /** Plans a call that is run for each of several items. Its arguments are checked when those are known. */
+  planGroup(id: string, call: ToolCall, dependsOn: readonly string[] = NO_DEPENDENCIES): PlannedCall {
+    try {
+      const { tool, options, needs } = this.examineGroup(call);
+      const { ids, mentions, expressions } = NO_REFERENCES;
+      const rest = { references: ids, mentions, expressions, warnings: [], sameAs: undefined };
+      return {
+        kind: 'ready',
+        id,
+        call,
+        tool,
+        input: undefined,
+        options,
+        needs,
+        dependsOn,
+        ...rest,
+        isGroup: true,
+      };
+    } catch (error) {
+      return { kind: 'refused', id, call, error: refusal(call, error) };
+    }
+  }
+
+  /** Throws if {@link planGroup} or the engine would refuse a call. */
+  checkGroup(call: ToolCall): void {
+    try {
+      const { options, needs } = this.examineGroup(call);
+      this.checkWithEngine(call, options, needs);
+    } catch (error) {
+      throw refusal(call, error);
+    }
   }
 
   /** Throws if planning or the engine would refuse a call. */
-  check(call: ToolCall, references: References): void | Promise<void> {
+  check(written: ToolCall, references: References): void | Promise<void> {
+    const call = withExpression(written);
     const rethrow = (error: unknown): never => {
       throw refusal(call, error);
     };
@@ -241,21 +310,24 @@ export class CallPlanner {
         toolName,
         resources: NO_NEEDS,
         error: reportRefusal(error, this.parts.redactor),
+        ...(place.isOptional === true && { isOptional: true }),
       };
     }
-    const { needs, options } = planned;
+    const { options, isGroup = false } = planned;
+    const needs = isGroup ? undefined : planned.needs;
     // After one failed dependency, a call that runs on failure need not wait for a second one to fail.
     const policy = place.hasFailedDependency === true ? 'run' : planned.call.onDependencyFailure;
     const work =
       place.reload === undefined ? this.work(planned, place) : this.reloadedWork(place.reload, place);
     const { around } = place;
     const run: ToolFunction = around === undefined ? work : (task) => around.attempt(task, work);
-    return itemOf(
+    const item = itemOf(
       needs === undefined ? preparing(options) : options,
       { id: place.id, dependsOn: place.dependsOn, policy },
       needs ?? NO_NEEDS,
       run,
     );
+    return place.isOptional === true ? { ...item, isOptional: true } : item;
   }
 
   private work(ready: ReadyCall, { results, group, onChild }: Placement): AttemptWork {
@@ -282,7 +354,7 @@ export class CallPlanner {
     });
     try {
       const references = find();
-      const { ids, warnings } = references;
+      const { ids, mentions, expressions, warnings } = references;
       const planning = this.examine(call, references, stop, (tool, input, options, needs): PlannedCall => {
         const isPlain = ids.size === 0 && dependsOn.length <= 1;
         return {
@@ -294,6 +366,8 @@ export class CallPlanner {
           options,
           needs,
           references: ids,
+          mentions,
+          expressions,
           warnings,
           dependsOn: isPlain ? dependsOn : [...new Set([...dependsOn, ...ids])],
           sameAs: undefined,
@@ -301,14 +375,23 @@ export class CallPlanner {
       });
       return isThenable(planning) ? planning.catch(refused) : planning;
     } catch (error) {
+      if (error instanceof ParserMissing) return loadParser().then(() => this.planCall(one));
       return refused(error);
     }
+  }
+
+  private examineGroup(call: ToolCall) {
+    const { registry, config } = this.parts;
+    const tool = registry.resolve(call.name);
+    const options = resolveOptions(call, tool, registry.conflictsOf(tool), config.defaults);
+    const isKnown = typeof tool.resources !== 'function' && tool.later === undefined;
+    return { tool, options, needs: isKnown ? resolveNeeds(call, tool, undefined) : undefined };
   }
 
   /** Validates a call by itself and passes the result to `done`. Throws if it is invalid. */
   private examine<T>(
     call: ToolCall,
-    { ids, hasEscapes }: References,
+    { ids, expressions, hasEscapes }: References,
     stop: AbortSignal | undefined,
     done: (tool: Tool, input: unknown, options: CallOptions, needs: ResourceRequirements | undefined) => T,
   ): T | Promise<T> {
@@ -321,7 +404,7 @@ export class CallPlanner {
       );
     }
     const options = resolveOptions(call, tool, registry.conflictsOf(tool), config.defaults);
-    if (ids.size > 0 || tool.later !== undefined) {
+    if (ids.size + expressions.size > 0 || tool.later !== undefined) {
       const isUnknown = typeof tool.resources === 'function';
       return done(
         tool,

@@ -1,4 +1,4 @@
-import { VolleyError } from '../core/errors.ts';
+import { internalError, VolleyError } from '../core/errors.ts';
 import { pathText } from '../core/json-numbers.ts';
 import { show } from '../core/numbers.ts';
 import { countText } from '../core/words.ts';
@@ -6,23 +6,45 @@ import { MAX_CALL_ID_LENGTH } from './call.ts';
 
 /**
  * References from arguments to results of other calls. `{ "$from": "id", "path": "/items/0" }` stands for that part
- * of the result with its type; `${id.items[0]}` inside a string is replaced by it. Only ids of the same list count:
- * any other `${…}` belongs to the string, as it does in a shell command. `$${` is a plain `${`.
+ * of the result with its type; `${id.items[0]}` inside a string is replaced by it; `{ "$expr": "…" }` stands for the
+ * value of a JavaScript expression. Only ids of the same list count: any other `${…}` belongs to the string, as it does
+ * in a shell command. `$${` is a plain `${`. What a reference stands for is never searched for references.
  */
 
 /** Returns the result of a call, or throws an error that explains why there is none. */
 export type ResultLookup = (id: string) => unknown;
+
+/** Returns the value of an expression. */
+export type ExpressionLookup = (source: string) => unknown;
+
+/** The results of calls. */
+export interface Results {
+  readonly value: ResultLookup;
+  /** The result as JSON, or undefined if there is none. */
+  json(id: string): string | undefined;
+}
 
 /** The ids that arguments may refer to. */
 export interface KnownIds {
   has(id: string): boolean;
   /** Suggests a known id for an unknown one. Without it, similar ids are not rejected. */
   nearest?(id: string): string | undefined;
+  /** Names with a value of their own, such as `item`. They hide ids. */
+  readonly names?: ReadonlySet<string>;
+  /** What all expressions mention, if that was found before. Then they are not parsed. */
+  readonly mentions?: ReadonlySet<string>;
 }
+
+type Known = Pick<KnownIds, 'has' | 'names'>;
 
 /** The references in arguments. */
 export interface References {
   readonly ids: ReadonlySet<string>;
+  /** Those of `ids` that expressions mention. */
+  readonly mentions: ReadonlySet<string>;
+  readonly expressions: ReadonlySet<string>;
+  /** Whether the names, such as `item`, may occur. */
+  readonly usesNames: boolean;
   /** Whether there is an escape, which must be replaced even without references. */
   readonly hasEscapes: boolean;
   /** Placeholders that look like references but are not: at most one warning per call. */
@@ -34,7 +56,14 @@ const MAX_DEPTH = 100;
 const MAX_SHOWN = 3;
 const MAX_SHOWN_LENGTH = 60;
 /** Shared by all arguments without references, which are most. */
-const NONE: References = { ids: new Set(), hasEscapes: false, warnings: [] };
+export const NO_REFERENCES: References = {
+  ids: new Set(),
+  mentions: new Set(),
+  expressions: new Set(),
+  usesNames: false,
+  hasEscapes: false,
+  warnings: [],
+};
 /** An identifier and a path, which probably mean a result. */
 const WITH_PATH = /^([A-Za-z_][\w-]*)(?:\.[A-Za-z_0-9]|\[)/;
 const IDENTIFIER = /^[A-Za-z_][\w-]*$/;
@@ -58,22 +87,36 @@ export function referencesIn(value: unknown, known: KnownIds): References {
 /** Replaces every reference in the arguments. Values without references are returned unchanged. */
 export function resolveReferences(
   value: unknown,
-  known: Pick<KnownIds, 'has'>,
+  known: Known,
   lookup: ResultLookup,
+  expression: ExpressionLookup = noExpression,
 ): unknown {
-  if (typeof value === 'string') return fillTemplates(value, known, lookup);
-  if (Array.isArray(value)) return value.map((item) => resolveReferences(item, known, lookup));
-  if (!isPlainObject(value)) return value;
-  const reference = typedReference(value);
-  if (reference !== undefined) return pick(lookup(reference.id), reference.id, pointerKeys(reference.path));
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, resolveReferences(item, known, lookup)]),
-  );
+  const resolve = (part: unknown): unknown => {
+    if (typeof part === 'string') return fillTemplates(part, known, lookup);
+    if (Array.isArray(part))
+      return part.map((item) => resolve(item) ?? (item === undefined ? undefined : null));
+    if (!isPlainObject(part)) return part;
+    const source = expressionIn(part);
+    if (source !== undefined) return expression(source);
+    const reference = typedReference(part);
+    if (reference !== undefined) return pick(lookup(reference.id), reference.id, pointerKeys(reference.path));
+    const fields: [string, unknown][] = [];
+    for (const [key, item] of Object.entries(part)) {
+      const resolved = resolve(item);
+      // The value of an expression may be undefined: then there is no such field.
+      if (resolved !== undefined || item === undefined) fields.push([key, resolved]);
+    }
+    return Object.fromEntries(fields);
+  };
+  return resolve(value);
 }
 
 /** Walks arguments and collects their references. */
 class Search {
   private readonly ids = new Set<string>();
+  private readonly mentions = new Set<string>();
+  private readonly expressions = new Set<string>();
+  private usesNames = false;
   private hasEscapes = false;
   private leftovers = 0;
   private readonly shown: string[] = [];
@@ -82,8 +125,10 @@ class Search {
   constructor(private readonly known: KnownIds) {}
 
   found(): References {
-    if (this.ids.size === 0 && !this.hasEscapes && this.leftovers === 0) return NONE;
-    return { ids: this.ids, hasEscapes: this.hasEscapes, warnings: this.warnings() };
+    const { ids, mentions, expressions, usesNames, hasEscapes } = this;
+    const isPlain = ids.size + expressions.size + this.leftovers === 0;
+    if (isPlain && !usesNames && !hasEscapes) return NO_REFERENCES;
+    return { ids, mentions, expressions, usesNames, hasEscapes, warnings: this.warnings() };
   }
 
   visit(value: unknown, path: (string | number)[]): void {
@@ -97,10 +142,22 @@ class Search {
     else if (Array.isArray(value)) {
       for (const [index, item] of value.entries()) this.visitInner(item, index, path);
     } else if (isPlainObject(value)) {
-      const reference = typedReference(value);
-      if (reference === undefined) {
-        for (const [key, item] of Object.entries(value)) this.visitInner(item, key, path);
-      } else this.visitTyped(reference);
+      const source = expressionIn(value);
+      const reference = source === undefined ? typedReference(value) : undefined;
+      if (source !== undefined) this.visitExpression(source, path);
+      else if (reference !== undefined) this.visitTyped(reference);
+      else for (const [key, item] of Object.entries(value)) this.visitInner(item, key, path);
+    }
+  }
+
+  private visitExpression(source: string, path: readonly (string | number)[]): void {
+    this.expressions.add(source);
+    // Whether it uses the names is not known.
+    if (this.known.names !== undefined) this.usesNames = true;
+    const ids = this.known.mentions ?? mentionedIds(source, placeText(path), this.known);
+    for (const id of ids) {
+      this.ids.add(id);
+      this.mentions.add(id);
     }
   }
 
@@ -112,6 +169,10 @@ class Search {
 
   private visitTyped({ id, path }: TypedReference): void {
     pointerKeys(path);
+    if (this.known.names?.has(id) === true) {
+      this.usesNames = true;
+      return;
+    }
     if (!this.known.has(id)) {
       const meant = this.known.nearest?.(id);
       throw new VolleyError(
@@ -138,7 +199,8 @@ class Search {
     if (id !== undefined) {
       const parsed = parsePath(inner, id.length);
       if ('problemAt' in parsed) throw badPath(whole, id, parsed.problemAt + 2, path);
-      this.ids.add(id);
+      if (this.known.names?.has(id) === true) this.usesNames = true;
+      else this.ids.add(id);
       return;
     }
     const [, head] = WITH_PATH.exec(inner) ?? [];
@@ -167,6 +229,69 @@ class Search {
       `${countText(this.leftovers, 'placeholder')} left as written, since no known task is referenced: ${this.shown.join(', ')}${more}.${hint}`,
     ];
   }
+}
+
+type MentionsIn = typeof import('../script/mentions.ts').mentionsIn;
+
+let mentionsIn: MentionsIn | undefined;
+
+/** Thrown where the first expression is found. The parser is loaded only then, and the work is done again. */
+export class ParserMissing extends Error {}
+
+/** Loads the parser of expressions. */
+export async function loadParser(): Promise<void> {
+  ({ mentionsIn } = await import('../script/mentions.ts'));
+}
+
+/** The results that an expression mentions. */
+interface ExpressionMentions {
+  readonly ids: ReadonlySet<string>;
+  /** Whether it can reach all results. */
+  readonly usesAll: boolean;
+}
+
+/**
+ * The ids that an expression mentions. Throws if it is invalid, if it mentions something unknown, or if it uses all
+ * results, which only the `return` of a batch may do. `place` is the subject of the sentence in the message.
+ */
+export function mentionedIds(source: string, place: string, known: KnownIds): ReadonlySet<string> {
+  const { ids, usesAll } = checkedMentions(source, place, known);
+  if (!usesAll) return ids;
+  throw new VolleyError(
+    'INVALID_EXPRESSION',
+    `${place} uses "results" as a whole. Name the results it needs, such as results.id or results['an id']: only the return of a batch may use all.`,
+    { expression: cut(source) },
+  );
+}
+
+/** Like {@link mentionedIds}, but the expression may use all results. */
+export function checkedMentions(source: string, place: string, known: KnownIds): ExpressionMentions {
+  if (mentionsIn === undefined) throw new ParserMissing();
+  try {
+    const { ids, unknown, usesAll } = mentionsIn(source, known, known.names);
+    for (const id of ids) if (!known.has(id)) throw unknownMention(id, 'no task has this id', known);
+    for (const name of unknown) throw unknownMention(name, 'it is neither a task nor a variable', known);
+    return { ids, usesAll };
+  } catch (error) {
+    if (!(error instanceof VolleyError)) throw error;
+    throw new VolleyError(error.code, `${place} is invalid: ${error.message}`, {
+      ...error.details,
+      expression: cut(source),
+    });
+  }
+}
+
+function unknownMention(id: string, problem: string, known: KnownIds): VolleyError {
+  const meant = known.nearest?.(id);
+  const hint = meant === undefined ? '' : ` Did you mean ${show(meant)}?`;
+  return new VolleyError('UNKNOWN_DEPENDENCY', `it mentions ${show(id)}, but ${problem}.${hint}`, {
+    id,
+    nearest: meant,
+  });
+}
+
+function noExpression(source: string): never {
+  throw internalError(`The expression ${show(source)} was not evaluated.`);
 }
 
 function nearMiss(
@@ -224,6 +349,31 @@ function typedReference(value: object): TypedReference | undefined {
   return { id, path };
 }
 
+/** The source of an object with `$expr`, a string, and nothing else. */
+function expressionIn(value: object): string | undefined {
+  if (!Object.hasOwn(value, '$expr')) return undefined;
+  const { $expr: source, ...rest } = value as { $expr: unknown };
+  return typeof source === 'string' && Object.keys(rest).length === 0 ? source : undefined;
+}
+
+/** A part of the result of a call. */
+export interface WholeReference {
+  readonly id: string;
+  readonly keys: readonly (string | number)[];
+}
+
+/** The reference that a string consists of, such as `${list.entries}`. Undefined if there is more in it, or less. */
+export function wholeReference(text: string, known: Known): WholeReference | undefined {
+  const [first] = templates(text);
+  if (first === undefined || first.isEscape || first.start !== 0 || first.end !== text.length)
+    return undefined;
+  const id = headOf(first.inner, known);
+  if (id === undefined) return undefined;
+  const parsed = parsePath(first.inner, id.length);
+  if ('problemAt' in parsed) throw badPath(text, id, parsed.problemAt + 2, []);
+  return { id, keys: parsed.keys };
+}
+
 function pointerKeys(path: string): string[] {
   if (path === '') return [];
   if (!path.startsWith('/')) {
@@ -275,7 +425,7 @@ function endOfTemplate(text: string, start: number): number | undefined {
   return undefined;
 }
 
-function fillTemplates(text: string, known: Pick<KnownIds, 'has'>, lookup: ResultLookup): string {
+function fillTemplates(text: string, known: Known, lookup: ResultLookup): string {
   let filled = '';
   let last = 0;
   for (const { start, end, isEscape, inner } of templates(text)) {
@@ -307,7 +457,9 @@ function jsonOf(part: unknown, id: string, inner: string): string {
 }
 
 /** Returns the longest known id at the start, up to a dot or a bracket. Ids may contain those themselves. */
-function headOf(inner: string, known: Pick<KnownIds, 'has'>): string | undefined {
+function headOf(inner: string, known: Known): string | undefined {
+  for (const name of known.names ?? [])
+    if (inner === name || inner.startsWith(`${name}.`) || inner.startsWith(`${name}[`)) return name;
   if (inner.length <= MAX_CALL_ID_LENGTH && known.has(inner)) return inner;
   for (let end = Math.min(inner.length - 1, MAX_CALL_ID_LENGTH); end > 0; end--) {
     if (inner[end] !== '.' && inner[end] !== '[') continue;
@@ -350,7 +502,8 @@ function unquoted(text: string): string | undefined {
   }
 }
 
-function pick(result: unknown, id: string, keys: readonly (string | number)[]): unknown {
+/** Returns a part of a result, or throws if it has no such part. */
+export function pick(result: unknown, id: string, keys: readonly (string | number)[]): unknown {
   let part = result;
   for (const [index, key] of keys.entries()) {
     const own = typeof key === 'number' ? ownIndex(part, key) : key;

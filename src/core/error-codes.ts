@@ -255,9 +255,55 @@ const BATCH_ERRORS = {
     meaning: 'A task file cannot be read. The message gives the file, line, column and what is valid.',
     remedy: 'Correct that place. Nothing was added.',
   },
+  INVALID_ITEMS: {
+    meaning: 'The for_each of a task did not give a list, or gave too many items.',
+    remedy: 'Make it a list, or an expression or reference that gives one, within the limit of the message.',
+  },
+  ITEM_FAILED: {
+    meaning: 'Items of a group did not complete. The message names the first of them.',
+    remedy:
+      'See the error of that item. `retry` of the group runs only such items again; `on_item_error: "null"` allows for failed ones.',
+  },
+  REPEAT_LIMIT: {
+    meaning: 'A task was repeated as often as `max` allows, and its `until` still does not hold.',
+    remedy: 'Raise `max`, add a `delay`, or correct `until`. `retry` starts over.',
+  },
+  WHEN_FALSE: {
+    meaning: 'A task was skipped because its `when` does not hold. This is not a failure.',
+    remedy: 'Nothing. An expression that mentions the task sees undefined.',
+  },
   INVALID_TEMPLATE: {
     meaning: 'A template produces no tasks: its patterns match no file, or its params are invalid.',
     remedy: 'Correct what the message names. Nothing was added.',
+  },
+} as const satisfies ErrorTable;
+
+/** Errors of expressions. */
+const SCRIPT_ERRORS = {
+  INVALID_EXPRESSION: {
+    meaning:
+      'An expression is not a JavaScript expression, is too long, or uses `results` in a way that is not allowed there. `details` has its line and column.',
+    remedy: 'Correct the place that the message shows.',
+  },
+  EXPRESSION_FAILED: {
+    meaning: 'An expression threw an error. The message has the error and the place in the expression.',
+    remedy: 'Correct the expression. Use `?.` and `??` for values that may be missing.',
+  },
+  EXPRESSION_TIMEOUT: {
+    meaning: 'An expression took longer than its time limit.',
+    remedy: 'Simplify it, or give it less data.',
+  },
+  EXPRESSION_MEMORY: {
+    meaning: 'An expression, or the results that it uses, need more memory than its limit.',
+    remedy: 'Use smaller results, or reduce them in an earlier task.',
+  },
+  EXPRESSION_TOO_DEEP: {
+    meaning: 'An expression called functions, or has values nested, too deeply.',
+    remedy: 'Use a loop instead of recursion, or flatter values.',
+  },
+  EXPRESSION_PENDING: {
+    meaning: 'The value of an expression is a promise that nothing can ever settle.',
+    remedy: 'Return a value. Expressions cannot wait for anything.',
   },
 } as const satisfies ErrorTable;
 
@@ -403,6 +449,7 @@ export const ERROR_CODES = {
   ...ENGINE_ERRORS,
   ...TOOL_ERRORS,
   ...BATCH_ERRORS,
+  ...SCRIPT_ERRORS,
   ...SERVER_ERRORS,
   ...FEATURE_ERRORS,
   INTERNAL: {

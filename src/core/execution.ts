@@ -189,7 +189,7 @@ export class Execution extends LinkedNode implements Timed, LockHolder {
     return this.dependencies?.find((dependency) => dependency.state > Status.completed);
   }
 
-  /** Whether its failure is for the execution that submitted it to handle. */
+  /** Whether its failure does not end a fail-fast group: the execution that submitted it handles the failure. */
   isOwnedWithin(_group: Group): boolean {
     return false;
   }

@@ -144,8 +144,10 @@ export class Scheduler {
     for (const [execution, failure] of refused)
       this.lifecycle.end([execution], { kind: 'failed', failure }, now);
     group.failFast = failFast;
-    const { id } = refused[0]![0];
-    if (failFast) this.cancelGroup(group, new RelatedCancellation({ event: 'fail-fast', id }), now);
+    const first = failFast ? refused.find(([execution]) => !execution.isOwnedWithin(group)) : undefined;
+    if (first === undefined) return;
+    const reason = new RelatedCancellation({ event: 'fail-fast', id: first[0].id });
+    this.cancelGroup(group, reason, now);
   }
 
   /** Records that the attempt succeeded. Returns false for a late result, of a stopped or an earlier attempt. */

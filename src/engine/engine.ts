@@ -28,12 +28,20 @@ export type { EngineLimits, EngineOptions };
 /** An execution of a group, with its work. */
 export interface GroupItem<T = unknown> extends ExecutionContext {
   readonly run: ToolFunction<T>;
+  /**
+   * Whether its failure does not end a `failFast` group.
+   *
+   * @internal
+   */
+  readonly isOptional?: boolean;
 }
 
 /** An execution that fails with `error` on submission, without an attempt and regardless of dependencies. */
 export interface RefusedItem extends ExecutionContext {
   readonly error: unknown;
   readonly run?: undefined;
+  /** @internal */
+  readonly isOptional?: boolean;
 }
 
 const CLOSE_OPTIONS: ReadonlySet<string> = new Set(['cancel']);

@@ -31,9 +31,14 @@ export interface RetryNotice {
   readonly retryInMs: number;
 }
 
+/** The outcome of a group once it has ended. Shared by its handles, so that none of them is kept for it. */
+export interface GroupEnd {
+  outcome: GroupOutcome | undefined;
+}
+
 /** Follows and controls the executions of one `submitAll`. */
 export class GroupHandle {
-  private ended: GroupOutcome | undefined;
+  private readonly end: GroupEnd;
 
   /** @internal */
   constructor(
@@ -41,9 +46,7 @@ export class GroupHandle {
     private readonly group: Group,
     private readonly jobs: readonly Job[],
   ) {
-    runtime.onGroupEnd(group, () => {
-      this.ended = this.summary();
-    });
+    this.end = runtime.endOf(group);
   }
 
   get name(): string {
@@ -57,9 +60,9 @@ export class GroupHandle {
 
   /** Resolves when the last execution of the group has settled. Never throws. */
   outcome(): Promise<GroupOutcome> {
-    const { ended } = this;
-    if (ended !== undefined) return Promise.resolve(ended);
-    return new Promise((resolve) => this.runtime.onGroupEnd(this.group, () => resolve(this.ended!)));
+    const { end } = this;
+    if (end.outcome !== undefined) return Promise.resolve(end.outcome);
+    return new Promise((resolve) => this.runtime.onGroupEnd(this.group, () => resolve(end.outcome!)));
   }
 
   /** The outcome of each execution, in the order in which they were given, when all have settled. Never throws. */
@@ -108,21 +111,20 @@ export class GroupHandle {
   resume(): void {
     this.runtime.change((scheduler) => scheduler.resume(this.group));
   }
+}
 
-  private summary(): GroupOutcome {
-    const { counts, createdAt } = this.group;
-    const total = counts.reduce((sum, count) => sum + count, 0);
-    return {
-      name: this.name,
-      succeeded: counts[STATUS_NAMES.indexOf('completed')] === total,
-      total,
-      counts: Object.fromEntries(STATUS_NAMES.map((name, index) => [name, counts[index]!])) as Record<
-        ExecutionStatus,
-        number
-      >,
-      durationMs: this.runtime.clock.now() - createdAt,
-    };
-  }
+export function groupOutcome({ name, counts, createdAt }: Group, now: number): GroupOutcome {
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  return {
+    name,
+    succeeded: counts[STATUS_NAMES.indexOf('completed')] === total,
+    total,
+    counts: Object.fromEntries(STATUS_NAMES.map((status, index) => [status, counts[index]!])) as Record<
+      ExecutionStatus,
+      number
+    >,
+    durationMs: now - createdAt,
+  };
 }
 
 /** Calls back for settled executions, with one callback for each group. */

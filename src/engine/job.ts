@@ -24,6 +24,8 @@ class JobExtras extends RareFields {
   /** Why the previous attempt failed. */
   lastFailure: Failure | undefined = undefined;
   settledCallbacks: (() => void)[] | undefined = undefined;
+  /** Whether its failure does not end a fail-fast group. */
+  isOptional = false;
   /** Readers of its progress. */
   followers: Set<ExecutionCursor> | undefined = undefined;
 
@@ -70,7 +72,8 @@ export class Job<T = unknown> extends Execution implements ExecutionHandle<T> {
   }
 
   override isOwnedWithin(group: Group): boolean {
-    return this.extras?.parent?.job.demand.group === group;
+    const { extras } = this;
+    return extras !== undefined && (extras.isOptional || extras.parent?.job.demand.group === group);
   }
 
   get extras(): JobExtras | undefined {

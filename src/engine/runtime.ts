@@ -16,7 +16,7 @@ import type { Clock } from './clock.ts';
 import { checkContext, checkFunction, type ExecutionContext, toSpec } from './context.ts';
 import type { GroupItem, RefusedItem } from './engine.ts';
 import type { ProgressStream } from './event-log.ts';
-import { type RetryNotice, Settlements } from './group-handle.ts';
+import { type GroupEnd, groupOutcome, type RetryNotice, Settlements } from './group-handle.ts';
 import type { CancelResult, ExecutionHandle } from './handle.ts';
 import { AllocationHistory } from './history.ts';
 import { inThisContext } from './in-this-context.ts';
@@ -48,12 +48,13 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
   isClosing = false;
   private idleCallbacks: (() => void)[] = [];
   private readonly groupCallbacks = new Map<Group, (() => void)[]>();
+  private readonly groupEnds = new WeakMap<Group, GroupEnd>();
   /** By group, the callback for failed attempts that will be retried. */
   readonly retryCallbacks = new WeakMap<Group, (notice: RetryNotice) => void>();
 
   constructor({ eventLogSize, allocationHistorySize, clock, ...options }: RuntimeOptions) {
     this.clock = clock;
-    this.scheduler = new Scheduler(this, options, ['signal', 'run', 'error']);
+    this.scheduler = new Scheduler(this, options, ['signal', 'run', 'error', 'isOptional']);
     const { catalog, lifecycle, dispatcher } = this.scheduler;
     const groups = () => [catalog.root, ...catalog.groups.values()];
     this.log = new ProgressLog(this.clock, eventLogSize, groups, lifecycle.counts);
@@ -98,6 +99,7 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
       specs.push(toSpec(item, this));
       const job = new Job(this, run);
       jobs.push(job);
+      if (item.isOptional === true) job.withExtras().isOptional = true;
       if (run === neverCalled) {
         refused ??= [];
         refused.push([job, toFailure((item as RefusedItem).error)]);
@@ -145,6 +147,18 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
     const callbacks = this.groupCallbacks.get(group);
     if (callbacks === undefined) this.groupCallbacks.set(group, [callback]);
     else callbacks.push(callback);
+  }
+
+  /** The next end of a group. */
+  endOf(group: Group): GroupEnd {
+    const known = this.groupEnds.get(group);
+    if (known !== undefined && known.outcome === undefined) return known;
+    const end: GroupEnd = { outcome: undefined };
+    this.groupEnds.set(group, end);
+    this.onGroupEnd(group, () => {
+      end.outcome = groupOutcome(group, this.clock.now());
+    });
+    return end;
   }
 
   // Effects of the scheduler.

@@ -38,6 +38,11 @@ export interface TaskContext {
    * Unsettled children are cancelled if this attempt fails or is stopped.
    */
   readonly submit: <T>(context: ExecutionContext, run: ToolFunction<T>) => ExecutionHandle<T>;
+  /**
+   * Waits for a promise while the resources and locks of this attempt are lent, as it does for a child. For work that
+   * others submitted to the engine on its behalf.
+   */
+  readonly lendWhile: <T>(promise: Promise<T>) => Promise<T>;
 }
 
 /** See {@link TaskContext.report}. */
@@ -180,8 +185,11 @@ export class Task implements TaskContext {
     this.owner.cancelChildren([...children], new RelatedCancellation({ event, id: this.id }));
   }
 
-  /** Lends the resources of this attempt while it waits for a child. */
-  async lendWhile<T>(promise: Promise<T>): Promise<T> {
+  get lendWhile(): TaskContext['lendWhile'] {
+    return (promise) => this.lend(promise);
+  }
+
+  private async lend<T>(promise: Promise<T>): Promise<T> {
     const extras = this.withExtras();
     if (extras.openWaits++ === 0) {
       this.owner.lend(this);

@@ -34,7 +34,9 @@ export class BatchTable {
       'UPDATE batches SET started_at = ?, ended_at = NULL, options = ? WHERE id = ?',
     );
     this.end = writer.prepare('UPDATE batches SET ended_at = ? WHERE id = ?');
-    this.open = writer.prepare(`SELECT 1 FROM states WHERE status = ${OPEN} AND key BETWEEN ? AND ? LIMIT 1`);
+    this.open = writer.prepare(
+      `SELECT 1 FROM states WHERE status = ${OPEN} AND parent IS NULL AND key BETWEEN ? AND ? LIMIT 1`,
+    );
     this.remove = writer.prepare('DELETE FROM batches WHERE id = ?');
   }
 
@@ -73,6 +75,7 @@ export class BatchTable {
     this.end.run(Math.trunc(at), id);
   }
 
+  /** Items are left out: an open item has an open or running group. */
   hasOpen(id: number): boolean {
     return this.open.get(keyOf(id, 0), lastKeyOf(id)) !== undefined;
   }

@@ -27,6 +27,8 @@ import {
 import type {
   AttemptPage,
   BatchWithTasks,
+  ItemQuery,
+  ItemResult,
   ResultRange,
   SlowestPage,
   TaskQuery,
@@ -46,8 +48,12 @@ const TASKS = `
     a.retry_at, a.reason AS retry_reason, a.message AS retry_message
   FROM states s CROSS JOIN tasks t ON t.key = s.key LEFT JOIN ends e ON e.key = s.key
   LEFT JOIN attempts a ON a.key = s.key AND a.attempt = CASE s.status WHEN ${RUNNING} THEN s.attempts END`;
-const PAGE = 's.key > ? AND s.key <= ? ORDER BY s.key LIMIT ?';
-const PAGE_BACKWARDS = 's.key > ? AND s.key <= ? ORDER BY s.key DESC LIMIT ?';
+const PAGE = 's.key > ? AND s.key <= ? AND (s.parent IS NULL OR ?) ORDER BY s.key LIMIT ?';
+const PAGE_BACKWARDS = PAGE.replace('s.key LIMIT', 's.key DESC LIMIT');
+const OPEN_TASKS = `
+  SELECT t.key, t.id, t.name, t.function, t.params, t.options, t.added_at, s.attempts, s.failures
+  FROM states s CROSS JOIN tasks t ON t.key = s.key WHERE s.status = ${OPEN}`;
+const ITEMS = 's.parent = ? AND s.key > ? ORDER BY s.key LIMIT ?';
 /** The most tasks scanned for the slowest ones at once: some milliseconds. */
 const TASKS_PER_SCAN = 10_000;
 /** The most continuation bytes of a UTF-8 character. */
@@ -64,6 +70,9 @@ export class Reader {
   private readonly newestIds: StatementSyncInstance;
   private readonly byKey: StatementSyncInstance;
   private readonly openTasks: StatementSyncInstance;
+  private readonly openItems: StatementSyncInstance;
+  private readonly someItems: StatementSyncInstance;
+  private readonly resultsOfItems: StatementSyncInstance;
   private readonly slowestKeys: StatementSyncInstance;
   private readonly anyStatus: StatementSyncInstance;
   private readonly oneStatus: StatementSyncInstance;
@@ -89,18 +98,22 @@ export class Reader {
       `${TASKS} WHERE s.key = (SELECT key FROM tasks WHERE batch = (SELECT id FROM batches WHERE name = ?) AND id = ?)`,
     );
     this.oneSummary = reader.prepare(
-      `SELECT t.key, t.function, s.status, s.attempts, e.cause FROM tasks t CROSS JOIN states s ON s.key = t.key
+      `SELECT t.key, t.function, s.status, s.attempts, s.parent, e.cause FROM tasks t CROSS JOIN states s ON s.key = t.key
        LEFT JOIN ends e ON e.key = t.key WHERE t.batch = ? AND t.id = ?`,
     );
     this.newestIds = reader.prepare(
       'SELECT id FROM tasks WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT ?',
     );
     this.byKey = reader.prepare(`${TASKS} WHERE s.key = ?`);
-    this.openTasks = reader.prepare(
-      `SELECT t.key, t.id, t.name, t.function, t.params, t.options, t.added_at, s.attempts, s.failures
-       FROM states s CROSS JOIN tasks t ON t.key = s.key WHERE s.status = ${OPEN} AND ${PAGE}`,
-    );
+    this.openTasks = reader.prepare(`${OPEN_TASKS} AND ${PAGE}`);
     this.openTasks.setReturnArrays(true);
+    this.openItems = reader.prepare(`${OPEN_TASKS} AND ${ITEMS}`);
+    this.openItems.setReturnArrays(true);
+    this.someItems = reader.prepare(`${TASKS} WHERE (? >> s.status) & 1 AND ${ITEMS}`);
+    this.resultsOfItems = reader.prepare(
+      `SELECT s.key, s.status, t.id, e.result_bytes, e.preview
+       FROM states s CROSS JOIN tasks t ON t.key = s.key LEFT JOIN ends e ON e.key = s.key WHERE ${ITEMS}`,
+    );
     this.slowestKeys = reader.prepare(
       `SELECT s.key FROM states s CROSS JOIN ends e ON e.key = s.key
        WHERE s.key > ? AND s.key <= ? AND s.started_at IS NOT NULL AND (? >> s.status) & 1
@@ -184,21 +197,62 @@ export class Reader {
   private tasksOf(
     batch: string,
     row: BatchData,
-    { status: requested, afterSeq = 0, beforeSeq, limit }: TaskQuery,
+    { status: requested, afterSeq = 0, beforeSeq, limit, withoutItems = false }: TaskQuery,
   ): TaskRecord[] {
     const { id: batchId } = row;
     // Searching for a status that no task has would scan all tasks.
     const status = requested?.filter((one) => row[one] > 0);
     if (status?.length === 0) return [];
     const last = beforeSeq === undefined ? lastKeyOf(batchId) : keyOf(batchId, beforeSeq - 1);
-    const first = keyOf(batchId, afterSeq);
+    const page = [keyOf(batchId, afterSeq), last, withoutItems ? 0 : 1, limit];
     // All open tasks of a batch are read when it starts.
     if (status?.length === 1 && status[0] === 'open' && beforeSeq === undefined) {
-      const rows = this.openTasks.all(first, last, limit) as unknown as OpenTaskRow[];
+      const rows = this.openTasks.all(...page) as unknown as OpenTaskRow[];
       return rows.map((row) => openTaskRecord(batch, row));
     }
-    const page = [first, last, limit];
     return this.pageOf(status, page, beforeSeq !== undefined).map((data) => taskRecord(data, batch));
+  }
+
+  items(batch: string, groupSeq: number, query: ItemQuery): TaskRecord[] {
+    checkQuery(query);
+    const { status = STATUSES, afterSeq = 0, limit } = query;
+    return this.snapshot(() => {
+      const row = this.oneBatch.get(toStored(batch)) as BatchData | undefined;
+      if (row === undefined) return [];
+      const page = [keyOf(row.id, groupSeq), keyOf(row.id, afterSeq), limit] as const;
+      // All open items of a group are read when it runs.
+      if (status.length === 1 && status[0] === 'open')
+        return (this.openItems.all(...page) as unknown as OpenTaskRow[]).map((one) =>
+          openTaskRecord(batch, one),
+        );
+      return (this.someItems.all(bitsOf(status), ...page) as TaskData[]).map((data) =>
+        taskRecord(data, batch),
+      );
+    });
+  }
+
+  itemResults(
+    batch: string,
+    groupSeq: number,
+    { afterSeq, limit, maxBytes }: { afterSeq: number; limit: number; maxBytes: number },
+  ): ItemResult[] {
+    checkQuery({ afterSeq, limit });
+    return this.snapshot(() => {
+      const row = this.oneBatch.get(toStored(batch)) as BatchData | undefined;
+      if (row === undefined) return [];
+      const page = [keyOf(row.id, groupSeq), keyOf(row.id, afterSeq), limit] as const;
+      let bytes = 0;
+      return (this.resultsOfItems.all(...page) as ItemData[]).map((item) => {
+        bytes += item.result_bytes ?? 0;
+        return {
+          seq: seqInKey(item.key),
+          id: fromStored(item.id),
+          status: STATUSES[item.status]!,
+          result:
+            item.result_bytes === null || bytes > maxBytes ? undefined : this.wholeResult(item as ResultData),
+        };
+      });
+    });
   }
 
   slowest(batch: string, status: readonly TaskStatus[], afterSeq: number, limit: number): SlowestPage {
@@ -208,9 +262,8 @@ export class Reader {
       const row = this.oneBatch.get(toStored(batch)) as BatchData | undefined;
       if (row === undefined) return { tasks: [], nextSeq: undefined };
       const untilSeq = Math.min(row.last_seq, afterSeq + TASKS_PER_SCAN);
-      const wanted = status.reduce((bits, one) => bits | (1 << statusNumber(one)), 0);
       const [after, until] = [keyOf(row.id, afterSeq), keyOf(row.id, untilSeq)];
-      const keys = this.slowestKeys.all(after, until, wanted, limit) as { key: number }[];
+      const keys = this.slowestKeys.all(after, until, bitsOf(status), limit) as { key: number }[];
       const tasks = keys.map(({ key }) => taskRecord(this.byKey.get(key) as TaskData, batch));
       return { tasks, nextSeq: untilSeq < row.last_seq ? untilSeq : undefined };
     });
@@ -229,7 +282,7 @@ export class Reader {
     const wanted = [...new Set(statuses)];
     const found = wanted.flatMap((status) => one.all(statusNumber(status), ...page) as TaskData[]);
     if (wanted.length < 2) return found;
-    return found.sort((a, b) => (isBackwards ? b.key - a.key : a.key - b.key)).slice(0, page[2]);
+    return found.sort((a, b) => (isBackwards ? b.key - a.key : a.key - b.key)).slice(0, page[3]);
   }
 
   result(batch: string, id: string, range: ResultRange | undefined): string | undefined {
@@ -255,9 +308,14 @@ export class Reader {
     if (row === undefined) return undefined;
     const end = Math.min(row.result_bytes, offset + length);
     if (offset >= end) return '';
+    if (offset === 0 && end === row.result_bytes) return this.wholeResult(row);
+    return this.readRange(row, fromStored(row.preview), offset, end);
+  }
+
+  private wholeResult(row: ResultData): string {
     const preview = fromStored(row.preview);
-    if (offset === 0 && end === row.result_bytes && Buffer.byteLength(preview) === end) return preview;
-    return this.readRange(row, preview, offset, end);
+    const isShort = Buffer.byteLength(preview) === row.result_bytes;
+    return isShort ? preview : this.readRange(row, preview, 0, row.result_bytes);
   }
 
   resultBytes(batch: string, id: string, { offset, length }: ResultRange): Buffer | undefined {
@@ -344,7 +402,13 @@ function checkQuery({ afterSeq, beforeSeq, limit }: TaskQuery): void {
     checkNumber('beforeSeq', beforeSeq, { min: 1, max: MAX_SEQ + 1, integer: true });
 }
 
-function taskSummary(id: string, { key, function: tool, status, attempts, cause }: SummaryData): TaskSummary {
+/** A set of statuses as a number. */
+function bitsOf(statuses: readonly TaskStatus[]): number {
+  return statuses.reduce((bits, status) => bits | (1 << statusNumber(status)), 0);
+}
+
+function taskSummary(id: string, row: SummaryData): TaskSummary {
+  const { key, function: tool, status, attempts, cause, parent } = row;
   return {
     id,
     seq: seqInKey(key),
@@ -352,6 +416,7 @@ function taskSummary(id: string, { key, function: tool, status, attempts, cause 
     status: STATUSES[status]!,
     attempts,
     cause: cause === null ? undefined : fromStored(cause),
+    groupSeq: parent === null ? undefined : seqInKey(parent),
   };
 }
 
@@ -361,6 +426,15 @@ interface SummaryData {
   readonly status: number;
   readonly attempts: number;
   readonly cause: StoredText | null;
+  readonly parent: number | null;
+}
+
+interface ItemData {
+  readonly key: number;
+  readonly status: number;
+  readonly id: StoredText;
+  readonly result_bytes: number | null;
+  readonly preview: StoredText | null;
 }
 
 interface ResultData {

@@ -37,8 +37,50 @@ export interface TaskOptions {
   readonly dependsOn?: readonly string[];
   readonly onDependencyFailure?: DependencyPolicy;
   readonly resources?: ResourceRequirements;
+  /** Those of `dependsOn` that its expressions mention. */
+  readonly mentions?: readonly string[];
+  /** An expression. The task is skipped if it does not hold. */
+  readonly when?: string;
+  /** Makes it a group with an item for each element: a list, a reference, `{ glob }` or an expression. */
+  readonly forEach?: unknown;
+  /** Makes it a group of rounds. */
+  readonly repeat?: RepeatOptions;
+  /** How many items of the group may run at once. */
+  readonly maxConcurrent?: number;
+  /** Whether a failed item is null in the result of its group, instead of failing the group. */
+  readonly onItemError?: 'null';
+  /** Makes it an item of a group. Its params are final: they contain no references. */
+  readonly item?: ItemOptions;
   /** Warnings about its arguments from when it was added. */
   readonly warnings?: readonly string[];
+}
+
+/** The rounds of a group. */
+export interface RepeatOptions {
+  /** An expression. The round after which it holds is the last. */
+  readonly until?: string;
+  readonly max: number;
+  /** The pause between two rounds. */
+  readonly delayMs?: number;
+}
+
+/** The place of an item in its group. */
+export interface ItemOptions {
+  /** The id of the group. */
+  readonly group: string;
+  readonly index: number;
+  /** Why its params could not be computed. It fails with this. */
+  readonly problem?: { readonly code: string; readonly message: string };
+}
+
+/** Whether a task becomes several, its items. */
+export function isGroup({ forEach, repeat }: TaskOptions): boolean {
+  return forEach !== undefined || repeat !== undefined;
+}
+
+/** The id of an item. Ids that users give contain no brackets. */
+export function itemId(group: string, index: number): string {
+  return `${group}[${index}]`;
 }
 
 /** Shared by all tasks without settings of their own, which is nearly all. */
@@ -67,7 +109,7 @@ export interface TaskRecord extends NewTask {
   readonly durationMs: number | undefined;
   /** Set if it failed. */
   readonly reason: FailureReason | undefined;
-  /** Why it failed or was cancelled. */
+  /** Why it failed, was cancelled, or was skipped by itself. */
   readonly message: string | undefined;
   /** The error code, if any. */
   readonly code: string | undefined;
@@ -97,13 +139,18 @@ export type TaskEnd =
       readonly code?: string;
     }
   | { readonly status: 'cancelled'; readonly message: string }
-  | { readonly status: 'skipped'; readonly cause: string | undefined };
+  | {
+      readonly status: 'skipped';
+      readonly cause: string | undefined;
+      readonly code?: string;
+      readonly message?: string;
+    };
 
 /** A completed task. */
 export interface Completion {
   readonly seq: number;
-  /** The result as JSON. */
-  readonly result: string;
+  /** The result as JSON; undefined if it is too large to be stored. */
+  readonly result: string | undefined;
   readonly endedAt: number;
   /** When its last attempt began, if not recorded before. */
   readonly startedAt: number | undefined;

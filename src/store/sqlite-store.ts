@@ -31,6 +31,8 @@ import type {
   AttemptPage,
   BatchWithTasks,
   HolderRequest,
+  ItemQuery,
+  ItemResult,
   Lease,
   Recovery,
   ResultRange,
@@ -38,6 +40,7 @@ import type {
   Store,
   TaskQuery,
   TaskSummary,
+  Unsuccessful,
 } from './store.ts';
 import { translated } from './store-error.ts';
 import { Recoverer, TaskAdding, TaskChanges } from './task-changes.ts';
@@ -119,6 +122,22 @@ export class SqliteStore implements Store {
     const steps = () => this.adding.add(batch, tasks, this.now());
     if (tasks.length > SHORT_LIST) return this.writeInSteps(steps);
     return this.write(() => undoable(this.database.writer, () => toEnd(steps())));
+  }
+
+  addItems(batch: string, groupSeq: number, items: readonly NewTask[]): Promise<AddedTasks> {
+    const steps = () => {
+      this.leases.checkNotLost(batch);
+      return this.adding.add(batch, items, this.now(), groupSeq);
+    };
+    if (items.length > SHORT_LIST) return this.writeInSteps(steps);
+    return this.write(() => undoable(this.database.writer, () => toEnd(steps())));
+  }
+
+  endItems(batch: string, groupSeq: number, end: Unsuccessful, at: number): Promise<number> {
+    return this.writeInSteps(() => {
+      this.leases.checkNotLost(batch);
+      return this.changes.endItems(batch, groupSeq, end, at);
+    });
   }
 
   started(batch: string, seq: number, at: number): Promise<void> {
@@ -207,6 +226,18 @@ export class SqliteStore implements Store {
 
   tasks(batch: string, query: TaskQuery): Promise<TaskRecord[]> {
     return this.read(() => this.reader.tasks(batch, query));
+  }
+
+  items(batch: string, groupSeq: number, query: ItemQuery): Promise<TaskRecord[]> {
+    return this.read(() => this.reader.items(batch, groupSeq, query));
+  }
+
+  itemResults(
+    batch: string,
+    groupSeq: number,
+    query: { readonly afterSeq: number; readonly limit: number; readonly maxBytes: number },
+  ): Promise<ItemResult[]> {
+    return this.read(() => this.reader.itemResults(batch, groupSeq, query));
   }
 
   slowest(

@@ -18,6 +18,20 @@ export interface TaskQuery {
   /** Only tasks before this number, last ones first. Not together with `afterSeq`. */
   readonly beforeSeq?: number;
   readonly limit: number;
+  /** Whether to leave out the items of groups. */
+  readonly withoutItems?: boolean;
+}
+
+/** The items of a group, in order. */
+export type ItemQuery = Pick<TaskQuery, 'status' | 'afterSeq' | 'limit'>;
+
+/** How an item of a group ended. */
+export interface ItemResult {
+  readonly seq: number;
+  readonly id: string;
+  readonly status: TaskStatus;
+  /** As JSON, if it completed and the result is not too large for the page. */
+  readonly result: string | undefined;
 }
 
 /** Attempts of some tasks, in task order. */
@@ -71,7 +85,12 @@ export interface TaskSummary {
   readonly attempts: number;
   /** If skipped: the id of the task that is the root cause. */
   readonly cause: string | undefined;
+  /** If it is an item: the number of its group. */
+  readonly groupSeq: number | undefined;
 }
+
+/** How a task ended without completing. */
+export type Unsuccessful = Exclude<TaskEnd, { status: 'completed' }>;
 
 /** A batch and some of its tasks, from one snapshot. */
 export interface BatchWithTasks {
@@ -99,6 +118,10 @@ export interface Store {
    * Adds all tasks or, if an id is a duplicate, none. Creates the batch if necessary. At least one task is required.
    */
   addTasks(batch: string, tasks: readonly NewTask[]): Promise<AddedTasks>;
+  /** Adds items to a group, all or, if an id is a duplicate, none. At least one is required. */
+  addItems(batch: string, groupSeq: number, items: readonly NewTask[]): Promise<AddedTasks>;
+  /** Ends all open items of a group and returns their number. */
+  endItems(batch: string, groupSeq: number, end: Unsuccessful, at: number): Promise<number>;
   /** Starts an attempt of an open task, or another one of a running task. Rejects if the task has ended. */
   started(batch: string, seq: number, at: number): Promise<void>;
   /** Records that the current attempt of a running task failed and another will follow. */
@@ -128,13 +151,19 @@ export interface Store {
   ): Promise<void>;
   /** Records the start of a batch run. */
   batchStarted(batch: string, options: string, at: number): Promise<void>;
-  /** Reopens failed, cancelled and skipped tasks (all, or the given ids) and returns their number. */
+  /**
+   * Reopens failed, cancelled and skipped tasks (all, or the given ids) and returns their number. A group is reopened
+   * with such items, and a single item with its group. The items of a running group cannot be reopened.
+   */
   reopen(batch: string, ids?: readonly string[]): Promise<number>;
-  /** Cancels open tasks (all, or the given ids) and returns their number. Not while another process runs the batch. */
+  /**
+   * Cancels open tasks (all, or the given ids; a group with its items) and returns their number. Not while another
+   * process runs the batch.
+   */
   cancel(batch: string, message: string, ids?: readonly string[]): Promise<number>;
   /**
-   * Deletes tasks and results: of one status, or the whole batch. Not while another process runs it. Returns their
-   * number.
+   * Deletes tasks and results: of some statuses, or the whole batch. The items of a group are deleted with it, and only
+   * then. Not while another process runs the batch. Returns the number of deleted tasks.
    */
   clear(batch: string, status?: readonly TaskStatus[]): Promise<number>;
 
@@ -154,6 +183,14 @@ export interface Store {
   lastIds(batch: string, limit: number): Promise<string[]>;
   /** Tasks in order, a page at a time. */
   tasks(batch: string, query: TaskQuery): Promise<TaskRecord[]>;
+  /** The items of a group in order, a page at a time. */
+  items(batch: string, groupSeq: number, query: ItemQuery): Promise<TaskRecord[]>;
+  /** The items of a group after a number, with their results as long as these have at most `maxBytes` together. */
+  itemResults(
+    batch: string,
+    groupSeq: number,
+    query: { readonly afterSeq: number; readonly limit: number; readonly maxBytes: number },
+  ): Promise<ItemResult[]>;
   /** The tasks of the given statuses with the longest duration, from a page after a number. */
   slowest(
     batch: string,
@@ -200,7 +237,7 @@ export interface Store {
   /** Deletes a request and its answer. */
   forget(request: number): Promise<void>;
   /**
-   * Recovers the tasks of dead processes. `isIdempotent` says whether a function may run twice. Covers all batches that
+   * Recovers the tasks of dead processes. `isIdempotent` says whether a function may run twice; groups always may. Covers all batches that
    * no process runs, or only the given one, which this store may have just leased: called right after the lease, before
    * anything is started, it finds what another process left.
    */

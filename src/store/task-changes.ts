@@ -3,9 +3,17 @@ import { VolleyError } from '../core/errors.ts';
 import type { AttemptWrites } from './attempt-table.ts';
 import type { BatchTable } from './batch-table.ts';
 import type { Leases } from './leases.ts';
-import { type AddedTasks, type NewTask, NO_OPTIONS, type TaskStatus } from './records.ts';
+import {
+  type AddedTasks,
+  isGroup,
+  type NewTask,
+  NO_OPTIONS,
+  type TaskOptions,
+  type TaskStatus,
+} from './records.ts';
 import {
   CANCELLED,
+  COMPLETED,
   checkRoomFor,
   FAILED,
   fromStored,
@@ -20,7 +28,7 @@ import {
   statusNumber,
   toStored,
 } from './rows.ts';
-import type { Recovery } from './store.ts';
+import type { Recovery, Unsuccessful } from './store.ts';
 import { isConstraint } from './store-error.ts';
 import type { TaskTable } from './task-table.ts';
 import type { Steps } from './write-queue.ts';
@@ -37,6 +45,14 @@ export class TaskChanges {
   private readonly removeEnd: StatementSyncInstance;
   private readonly removeResult: StatementSyncInstance;
   private readonly removeTasks: StatementSyncInstance;
+  private readonly removeTopTasks: StatementSyncInstance;
+  private readonly topKeys: StatementSyncInstance;
+  private readonly groupOf: StatementSyncInstance;
+  private readonly optionsOf: StatementSyncInstance;
+  private readonly itemKeys: StatementSyncInstance;
+  private readonly itemsOfOpenGroups: StatementSyncInstance;
+  private readonly groups: StatementSyncInstance;
+  private readonly removeItems: StatementSyncInstance;
 
   constructor(
     writer: DatabaseSyncInstance,
@@ -46,10 +62,23 @@ export class TaskChanges {
     private readonly attempts: AttemptWrites,
   ) {
     const some = `SELECT key FROM states WHERE status = ? AND key BETWEEN ? AND ? LIMIT ${TASKS_PER_STEP}`;
+    const someTop = some.replace('LIMIT', 'AND parent IS NULL LIMIT');
     this.keys = writer.prepare(some);
+    this.topKeys = writer.prepare(someTop);
     this.byId = writer.prepare(
-      'SELECT key, status FROM tasks JOIN states USING (key) WHERE batch = ? AND id = ?',
+      'SELECT key, status, parent FROM tasks JOIN states USING (key) WHERE batch = ? AND id = ?',
     );
+    this.groupOf = writer.prepare('SELECT key, status, parent FROM states WHERE key = ?');
+    this.optionsOf = writer.prepare('SELECT options FROM tasks WHERE key = ?');
+    const someItems = `SELECT key FROM states WHERE parent = ? AND status = ? LIMIT ${TASKS_PER_STEP}`;
+    this.itemKeys = writer.prepare(someItems);
+    this.itemsOfOpenGroups = writer.prepare(
+      `SELECT i.key FROM states i JOIN states g ON g.key = i.parent
+       WHERE i.status = ? AND g.status = ${OPEN} AND i.key > ? AND i.key <= ? ORDER BY i.key LIMIT ${TASKS_PER_STEP}`,
+    );
+    this.groups = writer.prepare('SELECT DISTINCT parent AS key FROM states WHERE parent BETWEEN ? AND ?');
+    this.removeItems = writer.prepare(`DELETE FROM tasks WHERE key IN (${someItems})`);
+    this.removeTopTasks = writer.prepare(`DELETE FROM tasks WHERE key IN (${someTop})`);
     this.open = writer.prepare(
       `UPDATE states SET status = ${OPEN}, started_at = NULL, attempt_at = NULL WHERE key = ?`,
     );
@@ -70,9 +99,12 @@ export class TaskChanges {
     const { id: batchId } = this.batches.existing(batch);
     this.leases.checkNotHeldByOthers(batch, batchId);
     let total = 0;
+    const end = { status: 'cancelled', message } as const;
     for (const keys of ids === undefined ? this.pagesOf(batchId, OPEN) : [this.openOf(batchId, ids)]) {
-      for (const key of keys)
-        this.tasks.ended(batch, seqInKey(key), { status: 'cancelled', message }, at, undefined, undefined);
+      for (const key of keys) {
+        this.tasks.ended(batch, seqInKey(key), end, at, undefined, undefined);
+        if (ids !== undefined) total += yield* this.endItems(batch, seqInKey(key), end, at);
+      }
       total += keys.length;
       yield;
     }
@@ -84,7 +116,11 @@ export class TaskChanges {
     if (row === undefined) return 0;
     this.leases.checkNotHeldByOthers(batch, row.id);
     let total = 0;
-    for (const status of statuses ?? STATUSES) total += yield* this.remove(row.id, statusNumber(status));
+    if (statuses !== undefined)
+      total += yield* this.removeItemsOf(row.id, new Set(statuses.map(statusNumber)));
+    const statement = statuses === undefined ? this.removeTasks : this.removeTopTasks;
+    for (const status of statuses ?? STATUSES)
+      total += yield* this.remove(row.id, statusNumber(status), statement);
     // The holder continues with an empty batch.
     if (statuses === undefined && !this.leases.isOwn(row.id)) this.batches.delete(row.id);
     return total;
@@ -93,10 +129,19 @@ export class TaskChanges {
   private *reopenAll(batchId: number): Steps<number> {
     let total = 0;
     for (const status of REOPENED) {
-      for (const keys of this.pagesOf(batchId, status)) {
+      for (const keys of this.pagesOf(batchId, status, this.topKeys)) {
         for (const key of keys) this.retryOne(batchId, key, status);
         total += keys.length;
         yield;
+      }
+    }
+    for (const status of REOPENED) {
+      for (let after = keyOf(batchId, 0); ; yield) {
+        const rows = this.itemsOfOpenGroups.all(status, after, lastKeyOf(batchId)) as { key: number }[];
+        if (rows.length === 0) break;
+        for (const { key } of rows) this.retryOne(batchId, key, status);
+        total += rows.length;
+        after = rows.at(-1)!.key;
       }
     }
     return total;
@@ -114,17 +159,75 @@ export class TaskChanges {
         );
       }
       if (!REOPENED.includes(row.status)) continue;
+      total += this.reopenGroupOf(batch, batchId, id, row);
       this.retryOne(batchId, row.key, row.status);
       total++;
       if (total % TASKS_PER_STEP === 0) yield;
+      total += yield* this.reopenItems(batchId, row.key);
+    }
+    return total;
+  }
+
+  /** Reopens the group of an item that is about to be reopened, and returns the number of reopened tasks. */
+  private reopenGroupOf(batch: string, batchId: number, id: string, { parent }: StateRow): 0 | 1 {
+    const group = parent === null ? undefined : (this.groupOf.get(parent) as StateRow | undefined);
+    if (group === undefined || group.status === OPEN) return 0;
+    if (group.status === RUNNING) {
+      throw new VolleyError(
+        'INVALID_REQUEST',
+        `${JSON.stringify(id)} belongs to a group that is still running. Retry it when the group has ended. Nothing was changed.`,
+        { batch, id },
+      );
+    }
+    this.forgive.run(group.key);
+    this.reopenOne(batchId, group.key, group.status);
+    return 1;
+  }
+
+  private *reopenItems(batchId: number, group: number): Steps<number> {
+    let total = 0;
+    for (const status of REOPENED) {
+      for (;;) {
+        const rows = this.itemKeys.all(group, status) as { key: number }[];
+        if (rows.length === 0) break;
+        for (const { key } of rows) this.retryOne(batchId, key, status);
+        total += rows.length;
+        yield;
+      }
     }
     return total;
   }
 
   /** Resets the retry count, because the task was reopened explicitly. */
   private retryOne(batchId: number, key: number, before: number): void {
+    if (before === FAILED) this.startOver(batchId, key);
     this.forgive.run(key);
     this.reopenOne(batchId, key, before);
+  }
+
+  /** Removes the rounds of a group that failed although all of them completed: it ran out of rounds. */
+  private startOver(batchId: number, key: number): void {
+    if (this.itemKeys.get(key, COMPLETED) === undefined) return;
+    if (REOPENED.some((status) => this.itemKeys.get(key, status) !== undefined)) return;
+    const { options } = this.optionsOf.get(key) as { options: StoredText | null };
+    if (parsedOptions(options).repeat === undefined) return;
+    for (let removed = -1; removed !== 0; ) {
+      removed = this.removeItems.run(key, COMPLETED).changes;
+      this.batches.changeCount(batchId, COMPLETED, -removed);
+    }
+  }
+
+  /** Ends the open items of a group. */
+  *endItems(batch: string, groupSeq: number, end: Unsuccessful, at: number): Steps<number> {
+    const group = keyOf(this.batches.existing(batch).id, groupSeq);
+    let total = 0;
+    for (;;) {
+      const rows = this.itemKeys.all(group, OPEN) as { key: number }[];
+      if (rows.length === 0) return total;
+      for (const { key } of rows) this.tasks.ended(batch, seqInKey(key), end, at, undefined, undefined);
+      total += rows.length;
+      yield;
+    }
   }
 
   /** Reopens a task from a status and clears its end. Its failed attempts still count. */
@@ -137,10 +240,28 @@ export class TaskChanges {
     this.batches.changeCount(batchId, OPEN, 1);
   }
 
-  private *remove(batchId: number, status: number): Steps<number> {
+  /** Removes the items of all groups with one of these statuses. */
+  private *removeItemsOf(batchId: number, statuses: ReadonlySet<number>): Steps<number> {
+    let total = 0;
+    const groups = this.groups.all(keyOf(batchId, 0), lastKeyOf(batchId)) as { key: number }[];
+    for (const { key } of groups) {
+      const group = this.groupOf.get(key) as StateRow | undefined;
+      if (group === undefined || !statuses.has(group.status)) continue;
+      for (const status of STATUSES.keys()) {
+        for (let removed = -1; removed !== 0; total += removed) {
+          removed = this.removeItems.run(key, status).changes;
+          this.batches.changeCount(batchId, status, -removed);
+          yield;
+        }
+      }
+    }
+    return total;
+  }
+
+  private *remove(batchId: number, status: number, statement: StatementSyncInstance): Steps<number> {
     let total = 0;
     for (let removed = -1; removed !== 0; total += removed) {
-      removed = this.removeTasks.run(status, keyOf(batchId, 0), lastKeyOf(batchId)).changes;
+      removed = statement.run(status, keyOf(batchId, 0), lastKeyOf(batchId)).changes;
       this.batches.changeCount(batchId, status, -removed);
       yield;
     }
@@ -148,9 +269,13 @@ export class TaskChanges {
   }
 
   /** Pages through a status until it is empty; each page must move its tasks out of it. */
-  private *pagesOf(batchId: number, status: number): Generator<number[], void, undefined> {
+  private *pagesOf(
+    batchId: number,
+    status: number,
+    statement = this.keys,
+  ): Generator<number[], void, undefined> {
     for (;;) {
-      const rows = this.keys.all(status, keyOf(batchId, 0), lastKeyOf(batchId)) as { key: number }[];
+      const rows = statement.all(status, keyOf(batchId, 0), lastKeyOf(batchId)) as { key: number }[];
       if (rows.length === 0) return;
       yield rows.map(({ key }) => key);
     }
@@ -158,12 +283,28 @@ export class TaskChanges {
 
   private openOf(batchId: number, ids: readonly string[]): number[] {
     const rows = [...new Set(ids)].flatMap((id) => this.find(batchId, id) ?? []);
-    return rows.filter(({ status }) => status === OPEN).map(({ key }) => key);
+    const open = rows.filter(({ status }) => status === OPEN);
+    // Items first: cancelling their group would cancel them, too.
+    return [
+      ...open.filter(({ parent }) => parent !== null),
+      ...open.filter(({ parent }) => parent === null),
+    ].map(({ key }) => key);
   }
 
-  private find(batchId: number, id: string): { key: number; status: number } | undefined {
-    return this.byId.get(batchId, toStored(id)) as { key: number; status: number } | undefined;
+  private find(batchId: number, id: string): StateRow | undefined {
+    return this.byId.get(batchId, toStored(id)) as StateRow | undefined;
   }
+}
+
+interface StateRow {
+  readonly key: number;
+  readonly status: number;
+  /** The key of its group. */
+  readonly parent: number | null;
+}
+
+function parsedOptions(options: StoredText | null): TaskOptions {
+  return options === null ? NO_OPTIONS : (JSON.parse(fromStored(options)) as TaskOptions);
 }
 
 /** The number of rows per statement: calling SQLite costs more than writing a row. */
@@ -184,18 +325,22 @@ export class TaskAdding {
     this.insertOne = writer.prepare(`${insert} ${ROW}`);
     this.insertMany = writer.prepare(`${insert} ${new Array<string>(ROWS).fill(ROW).join(', ')}`);
     this.openThem = writer.prepare(
-      `INSERT INTO states (key, status, attempts) SELECT key, ${OPEN}, 0 FROM tasks WHERE key BETWEEN ? AND ?`,
+      `INSERT INTO states (key, status, attempts, parent)
+       SELECT key, ${OPEN}, 0, ? FROM tasks WHERE key BETWEEN ? AND ?`,
     );
   }
 
   /** Atomic if the caller rolls back when it throws. */
-  *add(batch: string, tasks: readonly NewTask[], at: number): Steps<AddedTasks> {
+  *add(batch: string, tasks: readonly NewTask[], at: number, groupSeq?: number): Steps<AddedTasks> {
     const { id: batchId, last_seq: lastSeq } = this.batches.findOrCreate(batch, at);
+    const parent = groupSeq === undefined ? null : keyOf(batchId, groupSeq);
     checkRoomFor(batch, lastSeq, tasks.length);
     for (let done = 0; done < tasks.length; done += TASKS_PER_STEP) {
       if (done > 0) yield;
       const some = tasks.slice(done, done + TASKS_PER_STEP);
-      this.addSome(batch, some, keyOf(batchId, lastSeq + done + 1), batchId, at);
+      const firstKey = keyOf(batchId, lastSeq + done + 1);
+      this.addSome(batch, some, firstKey, batchId, at);
+      this.openThem.run(parent, firstKey, firstKey + some.length - 1);
     }
     this.batches.setLastSeq(batchId, lastSeq + tasks.length);
     this.batches.changeCount(batchId, OPEN, tasks.length);
@@ -222,7 +367,6 @@ export class TaskAdding {
       if (!isConstraint(error)) throw error;
     }
     for (; done < tasks.length; done++) this.addOne(batch, tasks[done]!, firstKey + done, batchId, at);
-    this.openThem.run(firstKey, firstKey + tasks.length - 1);
   }
 
   private addOne(batch: string, task: NewTask, key: number, batchId: number, at: number): void {
@@ -265,6 +409,7 @@ interface RunningRow {
   readonly key: number;
   readonly id: StoredText;
   readonly function: StoredText;
+  readonly options: StoredText | null;
   readonly attempt_at: number | null;
   /** Whether its last attempt failed and the next one had not begun. */
   readonly waits: 0 | 1;
@@ -287,7 +432,7 @@ export class Recoverer {
   ) {
     this.suspects = writer.prepare('SELECT id, name FROM batches WHERE running > 0 ORDER BY id');
     this.running = writer.prepare(
-      `SELECT key, id, function, attempt_at,
+      `SELECT key, id, function, options, attempt_at,
          EXISTS (SELECT 1 FROM attempts a WHERE a.key = states.key AND a.attempt = states.attempts) AS waits
        FROM states CROSS JOIN tasks USING (key)
        WHERE status = ${RUNNING} AND key BETWEEN ? AND ? LIMIT ${TASKS_PER_STEP}`,
@@ -308,7 +453,7 @@ export class Recoverer {
       for (let some = this.someOf(row.id); some.length > 0; some = this.someOf(row.id)) {
         for (const task of some) {
           const name = fromStored(task.function);
-          const mayRunAgain = task.waits === 1 || isIdempotent(name);
+          const mayRunAgain = task.waits === 1 || isIdempotent(name) || isGroup(parsedOptions(task.options));
           if (mayRunAgain) this.changes.reopenOne(row.id, task.key, RUNNING);
           else this.markCrashed(row.id, task, name, endOf(task, lastSeenAt, at));
           (mayRunAgain ? reopened : crashed).push({ batch, id: fromStored(task.id) });

@@ -125,7 +125,15 @@ export class TaskTable {
         this.insertEnd.run(key, at, ms, null, null, null, toStored(end.message));
         return;
       case 'skipped':
-        this.insertEnd.run(key, at, ms, null, null, toStoredOrNull(end.cause), null);
+        this.insertEnd.run(
+          key,
+          at,
+          ms,
+          null,
+          toStoredOrNull(end.code),
+          toStoredOrNull(end.cause),
+          toStoredOrNull(end.message),
+        );
     }
   }
 
@@ -165,7 +173,7 @@ interface BufferedCompletion {
   readonly startedAt: number | undefined;
   readonly endedAt: number;
   readonly durationMs: number | null;
-  readonly result: string;
+  readonly result: string | undefined;
 }
 
 /** Buffers the completions of a transaction and writes them at its end with as few statements as possible. */
@@ -272,6 +280,10 @@ export class Completions {
     let values: (number | string | Uint8Array | null)[] = [];
     let rows = 0;
     for (const { key, endedAt, durationMs, result } of tasks) {
+      if (result === undefined) {
+        this.insertOne.run(key, endedAt, durationMs, null, null);
+        continue;
+      }
       const preview = beginningOf(result, PREVIEW_LENGTH);
       const bytes = preview.length === result.length ? undefined : Buffer.from(result);
       values.push(key, endedAt, durationMs, bytes?.length ?? Buffer.byteLength(result), toStored(preview));

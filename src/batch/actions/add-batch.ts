@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { countText, listText } from '../../core/words.ts';
 import { addTasks, warningsOf } from '../add-tasks.ts';
-import { BATCH, TASK } from '../input/fields.ts';
+import { BATCH, RETURN, returnTask, TASK } from '../input/fields.ts';
 import { joinRun } from '../join-run.ts';
 import { linesText } from '../text.ts';
 import { defineAction } from './define-action.ts';
@@ -20,15 +20,17 @@ export const addBatchAction = defineAction({
   schema: z.strictObject({
     batch: BATCH,
     tasks: z.array(TASK).min(1).max(MAX_TASKS).describe('The tasks.'),
+    return: RETURN,
   }),
   cli: {
     group: 'run',
     summary: 'Add the tasks of a file to a batch, without running it',
     examples: ['volley add-batch audit.json', 'generate-tasks | volley add-batch - --batch audit'],
-    options: { tasks: false },
+    options: { tasks: false, return: false },
   },
-  run: async ({ batch, tasks }, context) => {
-    const added = await addTasks(context, batch, tasks);
+  run: async ({ batch, tasks, return: expression }, context) => {
+    const all = expression === undefined ? tasks : [...tasks, returnTask(expression)];
+    const added = await addTasks(context, batch, all);
     const warnings = warningsOf(added);
     const joined = await joinRun(context, batch);
     const ids = added.slice(0, MAX_IDS).map(({ id }) => id);

@@ -24,6 +24,9 @@ export const addAction = defineAction({
       timeout: { flags: '--timeout <seconds>' },
       on_dependency_failure: { flags: '--on-dependency-failure <policy>' },
       resources: false,
+      repeat: false,
+      for_each: { flags: '--for-each <expression>' },
+      when: { flags: '--when <expression>' },
     },
   },
   run: async ({ batch, ...task }, context) => {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { VolleyError } from '../../core/errors.ts';
 import { countText } from '../../core/words.ts';
+import type { TaskSummary } from '../../store/store.ts';
 import { type BatchContext, findBatch, findTasks, taskPages } from '../context.ts';
 import { countsText } from '../counts.ts';
 import { BATCH, IDS } from '../input/fields.ts';
@@ -60,7 +61,22 @@ async function withSkipped(context: BatchContext, batch: string, ids: readonly s
     );
   }
   const found = new Set(ids);
-  for await (const page of taskPages(context.store, batch, ['skipped']))
-    for (const { id, cause } of page) if (cause !== undefined && found.has(cause)) found.add(id);
+  // An item is retried together with its group.
+  const causes = new Set([...ids, ...items(tasks.values()).map(groupId)]);
+  for await (const page of taskPages(context.store, batch, ['skipped'])) {
+    for (const { id, cause } of page) {
+      if (cause === undefined || !causes.has(cause)) continue;
+      found.add(id);
+      causes.add(id);
+    }
+  }
   return [...found];
+}
+
+function items(tasks: Iterable<TaskSummary>): TaskSummary[] {
+  return [...tasks].filter(({ groupSeq }) => groupSeq !== undefined);
+}
+
+function groupId({ id }: TaskSummary): string {
+  return id.slice(0, id.lastIndexOf('['));
 }

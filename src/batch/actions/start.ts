@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { countText } from '../../core/words.ts';
 import { findBatch } from '../context.ts';
 import { BATCH, SECONDS } from '../input/fields.ts';
+import { withReturned } from '../returned.ts';
 import { endText } from '../status.ts';
 import { linesText } from '../text.ts';
 import { defineAction } from './define-action.ts';
@@ -48,7 +49,8 @@ export const startAction = defineAction({
     const recovered = recoveryText(recovery.reopened.length, recovery.crashed.length);
     if (wait || run.hasEnded) {
       await run.done;
-      const end = endText(await findBatch(context, batch), run.problem);
+      const ended = endText(await findBatch(context, batch), run.problem);
+      const end = await withReturned(context.store, batch, ended);
       return { text: linesText(recovered, end.text), data: { ...end.data, ...counted(recovery) } };
     }
     const { counts } = await findBatch(context, batch);

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { BatchRecord } from '../../store/records.ts';
 import { type BatchContext, findBatch } from '../context.ts';
 import { BATCH, SECONDS } from '../input/fields.ts';
+import { withReturned } from '../returned.ts';
 import { endText, statusData, statusText } from '../status.ts';
 import { viewOfRecord } from '../view.ts';
 import { defineAction } from './define-action.ts';
@@ -37,7 +38,8 @@ export const waitAction = defineAction({
     }
     const record = await findBatch(context, batch);
     if (context.runs.current(batch) === undefined && context.runs.otherHolder(record) === undefined) {
-      const end = endText(record, context.runs.problemOf(batch));
+      const ended = endText(record, context.runs.problemOf(batch));
+      const end = await withReturned(context.store, batch, ended);
       return { text: end.text, data: { ...end.data, finished: true } };
     }
     const view = await viewOfRecord(record, context);

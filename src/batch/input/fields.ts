@@ -4,12 +4,18 @@ import { MAX_SPAN_MS } from '../../core/numbers.ts';
 import { PRIORITIES } from '../../core/priority.ts';
 import { type CountableNeeds, RESOURCE_TABLE } from '../../core/resource-table.ts';
 import { TASK_STATUSES } from '../../store/records.ts';
+import { COMPUTE } from '../../tools/tool.ts';
 
 /** Control characters and lone surrogates break lines, terminals and files. */
 const UNPRINTABLE = /[\p{Cc}\p{Surrogate}]/u;
 
 const MAX_SECONDS = Math.floor(MAX_SPAN_MS / 1000);
 const MAX_ID_LENGTH = 128;
+/** The id of an item is that of its group and a number: `read[3]`. */
+const MAX_ITEM_ID_LENGTH = MAX_ID_LENGTH + 8;
+const BRACKETS = /[[\]]/;
+const MAX_EXPRESSION_LENGTH = 100_000;
+const MAX_ROUNDS = 10_000;
 const MAX_LIST_LENGTH = 100_000;
 
 function label(maxLength: number) {
@@ -24,7 +30,15 @@ function label(maxLength: number) {
 
 const TASK_NAME = label(200);
 
-export const TASK_ID = label(MAX_ID_LENGTH);
+/** The id of an existing task. */
+export const TASK_ID = label(MAX_ITEM_ID_LENGTH);
+
+/** The id of a new task, or of one that others depend on. */
+const OWN_ID = label(MAX_ID_LENGTH).refine((id) => !BRACKETS.test(id), {
+  error: 'must not contain brackets, which are for items of groups such as read[3]',
+});
+
+const EXPRESSION = z.string().min(1).max(MAX_EXPRESSION_LENGTH);
 
 const TASK_IDS = z.array(TASK_ID).min(1).max(MAX_LIST_LENGTH);
 
@@ -93,18 +107,79 @@ export const TASK_FIELDS = {
   ),
   priority: PRIORITY.optional(),
   max_retries: z.number().int().min(0).max(1000).optional().describe('Attempts after the first.'),
-  id: TASK_ID.optional().describe('Unique in the batch. Default: one is chosen and returned.'),
-  depends_on: z.array(TASK_ID).max(10_000).optional().describe('Ids of tasks that must end first.'),
+  id: OWN_ID.optional().describe('Unique in the batch. Default: one is chosen and returned.'),
+  depends_on: z.array(OWN_ID).max(10_000).optional().describe('Ids of tasks that must end first.'),
   timeout: SECONDS.optional().describe('Seconds for one attempt.'),
   resources: RESOURCE_FIELDS.optional().describe('What it needs, if that differs from its tool.'),
   on_dependency_failure: z
     .enum(['skip', 'run', 'on-failure'])
     .optional()
     .describe('What to do if a dependency did not complete. Default skip.'),
+  when: EXPRESSION.optional().describe(
+    'A JavaScript expression over results, such as "list.entries.length > 0". The task is skipped unless it holds.',
+  ),
+  for_each: z
+    .custom<ForEach>(isForEach, {
+      error: 'must be a list, a reference, { "glob": "src/**" } or a string with an expression',
+    })
+    .optional()
+    .describe(
+      'Runs the task once for each element of a list, with "item" and "index" in params ("${item.path}"): a list, a reference, { "glob": "src/**" } or a JavaScript expression. The result is the list of results.',
+    ),
+  repeat: z
+    .strictObject({
+      until: EXPRESSION.optional().describe('A JavaScript expression over "result", "index" and results.'),
+      max: z.number().int().min(1).max(MAX_ROUNDS).default(100).describe('Rounds at most. Default 100.'),
+      delay: SECONDS.optional().describe('Seconds between two rounds.'),
+    })
+    .optional()
+    .describe(
+      'Runs the task again until an expression holds, with "last" (the last result) and "index" in params. The result is the list of results.',
+    ),
+  max_concurrent: z
+    .number()
+    .int()
+    .min(1)
+    .max(10_000)
+    .optional()
+    .describe('With for_each: how many items may run at once.'),
+  on_item_error: z
+    .enum(['fail', 'null'])
+    .optional()
+    .describe('With for_each or repeat: "null" keeps null in place of a failed item. Default fail.'),
 };
 
 export const TASK = z.strictObject(TASK_FIELDS);
 
 export type TaskInput = z.output<typeof TASK>;
+
+/** What the items of a group are made from. */
+export type ForEach = string | readonly unknown[] | Readonly<Record<string, unknown>>;
+
+function isForEach(value: unknown): boolean {
+  if (typeof value === 'string') return value !== '' && value.length <= MAX_EXPRESSION_LENGTH;
+  if (Array.isArray(value)) return true;
+  if (typeof value !== 'object' || value === null) return false;
+  const keys = Object.keys(value).filter((key) => key !== 'path' || '$from' in value);
+  return keys.every((key) => ['glob', '$from', '$expr', 'path'].includes(key)) && isOneString(value);
+}
+
+function isOneString(value: object): boolean {
+  const { glob, $from, $expr } = value as { glob?: unknown; $from?: unknown; $expr?: unknown };
+  const given = [glob, $from, $expr].filter((one) => one !== undefined);
+  return given.length === 1 && typeof given[0] === 'string';
+}
+
+/** The id of the task whose result is what the batch returns. */
+export const RETURN_ID = 'return';
+
+export const RETURN = EXPRESSION.optional().describe(
+  'A JavaScript expression over all results, by id: what the batch returns.',
+);
+
+/** The task that computes what a batch returns. */
+export function returnTask(expression: string): TaskInput {
+  return { id: RETURN_ID, function: COMPUTE, params: { expression } };
+}
 
 export const IDS = TASK_IDS.optional().describe('Ids of tasks.');

@@ -2,21 +2,24 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import { toCallError } from '../../coordinator/errors.ts';
 import type { Placement, PlannedCall, ReadyCall } from '../../coordinator/plan.ts';
+import type { Results } from '../../coordinator/references.ts';
 import { VolleyError } from '../../core/errors.ts';
 import type { FailureReason } from '../../core/failure.ts';
+import type { GroupSpec } from '../../core/spec.ts';
 import type { GroupHandle, RetryNotice } from '../../engine/group-handle.ts';
 import { type Outcome, renameOutcome } from '../../engine/outcome.ts';
-import type { TaskEnd, TaskRecord } from '../../store/records.ts';
-import type { Lease, Store } from '../../store/store.ts';
+import { type AddedTasks, isGroup, type TaskOptions, type TaskRecord } from '../../store/records.ts';
+import type { Lease, Store, TaskSummary, Unsuccessful } from '../../store/store.ts';
 import { autoConcurrency } from './auto-concurrency.ts';
 import { TaskDependencies } from './dependencies.ts';
 import type { BatchEvents } from './events.ts';
+import { type GroupHost, GroupRun, holds } from './group-run.ts';
 import type { Speed } from './holder-requests.ts';
 import { RunJournal } from './journal.ts';
 import { RunMonitor } from './monitor.ts';
-import { type PlannedTask, planTask, planTasks } from './plan-tasks.ts';
+import { judgesDependencies, type PlannedTask, planTask, planTasks } from './plan-tasks.ts';
 import { Prediction } from './prediction.ts';
-import { TaskRun, type TaskRunParts, type WrittenEnd } from './task-run.ts';
+import { TaskRun, type TaskRunParts, type TaskRunRoles, type WrittenEnd } from './task-run.ts';
 
 /** The options of a start. */
 export interface RunOptions {
@@ -46,7 +49,7 @@ const MAX_KEPT_PARAMS = 4096;
 let submissions = 0;
 
 /** A batch that this process runs, from acquiring the lease to releasing it. */
-export class BatchRun implements TaskRunParts {
+export class BatchRun implements TaskRunParts, GroupHost {
   readonly batch: string;
   readonly journal: RunJournal;
   readonly monitor: RunMonitor;
@@ -103,10 +106,19 @@ export class BatchRun implements TaskRunParts {
     return this.pulls;
   }
 
+  get store(): Store {
+    return this.setup.store;
+  }
+
+  get coordinator(): ParallelToolCoordinator {
+    return this.setup.coordinator;
+  }
+
   /** Starts no more tasks. Running tasks finish, or are cancelled with `now`. The rest stays open. */
   stop({ now }: { readonly now: boolean }): void {
     this.isStopping = true;
     this.sweep();
+    for (const { group } of this.tasks.values()) group?.leave();
     if (now) {
       for (const task of [...this.tasks.values()]) {
         if (task.handle.status !== 'running') continue;
@@ -121,12 +133,37 @@ export class BatchRun implements TaskRunParts {
   /** Cancels all tasks, or those with these ids. Returns the number of cancelled tasks once that is stored. */
   async cancel(ids: readonly string[] | 'all', reason: string): Promise<number> {
     await this.pulls;
-    const asked = ids === 'all' ? this.tasks.keys() : new Set(ids);
-    const tasks = [...asked].flatMap((id) => this.tasks.get(id) ?? []);
-    if (ids === 'all') this.group?.cancel(reason);
+    const withdrawn = ids === 'all' ? 0 : await this.withdraw(ids, reason);
+    const asked = ids === 'all' ? undefined : new Set(ids);
+    const isAsked = ({ id, owner }: TaskRun) =>
+      asked === undefined || asked.has(id) || (owner !== undefined && asked.has(owner.id));
+    const tasks = [...this.tasks.values()].filter(isAsked);
+    if (asked === undefined) this.group?.cancel(reason);
     else for (const { handle } of tasks) handle.cancel(reason);
     const ends = await Promise.all(tasks.map((task) => task.whenOver()));
-    return ends.filter((end) => typeof end === 'object' && end.status === 'cancelled').length;
+    const cancelled = tasks.filter((_, index) => {
+      const end = ends[index];
+      return typeof end === 'object' && end.status === 'cancelled';
+    });
+    const neverRun = cancelled.reduce((sum, { group }) => sum + (group?.neverRun ?? 0), 0);
+    return withdrawn + cancelled.length + neverRun;
+  }
+
+  /** Cancels items that their groups have not submitted yet. */
+  private async withdraw(ids: readonly string[], reason: string): Promise<number> {
+    const missing = ids.filter((id) => !this.tasks.has(id));
+    if (missing.length === 0) return 0;
+    const groups = new Map<number, GroupRun>();
+    for (const { group } of this.tasks.values()) if (group !== undefined) groups.set(group.seq, group);
+    const found = await this.store.tasksById(this.batch, missing);
+    const withdrawn: string[] = [];
+    for (const { id, groupSeq = 0 } of found.values()) {
+      // It may have been submitted meanwhile.
+      if (this.tasks.has(id)) continue;
+      groups.get(groupSeq)?.withdrawn.add(id);
+      withdrawn.push(id);
+    }
+    return withdrawn.length === 0 ? 0 : this.store.cancel(this.batch, reason, withdrawn);
   }
 
   attemptOver(): void {
@@ -159,11 +196,18 @@ export class BatchRun implements TaskRunParts {
   /** Explains why a task waits. Returns undefined if it does not wait. */
   explain(id: string): string | undefined {
     const handle = this.tasks.get(id)?.handle;
-    if (handle === undefined || handle.status === 'running' || handle.status === 'completed')
-      return undefined;
+    if (handle === undefined) return this.explainItem(id);
+    if (handle.status === 'running' || handle.status === 'completed') return undefined;
     const { engine } = this.setup.coordinator;
     if (engine.handle(handle.id) !== handle) return undefined;
     return engine.explain(handle.id, this.taskId).text;
+  }
+
+  /** Explains why an item is not submitted yet. */
+  private explainItem(id: string): string | undefined {
+    const group = this.tasks.get(id.slice(0, id.lastIndexOf('[')))?.group;
+    if (group === undefined || !Number.isFinite(group.maxConcurrent)) return undefined;
+    return `It is waiting for other items of ${group.id}, of which at most ${group.maxConcurrent} run at once.`;
   }
 
   /** Returns the task of an execution, or undefined for executions that tasks submitted themselves. */
@@ -220,6 +264,7 @@ export class BatchRun implements TaskRunParts {
         status: ['open'],
         afterSeq: after,
         limit: PAGE,
+        withoutItems: true,
       });
       for (const record of page) if (!this.tasks.has(record.id)) found.push(record);
       after = page.at(-1)?.seq ?? after;
@@ -230,23 +275,62 @@ export class BatchRun implements TaskRunParts {
 
   /** Returns the tasks that have already ended: those that cannot run, and those that earlier runs decided to skip. */
   private submit(planned: readonly PlannedTask[], dependencies: TaskDependencies): TaskRun[] {
-    const { coordinator, options } = this.setup;
-    const { maxConcurrency, failFast } = options;
+    const { maxConcurrency, failFast } = this.setup.options;
     this.maxConcurrency ??=
       maxConcurrency === 'auto' ? autoConcurrency(planned.map((task) => task.planned)) : maxConcurrency;
     const prefix = this.group === undefined ? this.groupName : this.nextPrefix();
     const tasks = planned.map((task) => this.taskRunOf(task, dependencies));
-    const group = coordinator.planner.submit(
+    this.group = this.submitTasks(planned, tasks, prefix, dependencies, {
+      name: this.groupName,
+      maxConcurrency: this.maxConcurrency,
+      failFast,
+      ...(this.deadlineAt !== undefined && { timeoutMs: Math.max(1, this.deadlineAt - performance.now()) }),
+    });
+    return tasks.filter(({ handle, knownEnd }) => knownEnd !== undefined || handle.status === 'failed');
+  }
+
+  /** Submits items of a group that runs. */
+  async submitItems(items: readonly TaskRecord[], owner: GroupRun): Promise<void> {
+    const planned = await planTasks(this.coordinator.planner, items);
+    // From here on, nothing else happens until they are submitted.
+    if (owner.isClosed || this.isStopping || this.problem !== undefined) return;
+    const left = planned.filter(({ record }) => !owner.withdrawn.has(record.id));
+    if (left.length === 0) return;
+    const roles = { owner };
+    const tasks = left.map(({ record, planned }) => {
+      const isIdempotent = planned.kind === 'ready' && planned.tool.idempotent;
+      return new TaskRun(record, isIdempotent, undefined, this, roles);
+    });
+    owner.itemsSubmitted(tasks.length);
+    // The limits of the batch hold already.
+    this.submitTasks(left, tasks, this.nextPrefix(), TaskDependencies.none, { name: this.groupName });
+  }
+
+  itemsAdded({ firstSeq, lastSeq, addedAt }: AddedTasks): void {
+    const { events } = this.setup;
+    if (!events.hasListeners) return;
+    events.publish({ type: 'added', batch: this.batch, fromSeq: firstSeq, toSeq: lastSeq, at: addedAt });
+  }
+
+  leave({ id }: GroupRun): void {
+    const task = this.tasks.get(id);
+    if (task === undefined) return;
+    task.isLeft = true;
+    task.handle.cancel('the batch was stopped');
+  }
+
+  private submitTasks(
+    planned: readonly PlannedTask[],
+    tasks: readonly TaskRun[],
+    prefix: string,
+    dependencies: TaskDependencies,
+    options: GroupSpec,
+  ): GroupHandle {
+    const group = this.coordinator.planner.submit(
       planned.map((task) => task.planned),
       (call, index) => this.place(tasks[index]!, planned[index]!.record, call, prefix, dependencies),
-      {
-        name: this.groupName,
-        maxConcurrency: this.maxConcurrency,
-        failFast,
-        ...(this.deadlineAt !== undefined && { timeoutMs: Math.max(1, this.deadlineAt - performance.now()) }),
-      },
+      options,
     );
-    this.group = group;
     for (const [index, task] of tasks.entries()) {
       task.handle = group.handles[index]!;
       this.tasks.set(task.id, task);
@@ -255,14 +339,68 @@ export class BatchRun implements TaskRunParts {
     for (const { knownEnd, handle } of tasks) if (knownEnd !== undefined) handle.cancel('it is skipped');
     group.onRetry((notice) => this.retrying(notice));
     group.onSettled((outcome) => this.settled(outcome));
-    return tasks.filter(({ handle, knownEnd }) => knownEnd !== undefined || handle.status === 'failed');
+    return group;
   }
 
   private taskRunOf({ record, planned }: PlannedTask, dependencies: TaskDependencies): TaskRun {
-    const isIdempotent = planned.kind === 'ready' && planned.tool.idempotent;
+    // A group may run again: it continues with its items.
+    const isIdempotent = planned.kind === 'ready' && (planned.tool.idempotent || planned.isGroup === true);
     const end = planned.kind === 'ready' ? dependencies.endOf(planned) : undefined;
     if (end?.status === 'skipped' && end.cause !== undefined) this.earlierCauses.set(record.id, end.cause);
-    return new TaskRun(record, isIdempotent, end, this);
+    return new TaskRun(record, isIdempotent, end, this, this.rolesOf(record));
+  }
+
+  private rolesOf(record: TaskRecord): TaskRunRoles | undefined {
+    const { seq, id, options } = record;
+    const needsVerdict = options.when !== undefined || judgesDependencies(options);
+    if (!needsVerdict && !isGroup(options)) return undefined;
+    const { maxConcurrent, onItemError } = options;
+    const settings = {
+      ...(maxConcurrent !== undefined && { maxConcurrent }),
+      ...(onItemError !== undefined && { onItemError }),
+    };
+    return {
+      ...(isGroup(options) && { group: new GroupRun(this, seq, id, settings) }),
+      ...(needsVerdict && { verdict: () => this.verdictOn(record) }),
+    };
+  }
+
+  /** Decides whether a task runs, now that all its dependencies have ended. */
+  private async verdictOn({ seq, id, options }: TaskRecord): Promise<Unsuccessful | undefined> {
+    const isExpanded = isGroup(options) && (await this.store.items(this.batch, seq, { limit: 1 })).length > 0;
+    if (isExpanded) return undefined;
+    const cause = judgesDependencies(options) ? await this.rootCauseOf(options) : undefined;
+    if (cause !== undefined) {
+      this.earlierCauses.set(id, cause);
+      return { status: 'skipped', cause };
+    }
+    const { when, mentions } = options;
+    if (when === undefined) return undefined;
+    const ids = new Set(mentions);
+    const { json } = await this.resultsOf(ids);
+    const results = new Map([...ids].map((other) => [other, json(other)]));
+    if (await holds({ source: when, results })) return undefined;
+    const message = this.coordinator.redactor.text(`Its condition does not hold: ${when}`);
+    return { status: 'skipped', cause: undefined, code: 'WHEN_FALSE', message };
+  }
+
+  /**
+   * Returns the task because of which a task with expressions is skipped, if any. A dependency that was skipped by its
+   * own condition, or because of such a one, is undefined in expressions.
+   */
+  private async rootCauseOf({ dependsOn = [], mentions = [] }: TaskOptions): Promise<string | undefined> {
+    // Ends other than completions are stored after the dependents were released.
+    const ending = dependsOn.flatMap((id) => this.tasks.get(id) ?? []).filter(({ isSettled }) => isSettled);
+    await Promise.all(ending.map((task) => task.whenOver()));
+    const found = await this.store.tasksById(this.batch, dependsOn);
+    const unsuccessful = dependsOn.filter((id) => found.get(id)?.status !== 'completed');
+    if (unsuccessful.length === 0) return undefined;
+    const rootOf = (id: string) => found.get(id)?.cause ?? id;
+    const roots = await this.store.tasksById(this.batch, new Set(unsuccessful.map(rootOf)));
+    const mentioned = new Set(mentions);
+    const isUndefined = (id: string) => mentioned.has(id) && isSkippedByItself(roots.get(rootOf(id)));
+    const first = unsuccessful.find((id) => !isUndefined(id));
+    return first === undefined ? undefined : rootOf(first);
   }
 
   private place(
@@ -277,14 +415,20 @@ export class BatchRun implements TaskRunParts {
       call.kind === 'ready'
         ? dependencies.placementOf(call, executionId)
         : { dependsOn: [], hasFailedDependency: false };
+    const { group, owner } = task;
+    const isLong = group === undefined && record.params.length > MAX_KEPT_PARAMS;
     return {
       id: executionId(task.id),
       dependsOn,
       hasFailedDependency,
       results: this.readResults,
       group: this.groupName,
-      around: task,
-      reload: record.params.length > MAX_KEPT_PARAMS ? () => this.reload(task.id) : undefined,
+      around:
+        group === undefined
+          ? task
+          : { attempt: (context) => task.attempt(context, (inner, observer) => group.run(inner, observer)) },
+      reload: isLong ? () => this.reload(task.id) : undefined,
+      isOptional: owner?.allowsFailures,
     };
   }
 
@@ -299,13 +443,20 @@ export class BatchRun implements TaskRunParts {
   }
 
   /** Reads the results of other tasks when an attempt needs them. */
-  private readonly readResults: Placement['results'] = async (_, ids) => {
+  private readonly readResults: Placement['results'] = (_, ids) => this.resultsOf(ids);
+
+  readonly resultsOf = async (ids: ReadonlySet<string>): Promise<Results> => {
     const { store } = this.setup;
     const texts = await store.results(this.batch, ids);
     const missing = [...ids].filter((id) => !texts.has(id));
     const others = missing.length === 0 ? undefined : await store.tasksById(this.batch, missing);
-    return (id) => {
+    const json = (id: string) => {
       const text = texts.get(id);
+      if (text === undefined && others?.get(id)?.status === 'completed') throw tooLarge(id);
+      return text;
+    };
+    const value = (id: string) => {
+      const text = json(id);
       if (text !== undefined) return JSON.parse(text);
       const status = others?.get(id)?.status;
       throw new VolleyError(
@@ -314,6 +465,7 @@ export class BatchRun implements TaskRunParts {
         { id },
       );
     };
+    return { value, json };
   };
 
   private retrying({ id, reason, error, retryInMs }: RetryNotice): void {
@@ -342,6 +494,7 @@ export class BatchRun implements TaskRunParts {
   private async writeEnd(task: TaskRun, outcome: Outcome): Promise<WrittenEnd> {
     const { journal } = this;
     try {
+      if (task.group !== undefined) await this.closeGroup(task.group, task, outcome);
       if (journal.isClosed || (task.isLeft && !task.hasStarted)) return undefined;
       if (task.isLeft) {
         await journal.putBack(task.seq, task.attemptMs());
@@ -357,7 +510,20 @@ export class BatchRun implements TaskRunParts {
     }
   }
 
-  private endOf(task: TaskRun, engineOutcome: Outcome): TaskEnd | undefined {
+  /** Ends what is left of a group. Its items end before it does. */
+  private async closeGroup(group: GroupRun, task: TaskRun, outcome: Outcome): Promise<void> {
+    group.stop();
+    await group.finished;
+    if (task.isLeft || this.journal.isClosed) return;
+    const end = task.knownEnd ?? this.endOf(task, outcome);
+    if (end === undefined) return;
+    const reason = outcome.status === 'cancelled' ? outcome.reason : `its group ${group.id} has ended`;
+    for (const { owner, handle } of [...this.tasks.values()]) if (owner === group) handle.cancel(reason);
+    await group.itemsOver();
+    group.neverRun = await this.journal.itemsEnded(group.seq, end);
+  }
+
+  private endOf(task: TaskRun, engineOutcome: Outcome): Unsuccessful | undefined {
     const { redactor } = this.setup.coordinator;
     const outcome = renameOutcome(engineOutcome, task.function, this.taskId);
     switch (outcome.status) {
@@ -380,6 +546,7 @@ export class BatchRun implements TaskRunParts {
   /** Removes a task once its end is stored. */
   private over(task: TaskRun, end: WrittenEnd): void {
     this.tasks.delete(task.id);
+    task.owner?.itemOver();
     task.resolveOver(end);
     if (++this.settledCount === FIRST_PREDICTION) this.prediction.begin();
     this.endIfDone();
@@ -415,6 +582,19 @@ export class BatchRun implements TaskRunParts {
     this.group = undefined;
     this.resolveDone();
   }
+}
+
+/** Whether a task was skipped by its condition, or because it runs only if a dependency fails. */
+function isSkippedByItself(task: TaskSummary | undefined): boolean {
+  return task?.status === 'skipped' && task.cause === undefined;
+}
+
+function tooLarge(id: string): VolleyError {
+  return new VolleyError(
+    'RESULT_TOO_LARGE',
+    `The results of the items of ${id} are too large together to be used as one list. Use smaller results.`,
+    { id },
+  );
 }
 
 function failureMessage(reason: FailureReason): string {

@@ -1,7 +1,6 @@
 import type { ReadyCall } from '../../coordinator/plan.ts';
 import type { ExecutionHandle } from '../../engine/handle.ts';
-import type { TaskEnd } from '../../store/records.ts';
-import type { Store, TaskSummary } from '../../store/store.ts';
+import type { Store, TaskSummary, Unsuccessful } from '../../store/store.ts';
 import type { PlannedTask } from './plan-tasks.ts';
 import type { TaskRun } from './task-run.ts';
 
@@ -21,6 +20,9 @@ const NO_DEPENDENCIES = { dependsOn: [], hasFailedDependency: false } as const;
 
 /** The dependencies of tasks to submit: each other, submitted tasks, and tasks that ended in an earlier run. */
 export class TaskDependencies {
+  /** For items of groups: all dependencies are those of the group. */
+  static readonly none = new TaskDependencies(new Map());
+
   private constructor(private readonly standings: ReadonlyMap<string, Standing>) {}
 
   static async read(
@@ -53,7 +55,7 @@ export class TaskDependencies {
   }
 
   /** Returns the end of a task that earlier runs decided without running it. */
-  endOf({ dependsOn, call }: ReadyCall): TaskEnd | undefined {
+  endOf({ dependsOn, call }: ReadyCall): Unsuccessful | undefined {
     const { onDependencyFailure: policy = 'skip' } = call;
     if (policy === 'run' || dependsOn.length === 0) return undefined;
     const standings = dependsOn.map((id) => this.standings.get(id)!);

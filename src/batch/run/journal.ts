@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Completion, FailedAttempt, TaskEnd } from '../../store/records.ts';
-import type { Store } from '../../store/store.ts';
+import type { Store, Unsuccessful } from '../../store/store.ts';
 
 /** The tasks that complete in one turn of the event loop share one write and one promise. */
 interface Completions {
@@ -45,7 +45,7 @@ export class RunJournal {
   }
 
   /** Rejects if a task that completes in the same turn cannot be stored. */
-  completed(seq: number, result: string, durationMs: number): Promise<void> {
+  completed(seq: number, result: string | undefined, durationMs: number): Promise<void> {
     if (this.completions === undefined) {
       const tasks: Completion[] = [];
       this.completions = { tasks, written: this.writeCompleted(tasks) };
@@ -63,6 +63,15 @@ export class RunJournal {
   ended(seq: number, end: TaskEnd, durationMs?: number): Promise<void> {
     const startedAt = this.takeStart(seq);
     return this.write(() => this.store.ended(this.batch, seq, end, Date.now(), startedAt, durationMs));
+  }
+
+  /** Ends the open items of a group and returns their number. */
+  async itemsEnded(groupSeq: number, end: Unsuccessful): Promise<number> {
+    let count = 0;
+    await this.write(async () => {
+      count = await this.store.endItems(this.batch, groupSeq, end, Date.now());
+    });
+    return count;
   }
 
   /** An attempt failed, and a retry follows. */

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ToolCall } from '../../coordinator/call.ts';
 import type { CallPlanner, PlannedCall, RefusedCall } from '../../coordinator/plan.ts';
-import type { VolleyError } from '../../core/errors.ts';
-import { type NewTask, NO_OPTIONS, type TaskRecord } from '../../store/records.ts';
+import { type ErrorCode, VolleyError } from '../../core/errors.ts';
+import { isGroup, type NewTask, NO_OPTIONS, type TaskOptions, type TaskRecord } from '../../store/records.ts';
 import { isThenable } from '../../tools/needs.ts';
 
 /** A task that is stored, or about to be. */
@@ -19,12 +19,24 @@ const PER_TURN = 200;
 
 /** Plans a task by itself, so that `${…}` keeps the meaning it had when the task was added. */
 export function planTask(planner: CallPlanner, record: StoredTask): PlannedCall | Promise<PlannedCall> {
-  const { id, params, options, failures = 0 } = record;
-  const planned = planner.plan(id, taskCall(record, JSON.parse(params)), options.dependsOn);
+  const { failures = 0 } = record;
+  const planned = planOne(planner, record);
   if (failures === 0) return planned;
   return isThenable(planned)
     ? planned.then((later) => withUsedRetries(later, failures))
     : withUsedRetries(planned, failures);
+}
+
+function planOne(planner: CallPlanner, record: StoredTask): PlannedCall | Promise<PlannedCall> {
+  const { id, params, options } = record;
+  const { item, dependsOn, mentions } = options;
+  if (isGroup(options)) return planner.planGroup(id, taskCall(record, undefined), dependsOn);
+  if (item?.problem !== undefined) {
+    const { code, message } = item.problem;
+    return refused(record, new VolleyError(code as ErrorCode, message));
+  }
+  const call = taskCall(record, JSON.parse(params));
+  return planner.plan(id, call, dependsOn, { mentions, isResolved: item !== undefined });
 }
 
 export async function planTasks<T extends StoredTask>(
@@ -58,10 +70,19 @@ function refused(record: StoredTask, error: VolleyError): RefusedCall {
   return { kind: 'refused', id: record.id, call: taskCall(record, {}), error };
 }
 
+/**
+ * Whether a task decides itself what a dependency without a result means, because it mentions some in expressions: one
+ * that was skipped by its own condition is undefined there.
+ */
+export function judgesDependencies({ mentions, onDependencyFailure = 'skip' }: TaskOptions): boolean {
+  return mentions !== undefined && onDependencyFailure === 'skip';
+}
+
 /** The call of a task. */
 export function taskCall(task: Pick<NewTask, 'id' | 'function' | 'options'>, params: unknown): ToolCall {
   if (task.options === NO_OPTIONS) return { id: task.id, name: task.function, arguments: params };
-  const { priority, maxRetries, timeoutMs, dependsOn, onDependencyFailure, resources } = task.options;
+  const { priority, maxRetries, timeoutMs, dependsOn, resources } = task.options;
+  const onDependencyFailure = judgesDependencies(task.options) ? 'run' : task.options.onDependencyFailure;
   return {
     id: task.id,
     name: task.function,

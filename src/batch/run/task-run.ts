@@ -7,11 +7,18 @@ import type { ExecutionHandle } from '../../engine/handle.ts';
 import type { TaskContext } from '../../engine/task.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
 import type { TaskEnd, TaskRecord } from '../../store/records.ts';
+import type { Unsuccessful } from '../../store/store.ts';
+import type { GroupRun } from './group-run.ts';
 import type { RunJournal } from './journal.ts';
 import type { RunMonitor, RunningTask } from './monitor.ts';
 
 /** Storing a result copies it in memory several times, so larger ones are rejected. */
-const MAX_RESULT_CHARACTERS = 64 * 2 ** 20;
+export const MAX_RESULT_CHARACTERS = 64 * 2 ** 20;
+
+/** A result that is JSON already. Undefined if it is too large to be stored. */
+export class JsonResult {
+  constructor(readonly text: string | undefined) {}
+}
 
 /** The stored end of a task; undefined if nothing was stored. */
 export type WrittenEnd = TaskEnd | 'completed' | 'opened' | undefined;
@@ -23,6 +30,18 @@ export interface TaskRunParts {
   /** Called when an attempt has ended or was asked to stop. */
   attemptOver(): void;
 }
+
+/** What only some tasks have. */
+export interface TaskRunRoles {
+  /** If it is a group. */
+  readonly group?: GroupRun;
+  /** If it is an item: its group. */
+  readonly owner?: GroupRun;
+  /** Decides before the first attempt whether it runs. Returns its end if it does not. */
+  readonly verdict?: () => Promise<Unsuccessful | undefined>;
+}
+
+const NO_ROLES: TaskRunRoles = {};
 
 /** One task of a running batch. Its result goes to the store and is not kept in memory. */
 export class TaskRun {
@@ -43,6 +62,7 @@ export class TaskRun {
   pause: { readonly reason: FailureReason; readonly until: number } | undefined = undefined;
   /** Whether it is left to a later run. */
   isLeft = false;
+  private isDecided = false;
   private waiting: ((end: WrittenEnd) => void)[] | undefined = undefined;
 
   constructor(
@@ -50,14 +70,28 @@ export class TaskRun {
     /** Whether running it twice is safe. */
     readonly isIdempotent: boolean,
     /** Its end, if earlier runs have decided it without running the task. */
-    readonly knownEnd: TaskEnd | undefined,
+    public knownEnd: Unsuccessful | undefined,
     private readonly parts: TaskRunParts,
+    private readonly roles: TaskRunRoles = NO_ROLES,
   ) {
     this.seq = record.seq;
     this.id = record.id;
     this.name = record.name;
     this.function = record.function;
     this.attemptsBefore = record.attempts;
+  }
+
+  get group(): GroupRun | undefined {
+    return this.roles.group;
+  }
+
+  get owner(): GroupRun | undefined {
+    return this.roles.owner;
+  }
+
+  /** Whether the engine has decided how it ended, which may not be stored yet. */
+  get isSettled(): boolean {
+    return !this.isWaiting && this.handle.status !== 'running';
   }
 
   get isWaiting(): boolean {
@@ -92,6 +126,7 @@ export class TaskRun {
     });
     // The failure of the previous attempt is reported in a microtask. This attempt must not overtake it.
     if (task.attempt > 1) await undefined;
+    if (this.roles.verdict !== undefined && !this.isDecided) await this.decide(this.roles.verdict, stops);
     this.attempts = task.attempt;
     this.pause = undefined;
     const shown = monitor.began(this, this.attemptsBefore + task.attempt);
@@ -99,7 +134,8 @@ export class TaskRun {
     this.attemptBeganAt = performance.now();
     this.attemptEndedAt = undefined;
     try {
-      if (this.isIdempotent) this.noteStart(task, shown);
+      // Whether a group runs decides whether its items can be reopened, so that must be stored.
+      if (this.isIdempotent && this.group === undefined) this.noteStart(task, shown);
       else await this.startWritten(task);
       if (stops.length > 0) throw stops[0];
       const text = resultText(await work(task, this.observer(shown)), this);
@@ -119,6 +155,20 @@ export class TaskRun {
       monitor.attemptOver(this, shown);
       this.parts.attemptOver();
     }
+  }
+
+  /** Ends the task if it must not run. */
+  private async decide(
+    verdict: NonNullable<TaskRunRoles['verdict']>,
+    stops: readonly unknown[],
+  ): Promise<void> {
+    const end = await verdict();
+    if (stops.length > 0) throw stops[0];
+    this.isDecided = true;
+    if (end === undefined) return;
+    this.knownEnd = end;
+    this.handle.cancel('it is skipped');
+    throw new ToolFailure('It is skipped.', { retryable: false });
   }
 
   /** The duration of the last attempt so far; 0 while waiting for a retry. */
@@ -151,7 +201,8 @@ export class TaskRun {
   }
 }
 
-function resultText(value: unknown, { id, function: tool }: TaskRun): string {
+function resultText(value: unknown, { id, function: tool }: TaskRun): string | undefined {
+  if (value instanceof JsonResult) return value.text;
   let text: string | undefined;
   try {
     text = JSON.stringify(value);

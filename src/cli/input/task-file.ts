@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { returnTask } from '../../batch/input/fields.ts';
 import { type Place, readingProblem } from '../../config/problems.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
@@ -30,6 +31,8 @@ const ENVELOPE_KEY = 'tool_args';
 
 /** The fields next to the tasks. */
 const SETTINGS = ['batch', 'max_concurrent', 'timeout', 'fail_fast'];
+/** An expression: what the batch returns. */
+const RETURN_KEY = 'return';
 
 /** Such fields are ignored. They may hold YAML anchors. */
 const EXTENSION_PREFIX = 'x-';
@@ -41,6 +44,7 @@ export function parseTaskFile(source: TaskSource): TaskFile {
   const parsed = parseTaskSource(source, format);
   const collector = new Collector(source, parsed);
   collector.add(parsed.data, []);
+  collector.addReturn();
   if (collector.tasks.length === 0) {
     throw taskFileError(source, `the file has no tasks (it was read as ${format.name}).`);
   }
@@ -57,6 +61,7 @@ class Collector {
   readonly tasks: PlainObject[] = [];
   readonly paths: DataPath[] = [];
   settings: PlainObject = {};
+  private returned: { readonly expression: string; readonly path: DataPath } | undefined;
 
   constructor(
     private readonly source: TaskSource,
@@ -85,6 +90,9 @@ class Collector {
       if (action !== undefined && action !== 'add') this.refuseAction(action, path);
       this.tasks.push(task);
       this.paths.push(path);
+    } else if (Object.keys(value).join() === RETURN_KEY) {
+      // A line of JSON Lines, which have no settings.
+      this.noteReturn(value[RETURN_KEY], [...path, RETURN_KEY]);
     } else if ('action' in value) {
       const { action } = value;
       this.refuseAction(action, path);
@@ -95,7 +103,29 @@ class Collector {
     }
   }
 
-  private addList({ [LIST_KEY]: list, action, ...settings }: PlainObject, path: DataPath): void {
+  /** Adds the task that computes what the batch returns, after all others. */
+  addReturn(): void {
+    if (this.returned === undefined || this.tasks.length === 0) return;
+    const { expression, path } = this.returned;
+    this.tasks.push({ ...returnTask(expression) });
+    this.paths.push(path);
+  }
+
+  private noteReturn(expression: unknown, path: DataPath): void {
+    if (typeof expression !== 'string')
+      this.refuse(
+        path,
+        `"${RETURN_KEY}" must be a string with a JavaScript expression, not ${show(expression)}`,
+      );
+    if (this.returned !== undefined) this.refuse(path, `a file has only one "${RETURN_KEY}"`);
+    this.returned = { expression, path };
+  }
+
+  private addList(
+    { [LIST_KEY]: list, action, [RETURN_KEY]: returned, ...settings }: PlainObject,
+    path: DataPath,
+  ): void {
+    if (returned !== undefined) this.noteReturn(returned, [...path, RETURN_KEY]);
     if (action !== undefined && action !== 'add_batch') this.refuseAction(action, path);
     const listPath = [...path, LIST_KEY];
     if (!Array.isArray(list))
@@ -112,11 +142,11 @@ class Collector {
   }
 
   private refuseSetting(key: string, path: DataPath): never {
-    const close = nearest(key, SETTINGS);
+    const close = nearest(key, [...SETTINGS, RETURN_KEY]);
     const meant = close === undefined ? '' : ` (did you mean "${close}"?)`;
     return this.refuse(
       [...path, key],
-      `unknown field ${show(key)} next to "${LIST_KEY}"${meant}; allowed are ${SETTINGS.join(', ')}, and ignored fields that begin with "${EXTENSION_PREFIX}"`,
+      `unknown field ${show(key)} next to "${LIST_KEY}"${meant}; allowed are ${[...SETTINGS, RETURN_KEY].join(', ')}, and ignored fields that begin with "${EXTENSION_PREFIX}"`,
     );
   }
 

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { startAction } from '../../batch/actions/start.ts';
+import type { BatchAnswer } from '../../batch/answer.ts';
 import { CONCURRENCY_ADVICE } from '../../batch/executor/description.ts';
 import { checkInput } from '../../batch/input/check.ts';
 import { VolleyError } from '../../core/errors.ts';
@@ -80,10 +81,19 @@ export async function startBatch(
     const { counts } = await viewBatch(session, batch);
     const facts = { counts, hadWork: open + running > 0, since, elapsedMs: performance.now() - beganAt };
     io.stdout.writeStyled(await summarizeRun(session.store, batch, facts, config, io));
+    printReturned(answer.data, io);
   }
   const areWritten = await drawPictures(pictures, session.store, batch, io);
   if (wasInterrupted) return EXIT.interrupted;
   return answer.data['succeeded'] === true && areWritten ? EXIT.ok : EXIT.failed;
+}
+
+/** Prints what the batch returned: a string as it is, other values as JSON. */
+function printReturned(data: BatchAnswer['data'], { stdout }: Io): void {
+  const { returned, returned_preview: preview } = data;
+  if (preview !== undefined) stdout.write(`${preview}\n`);
+  else if (typeof returned === 'string') stdout.write(`${returned}\n`);
+  else if (returned !== undefined) stdout.write(`${JSON.stringify(returned, undefined, 2)}\n`);
 }
 
 function startFields({ maxConcurrent, timeout, failFast }: StartOptions): Record<string, unknown> {

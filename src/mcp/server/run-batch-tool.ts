@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { startAction } from '../../batch/actions/start.ts';
 import { countsText } from '../../batch/counts.ts';
-import { TASK } from '../../batch/input/fields.ts';
+import { RETURN, TASK } from '../../batch/input/fields.ts';
+import { returnedBy } from '../../batch/returned.ts';
 import { linesText } from '../../batch/text.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { refuseNesting } from './batch-executor-tool.ts';
@@ -35,6 +36,7 @@ const INPUT = z.strictObject({
     .min(1)
     .max(MAX_TASKS_PER_CALL)
     .describe('The calls to make. All are validated before any runs.'),
+  return: RETURN,
   batch: BATCH_NAME.optional().describe(
     'A new name for the batch. Default: a generated one, which is returned.',
   ),
@@ -57,7 +59,8 @@ const OUTPUT = z.object({
   batch: z.string(),
   state: z.enum(['ended', 'running']),
   counts: COUNTS.describe('How many tasks have each status.'),
-  results: z.array(RESULT_ROW).describe('In task order; empty while it runs.'),
+  returned: z.unknown().optional().describe('The value of "return".'),
+  results: z.array(RESULT_ROW).describe('In task order; empty while it runs, or if there is a "return".'),
   next_cursor: z.number().optional().describe('For batch_results, if there are more.'),
 });
 
@@ -92,7 +95,7 @@ Example:
     refuseNesting(input.tasks);
     const { executor } = call.backend;
     const batch = await newName(call, input.batch);
-    await executor.perform('add_batch', { batch, tasks: input.tasks });
+    await executor.perform('add_batch', { batch, tasks: input.tasks, return: input.return });
     if (!call.signal.aborted) {
       const { max_concurrent, timeout, fail_fast } = input;
       await executor.perform('start', { batch, max_concurrent, timeout, fail_fast, wait: false });
@@ -149,6 +152,11 @@ export async function endedAnswer(
     cancelled: 0,
     skipped: 0,
   };
+  const returned = await returnedBy(store, batch, maxChars);
+  if (returned !== undefined && Object.keys(returned.data).length > 0) {
+    const text = linesText(`The batch "${batch}" has ended: ${countsText(counts)}.`, returned.text);
+    return { text, data: { batch, state: 'ended', counts, ...returned.data, results: [] } };
+  }
   const { rows, text, next } = await resultRows(store, batch, {
     status: undefined,
     afterSeq: 0,

@@ -4,7 +4,7 @@ import type { startAction } from '../../batch/actions/start.ts';
 import { findBatch, unknownBatch } from '../../batch/context.ts';
 import { EXPORT_FORMATS } from '../../batch/export/formats.ts';
 import { exportPieces } from '../../batch/export/write-export.ts';
-import { BATCH, STATUS_FILTER, TASK_FIELDS } from '../../batch/input/fields.ts';
+import { BATCH, RETURN, STATUS_FILTER, TASK_FIELDS } from '../../batch/input/fields.ts';
 import { BATCH_VIEW, batchBody } from '../wire/batch.ts';
 import { ATTEMPT } from '../wire/execution.ts';
 import { NEXT_CURSOR } from '../wire/kinds.ts';
@@ -34,10 +34,15 @@ const PAGE = z.object({ limit: LIMIT, cursor: integerIn(1, Number.MAX_SAFE_INTEG
 /** Created here, because only schemas created after Hono extended zod can be named in the description. */
 const NEW_TASK = z.strictObject(TASK_FIELDS).openapi('NewTask');
 const TASKS = z.array(NEW_TASK).min(1).max(MAX_TASKS);
-const NEW_TASKS = z.strictObject({ tasks: TASKS }).openapi('NewTasks');
+const NEW_TASKS = z.strictObject({ tasks: TASKS, return: RETURN }).openapi('NewTasks');
 
 const NEW_BATCH = z
-  .strictObject({ batch: BATCH, tasks: TASKS, start: START.optional().describe('Also starts the batch.') })
+  .strictObject({
+    batch: BATCH,
+    tasks: TASKS,
+    return: RETURN,
+    start: START.optional().describe('Also starts the batch.'),
+  })
   .openapi('NewBatch');
 
 /** Routes that read batches and add tasks. */
@@ -87,9 +92,9 @@ export function batchRoutes(api: Api, parts: ServerParts): void {
       responses: { 201: answers(BATCH_VIEW, 'The state of the batch.'), ...REFUSALS },
     }),
     async (context) => {
-      const { batch, tasks, start } = context.req.valid('json');
+      const { batch, tasks, return: expression, start } = context.req.valid('json');
       requestOf(context).subject = `add ${tasks.length} to ${batch}`;
-      await executor.perform('add_batch', { batch, tasks });
+      await executor.perform('add_batch', { batch, tasks, return: expression });
       // A running batch takes them automatically.
       if (start !== undefined && (await executor.view(batch))?.state === 'idle')
         await executor.perform('start', { batch, ...(start as StartArgs) });
@@ -133,9 +138,9 @@ export function batchRoutes(api: Api, parts: ServerParts): void {
     }),
     async (context) => {
       const { batch } = context.req.valid('param');
-      const { tasks } = context.req.valid('json');
+      const { tasks, return: expression } = context.req.valid('json');
       requestOf(context).subject = `add ${tasks.length} to ${batch}`;
-      const { data } = await executor.perform('add_batch', { batch, tasks });
+      const { data } = await executor.perform('add_batch', { batch, tasks, return: expression });
       texts.clear();
       return context.json({ ids: data['ids'] as string[], batch: await bodyOf(batch) }, 201);
     },

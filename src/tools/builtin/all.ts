@@ -1,5 +1,6 @@
 import type { Tool } from '../tool.ts';
 import { codeAnalyzerTool } from './code-analyzer.ts';
+import { computeTool } from './compute.ts';
 import type { ToolEnvironment } from './environment.ts';
 import { httpRequestTool } from './http-request.ts';
 import { listDirectoryTool } from './list-directory.ts';
@@ -21,6 +22,7 @@ export function builtinTools(environment: ToolEnvironment): BuiltinTools {
     listDirectoryTool(environment),
     searchFilesTool(environment),
     codeAnalyzerTool(environment),
+    computeTool(),
   ];
   const absent = new Map<string, string>();
   // These reach beyond the roots, so they must be enabled explicitly.
