@@ -129,7 +129,7 @@ class Reading {
     switch (def.type) {
       case 'optional':
       case 'default':
-        return this.isUnset(def.innerType, value, at) ? undefined : this.read(def.innerType, value, at);
+        return this.isUnset(value, at) ? undefined : this.read(def.innerType, value, at);
       case 'pipe':
         return this.read(def.in, value, at);
       case 'object':
@@ -165,11 +165,9 @@ class Reading {
     return to;
   }
 
-  /** Whether an option was given as absent: null, or false where only true means something. */
-  private isUnset(schema: z.core.$ZodType, value: unknown, at: string): boolean {
-    const { def } = (schema as z.core.$ZodTypes)._zod;
-    const isOnlyTrue = def.type === 'literal' && def.values.every((one) => one === true);
-    if (value !== null && !(isOnlyTrue && (value === false || value === 'false'))) return false;
+  /** Whether an option was given as absent. */
+  private isUnset(value: unknown, at: string): boolean {
+    if (value !== null && !(at === 'all' && plainFlag(value) === false)) return false;
     this.note(`${at}: ${String(value)} → not set`);
     return true;
   }

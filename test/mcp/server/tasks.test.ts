@@ -7,7 +7,7 @@ import {
 import { expect, onTestFinished, test } from 'vitest';
 import { serveMcpStdio } from '../../../src/mcp/server/serve-stdio.ts';
 import { HeldCalls, openRig } from '../../batch/support/rig.ts';
-import { backendOf, until } from './support/mcp.ts';
+import { backendOf, OFFER, until } from './support/mcp.ts';
 
 const TASKS = 'io.modelcontextprotocol/tasks';
 const CLIENT = { name: 'raw', version: '1' };
@@ -21,6 +21,7 @@ async function open(isModern: boolean) {
   const messages: any[] = [];
   const served = serveMcpStdio({
     open: async () => backendOf(rig),
+    offer: OFFER,
     version: '0.0.0',
     input,
     output: new PassThrough().on('data', (chunk) => {
