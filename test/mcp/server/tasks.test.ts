@@ -70,6 +70,7 @@ test('a client of 2025-11-25 gets a task where it asks for one, and its result w
   });
   const { tools } = (await send('tools/list')).result;
   expect(tools.filter(({ execution }: { execution?: object }) => execution !== undefined)).toMatchObject([
+    { name: 'run_program', execution: { taskSupport: 'optional' } },
     { name: 'run_batch', execution: { taskSupport: 'optional' } },
   ]);
 
