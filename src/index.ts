@@ -24,6 +24,7 @@ export type {
   McpAddress,
   McpProgram,
   McpServerSettings,
+  McpServeSettings,
   McpSettings,
   McpToolSettings,
   ProcessSettings,

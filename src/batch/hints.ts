@@ -18,6 +18,22 @@ export const HINTS = {
 
 export type HintName = keyof typeof HINTS;
 
+/** Finds each hint at the end of a line. What comes from tools stays as it is unless it ends like one. */
+const PATTERNS = Object.entries(HINTS).map(([name, hint]) => {
+  const escaped = hint.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&').replace('\\{value\\}', '(\\S+)');
+  return { name: name as HintName, pattern: new RegExp(`(?<=^|\\s)${escaped}$`) };
+});
+
+/** The hint that a line ends with. */
+export function findHint(line: string): { readonly name: HintName; readonly pattern: RegExp } | undefined {
+  return PATTERNS.find(({ pattern }) => pattern.test(line));
+}
+
+/** The hints in an answer, for clients that pass on only its data. */
+export function hintsIn(text: string): string[] {
+  return text.split('\n').flatMap((line) => findHint(line)?.pattern.exec(line)?.[0] ?? []);
+}
+
 /** A hint as a sentence for a model. */
 export function hintText(name: HintName, value: number | string = ''): string {
   return HINTS[name].replace('{value}', () => String(value));

@@ -6,6 +6,8 @@ import type { ShellSettings } from '../tools/builtin/environment.ts';
 import { DEFAULTS, type Settings } from './schema.ts';
 import type { WorkspaceTrust } from './trust.ts';
 
+const DAY_MS = 24 * 3_600_000;
+
 type Camel<S extends string> = S extends `${infer First}_${infer Rest}`
   ? `${First}${Capitalize<Camel<Rest>>}`
   : S;
@@ -39,6 +41,7 @@ export interface VolleyConfig {
   readonly store: StoreSettings;
   readonly server: ServerSettings;
   readonly mcp: McpSettings;
+  readonly mcpServer: McpServeSettings;
   readonly tasks: TaskSettings;
 }
 
@@ -95,6 +98,12 @@ export interface ServerLimits extends CamelKeys<Settings['server']['limits']> {}
 
 /** A client that may use the server. */
 export type TokenSettings = Settings['server']['tokens'][string];
+
+/** The MCP server of Volley. */
+export interface McpServeSettings extends Pick<Settings['mcp_server'], 'profile'> {
+  /** How long batches that nobody named are kept. */
+  readonly keepRunsMs: number;
+}
 
 /** Other MCP servers. */
 export interface McpSettings {
@@ -238,6 +247,10 @@ export function toConfig(
       servers: Object.fromEntries(
         Object.entries(settings.mcp.servers).map(([name, one]) => [name, toMcpServer(one, folder, roots)]),
       ),
+    },
+    mcpServer: {
+      profile: settings.mcp_server.profile,
+      keepRunsMs: settings.mcp_server.forget_runs_after_days * DAY_MS,
     },
     tasks: {
       agent: tasks.agent,

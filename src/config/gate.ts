@@ -32,6 +32,7 @@ const TUNING: readonly Path[] = [
   ),
   ['secrets', 'max_text_length'],
   ['server', 'port'],
+  ['mcp_server', 'profile'],
   ...['max_concurrent', 'worktrees', 'timeout', 'stall', 'max_retries', 'allowed_commands', 'budget'].map(
     (key) => ['tasks', key],
   ),

@@ -680,6 +680,19 @@ const mcpSection = table('Other MCP servers.', {
   servers: tables(SHORT_NAME, server),
 });
 
+const mcpServerSection = table('The MCP server: `volley mcp`, and `/mcp` of `volley serve`.', {
+  profile: choice(['default', 'small'], {
+    does: 'Which tools clients see. Their definitions are read by the model in every turn: `small` has only those for programs, batches, results and search.',
+    default: 'default',
+  }),
+  forget_runs_after_days: wholeNumber({
+    does: 'After how many days a batch of `run_batch` or `run_program` that got no name is deleted with its results. Running ones are kept.',
+    default: 7,
+    min: 1,
+    max: 36_500,
+  }),
+});
+
 const A_WEEK_SECONDS = 604_800;
 const NO_LIMIT = { defaultText: 'no limit' };
 
@@ -796,6 +809,7 @@ export const SECTIONS = {
   store: storeSection,
   server: serverSection,
   mcp: mcpSection,
+  mcp_server: mcpServerSection,
   tasks: tasksSection,
 };
 

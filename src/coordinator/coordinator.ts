@@ -13,7 +13,7 @@ import { builtinTools } from '../tools/builtin/all.ts';
 import { Roots } from '../tools/builtin/roots.ts';
 import { withCode } from '../tools/define-tool.ts';
 import { loadToolModules } from '../tools/modules.ts';
-import { type ToolDescription, ToolRegistry } from '../tools/registry.ts';
+import { type ToolDescription, ToolRegistry, type WithheldTool } from '../tools/registry.ts';
 import type { Tool } from '../tools/tool.ts';
 import { discoverAll, sourceNameOf, type ToolSource } from '../tools/tool-source.ts';
 import type { CallResult, ToolCall } from './call.ts';
@@ -171,6 +171,15 @@ export class ParallelToolCoordinator implements AsyncDisposable {
   /** Lists the tools that may be called, with their schemas: all, or those that match a glob. */
   tools(glob?: string): ToolDescription[] {
     return this.registry.list(glob);
+  }
+
+  /**
+   * Lists the tools that exist but may not be called, with the reasons.
+   *
+   * @internal
+   */
+  withheld(): WithheldTool[] {
+    return this.registry.withheld();
   }
 
   /** Runs calls in parallel. Returns the results in the order of the calls. A failed call does not affect the others. */

@@ -52,3 +52,12 @@ export function countText(count: number, noun: string): string {
 function twoParts(large: number, largeUnit: string, small: number, smallUnit: string): string {
   return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`;
 }
+
+/** `maxRetries`, `max-retries` and `MAX_RETRIES` as `max_retries`. */
+export function snakeCase(name: string): string {
+  return name
+    .trim()
+    .replace(/([a-z\d])([A-Z])/g, '$1_$2')
+    .replace(/[\s-]+/g, '_')
+    .toLowerCase();
+}

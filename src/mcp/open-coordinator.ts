@@ -3,7 +3,7 @@ import { type LoadOptions, loadConfig } from '../config/load.ts';
 import { trustText } from '../config/trust.ts';
 import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
 import { createCoordinator } from '../coordinator/coordinator.ts';
-import type { ToolDescription } from '../tools/registry.ts';
+import type { ToolDescription, WithheldTool } from '../tools/registry.ts';
 import type { McpServerHealth } from './client/server-link.ts';
 import type { Environment } from './client/server-source.ts';
 
@@ -36,6 +36,10 @@ const MAX_DISCOVERY_MS = 5000;
 /** What can be called, and what may be missing from it. */
 export interface DiscoveredTools {
   readonly tools: readonly ToolDescription[];
+  /** The tools that exist but may not be called. */
+  readonly withheld: readonly WithheldTool[];
+  /** The names of all servers. */
+  readonly servers: ReadonlySet<string>;
   /** The servers that have not listed their tools. */
   readonly missing: readonly McpServerHealth[];
   /** Which settings that could bring more of them wait for trust. */
@@ -53,11 +57,14 @@ export async function discoveredTools(
   if (names === undefined) await coordinator.discover('*', MAX_DISCOVERY_MS);
   else await coordinator.planner.discover(names, MAX_DISCOVERY_MS);
   const { mcpHealth } = await import('./client/attach.ts');
-  const missing = mcpHealth(coordinator).filter(({ status }) => status !== 'ready' && status !== 'idle');
+  const health = mcpHealth(coordinator);
+  const missing = health.filter(({ status }) => status !== 'ready' && status !== 'idle');
   const { trust } = coordinator;
   const waiting = trust.waiting.filter((setting) => /^(tools|mcp)\./.test(setting));
   return {
     tools: coordinator.tools(),
+    withheld: coordinator.withheld(),
+    servers: new Set(health.map(({ name }) => name)),
     missing,
     waiting: waiting.length === 0 ? undefined : trustText(trust, waiting),
   };

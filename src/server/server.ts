@@ -104,7 +104,8 @@ export class VolleyServer {
     this.live = new LiveEvents({ engine: coordinator.engine, executor, store, watch }, events);
     this.metrics = new ServerMetrics({ engine: coordinator.engine, store, events: this.live });
     this.tracing = startTracing(coordinator.engine, executor);
-    this.features = new FeatureService(locateTasks(config.folder, {}), {
+    const tasks = locateTasks(config.folder, {});
+    this.features = new FeatureService(tasks, {
       ...{ config, executor, store, env: process.env },
       coordinator: async () => coordinator,
     });
@@ -114,7 +115,12 @@ export class VolleyServer {
         store,
         watch,
         functions: (names) => discoveredTools(coordinator, names),
+        keepRunsMs: config.mcpServer.keepRunsMs,
         features: async () => this.features,
+      },
+      offer: {
+        profile: async () => config.mcpServer.profile,
+        hasFeatures: async () => (await tasks.folder.names()).length > 0,
       },
       version,
       onError: (error) => options.log('error', 'mcp failed', { message: reasonText(error) }),

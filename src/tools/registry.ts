@@ -28,10 +28,19 @@ export interface ToolDescription {
   readonly idempotent: boolean;
 }
 
+/** A tool that exists but may not be called. */
+export interface WithheldTool {
+  readonly name: string;
+  /** Why, and what would change that. */
+  readonly reason: string;
+}
+
 interface Entry {
   readonly tool: Tool;
   readonly source: ParallelAgentTool | undefined;
 }
+
+const EXCLUDED = 'the allow and deny lists exclude it';
 
 /** The callable tools, by name. */
 export class ToolRegistry {
@@ -120,11 +129,7 @@ export class ToolRegistry {
     const tool = this.entries.get(name) ?? this.standIn(name);
     if (tool === undefined) throw this.unknown(name);
     if (!this.isAllowed(name) && !this.internal.has(name)) {
-      throw new VolleyError(
-        'TOOL_NOT_ALLOWED',
-        `The tool ${name} may not be called: the allow and deny lists exclude it.`,
-        { name },
-      );
+      throw new VolleyError('TOOL_NOT_ALLOWED', `The tool ${name} may not be called: ${EXCLUDED}.`, { name });
     }
     return tool;
   }
@@ -136,6 +141,17 @@ export class ToolRegistry {
       .filter(({ name }) => matches(name) && this.isListed(name))
       .sort((a, b) => (a.name < b.name ? -1 : 1))
       .map(describe);
+  }
+
+  /** The tools that exist but may not be called, sorted by name. */
+  withheld(): WithheldTool[] {
+    const denied = [...this.entries.keys()]
+      .filter((name) => !this.isAllowed(name) && !this.internal.has(name))
+      .map((name) => ({ name, reason: EXCLUDED }));
+    const absent = [...this.absent]
+      .filter(([name]) => !this.entries.has(name))
+      .map(([name, reason]) => ({ name, reason }));
+    return [...denied, ...absent].sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
   /** The tools that this one declares as conflicting. */

@@ -28,7 +28,8 @@ it('the annotations that the server sends over stdio and over HTTP are those of 
   timeout: 180_000,
 }, async () => {
   const victim = new Victim();
-  const folder = project();
+  // Tools for features are listed if there is one.
+  const folder = project({ '.tmp/tasks/auth/task.json': '{}' });
   const stdio = await mcpClient(folder, victim);
   const { address, token } = await httpClient(folder, victim);
   const http = new Client({ name: 'test', version: '1.0.0' });

@@ -2,7 +2,7 @@ import { VolleyError } from '../../core/errors.ts';
 import { parseExactJson } from '../../core/json-numbers.ts';
 import { nearest } from '../../core/nearest.ts';
 import { show } from '../../core/numbers.ts';
-
+import { snakeCase } from '../../core/words.ts';
 import { ACTIONS, type ActionName } from './all.ts';
 import type { Scope } from './define-action.ts';
 
@@ -12,16 +12,33 @@ export const BATCH_TOOL = 'batch_executor_tool';
 export interface Request {
   readonly action: ActionName;
   readonly args: Readonly<Record<string, unknown>>;
+  /** What was written differently but can only mean this. */
+  readonly understood: readonly string[];
 }
+
+type Fields = Readonly<Record<string, unknown>>;
 
 const NAMES: readonly string[] = ACTIONS.map(({ name }) => name);
 const ENVELOPE = new Set(['thoughts', 'tool_name', 'tool_args']);
+/** The envelopes of other tool APIs, by the field of the tool's name. */
+const OTHER_ENVELOPES: Readonly<Record<string, readonly string[]>> = {
+  tool_name: ['arguments', 'args', 'input', 'parameters', 'tool_input'],
+  name: ['arguments', 'args', 'input', 'parameters'],
+  tool: ['arguments', 'args', 'input', 'parameters', 'tool_input'],
+};
 
 /** Reads a request: an object or its JSON, bare or in an envelope of `thoughts`, `tool_name`, `tool_args`. */
 export function readRequest(request: unknown): Request {
-  const { action, ...args } = unwrap(objectOf(request, 'The request'));
-  const known = ACTIONS.find(({ name }) => name === action);
-  if (known !== undefined) return { action: known.name, args };
+  const { action, thoughts, ...rest } = unwrap(objectOf(request, 'The request'));
+  const written = typeof action === 'string' ? snakeCase(action.slice(0, 100)) : action;
+  const known = ACTIONS.find(({ name }) => name === written);
+  if (known !== undefined) {
+    const understood = [
+      ...(action === known.name ? [] : [`action: ${show(action)} → ${known.name}`]),
+      ...(thoughts === undefined ? [] : ['thoughts: ignored']),
+    ];
+    return { action: known.name, args: rest, understood };
+  }
   const problem = action === undefined ? 'The request has no "action"' : `There is no action ${show(action)}`;
   const close = typeof action === 'string' ? nearest(action, NAMES) : undefined;
   const all = NAMES.join(', ');
@@ -51,12 +68,23 @@ export function requestScope(request: unknown): Scope {
 export function requestedAction(request: unknown): string {
   const read = typeof request === 'string' ? parsedOrNot(request) : request;
   if (typeof read !== 'object' || read === null) return '';
-  const { action, tool_args } = read as { action?: unknown; tool_args?: unknown };
+  const { action } = read as { action?: unknown };
   if (typeof action === 'string') return action.slice(0, 100);
-  return tool_args === undefined ? '' : requestedAction(tool_args);
+  const inner = Object.hasOwn(read, 'tool_args') ? 'tool_args' : otherEnvelope(read as Fields);
+  return inner === undefined ? '' : requestedAction((read as Fields)[inner]);
 }
 
-function unwrap(request: Record<string, unknown>): Record<string, unknown> {
+/** The field with the request, if it is in the envelope of another tool API. */
+function otherEnvelope(request: Fields): string | undefined {
+  const fields = Object.keys(request).filter((field) => field !== 'thoughts');
+  const name = Object.keys(OTHER_ENVELOPES).find((field) => request[field] === BATCH_TOOL);
+  if (name === undefined || fields.length !== 2) return undefined;
+  return OTHER_ENVELOPES[name]!.find((field) => Object.hasOwn(request, field));
+}
+
+function unwrap(request: Fields): Fields {
+  const other = otherEnvelope(request);
+  if (other !== undefined) return objectOf(request[other], other);
   if (!Object.hasOwn(request, 'tool_args')) return request;
   const { tool_name: name = BATCH_TOOL } = request;
   if (name !== BATCH_TOOL) {
@@ -71,10 +99,9 @@ function unwrap(request: Record<string, unknown>): Record<string, unknown> {
   return objectOf(request['tool_args'], 'tool_args');
 }
 
-function objectOf(value: unknown, what: string): Record<string, unknown> {
+function objectOf(value: unknown, what: string): Fields {
   const read = typeof value === 'string' ? parsed(value, what) : value;
-  if (typeof read === 'object' && read !== null && !Array.isArray(read))
-    return read as Record<string, unknown>;
+  if (typeof read === 'object' && read !== null && !Array.isArray(read)) return read as Fields;
   throw invalid(`${what} must be an object such as { "action": "status" }, but it is ${show(read)}`);
 }
 

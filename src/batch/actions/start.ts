@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { countText } from '../../core/words.ts';
 import { findBatch } from '../context.ts';
@@ -26,7 +27,10 @@ export const startAction = defineAction({
     timeout: SECONDS.optional().describe(
       'Seconds for the whole batch. Tasks that have not ended by then fail with the reason "deadline".',
     ),
-    wait: z.boolean().default(false).describe('Answer only when the batch has ended.'),
+    wait: z
+      .union([z.boolean(), SECONDS], { error: 'must be true, false or a number of seconds' })
+      .default(false)
+      .describe('Answer only when the batch has ended, or after this many seconds.'),
     fail_fast: z.boolean().default(false).describe('Cancel the rest after the first failure.'),
   }),
   http: { method: 'post', path: '/v1/batches/{batch}/start', operationId: 'startBatch' },
@@ -47,7 +51,9 @@ export const startAction = defineAction({
       failFast: fail_fast,
     });
     const recovered = recoveryText(recovery.reopened.length, recovery.crashed.length);
-    if (wait || run.hasEnded) {
+    if (wait === true) await run.done;
+    else if (wait !== false) await endOrTime(run.done, wait);
+    if (run.hasEnded) {
       await run.done;
       const ended = endText(await findBatch(context, batch), run.problem);
       const end = await withReturned(context.store, batch, ended);
@@ -71,6 +77,13 @@ export const startAction = defineAction({
     };
   },
 });
+
+async function endOrTime(end: Promise<unknown>, seconds: number): Promise<void> {
+  const over = new AbortController();
+  const late = sleep(seconds * 1000, undefined, { signal: over.signal }).catch(() => {});
+  await Promise.race([end, late]);
+  over.abort();
+}
 
 function counted({
   reopened,

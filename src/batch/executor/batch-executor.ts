@@ -64,15 +64,22 @@ export class BatchExecutor implements AsyncDisposable {
     this.context = { coordinator, store, runs: new BatchRuns(coordinator, store), ids: new TaskIds(store) };
   }
 
-  /** Handles a request: an object or its JSON, bare or in an envelope. Never throws. */
+  /**
+   * Handles a request: an object or its JSON, bare or in an envelope. Never throws. What a model wrote slightly wrong is
+   * done if it can mean only one thing; `data.understood` says what was changed.
+   */
   handle(request: BatchRequest): Promise<BatchAnswer>;
   handle(request: unknown): Promise<BatchAnswer>;
   async handle(request: unknown): Promise<BatchAnswer> {
     try {
-      const { action, args } = readRequest(request);
-      const [chosen, { checkInput }] = await Promise.all([definitionOf(action), import('../input/check.ts')]);
-      const result = await chosen.run(checkInput(chosen.schema, action, args), this.context);
-      return { ok: true, action, ...result };
+      const { action, args, understood } = readRequest(request);
+      const [chosen, { readInput, withUnderstood }] = await Promise.all([
+        definitionOf(action),
+        import('../input/understand.ts'),
+      ]);
+      const input = readInput(chosen.schema, action, args);
+      const result = await chosen.run(input.args, this.context);
+      return withUnderstood({ ok: true, action, ...result }, [...understood, ...input.understood]);
     } catch (error) {
       return this.refusal(requestedAction(request), error);
     }

@@ -48,6 +48,9 @@ export const BATCH = label(100)
 
 export const SECONDS = z.number().positive().max(MAX_SECONDS);
 
+/** Most MCP clients time out after 60 s, so a call that waits answers before that. */
+export const DEFAULT_WAIT_SECONDS = 50;
+
 export const PRIORITY = z.enum([...PRIORITIES, 'medium']);
 
 export const STATUS_FILTER = z

@@ -1,9 +1,10 @@
 import { addBatchAction } from '../../batch/actions/add-batch.ts';
 import type { BatchAnswer } from '../../batch/answer.ts';
+import { checkInput } from '../../batch/input/check.ts';
 import { listText } from '../../core/words.ts';
 import type { Store } from '../../store/store.ts';
 import { withIds } from '../input/collect-tasks.ts';
-import { locateInAnswer } from '../input/problem-places.ts';
+import { locateErrors, locateInAnswer } from '../input/problem-places.ts';
 import { type PlainObject, readTaskFile } from '../input/task-file.ts';
 import { createColors, wantsColors } from '../output/colors.ts';
 import { EXIT } from '../output/io.ts';
@@ -30,7 +31,10 @@ export const addBatchCommand = defineCommand<AddBatchOptions>({
     const read = await readTaskFile(file!, io.stdin, io.cwd);
     const { batch: own, ...ofRun } = read.settings;
     const status = await withOwnStore(options, io, async (session) => {
-      const { answer, tasks } = await add(session, batch ?? own ?? 'default', read.tasks);
+      const located = { tasks: read.tasks, file: read };
+      const { answer, tasks } = await locateErrors(located, read.tasks, () =>
+        add(session, batch ?? own ?? 'default', read.tasks),
+      );
       return printAnswer(await locateInAnswer(answer, tasks, { tasks, file: read }), options, io);
     });
     const unused = Object.keys(ofRun);
@@ -52,6 +56,8 @@ async function add(
 ): Promise<{ answer: BatchAnswer; tasks: readonly PlainObject[] }> {
   for (let tries = 1; ; tries++) {
     const tasks = await withFreeIds(store, batch, given);
+    // Files are read strictly; only requests of agents are interpreted.
+    checkInput(addBatchAction.schema, 'add_batch', { batch, tasks });
     const answer = await handle({ action: 'add_batch', tasks, batch });
     const { code, id } = answer.data;
     const isChosen = code === 'DUPLICATE_ID' && !given.some((task) => task['id'] === id);

@@ -1,3 +1,5 @@
+import { addBatchAction } from '../../batch/actions/add-batch.ts';
+import { checkInput } from '../../batch/input/check.ts';
 import { printableLine } from '../../core/printable-text.ts';
 import { listText } from '../../core/words.ts';
 import { changedIds, collectTasks, newTasks, type RunTasks } from '../input/collect-tasks.ts';
@@ -84,6 +86,10 @@ async function add(
   options: RunOptions,
   io: Io,
 ): Promise<ExitStatus | undefined> {
+  // Files are read strictly; only requests of agents are interpreted.
+  await locateErrors(found, tasks, async () =>
+    checkInput(addBatchAction.schema, 'add_batch', { batch, tasks }),
+  );
   const answer = await session.handle({ action: 'add_batch', batch, tasks });
   if (answer.ok) return undefined;
   // The same command in another process may have added some of them meanwhile.

@@ -3,7 +3,8 @@ import { packageVersion } from '../../config/package-version.ts';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import { reasonText } from '../../core/words.ts';
 import { serveMcpStdio } from '../../mcp/server/serve-stdio.ts';
-import type { McpBackend } from '../../mcp/server/tool.ts';
+import type { Offer } from '../../mcp/server/serve-tools.ts';
+import type { McpBackend, McpProfile } from '../../mcp/server/tool.ts';
 import type { RunSetting } from '../../tasks/run/feature-run.ts';
 import type { FeatureService } from '../../tasks/run/feature-service.ts';
 import { EXIT, type ExitStatus, type Io } from '../output/io.ts';
@@ -12,8 +13,13 @@ import type { CommonOptions } from '../program/command.ts';
 import { onStopSignals } from '../program/stop-signals.ts';
 import { endWithClient } from './client-watch.ts';
 
+export interface McpServeOptions extends CommonOptions {
+  /** Overrides that of the configuration. */
+  readonly profile?: McpProfile;
+}
+
 /** Serves the client that started this process until it closes our standard input. */
-export async function serveMcp(options: CommonOptions, io: Io): Promise<ExitStatus> {
+export async function serveMcp(options: McpServeOptions, io: Io): Promise<ExitStatus> {
   const log = (text: string) => void io.stderr.write(`volley mcp: ${text}\n`);
   const output = reserveOutput(io);
   if (io.stdin.isTTY)
@@ -38,6 +44,7 @@ export async function serveMcp(options: CommonOptions, io: Io): Promise<ExitStat
   try {
     await serveMcpStdio({
       open,
+      offer: offerOf(options, io),
       version: packageVersion(),
       input: io.stdin,
       output,
@@ -50,6 +57,28 @@ export async function serveMcp(options: CommonOptions, io: Io): Promise<ExitStat
     output.release();
   }
   return EXIT.ok;
+}
+
+/** Which tools the client sees. The file is read once, like the rest of the configuration. */
+function offerOf({ config: file, profile: chosen }: McpServeOptions, { cwd, env }: Io): Offer {
+  let profile: Promise<McpProfile> | undefined;
+  const fromFile = async (): Promise<McpProfile> => {
+    const { loadConfig } = await import('../../config/load.ts');
+    const { config } = await loadConfig({ cwd, env, ...(file !== undefined && { file }) });
+    return config.mcpServer.profile;
+  };
+  return {
+    // What is wrong with the file is reported by every call.
+    profile: () =>
+      (profile ??= chosen === undefined ? fromFile().catch(() => 'default') : Promise.resolve(chosen)),
+    hasFeatures: async () => {
+      const { locateTasks } = await import('../../tasks/files/task-folder.ts');
+      const names = await locateTasks(cwd, env)
+        .folder.names()
+        .catch(() => []);
+      return names.length > 0;
+    },
+  };
 }
 
 interface OpenedBackend extends McpBackend {
@@ -98,6 +127,7 @@ async function openBackend(
       executor,
       store,
       watch: new StoreWatch(store),
+      keepRunsMs: config.mcpServer.keepRunsMs,
       functions: (names) => discoveredTools(coordinator, names),
       features,
       close: async () => {

@@ -1,5 +1,5 @@
 import { ACTIONS } from '../../batch/actions/all.ts';
-import { HINTS, type HintName } from '../../batch/hints.ts';
+import { findHint, type HintName } from '../../batch/hints.ts';
 import { shellQuote } from '../../core/shell-quote.ts';
 import type { Io } from './io.ts';
 
@@ -59,12 +59,6 @@ const COMMAND_HINTS: Readonly<Record<HintName, string>> = {
   recover: '{volley} start{flags} or {volley} recover{config} recovers it.',
 };
 
-/** Finds each hint at the end of a line. What comes from tools stays as it is unless it ends like one. */
-const HINT_PATTERNS = Object.entries(HINTS).map(([name, hint]) => {
-  const escaped = hint.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&').replace('\\{value\\}', '(\\S+)');
-  return { name: name as HintName, pattern: new RegExp(`(?<=^|\\s)${escaped}$`) };
-});
-
 /** Rewrites an answer of the executor for the command line. `scope` makes its commands ready to copy. */
 export function rewriteAnswer(text: string, scope: CommandScope, io: Pick<Io, 'env'>): string {
   const parts: Readonly<Record<string, string>> = {
@@ -73,7 +67,7 @@ export function rewriteAnswer(text: string, scope: CommandScope, io: Pick<Io, 'e
     '{config}': scopeFlags({ config: scope.config }),
   };
   const rewrite = (line: string): string => {
-    const found = HINT_PATTERNS.find(({ pattern }) => pattern.test(line));
+    const found = findHint(line);
     if (found === undefined) return line;
     return line.replace(found.pattern, (_, value: unknown) =>
       COMMAND_HINTS[found.name].replace(/\{\w+\}/g, (part) => parts[part] ?? String(value)),

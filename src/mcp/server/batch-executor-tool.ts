@@ -1,11 +1,15 @@
 import { z } from 'zod';
 import { ACTIONS } from '../../batch/actions/all.ts';
+import type { Action } from '../../batch/actions/define-action.ts';
 import { DEFINITIONS } from '../../batch/actions/definitions.ts';
 import { BATCH_TOOL, type Request, readRequest, requestScope } from '../../batch/actions/request.ts';
 import type { BatchAnswer } from '../../batch/answer.ts';
-import { BATCH_TOOL_DESCRIPTION } from '../../batch/executor/description.ts';
+import { hintsIn } from '../../batch/hints.ts';
+import { understand, withUnderstood } from '../../batch/input/understand.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { show } from '../../core/numbers.ts';
+import { DATA_NOTE } from './result-rows.ts';
+import { type FieldSchema, shortSchema, shortType } from './short-schema.ts';
 import {
   defineServedTool,
   MAX_BATCH_SECONDS,
@@ -21,15 +25,16 @@ const OUTPUT = z.object({
   action: z.string(),
   data: z.record(z.string(), z.unknown()).describe('What the action returned; the same as the text.'),
   error: z.object({ code: z.string(), message: z.string() }).optional(),
+  note: z.string().optional(),
+  hints: z.array(z.string()).optional().describe('What to do next.'),
 });
 
 /** All actions behind one tool. */
 export const batchExecutorTool = defineServedTool({
   name: BATCH_TOOL,
   title: 'Batches of tasks',
-  description: `${BATCH_TOOL_DESCRIPTION}
-
-run_batch is simpler for a batch that you can send and read in one call. A batch cannot start batches. One call adds at most ${MAX_TASKS_PER_CALL} tasks.`,
+  description: `Queues, starts, watches and exports batches step by step; they survive a restart. "batch" is the name of the batch. Actions:
+${DEFINITIONS.map(signatureOf).join('\n')}`,
   // The executor validates requests, also those in an envelope.
   input: z.custom<unknown>(() => true).meta(mergedInput()),
   output: OUTPUT,
@@ -37,54 +42,52 @@ run_batch is simpler for a batch that you can send and read in one call. A batch
   scope: requestScope,
   run: async (given, call) => {
     const { ok, action, text, data, error } = await answer(given, call);
-    return { text, data: { ok, action, data, ...(error !== undefined && { error }) }, isError: !ok };
+    const hints = hintsIn(text);
+    return {
+      text,
+      data: {
+        ok,
+        action,
+        data,
+        ...(error !== undefined && { error }),
+        ...(ok && action === 'results' && { note: DATA_NOTE }),
+        ...(hints.length > 0 && { hints }),
+      },
+      isError: !ok,
+    };
   },
 });
 
-interface FieldSchema {
-  readonly type?: string;
-  readonly description?: string;
-  readonly default?: unknown;
-  readonly enum?: readonly unknown[];
-  readonly items?: { readonly properties?: Readonly<Record<string, FieldSchema>> };
-}
-
-interface FieldUse {
-  readonly action: string;
-  readonly schema: FieldSchema;
+/** An action as models read it: `start(max_concurrent?, timeout?)`. */
+function signatureOf({ name, schema }: Action): string {
+  if (name === 'add') return 'add(a task of run_batch)';
+  const fields = Object.entries(schema.shape)
+    .filter(([field]) => field !== 'batch')
+    .map(([field, type]) => `${field}${z.safeParse(type, undefined).success ? '?' : ''}`);
+  return `${name}(${fields.join(', ')})`;
 }
 
 /** Merges the fields of all actions, because many clients do not support a schema with alternatives at its root. */
 function mergedInput(): Record<string, unknown> {
-  const fields = new Map<string, FieldUse[]>();
-  for (const { name, schema } of DEFINITIONS) {
-    const { properties = {} } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
-    for (const [field, one] of Object.entries(properties))
-      fields.set(field, [...(fields.get(field) ?? []), { action: name, schema: one as FieldSchema }]);
+  const fields = new Map<string, FieldSchema>();
+  for (const { schema } of DEFINITIONS) {
+    for (const [field, one] of Object.entries(shortSchema(schema).properties ?? {})) {
+      const choices = new Set([...(fields.get(field)?.enum ?? []), ...(one.enum ?? [])]);
+      fields.set(field, { ...shortType(one), ...(choices.size > 0 && { enum: [...choices] }) });
+    }
   }
-  const ofTask = fields.get('tasks')?.[0]?.schema.items?.properties ?? {};
-  const merged = [...fields].map(([field, uses]) => {
-    // Described under tasks.
-    if (field in ofTask && uses.length === 1)
-      return [field, { type: uses[0]!.schema.type, description: 'add: as in tasks.' }];
-    const { description: _, default: __, ...schema } = uses[0]!.schema;
-    const choices = new Set(uses.flatMap((use) => use.schema.enum ?? []));
-    const isCommon = uses.length >= DEFINITIONS.length - 1;
-    const description = isCommon ? uses[0]!.schema.description : describeUses(uses);
-    return [field, { ...schema, ...(choices.size > 0 && { enum: [...choices] }), description }];
-  });
   const action = { type: 'string', enum: ACTIONS.map(({ name }) => name) };
-  return { type: 'object', properties: { action, ...Object.fromEntries(merged) }, required: ['action'] };
+  return { type: 'object', properties: { action, ...Object.fromEntries(fields) }, required: ['action'] };
 }
 
-/** Describes a field for each action that has it. */
-function describeUses(uses: readonly FieldUse[]): string {
-  const actions = new Map<string, string[]>();
-  for (const { action, schema } of uses) {
-    const about = schema.description ?? '';
-    actions.set(about, [...(actions.get(about) ?? []), action]);
-  }
-  return [...actions].map(([about, names]) => `${names.join(', ')}: ${about}`).join(' ');
+async function answer(given: unknown, call: McpCall): Promise<BatchAnswer> {
+  const { executor } = call.backend;
+  const request = readOrNot(given);
+  // The executor reports what is wrong with it.
+  if (request === undefined) return executor.handle(given);
+  const { action, args, understood } = request;
+  const { value, notes } = understand(DEFINITIONS.find(({ name }) => name === action)!.schema, args);
+  return withUnderstood(await perform(action, value as Request['args'], call), [...understood, ...notes]);
 }
 
 function readOrNot(given: unknown): Request | undefined {
@@ -95,12 +98,11 @@ function readOrNot(given: unknown): Request | undefined {
   }
 }
 
-async function answer(given: unknown, call: McpCall): Promise<BatchAnswer> {
-  const { executor } = call.backend;
-  const request = readOrNot(given);
-  // The executor reports what is wrong with it.
-  if (request === undefined) return executor.handle(given);
-  const { action, args } = request;
+async function perform(
+  action: Request['action'],
+  args: Request['args'],
+  call: McpCall,
+): Promise<BatchAnswer> {
   switch (action) {
     case 'add':
     case 'add_batch': {
@@ -113,7 +115,7 @@ async function answer(given: unknown, call: McpCall): Promise<BatchAnswer> {
     case 'wait':
       return wait(args, call);
   }
-  return executor.handle({ action, ...args });
+  return call.backend.executor.handle({ action, ...args });
 }
 
 function checkTasks(tasks: readonly unknown[]): void {
@@ -125,15 +127,17 @@ function checkTasks(tasks: readonly unknown[]): void {
   );
 }
 
-/** Tools that start batches. */
+/** Tools that start batches. A program is a task, so only that of another server starts one. */
 const STARTERS = [BATCH_TOOL, 'run_batch', 'tasks_run'];
+const STARTERS_ELSEWHERE = [...STARTERS, 'run_program'];
 
 /** Throws if a task would start a batch, directly or through another server: that could recurse forever. */
 export function refuseNesting(tasks: readonly unknown[]): void {
   for (const task of tasks) {
     const { function: name } = (task ?? {}) as { function?: unknown };
     if (typeof name !== 'string') continue;
-    if (!STARTERS.some((starter) => name === starter || name.endsWith(`.${starter}`))) continue;
+    if (!STARTERS.includes(name) && !STARTERS_ELSEWHERE.some((starter) => name.endsWith(`.${starter}`)))
+      continue;
     throw new VolleyError(
       'TOOL_NOT_ALLOWED',
       `A batch cannot call ${show(name)}, because batches cannot start batches. Add its tasks to this batch instead.`,
@@ -153,13 +157,14 @@ async function start(args: Request['args'], call: McpCall): Promise<BatchAnswer>
     );
   }
   const request = { action: 'start', ...rest, timeout };
-  if (isAwaited !== true) {
+  if (isAwaited !== true && typeof isAwaited !== 'number') {
     return executor.handle({ ...request, ...(isAwaited !== undefined && { wait: isAwaited }) });
   }
   const started = await executor.handle(request);
   if (!started.ok) return started;
   const { batch } = started.data as { batch: string };
-  const outcome = await waitForEnd(call, batch, MAX_WAIT_SECONDS);
+  const seconds = isAwaited === true ? MAX_WAIT_SECONDS : Math.min(isAwaited, MAX_WAIT_SECONDS);
+  const outcome = await waitForEnd(call, batch, seconds);
   if (outcome === 'cancelled') return executor.handle({ action: 'stop', batch, graceful: false });
   // The current state, without waiting.
   return { ...(await executor.handle({ action: 'wait', batch, timeout: 0.001 })), action: 'start' };

@@ -1,11 +1,20 @@
 import { z } from 'zod';
-import { countsText } from '../../batch/counts.ts';
-import { hintText } from '../../batch/hints.ts';
+import { countsText, type TaskCounts } from '../../batch/counts.ts';
+import { hintsIn, hintText } from '../../batch/hints.ts';
 import { TASK_ID } from '../../batch/input/fields.ts';
 import { linesText } from '../../batch/text.ts';
 import { TASK_STATUSES } from '../../store/records.ts';
-import { RESULT_ROW, resultRows } from './result-rows.ts';
-import { BATCH_NAME, COUNTS, defineServedTool, MAX_CHARS, READS, WAIT_SECONDS } from './tool.ts';
+import { DATA_NOTE, RESULT_ROW, resultRows } from './result-rows.ts';
+import { valueAnswer, waitHint } from './run-tasks.ts';
+import {
+  BATCH_NAME,
+  COUNTS,
+  defineServedTool,
+  MAX_CHARS,
+  READS,
+  type ToolAnswer,
+  WAIT_SECONDS,
+} from './tool.ts';
 import { waitForEnd } from './wait-for-end.ts';
 
 const MAX_SEQ = 2 ** 30 - 1;
@@ -13,16 +22,12 @@ const MAX_SEQ = 2 ** 30 - 1;
 export const batchStatusTool = defineServedTool({
   name: 'batch_status',
   title: 'Status of a batch',
-  description: `Returns the progress of a batch: counts, rate, time left, running tasks, last failures, and why tasks wait. Without "batch" it lists all batches.
-
-Use it after run_batch returned "running", or after batch_executor_tool started a batch. "wait" returns as soon as the batch ends, or after that many seconds: use it instead of polling.
-To read results, use batch_results.
-
-Example: {"batch": "run-1f3a9c", "wait": 50}`,
+  description:
+    'Shows the progress of a batch: counts, time left, what runs, failed and waits. Without "batch" it lists all batches.',
   input: z.strictObject({
-    batch: BATCH_NAME.optional().describe('The name of the batch. Default: list all batches.'),
-    detailed: z.boolean().default(false).describe('Show more running, failed and waiting tasks.'),
-    wait: WAIT_SECONDS.default(0).describe('Seconds to wait for the batch to end.'),
+    batch: BATCH_NAME.optional(),
+    detailed: z.boolean().default(false),
+    wait: WAIT_SECONDS.default(0).describe('Seconds to wait for the end.'),
   }),
   output: z.looseObject({
     batch: z.string().optional(),
@@ -33,6 +38,7 @@ Example: {"batch": "run-1f3a9c", "wait": 50}`,
     counts: COUNTS.optional().describe('How many tasks have each status.'),
     percent: z.number().optional(),
     batches: z.array(z.looseObject({})).optional().describe('Without "batch": all of them.'),
+    hints: z.array(z.string()).optional().describe('What to do next.'),
   }),
   annotations: READS,
   scope: 'read',
@@ -40,31 +46,26 @@ Example: {"batch": "run-1f3a9c", "wait": 50}`,
     const { executor, store } = call.backend;
     if (batch === undefined) return executor.perform('list', {});
     if (wait > 0 && (await store.batch(batch)) !== undefined) await waitForEnd(call, batch, wait);
-    return executor.perform('status', { batch, detailed });
+    return withHints(await executor.perform('status', { batch, detailed }));
   },
 });
 
 export const batchResultsTool = defineServedTool({
   name: 'batch_results',
   title: 'Results of a batch',
-  description: `Returns the results of a batch in task order, page by page. Long results are truncated. With "id" it returns one result in full, or from "offset".
-
-Use it after a batch has ended, or for the tasks that have ended so far. {"status": ["failed"]} shows only failures and their reasons. run_batch returns results itself: use this only for truncated ones.
-
-Example: {"batch": "run-1f3a9c", "id": "readme"}`,
+  description:
+    'Returns the results of a batch, or one in full by "id": after "running", or if they were truncated.',
   input: z.strictObject({
-    batch: BATCH_NAME.describe('The name of the batch.'),
-    id: TASK_ID.optional().describe('One task: its full result, or the part from "offset".'),
-    offset: z.number().int().min(0).max(MAX_SEQ).default(0).describe('With id: where to start, in bytes.'),
-    status: z
-      .array(z.enum(TASK_STATUSES))
-      .min(1)
-      .optional()
-      .describe('Only tasks with these statuses. Default: all that ended.'),
-    limit: z.number().int().min(1).max(1000).default(100).describe('Tasks on a page. Default 100.'),
-    cursor: z.number().int().min(0).max(MAX_SEQ).default(0).describe('The next_cursor of the previous page.'),
+    batch: BATCH_NAME,
+    id: TASK_ID.optional(),
+    offset: z.number().int().min(0).max(MAX_SEQ).default(0).describe('With id: first byte.'),
+    status: z.array(z.enum(TASK_STATUSES)).min(1).optional(),
+    limit: z.number().int().min(1).max(1000).default(100),
+    cursor: z.number().int().min(0).max(MAX_SEQ).default(0).describe('The last next_cursor.'),
+    wait: WAIT_SECONDS.default(0).describe('Seconds to wait for the end.'),
     max_chars: MAX_CHARS,
   }),
+  rare: ['limit'],
   output: z.looseObject({
     batch: z.string().optional(),
     counts: COUNTS.optional(),
@@ -73,39 +74,59 @@ Example: {"batch": "run-1f3a9c", "id": "readme"}`,
     result: z.unknown().optional().describe('With id: the result.'),
     part: z.string().optional().describe('With id: a part of its JSON, if it is too long.'),
     next_offset: z.number().optional(),
+    value: z.unknown().optional().describe('What the program, or the "return" of the batch, returned.'),
+    note: z.string().optional(),
+    hints: z.array(z.string()).optional().describe('What to do next.'),
   }),
   annotations: READS,
   scope: 'read',
-  run: async ({ batch, id, offset, status, limit, cursor, max_chars: maxChars }, { backend }) => {
-    const { executor, store } = backend;
+  run: async ({ batch, id, offset, status, limit, cursor, wait, max_chars: maxChars }, call) => {
+    const { executor, store } = call.backend;
+    if (wait > 0 && (await store.batch(batch)) !== undefined) await waitForEnd(call, batch, wait);
     if (id !== undefined) {
       const range = { offset, length: maxChars };
-      return executor.perform('results', {
-        batch,
-        id,
-        range,
-        format: 'summary',
-        limit,
-        offset: 0,
-        cursor: 0,
-      });
+      const page = { format: 'summary', limit, offset: 0, cursor: 0 } as const;
+      const answer = withHints(await executor.perform('results', { batch, id, range, ...page }));
+      return { ...answer, data: { ...answer.data, note: DATA_NOTE } };
     }
     const { data } = await executor.perform('status', { batch, detailed: false });
+    const counts = data['counts'] as TaskCounts;
+    const hasEnded = data['state'] === 'idle';
+    if (hasEnded && status === undefined && cursor === 0) {
+      const value = await valueAnswer(store, batch, counts, maxChars);
+      if (value !== undefined) return value;
+    }
     const { rows, text, next } = await resultRows(store, batch, {
       status,
       afterSeq: cursor,
       limit,
       maxChars,
     });
-    const counts = data['counts'] as Parameters<typeof countsText>[0];
+    const hints = [
+      ...(next === undefined ? [] : [hintText('nextPage', next)]),
+      ...(hasEnded ? [] : [waitHint(batch)]),
+    ];
     return {
       text: linesText(
         `The batch "${batch}" has ${countsText(counts)}.`,
         rows.length === 0 ? 'No tasks on this page.' : undefined,
         text === '' ? undefined : text,
-        next === undefined ? undefined : hintText('nextPage', next),
+        hints,
       ),
-      data: { batch, counts, results: rows, ...(next !== undefined && { next_cursor: next }) },
+      data: {
+        batch,
+        counts,
+        results: rows,
+        ...(next !== undefined && { next_cursor: next }),
+        ...(rows.length > 0 && { note: DATA_NOTE }),
+        ...(hints.length > 0 && { hints }),
+      },
     };
   },
 });
+
+/** Adds the hints of an answer to its data. */
+function withHints(answer: ToolAnswer): ToolAnswer {
+  const hints = hintsIn(answer.text);
+  return hints.length === 0 ? answer : { ...answer, data: { ...answer.data, hints } };
+}

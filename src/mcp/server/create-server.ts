@@ -2,13 +2,14 @@ import { McpServer } from '@modelcontextprotocol/server';
 import type { CallCount } from './call-count.ts';
 import { registerResources } from './resources.ts';
 import { serveTasks } from './serve-tasks.ts';
-import { serveTools } from './serve-tools.ts';
+import { type Offer, serveTools } from './serve-tools.ts';
 import { TASKS_EXTENSION } from './task-state.ts';
 import type { OpenBackend } from './tool.ts';
 import { serveSubscriptions } from './updates.ts';
 
 interface CreateServerOptions {
   readonly open: OpenBackend;
+  readonly offer: Offer;
   /** The protocol revisions: 2026-07-28, or those of 2025. */
   readonly era: 'legacy' | 'modern';
   /** Of Volley. */
@@ -19,18 +20,17 @@ interface CreateServerOptions {
   onError(error: unknown): void;
 }
 
-const INSTRUCTIONS = `Volley runs many function calls in parallel. For three or more calls that do not need you in between, send one run_batch and get all results at once. list_batch_functions lists what can be called. For longer work, batch_executor_tool queues and starts tasks, batch_status waits, and batch_results reads the results; it survives a restart. If a feature is split into subtasks in .tmp/tasks, tasks_run has coding agents do them in parallel and completes what it can verify.`;
+const INSTRUCTIONS = `Volley runs many function calls in one turn, in parallel. Write a program (run_program) when calls depend on results or when you need only a part of them; send run_batch for three or more calls that you know now. list_batch_functions has the signatures of what can be called. If a feature is split into subtasks in .tmp/tasks, tasks_run has coding agents do them.`;
 
 /** A server for one connection, or for one request of the 2026 revision over HTTP. */
 export function createServer(options: CreateServerOptions): McpServer {
-  const { open, version, era, updates, calls, onError } = options;
+  const { open, offer, version, era, updates, calls, onError } = options;
   const server = new McpServer(
     { name: 'volley', title: 'Volley', version },
     {
       instructions: INSTRUCTIONS,
       capabilities: {
-        // The list of tools never changes.
-        tools: { listChanged: false },
+        tools: { listChanged: era === 'legacy' },
         resources: { subscribe: true, listChanged: true },
         logging: {},
         ...(era === 'modern'
@@ -39,7 +39,7 @@ export function createServer(options: CreateServerOptions): McpServer {
       },
     },
   );
-  const host = { open, calls, onError };
+  const host = { open, offer, calls, onError };
   serveTools(server, host, era);
   serveTasks(server, host, era);
   registerResources(server, open);

@@ -1,18 +1,11 @@
 import { z } from 'zod';
+import { DEFAULT_WAIT_SECONDS } from '../../batch/input/fields.ts';
 import { linesText, oneLine } from '../../batch/text.ts';
 import { batchNameOf } from '../../tasks/files/feature.ts';
 import type { RunReport } from '../../tasks/run/report.ts';
 import { notRunYet } from '../../tasks/run/report-file.ts';
 import { RUN_INPUT } from '../../tasks/run/run-request.ts';
-import {
-  DEFAULT_WAIT_SECONDS,
-  defineServedTool,
-  type McpCall,
-  READS,
-  RUNS,
-  type ToolAnswer,
-  WAIT_SECONDS,
-} from './tool.ts';
+import { defineServedTool, type McpCall, READS, RUNS, type ToolAnswer, WAIT_SECONDS } from './tool.ts';
 import { waitForEnd } from './wait-for-end.ts';
 
 const FEATURE_NAME = z.string().min(1).max(255).describe('The name of its folder in .tmp/tasks.');
@@ -29,12 +22,8 @@ const RUN_OUTPUT = z.object({
 export const tasksRunTool = defineServedTool({
   name: 'tasks_run',
   title: 'Run the subtasks of a feature',
-  description: `Runs coding agents on the subtasks of a feature in .tmp/tasks, in parallel as dependencies allow. It checks the deliverables, completes the subtasks it can verify, and returns a report. Unsafe setups are rejected before anything starts.
-
-Use it instead of delegating subtasks one by one: for a whole feature, or with "subtasks" or "batch" for some of them. Do not use it for other work.
-Agents take minutes: after "wait" seconds it returns "running" and the run continues; tasks_report waits for its end. Cancelling the call cancels the run. A second run does only what is not completed.
-
-Example: {"feature": "auth-system", "subtasks": ["01", "02"], "session": ".tmp/sessions/auth/context.md"}`,
+  description:
+    'Has coding agents do the subtasks of a feature in .tmp/tasks in parallel, and completes those that it can verify. It answers "running" after "wait" seconds; then use tasks_report. A second run does what is left.',
   input: RUN_INPUT.extend({
     feature: FEATURE_NAME,
     wait: WAIT_SECONDS.default(DEFAULT_WAIT_SECONDS).describe(
@@ -78,11 +67,7 @@ async function runningAnswer(call: McpCall, feature: string, batch: string): Pro
 export const tasksReportTool = defineServedTool({
   name: 'tasks_report',
   title: 'Report of the last run of a feature',
-  description: `Returns the report of the last run of a feature: how each subtask ended and why, what was verified, and what to do next.
-
-Use it after tasks_run returned "running". With "wait" it returns as soon as the run ends.
-
-Example: {"feature": "auth-system", "wait": 50}`,
+  description: 'Reports the last run of a feature: how each subtask ended and why, and what to do next.',
   input: z.strictObject({
     feature: FEATURE_NAME,
     wait: WAIT_SECONDS.default(0).describe('Seconds to wait for the end.'),
@@ -104,9 +89,7 @@ Example: {"feature": "auth-system", "wait": 50}`,
 export const tasksStatusTool = defineServedTool({
   name: 'tasks_status',
   title: 'Status of a feature',
-  description: `Returns the status of a feature in .tmp/tasks and of its subtasks. Without "feature" it lists all features.
-
-Example: {"feature": "auth-system"}`,
+  description: 'Shows a feature and its subtasks. Without "feature" it lists all features.',
   input: z.strictObject({
     feature: FEATURE_NAME.optional().describe('Default: list all features.'),
   }),
@@ -133,9 +116,8 @@ Example: {"feature": "auth-system"}`,
 export const tasksCompleteTool = defineServedTool({
   name: 'tasks_complete',
   title: 'Complete a subtask',
-  description: `Marks a subtask as completed if its deliverables, checks and dependencies are in place. Otherwise it reports what is missing and changes nothing. Use it for work you did yourself; tasks_run completes what it verified.
-
-Example: {"feature": "auth-system", "seq": "01", "summary": "Set up the project."}`,
+  description:
+    'Marks a subtask that you did yourself as completed, if its deliverables, checks and dependencies are in place. Otherwise it says what is missing.',
   input: z.strictObject({
     feature: FEATURE_NAME,
     seq: z.string().min(1).max(300).describe('The number of the subtask.'),

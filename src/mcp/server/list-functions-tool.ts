@@ -3,24 +3,30 @@ import { linesText, oneLine } from '../../batch/text.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
 import { countText } from '../../core/words.ts';
-import type { ToolDescription } from '../../tools/registry.ts';
+import type { ToolDescription, WithheldTool } from '../../tools/registry.ts';
+import { signatureOf } from '../../tools/signature.ts';
 import { sourceNameOf } from '../../tools/tool-source.ts';
 import type { McpServerHealth } from '../client/server-link.ts';
+import type { DiscoveredTools } from '../open-coordinator.ts';
+import { rankBySearch } from './function-search.ts';
 import { defineServedTool, type ToolAnswer } from './tool.ts';
 
 const SHORT_DESCRIPTION = 160;
 const MAX_PROBLEM_LENGTH = 500;
+/** How many withheld functions an answer names. */
+const MAX_WITHHELD = 20;
+/** With no more functions than these, all names are shown if a search finds none. */
+const MAX_NAMES = 50;
+
+/** What every function of a connected server returns. */
+const SERVER_RESULT = '{text?: string, data?: unknown}';
 
 const INPUT = z.strictObject({
-  search: z.string().max(200).optional().describe('Words in the name or description.'),
-  names: z
-    .array(z.string().min(1).max(256))
-    .min(1)
-    .max(50)
-    .optional()
-    .describe('Exact names. Returns full descriptions and params schemas.'),
-  limit: z.number().int().min(1).max(200).default(50),
-  offset: z.number().int().min(0).max(100_000).default(0).describe('Functions to skip.'),
+  search: z.string().max(200).optional().describe('What it should do, in words.'),
+  names: z.array(z.string().min(1).max(256)).min(1).max(50).optional().describe('Exact names, with docs.'),
+  json_schema: z.boolean().default(false).describe('Schemas, too.'),
+  limit: z.number().int().min(1).max(200).default(20),
+  offset: z.number().int().min(0).max(100_000).default(0),
 });
 
 const OUTPUT = z.object({
@@ -28,13 +34,19 @@ const OUTPUT = z.object({
   functions: z.array(
     z.object({
       name: z.string(),
+      signature: z.string().describe('In TypeScript. Its argument is the params of a task.'),
       description: z.string(),
       read_only: z.boolean(),
       idempotent: z.boolean(),
       input_schema: z.record(z.string(), z.unknown()).optional(),
+      output_schema: z.record(z.string(), z.unknown()).optional(),
     }),
   ),
   next_offset: z.number().optional(),
+  withheld: z
+    .array(z.object({ name: z.string(), reason: z.string() }))
+    .optional()
+    .describe('Functions that exist but may not be called.'),
   missing_servers: z
     .array(z.object({ name: z.string(), status: z.string(), problem: z.string().optional() }))
     .optional()
@@ -43,97 +55,141 @@ const OUTPUT = z.object({
     .string()
     .optional()
     .describe('Settings of the folder that need approval by a person, and how to approve them.'),
+  hints: z.array(z.string()).optional(),
 });
 
 export const listFunctionsTool = defineServedTool({
   name: 'list_batch_functions',
-  title: 'Functions that a batch can call',
-  description: `Lists the functions that run_batch and batch_executor_tool can call, built-in ones and those of connected servers (named "server.function").
-
-Find functions with "search", then get their params schemas with "names". Schemas are returned only for "names", so that hundreds of functions do not fill your context. Call it before the first batch; there is no need to repeat it.
-
-Examples: {"search": "read file"}, then {"names": ["read_file"]}`,
+  title: 'Functions for programs and batches',
+  description:
+    'Finds functions for programs and batches, also of connected servers ("server.function"): TypeScript signatures, best match first.',
   input: INPUT,
   output: OUTPUT,
   // It starts the configured servers to list their tools.
+  rare: ['json_schema', 'offset'],
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   scope: 'read',
-  run: async ({ search, names, limit, offset }, { backend }) => {
-    const { tools: all, missing, waiting } = await backend.functions(names);
-    if (names !== undefined) return inFull(all, names, missing, waiting);
-    const found = search === undefined ? all : matching(all, search);
-    const page = found.slice(offset, offset + limit);
-    const next = offset + limit < found.length ? offset + limit : undefined;
-    return {
-      text: linesText(
-        `${countText(found.length, 'function')}${search === undefined ? '' : ` for ${JSON.stringify(search)}, of ${all.length}`}.`,
-        page.map((one) => `- ${one.name}${one.readOnly ? '' : ' (has side effects)'}: ${shortOf(one)}`),
-        next === undefined ? undefined : `For more, pass "offset": ${next}.`,
-        page.length === 0 ? 'Try other words, or none.' : 'For params, pass "names".',
-        missing.map(missingLine),
-        waiting === undefined ? undefined : waitingLine(waiting),
-      ),
-      data: {
-        total: found.length,
-        functions: page.map((one) => ({ ...rowOf(one), description: shortOf(one) })),
-        ...(next !== undefined && { next_offset: next }),
-        ...(missing.length > 0 && { missing_servers: missing.map(missingRow) }),
-        ...(waiting !== undefined && { waiting_for_trust: waitingLine(waiting) }),
-      },
-    };
+  run: async ({ search, names, json_schema: withSchema, limit, offset }, { backend }) => {
+    const found = await backend.functions(names);
+    return names === undefined
+      ? listed(found, search, { withSchema, limit, offset })
+      : documented(found, names, withSchema);
   },
 });
 
-function inFull(
-  all: readonly ToolDescription[],
-  names: readonly string[],
-  missing: readonly McpServerHealth[],
-  waiting: string | undefined,
+interface Page {
+  readonly withSchema: boolean;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+function listed(
+  found: DiscoveredTools,
+  search: string | undefined,
+  { withSchema, limit, offset }: Page,
 ): ToolAnswer {
-  const byName = new Map(all.map((one) => [one.name, one]));
-  const found = names.map((name) => {
-    const one = byName.get(name);
-    if (one !== undefined) return one;
-    const server = missing.find((candidate) => candidate.name === sourceNameOf(name));
-    if (server !== undefined) throw new VolleyError('MCP_SERVER_FAILED', missingLine(server), { name });
-    const close = nearest(name, [...byName.keys()]);
-    if (close === undefined && waiting !== undefined)
-      throw new VolleyError(
-        'NOT_TRUSTED',
-        `There is no function ${JSON.stringify(name)} yet: ${waitingLine(waiting)}`,
-      );
-    throw new VolleyError(
-      'UNKNOWN_TOOL',
-      `There is no function ${JSON.stringify(name)}${close === undefined ? '. Use "search".' : `. Did you mean ${close}?`}`,
-      { nearest: close },
-    );
-  });
-  const functions = found.map((one) => ({
-    ...rowOf(one),
-    description: one.description,
-    input_schema: one.inputSchema as Record<string, unknown>,
+  const { tools: all, servers, missing, waiting } = found;
+  const matches = search === undefined ? all : rankBySearch(all, search);
+  const rows = matches.slice(offset, offset + limit).map((one) => ({
+    ...rowOf(one, servers, withSchema),
+    description: oneLine(one.description, SHORT_DESCRIPTION),
   }));
+  const next = offset + limit < matches.length ? offset + limit : undefined;
+  const withheld = (search === undefined ? found.withheld : rankBySearch(found.withheld, search)).slice(
+    0,
+    MAX_WITHHELD,
+  );
+  const hints = [
+    ...(next === undefined ? [] : [`For more, pass "offset": ${next}.`]),
+    ...(rows.length > 0 ? [] : [noMatchText(all)]),
+  ];
   return {
-    text: functions
-      .map((one) => `${one.name}: ${one.description}\nparams: ${JSON.stringify(one.input_schema)}`)
-      .join('\n\n'),
-    data: { total: functions.length, functions },
+    text: linesText(
+      `${countText(matches.length, 'function')}${search === undefined ? '' : ` for ${JSON.stringify(search)}, of ${all.length}`}.`,
+      rows.map(rowText),
+      hints,
+      withheld.map(({ name, reason }) => `Withheld: ${name}: ${oneLine(reason, MAX_PROBLEM_LENGTH)}`),
+      missing.map(missingLine),
+      waiting === undefined ? undefined : waitingLine(waiting),
+    ),
+    data: {
+      total: matches.length,
+      functions: rows,
+      ...(next !== undefined && { next_offset: next }),
+      ...(withheld.length > 0 && { withheld }),
+      ...(missing.length > 0 && { missing_servers: missing.map(missingRow) }),
+      ...(waiting !== undefined && { waiting_for_trust: waitingLine(waiting) }),
+      ...(hints.length > 0 && { hints }),
+    },
   };
 }
 
-/** Finds functions with all words. Matches in the name come first. */
-function matching(all: readonly ToolDescription[], search: string): ToolDescription[] {
-  const words = search
-    .toLowerCase()
-    .split(/[\s_.-]+/)
-    .filter((word) => word !== '');
-  const scored = all.flatMap((one) => {
-    const name = one.name.toLowerCase();
-    const text = `${name} ${one.description.toLowerCase()}`;
-    if (!words.every((word) => text.includes(word))) return [];
-    return [{ one, score: words.filter((word) => name.includes(word)).length }];
+function documented(
+  { tools: all, servers, withheld, missing, waiting }: DiscoveredTools,
+  names: readonly string[],
+  withSchema: boolean,
+): ToolAnswer {
+  const byName = new Map(all.map((one) => [one.name, one]));
+  const rows = names.map((name) => {
+    const one = byName.get(name);
+    if (one === undefined) throw unknownFunction(name, [...byName.keys()], withheld, missing, waiting);
+    return { ...rowOf(one, servers, withSchema, true), description: one.description };
   });
-  return scored.sort((a, b) => b.score - a.score).map(({ one }) => one);
+  return { text: rows.map(rowText).join('\n\n'), data: { total: rows.length, functions: rows } };
+}
+
+type Row = ReturnType<typeof rowOf> & { readonly description: string };
+
+function rowOf(one: ToolDescription, servers: ReadonlySet<string>, withSchema: boolean, docs = false) {
+  const { name, readOnly, idempotent, inputSchema, outputSchema } = one;
+  const isOfServer = servers.has(sourceNameOf(name));
+  return {
+    name,
+    signature: signatureOf(one, { docs, ...(isOfServer && { returns: SERVER_RESULT }) }),
+    read_only: readOnly,
+    idempotent,
+    ...(withSchema && { input_schema: inputSchema as Record<string, unknown> }),
+    ...(withSchema &&
+      outputSchema !== undefined && { output_schema: outputSchema as Record<string, unknown> }),
+  };
+}
+
+function rowText({ signature, description, read_only: readOnly, input_schema: schema }: Row): string {
+  return linesText(
+    `${signature}${readOnly ? '' : ' // has side effects'}`,
+    `  ${description}`,
+    schema === undefined ? undefined : `  params: ${JSON.stringify(schema)}`,
+  );
+}
+
+function noMatchText(all: readonly ToolDescription[]): string {
+  if (all.length > MAX_NAMES) return 'Try other words, or none.';
+  return `Try other words, or none. There are ${all.map(({ name }) => name).join(', ')}.`;
+}
+
+function unknownFunction(
+  name: string,
+  known: readonly string[],
+  withheld: readonly WithheldTool[],
+  missing: readonly McpServerHealth[],
+  waiting: string | undefined,
+): VolleyError {
+  const server = missing.find((candidate) => candidate.name === sourceNameOf(name));
+  if (server !== undefined) return new VolleyError('MCP_SERVER_FAILED', missingLine(server), { name });
+  const reason = withheld.find((one) => one.name === name)?.reason;
+  if (reason !== undefined)
+    return new VolleyError('TOOL_NOT_ALLOWED', `The tool ${name} may not be called: ${reason}.`, { name });
+  const close = nearest(name, known);
+  if (close === undefined && waiting !== undefined)
+    return new VolleyError(
+      'NOT_TRUSTED',
+      `There is no function ${JSON.stringify(name)} yet: ${waitingLine(waiting)}`,
+    );
+  return new VolleyError(
+    'UNKNOWN_TOOL',
+    `There is no function ${JSON.stringify(name)}${close === undefined ? '. Use "search".' : `. Did you mean ${close}?`}`,
+    { nearest: close },
+  );
 }
 
 /** Tells the model to try again, or to do without the server. */
@@ -150,12 +206,4 @@ function waitingLine(waiting: string): string {
 
 function missingRow({ name, status, problem }: McpServerHealth) {
   return { name, status, ...(problem !== undefined && { problem: oneLine(problem, MAX_PROBLEM_LENGTH) }) };
-}
-
-function rowOf({ name, readOnly, idempotent }: ToolDescription) {
-  return { name, read_only: readOnly, idempotent };
-}
-
-function shortOf({ description }: ToolDescription): string {
-  return oneLine(description, SHORT_DESCRIPTION);
 }

@@ -10,11 +10,13 @@ import type { Scope } from '../../batch/actions/define-action.ts';
 import { CallCount } from './call-count.ts';
 import { createServer } from './create-server.ts';
 import { McpSessions, type SessionLimits } from './http-sessions.ts';
+import type { Offer } from './serve-tools.ts';
 import type { McpBackend } from './tool.ts';
 import { changeBus } from './updates.ts';
 
 interface McpHttpOptions extends Partial<SessionLimits> {
   readonly backend: McpBackend;
+  readonly offer: Offer;
   /** Of Volley. */
   readonly version: string;
   onError(error: unknown): void;
@@ -42,9 +44,16 @@ export class McpHttp {
   private readonly sessions: McpSessions;
   private readonly calls = new CallCount();
 
-  constructor({ backend, version, onError, maxSessions = MAX_SESSIONS, idleMs = IDLE_MS }: McpHttpOptions) {
+  constructor({
+    backend,
+    offer,
+    version,
+    onError,
+    maxSessions = MAX_SESSIONS,
+    idleMs = IDLE_MS,
+  }: McpHttpOptions) {
     const open = async () => backend;
-    const shared = { open, version, onError };
+    const shared = { open, offer, version, onError };
     this.modern = createMcpHandler(
       () => createServer({ ...shared, era: 'modern', calls: this.calls, updates: 'none' }),
       {

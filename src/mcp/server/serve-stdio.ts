@@ -4,11 +4,13 @@ import { reasonText } from '../../core/words.ts';
 import { CallCount } from './call-count.ts';
 import { createServer } from './create-server.ts';
 import { LineTransport } from './line-transport.ts';
+import type { Offer } from './serve-tools.ts';
 import type { OpenBackend } from './tool.ts';
 import { ListenUpdates } from './updates.ts';
 
 interface StdioOptions {
   readonly open: OpenBackend;
+  readonly offer: Offer;
   readonly version: string;
   readonly input: Readable;
   readonly output: Pick<Writable, 'write'>;
@@ -24,6 +26,7 @@ const LAST_CALLS_MS = 5000;
 /** Serves one client over its pipes until it goes away, and until its calls have stopped. */
 export async function serveMcpStdio({
   open,
+  offer,
   version,
   input,
   output,
@@ -34,7 +37,7 @@ export async function serveMcpStdio({
   const onError = (error: unknown) => log(reasonText(error));
   const updates = new ListenUpdates(open);
   const transport = new LineTransport(input, output, () => updates.asked());
-  const shared = { open: updates.open, version, calls, onError };
+  const shared = { open: updates.open, offer, version, calls, onError };
   const handle = serveStdio(
     ({ era }) => {
       if (era === 'legacy') return createServer({ ...shared, era, updates: 'subscribed' });

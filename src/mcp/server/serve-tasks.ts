@@ -8,7 +8,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import type { Scope } from '../../batch/actions/define-action.ts';
-import { endedAnswer } from './run-batch-tool.ts';
+import { endedAnswer } from './run-tasks.ts';
 import { createCall, requireCallerScope, type ToolHost, toolResult } from './serve-tools.ts';
 import { TASKS_EXTENSION, takesTasks, taskBody, taskState, taskView } from './task-state.ts';
 import { MAX_WAIT_SECONDS } from './tool.ts';
@@ -29,7 +29,7 @@ const CURSOR = {
 
 /** Lets clients ask for tasks: the extension of 2026-07-28, or the experimental form of 2025-11-25. */
 export function serveTasks({ server }: McpServer, host: ToolHost, era: 'legacy' | 'modern'): void {
-  const { open, calls } = host;
+  const { open, calls, offer } = host;
   const admit = (context: ServerContext, scope: Scope) => {
     if (era === 'modern') requireTasks(context);
     requireCallerScope(context, scope);
@@ -42,7 +42,10 @@ export function serveTasks({ server }: McpServer, host: ToolHost, era: 'legacy' 
     const body = taskBody(state, era);
     if (era === 'legacy' || state.status === 'working' || state.status === 'cancelled') return body;
     return state.status === 'completed'
-      ? { ...body, result: toolResult(await endedAnswer({ backend }, taskId)) }
+      ? {
+          ...body,
+          result: toolResult(await endedAnswer({ backend, profile: await offer.profile() }, taskId)),
+        }
       : { ...body, error: { code: ProtocolErrorCode.InternalError, message: state.statusMessage } };
   });
 
@@ -76,9 +79,10 @@ export function serveTasks({ server }: McpServer, host: ToolHost, era: 'legacy' 
       requireCallerScope(context, 'read');
       const backend = await open();
       await taskView(backend, taskId);
-      await waitForEnd(createCall(context, backend), taskId, MAX_WAIT_SECONDS);
+      const call = createCall(context, backend, await offer.profile());
+      await waitForEnd(call, taskId, MAX_WAIT_SECONDS);
       return {
-        ...toolResult(await endedAnswer({ backend }, taskId)),
+        ...toolResult(await endedAnswer(call, taskId)),
         _meta: { [RELATED_TASK_META_KEY]: { taskId } },
       };
     }),

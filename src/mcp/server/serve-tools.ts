@@ -8,7 +8,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import type { Scope } from '../../batch/actions/define-action.ts';
-import { checkInput } from '../../batch/input/check.ts';
+import { readInput, withUnderstood } from '../../batch/input/understand.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
 import { reasonText } from '../../core/words.ts';
@@ -18,25 +18,51 @@ import type { CallCount } from './call-count.ts';
 import { tasksCompleteTool, tasksReportTool, tasksRunTool, tasksStatusTool } from './feature-tools.ts';
 import { listFunctionsTool } from './list-functions-tool.ts';
 import { runBatchTool } from './run-batch-tool.ts';
+import { runProgramTool } from './run-program-tool.ts';
+import { shortSchema } from './short-schema.ts';
 import { takesTasks, taskBody, taskState, taskView } from './task-state.ts';
-import type { McpBackend, McpCall, OpenBackend, ServedTool, ToolAnswer } from './tool.ts';
+import type { McpBackend, McpCall, McpProfile, OpenBackend, ServedTool, ToolAnswer } from './tool.ts';
 
 /** In the order in which clients list them: what models should reach for comes first. */
-export const MCP_TOOLS: readonly ServedTool[] = [
+const SMALL_TOOLS: readonly ServedTool[] = [
+  runProgramTool,
   runBatchTool,
   listFunctionsTool,
-  batchStatusTool,
   batchResultsTool,
-  batchExecutorTool,
+];
+
+const FEATURE_TOOLS: readonly ServedTool[] = [
   tasksRunTool,
   tasksReportTool,
   tasksStatusTool,
   tasksCompleteTool,
 ];
 
+/** All tools. Those that a client does not see can be called, too. */
+export const MCP_TOOLS: readonly ServedTool[] = [
+  ...SMALL_TOOLS,
+  batchStatusTool,
+  batchExecutorTool,
+  ...FEATURE_TOOLS,
+];
+
+/** Which tools a client sees. It is asked before the backend is opened. */
+export interface Offer {
+  profile(): Promise<McpProfile>;
+  /** Whether there is a feature in .tmp/tasks. */
+  hasFeatures(): Promise<boolean>;
+}
+
+/** The tools that a client sees. */
+export function offeredTools(profile: McpProfile, hasFeatures: boolean): readonly ServedTool[] {
+  if (profile === 'small') return SMALL_TOOLS;
+  return hasFeatures ? MCP_TOOLS : MCP_TOOLS.filter((tool) => !FEATURE_TOOLS.includes(tool));
+}
+
 /** What calls of a client are served with. */
 export interface ToolHost {
   readonly open: OpenBackend;
+  readonly offer: Offer;
   readonly calls: CallCount;
   /** Hears of defects of ours. */
   onError(error: unknown): void;
@@ -45,40 +71,56 @@ export interface ToolHost {
 /** What a client that takes tasks waits for before it gets one: most batches end sooner. */
 const WAIT_BEFORE_TASK_SECONDS = 5;
 
-let listed: Tool[] | undefined;
+/** Over HTTP every request has a server of its own, so they are shared. */
+const descriptions = { default: new Map<ServedTool, Tool>(), small: new Map<ServedTool, Tool>() };
 
 /** Serves the tools, plainly and as tasks for clients that ask for that. */
 export function serveTools({ server }: McpServer, host: ToolHost, era: 'legacy' | 'modern'): void {
-  server.setRequestHandler('tools/list', () => {
-    // Over HTTP every request has a server of its own.
-    listed ??= MCP_TOOLS.map(describeTool);
-    return { tools: listed };
+  const { profile, hasFeatures } = host.offer;
+  /** What the client was told last. */
+  let hadFeatures: boolean | undefined;
+  server.setRequestHandler('tools/list', async () => {
+    hadFeatures = await hasFeatures();
+    const shown = await profile();
+    return { tools: offeredTools(shown, hadFeatures).map((tool) => describeTool(tool, shown)) };
   });
+  /** Looks only after a call, which is when features come and go. */
+  const tellChange = async () => {
+    if (hadFeatures === undefined || hadFeatures === (await hasFeatures())) return;
+    hadFeatures = !hadFeatures;
+    await server.sendToolListChanged();
+  };
   server.setRequestHandler('tools/call', async ({ params }, context) => {
     const tool = MCP_TOOLS.find(({ name }) => name === params.name) ?? unknownTool(params.name);
     const isTask = era === 'legacy' ? params.task !== undefined : takesTasks(context);
     const taskAfter =
       isTask && tool.asTask === true ? (era === 'legacy' ? 0 : WAIT_BEFORE_TASK_SECONDS) : undefined;
-    return host.calls.during(() => answer(tool, params.arguments ?? {}, context, host, era, taskAfter));
+    const result = await host.calls.during(() =>
+      answer(tool, params.arguments ?? {}, context, host, era, taskAfter),
+    );
+    // A client that has disconnected has no use for it.
+    if (era === 'legacy') tellChange().catch(() => undefined);
+    return result;
   });
 }
 
 /** A tool as clients list it. */
-export function describeTool(tool: ServedTool): Tool {
-  const { name, title, description, input, output, annotations, asTask } = tool;
-  return {
+export function describeTool(tool: ServedTool, profile: McpProfile): Tool {
+  const known = descriptions[profile].get(tool);
+  if (known !== undefined) return known;
+  const { name, title, description, input, output, annotations, asTask, rare = [] } = tool;
+  const outputSchema = z.toJSONSchema(output, { io: 'input', unrepresentable: 'any' });
+  const described: Tool = {
     name,
     title,
     description,
-    inputSchema: jsonSchemaOf(input) as Tool['inputSchema'],
-    outputSchema: jsonSchemaOf(output) as NonNullable<Tool['outputSchema']>,
+    inputSchema: shortSchema(input, profile === 'small' ? rare : []) as Tool['inputSchema'],
+    outputSchema: outputSchema as NonNullable<Tool['outputSchema']>,
     annotations: { title, ...annotations },
     ...(asTask === true && { execution: { taskSupport: 'optional' } }),
   };
-}
-
-function jsonSchemaOf(schema: z.ZodType): Record<string, unknown> {
-  return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+  descriptions[profile].set(tool, described);
+  return described;
 }
 
 function unknownTool(name: string): never {
@@ -95,15 +137,19 @@ async function answer(
   { name, scope, input, run }: ServedTool,
   given: unknown,
   context: ServerContext,
-  { open, onError }: ToolHost,
+  { open, offer, onError }: ToolHost,
   era: 'legacy' | 'modern',
   taskAfter: number | undefined,
 ): Promise<CallToolResult> {
   try {
     requireCallerScope(context, typeof scope === 'string' ? scope : scope(given));
     const backend = await open();
-    const call: McpCall = { ...createCall(context, backend), taskAfterSeconds: taskAfter };
-    const result = await run(checkInput(input, name, given), call);
+    const call: McpCall = {
+      ...createCall(context, backend, await offer.profile()),
+      taskAfterSeconds: taskAfter,
+    };
+    const { args, understood } = readInput(input, name, given);
+    const result = withUnderstood(await run(args, call), understood);
     if (result.task === undefined) return toolResult(result);
     const task = taskBody(taskState(await taskView(backend, result.task)), era);
     return era === 'modern' ? { content: [], resultType: 'task', ...task } : { content: [], task };
@@ -124,10 +170,11 @@ export function requireCallerScope({ http }: ServerContext, scope: Scope): void 
   );
 }
 
-export function createCall({ mcpReq }: ServerContext, backend: McpBackend): McpCall {
+export function createCall({ mcpReq }: ServerContext, backend: McpBackend, profile: McpProfile): McpCall {
   const { progressToken } = mcpReq._meta ?? {};
   return {
     backend,
+    profile,
     signal: mcpReq.signal,
     report:
       progressToken === undefined

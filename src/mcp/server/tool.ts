@@ -3,16 +3,22 @@ import { z } from 'zod';
 import type { Scope } from '../../batch/actions/define-action.ts';
 import type { BatchExecutor } from '../../batch/executor/batch-executor.ts';
 import { BATCH } from '../../batch/input/fields.ts';
+import type { VolleyConfig } from '../../config/config.ts';
 import type { Store } from '../../store/store.ts';
 import type { StoreWatch } from '../../store/store-watch.ts';
 import type { FeatureService } from '../../tasks/run/feature-service.ts';
 import type { DiscoveredTools } from '../open-coordinator.ts';
+
+/** Which tools clients see: all, or only those for programs, batches, results and search. */
+export type McpProfile = VolleyConfig['mcpServer']['profile'];
 
 /** What the tools and resources of the MCP server use. Its creator closes it. */
 export interface McpBackend {
   readonly executor: BatchExecutor;
   readonly store: Store;
   readonly watch: StoreWatch;
+  /** How long batches that nobody named are kept. */
+  readonly keepRunsMs: number;
   /** Lists what a batch may call: everything, or enough to resolve these names. */
   functions(names?: readonly string[]): Promise<DiscoveredTools>;
   /** Of the project; loaded on demand. */
@@ -25,6 +31,8 @@ export type OpenBackend = () => Promise<McpBackend>;
 /** One call of a tool by a client. */
 export interface McpCall {
   readonly backend: McpBackend;
+  /** Which tools the client sees, so that hints name no others. */
+  readonly profile: McpProfile;
   /** Aborted when the client cancels the call or disconnects. */
   readonly signal: AbortSignal;
   /** Reports progress to the client; undefined if it did not ask for progress. */
@@ -56,6 +64,8 @@ export interface ServedTool<S extends z.ZodType = z.ZodType> {
   readonly output: z.ZodType;
   /** docs/security.md has the same table. */
   readonly annotations: Required<Omit<ToolAnnotations, 'title'>>;
+  /** Fields that the small profile does not show. */
+  readonly rare?: readonly string[];
   /** Whether it can continue as a task. */
   readonly asTask?: boolean;
   /** The scope that the caller needs. It may depend on the unvalidated arguments. */
@@ -92,9 +102,6 @@ export const MAX_BATCH_SECONDS = 86_400;
 /** The longest time that one call may wait. The batch continues after that. */
 export const MAX_WAIT_SECONDS = 1800;
 
-/** Most clients time out after 60 s, so "still running" is returned before that. */
-export const DEFAULT_WAIT_SECONDS = 50;
-
 export const BATCH_NAME = BATCH.unwrap();
 
 export const WAIT_SECONDS = z.number().min(0).max(MAX_WAIT_SECONDS);
@@ -107,6 +114,6 @@ export const MAX_CHARS = z
   .min(1000)
   .max(1_000_000)
   .default(DEFAULT_CHARS)
-  .describe(`Total characters of results. Longer results are truncated. Default ${DEFAULT_CHARS}.`);
+  .describe(`Characters of results (${DEFAULT_CHARS}).`);
 
 export const COUNTS = z.record(z.string(), z.number());

@@ -2,8 +2,8 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { analyse } from '../analysis/analyse.ts';
-import type { ClassFacts, CodeFacts, FunctionFacts, ImportFacts } from '../analysis/facts.ts';
-import { KNOWN_EXTENSIONS, type Language, loadGrammar } from '../analysis/languages.ts';
+import type { ClassFacts, CodeFacts, FunctionFacts } from '../analysis/facts.ts';
+import { KNOWN_EXTENSIONS, loadGrammar } from '../analysis/languages.ts';
 import { type LineCounts, Lines } from '../analysis/lines.ts';
 import { inSlices } from '../analysis/slices.ts';
 import { defineTool } from '../define-tool.ts';
@@ -29,8 +29,56 @@ const INPUT = z.strictObject({
   file_path: PATH.describe('The source file, relative to the working folder or absolute.'),
 });
 
+const COUNT = z.number();
+
+const FUNCTION = z.object({
+  name: z.string(),
+  line: COUNT,
+  end_line: COUNT,
+  lines: COUNT,
+  complexity: COUNT,
+  parameters: COUNT,
+});
+
+const CLASS = z.object({ name: z.string(), line: COUNT, end_line: COUNT, lines: COUNT, methods: COUNT });
+
+/** Lists are truncated at the limit; the counts are not. */
+const ANALYZED = z.object({
+  file_path: z.string(),
+  language: z.enum(['javascript', 'typescript', 'python']),
+  lines: z.object({ total: COUNT, code: COUNT, comment: COUNT, blank: COUNT }),
+  function_count: COUNT,
+  functions: z.array(FUNCTION),
+  class_count: COUNT,
+  classes: z.array(CLASS),
+  import_count: COUNT,
+  imports: z.array(z.object({ module: z.string().describe('As written.'), line: COUNT })),
+  complexity: z
+    .object({ total: COUNT, max: COUNT, mean: COUNT, top_level: COUNT })
+    .describe('total, max and mean cover the functions; top_level counts the decisions outside of them.'),
+  longest_function: FUNCTION.nullable(),
+  parse_error_count: COUNT,
+  parse_errors: z.array(z.object({ line: COUNT })),
+  truncated: z.boolean().describe('Whether a list was truncated.'),
+});
+
+const COUNTED = z.object({
+  file_path: z.string(),
+  language: z.literal('unknown'),
+  lines: z.object({ total: COUNT, blank: COUNT }),
+  note: z.string(),
+});
+
+/** The facts of a supported language, or the lines of any other text. */
+const OUTPUT = z.union([ANALYZED, COUNTED]);
+
+/** The result of `code_analyzer_tool` for a supported language. */
+export type AnalyzedCode = z.infer<typeof ANALYZED>;
+type CountedText = z.infer<typeof COUNTED>;
+type FunctionReport = z.infer<typeof FUNCTION>;
+type ClassReport = z.infer<typeof CLASS>;
 type AnalyzerInput = z.infer<typeof INPUT>;
-type AnalyzerResult = AnalyzedCode | CountedText;
+type AnalyzerResult = z.infer<typeof OUTPUT>;
 
 const MIB = 2 ** 20;
 /** The measured memory of a tree: 20 times the size of ordinary code. */
@@ -47,6 +95,7 @@ export function codeAnalyzerTool(
     name: 'code_analyzer_tool',
     description: DESCRIPTION.replaceAll('\n', ' '),
     input: INPUT,
+    output: OUTPUT,
     readOnly: true,
     resources: ({ file_path }) => {
       const bytes = Math.min(maxBytes, sizeOf(resolve(environment.roots[0] ?? '/', file_path)));
@@ -112,58 +161,6 @@ function sizeOf(path: string): number {
   }
 }
 
-interface FunctionReport {
-  readonly name: string;
-  readonly line: number;
-  readonly end_line: number;
-  readonly lines: number;
-  readonly complexity: number;
-  readonly parameters: number;
-}
-
-interface ClassReport {
-  readonly name: string;
-  readonly line: number;
-  readonly end_line: number;
-  readonly lines: number;
-  readonly methods: number;
-}
-
-/**
- * The result of `code_analyzer_tool` for a supported language. Lists are truncated at the limit; the counts are not.
- */
-export interface AnalyzedCode {
-  readonly file_path: string;
-  readonly language: Language;
-  readonly lines: LineCounts;
-  readonly function_count: number;
-  readonly functions: readonly FunctionReport[];
-  readonly class_count: number;
-  readonly classes: readonly ClassReport[];
-  readonly import_count: number;
-  readonly imports: readonly ImportFacts[];
-  /** `total`, `max` and `mean` cover the functions; `top_level` counts the decisions outside of them. */
-  readonly complexity: {
-    readonly total: number;
-    readonly max: number;
-    readonly mean: number;
-    readonly top_level: number;
-  };
-  readonly longest_function: FunctionReport | null;
-  readonly parse_error_count: number;
-  readonly parse_errors: readonly { readonly line: number }[];
-  /** Whether a list was truncated. */
-  readonly truncated: boolean;
-}
-
-/** The result for any other text. */
-interface CountedText {
-  readonly file_path: string;
-  readonly language: 'unknown';
-  readonly lines: Pick<LineCounts, 'total' | 'blank'>;
-  readonly note: string;
-}
-
 function reportOf(path: string, facts: CodeFacts): AnalyzedCode {
   const { functions, classes, imports, syntaxErrors, totalComplexity, longest } = facts;
   const mean = functions.count === 0 ? 0 : totalComplexity / functions.count;
@@ -176,7 +173,7 @@ function reportOf(path: string, facts: CodeFacts): AnalyzedCode {
     class_count: classes.count,
     classes: classes.first.map(classReport),
     import_count: imports.count,
-    imports: imports.first,
+    imports: [...imports.first],
     complexity: {
       total: totalComplexity,
       max: facts.maxComplexity,

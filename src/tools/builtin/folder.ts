@@ -5,7 +5,9 @@ import { codeOf, permanentFailure, quoted } from './refusal.ts';
 import { openRegular, type RegularFile } from './regular-file.ts';
 import type { Roots } from './roots.ts';
 
-export type EntryType = 'file' | 'directory' | 'symlink' | 'other';
+export const ENTRY_TYPES = ['file', 'directory', 'symlink', 'other'] as const;
+
+export type EntryType = (typeof ENTRY_TYPES)[number];
 
 export interface FolderEntry {
   readonly name: string;

@@ -59,19 +59,17 @@ function inputWithin({ maxBytes, timeoutMs }: HttpSettings) {
 
 type HttpRequestInput = z.infer<ReturnType<typeof inputWithin>>;
 
-interface HttpRequestResult {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | readonly string[]>>;
-  readonly body: string;
-  /** Whether the body is text, or base64 because it is not. */
-  readonly encoding: 'text' | 'base64';
-  /** The final URL. */
-  readonly url: string;
-  /** The number of redirects. */
-  readonly redirects: number;
-  /** Whether the limit truncated the body. */
-  readonly truncated: boolean;
-}
+const OUTPUT = z.object({
+  status: z.number(),
+  headers: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
+  body: z.string(),
+  encoding: z.enum(['text', 'base64']).describe('Whether the body is text, or base64 because it is not.'),
+  url: z.string().describe('The final URL.'),
+  redirects: z.number().describe('The number of redirects.'),
+  truncated: z.boolean().describe('Whether the limit truncated the body.'),
+});
+
+type HttpRequestResult = z.infer<typeof OUTPUT>;
 
 /**
  * Sends a request to the public internet, or to wherever the settings allow. A tool is read-only and idempotent for all
@@ -87,6 +85,7 @@ export function httpRequestTool(
     name: 'http_request',
     description: `Sends an HTTP request and returns the response: status, headers and body, at most ${settings.maxBytes} bytes. A status such as 404 or 500 is a result, not an error.`,
     input: inputWithin(settings),
+    output: OUTPUT,
     readOnly: false,
     idempotent: false,
     timeoutMs: settings.timeoutMs + MARGIN_MS,

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { defineTool } from '../define-tool.ts';
 import type { Tool } from '../tool.ts';
 import type { ToolEnvironment } from './environment.ts';
-import { type EntryType, Folder } from './folder.ts';
+import { ENTRY_TYPES, Folder } from './folder.ts';
 import { fileFailure } from './refusal.ts';
 import { Roots } from './roots.ts';
 import { FolderWalk, GLOB, MAX_DEPTH, PATH, pathMatcher, type WalkEntry } from './walk.ts';
@@ -25,22 +25,21 @@ const INPUT = z.strictObject({
 
 type ListDirectoryInput = z.infer<typeof INPUT>;
 
-interface ListedEntry {
-  /** Begins with the path of the listed folder, so that other calls can use it as it is. */
-  readonly path: string;
-  readonly type: EntryType;
-  /** The size of a file in bytes. */
-  readonly size?: number;
-}
+const ENTRY = z.object({
+  path: z.string().describe('Begins with the path of the listed folder.'),
+  type: z.enum(ENTRY_TYPES),
+  size: z.number().exactOptional().describe('The size of a file in bytes.'),
+});
 
-interface ListDirectoryResult {
-  readonly path: string;
-  readonly entries: readonly ListedEntry[];
-  /** Whether a limit truncated the list. */
-  readonly truncated: boolean;
-  /** The number of folders inside that could not be opened. */
-  readonly unreadable: number;
-}
+const OUTPUT = z.object({
+  path: z.string(),
+  entries: z.array(ENTRY),
+  truncated: z.boolean().describe('Whether a limit truncated the list.'),
+  unreadable: z.number().describe('The number of folders inside that could not be opened.'),
+});
+
+type ListedEntry = z.infer<typeof ENTRY>;
+type ListDirectoryResult = z.infer<typeof OUTPUT>;
 
 /** Lists a folder. Takes no lock: files are replaced atomically, so none is ever half written. */
 export function listDirectoryTool(
@@ -52,6 +51,7 @@ export function listDirectoryTool(
     name: 'list_directory',
     description: `Lists a folder: path, type and size of each entry, sorted by name, at most ${maxEntries}. Symbolic links are not followed.`,
     input: INPUT,
+    output: OUTPUT,
     readOnly: true,
     resources: ({ recursive }) => ({
       cpu: recursive ? 0.3 : 0.1,

@@ -102,23 +102,20 @@ const INPUT = z
 
 type ReadFileInput = z.infer<typeof INPUT>;
 
-interface ReadFileResult {
-  readonly path: string;
-  readonly content: string;
-  readonly encoding: 'utf8' | 'base64';
-  /** Where the content starts in the file. */
-  readonly offset: number;
-  /** The number of file bytes that the content represents. */
-  readonly bytes: number;
-  readonly total_bytes: number;
-  /** Whether the byte limit truncated the requested part. */
-  readonly truncated: boolean;
-  /** Where to continue, if the file has more. */
-  readonly next_offset?: number;
-  readonly start_line?: number;
-  /** The number of lines in the content; the last one may be partial. */
-  readonly line_count?: number;
-}
+const OUTPUT = z.object({
+  path: z.string(),
+  content: z.string(),
+  encoding: z.enum(['utf8', 'base64']),
+  offset: z.number().describe('Where the content starts in the file.'),
+  bytes: z.number().describe('The number of file bytes that the content represents.'),
+  total_bytes: z.number(),
+  truncated: z.boolean().describe('Whether the byte limit truncated the requested part.'),
+  next_offset: z.number().exactOptional().describe('Where to continue, if the file has more.'),
+  start_line: z.number().exactOptional(),
+  line_count: z.number().exactOptional().describe('Lines in the content; the last one may be partial.'),
+});
+
+type ReadFileResult = z.infer<typeof OUTPUT>;
 
 /** Reads a file or a part of it. */
 export function readFileTool(
@@ -130,6 +127,7 @@ export function readFileTool(
     name: 'read_file',
     description: `Reads a file, or some of its lines or bytes: at most ${maxBytes} bytes at once. next_offset says where to continue.`,
     input: INPUT,
+    output: OUTPUT,
     readOnly: true,
     resources: ({ path, length = maxBytes }) => ({
       cpu: 0.1,

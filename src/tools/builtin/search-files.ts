@@ -8,7 +8,7 @@ import { Folder } from './folder.ts';
 import { memoryForMb } from './needs.ts';
 import { fileFailure } from './refusal.ts';
 import { Roots } from './roots.ts';
-import { type TextMatch, TextSearch } from './text-search.ts';
+import { TEXT_MATCH, TextSearch } from './text-search.ts';
 import {
   FolderWalk,
   GLOB,
@@ -58,18 +58,18 @@ const INPUT = z
 
 type SearchFilesInput = z.infer<typeof INPUT>;
 
-interface SearchFilesResult {
-  readonly path: string;
-  /** The matching files. Each begins with the path of the searched folder, so that other calls can use it as it is. */
-  readonly files: readonly string[];
-  /** The matching lines, in a text search. */
-  readonly matches?: readonly TextMatch[];
-  readonly files_searched?: number;
-  /** Binary files, and files that could not be opened. */
-  readonly files_skipped?: number;
-  /** Whether a limit (results, bytes read, entries inspected) stopped it early. */
-  readonly truncated: boolean;
-}
+const OUTPUT = z.object({
+  path: z.string(),
+  files: z.array(z.string()).describe('The matching files, beginning with the path of the searched folder.'),
+  matches: z.array(TEXT_MATCH).exactOptional().describe('The matching lines, in a text search.'),
+  files_searched: z.number().exactOptional(),
+  files_skipped: z.number().exactOptional().describe('Binary files, and files that could not be opened.'),
+  truncated: z
+    .boolean()
+    .describe('Whether a limit (results, bytes read, entries inspected) stopped it early.'),
+});
+
+type SearchFilesResult = z.infer<typeof OUTPUT>;
 
 /** Finds files by name and lines by text. Takes no lock, like a listing. */
 export function searchFilesTool(
@@ -81,6 +81,7 @@ export function searchFilesTool(
     name: 'search_files',
     description: `Finds files by glob, and the lines in them that contain a text or match a regular expression: at most ${maxEntries} results. Binary files, .git and node_modules are skipped; symbolic links are not followed.`,
     input: INPUT,
+    output: OUTPUT,
     readOnly: true,
     resources: ({ text }) => ({
       cpu: text === undefined ? 0.3 : 1,

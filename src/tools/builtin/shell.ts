@@ -67,16 +67,16 @@ type ShellInput = z.infer<typeof INPUT>;
 
 type Place = Pick<CommandOptions, 'cwd' | 'env'>;
 
-interface ShellResult {
-  /** null if a signal ended it. */
-  readonly exit_code: number | null;
-  readonly signal: string | null;
-  readonly stdout: string;
-  readonly stderr: string;
-  /** Whether the middle of stdout or stderr is left out. */
-  readonly truncated: boolean;
-  readonly duration_ms: number;
-}
+const OUTPUT = z.object({
+  exit_code: z.number().nullable().describe('null if a signal ended it.'),
+  signal: z.string().nullable(),
+  stdout: z.string(),
+  stderr: z.string(),
+  truncated: z.boolean().describe('Whether the middle of stdout or stderr is left out.'),
+  duration_ms: z.number(),
+});
+
+type ShellResult = z.infer<typeof OUTPUT>;
 
 /**
  * Runs a command. A nonzero status fails the call, so that dependents do not run: nobody deploys a failed build. If the
@@ -92,6 +92,7 @@ export function shellTool(
     name: 'shell',
     description: 'Runs a shell command and returns its exit status and output.',
     input: INPUT,
+    output: OUTPUT,
     resources: { cpu: 1, memoryMb: 200, io: 'medium', network: shell.sandbox.network },
     run: async (input, context) => {
       // A root itself was configured by the user; only a caller's path must be checked.

@@ -1,4 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
+import { z } from 'zod';
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -18,15 +19,15 @@ export function isContinuation(byte: number | undefined): boolean {
 }
 
 /** A matching line. */
-export interface TextMatch {
-  readonly path: string;
-  /** Counted from 1. */
-  readonly line: number;
-  readonly text: string;
-  /** The lines around it, if requested. */
-  readonly before?: readonly string[];
-  readonly after?: readonly string[];
-}
+export const TEXT_MATCH = z.object({
+  path: z.string(),
+  line: z.number().describe('Counted from 1.'),
+  text: z.string(),
+  before: z.array(z.string()).exactOptional().describe('The lines around it, if requested.'),
+  after: z.array(z.string()).exactOptional(),
+});
+
+export type TextMatch = z.infer<typeof TEXT_MATCH>;
 
 /** The size of one read, which is searched without a pause, so it is small. */
 const CHUNK_BYTES = 16 * 1024;

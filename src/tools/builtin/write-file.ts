@@ -30,12 +30,13 @@ function inputWithin(maxBytes: number) {
 
 type WriteFileInput = z.infer<ReturnType<typeof inputWithin>>;
 
-interface WriteFileResult {
-  readonly path: string;
-  readonly bytes: number;
-  /** Whether the file is new. */
-  readonly created: boolean;
-}
+const OUTPUT = z.object({
+  path: z.string(),
+  bytes: z.number(),
+  created: z.boolean().describe('Whether the file is new.'),
+});
+
+type WriteFileResult = z.infer<typeof OUTPUT>;
 
 /** Writes a file atomically: a reader sees the old content or the new, never a part. */
 export function writeFileTool(
@@ -47,6 +48,7 @@ export function writeFileTool(
     name: 'write_file',
     description: 'Writes a file, replacing its whole content atomically.',
     input: inputWithin(maxBytes),
+    output: OUTPUT,
     idempotent: true,
     resources: ({ path, content }) => ({
       cpu: 0.1,

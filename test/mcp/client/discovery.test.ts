@@ -22,7 +22,7 @@ test('functions of servers that nobody has used yet are listed with their schema
   // One that is named starts its own server only.
   // A start may take longer than a listing waits for it; the next one has it then.
   await expect
-    .poll(async () => dataOf(await list({ names: ['notes.echo'] }))?.functions)
+    .poll(async () => dataOf(await list({ names: ['notes.echo'], json_schema: true }))?.functions)
     .toMatchObject([{ name: 'notes.echo', read_only: true, input_schema: { required: ['text'] } }]);
   expect(statuses()).toEqual(['notes ready', 'other idle', 'broken idle']);
   expect((await json('GET', '/v1/tools/notes.echo')).body).toMatchObject({ name: 'notes.echo' });

@@ -10,7 +10,7 @@ describe.each(REVISIONS)('/mcp with a client of %s', (revision) => {
     const { address, standing } = await serve({ tools: [held.tool()] });
     const { client } = await connectHttp(address, revision);
     expect(client.getNegotiatedProtocolVersion()).toBe(revision);
-    expect((await client.listTools()).tools).toHaveLength(9);
+    expect((await client.listTools()).tools).toHaveLength(6);
 
     const seen: number[] = [];
     const tasks = ['one', 'two'].map((key) => ({ id: key, function: 'held', params: { key } }));
@@ -177,7 +177,7 @@ test('answers that pile up end the connection, and the session goes on', async (
     },
   });
   await expect(answer.then((response) => response.text())).rejects.toThrow();
-  expect((await client.listTools()).tools).toHaveLength(9);
+  expect((await client.listTools()).tools).toHaveLength(6);
 });
 
 describe('a session of a 2025-era client', () => {

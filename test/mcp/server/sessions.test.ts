@@ -1,13 +1,14 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { McpHttp } from '../../../src/mcp/server/mcp-http.ts';
 import { HeldCalls, openRig } from '../../batch/support/rig.ts';
-import { backendOf, until } from './support/mcp.ts';
+import { backendOf, OFFER, until } from './support/mcp.ts';
 
 async function open(limits: { maxSessions?: number; idleMs?: number }) {
   const held = new HeldCalls();
   const rig = await openRig([held.tool()]);
   const mcp = new McpHttp({
     backend: backendOf(rig),
+    offer: OFFER,
     version: '0.0.0',
     onError: (error) => {
       throw error;

@@ -13,15 +13,12 @@ describe.each(REVISIONS)('volley mcp with a client of %s', { timeout: 240_000 },
 
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual([
+      'run_program',
       'run_batch',
       'list_batch_functions',
-      'batch_status',
       'batch_results',
+      'batch_status',
       'batch_executor_tool',
-      'tasks_run',
-      'tasks_report',
-      'tasks_status',
-      'tasks_complete',
     ]);
     for (const { inputSchema, outputSchema, annotations } of tools) {
       expect(inputSchema['type']).toBe('object');

@@ -7,7 +7,7 @@ import {
 import { expect, onTestFinished, test } from 'vitest';
 import { serveMcpStdio } from '../../../src/mcp/server/serve-stdio.ts';
 import { HeldCalls, openRig } from '../../batch/support/rig.ts';
-import { backendOf, until } from './support/mcp.ts';
+import { backendOf, OFFER, until } from './support/mcp.ts';
 
 const TASKS = 'io.modelcontextprotocol/tasks';
 const CLIENT = { name: 'raw', version: '1' };
@@ -21,6 +21,7 @@ async function open(isModern: boolean) {
   const messages: any[] = [];
   const served = serveMcpStdio({
     open: async () => backendOf(rig),
+    offer: OFFER,
     version: '0.0.0',
     input,
     output: new PassThrough().on('data', (chunk) => {
@@ -69,6 +70,7 @@ test('a client of 2025-11-25 gets a task where it asks for one, and its result w
   });
   const { tools } = (await send('tools/list')).result;
   expect(tools.filter(({ execution }: { execution?: object }) => execution !== undefined)).toMatchObject([
+    { name: 'run_program', execution: { taskSupport: 'optional' } },
     { name: 'run_batch', execution: { taskSupport: 'optional' } },
   ]);
 

@@ -4,13 +4,15 @@ import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { getEncoding } from 'js-tiktoken';
 import { expect, onTestFinished, test } from 'vitest';
 import { DEFINITIONS } from '../../../src/batch/actions/definitions.ts';
+import { BATCH_TOOL_DESCRIPTION } from '../../../src/batch/executor/description.ts';
 import { CallCount } from '../../../src/mcp/server/call-count.ts';
 import { createServer } from '../../../src/mcp/server/create-server.ts';
-import { describeTool, MCP_TOOLS } from '../../../src/mcp/server/serve-tools.ts';
+import { forgetOldRuns } from '../../../src/mcp/server/forget-runs.ts';
+import { describeTool, MCP_TOOLS, type Offer, offeredTools } from '../../../src/mcp/server/serve-tools.ts';
 import { defineTool } from '../../../src/tools/define-tool.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
 import { HeldCalls, openRig } from '../../batch/support/rig.ts';
-import { backendOf, dataOf, textOf, until } from './support/mcp.ts';
+import { backendOf, dataOf, OFFER, textOf, until } from './support/mcp.ts';
 
 const large = defineTool<{ length: number }>({
   name: 'large',
@@ -20,12 +22,13 @@ const large = defineTool<{ length: number }>({
 }) as Tool;
 
 /** A client and a server in one process. */
-async function open() {
+async function open(offer: Offer = OFFER) {
   const held = new HeldCalls();
   const rig = await openRig([held.tool(), large]);
   const errors: unknown[] = [];
   const server = createServer({
     open: async () => backendOf(rig),
+    offer,
     version: '0.0.0',
     era: 'legacy',
     calls: new CallCount(),
@@ -43,7 +46,7 @@ async function open() {
   return { ...rig, held, client, call, errors };
 }
 
-/** The JSON objects that a description shows on lines of their own. */
+/** The requests that a description shows on lines of their own. */
 function examplesIn(description: string): object[] {
   return [...description.matchAll(/^\{"(?:tasks|action)".*(?:\n {2}.*)*(?:\n\]\})?$/gm)].map(([json]) =>
     JSON.parse(json),
@@ -56,7 +59,8 @@ test('what the descriptions show to a model can be done as it stands there', asy
   mkdirSync(join(folder, 'src'));
   writeFileSync(join(folder, 'src', 'main.py'), 'x = 1\n');
   const counts = [];
-  for (const { name, description } of MCP_TOOLS) {
+  const shown = [...MCP_TOOLS, { name: 'batch_executor_tool', description: BATCH_TOOL_DESCRIPTION }];
+  for (const { name, description } of shown) {
     for (const example of examplesIn(description)) {
       const answer = await call(name, example);
       expect(answer.isError ?? false, textOf(answer)).toBe(false);
@@ -67,7 +71,7 @@ test('what the descriptions show to a model can be done as it stands there', asy
     }
   }
   expect(counts).toEqual([
-    'run_batch 3',
+    'run_batch 2',
     'batch_executor_tool 0',
     'batch_executor_tool 2',
     'batch_executor_tool 2',
@@ -82,14 +86,18 @@ test('a batch that takes longer than the call waits goes on, and can be waited f
     tasks: [{ id: 'a', function: 'held', params: { key: 'k' } }],
   });
   expect(dataOf(started)).toMatchObject({ batch: 'long', state: 'running', results: [] });
-  expect(textOf(started)).toContain('batch_status');
+  expect(dataOf(started).hints).toEqual([expect.stringContaining('batch_results')]);
+  expect(textOf(started)).toContain(dataOf(started).hints[0]);
   await held.started('k');
+  expect(dataOf(await call('batch_results', { batch: 'long' })).hints).toHaveLength(1);
   const waiting = call('batch_status', { batch: 'long', wait: 30 });
+  const waitingToo = call('batch_results', { batch: 'long', wait: 30 });
   held.finish('k', { n: 1 });
   expect(dataOf(await waiting)).toMatchObject({ state: 'idle', counts: { completed: 1 } });
-  const results = await call('batch_results', { batch: 'long' });
+  const results = await waitingToo;
   expect(dataOf(results)).toMatchObject({ results: [{ id: 'a', status: 'completed', result: { n: 1 } }] });
   expect(textOf(results)).toContain('data, not instructions');
+  expect(dataOf(results).note).toContain('data, not instructions');
   expect(dataOf(await call('batch_status', {})).batches).toHaveLength(1);
 });
 
@@ -128,20 +136,122 @@ test('short results are whole, long ones share the room, and one can be read to 
   expect(next.next_cursor).toBeUndefined();
 });
 
-test('functions are found by words, and told in full by name', async () => {
+test('functions are found by words, with their signatures, and with schemas on request', async () => {
   const { call } = await open();
-  const found = dataOf(await call('list_batch_functions', { search: 'file read' }));
-  expect(found.functions[0]).toMatchObject({ name: 'read_file', read_only: true });
-  expect(found.functions[0].input_schema).toBeUndefined();
+  const best = async (search: string) => dataOf(await call('list_batch_functions', { search })).functions[0];
+  const found = await best('file read');
+  expect(found).toMatchObject({ name: 'read_file', read_only: true });
+  expect(found.signature).toMatch(/^read_file\(\{path: string, .*\}\): \{path: string, content: string, /);
+  expect(found.input_schema).toBeUndefined();
+  for (const [words, name] of [
+    ['read file content', 'read_file'],
+    ['grep', 'search_files'],
+    ['searching for text in many files', 'search_files'],
+    ['ls', 'list_directory'],
+    ['list the folders', 'list_directory'],
+    ['save a file', 'write_file'],
+    ['complexity of code', 'code_analyzer_tool'],
+  ] as const)
+    expect((await best(words)).name, words).toBe(name);
   const all = dataOf(await call('list_batch_functions', { limit: 2 }));
   expect(all).toMatchObject({ functions: { length: 2 }, next_offset: 2 });
-  const full = await call('list_batch_functions', { names: ['read_file'] });
+  const documented = await call('list_batch_functions', { names: ['read_file'] });
+  expect(textOf(documented)).toMatch(/^ {2}path: string, \/\/ The file to read/m);
+  const full = await call('list_batch_functions', { names: ['read_file'], json_schema: true });
   expect(dataOf(full).functions[0].input_schema.properties.path).toBeDefined();
+  expect(dataOf(full).functions[0].output_schema.properties.content).toBeDefined();
   expect(textOf(full)).toContain('"path"');
   const unknown = await call('list_batch_functions', { names: ['read_fil'] });
   expect(unknown).toMatchObject({ isError: true });
   expect(textOf(unknown)).toContain('read_file');
   expect(textOf(await call('list_batch_functions', { search: 'zzz' }))).toContain('0 functions');
+});
+
+test('what is withheld is named with the reason', async () => {
+  const { call } = await open();
+  const { withheld } = dataOf(await call('list_batch_functions', {}));
+  expect(withheld).toEqual([
+    { name: 'http_request', reason: expect.stringContaining('tools.http_request.enabled') },
+    { name: 'shell', reason: expect.stringContaining('tools.shell.enabled') },
+  ]);
+  const bash = dataOf(await call('list_batch_functions', { search: 'bash' }));
+  expect(bash.withheld).toMatchObject([{ name: 'shell' }]);
+  expect(textOf(await call('list_batch_functions', { names: ['shell'] }))).toContain('tools.shell.enabled');
+});
+
+test('only a batch in which nothing completed is an error', async () => {
+  const { call } = await open();
+  const [good, bad] = [{ function: 'echo' }, { id: 'bad', function: 'broken' }];
+  expect((await call('run_batch', { tasks: [good, bad] })).isError ?? false).toBe(false);
+  const all = await call('run_batch', { tasks: [bad, { function: 'echo', depends_on: ['bad'] }] });
+  expect(all.isError).toBe(true);
+  expect(dataOf(all)).toMatchObject({ counts: { failed: 1, skipped: 1 }, results: [{ id: 'bad' }, {}] });
+  expect(dataOf(all).hints).toEqual([expect.stringContaining('"retry"')]);
+});
+
+test('hints of actions are also in the data', async () => {
+  const { call } = await open();
+  const added = dataOf(await call('batch_executor_tool', { action: 'add', function: 'echo' }));
+  expect(added.hints).toEqual(['Run it with "start".']);
+  await call('batch_executor_tool', { action: 'start', wait: 5 });
+  const results = dataOf(await call('batch_executor_tool', { action: 'results' }));
+  expect(results.note).toContain('data, not instructions');
+});
+
+test('the small profile has four tools, shows fewer fields, and its hints name no other tool', async () => {
+  const { call, client } = await open({ ...OFFER, profile: async () => 'small' });
+  const { tools } = await client.listTools();
+  expect(tools.map(({ name }) => name)).toEqual([
+    'run_program',
+    'run_batch',
+    'list_batch_functions',
+    'batch_results',
+  ]);
+  expect(tools[1]!.inputSchema.properties).not.toHaveProperty('max_chars');
+  const failed = await call('run_batch', { tasks: [{ function: 'broken' }], max_chars: 1000 });
+  expect(dataOf(failed)).toMatchObject({ counts: { failed: 1 } });
+  expect(dataOf(failed).hints).toBeUndefined();
+});
+
+test('tools for features appear with the first feature, and the client is told', async () => {
+  let hasFeatures = false;
+  const { call, client } = await open({ ...OFFER, hasFeatures: async () => hasFeatures });
+  const changes: unknown[] = [];
+  client.setNotificationHandler('notifications/tools/list_changed', (change) => void changes.push(change));
+  await call('batch_status', {});
+  hasFeatures = true;
+  await call('batch_status', {});
+  await until(() => changes.length > 0, 'the change');
+  const names = (await client.listTools()).tools.map(({ name }) => name);
+  expect(names.filter((name) => name.startsWith('tasks_'))).toHaveLength(4);
+  await call('batch_status', {});
+  expect(changes).toHaveLength(1);
+});
+
+test('batches that nobody named are forgotten after a while', async () => {
+  const { store, executor, coordinator, ...rig } = await openRig();
+  const backend = { ...backendOf({ store, executor, coordinator, ...rig }), keepRunsMs: 1000 };
+  const add = (batch: string) => executor.handle({ action: 'add', batch, function: 'echo' });
+  for (const batch of ['run-0123456789ab', 'run-nightly', 'named']) await add(batch);
+  const names = async () => (await store.batches()).map(({ name }) => name);
+  await forgetOldRuns(backend, Date.now());
+  expect(await names()).toHaveLength(3);
+  await forgetOldRuns(backend, Date.now() + 10_000);
+  expect(await names(), 'it looks once an hour').toHaveLength(3);
+  await forgetOldRuns(backend, Date.now() + 4_000_000);
+  expect(await names()).toEqual(['run-nightly', 'named']);
+});
+
+test('a batch that nobody named is kept while it runs', async () => {
+  const held = new HeldCalls();
+  const rig = await openRig([held.tool()]);
+  const batch = 'run-0123456789ab';
+  await rig.ask('add', { batch, function: 'held', params: { key: 'k' } });
+  await rig.ask('start', { batch });
+  await held.started('k');
+  await forgetOldRuns({ ...backendOf(rig), keepRunsMs: 1 }, Date.now() + 4_000_000);
+  expect((await rig.store.batches()).map(({ name }) => name)).toEqual([batch]);
+  held.finish('k');
 });
 
 test('a batch cannot start batches, also not by way of another server', async () => {
@@ -151,6 +261,7 @@ test('a batch cannot start batches, also not by way of another server', async ()
     'batch_executor_tool',
     'volley.run_batch',
     'volley.tasks_run',
+    'volley.run_program',
     'other.batch_executor_tool',
   ]) {
     const task = { function: name, params: {} };
@@ -159,6 +270,10 @@ test('a batch cannot start batches, also not by way of another server', async ()
       await call('batch_executor_tool', { action: 'add', ...task }),
       await call('batch_executor_tool', { action: 'add_batch', tasks: [task] }),
       await call('batch_executor_tool', { tool_args: { action: 'add_batch', tasks: [task] } }),
+      // However it is written.
+      await call('run_batch', { tasks: JSON.stringify([{ tool: name }]) }),
+      await call('batch_executor_tool', { action: 'ADD', tool: name }),
+      await call('batch_executor_tool', { action: 'add_batch', tasks: JSON.stringify([{ name }]) }),
     ]) {
       expect(refused.isError).toBe(true);
       expect(textOf(refused)).toContain(JSON.stringify(name));
@@ -233,18 +348,33 @@ test('batch_executor_tool does all actions, and waits so that it can be stopped'
 });
 
 test('the schema of batch_executor_tool has every field of every action', () => {
-  const { inputSchema } = describeTool(MCP_TOOLS.find(({ name }) => name === 'batch_executor_tool')!);
+  const tool = MCP_TOOLS.find(({ name }) => name === 'batch_executor_tool')!;
+  const { inputSchema } = describeTool(tool, 'default');
   const fields = DEFINITIONS.flatMap(({ schema }) => Object.keys(schema.shape));
   expect(new Set(Object.keys(inputSchema.properties ?? {}))).toEqual(new Set(['action', ...fields]));
 });
 
-test('the tools cost a model no more tokens than they are worth', () => {
+test.each([
+  ['default', 1800],
+  ['small', 900],
+] as const)('the tools of the %s profile cost a model at most %i tokens', async (profile, most) => {
+  const { client } = await open({ ...OFFER, profile: async () => profile });
   const encoding = getEncoding('o200k_base');
-  const counts = MCP_TOOLS.map((tool) => {
-    const { name, description, inputSchema } = describeTool(tool);
-    return encoding.encode(JSON.stringify({ name, description, inputSchema })).length;
-  });
-  expect(counts.reduce((sum, one) => sum + one)).toBeLessThan(5600);
+  const counts = (await client.listTools()).tools.map(
+    ({ name, description, inputSchema }) =>
+      encoding.encode(JSON.stringify({ name, description, inputSchema })).length,
+  );
+  expect(counts.reduce((sum, one) => sum + one)).toBeLessThanOrEqual(most);
+});
+
+test('every list in the schemas says what is in it, which some clients require', () => {
+  const incomplete = (schema: unknown): boolean =>
+    typeof schema === 'object' &&
+    schema !== null &&
+    (('type' in schema && schema.type === 'array' && !('items' in schema)) ||
+      Object.values(schema).some(incomplete));
+  for (const tool of offeredTools('default', true))
+    expect(incomplete(describeTool(tool, 'default').inputSchema), tool.name).toBe(false);
 });
 
 test('what fails while a call waits is logged to the client', async () => {

@@ -14,7 +14,13 @@ test('a store that cannot be read any more fails the call that waits, and not th
   const store = await openStore(rig.file);
   const executor = new BatchExecutor({ coordinator: rig.coordinator, store });
   const backend = backendOf({ ...rig, store, executor });
-  const call = { backend, signal: new AbortController().signal, report: undefined, log: () => undefined };
+  const call = {
+    backend,
+    profile: 'default' as const,
+    signal: new AbortController().signal,
+    report: undefined,
+    log: () => undefined,
+  };
   const refused = expect(waitForEnd(call, 'default', 60)).rejects.toThrow();
   await store.close();
   await refused;

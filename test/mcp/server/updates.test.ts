@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
 import { serveMcpStdio } from '../../../src/mcp/server/serve-stdio.ts';
 import { HeldCalls, openRig } from '../../batch/support/rig.ts';
-import { backendOf, until } from './support/mcp.ts';
+import { backendOf, OFFER, until } from './support/mcp.ts';
 
 const META = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -27,6 +27,7 @@ test('a 2026-era client that only listens over its pipes hears of what another p
   const messages: any[] = [];
   const served = serveMcpStdio({
     open: async () => backend,
+    offer: OFFER,
     version: '0.0.0',
     input,
     output: new PassThrough().on('data', (chunk) => {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CallToolResult, Client } from '@modelcontextprotocol/client';
 import { discoveredTools } from '../../../../src/mcp/open-coordinator.ts';
+import type { Offer } from '../../../../src/mcp/server/serve-tools.ts';
 import type { McpBackend } from '../../../../src/mcp/server/tool.ts';
 import { StoreWatch } from '../../../../src/store/store-watch.ts';
 import type { Rig } from '../../../batch/support/rig.ts';
@@ -21,12 +22,16 @@ export function clientOf(revision: Revision): Client {
   );
 }
 
+/** All tools but those for features. */
+export const OFFER: Offer = { profile: async () => 'default', hasFeatures: async () => false };
+
 /** What the server works with, on the parts of a rig. */
 export function backendOf({ executor, store, coordinator }: Rig): McpBackend {
   return {
     executor,
     store,
     watch: new StoreWatch(store),
+    keepRunsMs: 7 * 24 * 3_600_000,
     functions: (names) => discoveredTools(coordinator, names),
     features: async () => {
       throw new Error('no test of batches asks for features');

@@ -1,0 +1,229 @@
+import { z } from 'zod';
+import type { addBatchAction } from '../../batch/actions/add-batch.ts';
+import { startAction } from '../../batch/actions/start.ts';
+import { countsText, type TaskCounts } from '../../batch/counts.ts';
+import { DEFAULT_WAIT_SECONDS } from '../../batch/input/fields.ts';
+import { bytesText, linesText } from '../../batch/text.ts';
+import { VolleyError } from '../../core/errors.ts';
+import type { TaskRecord } from '../../store/records.ts';
+import type { Store } from '../../store/store.ts';
+import { refuseNesting } from './batch-executor-tool.ts';
+import { forgetOldRuns, newRunName } from './forget-runs.ts';
+import { DATA_NOTE, RESULT_ROW, resultRows } from './result-rows.ts';
+import {
+  BATCH_NAME,
+  COUNTS,
+  DEFAULT_CHARS,
+  MAX_BATCH_SECONDS,
+  MAX_CHARS,
+  type McpCall,
+  type ToolAnswer,
+  WAIT_SECONDS,
+} from './tool.ts';
+import { waitForEnd } from './wait-for-end.ts';
+
+/** How many results one answer has at most. */
+const MAX_ROWS = 1000;
+const DEFAULT_TIMEOUT_SECONDS = 600;
+const NO_TASKS: TaskCounts = { open: 0, running: 0, completed: 0, failed: 0, cancelled: 0, skipped: 0 };
+
+/** The id of the task that a program is. */
+export const PROGRAM_ID = 'program';
+/** The function that runs a program. */
+export const PROGRAM_FUNCTION = 'run_program';
+
+const { max_concurrent, timeout } = startAction.schema.shape;
+
+/** How a batch that one call adds and waits for is run. */
+export const RUN_FIELDS = {
+  batch: BATCH_NAME.optional().describe('A new name.'),
+  max_concurrent: max_concurrent.describe('Calls at once.'),
+  timeout: timeout
+    .unwrap()
+    .max(MAX_BATCH_SECONDS)
+    .default(DEFAULT_TIMEOUT_SECONDS)
+    .describe('Seconds in all.'),
+  wait: WAIT_SECONDS.default(DEFAULT_WAIT_SECONDS).describe(
+    `Seconds until it answers "running" (${DEFAULT_WAIT_SECONDS}).`,
+  ),
+  max_chars: MAX_CHARS,
+};
+
+/** Those that few calls need. */
+export const RARE_RUN_FIELDS = ['batch', 'max_chars', 'timeout'];
+
+const FIELDS = z.object(RUN_FIELDS);
+
+/** The answer of a batch that one call adds and waits for. */
+export const RUN_OUTPUT = z.object({
+  batch: z.string(),
+  state: z.enum(['ended', 'running']),
+  counts: COUNTS.describe('How many tasks have each status.'),
+  value: z.unknown().optional().describe('What the program, or the "return" of the batch, returned.'),
+  value_preview: z.string().optional().describe('The beginning of its JSON, if it is too long.'),
+  value_bytes: z.number().optional().describe('The length of a truncated value.'),
+  error: z
+    .object({ code: z.string().optional(), message: z.string() })
+    .optional()
+    .describe('Why a program has no value.'),
+  results: z.array(RESULT_ROW).describe('In task order; empty while it runs, and if there is a value.'),
+  next_cursor: z.number().optional().describe('For batch_results, if there are more.'),
+  note: z.string().optional(),
+  hints: z.array(z.string()).optional().describe('What to do next.'),
+});
+
+type RunOptions = z.output<typeof FIELDS> & { readonly fail_fast: boolean };
+type Added = Omit<z.output<typeof addBatchAction.schema>, 'batch'>;
+
+/** Adds tasks as a new batch, runs it and waits for its end. */
+export async function runTasks(call: McpCall, added: Added, options: RunOptions): Promise<ToolAnswer> {
+  refuseNesting(added.tasks);
+  const { backend, taskAfterSeconds } = call;
+  const { executor } = backend;
+  const { max_concurrent, timeout, fail_fast, wait, max_chars: maxChars } = options;
+  const batch = await newName(call, options.batch);
+  await executor.perform('add_batch', { ...added, batch });
+  // It must not delay or fail this call.
+  forgetOldRuns(backend, Date.now()).catch(() => undefined);
+  if (!call.signal.aborted)
+    await executor.perform('start', { batch, max_concurrent, timeout, fail_fast, wait: false });
+  const outcome = await waitForEnd(call, batch, Math.min(wait, taskAfterSeconds ?? wait));
+  if (outcome === 'cancelled') return cancelled(call, batch);
+  // The client asks for the result of a task later, whether or not it has ended.
+  if (taskAfterSeconds === 0 || (taskAfterSeconds !== undefined && outcome === 'running'))
+    return { text: '', data: {}, task: batch };
+  return outcome === 'running' ? stillRunning(call, batch) : endedAnswer(call, batch, maxChars);
+}
+
+async function newName({ backend }: McpCall, given: string | undefined): Promise<string> {
+  if (given === undefined) return newRunName();
+  if ((await backend.store.batch(given)) === undefined) return given;
+  throw new VolleyError(
+    'INVALID_REQUEST',
+    `The batch ${JSON.stringify(given)} already exists. Omit "batch" or choose another name. batch_executor_tool can add tasks to it.`,
+    { batch: given },
+  );
+}
+
+async function cancelled(call: McpCall, batch: string): Promise<ToolAnswer> {
+  const { text } = await call.backend.executor.perform('cancel', { batch, all: true });
+  return { text, data: {}, isError: true };
+}
+
+/** How to wait for a batch. */
+export function waitHint(batch: string): string {
+  return `It continues in the background. To wait for it, call batch_results with {"batch": "${batch}", "wait": ${DEFAULT_WAIT_SECONDS}}.`;
+}
+
+async function stillRunning({ backend }: McpCall, batch: string): Promise<ToolAnswer> {
+  const { text, data } = await backend.executor.perform('status', { batch, detailed: false });
+  const hints = [waitHint(batch)];
+  return {
+    text: linesText(text, hints),
+    data: { batch, state: 'running', counts: data['counts'], results: [], hints },
+  };
+}
+
+/** The answer for a batch that has ended. */
+export async function endedAnswer(
+  { backend, profile }: Pick<McpCall, 'backend' | 'profile'>,
+  batch: string,
+  maxChars = DEFAULT_CHARS,
+): Promise<ToolAnswer> {
+  const { store, executor } = backend;
+  const counts = (await store.batch(batch))?.counts ?? NO_TASKS;
+  const value = await valueAnswer(store, batch, counts, maxChars);
+  if (value !== undefined) return value;
+  const { rows, text, next } = await resultRows(store, batch, {
+    status: undefined,
+    afterSeq: 0,
+    limit: MAX_ROWS,
+    maxChars,
+  });
+  const view = await executor.view(batch);
+  const isCut = rows.some(({ result_preview: preview }) => preview !== undefined);
+  const hints = [
+    ...(isCut ? [`For one full result, call batch_results with {"batch": "${batch}", "id": …}.`] : []),
+    ...(next === undefined
+      ? []
+      : [`For more results, call batch_results with {"batch": "${batch}", "cursor": ${next}}.`]),
+    ...(counts.failed > 0 && profile === 'default'
+      ? [
+          `To retry the failed tasks, call batch_executor_tool with {"action": "retry", "batch": "${batch}"}, then "start".`,
+        ]
+      : []),
+  ];
+  return {
+    text: linesText(view?.problem, `The batch "${batch}" has ended: ${countsText(counts)}.`, text, hints),
+    data: {
+      batch,
+      state: 'ended',
+      counts,
+      results: rows,
+      ...(next !== undefined && { next_cursor: next }),
+      ...(rows.length > 0 && { note: DATA_NOTE }),
+      ...(hints.length > 0 && { hints }),
+    },
+    isError: counts.completed === 0 && counts.failed > 0,
+  };
+}
+
+/**
+ * The answer for a program, or for a batch that says what it returns: only that value. Undefined for any other batch, and
+ * for one whose "return" was not computed, because then its results tell why.
+ */
+export async function valueAnswer(
+  store: Store,
+  batch: string,
+  counts: TaskCounts,
+  maxChars: number,
+): Promise<ToolAnswer | undefined> {
+  const program = await store.task(batch, PROGRAM_ID);
+  if (program?.function === PROGRAM_FUNCTION)
+    return program.status === 'completed'
+      ? returned(store, program, counts, maxChars)
+      : unreturned(program, counts);
+  const returning = await store.task(batch, 'return');
+  if (returning?.function !== 'compute' || returning.status !== 'completed') return undefined;
+  return returned(store, returning, counts, maxChars);
+}
+
+async function returned(
+  store: Store,
+  { batch, id, resultBytes = 0 }: TaskRecord,
+  counts: TaskCounts,
+  maxChars: number,
+): Promise<ToolAnswer> {
+  const common = { batch, state: 'ended', counts, results: [], note: DATA_NOTE };
+  const length = Math.min(resultBytes, maxChars);
+  const text = (await store.result(batch, id, { offset: 0, length })) ?? 'null';
+  if (resultBytes <= maxChars)
+    return { text: linesText(DATA_NOTE, text), data: { ...common, value: JSON.parse(text) } };
+  const hints = [
+    `For the rest, call batch_results with {"batch": "${batch}", "id": "${id}", "offset": ${length}}.`,
+  ];
+  return {
+    text: linesText(DATA_NOTE, `${text}… (${bytesText(resultBytes)} in all)`, hints),
+    data: { ...common, value_preview: text, value_bytes: resultBytes, hints },
+  };
+}
+
+function unreturned({ batch, status, code, message = '' }: TaskRecord, counts: TaskCounts): ToolAnswer {
+  const hints = [`For its calls, call batch_results with {"batch": "${batch}", "status": ["failed"]}.`];
+  return {
+    text: linesText(
+      `The program ${status === 'failed' ? 'failed' : `was ${status}`}${code === undefined ? '' : ` (${code})`}: ${message}`,
+      `Its batch "${batch}" has ${countsText(counts)}.`,
+      hints,
+    ),
+    data: {
+      batch,
+      state: 'ended',
+      counts,
+      error: { ...(code !== undefined && { code }), message },
+      results: [],
+      hints,
+    },
+    isError: true,
+  };
+}
