@@ -50,7 +50,9 @@ export {
   ParallelToolCoordinator,
 } from './coordinator/coordinator.ts';
 export {
+  type AnthropicImage,
   type AnthropicMessage,
+  type AnthropicText,
   type AnthropicTool,
   type AnthropicToolResult,
   type AnthropicToolUse,
@@ -62,6 +64,7 @@ export type { JsonValue, ListedTool, ObjectSchema } from './coordinator/formats/
 export {
   type McpCallRequest,
   type McpCallResult,
+  type McpContent,
   type McpTool,
   mcpCall,
   mcpResult,
@@ -75,6 +78,8 @@ export {
   type OpenAIFunctionCall,
   type OpenAIFunctionCallOutput,
   type OpenAIFunctionTool,
+  type OpenAIInputImage,
+  type OpenAIInputText,
   type OpenAIResponse,
   openaiChatCalls,
   openaiChatResults,
@@ -85,6 +90,7 @@ export {
 } from './coordinator/formats/openai.ts';
 export { type ToolNames, toolNames } from './coordinator/formats/tool-names.ts';
 export {
+  type VercelContent,
   type VercelMessage,
   type VercelToolCall,
   type VercelToolResult,

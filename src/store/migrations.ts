@@ -123,6 +123,17 @@ const DURATIONS = `
   ALTER TABLE store.attempts ADD COLUMN duration_ms INTEGER;
 `;
 
+/** Binary data of results, such as pictures, once for each batch. They are deleted with its completed tasks. */
+const BLOBS = `
+  CREATE TABLE store.blobs (
+    batch INTEGER NOT NULL REFERENCES batches (id) ON DELETE CASCADE,
+    id TEXT NOT NULL,
+    mime_type TEXT NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (batch, id)
+  ) STRICT;
+`;
+
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, sql: FIRST },
   { version: 2, sql: REQUESTS },
@@ -130,6 +141,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 4, sql: FAILURES },
   { version: 5, sql: PAUSES },
   { version: 6, sql: DURATIONS },
+  { version: 7, sql: BLOBS },
 ];
 
 /** Marks a SQLite file as ours ("Voly"), so that no other database is ever written to. */

@@ -37,6 +37,7 @@ export class TaskChanges {
   private readonly removeEnd: StatementSyncInstance;
   private readonly removeResult: StatementSyncInstance;
   private readonly removeTasks: StatementSyncInstance;
+  private readonly removeBlobs: StatementSyncInstance;
 
   constructor(
     writer: DatabaseSyncInstance,
@@ -57,6 +58,7 @@ export class TaskChanges {
     this.removeEnd = writer.prepare('DELETE FROM ends WHERE key = ?');
     this.removeResult = writer.prepare('DELETE FROM results WHERE key = ?');
     this.removeTasks = writer.prepare(`DELETE FROM tasks WHERE key IN (${some})`);
+    this.removeBlobs = writer.prepare('DELETE FROM blobs WHERE batch = ?');
   }
 
   *reopen(batch: string, ids: readonly string[] | undefined): Steps<number> {
@@ -85,6 +87,8 @@ export class TaskChanges {
     this.leases.checkNotHeldByOthers(batch, row.id);
     let total = 0;
     for (const status of statuses ?? STATUSES) total += yield* this.remove(row.id, statusNumber(status));
+    // Only results of completed tasks refer to them.
+    if (statuses === undefined || statuses.includes('completed')) this.removeBlobs.run(row.id);
     // The holder continues with an empty batch.
     if (statuses === undefined && !this.leases.isOwn(row.id)) this.batches.delete(row.id);
     return total;

@@ -1,7 +1,7 @@
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
 import { VolleyError } from '../core/errors.ts';
 import type { BatchTable } from './batch-table.ts';
-import type { Completion, TaskEnd } from './records.ts';
+import type { Completion, StoredBlob, TaskEnd } from './records.ts';
 import {
   beginningOf,
   COMPLETED,
@@ -166,6 +166,7 @@ interface BufferedCompletion {
   readonly endedAt: number;
   readonly durationMs: number | null;
   readonly result: string;
+  readonly blobs: readonly StoredBlob[] | undefined;
 }
 
 /** Buffers the completions of a transaction and writes them at its end with as few statements as possible. */
@@ -177,6 +178,7 @@ export class Completions {
   private readonly insertOne: StatementSyncInstance;
   private readonly insertMany: StatementSyncInstance;
   private readonly insertResult: StatementSyncInstance;
+  private readonly insertBlob: StatementSyncInstance;
 
   constructor(
     writer: DatabaseSyncInstance,
@@ -197,6 +199,9 @@ export class Completions {
     this.insertOne = writer.prepare(`${insert} ${ROW}`);
     this.insertMany = writer.prepare(`${insert} ${new Array<string>(ROWS).fill(ROW).join(', ')}`);
     this.insertResult = writer.prepare('INSERT INTO results (key, part, body) VALUES (?, ?, ?)');
+    this.insertBlob = writer.prepare(
+      'INSERT INTO blobs (batch, id, mime_type, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+    );
   }
 
   /** Starts a transaction: the previous buffer was written or undone. */
@@ -208,7 +213,11 @@ export class Completions {
     return this.kept.size >= MAX_BUFFERED;
   }
 
-  add(batch: string, batchId: number, { seq, result, startedAt, endedAt, durationMs }: Completion): void {
+  add(
+    batch: string,
+    batchId: number,
+    { seq, result, startedAt, endedAt, durationMs, blobs }: Completion,
+  ): void {
     const key = keyOf(batchId, seq);
     this.settle(key);
     this.kept.set(key, {
@@ -219,6 +228,7 @@ export class Completions {
       endedAt: Math.trunc(endedAt),
       durationMs: durationMs === undefined ? null : Math.trunc(durationMs),
       result,
+      blobs,
     });
   }
 
@@ -271,7 +281,8 @@ export class Completions {
   private writeEnds(tasks: readonly BufferedCompletion[]): void {
     let values: (number | string | Uint8Array | null)[] = [];
     let rows = 0;
-    for (const { key, endedAt, durationMs, result } of tasks) {
+    for (const { key, batchId, endedAt, durationMs, result, blobs } of tasks) {
+      for (const { id, mimeType, bytes } of blobs ?? []) this.insertBlob.run(batchId, id, mimeType, bytes);
       const preview = beginningOf(result, PREVIEW_LENGTH);
       const bytes = preview.length === result.length ? undefined : Buffer.from(result);
       values.push(key, endedAt, durationMs, bytes?.length ?? Buffer.byteLength(result), toStored(preview));

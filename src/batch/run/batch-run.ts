@@ -6,6 +6,7 @@ import { VolleyError } from '../../core/errors.ts';
 import type { FailureReason } from '../../core/failure.ts';
 import type { GroupHandle, RetryNotice } from '../../engine/group-handle.ts';
 import { type Outcome, renameOutcome } from '../../engine/outcome.ts';
+import { hasBlobs, withBlobs } from '../../store/blobs.ts';
 import type { TaskEnd, TaskRecord } from '../../store/records.ts';
 import type { Lease, Store } from '../../store/store.ts';
 import { autoConcurrency } from './auto-concurrency.ts';
@@ -302,11 +303,15 @@ export class BatchRun implements TaskRunParts {
   private readonly readResults: Placement['results'] = async (_, ids) => {
     const { store } = this.setup;
     const texts = await store.results(this.batch, ids);
+    const values = new Map<string, unknown>();
+    for (const [id, text] of texts) {
+      if (hasBlobs(text)) values.set(id, await withBlobs(store, this.batch, JSON.parse(text)));
+    }
     const missing = [...ids].filter((id) => !texts.has(id));
     const others = missing.length === 0 ? undefined : await store.tasksById(this.batch, missing);
     return (id) => {
       const text = texts.get(id);
-      if (text !== undefined) return JSON.parse(text);
+      if (text !== undefined) return values.has(id) ? values.get(id) : JSON.parse(text);
       const status = others?.get(id)?.status;
       throw new VolleyError(
         'UNRESOLVED_REFERENCE',

@@ -15,11 +15,12 @@ import { TOO_DEEP, unwritableText } from '../../core/words.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
 import { isTooDeep } from '../../runners/process/channel.ts';
 import type { ToolContext } from '../../runners/runner.ts';
+import { base64Bytes, partsOf, replaceBinary } from '../../tools/content-parts.ts';
 import { defineTool } from '../../tools/define-tool.ts';
 import { type CompiledSchema, compileSchema, describeIssues } from '../../tools/schema.ts';
 import type { ResourceNeeds, Tool } from '../../tools/tool.ts';
 import { CallFailure } from './call-failure.ts';
-import { MAX_DESCRIPTION_LENGTH } from './limits.ts';
+import { MAX_BINARY_BYTES, MAX_DESCRIPTION_LENGTH } from './limits.ts';
 import type { ServerLink } from './server-link.ts';
 import type { ServerLocks } from './server-locks.ts';
 
@@ -209,7 +210,13 @@ function resultOf(source: string, result: CallToolResult, maxBytes: number): Mcp
   const room = maxBytes - Buffer.byteLength(dataText);
   const shown = isRepeated ? '' : cut(text, room);
   const parts = result.content.filter(({ type }) => type !== 'text');
-  if (Buffer.byteLength(jsonOf(source, parts)) > room) throw tooLarge(source, maxBytes);
+  let binaryBytes = 0;
+  const described = replaceBinary({ parts }, (_, base64) => {
+    binaryBytes += base64Bytes(base64);
+    return '';
+  });
+  if (binaryBytes > MAX_BINARY_BYTES) throw tooMuchBinary(source);
+  if (Buffer.byteLength(jsonOf(source, partsOf(described))) > room) throw tooLarge(source, maxBytes);
   return {
     source,
     ...((shown !== '' || (data === undefined && parts.length === 0)) && { text: shown }),
@@ -271,5 +278,12 @@ function tooLarge(source: string, maxBytes: number): VolleyError {
   return new VolleyError(
     'RESULT_TOO_LARGE',
     `The result of ${source} has more than ${maxBytes} bytes: ask for less, or raise max_result_bytes of the server.`,
+  );
+}
+
+function tooMuchBinary(source: string): VolleyError {
+  return new VolleyError(
+    'RESULT_TOO_LARGE',
+    `The pictures, sound and files in the result of ${source} have more than ${MAX_BINARY_BYTES} bytes: ask for less.`,
   );
 }

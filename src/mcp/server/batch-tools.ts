@@ -4,6 +4,7 @@ import { hintText } from '../../batch/hints.ts';
 import { TASK_ID } from '../../batch/input/fields.ts';
 import { linesText } from '../../batch/text.ts';
 import { TASK_STATUSES } from '../../store/records.ts';
+import { attachmentsOf, MANY } from './attachments.ts';
 import { RESULT_ROW, resultRows } from './result-rows.ts';
 import { BATCH_NAME, COUNTS, defineServedTool, MAX_CHARS, READS, WAIT_SECONDS } from './tool.ts';
 import { waitForEnd } from './wait-for-end.ts';
@@ -80,7 +81,7 @@ Example: {"batch": "run-1f3a9c", "id": "readme"}`,
     const { executor, store } = backend;
     if (id !== undefined) {
       const range = { offset, length: maxChars };
-      return executor.perform('results', {
+      const answer = await executor.perform('results', {
         batch,
         id,
         range,
@@ -89,9 +90,11 @@ Example: {"batch": "run-1f3a9c", "id": "readme"}`,
         offset: 0,
         cursor: 0,
       });
+      const { content, note } = await attachmentsOf(store, batch, [[id, answer.data['result']]], MANY);
+      return { ...answer, text: linesText(answer.text, note), content };
     }
     const { data } = await executor.perform('status', { batch, detailed: false });
-    const { rows, text, next } = await resultRows(store, batch, {
+    const { rows, text, content, next } = await resultRows(store, batch, {
       status,
       afterSeq: cursor,
       limit,
@@ -105,6 +108,7 @@ Example: {"batch": "run-1f3a9c", "id": "readme"}`,
         text === '' ? undefined : text,
         next === undefined ? undefined : hintText('nextPage', next),
       ),
+      content,
       data: { batch, counts, results: rows, ...(next !== undefined && { next_cursor: next }) },
     };
   },

@@ -149,7 +149,7 @@ export async function endedAnswer(
     cancelled: 0,
     skipped: 0,
   };
-  const { rows, text, next } = await resultRows(store, batch, {
+  const { rows, text, content, next } = await resultRows(store, batch, {
     status: undefined,
     afterSeq: 0,
     limit: MAX_ROWS,
@@ -170,6 +170,7 @@ export async function endedAnswer(
         ? `To retry the failed tasks, call batch_executor_tool with {"action": "retry", "batch": "${batch}"}, then "start".`
         : undefined,
     ),
+    content,
     data: {
       batch,
       state: 'ended',

@@ -145,9 +145,9 @@ export function createCall({ mcpReq }: ServerContext, backend: McpBackend): McpC
 }
 
 /** An answer as the protocol has it. */
-export function toolResult({ text, data, isError = false }: ToolAnswer): CallToolResult {
+export function toolResult({ text, data, content = [], isError = false }: ToolAnswer): CallToolResult {
   return {
-    content: [{ type: 'text', text }],
+    content: [{ type: 'text', text }, ...content],
     ...(Object.keys(data).length > 0 && { structuredContent: data }),
     ...(isError && { isError }),
   };

@@ -8,6 +8,7 @@ import type { ParallelToolCoordinator } from '../../../../src/coordinator/coordi
 import { createFullCoordinator } from '../../../../src/mcp/open-coordinator.ts';
 
 const NOTES_SERVER = fileURLToPath(new URL('./notes-server.mjs', import.meta.url));
+const MEDIA_SERVER = fileURLToPath(new URL('./media-server.mjs', import.meta.url));
 
 /** A folder that goes with the test. */
 export function testFolder(): string {
@@ -34,6 +35,18 @@ export function notesServer(
       env: { NOTES_FILE: join(folder, 'notes.txt'), NOTES_LOG: join(folder, 'log.txt'), ...env },
     },
   };
+}
+
+/** Settings of the server of pictures, sound and files. */
+export function mediaServer(folder: string): McpServerSettings {
+  const connection = {
+    kind: 'stdio' as const,
+    command: process.execPath,
+    args: [MEDIA_SERVER],
+    cwd: folder,
+    env: {},
+  };
+  return { ...serverWith({}), connection };
 }
 
 export function httpServer(
