@@ -6,6 +6,8 @@ import {
   type ClientOptions,
   type Progress,
   ProtocolError,
+  SdkErrorCode,
+  SdkHttpError,
   type Tool as ServerTool,
   type VersionNegotiationMode,
 } from '@modelcontextprotocol/client';
@@ -14,6 +16,7 @@ import { packageVersion } from '../../config/package-version.ts';
 import { MAX_SPAN_MS } from '../../core/numbers.ts';
 import { toCallFailure } from './call-failure.ts';
 import { HttpTransport } from './http-transport.ts';
+import type { ServerLogin } from './logins.ts';
 import { type Program, StdioTransport } from './stdio-transport.ts';
 
 /** How long a server elsewhere may take to forget a session. */
@@ -29,7 +32,13 @@ const NEW: VersionNegotiationMode = { pin: '2026-07-28' };
 /** How a server is reached, with all references resolved. */
 export type Target =
   | ({ readonly kind: 'stdio' } & Program)
-  | { readonly kind: 'http'; readonly url: string; readonly headers: Readonly<Record<string, string>> };
+  | {
+      readonly kind: 'http';
+      readonly url: string;
+      readonly headers: Readonly<Record<string, string>>;
+      /** Undefined if the headers say who calls. */
+      readonly login: ServerLogin | undefined;
+    };
 
 /** What hears of a connection. */
 export interface ConnectionListener {
@@ -52,6 +61,7 @@ export class Connection {
   private constructor(
     private readonly client: Client,
     private readonly transport: StdioTransport | HttpTransport,
+    private readonly login: ServerLogin | undefined,
   ) {}
 
   /** Connects, and asks for the tools. What was begun is ended again if that fails. */
@@ -79,13 +89,15 @@ export class Connection {
     signal: AbortSignal,
   ): Promise<Connection> {
     const transport =
-      target.kind === 'stdio' ? new StdioTransport(target) : new HttpTransport(target.url, target.headers);
+      target.kind === 'stdio'
+        ? new StdioTransport(target)
+        : new HttpTransport(target.url, target.headers, target.login);
     const client = new Client(
       { name: 'volley', version: packageVersion() },
       optionsFor(mode, roots, listener),
     );
     if (roots.length > 0) client.setRequestHandler('roots/list', () => ({ roots: roots.map(toRoot) }));
-    const connection = new Connection(client, transport);
+    const connection = new Connection(client, transport, target.kind === 'http' ? target.login : undefined);
     try {
       await client.connect(transport, { signal, timeout: MAX_SPAN_MS });
       const { tools } = await client.listTools(undefined, { signal, timeout: MAX_SPAN_MS });
@@ -99,6 +111,7 @@ export class Connection {
       // Whoever has not begun to work has nothing to finish.
       if (transport instanceof StdioTransport) transport.kill();
       await connection.close();
+      if (target.kind === 'http' && isRefused(error)) throw target.login?.refused() ?? error;
       // An error of the protocol has said it all.
       if (lastWords === '' || error instanceof ProtocolError || signal.aborted) throw error;
       throw new Error(`${(error as Error).message.replace(/\.$/, '')}. It said: ${lastWords}`, {
@@ -116,7 +129,7 @@ export class Connection {
     return this.client
       .callTool({ name, arguments: args }, { signal, onprogress, timeout: MAX_SPAN_MS })
       .catch((error: unknown) => {
-        throw toCallFailure(error);
+        throw (isRefused(error) ? this.login?.refused() : undefined) ?? toCallFailure(error);
       });
   }
 
@@ -166,6 +179,11 @@ function optionsFor(
       },
     },
   };
+}
+
+/** Whether a server refused a token that was just renewed. */
+function isRefused(error: unknown): boolean {
+  return error instanceof SdkHttpError && error.code === SdkErrorCode.ClientHttpAuthentication;
 }
 
 /** Lets the server forget the session, if it has one and answers soon. */

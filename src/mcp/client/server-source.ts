@@ -13,6 +13,7 @@ import type { Tool } from '../../tools/tool.ts';
 import type { ToolSource } from '../../tools/tool-source.ts';
 import type { Target } from './connection.ts';
 import { MAX_TOOLS } from './limits.ts';
+import { LoginStore, ServerLogin } from './logins.ts';
 import { type McpServerHealth, ServerLink } from './server-link.ts';
 import { ServerLocks } from './server-locks.ts';
 import { limitNameOf, toolNameOf, toolOf } from './server-tool.ts';
@@ -31,7 +32,7 @@ interface ResolvedValues {
 }
 
 /** Replaces the references in a table of the configuration; `owner` is for the error: `mcp.servers.tickets.headers`. */
-function resolveValues(
+export function resolveValues(
   table: Readonly<Record<string, string>>,
   env: Environment,
   owner: string,
@@ -59,8 +60,15 @@ function resolveValues(
   return { values, secrets };
 }
 
+/** Whether the headers say who calls, so that no login is used. */
+export function namesCaller(headers: Readonly<Record<string, string>>): boolean {
+  return Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');
+}
+
 /** How long tools are looked at before others have their turn. */
 const SLICE_MS = 10;
+/** So many secrets of logins are kept out of texts: those of the last few renewals. */
+const MAX_LOGIN_SECRETS = 32;
 /** What a program gets of the environment without being named. */
 const USUAL_VARIABLES = ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'SystemRoot', 'PATHEXT'];
 
@@ -73,6 +81,8 @@ export class ServerSource implements ToolSource {
   /** Tools that may not be called, with the reason. */
   private readonly refused = new Map<string, string>();
   private hasTold = false;
+  private readonly loginSecrets: string[] = [];
+  private loginSecretCount = 0;
   /** Which list of tools is the newest. */
   private turn = 0;
 
@@ -210,8 +220,29 @@ export class ServerSource implements ToolSource {
       connection.kind === 'stdio' ? [connection.env, 'env'] : [connection.headers, 'headers'];
     const { values, secrets } = resolveValues(table, this.env, `mcp.servers.${this.name}.${field}`);
     for (const [index, secret] of secrets.entries()) redactor.add(`${this.name} ${index}`, secret);
-    if (connection.kind === 'http') return { kind: 'http', url: connection.url, headers: values };
+    if (connection.kind === 'http') {
+      const { url } = connection;
+      return { kind: 'http', url, headers: values, login: namesCaller(values) ? undefined : this.login(url) };
+    }
     return { ...connection, env: { ...this.usualVariables(), ...values } };
+  }
+
+  private login(url: string): ServerLogin {
+    const { redactor } = this.coordinator;
+    return new ServerLogin({
+      server: this.name,
+      url,
+      logins: new LoginStore(this.env),
+      hide: (secrets) => {
+        for (const secret of secrets) {
+          if (this.loginSecrets.includes(secret)) continue;
+          // The oldest have ended long ago.
+          const index = this.loginSecretCount++ % MAX_LOGIN_SECRETS;
+          this.loginSecrets[index] = secret;
+          redactor.add(`${this.name} login ${index}`, secret);
+        }
+      },
+    });
   }
 
   private usualVariables(): Record<string, string> {

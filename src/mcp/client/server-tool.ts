@@ -19,7 +19,7 @@ import { base64Bytes, partsOf, replaceBinary } from '../../tools/content-parts.t
 import { defineTool } from '../../tools/define-tool.ts';
 import { type CompiledSchema, compileSchema, describeIssues } from '../../tools/schema.ts';
 import type { ResourceNeeds, Tool } from '../../tools/tool.ts';
-import { CallFailure } from './call-failure.ts';
+import { CallFailure, isLoginNeeded } from './call-failure.ts';
 import { MAX_BINARY_BYTES, MAX_DESCRIPTION_LENGTH } from './limits.ts';
 import type { ServerLink } from './server-link.ts';
 import type { ServerLocks } from './server-locks.ts';
@@ -171,6 +171,7 @@ function reportProgress({ progress, total, message }: Progress, { report }: Tool
 function failureOf({ server, name, link }: CalledTool, error: unknown): unknown {
   if (error instanceof VolleyError && error.code === 'MCP_SERVER_FAILED')
     return new ToolFailure(error.message, { cause: error });
+  if (isLoginNeeded(error)) return new ToolFailure(error.message, { retryable: false, cause: error });
   if (!(error instanceof CallFailure)) return error;
   const { kind, message, isPermanent } = error;
   if (kind === 'refused')
