@@ -141,7 +141,8 @@ async function missedText(config: VolleyConfig, env: Io['env']): Promise<string 
 }
 
 /** `MCP server files: ready, 12 tools`. */
-function serverLine({ name, status, tools, problem }: McpServerHealth): string {
+function serverLine({ name, status, tools, problem, needsLogin }: McpServerHealth): string {
+  if (needsLogin === true) return `MCP server ${name}: needs a login. Run: volley mcp login ${name}`;
   const states: Partial<Record<typeof status, string>> = {
     ready: `ready, ${countText(tools, 'tool')}`,
     waiting: 'failed',

@@ -12,6 +12,12 @@ export function loginFetch(serverUrl: string, signal: AbortSignal): FetchLike {
   };
 }
 
+/** Whether a server can give a login: what is sent to it cannot be read on the way. */
+export function canLogIn(serverUrl: string): boolean {
+  const url = new URL(serverUrl);
+  return url.protocol === 'https:' || isLoopback(url);
+}
+
 /** Throws if what is sent to an address could be read on the way, or if it is on this machine and the server is not. */
 export function requireSafe(url: URL, serverUrl: string): void {
   const isHere = isLoopback(url);
