@@ -5,7 +5,7 @@ import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
 import { createCoordinator } from '../coordinator/coordinator.ts';
 import type { ToolDescription } from '../tools/registry.ts';
 import type { McpServerHealth } from './client/server-link.ts';
-import type { Environment } from './client/server-source.ts';
+import type { Environment, WithheldTool } from './client/server-source.ts';
 
 /**
  * A coordinator as `volley.toml` describes it: the limits and rules of the nearest file, the tools of the modules that it
@@ -38,6 +38,8 @@ export interface DiscoveredTools {
   readonly tools: readonly ToolDescription[];
   /** The servers that have not listed their tools. */
   readonly missing: readonly McpServerHealth[];
+  /** Tools that servers have, but that cannot be called, with the reason. */
+  readonly withheld: readonly WithheldTool[];
   /** Which settings that could bring more of them wait for trust. */
   readonly waiting: string | undefined;
 }
@@ -52,13 +54,14 @@ export async function discoveredTools(
 ): Promise<DiscoveredTools> {
   if (names === undefined) await coordinator.discover('*', MAX_DISCOVERY_MS);
   else await coordinator.planner.discover(names, MAX_DISCOVERY_MS);
-  const { mcpHealth } = await import('./client/attach.ts');
+  const { mcpHealth, withheldTools } = await import('./client/attach.ts');
   const missing = mcpHealth(coordinator).filter(({ status }) => status !== 'ready' && status !== 'idle');
   const { trust } = coordinator;
   const waiting = trust.waiting.filter((setting) => /^(tools|mcp)\./.test(setting));
   return {
     tools: coordinator.tools(),
     missing,
+    withheld: withheldTools(coordinator),
     waiting: waiting.length === 0 ? undefined : trustText(trust, waiting),
   };
 }

@@ -14,7 +14,7 @@ const NOT_FOUND = 404;
 
 /** What the SDK threw at a call, as one of the few things that matter. */
 export function toCallFailure(error: unknown): CallFailure | VolleyError {
-  if (isLoginNeeded(error)) return error;
+  if (isLoginNeeded(error) || error instanceof CallFailure) return error;
   const text = problemText(error);
   if (error instanceof ProtocolError) {
     const { code, data } = error;

@@ -18,6 +18,7 @@ import { toCallFailure } from './call-failure.ts';
 import { HttpTransport } from './http-transport.ts';
 import type { ServerLogin } from './logins.ts';
 import { type Program, StdioTransport } from './stdio-transport.ts';
+import { callAsTask } from './task-call.ts';
 
 /** How long a server elsewhere may take to forget a session. */
 const FAREWELL_MS = 1000;
@@ -52,6 +53,12 @@ export interface ConnectionListener {
 export interface CallFollowing {
   readonly signal: AbortSignal;
   readonly onprogress: (progress: Progress) => void;
+}
+
+/** The name that a server gives to a tool, and whether it runs the tool only as a task. */
+export interface CalledName {
+  readonly name: string;
+  readonly isTask: boolean;
 }
 
 /** A server that has answered. */
@@ -124,13 +131,18 @@ export class Connection {
     return this.transport instanceof StdioTransport ? (this.transport.pid ?? undefined) : undefined;
   }
 
-  call(name: string, input: unknown, { signal, onprogress }: CallFollowing): Promise<CallToolResult> {
+  call(
+    { name, isTask }: CalledName,
+    input: unknown,
+    { signal, onprogress }: CallFollowing,
+  ): Promise<CallToolResult> {
     const args = input as Record<string, unknown>;
-    return this.client
-      .callTool({ name, arguments: args }, { signal, onprogress, timeout: MAX_SPAN_MS })
-      .catch((error: unknown) => {
-        throw (isRefused(error) ? this.login?.refused() : undefined) ?? toCallFailure(error);
-      });
+    const call = isTask
+      ? callAsTask(this.client, name, args, { signal, onprogress })
+      : this.client.callTool({ name, arguments: args }, { signal, onprogress, timeout: MAX_SPAN_MS });
+    return call.catch((error: unknown) => {
+      throw (isRefused(error) ? this.login?.refused() : undefined) ?? toCallFailure(error);
+    });
   }
 
   /** Whether the server still answers. One that cannot be asked is believed. */

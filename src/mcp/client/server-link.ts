@@ -4,7 +4,7 @@ import type { McpServerSettings } from '../../config/config.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { spanText } from '../../core/words.ts';
 import { CallFailure, isLoginNeeded, problemText } from './call-failure.ts';
-import type { CallFollowing, Connection, Target } from './connection.ts';
+import type { CalledName, CallFollowing, Connection, Target } from './connection.ts';
 
 /** The pause after a start that failed; each further one is twice as long. Calls that come meanwhile fail at once. */
 const START_PAUSE_MS = 1000;
@@ -68,7 +68,7 @@ export class ServerLink {
   }
 
   /** One call, whatever becomes of it. Fails with what the SDK threw, or with an error of the start. */
-  async call(tool: string, input: unknown, following: CallFollowing): Promise<CallToolResult> {
+  async call(tool: CalledName, input: unknown, following: CallFollowing): Promise<CallToolResult> {
     this.calls++;
     let connection: Connection | undefined;
     try {

@@ -20,6 +20,7 @@ import { defineTool } from '../../tools/define-tool.ts';
 import { type CompiledSchema, compileSchema, describeIssues } from '../../tools/schema.ts';
 import type { ResourceNeeds, Tool } from '../../tools/tool.ts';
 import { CallFailure, isLoginNeeded } from './call-failure.ts';
+import type { CalledName } from './connection.ts';
 import { MAX_BINARY_BYTES, MAX_DESCRIPTION_LENGTH } from './limits.ts';
 import type { ServerLink } from './server-link.ts';
 import type { ServerLocks } from './server-locks.ts';
@@ -78,28 +79,48 @@ export function limitNameOf(server: string): string {
   return `mcp:${server}`;
 }
 
-/** The name of a tool in Volley. Servers may use characters that names have not. */
-export function toolNameOf(server: string, tool: string): string {
-  return `${server}.${tool.replace(/[^\w.-]/g, '_')}`;
+const HASH_LENGTH = 6;
+
+/**
+ * The names of a server's tools in Volley, by the server's own. Servers may use characters that names here have not:
+ * `issues/list` becomes `server.issues_list`. If another tool has that name, a hash tells them apart, whatever the
+ * order in which they are listed.
+ */
+export function toolNamesOf(server: string, tools: readonly string[]): Map<string, string> {
+  const owners = new Map<string, Set<string>>();
+  const plainOf = (tool: string) => tool.replace(/[^\w.-]/g, '_');
+  for (const tool of tools) {
+    const plain = plainOf(tool);
+    owners.set(plain, (owners.get(plain) ?? new Set()).add(tool));
+  }
+  return new Map(
+    tools.map((tool) => {
+      const plain = plainOf(tool);
+      const isClear = plain === tool || owners.get(plain)?.size === 1;
+      const hash = createHash('sha256').update(tool).digest('hex').slice(0, HASH_LENGTH);
+      return [tool, `${server}.${isClear ? plain : `${plain}_${hash}`}`];
+    }),
+  );
 }
 
 /** A tool of a server as one of Volley's. Throws where its schema is not valid. */
 export function toolOf(
   server: string,
+  name: string,
   listed: ServerTool,
   settings: McpServerSettings,
   link: ServerLink,
   locks: ServerLocks,
 ): Tool {
-  const { name: ownName, description = '', inputSchema, outputSchema, annotations = {} } = listed;
-  const name = toolNameOf(server, ownName);
+  const { name: ownName, description = '', inputSchema, outputSchema, annotations = {}, execution } = listed;
   const readOnly = annotations.readOnlyHint === true;
   const idempotent = readOnly || annotations.idempotentHint === true;
   const { callTimeoutMs: timeoutMs, maxResultBytes } = settings;
   const output = compileSchema(outputSchema, 'output', name);
   const lockName = limitNameOf(server);
   const needs = needsOfTool(lockName, ownName, readOnly, settings);
-  const called = { server, name, ownName, output, maxResultBytes, link };
+  const called = { name: ownName, isTask: execution?.taskSupport === 'required' };
+  const tool = { server, name, called, output, maxResultBytes, link };
   return defineTool({
     name,
     description: description.slice(0, MAX_DESCRIPTION_LENGTH),
@@ -118,7 +139,7 @@ export function toolOf(
         signal: context.signal,
         onWait: () => context.report(`waiting for another process that uses the MCP server ${server}`),
       };
-      return locks.hold(lockName, held, wait, () => callTool(called, input, context));
+      return locks.hold(lockName, held, wait, () => callTool(tool, input, context));
     },
   });
 }
@@ -126,8 +147,7 @@ export function toolOf(
 interface CalledTool {
   readonly server: string;
   readonly name: string;
-  /** The name that the server gives it. */
-  readonly ownName: string;
+  readonly called: CalledName;
   /** What its data must be like. */
   readonly output: CompiledSchema;
   readonly maxResultBytes: number;
@@ -135,14 +155,14 @@ interface CalledTool {
 }
 
 async function callTool(tool: CalledTool, input: unknown, context: ToolContext): Promise<McpResult> {
-  const { link, name, ownName, maxResultBytes } = tool;
+  const { link, name, called, maxResultBytes } = tool;
   const { signal } = context;
   let result: Awaited<ReturnType<ServerLink['call']>>;
   try {
     const onprogress = (progress: Progress) => {
       if (!signal.aborted) reportProgress(progress, context);
     };
-    result = await link.call(ownName, input, { signal, onprogress });
+    result = await link.call(called, input, { signal, onprogress });
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     throw failureOf(tool, error);

@@ -10,6 +10,7 @@ import { defineServedTool, type ToolAnswer } from './tool.ts';
 
 const SHORT_DESCRIPTION = 160;
 const MAX_PROBLEM_LENGTH = 500;
+const MAX_WITHHELD = 20;
 
 const INPUT = z.strictObject({
   search: z.string().max(200).optional().describe('Words in the name or description.'),
@@ -39,6 +40,10 @@ const OUTPUT = z.object({
     .array(z.object({ name: z.string(), status: z.string(), problem: z.string().optional() }))
     .optional()
     .describe('Connected servers whose functions cannot be listed now.'),
+  withheld: z
+    .array(z.object({ name: z.string(), reason: z.string() }))
+    .optional()
+    .describe('Functions that connected servers have, but that cannot be called.'),
   waiting_for_trust: z
     .string()
     .optional()
@@ -59,9 +64,11 @@ Examples: {"search": "read file"}, then {"names": ["read_file"]}`,
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   scope: 'read',
   run: async ({ search, names, limit, offset }, { backend }) => {
-    const { tools: all, missing, waiting } = await backend.functions(names);
+    const { tools: all, missing, withheld: refused, waiting } = await backend.functions(names);
     if (names !== undefined) return inFull(all, names, missing, waiting);
     const found = search === undefined ? all : matching(all, search);
+    // A search that finds something needs no more.
+    const withheld = search === undefined || found.length === 0 ? refused.slice(0, MAX_WITHHELD) : [];
     const page = found.slice(offset, offset + limit);
     const next = offset + limit < found.length ? offset + limit : undefined;
     return {
@@ -71,6 +78,7 @@ Examples: {"search": "read file"}, then {"names": ["read_file"]}`,
         next === undefined ? undefined : `For more, pass "offset": ${next}.`,
         page.length === 0 ? 'Try other words, or none.' : 'For params, pass "names".',
         missing.map(missingLine),
+        withheld.map(({ name, reason }) => `${name} cannot be called: ${oneLine(reason, SHORT_DESCRIPTION)}`),
         waiting === undefined ? undefined : waitingLine(waiting),
       ),
       data: {
@@ -78,6 +86,7 @@ Examples: {"search": "read file"}, then {"names": ["read_file"]}`,
         functions: page.map((one) => ({ ...rowOf(one), description: shortOf(one) })),
         ...(next !== undefined && { next_offset: next }),
         ...(missing.length > 0 && { missing_servers: missing.map(missingRow) }),
+        ...(withheld.length > 0 && { withheld: withheld }),
         ...(waiting !== undefined && { waiting_for_trust: waitingLine(waiting) }),
       },
     };

@@ -8,6 +8,7 @@ import type { ParallelToolCoordinator } from '../../../../src/coordinator/coordi
 import { createFullCoordinator } from '../../../../src/mcp/open-coordinator.ts';
 
 const NOTES_SERVER = fileURLToPath(new URL('./notes-server.mjs', import.meta.url));
+const ODD_SERVER = fileURLToPath(new URL('./odd-server.mjs', import.meta.url));
 const MEDIA_SERVER = fileURLToPath(new URL('./media-server.mjs', import.meta.url));
 
 /** A folder that goes with the test. */
@@ -39,14 +40,25 @@ export function notesServer(
 
 /** Settings of the server of pictures, sound and files. */
 export function mediaServer(folder: string): McpServerSettings {
-  const connection = {
-    kind: 'stdio' as const,
-    command: process.execPath,
-    args: [MEDIA_SERVER],
-    cwd: folder,
-    env: {},
+  return programServer(MEDIA_SERVER, folder, {});
+}
+
+/** Settings of the server with odd names, schemas and tasks. Its log is in the folder. */
+export function oddServer(folder: string, changes: Changes = {}): McpServerSettings {
+  return programServer(ODD_SERVER, folder, changes, { ODD_LOG: join(folder, 'log.txt') });
+}
+
+function programServer(
+  program: string,
+  folder: string,
+  changes: Changes,
+  env: Record<string, string> = {},
+): McpServerSettings {
+  const { execPath: command } = process;
+  return {
+    ...serverWith(changes),
+    connection: { kind: 'stdio', command, args: [program], cwd: folder, env },
   };
-  return { ...serverWith({}), connection };
 }
 
 export function httpServer(
