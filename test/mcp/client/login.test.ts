@@ -1,4 +1,4 @@
-import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -12,31 +12,11 @@ import { logIn } from '../../../src/mcp/client/login-flow.ts';
 import { LoginStore } from '../../../src/mcp/client/logins.ts';
 import { folderWith, outputTo, say } from '../../cli/support/program.ts';
 import { trustFolder } from '../../support/trust.ts';
-import { agree, type OAuthSite, oauthSite } from './support/oauth-site.ts';
-import { httpServer, openWith, testFolder } from './support/open.ts';
-
-const NEVER = new AbortController().signal;
-const CALL = { name: 'tickets.count', arguments: {} };
-
-/** A site, and a user who has a folder for the configuration. */
-async function open() {
-  const site = await oauthSite();
-  const home = testFolder();
-  const env = { ...process.env, XDG_CONFIG_HOME: home };
-  const logins = new LoginStore(env);
-  const enter = async (one: OAuthSite = site) => {
-    const server = { name: 'tickets', url: one.url, headers: {} };
-    logins.write(await logIn(server, (address) => void agree(address), NEVER));
-    one.log.length = 0;
-  };
-  const connect = (url = site.url, headers: Record<string, string> = {}) =>
-    openWith(home, { tickets: httpServer(url, headers) }, { env });
-  const folder = join(home, 'volley/logins');
-  return { site, home, env, logins, enter, connect, folder };
-}
+import { CALL, loginRig, NEVER } from './support/login-rig.ts';
+import { agree, type OAuthSite } from './support/oauth-site.ts';
 
 test('a server that wants a login is named, with the command that logs in', async () => {
-  const { connect, env, site } = await open();
+  const { connect, env, site } = await loginRig();
   const coordinator = await connect();
   for (const _ of ['first', 'while the server is left alone']) {
     expect(await coordinator.executeSingle(CALL)).toMatchObject({
@@ -57,7 +37,7 @@ test('a server that wants a login is named, with the command that logs in', asyn
 });
 
 test('after a login, which is private to the user, calls work, and after a logout they do not', async () => {
-  const { connect, enter, folder, logins, site } = await open();
+  const { connect, enter, folder, logins, site } = await loginRig();
   await enter();
   const files = readdirSync(folder).filter((name) => name.endsWith('.json'));
   expect(files).toHaveLength(1);
@@ -71,7 +51,7 @@ test('after a login, which is private to the user, calls work, and after a logou
 });
 
 test('a login is renewed when its token ends, once for all calls that wait', async () => {
-  const { connect, enter, site, logins } = await open();
+  const { connect, enter, site, logins } = await loginRig();
   await enter();
   const coordinator = await connect();
   await coordinator.executeSingle(CALL);
@@ -86,7 +66,7 @@ test('a login is renewed when its token ends, once for all calls that wait', asy
 });
 
 test('a token that is about to end is renewed before it is used, by one of two processes', async () => {
-  const { connect, enter, site, logins } = await open();
+  const { connect, enter, site, logins } = await loginRig();
   site.expiresIn = 1;
   await enter();
   site.expiresIn = 3600;
@@ -98,7 +78,7 @@ test('a token that is about to end is renewed before it is used, by one of two p
 });
 
 test('a login that can be renewed no more asks for a new one', async () => {
-  const { connect, enter, site } = await open();
+  const { connect, enter, site } = await loginRig();
   await enter();
   const coordinator = await connect();
   await coordinator.executeSingle(CALL);
@@ -111,95 +91,12 @@ test('a login that can be renewed no more asks for a new one', async () => {
   expect(await coordinator.executeSingle(CALL)).toMatchObject({ status: 'completed' });
 });
 
-test('the tokens of one server are for its address alone', async () => {
-  const { connect, enter, site } = await open();
-  await enter();
-  const other = await oauthSite();
-  const seen: (string | null)[] = [];
-  other.answer = (request) => {
-    seen.push(request.headers.get('authorization'));
-    return undefined;
-  };
-  expect(await (await connect(other.url)).executeSingle(CALL)).toMatchObject({
-    error: { code: 'MCP_LOGIN_NEEDED' },
-  });
-  // Nor is a path of the same site the same server.
-  site.answer = ({ url, headers }) => {
-    if (new URL(url).pathname !== '/other') return undefined;
-    seen.push(headers.get('authorization'));
-    return new Response(null, { status: 401 });
-  };
-  await (await connect(`${site.origin}/other`)).executeSingle(CALL);
-  // A server that sends callers elsewhere takes no token with it.
-  site.answer = ({ url }) =>
-    new URL(url).pathname === '/mcp'
-      ? new Response(null, { status: 307, headers: { location: other.url } })
-      : undefined;
-  await (await connect()).executeSingle(CALL);
-  expect(seen.length).toBeGreaterThanOrEqual(2);
-  expect(seen.filter((authorization) => authorization !== null)).toEqual([]);
-});
-
-test('a login is renewed where it was given, whatever the server says now, and redirects are not followed', async () => {
-  const { connect, enter, site, logins } = await open();
-  await enter();
-  const thief = await oauthSite();
-  const coordinator = await connect();
-  await coordinator.executeSingle(CALL);
-  site.answer = ({ url }) => {
-    const { pathname } = new URL(url);
-    if (pathname.startsWith('/.well-known'))
-      return Response.json({
-        resource: site.url,
-        authorization_servers: [thief.origin],
-        issuer: thief.origin,
-        token_endpoint: `${thief.origin}/token`,
-      });
-    return pathname === '/token'
-      ? new Response(null, { status: 307, headers: { location: `${thief.origin}/token` } })
-      : undefined;
-  };
-  site.expire();
-  expect(await coordinator.executeSingle(CALL)).toMatchObject({ status: 'failed' });
-  expect(thief.log).toEqual([]);
-  // The login was not lost by it.
-  site.answer = undefined;
-  expect(await (await connect()).executeSingle(CALL)).toMatchObject({ status: 'completed' });
-  expect(logins.read(site.url)).toBeDefined();
-});
-
-test('tokens are shown to nobody', async () => {
-  const { connect, enter, site } = await open();
-  await enter();
-  const coordinator = await connect();
-  await coordinator.executeSingle(CALL);
-  const [access, refresh] = site.secrets;
-  site.answer = ({ url }) =>
-    new URL(url).pathname === '/mcp' ? new Response(`no ${access} ${refresh}`, { status: 500 }) : undefined;
-  const shown = JSON.stringify([await coordinator.executeSingle(CALL), mcpHealth(coordinator)]);
-  expect(shown).toContain('no [redacted] [redacted]');
-  for (const secret of site.secrets) expect(shown).not.toContain(secret);
-});
-
 test('a header that says who calls is used instead of a login', async () => {
-  const { connect, enter, site } = await open();
+  const { connect, enter, site } = await loginRig();
   await enter();
   const coordinator = await connect(site.url, { Authorization: 'Bearer mine' });
   const result = await coordinator.executeSingle(CALL);
   expect(result).toMatchObject({ status: 'failed', error: { code: 'MCP_SERVER_FAILED' } });
-});
-
-test('a file of a login that others can read, or that belongs to another address, is not used', async () => {
-  const { enter, folder, logins, site } = await open();
-  await enter();
-  const file = join(folder, readdirSync(folder).find((name) => name.endsWith('.json'))!);
-  const login = JSON.parse(readFileSync(file, 'utf8'));
-  writeFileSync(file, JSON.stringify({ ...login, url: 'https://other.example/mcp' }));
-  expect(logins.read(site.url)).toBeUndefined();
-  logins.write(login);
-  expect(logins.read(site.url)).toBeDefined();
-  chmodSync(file, 0o644);
-  expect(logins.read(site.url)).toBeUndefined();
 });
 
 /** Runs `volley mcp login tickets`, and does something with the address that it prints. */
@@ -230,7 +127,7 @@ async function runLogin(site: OAuthSite, home: string, visit: (address: string) 
 }
 
 test('volley mcp login prints the page, takes only the answer to this login, and keeps it', async () => {
-  const { site, logins } = await open();
+  const { site, logins } = await loginRig();
   const home = process.env['XDG_CONFIG_HOME']!;
   const mine = new LoginStore({ XDG_CONFIG_HOME: home });
   onTestFinished(() => void mine.remove(site.url));
@@ -254,7 +151,7 @@ test('volley mcp login prints the page, takes only the answer to this login, and
 });
 
 test('a login that the user refuses, or that a server cannot give, says why', async () => {
-  const { site } = await open();
+  const { site } = await loginRig();
   const server = { name: 'tickets', url: site.url, headers: {} };
   const refuse = async (address: string) => {
     const { searchParams } = new URL(address);
@@ -284,7 +181,7 @@ test('a login that the user refuses, or that a server cannot give, says why', as
 });
 
 test('a login that nobody waits for any more leaves no port open', async () => {
-  const { site } = await open();
+  const { site } = await loginRig();
   const stop = new AbortController();
   const reason = new Error('enough');
   let callback = '';
