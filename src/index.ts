@@ -51,7 +51,9 @@ export {
   ParallelToolCoordinator,
 } from './coordinator/coordinator.ts';
 export {
+  type AnthropicImage,
   type AnthropicMessage,
+  type AnthropicText,
   type AnthropicTool,
   type AnthropicToolResult,
   type AnthropicToolUse,
@@ -63,6 +65,7 @@ export type { JsonValue, ListedTool, ObjectSchema } from './coordinator/formats/
 export {
   type McpCallRequest,
   type McpCallResult,
+  type McpContent,
   type McpTool,
   mcpCall,
   mcpResult,
@@ -76,6 +79,8 @@ export {
   type OpenAIFunctionCall,
   type OpenAIFunctionCallOutput,
   type OpenAIFunctionTool,
+  type OpenAIInputImage,
+  type OpenAIInputText,
   type OpenAIResponse,
   openaiChatCalls,
   openaiChatResults,
@@ -86,6 +91,7 @@ export {
 } from './coordinator/formats/openai.ts';
 export { type ToolNames, toolNames } from './coordinator/formats/tool-names.ts';
 export {
+  type VercelContent,
   type VercelMessage,
   type VercelToolCall,
   type VercelToolResult,

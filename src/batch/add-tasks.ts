@@ -7,7 +7,7 @@ import { VolleyError } from '../core/errors.ts';
 import { LinkedNode } from '../core/graph-node.ts';
 import { NearestNames } from '../core/nearest.ts';
 import { show } from '../core/numbers.ts';
-import { countText } from '../core/words.ts';
+import { bytesText, countText } from '../core/words.ts';
 import {
   type AddedTasks,
   isGroup,
@@ -23,7 +23,6 @@ import { type TaskInput, toRequirements } from './input/fields.ts';
 import { type TaskReferences, taskReferences } from './input/task-references.ts';
 import type { BatchEvents } from './run/events.ts';
 import { taskCall } from './run/plan-tasks.ts';
-import { bytesText } from './text.ts';
 
 const MAX_TRIES = 20;
 const MAX_WARNINGS = 5;

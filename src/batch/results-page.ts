@@ -1,4 +1,4 @@
-import { countText, spanText } from '../core/words.ts';
+import { bytesText, countText, spanText } from '../core/words.ts';
 import type { TaskRecord, TaskStatus } from '../store/records.ts';
 import type { ResultRange, Store } from '../store/store.ts';
 import type { ActionResult } from './answer.ts';
@@ -6,7 +6,7 @@ import { ENDED } from './counts.ts';
 import { hintText } from './hints.ts';
 import { beginOfResult, rowOf, rowsWithResults } from './result-row.ts';
 import { pageText } from './results-summary.ts';
-import { bytesText, linesText, oneLine, taskText } from './text.ts';
+import { linesText, oneLine, taskText } from './text.ts';
 
 /** Which part of the results. */
 export interface PageRequest {

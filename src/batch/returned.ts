@@ -1,9 +1,10 @@
+import { bytesText } from '../core/words.ts';
 import type { Store } from '../store/store.ts';
 import { COMPUTE } from '../tools/tool.ts';
 import type { ActionResult } from './answer.ts';
 import { RETURN_ID } from './input/fields.ts';
 import { beginOfResult } from './result-row.ts';
-import { bytesText, linesText, oneLine } from './text.ts';
+import { linesText, oneLine } from './text.ts';
 
 /** A larger value is not part of an answer. */
 const MAX_BYTES = 2 ** 20;

@@ -1,5 +1,5 @@
 import type { TimeLeft } from '../core/predict.ts';
-import { spanText } from '../core/words.ts';
+import { roundedText, spanText } from '../core/words.ts';
 import type { BatchRecord } from '../store/records.ts';
 import type { ActionResult } from './answer.ts';
 import { type BatchContext, unknownBatch } from './context.ts';
@@ -8,7 +8,7 @@ import { hintText } from './hints.ts';
 import { holderText } from './run/holder-requests.ts';
 import type { FailedTask, RunningTask } from './run/monitor.ts';
 import { explainTask } from './task-report.ts';
-import { linesText, oneLine, roundedText, runProblemText, taskText } from './text.ts';
+import { linesText, oneLine, runProblemText, taskText } from './text.ts';
 import { type BatchView, readView } from './view.ts';
 
 const MAX_EXPLAINED = 5;

@@ -18,19 +18,6 @@ export function linesText(...lines: readonly (string | undefined | readonly stri
     .join('\n');
 }
 
-/** A number for people: `12`, `3.4`, `0.25`. */
-export function roundedText(value: number): string {
-  if (value >= 100) return String(Math.round(value));
-  return String(Number(value.toPrecision(2)));
-}
-
-/** A size for people: `812 bytes`, `1.2 MB`. */
-export function bytesText(bytes: number): string {
-  if (bytes < 1000) return `${bytes} bytes`;
-  if (bytes < 1_000_000) return `${roundedText(bytes / 1000)} KB`;
-  return `${roundedText(bytes / 1_000_000)} MB`;
-}
-
 /** A task in a line: `t3 "Analyze user_model.py" (code_analyzer_tool)`. */
 export function taskText(task: {
   readonly id: string;

@@ -221,7 +221,7 @@ function storePlace(file: string): Place {
 function userPlace(): Place {
   const path = realAsFarAsItExists(userFolder());
   const covers = (other: string) => isInside(other, path);
-  return { rule: own(path, 'hidden', 'it holds your approvals'), covers };
+  return { rule: own(path, 'hidden', 'it holds your approvals and logins'), covers };
 }
 
 /**

@@ -4,7 +4,7 @@ import { isAbsolute, join } from 'node:path';
 /** The variable with a hash that is trusted without an approval, for CI. Children of Volley do not get it. */
 export const TRUST_VARIABLE = 'VOLLEY_TRUST';
 
-/** Volley's folder in the user's configuration. Holds the approvals, out of reach of any workspace. */
+/** Volley's folder in the user's configuration. Holds the approvals and logins, out of reach of any workspace. */
 export function userFolder(env: Readonly<Record<string, string | undefined>> = process.env): string {
   if (process.platform === 'win32' && env['APPDATA']) return join(env['APPDATA'], 'volley');
   return join(

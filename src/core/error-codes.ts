@@ -76,6 +76,17 @@ const ENGINE_ERRORS = {
 
 /** Errors of tools, of where they run, and of the configuration. */
 const TOOL_ERRORS = {
+  MCP_LOGIN_NEEDED: {
+    meaning:
+      'The MCP server wants to know who calls it, and there is no login for its address, or the login has ended.',
+    remedy:
+      'Run `volley mcp login NAME`, which opens a page of the server in a browser. If the server wants a token in a header instead, set it under `[mcp.servers.NAME.headers]`.',
+  },
+  MCP_LOGIN_FAILED: {
+    meaning: 'The login at an MCP server did not succeed. The message says why.',
+    remedy:
+      'Run the command again. If the server has no login, set a token under `[mcp.servers.NAME.headers]`.',
+  },
   MCP_SERVER_FAILED: {
     meaning:
       'An MCP server could not be started or reached, or exited during a call. The message says which and why.',
@@ -204,6 +215,10 @@ const BATCH_ERRORS = {
     meaning:
       'JSON input has an integer that a JSON number cannot represent exactly, or a number that is out of range.',
     remedy: 'Write it as a string. The message says where it is. Nothing was done.',
+  },
+  UNKNOWN_BLOB: {
+    meaning: 'No result of the batch has a picture, sound or file with this id, or it was cleared.',
+    remedy: 'Take the id from a result of the batch: it stands next to `$blob`.',
   },
   UNKNOWN_TASK: {
     meaning: 'The batch has no task with this id or number; it may have been cleared.',

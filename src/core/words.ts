@@ -61,3 +61,16 @@ export function snakeCase(name: string): string {
     .replace(/[\s-]+/g, '_')
     .toLowerCase();
 }
+
+/** A number for people: `12`, `3.4`, `0.25`. */
+export function roundedText(value: number): string {
+  if (value >= 100) return String(Math.round(value));
+  return String(Number(value.toPrecision(2)));
+}
+
+/** A size for people: `812 bytes`, `1.2 MB`. */
+export function bytesText(bytes: number): string {
+  if (bytes < 1000) return `${bytes} bytes`;
+  if (bytes < 1_000_000) return `${roundedText(bytes / 1000)} KB`;
+  return `${roundedText(bytes / 1_000_000)} MB`;
+}

@@ -36,12 +36,12 @@ const MAX_DISCOVERY_MS = 5000;
 /** What can be called, and what may be missing from it. */
 export interface DiscoveredTools {
   readonly tools: readonly ToolDescription[];
-  /** The tools that exist but may not be called. */
-  readonly withheld: readonly WithheldTool[];
   /** The names of all servers. */
   readonly servers: ReadonlySet<string>;
   /** The servers that have not listed their tools. */
   readonly missing: readonly McpServerHealth[];
+  /** Tools that exist but cannot be called, with the reason. */
+  readonly withheld: readonly WithheldTool[];
   /** Which settings that could bring more of them wait for trust. */
   readonly waiting: string | undefined;
 }
@@ -56,16 +56,16 @@ export async function discoveredTools(
 ): Promise<DiscoveredTools> {
   if (names === undefined) await coordinator.discover('*', MAX_DISCOVERY_MS);
   else await coordinator.planner.discover(names, MAX_DISCOVERY_MS);
-  const { mcpHealth } = await import('./client/attach.ts');
+  const { mcpHealth, withheldTools } = await import('./client/attach.ts');
   const health = mcpHealth(coordinator);
   const missing = health.filter(({ status }) => status !== 'ready' && status !== 'idle');
   const { trust } = coordinator;
   const waiting = trust.waiting.filter((setting) => /^(tools|mcp)\./.test(setting));
   return {
     tools: coordinator.tools(),
-    withheld: coordinator.withheld(),
     servers: new Set(health.map(({ name }) => name)),
     missing,
+    withheld: [...coordinator.withheld(), ...withheldTools(coordinator)],
     waiting: waiting.length === 0 ? undefined : trustText(trust, waiting),
   };
 }

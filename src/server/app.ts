@@ -6,7 +6,7 @@ import { jsonFault } from './http/body.ts';
 import { problemBody, problemHeaders } from './http/problem.ts';
 import { actionRoutes } from './routes/actions.ts';
 import { type Api, type ApiContext, createApi, requestOf } from './routes/api.ts';
-import { attemptRoute, batchRoutes, exportRoute } from './routes/batches.ts';
+import { attemptRoute, batchRoutes, blobRoute, exportRoute } from './routes/batches.ts';
 import { dashboard } from './routes/dashboard.ts';
 import { eventRoutes } from './routes/events.ts';
 import { executeRoute } from './routes/execute.ts';
@@ -40,6 +40,7 @@ export function addRoutes(api: Api, parts: ServerParts): void {
   actionRoutes(api, parts);
   exportRoute(api, parts);
   attemptRoute(api, parts);
+  blobRoute(api, parts);
   executionRoutes(api, parts);
   resultRoute(api, parts);
   featureRoutes(api, parts);

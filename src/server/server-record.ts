@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, renameSync, rmSync } from 'node:fs';
 import { hostname, networkInterfaces } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { createPrivateFile, readPrivateJson, writePrivateFile } from '../config/private-file.ts';
 import { isVisibleTo, livesAsSeenBy, ownIdentity, type ProcessIdentity } from '../store/process-identity.ts';
-import { createPrivateFile, readPrivateJson, writePrivateFile } from './auth/private-file.ts';
 import { isLoopback } from './http/client-address.ts';
 
 /** A file next to the store that describes a running server to programs of the same user. */

@@ -129,6 +129,17 @@ const ITEMS = `
   CREATE INDEX store.states_by_parent ON states (parent) WHERE parent IS NOT NULL;
 `;
 
+/** Binary data of results, such as pictures, once for each batch. They are deleted with its completed tasks. */
+const BLOBS = `
+  CREATE TABLE store.blobs (
+    batch INTEGER NOT NULL REFERENCES batches (id) ON DELETE CASCADE,
+    id TEXT NOT NULL,
+    mime_type TEXT NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (batch, id)
+  ) STRICT;
+`;
+
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, sql: FIRST },
   { version: 2, sql: REQUESTS },
@@ -137,6 +148,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 5, sql: PAUSES },
   { version: 6, sql: DURATIONS },
   { version: 7, sql: ITEMS },
+  { version: 8, sql: BLOBS },
 ];
 
 /** Marks a SQLite file as ours ("Voly"), so that no other database is ever written to. */

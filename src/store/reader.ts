@@ -3,7 +3,7 @@ import { checkNumber } from '../core/numbers.ts';
 import { AttemptReader } from './attempt-table.ts';
 import { LeaseTable } from './leases.ts';
 import type { ProcessIdentity } from './process-identity.ts';
-import type { AttemptRecord, BatchRecord, TaskRecord, TaskStatus } from './records.ts';
+import type { AttemptRecord, BatchRecord, StoredBlob, TaskRecord, TaskStatus } from './records.ts';
 import {
   asBuffer,
   type BatchData,
@@ -80,6 +80,7 @@ export class Reader {
   private readonly oneStatusBackwards: StatementSyncInstance;
   private readonly resultOf: StatementSyncInstance;
   private readonly parts: StatementSyncInstance;
+  private readonly oneBlob: StatementSyncInstance;
   private readonly attemptReader: AttemptReader;
   private readonly dataVersion: StatementSyncInstance;
 
@@ -129,6 +130,9 @@ export class Reader {
     );
     this.parts = reader.prepare(
       'SELECT body FROM results WHERE key = ? AND part BETWEEN ? AND ? ORDER BY part',
+    );
+    this.oneBlob = reader.prepare(
+      'SELECT mime_type, body FROM blobs WHERE batch = (SELECT id FROM batches WHERE name = ?) AND id = ?',
     );
   }
 
@@ -332,6 +336,11 @@ export class Reader {
       const bytes = this.readParts(row.key, first, Math.floor((end - 1) / PART_BYTES));
       return bytes.subarray(offset - first * PART_BYTES, end - first * PART_BYTES);
     });
+  }
+
+  blob(batch: string, id: string): StoredBlob | undefined {
+    const row = this.oneBlob.get(toStored(batch), id) as { mime_type: string; body: Uint8Array } | undefined;
+    return row && { id, mimeType: row.mime_type, bytes: row.body };
   }
 
   attempts(batch: string, { afterSeq = 0, limit }: Omit<TaskQuery, 'status'>): AttemptPage {

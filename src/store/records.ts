@@ -156,6 +156,16 @@ export interface Completion {
   readonly startedAt: number | undefined;
   /** The duration of its last attempt, by the monotonic clock. */
   readonly durationMs?: number | undefined;
+  /** Binary data that the result refers to. What the batch has already is not stored again. */
+  readonly blobs?: readonly StoredBlob[] | undefined;
+}
+
+/** Binary data of a result: a picture, sound or a file. */
+export interface StoredBlob {
+  /** Derived from the content. */
+  readonly id: string;
+  readonly mimeType: string;
+  readonly bytes: Uint8Array;
 }
 
 /** A failed attempt that will be followed by another. */

@@ -21,6 +21,7 @@ import type {
   Completion,
   FailedAttempt,
   NewTask,
+  StoredBlob,
   TaskEnd,
   TaskRecord,
   TaskStatus,
@@ -259,6 +260,10 @@ export class SqliteStore implements Store {
 
   resultBytes(batch: string, id: string, range: ResultRange): Promise<Buffer | undefined> {
     return this.read(() => this.reader.resultBytes(batch, id, range));
+  }
+
+  blob(batch: string, id: string): Promise<StoredBlob | undefined> {
+    return this.read(() => this.reader.blob(batch, id));
   }
 
   attempts(

@@ -5,6 +5,7 @@ import type {
   Completion,
   FailedAttempt,
   NewTask,
+  StoredBlob,
   TaskEnd,
   TaskRecord,
   TaskStatus,
@@ -207,6 +208,8 @@ export interface Store {
   results(batch: string, ids: Iterable<string>): Promise<ReadonlyMap<string, string>>;
   /** The same as bytes, cut exactly as requested, even within a character. */
   resultBytes(batch: string, id: string, range: ResultRange): Promise<Buffer | undefined>;
+  /** Binary data that results of the batch refer to. */
+  blob(batch: string, id: string): Promise<StoredBlob | undefined>;
 
   /** The attempts of at most `limit` tasks, the newest hundred of each; a task that waits for its first has none. */
   attempts(

@@ -53,6 +53,7 @@ export class TaskChanges {
   private readonly itemsOfOpenGroups: StatementSyncInstance;
   private readonly groups: StatementSyncInstance;
   private readonly removeItems: StatementSyncInstance;
+  private readonly removeBlobs: StatementSyncInstance;
 
   constructor(
     writer: DatabaseSyncInstance,
@@ -86,6 +87,7 @@ export class TaskChanges {
     this.removeEnd = writer.prepare('DELETE FROM ends WHERE key = ?');
     this.removeResult = writer.prepare('DELETE FROM results WHERE key = ?');
     this.removeTasks = writer.prepare(`DELETE FROM tasks WHERE key IN (${some})`);
+    this.removeBlobs = writer.prepare('DELETE FROM blobs WHERE batch = ?');
   }
 
   *reopen(batch: string, ids: readonly string[] | undefined): Steps<number> {
@@ -121,6 +123,9 @@ export class TaskChanges {
     const statement = statuses === undefined ? this.removeTasks : this.removeTopTasks;
     for (const status of statuses ?? STATUSES)
       total += yield* this.remove(row.id, statusNumber(status), statement);
+    // Only results of completed tasks refer to them. Items may be left, because their group is.
+    if (this.keys.get(COMPLETED, keyOf(row.id, 0), lastKeyOf(row.id)) === undefined)
+      this.removeBlobs.run(row.id);
     // The holder continues with an empty batch.
     if (statuses === undefined && !this.leases.isOwn(row.id)) this.batches.delete(row.id);
     return total;

@@ -1,7 +1,7 @@
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
 import { VolleyError } from '../core/errors.ts';
 import type { BatchTable } from './batch-table.ts';
-import type { Completion, TaskEnd } from './records.ts';
+import type { Completion, StoredBlob, TaskEnd } from './records.ts';
 import {
   beginningOf,
   COMPLETED,
@@ -174,6 +174,7 @@ interface BufferedCompletion {
   readonly endedAt: number;
   readonly durationMs: number | null;
   readonly result: string | undefined;
+  readonly blobs: readonly StoredBlob[] | undefined;
 }
 
 /** Buffers the completions of a transaction and writes them at its end with as few statements as possible. */
@@ -185,6 +186,7 @@ export class Completions {
   private readonly insertOne: StatementSyncInstance;
   private readonly insertMany: StatementSyncInstance;
   private readonly insertResult: StatementSyncInstance;
+  private readonly insertBlob: StatementSyncInstance;
 
   constructor(
     writer: DatabaseSyncInstance,
@@ -205,6 +207,9 @@ export class Completions {
     this.insertOne = writer.prepare(`${insert} ${ROW}`);
     this.insertMany = writer.prepare(`${insert} ${new Array<string>(ROWS).fill(ROW).join(', ')}`);
     this.insertResult = writer.prepare('INSERT INTO results (key, part, body) VALUES (?, ?, ?)');
+    this.insertBlob = writer.prepare(
+      'INSERT INTO blobs (batch, id, mime_type, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+    );
   }
 
   /** Starts a transaction: the previous buffer was written or undone. */
@@ -216,7 +221,11 @@ export class Completions {
     return this.kept.size >= MAX_BUFFERED;
   }
 
-  add(batch: string, batchId: number, { seq, result, startedAt, endedAt, durationMs }: Completion): void {
+  add(
+    batch: string,
+    batchId: number,
+    { seq, result, startedAt, endedAt, durationMs, blobs }: Completion,
+  ): void {
     const key = keyOf(batchId, seq);
     this.settle(key);
     this.kept.set(key, {
@@ -227,6 +236,7 @@ export class Completions {
       endedAt: Math.trunc(endedAt),
       durationMs: durationMs === undefined ? null : Math.trunc(durationMs),
       result,
+      blobs,
     });
   }
 
@@ -279,7 +289,8 @@ export class Completions {
   private writeEnds(tasks: readonly BufferedCompletion[]): void {
     let values: (number | string | Uint8Array | null)[] = [];
     let rows = 0;
-    for (const { key, endedAt, durationMs, result } of tasks) {
+    for (const { key, batchId, endedAt, durationMs, result, blobs } of tasks) {
+      for (const { id, mimeType, bytes } of blobs ?? []) this.insertBlob.run(batchId, id, mimeType, bytes);
       if (result === undefined) {
         this.insertOne.run(key, endedAt, durationMs, null, null);
         continue;

@@ -30,7 +30,7 @@ describe('the words that may come next', () => {
     expect(await words(folder, 'export', '--format', 'js')).toEqual(['json', 'jsonl']);
     expect(await words(folder, 'add', '--priority', 'h')).toEqual(['high']);
     expect(await words(folder, 'help', 'comp')).toEqual(['completion']);
-    expect(await words(folder, 'mcp', '')).toEqual(['install']);
+    expect(await words(folder, 'mcp', '')).toEqual(['install', 'login', 'logout']);
     expect(await words(folder, 'mcp', 'install', 'c')).toEqual(['claude-code', 'codex', 'cursor']);
     expect(await words(folder, 'mcp', 'install', 'codex', '')).toEqual([]);
     expect(await words(folder, 'mcp', 'install', 'codex', '--scope', '')).toEqual(['project', 'user']);

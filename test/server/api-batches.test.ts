@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
+import { defineTool } from '../../src/tools/define-tool.ts';
+import type { Tool } from '../../src/tools/tool.ts';
 import { HeldCalls } from '../batch/support/rig.ts';
-import { serve } from './support/serve.ts';
+import { serve, TOKENS } from './support/serve.ts';
 
 const tasks = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ function: 'echo', params: { value: index } }));
@@ -106,6 +108,35 @@ test('results, attempts and exports of a batch can be read', async () => {
   ).toEqual(['a']);
   expect((await json('GET', `${path}/export`)).body.tasks).toHaveLength(2);
   expect((await json('GET', '/v1/batches/none/export')).status).toBe(404);
+});
+
+test('a picture of a result is downloaded as its server described it, and never shown as a page', async () => {
+  const bytes = Buffer.from('<script>alert(1)</script>');
+  const picture = defineTool({
+    name: 'picture',
+    description: 'Returns a picture.',
+    run: () => ({ parts: [{ type: 'image', mimeType: 'image/svg+xml', data: bytes.toString('base64') }] }),
+  });
+  const { json, fetch, executor } = await serve({ tools: [picture as Tool] });
+  const tasks = [{ id: 'a', function: 'picture', params: {} }];
+  await json('POST', '/v1/batches', { batch: 'shots', tasks, start: {} });
+  await executor.handle({ action: 'wait', batch: 'shots' });
+  const { body } = await json('GET', '/v1/batches/shots/results?format=json');
+  const { id } = body.data.results[0].result.parts[0].data;
+  const path = `/v1/batches/shots/blobs/${id}`;
+  const answer = await fetch(path, { token: TOKENS.read });
+  expect(Buffer.from(await answer.arrayBuffer())).toEqual(bytes);
+  expect(Object.fromEntries(answer.headers)).toMatchObject({
+    'content-type': 'image/svg+xml',
+    'content-disposition': `attachment; filename="${id}"`,
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': expect.stringContaining("default-src 'none'"),
+  });
+  expect((await fetch(path, { token: null })).status).toBe(401);
+  expect(await json('GET', `/v1/batches/shots/blobs/${'0'.repeat(32)}`)).toMatchObject({
+    status: 404,
+    body: { code: 'UNKNOWN_BLOB' },
+  });
 });
 
 test('an export of many tasks is streamed whole', async () => {

@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { defaultConfig } from '../../src/config/config.ts';
-import { createPrivateFile } from '../../src/server/auth/private-file.ts';
+import { createPrivateFile } from '../../src/config/private-file.ts';
 import { callServer } from '../../src/server/call-server.ts';
 import { startServer } from '../../src/server/server.ts';
 import { leaveRecord, runningServers } from '../../src/server/server-record.ts';

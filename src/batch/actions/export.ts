@@ -1,10 +1,9 @@
 import { z } from 'zod';
-import { countText } from '../../core/words.ts';
+import { bytesText, countText } from '../../core/words.ts';
 import { findBatch } from '../context.ts';
 import { EXPORT_FORMATS, formatOf } from '../export/formats.ts';
 import { writeExport } from '../export/write-export.ts';
 import { BATCH, STATUS_FILTER } from '../input/fields.ts';
-import { bytesText } from '../text.ts';
 import { defineAction } from './define-action.ts';
 
 export const exportAction = defineAction({

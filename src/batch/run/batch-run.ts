@@ -8,6 +8,7 @@ import type { FailureReason } from '../../core/failure.ts';
 import type { GroupSpec } from '../../core/spec.ts';
 import type { GroupHandle, RetryNotice } from '../../engine/group-handle.ts';
 import { type Outcome, renameOutcome } from '../../engine/outcome.ts';
+import { hasBlobs, withBlobs } from '../../store/blobs.ts';
 import { type AddedTasks, isGroup, type TaskOptions, type TaskRecord } from '../../store/records.ts';
 import type { Lease, Store, TaskSummary, Unsuccessful } from '../../store/store.ts';
 import { autoConcurrency } from './auto-concurrency.ts';
@@ -448,6 +449,10 @@ export class BatchRun implements TaskRunParts, GroupHost {
   readonly resultsOf = async (ids: ReadonlySet<string>): Promise<Results> => {
     const { store } = this.setup;
     const texts = await store.results(this.batch, ids);
+    const values = new Map<string, unknown>();
+    for (const [id, text] of texts) {
+      if (hasBlobs(text)) values.set(id, await withBlobs(store, this.batch, JSON.parse(text)));
+    }
     const missing = [...ids].filter((id) => !texts.has(id));
     const others = missing.length === 0 ? undefined : await store.tasksById(this.batch, missing);
     const json = (id: string) => {
@@ -457,7 +462,7 @@ export class BatchRun implements TaskRunParts, GroupHost {
     };
     const value = (id: string) => {
       const text = json(id);
-      if (text !== undefined) return JSON.parse(text);
+      if (text !== undefined) return values.has(id) ? values.get(id) : JSON.parse(text);
       const status = others?.get(id)?.status;
       throw new VolleyError(
         'UNRESOLVED_REFERENCE',

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Completion, FailedAttempt, TaskEnd } from '../../store/records.ts';
+import type { Completion, FailedAttempt, StoredBlob, TaskEnd } from '../../store/records.ts';
 import type { Store, Unsuccessful } from '../../store/store.ts';
 
 /** The tasks that complete in one turn of the event loop share one write and one promise. */
@@ -45,7 +45,12 @@ export class RunJournal {
   }
 
   /** Rejects if a task that completes in the same turn cannot be stored. */
-  completed(seq: number, result: string | undefined, durationMs: number): Promise<void> {
+  completed(
+    seq: number,
+    result: string | undefined,
+    durationMs: number,
+    blobs?: readonly StoredBlob[],
+  ): Promise<void> {
     if (this.completions === undefined) {
       const tasks: Completion[] = [];
       this.completions = { tasks, written: this.writeCompleted(tasks) };
@@ -56,6 +61,7 @@ export class RunJournal {
       endedAt: Date.now(),
       startedAt: this.takeStart(seq),
       durationMs,
+      blobs,
     });
     return this.completions.written;
   }

@@ -6,6 +6,7 @@ import { unwritableText } from '../../core/words.ts';
 import type { ExecutionHandle } from '../../engine/handle.ts';
 import type { TaskContext } from '../../engine/task.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
+import { takeBlobs } from '../../store/blobs.ts';
 import type { TaskEnd, TaskRecord } from '../../store/records.ts';
 import type { Unsuccessful } from '../../store/store.ts';
 import type { GroupRun } from './group-run.ts';
@@ -138,11 +139,12 @@ export class TaskRun {
       if (this.isIdempotent && this.group === undefined) this.noteStart(task, shown);
       else await this.startWritten(task);
       if (stops.length > 0) throw stops[0];
-      const text = resultText(await work(task, this.observer(shown)), this);
+      const { value, blobs } = takeBlobs(await work(task, this.observer(shown)));
+      const text = resultText(value, this);
       if (stops.length > 0) throw stops[0];
       // From here on the result counts, also for dependents. Nothing cancels it while it is being stored.
       task.keeping();
-      await journal.completed(this.seq, text, this.attemptMs());
+      await journal.completed(this.seq, text, this.attemptMs(), blobs);
       // Published before any dependent starts.
       monitor.completed(this, this.attemptMs());
     } catch (error) {

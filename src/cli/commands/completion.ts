@@ -201,12 +201,27 @@ async function argumentsOf(
   return declared.options.map(({ long, description }) => ({ word: long ?? '', about: description }));
 }
 
-async function mcpWords({ words }: TypedLine): Promise<Candidate[]> {
+async function mcpWords({ words, options, io }: TypedLine): Promise<Candidate[]> {
   const before = words.slice(1, -1).filter((word) => !word.startsWith('-'));
-  if (before.length === 0) return [{ word: 'install', about: 'add Volley to the configuration of a client' }];
-  if (before.length > 1 || before[0] !== 'install') return [];
+  if (before.length === 0)
+    return [
+      { word: 'install', about: 'add Volley to the configuration of a client' },
+      { word: 'login', about: 'log in at a server of volley.toml' },
+      { word: 'logout', about: 'forget a login' },
+    ];
+  if (before.length > 1) return [];
+  if (before[0] === 'login' || before[0] === 'logout') return remoteServers(options, io);
+  if (before[0] !== 'install') return [];
   const { MCP_CLIENTS } = await import('../mcp/clients.ts');
   return MCP_CLIENTS.map(({ name, title }) => ({ word: name, about: title }));
+}
+
+async function remoteServers({ config: file }: TypedLine['options'], { cwd, env }: Io): Promise<Candidate[]> {
+  const { loadConfig } = await import('../../config/load.ts');
+  const { config } = await loadConfig({ cwd, env, ...(file !== undefined && { file }) });
+  return Object.entries(config.mcp.servers).flatMap(([word, { connection }]) =>
+    connection.kind === 'http' ? [{ word, about: connection.url }] : [],
+  );
 }
 
 function named(commands: readonly CommandEntry[]): Candidate[] {

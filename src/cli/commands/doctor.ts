@@ -3,9 +3,10 @@ import { type LoadedConfig, type LoadOptions, loadConfig } from '../../config/lo
 import { trustText } from '../../config/trust.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { printableLine, printableText } from '../../core/printable-text.ts';
+import { reasonText } from '../../core/words.ts';
 import { diagnose, type Layer } from '../../runners/process/diagnose.ts';
 import { createColors, wantsColors } from '../output/colors.ts';
-import { EXIT } from '../output/io.ts';
+import { EXIT, type Io } from '../output/io.ts';
 import { rewriteCommands } from '../output/wording.ts';
 import { type CommonOptions, defineCommand } from '../program/command.ts';
 
@@ -17,6 +18,7 @@ export const doctorCommand = defineCommand<CommonOptions>({
     const { layers } = await diagnose();
     const { error } = loaded;
     const { status: trusted, waiting } = loaded.config?.trust ?? { status: 'untrusted', waiting: [] };
+    const servers = loaded.config === undefined ? [] : await remoteServers(loaded.config, io);
     const open = openAttacks(loaded.config?.processes.sandbox ?? 'auto', layers);
     const status = error === undefined ? EXIT.ok : EXIT.usage;
     if (json) {
@@ -26,6 +28,7 @@ export const doctorCommand = defineCommand<CommonOptions>({
         trust: { status: trusted, waiting },
         layers,
         open_attacks: open,
+        ...(servers.length > 0 && { mcp_servers: servers }),
       };
       const fault = error && {
         code: error.code,
@@ -48,6 +51,16 @@ export const doctorCommand = defineCommand<CommonOptions>({
         printableLine(rewriteCommands(trustText(loaded.config.trust), { config: file }, io)),
       );
     else if (trusted === 'trusted') line(green('✓'), 'trust', 'you approved what volley.toml can run');
+    for (const { name, state, problem } of servers) {
+      const mark = {
+        logged_in: green('✓'),
+        login_needed: yellow('–'),
+        no_login: green('✓'),
+        unreachable: red('✗'),
+      };
+      const text = rewriteCommands(printableLine(serverText({ name, state, problem })), { config: file }, io);
+      line(mark[state], 'MCP server', text);
+    }
     for (const { name, active, detail, remedy } of layers) {
       line(active ? green('✓') : yellow('–'), name, detail);
       if (remedy !== undefined) io.stdout.writeStyled(dim(`${' '.repeat(17)}${remedy}\n`));
@@ -56,6 +69,55 @@ export const doctorCommand = defineCommand<CommonOptions>({
     return status;
   },
 });
+
+interface RemoteServer {
+  readonly name: string;
+  readonly state: 'logged_in' | 'login_needed' | 'no_login' | 'unreachable';
+  readonly problem: string | undefined;
+}
+
+/** How long a server may take to say whether it wants a login. */
+const ANSWER_MS = 5000;
+
+/** Whether the user is logged in at the servers that may ask for it: those without a token in their headers. */
+async function remoteServers(config: VolleyConfig, { env }: Io): Promise<RemoteServer[]> {
+  const remote = Object.entries(config.mcp.servers).filter(
+    ([, { connection }]) => connection.kind === 'http',
+  );
+  if (remote.length === 0) return [];
+  const { canLogIn } = await import('../../mcp/client/login-fetch.ts');
+  const { LoginStore } = await import('../../mcp/client/logins.ts');
+  const { loginDemand } = await import('../../mcp/client/login-flow.ts');
+  const { namesCaller, resolveValues } = await import('../../mcp/client/server-source.ts');
+  const logins = new LoginStore(env);
+  const states = remote.map(async ([name, { connection }]): Promise<RemoteServer[]> => {
+    if (connection.kind !== 'http' || namesCaller(connection.headers)) return [];
+    const { url } = connection;
+    if (!canLogIn(url)) return [];
+    if (logins.read(url) !== undefined) return [{ name, state: 'logged_in', problem: undefined }];
+    try {
+      const { values: headers } = resolveValues(connection.headers, env, `mcp.servers.${name}.headers`);
+      const { isNeeded } = await loginDemand({ name, url, headers }, AbortSignal.timeout(ANSWER_MS));
+      return [{ name, state: isNeeded ? 'login_needed' : 'no_login', problem: undefined }];
+    } catch (error) {
+      return [{ name, state: 'unreachable', problem: reasonText(error) }];
+    }
+  });
+  return (await Promise.all(states)).flat();
+}
+
+function serverText({ name, state, problem }: RemoteServer): string {
+  switch (state) {
+    case 'logged_in':
+      return `${name}: you are logged in`;
+    case 'login_needed':
+      return `${name} needs a login. Run: volley mcp login ${name}`;
+    case 'no_login':
+      return `${name} needs no login`;
+    case 'unreachable':
+      return `${name} cannot be reached: ${problem}`;
+  }
+}
 
 const READS = 'commands and process tools can read all your files, including the tokens in .volley';
 const WRITES = 'they can write your files outside the roots; Volley does not detect it';

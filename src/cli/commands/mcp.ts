@@ -14,14 +14,18 @@ export const mcpCommand = defineCommand<McpOptions & McpServeOptions>({
     'volley mcp install claude-code',
     'volley mcp install codex --print',
     'volley mcp install cursor --scope user --yes',
+    'volley mcp login tickets',
   ],
   declare: (program) =>
     program
       .argument(
         '[action]',
-        '"install" to configure a client; without it, serve the client that started this process',
+        '"install" to configure a client, "login" or "logout" at a server of volley.toml; without it, serve the client that started this process',
       )
-      .argument('[client]', 'claude-code, codex, gemini, opencode, cursor or vscode')
+      .argument(
+        '[name]',
+        'install: claude-code, codex, gemini, qwen, opencode, cursor or vscode; login: a server',
+      )
       .option('--scope <where>', 'install for this "project" or for the "user"')
       .option('--print', 'install: show the entry without writing it')
       .option('--yes', 'install: write without asking')
@@ -30,19 +34,29 @@ export const mcpCommand = defineCommand<McpOptions & McpServeOptions>({
         `the tools that the client sees: ${PROFILES.join(' or ')} (default: of volley.toml)`,
         profileOption,
       ),
-  run: async ([action, client], options, io): Promise<ExitStatus> => {
+  run: async ([action, name], options, io): Promise<ExitStatus> => {
     if (action === undefined) {
       const { serveMcp } = await import('../mcp/serve-mcp.ts');
       return serveMcp(options, io);
     }
-    if (action !== 'install') {
-      throw new VolleyError(
-        'INVALID_VALUE',
-        `Unknown command volley mcp ${action}. Use volley mcp, or volley mcp install CLIENT.`,
-      );
+    switch (action) {
+      case 'install': {
+        const { installMcp } = await import('../mcp/install.ts');
+        return installMcp(name, options, io);
+      }
+      case 'login': {
+        const { logInAtServer } = await import('../mcp/login.ts');
+        return logInAtServer(name, options, io);
+      }
+      case 'logout': {
+        const { logOutFromServer } = await import('../mcp/login.ts');
+        return logOutFromServer(name, options, io);
+      }
     }
-    const { installMcp } = await import('../mcp/install.ts');
-    return installMcp(client, options, io);
+    throw new VolleyError(
+      'INVALID_VALUE',
+      `Unknown command volley mcp ${action}. Use volley mcp, volley mcp install CLIENT, volley mcp login SERVER or volley mcp logout SERVER.`,
+    );
   },
 });
 

@@ -1,3 +1,4 @@
+import picomatch from 'picomatch';
 import type { VolleyConfig } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
 import { trustText, untrustedTool } from '../../config/trust.ts';
@@ -5,10 +6,10 @@ import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
 import { printableJson, printableLine } from '../../core/printable-text.ts';
 import { countText, listText } from '../../core/words.ts';
-import { mcpHealth } from '../../mcp/client/attach.ts';
+import { mcpHealth, serverHints, withheldTools } from '../../mcp/client/attach.ts';
 import type { McpServerHealth } from '../../mcp/client/server-link.ts';
 import { createFullCoordinator } from '../../mcp/open-coordinator.ts';
-import type { ToolDescription } from '../../tools/registry.ts';
+import type { ToolDescription, WithheldTool } from '../../tools/registry.ts';
 import { EXIT, type Io } from '../output/io.ts';
 import { noteTrust, writeNote } from '../output/messages.ts';
 import { padEndToWidth, textWidth, wrapHanging } from '../output/text-layout.ts';
@@ -36,6 +37,9 @@ export const toolsCommand = defineCommand<ToolsOptions>({
     await coordinator.discover(glob);
     const servers = mcpHealth(coordinator).filter(({ status }) => status !== 'idle');
     const tools = coordinator.tools(glob);
+    const isShown = picomatch(glob ?? '*', { dot: true });
+    const withheld = withheldTools(coordinator).filter(({ name }) => isShown(name));
+    const hints = serverHints(coordinator);
     const all = namesOf(coordinator.tools());
     const close = tools.length > 0 ? undefined : nearest(glob ?? '', all);
     const idle = loaded.config.tools.allow.filter((pattern) => coordinator.tools(pattern).length === 0);
@@ -53,11 +57,18 @@ export const toolsCommand = defineCommand<ToolsOptions>({
       io.stdout.writeJson({
         ok: true,
         tools,
-        ...(servers.length > 0 && { mcp_servers: servers }),
+        ...(servers.length > 0 && { mcp_servers: servers.map((server) => withHint(server, hints)) }),
+        ...(withheld.length > 0 && { withheld }),
         ...waitingOf(loaded.config),
       });
     else io.stdout.write(toolLines(tools, { isWhole: schema || tools[0]?.name === glob, schema }, io.stdout));
-    if (!json) for (const server of servers) io.stderr.write(`${printableLine(serverLine(server))}\n`);
+    if (!json) {
+      const lines = [
+        ...servers.map((server) => serverLine(withHint(server, hints))),
+        ...withheldLines(withheld),
+      ];
+      for (const line of lines) io.stderr.write(`${printableLine(line)}\n`);
+    }
     if (missed !== undefined) {
       writeNote(`N${missed.slice(1)}`, io);
     }
@@ -140,11 +151,33 @@ async function missedText(config: VolleyConfig, env: Io['env']): Promise<string 
   return `no tool matches ${patterns} in "allow" of [tools] in volley.toml${close === undefined ? '.' : `; did you mean ${close}?`}`;
 }
 
+type ShownServer = McpServerHealth & { readonly hint?: string };
+
+function withHint(server: McpServerHealth, hints: ReadonlyMap<string, string>): ShownServer {
+  const hint = hints.get(server.name);
+  return hint === undefined ? server : { ...server, hint };
+}
+
+const MAX_WITHHELD = 20;
+
+/** `notes.erase cannot be called: its server marks it as destructive`. */
+function withheldLines(withheld: readonly WithheldTool[]): string[] {
+  const shown = withheld
+    .slice(0, MAX_WITHHELD)
+    .map(({ name, reason }) => `${name} cannot be called: ${reason}`);
+  const more = withheld.length - shown.length;
+  return more === 0
+    ? shown
+    : [...shown, `${countText(more, 'more tool')} cannot be called; --json names all`];
+}
+
 /** `MCP server files: ready, 12 tools`. */
-function serverLine({ name, status, tools, problem }: McpServerHealth): string {
+function serverLine({ name, status, tools, problem, needsLogin, hint }: ShownServer): string {
+  if (needsLogin === true) return `MCP server ${name}: needs a login. Run: volley mcp login ${name}`;
   const states: Partial<Record<typeof status, string>> = {
     ready: `ready, ${countText(tools, 'tool')}`,
     waiting: 'failed',
   };
-  return `MCP server ${name}: ${states[status] ?? status}${problem === undefined ? '' : `: ${problem}`}`;
+  const note = hint === undefined ? '' : `; ${hint}`;
+  return `MCP server ${name}: ${states[status] ?? status}${problem === undefined ? '' : `: ${problem}`}${note}`;
 }

@@ -22,6 +22,8 @@ export interface McpClient {
   /** The path of the entry, which may depend on the content. */
   path(content: unknown): readonly string[];
   entry(start: StartCommand, content: unknown): Readonly<Record<string, unknown>>;
+  /** What the client still needs from the user before it calls Volley. */
+  needs?(scope: InstallScope, io: Io): string;
   /** The other fields of a new file. */
   readonly begin?: Readonly<Record<string, unknown>>;
 }
@@ -60,6 +62,15 @@ export const MCP_CLIENTS: readonly McpClient[] = [
       startup_timeout_sec: 30,
       tool_timeout_sec: CALL_SECONDS,
     }),
+    needs: (scope, io) =>
+      [
+        scope === 'project'
+          ? `Codex reads this file only in a project that it trusts: start codex here once and trust it, or add [projects.${JSON.stringify(io.cwd)}] with trust_level = "trusted" to config.toml in your Codex folder.`
+          : '',
+        'Codex asks before it calls a tool that may change something. codex exec cannot ask, so it refuses: to allow the tools of Volley, add default_tools_approval_mode = "approve" under [mcp_servers.volley].',
+      ]
+        .filter((text) => text !== '')
+        .join(' '),
   },
   {
     name: 'gemini',
@@ -68,6 +79,16 @@ export const MCP_CLIENTS: readonly McpClient[] = [
     scope: 'project',
     file: (scope, io) =>
       scope === 'project' ? join(io.cwd, '.gemini/settings.json') : inHome(io, '.gemini/settings.json'),
+    path: IN_MCP_SERVERS,
+    entry: ({ command, args }) => ({ command, args, timeout: CALL_SECONDS * 1000 }),
+  },
+  {
+    name: 'qwen',
+    title: 'Qwen Code',
+    format: 'json',
+    scope: 'project',
+    file: (scope, io) =>
+      scope === 'project' ? join(io.cwd, '.qwen/settings.json') : inHome(io, '.qwen/settings.json'),
     path: IN_MCP_SERVERS,
     entry: ({ command, args }) => ({ command, args, timeout: CALL_SECONDS * 1000 }),
   },

@@ -24,12 +24,14 @@ export async function installMcp(
   const client = clientOf(name);
   const scope = scopeOf(given) ?? client.scope;
   const { start, remark } = startFor(scope, io.cwd);
+  const needs = client.needs?.(scope, io);
   const plan = await planInstall(client, client.file(scope, io), start);
   const answer = (text: string, data: object) => {
     const common = { ok: true, client: client.name, file: plan.file, ...data, remark: remark ?? null };
-    if (json) io.stdout.writeJson(common);
+    if (json) io.stdout.writeJson({ ...common, needs: needs ?? null });
     else io.stdout.write(text);
-    if (!json && remark !== undefined) io.stderr.write(`${remark}\n`);
+    if (json) return;
+    for (const note of [needs, remark]) if (note !== undefined) io.stderr.write(`${note}\n`);
   };
   if (print) {
     answer(`# ${plan.file}\n${plan.entryText}`, { entry: plan.entryText });

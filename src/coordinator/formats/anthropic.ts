@@ -1,5 +1,7 @@
 import type { CallResult, ToolCall } from '../call.ts';
 import {
+  type BinaryPart,
+  isPicture,
   type ListedTool,
   type ObjectSchema,
   objectSchema,
@@ -23,11 +25,27 @@ export interface AnthropicMessage {
   readonly content: string | readonly (AnthropicToolUse | { readonly type: string })[];
 }
 
+/** A text in an answer with pictures. */
+export interface AnthropicText {
+  type: 'text';
+  text: string;
+}
+
+/** A picture in an answer. */
+export interface AnthropicImage {
+  type: 'image';
+  source: {
+    type: 'base64';
+    media_type: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp';
+    data: string;
+  };
+}
+
 /** The block with which a call is answered; all of one message's go into one user message. */
 export interface AnthropicToolResult {
   type: 'tool_result';
   tool_use_id: string;
-  content: string;
+  content: string | (AnthropicText | AnthropicImage)[];
   is_error?: true;
 }
 
@@ -60,15 +78,23 @@ export function anthropicCalls(message: AnthropicMessage, names?: ToolNames): To
     }));
 }
 
-/** The answers to calls, in the order of the results. */
+/** The answers to calls, in the order of the results. Pictures are passed as such. */
 export function anthropicResults(results: readonly CallResult[]): AnthropicToolResult[] {
   return resultList(results).map((result) => {
-    const { text, isError } = shownResult(result);
+    const { text, isError, binary } = shownResult(result);
+    const pictures = binary.filter(isPicture).map(imageOf);
     return {
       type: 'tool_result',
       tool_use_id: result.id,
-      content: text,
+      content: pictures.length === 0 ? text : [{ type: 'text', text }, ...pictures],
       ...(isError && { is_error: true }),
     };
   });
+}
+
+function imageOf({ mimeType, base64 }: BinaryPart): AnthropicImage {
+  return {
+    type: 'image',
+    source: { type: 'base64', media_type: mimeType as AnthropicImage['source']['media_type'], data: base64 },
+  };
 }

@@ -1,6 +1,7 @@
 import { unreachable, VolleyError } from '../../core/errors.ts';
 import { parseExactJson } from '../../core/json-numbers.ts';
 import { show } from '../../core/numbers.ts';
+import { base64Bytes, binaryLabel, binaryOf, partsOf, replaceBinary } from '../../tools/content-parts.ts';
 import type { ToolDescription } from '../../tools/registry.ts';
 import type { CallResult, ToolCall } from '../call.ts';
 
@@ -101,23 +102,61 @@ export type JsonValue = null | boolean | number | string | JsonValue[] | { [key:
 
 /** A result as a provider can take it: the value, or words that a model can act on. */
 export type ShownResult =
-  | { readonly isError: false; readonly value: JsonValue; readonly text: string }
-  | { readonly isError: true; readonly text: string };
+  | {
+      readonly isError: false;
+      /** With labels such as `[image/png, 300 KB]` in place of pictures, sound and files. */
+      readonly value: JsonValue;
+      readonly text: string;
+      /** Those, as base64, for providers that can take them. */
+      readonly binary: readonly BinaryPart[];
+    }
+  | { readonly isError: true; readonly text: string; readonly binary: readonly [] };
+
+/** A content block with binary data. */
+export interface BinaryPart {
+  readonly kind: 'image' | 'audio' | 'resource';
+  readonly mimeType: string;
+  readonly base64: string;
+  readonly block: object;
+}
+
+/** The pictures that all providers take. */
+const PICTURES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
+
+export function isPicture({ kind, mimeType }: BinaryPart): boolean {
+  return kind === 'image' && PICTURES.has(mimeType);
+}
 
 const NO_VALUE = '(no result)';
 
 /** A text is given as it is, everything else as JSON. */
 export function shownResult(result: CallResult): ShownResult {
-  if (result.status !== 'completed') return { isError: true, text: failureText(result) };
+  if (result.status !== 'completed') return { isError: true, text: failureText(result), binary: [] };
   const { value } = result;
-  if (typeof value === 'string') return { isError: false, value, text: value };
+  const binary = binaryParts(value);
+  if (typeof value === 'string') return { isError: false, value, text: value, binary };
   try {
-    const json = JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? String(part) : part));
-    if (json === undefined) return { isError: false, value: null, text: NO_VALUE };
-    return { isError: false, value: JSON.parse(json), text: json };
+    const labeled = replaceBinary(value, ({ mimeType }, base64) =>
+      binaryLabel(mimeType, base64Bytes(base64)),
+    );
+    const json = JSON.stringify(labeled, (_, part) => (typeof part === 'bigint' ? String(part) : part));
+    if (json === undefined) return { isError: false, value: null, text: NO_VALUE, binary };
+    return { isError: false, value: JSON.parse(json), text: json, binary };
   } catch (error) {
-    return { isError: true, text: `completed, but the result cannot be written as JSON: ${error}` };
+    return {
+      isError: true,
+      text: `completed, but the result cannot be written as JSON: ${error}`,
+      binary: [],
+    };
   }
+}
+
+function binaryParts(value: unknown): BinaryPart[] {
+  return partsOf(value).flatMap((part) => {
+    const { kind, mimeType, data } = binaryOf(part) ?? {};
+    if (kind === undefined || mimeType === undefined || typeof data !== 'string') return [];
+    return [{ kind, mimeType, base64: data, block: part as object }];
+  });
 }
 
 function failureText(result: Exclude<CallResult, { status: 'completed' }>): string {

@@ -2,7 +2,14 @@ import { VolleyError } from '../../core/errors.ts';
 import { show } from '../../core/numbers.ts';
 import type { ToolDescription } from '../../tools/registry.ts';
 import type { CallResult, ToolCall } from '../call.ts';
-import { type JsonValue, type ObjectSchema, objectSchema, shownResult, toolList } from './common.ts';
+import {
+  type BinaryPart,
+  type JsonValue,
+  type ObjectSchema,
+  objectSchema,
+  shownResult,
+  toolList,
+} from './common.ts';
 
 /** A request `tools/call` of the Model Context Protocol, as far as it is read. */
 export interface McpCallRequest {
@@ -12,9 +19,15 @@ export interface McpCallRequest {
   };
 }
 
+/** A block of the result of a call. */
+export type McpContent =
+  | { type: 'text'; text: string }
+  | { type: 'image' | 'audio'; data: string; mimeType: string }
+  | { type: 'resource'; resource: { uri: string; mimeType: string; blob: string } };
+
 /** The result of a request `tools/call`. An alias, because the SDK wants further fields to be possible. */
 export type McpCallResult = {
-  content: { type: 'text'; text: string }[];
+  content: McpContent[];
   /** The value once more, where it is an object. */
   structuredContent?: { [key: string]: JsonValue };
   isError?: true;
@@ -53,14 +66,21 @@ export function mcpCall(request: McpCallRequest, id?: string): ToolCall {
   return { ...(id !== undefined && { id }), name: params.name, arguments: params.arguments ?? {} };
 }
 
-/** The answer to a call. */
+/** The answer to a call. Pictures, sound and files are passed as such. */
 export function mcpResult(result: CallResult): McpCallResult {
   const shown = shownResult(result);
-  const content = [{ type: 'text' as const, text: shown.text }];
+  const content: McpContent[] = [{ type: 'text', text: shown.text }, ...shown.binary.map(mcpContent)];
   if (shown.isError) return { content, isError: true };
   const { value } = shown;
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
   return isObject ? { content, structuredContent: value } : { content };
+}
+
+/** Binary data as a block. Of what a server sent, only what the protocol knows is passed on. */
+export function mcpContent({ kind, mimeType, base64, block }: BinaryPart): McpContent {
+  if (kind !== 'resource') return { type: kind, data: base64, mimeType };
+  const { uri } = (block as { resource: { uri?: unknown } }).resource;
+  return { type: kind, resource: { uri: String(uri), mimeType, blob: base64 } };
 }
 
 function isObjectSchema(schema: ToolDescription['outputSchema']): schema is ObjectSchema {

@@ -1,5 +1,6 @@
 import type { CallResult, ToolCall } from '../call.ts';
 import {
+  isPicture,
   type ListedTool,
   type ObjectSchema,
   objectSchema,
@@ -69,7 +70,10 @@ function isFunctionCall(call: OpenAIChatToolCall | { readonly type: string }): c
   return (call?.type ?? 'function') === 'function' && Object(call).function !== undefined;
 }
 
-/** The answers to calls, in the order of the results. A failure is described in words. */
+/**
+ * The answers to calls, in the order of the results. A failure is described in words. This format takes text only: a
+ * picture is given as `[image/png, 300 KB]`.
+ */
 export function openaiChatResults(results: readonly CallResult[]): OpenAIChatToolMessage[] {
   return resultList(results).map((result) => ({
     role: 'tool',
@@ -96,7 +100,21 @@ export interface OpenAIResponse {
 export interface OpenAIFunctionCallOutput {
   type: 'function_call_output';
   call_id: string;
-  output: string;
+  output: string | (OpenAIInputText | OpenAIInputImage)[];
+}
+
+/** A text in an answer with pictures. */
+export interface OpenAIInputText {
+  type: 'input_text';
+  text: string;
+}
+
+/** A picture in an answer. */
+export interface OpenAIInputImage {
+  type: 'input_image';
+  detail: 'auto';
+  /** A `data:` URL. */
+  image_url: string;
 }
 
 /** A tool in the list of a request. */
@@ -134,11 +152,23 @@ export function openaiResponsesCalls(response: OpenAIResponse, names?: ToolNames
     }));
 }
 
-/** The answers to calls, in the order of the results. A failure is described in words. */
+/** The answers to calls, in the order of the results. A failure is described in words; pictures are passed as such. */
 export function openaiResponsesResults(results: readonly CallResult[]): OpenAIFunctionCallOutput[] {
   return resultList(results).map((result) => ({
     type: 'function_call_output',
     call_id: result.id,
-    output: shownResult(result).text,
+    output: outputOf(result),
   }));
+}
+
+function outputOf(result: CallResult): OpenAIFunctionCallOutput['output'] {
+  const { text, binary } = shownResult(result);
+  const pictures = binary.filter(isPicture);
+  if (pictures.length === 0) return text;
+  return [
+    { type: 'input_text', text },
+    ...pictures.map(({ mimeType, base64 }): OpenAIInputImage => {
+      return { type: 'input_image', detail: 'auto', image_url: `data:${mimeType};base64,${base64}` };
+    }),
+  ];
 }

@@ -1,5 +1,12 @@
 import type { CallResult, ToolCall } from '../call.ts';
-import { type JsonValue, requireList, resultList, shownResult } from './common.ts';
+import {
+  type BinaryPart,
+  isPicture,
+  type JsonValue,
+  requireList,
+  resultList,
+  shownResult,
+} from './common.ts';
 import type { ToolNames } from './tool-names.ts';
 
 /** A part with which a model calls a tool: of a message, or of the `toolCalls` of `generateText`. */
@@ -19,6 +26,11 @@ type Part = VercelToolCall | { readonly type: string };
 /** An assistant message of the AI SDK, or parts of one. */
 export type VercelMessage = readonly Part[] | { readonly content: string | readonly Part[] };
 
+/** A part of an answer with pictures, sound or files. */
+export type VercelContent =
+  | { type: 'text'; text: string }
+  | { type: 'image-data' | 'file-data'; data: string; mediaType: string };
+
 /** The part with which a call is answered; the parts are the content of a message of the role `tool`. */
 export interface VercelToolResult {
   type: 'tool-result';
@@ -27,7 +39,8 @@ export interface VercelToolResult {
   output:
     | { type: 'text'; value: string }
     | { type: 'json'; value: JsonValue }
-    | { type: 'error-text'; value: string };
+    | { type: 'error-text'; value: string }
+    | { type: 'content'; value: VercelContent[] };
 }
 
 /** The calls of a message, in their order, without those that the provider ran itself. */
@@ -44,7 +57,7 @@ export function vercelCalls(message: VercelMessage, names?: ToolNames): ToolCall
     }));
 }
 
-/** The answers to calls, in the order of the results. */
+/** The answers to calls, in the order of the results. Pictures, sound and files are passed as such. */
 export function vercelResults(results: readonly CallResult[], names?: ToolNames): VercelToolResult[] {
   return resultList(results).map((result) => ({
     type: 'tool-result',
@@ -66,6 +79,16 @@ function argumentsOf({ input, invalid, error }: VercelToolCall): Pick<ToolCall, 
 function outputOf(result: CallResult): VercelToolResult['output'] {
   const shown = shownResult(result);
   if (shown.isError) return { type: 'error-text', value: shown.text };
-  const { value } = shown;
+  const { value, binary } = shown;
+  if (binary.length > 0)
+    return { type: 'content', value: [{ type: 'text', text: shown.text }, ...binary.map(fileOf)] };
   return typeof value === 'string' ? { type: 'text', value } : { type: 'json', value };
+}
+
+function fileOf(part: BinaryPart): VercelContent {
+  return {
+    type: isPicture(part) ? 'image-data' : 'file-data',
+    data: part.base64,
+    mediaType: part.mimeType,
+  };
 }

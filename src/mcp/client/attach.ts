@@ -1,5 +1,6 @@
 import type { VolleyConfig } from '../../config/config.ts';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
+import type { WithheldTool } from '../../tools/registry.ts';
 import type { McpServerHealth } from './server-link.ts';
 import { type Environment, ServerSource } from './server-source.ts';
 
@@ -24,4 +25,19 @@ export function attachMcpServers(
 /** How the MCP servers of a coordinator are, in the order of the configuration. */
 export function mcpHealth(coordinator: ParallelToolCoordinator): McpServerHealth[] {
   return (attached.get(coordinator) ?? []).map((source) => source.health());
+}
+
+/** The tools of these servers that cannot be called, with the reason. */
+export function withheldTools(coordinator: ParallelToolCoordinator): WithheldTool[] {
+  return (attached.get(coordinator) ?? []).flatMap((source) => source.withheld());
+}
+
+/** What the user should know of how the servers are configured, by the name of the server. */
+export function serverHints(coordinator: ParallelToolCoordinator): ReadonlyMap<string, string> {
+  const hints = new Map<string, string>();
+  for (const source of attached.get(coordinator) ?? []) {
+    const hint = source.hint();
+    if (hint !== undefined) hints.set(source.name, hint);
+  }
+  return hints;
 }

@@ -5,6 +5,7 @@ import {
   SdkErrorCode,
   SdkHttpError,
 } from '@modelcontextprotocol/client';
+import { VolleyError } from '../../core/errors.ts';
 import { reasonText } from '../../core/words.ts';
 import { UNANSWERED } from './http-transport.ts';
 
@@ -12,7 +13,8 @@ import { UNANSWERED } from './http-transport.ts';
 const NOT_FOUND = 404;
 
 /** What the SDK threw at a call, as one of the few things that matter. */
-export function toCallFailure(error: unknown): CallFailure {
+export function toCallFailure(error: unknown): CallFailure | VolleyError {
+  if (isLoginNeeded(error) || error instanceof CallFailure) return error;
   const text = problemText(error);
   if (error instanceof ProtocolError) {
     const { code, data } = error;
@@ -47,6 +49,11 @@ export class CallFailure extends Error {
     super(message, { cause });
     this.name = 'CallFailure';
   }
+}
+
+/** Whether the user must log in at the server first. */
+export function isLoginNeeded(error: unknown): error is VolleyError {
+  return error instanceof VolleyError && error.code === 'MCP_LOGIN_NEEDED';
 }
 
 /** How many causes of causes are looked at. */

@@ -6,6 +6,8 @@ import {
   type ClientOptions,
   type Progress,
   ProtocolError,
+  SdkErrorCode,
+  SdkHttpError,
   type Tool as ServerTool,
   type VersionNegotiationMode,
 } from '@modelcontextprotocol/client';
@@ -14,7 +16,9 @@ import { packageVersion } from '../../config/package-version.ts';
 import { MAX_SPAN_MS } from '../../core/numbers.ts';
 import { toCallFailure } from './call-failure.ts';
 import { HttpTransport } from './http-transport.ts';
+import type { ServerLogin } from './logins.ts';
 import { type Program, StdioTransport } from './stdio-transport.ts';
+import { callAsTask } from './task-call.ts';
 
 /** How long a server elsewhere may take to forget a session. */
 const FAREWELL_MS = 1000;
@@ -29,7 +33,13 @@ const NEW: VersionNegotiationMode = { pin: '2026-07-28' };
 /** How a server is reached, with all references resolved. */
 export type Target =
   | ({ readonly kind: 'stdio' } & Program)
-  | { readonly kind: 'http'; readonly url: string; readonly headers: Readonly<Record<string, string>> };
+  | {
+      readonly kind: 'http';
+      readonly url: string;
+      readonly headers: Readonly<Record<string, string>>;
+      /** Undefined if the headers say who calls. */
+      readonly login: ServerLogin | undefined;
+    };
 
 /** What hears of a connection. */
 export interface ConnectionListener {
@@ -45,6 +55,12 @@ export interface CallFollowing {
   readonly onprogress: (progress: Progress) => void;
 }
 
+/** The name that a server gives to a tool, and whether it runs the tool only as a task. */
+export interface CalledName {
+  readonly name: string;
+  readonly isTask: boolean;
+}
+
 /** A server that has answered. */
 export class Connection {
   private isClosing = false;
@@ -52,6 +68,7 @@ export class Connection {
   private constructor(
     private readonly client: Client,
     private readonly transport: StdioTransport | HttpTransport,
+    private readonly login: ServerLogin | undefined,
   ) {}
 
   /** Connects, and asks for the tools. What was begun is ended again if that fails. */
@@ -79,13 +96,15 @@ export class Connection {
     signal: AbortSignal,
   ): Promise<Connection> {
     const transport =
-      target.kind === 'stdio' ? new StdioTransport(target) : new HttpTransport(target.url, target.headers);
+      target.kind === 'stdio'
+        ? new StdioTransport(target)
+        : new HttpTransport(target.url, target.headers, target.login);
     const client = new Client(
       { name: 'volley', version: packageVersion() },
       optionsFor(mode, roots, listener),
     );
     if (roots.length > 0) client.setRequestHandler('roots/list', () => ({ roots: roots.map(toRoot) }));
-    const connection = new Connection(client, transport);
+    const connection = new Connection(client, transport, target.kind === 'http' ? target.login : undefined);
     try {
       await client.connect(transport, { signal, timeout: MAX_SPAN_MS });
       const { tools } = await client.listTools(undefined, { signal, timeout: MAX_SPAN_MS });
@@ -99,6 +118,7 @@ export class Connection {
       // Whoever has not begun to work has nothing to finish.
       if (transport instanceof StdioTransport) transport.kill();
       await connection.close();
+      if (target.kind === 'http' && isRefused(error)) throw target.login?.refused() ?? error;
       // An error of the protocol has said it all.
       if (lastWords === '' || error instanceof ProtocolError || signal.aborted) throw error;
       throw new Error(`${(error as Error).message.replace(/\.$/, '')}. It said: ${lastWords}`, {
@@ -111,13 +131,18 @@ export class Connection {
     return this.transport instanceof StdioTransport ? (this.transport.pid ?? undefined) : undefined;
   }
 
-  call(name: string, input: unknown, { signal, onprogress }: CallFollowing): Promise<CallToolResult> {
+  call(
+    { name, isTask }: CalledName,
+    input: unknown,
+    { signal, onprogress }: CallFollowing,
+  ): Promise<CallToolResult> {
     const args = input as Record<string, unknown>;
-    return this.client
-      .callTool({ name, arguments: args }, { signal, onprogress, timeout: MAX_SPAN_MS })
-      .catch((error: unknown) => {
-        throw toCallFailure(error);
-      });
+    const call = isTask
+      ? callAsTask(this.client, name, args, { signal, onprogress })
+      : this.client.callTool({ name, arguments: args }, { signal, onprogress, timeout: MAX_SPAN_MS });
+    return call.catch((error: unknown) => {
+      throw (isRefused(error) ? this.login?.refused() : undefined) ?? toCallFailure(error);
+    });
   }
 
   /** Whether the server still answers. One that cannot be asked is believed. */
@@ -166,6 +191,11 @@ function optionsFor(
       },
     },
   };
+}
+
+/** Whether a server refused a token that was just renewed. */
+function isRefused(error: unknown): boolean {
+  return error instanceof SdkHttpError && error.code === SdkErrorCode.ClientHttpAuthentication;
 }
 
 /** Lets the server forget the session, if it has one and answers soon. */

@@ -1,4 +1,5 @@
 import {
+  type AuthProvider,
   isJSONRPCRequest,
   type JSONRPCMessage,
   ProtocolErrorCode,
@@ -10,7 +11,7 @@ const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
 /** `fetch` whose answers are bounded: a body as a whole, a stream of events by the event. */
-async function boundedFetch(url: string | URL, init?: RequestInit): Promise<Response> {
+export async function boundedFetch(url: string | URL, init?: RequestInit): Promise<Response> {
   const response = await fetch(url, init);
   if (response.body === null) return response;
   const isStream = response.headers.get('content-type')?.includes('text/event-stream') === true;
@@ -64,8 +65,12 @@ export const UNANSWERED = Symbol('unanswered');
  * ends without it, or breaks: the call would wait for its time limit.
  */
 export class HttpTransport extends StreamableHTTPClientTransport {
-  constructor(url: string, headers: Readonly<Record<string, string>>) {
-    super(new URL(url), { requestInit: { headers }, fetch: boundedFetch });
+  constructor(url: string, headers: Readonly<Record<string, string>>, login: AuthProvider | undefined) {
+    super(new URL(url), {
+      requestInit: { headers },
+      fetch: boundedFetch,
+      ...(login !== undefined && { authProvider: login }),
+    });
   }
 
   override send(message: JSONRPCMessage | JSONRPCMessage[], options?: SendOptions): Promise<void> {

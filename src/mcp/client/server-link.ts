@@ -3,8 +3,8 @@ import type { CallToolResult, Tool as ServerTool } from '@modelcontextprotocol/c
 import type { McpServerSettings } from '../../config/config.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { spanText } from '../../core/words.ts';
-import { CallFailure, problemText } from './call-failure.ts';
-import type { CallFollowing, Connection, Target } from './connection.ts';
+import { CallFailure, isLoginNeeded, problemText } from './call-failure.ts';
+import type { CalledName, CallFollowing, Connection, Target } from './connection.ts';
 
 /** The pause after a start that failed; each further one is twice as long. Calls that come meanwhile fail at once. */
 const START_PAUSE_MS = 1000;
@@ -46,6 +46,8 @@ export class ServerLink {
   private calls = 0;
   private failedCalls = 0;
   private problem: string | undefined;
+  /** Set if the last start failed for want of a login. */
+  private needsLogin: VolleyError | undefined;
   private isBeingAsked = false;
 
   constructor(private readonly parts: LinkParts) {}
@@ -57,7 +59,8 @@ export class ServerLink {
       const waitMs = this.notBefore - performance.now();
       if (waitMs > this.patienceMs)
         return Promise.reject(
-          this.failure(`could not be started: ${this.problem} It is tried again in ${spanText(waitMs)}`),
+          this.needsLogin ??
+            this.failure(`could not be started: ${this.problem} It is tried again in ${spanText(waitMs)}`),
         );
       this.opening = this.start(waitMs);
     }
@@ -65,7 +68,7 @@ export class ServerLink {
   }
 
   /** One call, whatever becomes of it. Fails with what the SDK threw, or with an error of the start. */
-  async call(tool: string, input: unknown, following: CallFollowing): Promise<CallToolResult> {
+  async call(tool: CalledName, input: unknown, following: CallFollowing): Promise<CallToolResult> {
     this.calls++;
     let connection: Connection | undefined;
     try {
@@ -110,6 +113,7 @@ export class ServerLink {
       calls: this.calls,
       failedCalls: this.failedCalls,
       ...(this.problem !== undefined && this.status !== 'ready' && { problem: this.problem }),
+      ...(this.needsLogin !== undefined && { needsLogin: true }),
       ...(this.status === 'failed' && retryInMs > 0 && { retryInMs }),
     };
   }
@@ -147,6 +151,7 @@ export class ServerLink {
       }
       this.connection = connection;
       this.status = 'ready';
+      this.needsLogin = undefined;
       return connection;
     } catch (error) {
       this.opening = undefined;
@@ -155,6 +160,8 @@ export class ServerLink {
       const sentence = /[.!?…]$/.test(reason) ? reason : `${reason}.`;
       this.failures++;
       this.failed(sentence, pauseAfter(this.failures, START_PAUSE_MS), 0);
+      this.needsLogin = isLoginNeeded(error) ? error : undefined;
+      if (this.needsLogin !== undefined) throw this.needsLogin;
       throw this.failure(
         `could not be ${settings.connection.kind === 'stdio' ? 'started' : 'reached'}: ${sentence}`,
         name,
@@ -287,5 +294,7 @@ export interface McpServerHealth {
   readonly failedCalls: number;
   /** Why it could not be started, or ended. */
   readonly problem?: string;
+  /** Whether the user must log in at it first. */
+  readonly needsLogin?: true;
   readonly retryInMs?: number;
 }

@@ -1,3 +1,5 @@
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Tool as ServerTool } from '@modelcontextprotocol/client';
 import picomatch from 'picomatch';
@@ -9,13 +11,15 @@ import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
 import { reasonText } from '../../core/words.ts';
 import { standInFor } from '../../tools/define-tool.ts';
+import type { WithheldTool } from '../../tools/registry.ts';
 import type { Tool } from '../../tools/tool.ts';
 import type { ToolSource } from '../../tools/tool-source.ts';
 import type { Target } from './connection.ts';
 import { MAX_TOOLS } from './limits.ts';
+import { LoginStore, ServerLogin } from './logins.ts';
 import { type McpServerHealth, ServerLink } from './server-link.ts';
 import { ServerLocks } from './server-locks.ts';
-import { limitNameOf, toolNameOf, toolOf } from './server-tool.ts';
+import { limitNameOf, toolNamesOf, toolOf } from './server-tool.ts';
 
 /** `env:NAME`, by itself or after something and a space: `Bearer env:NAME`. */
 const REFERENCE = /^(.* )?env:([A-Za-z_][A-Za-z0-9_]*)$/;
@@ -31,7 +35,7 @@ interface ResolvedValues {
 }
 
 /** Replaces the references in a table of the configuration; `owner` is for the error: `mcp.servers.tickets.headers`. */
-function resolveValues(
+export function resolveValues(
   table: Readonly<Record<string, string>>,
   env: Environment,
   owner: string,
@@ -59,10 +63,37 @@ function resolveValues(
   return { values, secrets };
 }
 
+/** Whether the headers say who calls, so that no login is used. */
+export function namesCaller(headers: Readonly<Record<string, string>>): boolean {
+  return Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');
+}
+
+/** Whether a name matches one of the globs. A slash in it is a letter like any other: `*` matches `issues/list`. */
+function matcherOf(globs: readonly string[]): (name: string) => boolean {
+  if (globs.length === 0) return () => false;
+  const flat = (text: string) => text.replaceAll('/', '\u2215');
+  const matches = picomatch(globs.map(flat), { dot: true });
+  return (name) => matches(flat(name));
+}
+
 /** How long tools are looked at before others have their turn. */
 const SLICE_MS = 10;
+/** So many secrets of logins are kept out of texts: those of the last few renewals. */
+const MAX_LOGIN_SECRETS = 32;
 /** What a program gets of the environment without being named. */
 const USUAL_VARIABLES = ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'SystemRoot', 'PATHEXT'];
+
+/** A folder among the arguments of a program that is not among its roots: servers that follow roots ignore it. */
+function rootsHint(name: string, { connection, roots }: McpServerSettings): string | undefined {
+  if (connection.kind !== 'stdio' || roots.length === 0) return undefined;
+  const { args, cwd } = connection;
+  const ignored = args.find((arg) => {
+    const folder = resolve(cwd, arg);
+    return !roots.includes(folder) && statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true;
+  });
+  if (ignored === undefined) return undefined;
+  return `it is told to work in ${roots.join(', ')}, and a server that follows this ignores its argument ${JSON.stringify(ignored)}. To keep the argument, set roots = [] under [mcp.servers.${name}] of volley.toml.`;
+}
 
 /** The tools of one server, as tools of a coordinator. */
 export class ServerSource implements ToolSource {
@@ -73,6 +104,8 @@ export class ServerSource implements ToolSource {
   /** Tools that may not be called, with the reason. */
   private readonly refused = new Map<string, string>();
   private hasTold = false;
+  private readonly loginSecrets: string[] = [];
+  private loginSecretCount = 0;
   /** Which list of tools is the newest. */
   private turn = 0;
 
@@ -85,9 +118,8 @@ export class ServerSource implements ToolSource {
   ) {
     const { redactor } = coordinator;
     const { allow, deny, maxConcurrent, ratePerMinute } = settings;
-    const isAllowed = picomatch([...allow], { dot: true });
-    const isDenied = picomatch([...deny], { dot: true });
-    this.isListed = (tool) => allow.length > 0 && isAllowed(tool) && !(deny.length > 0 && isDenied(tool));
+    const [isAllowed, isDenied] = [matcherOf(allow), matcherOf(deny)];
+    this.isListed = (tool) => isAllowed(tool) && !isDenied(tool);
     this.link = new ServerLink({
       name,
       settings,
@@ -123,6 +155,16 @@ export class ServerSource implements ToolSource {
     return this.link.health(this.known.size);
   }
 
+  /** Tools of the server that cannot be called, with the reason. */
+  withheld(): WithheldTool[] {
+    return [...this.refused].map(([name, reason]) => ({ name, reason }));
+  }
+
+  /** What the user should know of how the server is configured. */
+  hint(): string | undefined {
+    return rootsHint(this.name, this.settings);
+  }
+
   async close(): Promise<void> {
     await this.link.close();
     this.locks.close();
@@ -150,16 +192,21 @@ export class ServerSource implements ToolSource {
     const found = new Map<string, Tool>();
     const refused = new Map<string, string>();
     let sliceEnd = performance.now() + SLICE_MS;
-    for (const listed of tools.slice(0, MAX_TOOLS)) {
+    const taken = tools.slice(0, MAX_TOOLS);
+    const names = toolNamesOf(
+      this.name,
+      taken.map((listed) => listed.name),
+    );
+    for (const listed of taken) {
       if (performance.now() > sliceEnd) {
         await nextTurn();
         // Another list has come meanwhile.
         if (turn !== this.turn) return;
         sliceEnd = performance.now() + SLICE_MS;
       }
-      const name = toolNameOf(this.name, listed.name);
+      const name = names.get(listed.name)!;
       if (found.has(name)) continue;
-      const result = this.refusal(listed) ?? this.toolOf(listed);
+      const result = this.refusal(listed) ?? this.toolOf(name, listed);
       if (typeof result === 'string') refused.set(name, result);
       else found.set(name, result);
     }
@@ -185,9 +232,9 @@ export class ServerSource implements ToolSource {
   }
 
   /** Returns the tool, or why it cannot be used. A bad tool does not affect the others. */
-  private toolOf(listed: ServerTool): Tool | string {
+  private toolOf(name: string, listed: ServerTool): Tool | string {
     try {
-      return toolOf(this.name, listed, this.settings, this.link, this.locks);
+      return toolOf(this.name, name, listed, this.settings, this.link, this.locks);
     } catch (error) {
       return reasonText(error).replace(/\.$/, '');
     }
@@ -210,8 +257,29 @@ export class ServerSource implements ToolSource {
       connection.kind === 'stdio' ? [connection.env, 'env'] : [connection.headers, 'headers'];
     const { values, secrets } = resolveValues(table, this.env, `mcp.servers.${this.name}.${field}`);
     for (const [index, secret] of secrets.entries()) redactor.add(`${this.name} ${index}`, secret);
-    if (connection.kind === 'http') return { kind: 'http', url: connection.url, headers: values };
+    if (connection.kind === 'http') {
+      const { url } = connection;
+      return { kind: 'http', url, headers: values, login: namesCaller(values) ? undefined : this.login(url) };
+    }
     return { ...connection, env: { ...this.usualVariables(), ...values } };
+  }
+
+  private login(url: string): ServerLogin {
+    const { redactor } = this.coordinator;
+    return new ServerLogin({
+      server: this.name,
+      url,
+      logins: new LoginStore(this.env),
+      hide: (secrets) => {
+        for (const secret of secrets) {
+          if (this.loginSecrets.includes(secret)) continue;
+          // The oldest have ended long ago.
+          const index = this.loginSecretCount++ % MAX_LOGIN_SECRETS;
+          this.loginSecrets[index] = secret;
+          redactor.add(`${this.name} login ${index}`, secret);
+        }
+      },
+    });
   }
 
   private usualVariables(): Record<string, string> {

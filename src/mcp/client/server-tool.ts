@@ -15,11 +15,13 @@ import { TOO_DEEP, unwritableText } from '../../core/words.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
 import { isTooDeep } from '../../runners/process/channel.ts';
 import type { ToolContext } from '../../runners/runner.ts';
+import { base64Bytes, partsOf, replaceBinary } from '../../tools/content-parts.ts';
 import { defineTool } from '../../tools/define-tool.ts';
 import { type CompiledSchema, compileSchema, describeIssues } from '../../tools/schema.ts';
 import type { ResourceNeeds, Tool } from '../../tools/tool.ts';
-import { CallFailure } from './call-failure.ts';
-import { MAX_DESCRIPTION_LENGTH } from './limits.ts';
+import { CallFailure, isLoginNeeded } from './call-failure.ts';
+import type { CalledName } from './connection.ts';
+import { MAX_BINARY_BYTES, MAX_DESCRIPTION_LENGTH } from './limits.ts';
 import type { ServerLink } from './server-link.ts';
 import type { ServerLocks } from './server-locks.ts';
 
@@ -77,28 +79,48 @@ export function limitNameOf(server: string): string {
   return `mcp:${server}`;
 }
 
-/** The name of a tool in Volley. Servers may use characters that names have not. */
-export function toolNameOf(server: string, tool: string): string {
-  return `${server}.${tool.replace(/[^\w.-]/g, '_')}`;
+const HASH_LENGTH = 6;
+
+/**
+ * The names of a server's tools in Volley, by the server's own. Servers may use characters that names here have not:
+ * `issues/list` becomes `server.issues_list`. If another tool has that name, a hash tells them apart, whatever the
+ * order in which they are listed.
+ */
+export function toolNamesOf(server: string, tools: readonly string[]): Map<string, string> {
+  const owners = new Map<string, Set<string>>();
+  const plainOf = (tool: string) => tool.replace(/[^\w.-]/g, '_');
+  for (const tool of tools) {
+    const plain = plainOf(tool);
+    owners.set(plain, (owners.get(plain) ?? new Set()).add(tool));
+  }
+  return new Map(
+    tools.map((tool) => {
+      const plain = plainOf(tool);
+      const isClear = plain === tool || owners.get(plain)?.size === 1;
+      const hash = createHash('sha256').update(tool).digest('hex').slice(0, HASH_LENGTH);
+      return [tool, `${server}.${isClear ? plain : `${plain}_${hash}`}`];
+    }),
+  );
 }
 
 /** A tool of a server as one of Volley's. Throws where its schema is not valid. */
 export function toolOf(
   server: string,
+  name: string,
   listed: ServerTool,
   settings: McpServerSettings,
   link: ServerLink,
   locks: ServerLocks,
 ): Tool {
-  const { name: ownName, description = '', inputSchema, outputSchema, annotations = {} } = listed;
-  const name = toolNameOf(server, ownName);
+  const { name: ownName, description = '', inputSchema, outputSchema, annotations = {}, execution } = listed;
   const readOnly = annotations.readOnlyHint === true;
   const idempotent = readOnly || annotations.idempotentHint === true;
   const { callTimeoutMs: timeoutMs, maxResultBytes } = settings;
   const output = compileSchema(outputSchema, 'output', name);
   const lockName = limitNameOf(server);
   const needs = needsOfTool(lockName, ownName, readOnly, settings);
-  const called = { server, name, ownName, output, maxResultBytes, link };
+  const called = { name: ownName, isTask: execution?.taskSupport === 'required' };
+  const tool = { server, name, called, output, maxResultBytes, link };
   return defineTool({
     name,
     description: description.slice(0, MAX_DESCRIPTION_LENGTH),
@@ -117,7 +139,7 @@ export function toolOf(
         signal: context.signal,
         onWait: () => context.report(`waiting for another process that uses the MCP server ${server}`),
       };
-      return locks.hold(lockName, held, wait, () => callTool(called, input, context));
+      return locks.hold(lockName, held, wait, () => callTool(tool, input, context));
     },
   });
 }
@@ -125,8 +147,7 @@ export function toolOf(
 interface CalledTool {
   readonly server: string;
   readonly name: string;
-  /** The name that the server gives it. */
-  readonly ownName: string;
+  readonly called: CalledName;
   /** What its data must be like. */
   readonly output: CompiledSchema;
   readonly maxResultBytes: number;
@@ -134,14 +155,14 @@ interface CalledTool {
 }
 
 async function callTool(tool: CalledTool, input: unknown, context: ToolContext): Promise<McpResult> {
-  const { link, name, ownName, maxResultBytes } = tool;
+  const { link, name, called, maxResultBytes } = tool;
   const { signal } = context;
   let result: Awaited<ReturnType<ServerLink['call']>>;
   try {
     const onprogress = (progress: Progress) => {
       if (!signal.aborted) reportProgress(progress, context);
     };
-    result = await link.call(ownName, input, { signal, onprogress });
+    result = await link.call(called, input, { signal, onprogress });
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     throw failureOf(tool, error);
@@ -170,6 +191,7 @@ function reportProgress({ progress, total, message }: Progress, { report }: Tool
 function failureOf({ server, name, link }: CalledTool, error: unknown): unknown {
   if (error instanceof VolleyError && error.code === 'MCP_SERVER_FAILED')
     return new ToolFailure(error.message, { cause: error });
+  if (isLoginNeeded(error)) return new ToolFailure(error.message, { retryable: false, cause: error });
   if (!(error instanceof CallFailure)) return error;
   const { kind, message, isPermanent } = error;
   if (kind === 'refused')
@@ -209,7 +231,13 @@ function resultOf(source: string, result: CallToolResult, maxBytes: number): Mcp
   const room = maxBytes - Buffer.byteLength(dataText);
   const shown = isRepeated ? '' : cut(text, room);
   const parts = result.content.filter(({ type }) => type !== 'text');
-  if (Buffer.byteLength(jsonOf(source, parts)) > room) throw tooLarge(source, maxBytes);
+  let binaryBytes = 0;
+  const described = replaceBinary({ parts }, (_, base64) => {
+    binaryBytes += base64Bytes(base64);
+    return '';
+  });
+  if (binaryBytes > MAX_BINARY_BYTES) throw tooMuchBinary(source);
+  if (Buffer.byteLength(jsonOf(source, partsOf(described))) > room) throw tooLarge(source, maxBytes);
   return {
     source,
     ...((shown !== '' || (data === undefined && parts.length === 0)) && { text: shown }),
@@ -271,5 +299,12 @@ function tooLarge(source: string, maxBytes: number): VolleyError {
   return new VolleyError(
     'RESULT_TOO_LARGE',
     `The result of ${source} has more than ${maxBytes} bytes: ask for less, or raise max_result_bytes of the server.`,
+  );
+}
+
+function tooMuchBinary(source: string): VolleyError {
+  return new VolleyError(
+    'RESULT_TOO_LARGE',
+    `The pictures, sound and files in the result of ${source} have more than ${MAX_BINARY_BYTES} bytes: ask for less.`,
   );
 }

@@ -4,6 +4,7 @@ import { hintsIn, hintText } from '../../batch/hints.ts';
 import { TASK_ID } from '../../batch/input/fields.ts';
 import { linesText } from '../../batch/text.ts';
 import { TASK_STATUSES } from '../../store/records.ts';
+import { attachmentsOf, MANY } from './attachments.ts';
 import { DATA_NOTE, RESULT_ROW, resultRows } from './result-rows.ts';
 import { valueAnswer, waitHint } from './run-tasks.ts';
 import {
@@ -87,7 +88,8 @@ export const batchResultsTool = defineServedTool({
       const range = { offset, length: maxChars };
       const page = { format: 'summary', limit, offset: 0, cursor: 0 } as const;
       const answer = withHints(await executor.perform('results', { batch, id, range, ...page }));
-      return { ...answer, data: { ...answer.data, note: DATA_NOTE } };
+      const { content, note } = await attachmentsOf(store, batch, [[id, answer.data['result']]], MANY);
+      return { text: linesText(answer.text, note), data: { ...answer.data, note: DATA_NOTE }, content };
     }
     const { data } = await executor.perform('status', { batch, detailed: false });
     const counts = data['counts'] as TaskCounts;
@@ -96,7 +98,7 @@ export const batchResultsTool = defineServedTool({
       const value = await valueAnswer(store, batch, counts, maxChars);
       if (value !== undefined) return value;
     }
-    const { rows, text, next } = await resultRows(store, batch, {
+    const { rows, text, content, next } = await resultRows(store, batch, {
       status,
       afterSeq: cursor,
       limit,
@@ -113,6 +115,7 @@ export const batchResultsTool = defineServedTool({
         text === '' ? undefined : text,
         hints,
       ),
+      content,
       data: {
         batch,
         counts,

@@ -1,9 +1,12 @@
 import { z } from 'zod';
 import { ENDED } from '../../batch/counts.ts';
-import { bytesText, linesText, oneLine, taskText } from '../../batch/text.ts';
-import { spanText } from '../../core/words.ts';
+import { linesText, oneLine, taskText } from '../../batch/text.ts';
+import type { McpContent } from '../../coordinator/formats/mcp.ts';
+import { bytesText, spanText } from '../../core/words.ts';
+import { hasBlobs, withLabels } from '../../store/blobs.ts';
 import type { TaskRecord, TaskStatus } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
+import { attachmentsOf, FEW } from './attachments.ts';
 
 /** How a task ended, with as much of its result as fits. */
 export const RESULT_ROW = z.object({
@@ -34,6 +37,8 @@ interface RowsQuery {
 interface ResultRows {
   readonly text: string;
   readonly rows: readonly ResultRow[];
+  /** Pictures, sound and files of these results, if they are few and small. */
+  readonly content: readonly McpContent[];
   /** The `afterSeq` of the next page, if there is one. */
   readonly next: number | undefined;
 }
@@ -70,11 +75,20 @@ export async function resultRows(store: Store, batch: string, query: RowsQuery):
       ),
     ),
   );
+  const stored = [...results].filter(([, text]) => hasBlobs(text));
+  const { content, note } = await attachmentsOf(
+    store,
+    batch,
+    stored.map(([id, text]) => [id, JSON.parse(text)] as const),
+    FEW,
+  );
   return {
     rows: shown.map(({ row }) => row),
+    content,
     text: linesText(
       shown.length > 0 ? DATA_NOTE : undefined,
       shown.map(({ line }) => line),
+      note,
     ),
     next: found.length > limit ? records.at(-1)!.seq : undefined,
   };
@@ -128,7 +142,9 @@ interface ShownResult {
 }
 
 function wholeResult(text: string): ShownResult {
-  return { fields: { result: JSON.parse(text) }, text };
+  if (!hasBlobs(text)) return { fields: { result: JSON.parse(text) }, text };
+  const result = withLabels(JSON.parse(text));
+  return { fields: { result }, text: JSON.stringify(result) };
 }
 
 async function partOfResult(

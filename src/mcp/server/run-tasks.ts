@@ -3,8 +3,9 @@ import type { addBatchAction } from '../../batch/actions/add-batch.ts';
 import { startAction } from '../../batch/actions/start.ts';
 import { countsText, type TaskCounts } from '../../batch/counts.ts';
 import { DEFAULT_WAIT_SECONDS } from '../../batch/input/fields.ts';
-import { bytesText, linesText } from '../../batch/text.ts';
+import { linesText } from '../../batch/text.ts';
 import { VolleyError } from '../../core/errors.ts';
+import { bytesText } from '../../core/words.ts';
 import type { TaskRecord } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import { refuseNesting } from './batch-executor-tool.ts';
@@ -134,7 +135,7 @@ export async function endedAnswer(
   const counts = (await store.batch(batch))?.counts ?? NO_TASKS;
   const value = await valueAnswer(store, batch, counts, maxChars);
   if (value !== undefined) return value;
-  const { rows, text, next } = await resultRows(store, batch, {
+  const { rows, text, content, next } = await resultRows(store, batch, {
     status: undefined,
     afterSeq: 0,
     limit: MAX_ROWS,
@@ -155,6 +156,7 @@ export async function endedAnswer(
   ];
   return {
     text: linesText(view?.problem, `The batch "${batch}" has ended: ${countsText(counts)}.`, text, hints),
+    content,
     data: {
       batch,
       state: 'ended',

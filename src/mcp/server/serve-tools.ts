@@ -192,9 +192,9 @@ export function createCall({ mcpReq }: ServerContext, backend: McpBackend, profi
 }
 
 /** An answer as the protocol has it. */
-export function toolResult({ text, data, isError = false }: ToolAnswer): CallToolResult {
+export function toolResult({ text, data, content = [], isError = false }: ToolAnswer): CallToolResult {
   return {
-    content: [{ type: 'text', text }],
+    content: [{ type: 'text', text }, ...content],
     ...(Object.keys(data).length > 0 && { structuredContent: data }),
     ...(isError && { isError }),
   };

@@ -4,6 +4,7 @@ import type { Scope } from '../../batch/actions/define-action.ts';
 import type { BatchExecutor } from '../../batch/executor/batch-executor.ts';
 import { BATCH } from '../../batch/input/fields.ts';
 import type { VolleyConfig } from '../../config/config.ts';
+import type { McpContent } from '../../coordinator/formats/mcp.ts';
 import type { Store } from '../../store/store.ts';
 import type { StoreWatch } from '../../store/store-watch.ts';
 import type { FeatureService } from '../../tasks/run/feature-service.ts';
@@ -47,6 +48,8 @@ export interface McpCall {
 export interface ToolAnswer {
   readonly text: string;
   readonly data: Readonly<Record<string, unknown>>;
+  /** Pictures, sound and files, after the text. */
+  readonly content?: readonly McpContent[];
   /** Whether the call failed. */
   readonly isError?: boolean;
   /** It continues as a task of this name. Only if the call accepts tasks. */

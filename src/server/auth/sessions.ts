@@ -1,7 +1,7 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { readPrivateJson, writePrivateFile } from '../../config/private-file.ts';
 import type { Principal } from './principal.ts';
-import { readPrivateJson, writePrivateFile } from './private-file.ts';
 import { digestFromText, digestOf, digestText, isSameSecret, newSecret } from './secrets.ts';
 
 interface Session {

@@ -5,6 +5,7 @@ import { findBatch, unknownBatch } from '../../batch/context.ts';
 import { EXPORT_FORMATS } from '../../batch/export/formats.ts';
 import { exportPieces } from '../../batch/export/write-export.ts';
 import { BATCH, RETURN, STATUS_FILTER, TASK_FIELDS } from '../../batch/input/fields.ts';
+import { VolleyError } from '../../core/errors.ts';
 import { BATCH_VIEW, batchBody } from '../wire/batch.ts';
 import { ATTEMPT } from '../wire/execution.ts';
 import { NEXT_CURSOR } from '../wire/kinds.ts';
@@ -247,6 +248,44 @@ export function exportRoute(api: Api, { store }: ServerParts): void {
       context.header('Content-Disposition', `attachment; filename="${fileName(batch)}.${ENDINGS[format]}"`);
       const pieces = exportPieces(store, batch, status, EXPORT_FORMATS[format]);
       return context.body(streamOf(pieces), 200);
+    },
+  );
+}
+
+const BLOB_PATH = BATCH_PATH.extend({ id: z.string().regex(/^[0-9a-f]{32}$/) });
+
+/** Route for the pictures, sound and files of results. */
+export function blobRoute(api: Api, { store }: ServerParts): void {
+  api.openapi(
+    createRoute({
+      ...secured('read'),
+      operationId: 'getBlob',
+      method: 'get',
+      path: '/v1/batches/{batch}/blobs/{id}',
+      tags: ['batches'],
+      summary: 'Downloads a picture, sound or file of a result',
+      description: 'The id stands next to `$blob` in the result.',
+      request: { params: BLOB_PATH },
+      responses: {
+        200: {
+          description: 'The data, with the type that its server gave it.',
+          content: { 'application/octet-stream': { schema: z.string() } },
+        },
+        ...REFUSALS,
+      },
+    }),
+    async (context) => {
+      const { batch, id } = context.req.valid('param');
+      await findBatch({ store }, batch);
+      const blob = await store.blob(batch, id);
+      if (blob === undefined) {
+        const text = `The batch ${JSON.stringify(batch)} has no picture, sound or file ${id}.`;
+        throw new VolleyError('UNKNOWN_BLOB', text, { batch, id });
+      }
+      context.header('Content-Type', blob.mimeType);
+      // The type comes from a stranger: a browser saves the data and runs nothing of it.
+      context.header('Content-Disposition', `attachment; filename="${id}"`);
+      return context.body(new Uint8Array(blob.bytes), 200);
     },
   );
 }

@@ -46,6 +46,9 @@ export function toolRoutes(api: Api, { coordinator }: ServerParts): void {
           z.object({
             tools: z.array(TOOL),
             missing_servers: z.array(MCP_SERVER).describe('MCP servers that have not listed their tools.'),
+            withheld_tools: z
+              .array(z.object({ name: z.string(), reason: z.string() }))
+              .describe('Tools that MCP servers have, but that cannot be called.'),
             waiting_for_trust: z
               .string()
               .optional()
@@ -58,13 +61,18 @@ export function toolRoutes(api: Api, { coordinator }: ServerParts): void {
     }),
     async (context) => {
       const part = context.req.valid('query').search?.toLowerCase() ?? '';
-      const { tools, missing, waiting } = await discoveredTools(coordinator);
+      const { tools, missing, withheld, waiting } = await discoveredTools(coordinator);
       const found = tools.filter(({ name, description }) =>
         `${name}\n${description}`.toLowerCase().includes(part),
       );
       const waitingPart = waiting === undefined ? {} : { waiting_for_trust: waiting };
       return context.json(
-        { tools: found.map(bodyOf), missing_servers: missing.map(mcpServerBody), ...waitingPart },
+        {
+          tools: found.map(bodyOf),
+          missing_servers: missing.map(mcpServerBody),
+          withheld_tools: [...withheld],
+          ...waitingPart,
+        },
         200,
       );
     },

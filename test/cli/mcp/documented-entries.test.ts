@@ -52,6 +52,20 @@ const DOCUMENTED: Readonly<Record<string, { page: string; path: string[]; entry:
       excludeTools: TEXTS.optional(),
     }),
   },
+  qwen: {
+    page: 'https://qwenlm.github.io/qwen-code-docs/en/developers/tools/mcp-server',
+    path: ['mcpServers', 'volley'],
+    entry: z.strictObject({
+      command: z.string(),
+      args: TEXTS.optional(),
+      env: TABLE.optional(),
+      cwd: z.string().optional(),
+      timeout: MS.optional(),
+      trust: z.boolean().optional(),
+      includeTools: TEXTS.optional(),
+      excludeTools: TEXTS.optional(),
+    }),
+  },
   opencode: {
     page: 'https://opencode.ai/docs/mcp-servers',
     path: ['mcp', 'volley'],

@@ -90,6 +90,12 @@ describe('volley mcp install', LIMIT, () => {
       { command: 'npx', args: ['--no', 'volley', 'mcp'], timeout: 600_000 },
     ],
     [
+      'qwen',
+      '.qwen/settings.json',
+      ['mcpServers', 'volley'],
+      { command: 'npx', args: ['--no', 'volley', 'mcp'], timeout: 600_000 },
+    ],
+    [
       'opencode',
       'opencode.json',
       ['mcp', 'volley'],
@@ -147,6 +153,18 @@ describe('volley mcp install', LIMIT, () => {
     expect(mcp_servers.volley).toMatchObject({ command: process.execPath, tool_timeout_sec: 600 });
     expect(mcp_servers.volley.args).toEqual([expect.stringMatching(/main\.js$/), 'mcp']);
     expect((await run()).stdout).toContain('already');
+  });
+
+  test('codex: says which approval and which trust it still needs', async () => {
+    const folder = project();
+    const needs = async (...args: string[]) =>
+      JSON.parse((await install(folder, 'codex', '--print', '--json', ...args)).stdout).needs;
+    expect(await needs()).toContain('default_tools_approval_mode = "approve"');
+    expect(await needs()).not.toContain('trust_level');
+    expect(await needs('--scope', 'project')).toMatch(/\[projects\."[^"]+"\] with trust_level = "trusted"/);
+    const { stderr } = await install(folder, 'codex', '--yes');
+    expect(stderr).toContain('default_tools_approval_mode');
+    expect(JSON.parse((await install(folder, 'qwen', '--print', '--json')).stdout).needs).toBeNull();
   });
 
   test('a project without Volley gets an entry that starts this very program, and that is said', async () => {
@@ -235,7 +253,7 @@ describe('volley mcp install', LIMIT, () => {
     const env = { CODEX_HOME: join(folder, 'codex') };
     expect((await runBuilt(folder, ['mcp', 'install', 'codex', '--yes'], { env })).status).toBe(2);
     expect((await install(folder, 'cusor')).stderr).toContain('did you mean cursor?');
-    expect((await install(folder)).stderr).toContain('claude-code, codex, gemini');
+    expect((await install(folder)).stderr).toContain('claude-code, codex, gemini, qwen');
     expect((await install(folder, 'cursor', '--scope', 'all')).stderr).toContain('"project" or "user"');
   });
 

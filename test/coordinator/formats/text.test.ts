@@ -25,6 +25,7 @@ test('says of a value that JSON cannot hold that it cannot be shown', () => {
   const shown = shownResult(completed('a', circle));
   expect(shown).toEqual({
     isError: true,
+    binary: [],
     text: expect.stringContaining('completed, but the result cannot be written as JSON: TypeError'),
   });
   expect(shownResult(completed('a', () => 1))).toMatchObject({ isError: false, text: '(no result)' });

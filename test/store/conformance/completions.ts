@@ -30,6 +30,36 @@ export function completionTests({ open }: StoreHarness): void {
       }
     });
 
+    it('bring their binary data, which the batch keeps once and as long as its completed tasks', async () => {
+      const store = await open();
+      for (const batch of ['b', 'c']) await store.addTasks(batch, tasks(3));
+      const blob = { id: 'f'.repeat(32), mimeType: 'image/png', bytes: Buffer.from([0, 1, 255]) };
+      const completion = (seq: number) => ({
+        seq,
+        result: '{}',
+        endedAt: 9,
+        startedAt: 8,
+        blobs: [blob, blob],
+      });
+      await store.completed('b', [completion(1), completion(2)]);
+      await store.completed('c', [completion(1)]);
+      const kept = async (batch: string, id = blob.id) => {
+        const found = await store.blob(batch, id);
+        return found && { ...found, bytes: Buffer.from(found.bytes) };
+      };
+      expect([await kept('b'), await kept('c')]).toEqual([blob, blob]);
+      expect([await kept('b', 'e'.repeat(32)), await kept('d')]).toEqual([undefined, undefined]);
+      await store.ended('b', 3, failed, 1);
+      await store.clear('b', ['failed']);
+      expect(await kept('b')).toEqual(blob);
+      await store.clear('b', ['completed']);
+      expect(await kept('b')).toBeUndefined();
+      expect(await kept('c')).toEqual(blob);
+      await store.clear('c');
+      await store.addTasks('c', tasks(1));
+      expect(await kept('c')).toBeUndefined();
+    });
+
     it('are refused one by one, and the others are kept', async () => {
       const store = await open();
       await store.addTasks('b', tasks(5));

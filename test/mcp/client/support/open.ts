@@ -8,6 +8,8 @@ import type { ParallelToolCoordinator } from '../../../../src/coordinator/coordi
 import { createFullCoordinator } from '../../../../src/mcp/open-coordinator.ts';
 
 const NOTES_SERVER = fileURLToPath(new URL('./notes-server.mjs', import.meta.url));
+const ODD_SERVER = fileURLToPath(new URL('./odd-server.mjs', import.meta.url));
+const MEDIA_SERVER = fileURLToPath(new URL('./media-server.mjs', import.meta.url));
 
 /** A folder that goes with the test. */
 export function testFolder(): string {
@@ -33,6 +35,29 @@ export function notesServer(
       cwd: folder,
       env: { NOTES_FILE: join(folder, 'notes.txt'), NOTES_LOG: join(folder, 'log.txt'), ...env },
     },
+  };
+}
+
+/** Settings of the server of pictures, sound and files. */
+export function mediaServer(folder: string): McpServerSettings {
+  return programServer(MEDIA_SERVER, folder, {});
+}
+
+/** Settings of the server with odd names, schemas and tasks. Its log is in the folder. */
+export function oddServer(folder: string, changes: Changes = {}): McpServerSettings {
+  return programServer(ODD_SERVER, folder, changes, { ODD_LOG: join(folder, 'log.txt') });
+}
+
+function programServer(
+  program: string,
+  folder: string,
+  changes: Changes,
+  env: Record<string, string> = {},
+): McpServerSettings {
+  const { execPath: command } = process;
+  return {
+    ...serverWith(changes),
+    connection: { kind: 'stdio', command, args: [program], cwd: folder, env },
   };
 }
 

@@ -9,7 +9,7 @@ import {
   renameSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { writeAtomically } from '../../config/atomic-write.ts';
+import { writeAtomically } from './atomic-write.ts';
 
 /** Replaces a file as a whole; nobody but its owner can read it, from the first moment on. */
 export function writePrivateFile(path: string, text: string): void {
