@@ -169,6 +169,7 @@ export class TaskCheck {
     const { warnings } = references.params;
     const hasDependencies = depends_on.length + references.ids.size > 0;
     const dependsOn = hasDependencies ? [...new Set([...depends_on, ...references.ids])] : NONE;
+    if (input.function === RUN_PROGRAM && typeof params['code'] === 'string') checkProgram(params['code']);
     const task: NewTask = {
       id,
       name: input.name ?? input.id ?? input.function,
@@ -256,20 +257,19 @@ function optionsOf(
 ): TaskOptions {
   const { priority, max_retries, timeout, resources, on_dependency_failure, when, for_each, repeat } = input;
   const hasOwn = (priority ?? max_retries ?? timeout ?? resources ?? on_dependency_failure) !== undefined;
-  const computes = (when ?? for_each ?? repeat) !== undefined;
+  const program = input.function === RUN_PROGRAM ? { seed: randomInt(2 ** 31), vm: VM_VERSION } : undefined;
+  const computes = (when ?? for_each ?? repeat ?? program) !== undefined;
   if (!hasOwn && !computes && dependsOn.length === 0 && warnings.length === 0) return NO_OPTIONS;
   const { max_concurrent, on_item_error } = input;
   return {
-    ...(priority !== undefined && { priority }),
-    ...(max_retries !== undefined && { maxRetries: max_retries }),
-    ...(timeout !== undefined && { timeoutMs: timeout * 1000 }),
-    ...(resources !== undefined && { resources: toRequirements(resources) }),
+    ...callSettings(input),
     ...(on_dependency_failure !== undefined && { onDependencyFailure: on_dependency_failure }),
     ...(dependsOn.length > 0 && { dependsOn }),
     ...(mentions.size > 0 && { mentions: [...mentions] }),
     ...(when !== undefined && { when }),
     ...(for_each !== undefined && { forEach: for_each }),
     ...(repeat !== undefined && { repeat: repeatOptions(repeat) }),
+    ...(program !== undefined && { program }),
     ...(max_concurrent !== undefined && { maxConcurrent: max_concurrent }),
     ...(on_item_error === 'null' && { onItemError: on_item_error }),
     ...(warnings.length > 0 && { warnings }),
@@ -285,7 +285,9 @@ function repeatOptions({ until, max, delay }: NonNullable<TaskInput['repeat']>):
 }
 
 /** Throws if fields of groups do not go together. */
-function checkGroupFields({ for_each, repeat, max_concurrent, on_item_error }: TaskInput): void {
+function checkGroupFields({ function: tool, for_each, repeat, max_concurrent, on_item_error }: TaskInput): void {
+  if (tool === RUN_PROGRAM && (for_each ?? repeat) !== undefined)
+    throw new VolleyError('INVALID_REQUEST', 'A program has neither "for_each" nor "repeat". Write a loop in it.');
   if (for_each !== undefined && repeat !== undefined)
     throw new VolleyError('INVALID_REQUEST', 'A task has either "for_each" or "repeat", not both.');
   if (max_concurrent !== undefined && for_each === undefined)

@@ -140,6 +140,21 @@ const BLOBS = `
   ) STRICT;
 `;
 
+/** The order in which the ends of calls were delivered to their program, and what the program logged. */
+const PROGRAMS = `
+  CREATE TABLE store.deliveries (
+    key INTEGER NOT NULL REFERENCES tasks (key) ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    item INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (key, position)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE store.logs (
+    key INTEGER PRIMARY KEY REFERENCES tasks (key) ON DELETE CASCADE,
+    body ANY NOT NULL
+  ) STRICT;
+`;
+
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, sql: FIRST },
   { version: 2, sql: REQUESTS },
@@ -149,6 +164,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 6, sql: DURATIONS },
   { version: 7, sql: ITEMS },
   { version: 8, sql: BLOBS },
+  { version: 9, sql: PROGRAMS },
 ];
 
 /** Marks a SQLite file as ours ("Voly"), so that no other database is ever written to. */

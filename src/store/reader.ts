@@ -3,7 +3,7 @@ import { checkNumber } from '../core/numbers.ts';
 import { AttemptReader } from './attempt-table.ts';
 import { LeaseTable } from './leases.ts';
 import type { ProcessIdentity } from './process-identity.ts';
-import type { AttemptRecord, BatchRecord, StoredBlob, TaskRecord, TaskStatus } from './records.ts';
+import type { AttemptRecord, BatchRecord, Delivery, StoredBlob, TaskRecord, TaskStatus } from './records.ts';
 import {
   asBuffer,
   type BatchData,
@@ -73,6 +73,8 @@ export class Reader {
   private readonly openItems: StatementSyncInstance;
   private readonly someItems: StatementSyncInstance;
   private readonly resultsOfItems: StatementSyncInstance;
+  private readonly someDeliveries: StatementSyncInstance;
+  private readonly oneLog: StatementSyncInstance;
   private readonly slowestKeys: StatementSyncInstance;
   private readonly anyStatus: StatementSyncInstance;
   private readonly oneStatus: StatementSyncInstance;
@@ -110,6 +112,12 @@ export class Reader {
     this.openTasks.setReturnArrays(true);
     this.openItems = reader.prepare(`${OPEN_TASKS} AND ${ITEMS}`);
     this.openItems.setReturnArrays(true);
+    this.someDeliveries = reader.prepare(
+      'SELECT item AS "index", at FROM deliveries WHERE key = ? AND position >= ? ORDER BY position LIMIT ?',
+    );
+    this.oneLog = reader.prepare(
+      `SELECT body FROM logs JOIN tasks USING (key) JOIN batches b ON b.id = batch WHERE b.name = ? AND tasks.id = ?`,
+    );
     this.someItems = reader.prepare(`${TASKS} WHERE (? >> s.status) & 1 AND ${ITEMS}`);
     this.resultsOfItems = reader.prepare(
       `SELECT s.key, s.status, t.id, e.result_bytes, e.preview
@@ -233,6 +241,19 @@ export class Reader {
         taskRecord(data, batch),
       );
     });
+  }
+
+  deliveries(batch: string, groupSeq: number, from: number, limit: number): Delivery[] {
+    return this.snapshot(() => {
+      const row = this.oneBatch.get(toStored(batch)) as BatchData | undefined;
+      if (row === undefined) return [];
+      return this.someDeliveries.all(keyOf(row.id, groupSeq), from, limit) as unknown as Delivery[];
+    });
+  }
+
+  log(batch: string, id: string): string | undefined {
+    const row = this.oneLog.get(toStored(batch), toStored(id)) as { body: StoredText } | undefined;
+    return row && fromStored(row.body);
   }
 
   itemResults(

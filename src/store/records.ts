@@ -45,6 +45,8 @@ export interface TaskOptions {
   readonly forEach?: unknown;
   /** Makes it a group of rounds. */
   readonly repeat?: RepeatOptions;
+  /** Makes it a group of the calls that a program makes. */
+  readonly program?: ProgramRecord;
   /** How many items of the group may run at once. */
   readonly maxConcurrent?: number;
   /** Whether a failed item is null in the result of its group, instead of failing the group. */
@@ -64,6 +66,22 @@ export interface RepeatOptions {
   readonly delayMs?: number;
 }
 
+/** What a program needs, besides its text and arguments, to do the same each time. */
+export interface ProgramRecord {
+  /** Of `Math.random`. */
+  readonly seed: number;
+  /** The version of the VM that runs it. */
+  readonly vm: string;
+}
+
+/** The end of a call, as it was delivered to its program. The position counts from 0. */
+export interface Delivery {
+  /** The index of the call; -1 for the start of the program. */
+  readonly index: number;
+  /** The time that the program sees. */
+  readonly at: number;
+}
+
 /** The place of an item in its group. */
 export interface ItemOptions {
   /** The id of the group. */
@@ -74,8 +92,8 @@ export interface ItemOptions {
 }
 
 /** Whether a task becomes several, its items. */
-export function isGroup({ forEach, repeat }: TaskOptions): boolean {
-  return forEach !== undefined || repeat !== undefined;
+export function isGroup({ forEach, repeat, program }: TaskOptions): boolean {
+  return forEach !== undefined || repeat !== undefined || program !== undefined;
 }
 
 /** The id of an item. Ids that users give contain no brackets. */

@@ -19,6 +19,7 @@ import type {
   AttemptRecord,
   BatchRecord,
   Completion,
+  Delivery,
   FailedAttempt,
   NewTask,
   StoredBlob,
@@ -139,6 +140,27 @@ export class SqliteStore implements Store {
       this.leases.checkNotLost(batch);
       return this.changes.endItems(batch, groupSeq, end, at);
     });
+  }
+
+  delivered(
+    batch: string,
+    groupSeq: number,
+    before: number,
+    deliveries: readonly Delivery[],
+  ): Promise<void> {
+    return this.writeOwn(batch, () => this.changes.delivered(batch, groupSeq, before, deliveries));
+  }
+
+  logged(batch: string, groupSeq: number, text: string): Promise<void> {
+    return this.writeOwn(batch, () => this.changes.logged(batch, groupSeq, text));
+  }
+
+  log(batch: string, id: string): Promise<string | undefined> {
+    return this.read(() => this.reader.log(batch, id));
+  }
+
+  deliveries(batch: string, groupSeq: number, from: number, limit: number): Promise<Delivery[]> {
+    return this.read(() => this.reader.deliveries(batch, groupSeq, from, limit));
   }
 
   started(batch: string, seq: number, at: number): Promise<void> {

@@ -3,6 +3,7 @@ import type {
   AttemptRecord,
   BatchRecord,
   Completion,
+  Delivery,
   FailedAttempt,
   NewTask,
   StoredBlob,
@@ -123,6 +124,15 @@ export interface Store {
   addItems(batch: string, groupSeq: number, items: readonly NewTask[]): Promise<AddedTasks>;
   /** Ends all open items of a group and returns their number. */
   endItems(batch: string, groupSeq: number, end: Unsuccessful, at: number): Promise<number>;
+  /** Records the next deliveries to a program, of which there have been `before`. */
+  delivered(
+    batch: string,
+    groupSeq: number,
+    before: number,
+    deliveries: readonly Delivery[],
+  ): Promise<void>;
+  /** Stores what a program has logged, in place of what was stored before. */
+  logged(batch: string, groupSeq: number, text: string): Promise<void>;
   /** Starts an attempt of an open task, or another one of a running task. Rejects if the task has ended. */
   started(batch: string, seq: number, at: number): Promise<void>;
   /** Records that the current attempt of a running task failed and another will follow. */
@@ -154,7 +164,8 @@ export interface Store {
   batchStarted(batch: string, options: string, at: number): Promise<void>;
   /**
    * Reopens failed, cancelled and skipped tasks (all, or the given ids) and returns their number. A group is reopened
-   * with such items, and a single item with its group. The items of a running group cannot be reopened.
+   * with such items, and a single item with its group. The items of a running group cannot be reopened, and the calls
+   * of a program only together: a reopened program starts over, without its calls and deliveries.
    */
   reopen(batch: string, ids?: readonly string[]): Promise<number>;
   /**
@@ -192,6 +203,10 @@ export interface Store {
     groupSeq: number,
     query: { readonly afterSeq: number; readonly limit: number; readonly maxBytes: number },
   ): Promise<ItemResult[]>;
+  /** The deliveries to a program from a position on, in order. */
+  deliveries(batch: string, groupSeq: number, from: number, limit: number): Promise<Delivery[]>;
+  /** What a program has logged; undefined if nothing. */
+  log(batch: string, id: string): Promise<string | undefined>;
   /** The tasks of the given statuses with the longest duration, from a page after a number. */
   slowest(
     batch: string,

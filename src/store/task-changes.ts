@@ -5,6 +5,7 @@ import type { BatchTable } from './batch-table.ts';
 import type { Leases } from './leases.ts';
 import {
   type AddedTasks,
+  type Delivery,
   isGroup,
   type NewTask,
   NO_OPTIONS,
@@ -48,12 +49,19 @@ export class TaskChanges {
   private readonly removeTopTasks: StatementSyncInstance;
   private readonly topKeys: StatementSyncInstance;
   private readonly groupOf: StatementSyncInstance;
-  private readonly optionsOf: StatementSyncInstance;
+  private readonly optionsRow: StatementSyncInstance;
   private readonly itemKeys: StatementSyncInstance;
   private readonly itemsOfOpenGroups: StatementSyncInstance;
   private readonly groups: StatementSyncInstance;
   private readonly removeItems: StatementSyncInstance;
+<<<<<<< HEAD
   private readonly removeBlobs: StatementSyncInstance;
+=======
+  private readonly addDelivery: StatementSyncInstance;
+  private readonly removeDeliveries: StatementSyncInstance;
+  private readonly writeLog: StatementSyncInstance;
+  private readonly removeLog: StatementSyncInstance;
+>>>>>>> dac66e4 (batch: run programs whose calls are tasks (work in progress))
 
   constructor(
     writer: DatabaseSyncInstance,
@@ -70,14 +78,26 @@ export class TaskChanges {
       'SELECT key, status, parent FROM tasks JOIN states USING (key) WHERE batch = ? AND id = ?',
     );
     this.groupOf = writer.prepare('SELECT key, status, parent FROM states WHERE key = ?');
-    this.optionsOf = writer.prepare('SELECT options FROM tasks WHERE key = ?');
+    this.optionsRow = writer.prepare('SELECT options FROM tasks WHERE key = ?');
     const someItems = `SELECT key FROM states WHERE parent = ? AND status = ? LIMIT ${TASKS_PER_STEP}`;
     this.itemKeys = writer.prepare(someItems);
     this.itemsOfOpenGroups = writer.prepare(
       `SELECT i.key FROM states i JOIN states g ON g.key = i.parent
        WHERE i.status = ? AND g.status = ${OPEN} AND i.key > ? AND i.key <= ? ORDER BY i.key LIMIT ${TASKS_PER_STEP}`,
     );
+<<<<<<< HEAD
     this.groups = writer.prepare('SELECT DISTINCT parent AS key FROM states WHERE parent BETWEEN ? AND ?');
+=======
+    this.groups = writer.prepare(
+      'SELECT DISTINCT parent AS key FROM states WHERE parent BETWEEN ? AND ?',
+    );
+    this.addDelivery = writer.prepare(
+      'INSERT INTO deliveries (key, position, item, at) VALUES (?, ?, ?, ?)',
+    );
+    this.writeLog = writer.prepare('INSERT OR REPLACE INTO logs (key, body) VALUES (?, ?)');
+    this.removeLog = writer.prepare('DELETE FROM logs WHERE key = ?');
+    this.removeDeliveries = writer.prepare('DELETE FROM deliveries WHERE key = ?');
+>>>>>>> d7847bc (batch: run programs whose calls are tasks (work in progress))
     this.removeItems = writer.prepare(`DELETE FROM tasks WHERE key IN (${someItems})`);
     this.removeTopTasks = writer.prepare(`DELETE FROM tasks WHERE key IN (${someTop})`);
     this.open = writer.prepare(
@@ -184,6 +204,13 @@ export class TaskChanges {
         { batch, id },
       );
     }
+    if (this.optionsOf(group.key).program !== undefined) {
+      throw new VolleyError(
+        'INVALID_REQUEST',
+        `${JSON.stringify(id)} is a call of a program, which can only be retried as a whole. Nothing was changed.`,
+        { batch, id },
+      );
+    }
     this.forgive.run(group.key);
     this.reopenOne(batchId, group.key, group.status);
     return 1;
@@ -205,21 +232,44 @@ export class TaskChanges {
 
   /** Resets the retry count, because the task was reopened explicitly. */
   private retryOne(batchId: number, key: number, before: number): void {
-    if (before === FAILED) this.startOver(batchId, key);
+    if (this.startsOver(key, before)) this.removeAllItems(batchId, key);
     this.forgive.run(key);
     this.reopenOne(batchId, key, before);
   }
 
-  /** Removes the rounds of a group that failed although all of them completed: it ran out of rounds. */
-  private startOver(batchId: number, key: number): void {
-    if (this.itemKeys.get(key, COMPLETED) === undefined) return;
-    if (REOPENED.some((status) => this.itemKeys.get(key, status) !== undefined)) return;
-    const { options } = this.optionsOf.get(key) as { options: StoredText | null };
-    if (parsedOptions(options).repeat === undefined) return;
-    for (let removed = -1; removed !== 0; ) {
-      removed = this.removeItems.run(key, COMPLETED).changes;
-      this.batches.changeCount(batchId, COMPLETED, -removed);
+  /** Whether a reopened group begins anew: a program, and one that failed although all rounds completed. */
+  private startsOver(key: number, before: number): boolean {
+    const { program, repeat } = this.optionsOf(key);
+    if (program !== undefined) return true;
+    if (repeat === undefined || before !== FAILED) return false;
+    return REOPENED.every((status) => this.itemKeys.get(key, status) === undefined);
+  }
+
+  private removeAllItems(batchId: number, key: number): void {
+    this.removeDeliveries.run(key);
+    this.removeLog.run(key);
+    for (const status of STATUSES.keys()) {
+      for (let removed = -1; removed !== 0; ) {
+        removed = this.removeItems.run(key, status).changes;
+        this.batches.changeCount(batchId, status, -removed);
+      }
     }
+  }
+
+  private optionsOf(key: number): TaskOptions {
+    const { options } = this.optionsRow.get(key) as { options: StoredText | null };
+    return parsedOptions(options);
+  }
+
+  logged(batch: string, groupSeq: number, text: string): void {
+    this.writeLog.run(keyOf(this.batches.existing(batch).id, groupSeq), toStored(text));
+  }
+
+  /** Records the next deliveries to a program. */
+  delivered(batch: string, groupSeq: number, before: number, deliveries: readonly Delivery[]): void {
+    const key = keyOf(this.batches.existing(batch).id, groupSeq);
+    for (const [offset, { index, at }] of deliveries.entries())
+      this.addDelivery.run(key, before + offset, index, at);
   }
 
   /** Ends the open items of a group. */

@@ -7,7 +7,7 @@ import { reasonText } from '../core/words.ts';
 import { fromAgentTool, isAgentTool, type ParallelAgentTool } from './agent-tool.ts';
 import { isTool } from './define-tool.ts';
 import type { JsonSchema } from './schema.ts';
-import { COMPUTE, type Tool } from './tool.ts';
+import { COMPUTE, RUN_PROGRAM, type Tool } from './tool.ts';
 import { sourceNameOf, type ToolSource } from './tool-source.ts';
 
 /** Which tools may be called, as globs of names. */
@@ -62,8 +62,9 @@ export class ToolRegistry {
       undefined,
   ) {
     const [allowed, denied] = [matcher('allow', allow), matcher('deny', deny)];
-    // `compute` reaches nothing, so an allow list need not name it.
-    this.isAllowed = (name) => (allowed(name) || name === COMPUTE) && !denied(name);
+    // These reach only what is allowed, so an allow list need not name them.
+    const isHarmless = (name: string) => name === COMPUTE || name === RUN_PROGRAM;
+    this.isAllowed = (name) => (allowed(name) || isHarmless(name)) && !denied(name);
   }
 
   /** Registers tools: all of them or, on error, none. */

@@ -3,8 +3,8 @@ import type { ResourceRequirements } from '../../core/demand.ts';
 import { MAX_SPAN_MS } from '../../core/numbers.ts';
 import { PRIORITIES } from '../../core/priority.ts';
 import { type CountableNeeds, RESOURCE_TABLE } from '../../core/resource-table.ts';
-import { TASK_STATUSES } from '../../store/records.ts';
-import { COMPUTE } from '../../tools/tool.ts';
+import { TASK_STATUSES, type TaskOptions } from '../../store/records.ts';
+import { COMPUTE, RUN_PROGRAM } from '../../tools/tool.ts';
 
 /** Control characters and lone surrogates break lines, terminals and files. */
 const UNPRINTABLE = /[\p{Cc}\p{Surrogate}]/u;
@@ -152,6 +152,21 @@ export const TASK_FIELDS = {
     .describe('With for_each or repeat: "null" keeps null in place of a failed item. Default fail.'),
 };
 
+/** The settings of a call, in the names of the store. */
+export function callSettings({
+  priority,
+  max_retries: maxRetries,
+  timeout,
+  resources,
+}: Partial<Pick<TaskInput, 'priority' | 'max_retries' | 'timeout' | 'resources'>>): TaskOptions {
+  return {
+    ...(priority !== undefined && { priority }),
+    ...(maxRetries !== undefined && { maxRetries }),
+    ...(timeout !== undefined && { timeoutMs: timeout * 1000 }),
+    ...(resources !== undefined && { resources: toRequirements(resources) }),
+  };
+}
+
 export const TASK = z.strictObject(TASK_FIELDS);
 
 export type TaskInput = z.output<typeof TASK>;
@@ -183,6 +198,14 @@ export const RETURN = EXPRESSION.optional().describe(
 /** The task that computes what a batch returns. */
 export function returnTask(expression: string): TaskInput {
   return { id: RETURN_ID, function: COMPUTE, params: { expression } };
+}
+
+/** The id of a program that is a batch of its own. What it returns is what the batch returns. */
+export const PROGRAM_ID = 'program';
+
+/** The task of such a program. */
+export function programTask(code: string, args?: unknown): z.input<typeof TASK> {
+  return { id: PROGRAM_ID, function: RUN_PROGRAM, params: { code, ...(args !== undefined && { args }) } };
 }
 
 export const IDS = TASK_IDS.optional().describe('Ids of tasks.');

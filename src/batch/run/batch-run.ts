@@ -313,6 +313,12 @@ export class BatchRun implements TaskRunParts, GroupHost {
     events.publish({ type: 'added', batch: this.batch, fromSeq: firstSeq, toSeq: lastSeq, at: addedAt });
   }
 
+  async cancelItems(owner: GroupRun, reason: string): Promise<void> {
+    for (const task of [...this.tasks.values()]) if (task.owner === owner) task.handle.cancel(reason);
+    await owner.itemsOver();
+    await this.journal.itemsEnded(owner.seq, { status: 'cancelled', message: reason });
+  }
+
   leave({ id }: GroupRun): void {
     const task = this.tasks.get(id);
     if (task === undefined) return;
@@ -551,7 +557,7 @@ export class BatchRun implements TaskRunParts, GroupHost {
   /** Removes a task once its end is stored. */
   private over(task: TaskRun, end: WrittenEnd): void {
     this.tasks.delete(task.id);
-    task.owner?.itemOver();
+    task.owner?.itemOver(task.id, end);
     task.resolveOver(end);
     if (++this.settledCount === FIRST_PREDICTION) this.prediction.begin();
     this.endIfDone();

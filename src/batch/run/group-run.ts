@@ -22,7 +22,7 @@ import { globFiles } from '../../tools/builtin/glob-files.ts';
 import type { ForEach } from '../input/fields.ts';
 import { ITEM_NAMES, listSource, ROUND_NAMES } from '../input/task-references.ts';
 import { type ItemNames, Template } from './item-params.ts';
-import { JsonResult, MAX_RESULT_CHARACTERS } from './task-run.ts';
+import { JsonResult, MAX_RESULT_CHARACTERS, type WrittenEnd } from './task-run.ts';
 
 /** What a group needs of the run of its batch. */
 export interface GroupHost {
@@ -34,6 +34,8 @@ export interface GroupHost {
   /** Submits open items. Each is reported by {@link GroupRun.itemOver} once. */
   submitItems(items: readonly TaskRecord[], group: GroupRun): Promise<void>;
   itemsAdded(added: AddedTasks): void;
+  /** Cancels all items that have not ended, and waits for them. */
+  cancelItems(group: GroupRun, reason: string): Promise<void>;
   /** Leaves the group to a later run. */
   leave(group: GroupRun): void;
 }
@@ -55,6 +57,8 @@ export class GroupRun {
   neverRun = 0;
   /** Resolves when the attempt adds and submits nothing more. */
   finished: Promise<void> = Promise.resolve();
+  /** Called with the index of each item that has ended. */
+  onItemOver: ((index: number) => void) | undefined;
   private submitted = 0;
   private over = 0;
   /** The items that ended in earlier runs, and all of them. */
@@ -96,7 +100,8 @@ export class GroupRun {
     task.onStop(() => this.stop());
     try {
       const record = await this.record();
-      const { forEach, repeat } = record.options;
+      const { forEach, repeat, program } = record.options;
+      if (program !== undefined) return await this.runProgram(record, task);
       if (repeat !== undefined) await this.runRounds(record, repeat, task);
       else await this.runEach(record, forEach as ForEach, task);
       if (this.isClosed) throw this.left();
@@ -123,8 +128,9 @@ export class GroupRun {
     this.submitted += count;
   }
 
-  itemOver(): void {
+  itemOver(id: string, end: WrittenEnd): void {
     this.over++;
+    if (end !== undefined && end !== 'opened') this.onItemOver?.(indexOf(id));
     this.report();
     this.wake();
   }
@@ -140,6 +146,38 @@ export class GroupRun {
     if (record === undefined)
       throw new VolleyError('UNKNOWN_TASK', `Task ${this.id} was cleared while it was waiting.`);
     return record;
+  }
+
+  private async runProgram(record: TaskRecord, task: TaskContext): Promise<JsonResult> {
+    const { ProgramRun } = await import('./program-run.ts');
+    const ids = new Set(record.options.dependsOn);
+    const { code, args } = JSON.parse(record.params) as { code: string; args?: unknown };
+    const { value } = await this.host.resultsOf(ids);
+    const program = new ProgramRun(this.host, this, record, (share, step) =>
+      this.observer?.reported(share, step),
+    );
+    const result = await task.lendWhile(program.run({ code, args: resolveReferences(args, ids, value) }));
+    if (result === undefined) throw this.left();
+    return result;
+  }
+
+  /** Stores items and submits them. */
+  async startItems(items: readonly NewTask[]): Promise<void> {
+    const { store, batch } = this.host;
+    const added = await store.addItems(batch, this.seq, items);
+    this.host.itemsAdded(added);
+    await this.submitOpen(added.firstSeq - 1);
+  }
+
+  /** Submits all open items after a number. */
+  async submitOpen(after = 0): Promise<void> {
+    const { store, batch } = this.host;
+    for (let afterSeq = after; !this.isClosed; ) {
+      const page = await store.items(batch, this.seq, { status: ['open'], afterSeq, limit: PAGE });
+      if (page.length > 0) await this.host.submitItems(page, this);
+      if (page.length < PAGE) return;
+      afterSeq = page.at(-1)!.seq;
+    }
   }
 
   private async runEach(record: TaskRecord, forEach: ForEach, task: TaskContext): Promise<void> {
@@ -384,11 +422,12 @@ export class GroupRun {
       observer.reported(over / total, `${over} of ${total}`);
   }
 
-  private change(): Promise<void> {
+  /** Resolves with the next event of the group. */
+  change(): Promise<void> {
     return new Promise((resolve) => this.wakeUp.push(resolve));
   }
 
-  private wake(): void {
+  wake(): void {
     const woken = this.wakeUp;
     if (woken.length === 0) return;
     this.wakeUp = [];
@@ -399,6 +438,11 @@ export class GroupRun {
 /** Whether the value of an expression counts as true. */
 export async function holds({ source, results }: Expression, names?: Names): Promise<boolean> {
   return (await evaluate({ source: `!!(${expressionText(source)}\n)`, results }, names)) === 'true';
+}
+
+/** The index in the id of an item. */
+function indexOf(id: string): number {
+  return Number(id.slice(id.lastIndexOf('[') + 1, -1));
 }
 
 function itemFailed(failed: number, total: number, first: string): VolleyError {

@@ -1,5 +1,6 @@
 import { extname } from 'node:path';
 import { TomlError } from 'smol-toml';
+import { programTask } from '../../batch/input/fields.ts';
 import { parseToml } from '../../config/source.ts';
 import { TomlPlaces } from '../../config/toml-places.ts';
 import { isDeeperThan } from '../../core/depth.ts';
@@ -21,13 +22,19 @@ const JSON_LINES: TaskFormat = {
   parse: parseJsonLinesSource,
 };
 const YAML: TaskFormat = { name: 'YAML', extensions: ['.yaml', '.yml'], parse: parseYamlSource };
+/** A program is a batch with one task. */
+const PROGRAM: TaskFormat = {
+  name: 'JavaScript',
+  extensions: ['.js', '.mjs'],
+  parse: ({ text }) => ({ data: { tasks: [programTask(text)] }, placeOf: () => undefined }),
+};
 const TOML: TaskFormat = { name: 'TOML', extensions: ['.toml'], parse: parseTomlSource };
 
 /** Chosen by the extension, or by what the text looks like. */
 export function taskFormatOf({ name, text }: TaskSource): TaskFormat {
   const extension = extname(name).toLowerCase();
   return (
-    [JSON_FORMAT, JSON_LINES, YAML, TOML].find(({ extensions }) => extensions.includes(extension)) ??
+    [JSON_FORMAT, JSON_LINES, YAML, TOML, PROGRAM].find(({ extensions }) => extensions.includes(extension)) ??
     guessFormat(text)
   );
 }

@@ -5,6 +5,7 @@ import type { ToolEnvironment } from './environment.ts';
 import { httpRequestTool } from './http-request.ts';
 import { listDirectoryTool } from './list-directory.ts';
 import { readFileTool } from './read-file.ts';
+import { runProgramTool } from './run-program.ts';
 import { searchFilesTool } from './search-files.ts';
 import { shellTool } from './shell.ts';
 import { writeFileTool } from './write-file.ts';
@@ -23,6 +24,7 @@ export function builtinTools(environment: ToolEnvironment): BuiltinTools {
     searchFilesTool(environment),
     codeAnalyzerTool(environment),
     computeTool(),
+    runProgramTool(),
   ];
   const absent = new Map<string, string>();
   // These reach beyond the roots, so they must be enabled explicitly.
