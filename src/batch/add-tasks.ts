@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
 import { knownTo } from '../coordinator/plan.ts';
@@ -8,6 +9,7 @@ import { LinkedNode } from '../core/graph-node.ts';
 import { NearestNames } from '../core/nearest.ts';
 import { show } from '../core/numbers.ts';
 import { bytesText, countText } from '../core/words.ts';
+import { checkProgram, VM_VERSION } from '../script/program-text.ts';
 import {
   type AddedTasks,
   isGroup,
@@ -18,8 +20,9 @@ import {
 } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { isThenable } from '../tools/needs.ts';
+import { RUN_PROGRAM } from '../tools/tool.ts';
 import type { BatchContext } from './context.ts';
-import { type TaskInput, toRequirements } from './input/fields.ts';
+import { callSettings, type TaskInput } from './input/fields.ts';
 import { type TaskReferences, taskReferences } from './input/task-references.ts';
 import type { BatchEvents } from './run/events.ts';
 import { taskCall } from './run/plan-tasks.ts';

@@ -283,6 +283,15 @@ const BATCH_ERRORS = {
     meaning: 'A task was repeated as often as `max` allows, and its `until` still does not hold.',
     remedy: 'Raise `max`, add a `delay`, or correct `until`. `retry` starts over.',
   },
+  INVALID_PROGRAM: {
+    meaning: 'The text of a program has a syntax error.',
+    remedy: 'Correct the line that the message names. Nothing was added.',
+  },
+  PROGRAM_DIVERGED: {
+    meaning:
+      'A program that continues after a crash or a stop made other calls than it had made before, or the VM is another version.',
+    remedy: '`retry` starts it over. What its calls have done so far stays done.',
+  },
   WHEN_FALSE: {
     meaning: 'A task was skipped because its `when` does not hold. This is not a failure.',
     remedy: 'Nothing. An expression that mentions the task sees undefined.',

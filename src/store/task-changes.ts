@@ -54,14 +54,11 @@ export class TaskChanges {
   private readonly itemsOfOpenGroups: StatementSyncInstance;
   private readonly groups: StatementSyncInstance;
   private readonly removeItems: StatementSyncInstance;
-<<<<<<< HEAD
   private readonly removeBlobs: StatementSyncInstance;
-=======
   private readonly addDelivery: StatementSyncInstance;
   private readonly removeDeliveries: StatementSyncInstance;
   private readonly writeLog: StatementSyncInstance;
   private readonly removeLog: StatementSyncInstance;
->>>>>>> dac66e4 (batch: run programs whose calls are tasks (work in progress))
 
   constructor(
     writer: DatabaseSyncInstance,
@@ -85,19 +82,13 @@ export class TaskChanges {
       `SELECT i.key FROM states i JOIN states g ON g.key = i.parent
        WHERE i.status = ? AND g.status = ${OPEN} AND i.key > ? AND i.key <= ? ORDER BY i.key LIMIT ${TASKS_PER_STEP}`,
     );
-<<<<<<< HEAD
     this.groups = writer.prepare('SELECT DISTINCT parent AS key FROM states WHERE parent BETWEEN ? AND ?');
-=======
-    this.groups = writer.prepare(
-      'SELECT DISTINCT parent AS key FROM states WHERE parent BETWEEN ? AND ?',
-    );
     this.addDelivery = writer.prepare(
       'INSERT INTO deliveries (key, position, item, at) VALUES (?, ?, ?, ?)',
     );
     this.writeLog = writer.prepare('INSERT OR REPLACE INTO logs (key, body) VALUES (?, ?)');
     this.removeLog = writer.prepare('DELETE FROM logs WHERE key = ?');
     this.removeDeliveries = writer.prepare('DELETE FROM deliveries WHERE key = ?');
->>>>>>> d7847bc (batch: run programs whose calls are tasks (work in progress))
     this.removeItems = writer.prepare(`DELETE FROM tasks WHERE key IN (${someItems})`);
     this.removeTopTasks = writer.prepare(`DELETE FROM tasks WHERE key IN (${someTop})`);
     this.open = writer.prepare(

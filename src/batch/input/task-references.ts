@@ -111,7 +111,7 @@ function unknownReference(inner: string, known: KnownIds): VolleyError {
 
 function paramReferences(input: TaskInput, known: KnownIds, together: readonly string[]): References {
   // The text of a program has placeholders of its own.
-  if (input.function === RUN_PROGRAM) return argReferences(input.params['args'], known);
+  if (input.function === RUN_PROGRAM) return referencesIn(input.params['args'], known);
   const call: ToolCall = withExpression({ name: input.function, arguments: input.params });
   if (input.id !== RETURN_ID || input.function !== COMPUTE) return referencesIn(call.arguments, known);
   // A batch may return something that uses all results.
@@ -126,13 +126,4 @@ function paramReferences(input: TaskInput, known: KnownIds, together: readonly s
     );
   const expressions = new Set([source]);
   return { ids: found, mentions: found, expressions, usesNames: false, hasEscapes: false, warnings: [] };
-}
-
-function argReferences(args: unknown, known: KnownIds): References {
-  const found = referencesIn(args, known);
-  if (found.expressions.size === 0) return found;
-  throw new VolleyError(
-    'INVALID_ARGUMENTS',
-    'The args of a program cannot contain {"$expr": …}. Pass the results, and compute in the program.',
-  );
 }

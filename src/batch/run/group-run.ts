@@ -150,13 +150,12 @@ export class GroupRun {
 
   private async runProgram(record: TaskRecord, task: TaskContext): Promise<JsonResult> {
     const { ProgramRun } = await import('./program-run.ts');
-    const ids = new Set(record.options.dependsOn);
     const { code, args } = JSON.parse(record.params) as { code: string; args?: unknown };
-    const { value } = await this.host.resultsOf(ids);
+    const resolved = await this.resolved(record, args);
     const program = new ProgramRun(this.host, this, record, (share, step) =>
       this.observer?.reported(share, step),
     );
-    const result = await task.lendWhile(program.run({ code, args: resolveReferences(args, ids, value) }));
+    const result = await task.lendWhile(program.run({ code, args: resolved }));
     if (result === undefined) throw this.left();
     return result;
   }
@@ -292,13 +291,17 @@ export class GroupRun {
         const { value } = await this.host.resultsOf(new Set([source.id]));
         return pick(value(source.id), source.id, source.keys);
       }
-      case 'data': {
-        const template = await Template.read(source.data, record.options, this.host.resultsOf);
-        const [resolved] = await template.resolve([{}], (value) => value);
-        if ('problem' in resolved!) throw resolved.problem;
-        return resolved!.value;
-      }
+      case 'data':
+        return this.resolved(record, source.data);
     }
+  }
+
+  /** Resolves data with references to the results of other tasks. */
+  private async resolved({ options }: TaskRecord, data: unknown): Promise<unknown> {
+    const template = await Template.read(data, options, this.host.resultsOf);
+    const [resolved] = await template.resolve([{}], (value) => value);
+    if ('problem' in resolved!) throw resolved.problem;
+    return resolved!.value;
   }
 
   /** Stores items, with final params. */

@@ -1,0 +1,16 @@
+import { Script } from 'node:vm';
+import { VolleyError } from '../core/errors.ts';
+
+/** The version of the VM. A program that was started with another one cannot be replayed. */
+export const VM_VERSION = 'quickjs-ng 0.32';
+
+/** Throws `INVALID_PROGRAM` for a syntax error. The program is compiled and not run. */
+export function checkProgram(source: string): void {
+  try {
+    new Script(`(async () => {${source}\n})`, { filename: 'program' });
+  } catch (error) {
+    const { message, stack = '' } = error as Error;
+    const line = Number(/^program:(\d+)/.exec(stack)?.[1] ?? 1);
+    throw new VolleyError('INVALID_PROGRAM', `The program has a syntax error in line ${line}: ${message}.`, { line });
+  }
+}
