@@ -288,9 +288,18 @@ function repeatOptions({ until, max, delay }: NonNullable<TaskInput['repeat']>):
 }
 
 /** Throws if fields of groups do not go together. */
-function checkGroupFields({ function: tool, for_each, repeat, max_concurrent, on_item_error }: TaskInput): void {
+function checkGroupFields({
+  function: tool,
+  for_each,
+  repeat,
+  max_concurrent,
+  on_item_error,
+}: TaskInput): void {
   if (tool === RUN_PROGRAM && (for_each ?? repeat) !== undefined)
-    throw new VolleyError('INVALID_REQUEST', 'A program has neither "for_each" nor "repeat". Write a loop in it.');
+    throw new VolleyError(
+      'INVALID_REQUEST',
+      'A program has neither "for_each" nor "repeat". Write a loop in it.',
+    );
   if (for_each !== undefined && repeat !== undefined)
     throw new VolleyError('INVALID_REQUEST', 'A task has either "for_each" or "repeat", not both.');
   if (max_concurrent !== undefined && for_each === undefined)

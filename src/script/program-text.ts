@@ -11,6 +11,8 @@ export function checkProgram(source: string): void {
   } catch (error) {
     const { message, stack = '' } = error as Error;
     const line = Number(/^program:(\d+)/.exec(stack)?.[1] ?? 1);
-    throw new VolleyError('INVALID_PROGRAM', `The program has a syntax error in line ${line}: ${message}.`, { line });
+    throw new VolleyError('INVALID_PROGRAM', `The program has a syntax error in line ${line}: ${message}.`, {
+      line,
+    });
   }
 }

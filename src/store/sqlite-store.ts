@@ -142,12 +142,7 @@ export class SqliteStore implements Store {
     });
   }
 
-  delivered(
-    batch: string,
-    groupSeq: number,
-    before: number,
-    deliveries: readonly Delivery[],
-  ): Promise<void> {
+  delivered(batch: string, groupSeq: number, before: number, deliveries: readonly Delivery[]): Promise<void> {
     return this.writeOwn(batch, () => this.changes.delivered(batch, groupSeq, before, deliveries));
   }
 

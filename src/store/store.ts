@@ -125,12 +125,7 @@ export interface Store {
   /** Ends all open items of a group and returns their number. */
   endItems(batch: string, groupSeq: number, end: Unsuccessful, at: number): Promise<number>;
   /** Records the next deliveries to a program, of which there have been `before`. */
-  delivered(
-    batch: string,
-    groupSeq: number,
-    before: number,
-    deliveries: readonly Delivery[],
-  ): Promise<void>;
+  delivered(batch: string, groupSeq: number, before: number, deliveries: readonly Delivery[]): Promise<void>;
   /** Stores what a program has logged, in place of what was stored before. */
   logged(batch: string, groupSeq: number, text: string): Promise<void>;
   /** Starts an attempt of an open task, or another one of a running task. Rejects if the task has ended. */

@@ -83,9 +83,7 @@ export class TaskChanges {
        WHERE i.status = ? AND g.status = ${OPEN} AND i.key > ? AND i.key <= ? ORDER BY i.key LIMIT ${TASKS_PER_STEP}`,
     );
     this.groups = writer.prepare('SELECT DISTINCT parent AS key FROM states WHERE parent BETWEEN ? AND ?');
-    this.addDelivery = writer.prepare(
-      'INSERT INTO deliveries (key, position, item, at) VALUES (?, ?, ?, ?)',
-    );
+    this.addDelivery = writer.prepare('INSERT INTO deliveries (key, position, item, at) VALUES (?, ?, ?, ?)');
     this.writeLog = writer.prepare('INSERT OR REPLACE INTO logs (key, body) VALUES (?, ?)');
     this.removeLog = writer.prepare('DELETE FROM logs WHERE key = ?');
     this.removeDeliveries = writer.prepare('DELETE FROM deliveries WHERE key = ?');

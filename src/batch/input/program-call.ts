@@ -18,7 +18,10 @@ const CALL_OPTIONS = z.strictObject({
 export function callOptions(tool: string, options: string | undefined): TaskOptions | VolleyError {
   try {
     if (tool === RUN_PROGRAM || tool === COMPUTE)
-      throw new VolleyError('TOOL_NOT_ALLOWED', `A program cannot call ${tool}. Write it in the program itself.`);
+      throw new VolleyError(
+        'TOOL_NOT_ALLOWED',
+        `A program cannot call ${tool}. Write it in the program itself.`,
+      );
     if (options === undefined) return {};
     const { maxRetries, ...given } = checkInput(CALL_OPTIONS, tool, JSON.parse(options));
     return callSettings({ ...(maxRetries !== undefined && { max_retries: maxRetries }), ...given });

@@ -10,7 +10,13 @@ import {
   VM_VERSION,
 } from '../../script/program-session.ts';
 import { isSameCall } from '../../script/replay.ts';
-import { type Delivery, itemId, type NewTask, type TaskOptions, type TaskRecord } from '../../store/records.ts';
+import {
+  type Delivery,
+  itemId,
+  type NewTask,
+  type TaskOptions,
+  type TaskRecord,
+} from '../../store/records.ts';
 import { callOptions } from '../input/program-call.ts';
 import type { GroupHost, GroupRun } from './group-run.ts';
 import { JsonResult } from './task-run.ts';
@@ -104,7 +110,8 @@ export class ProgramRun {
     await this.session.idle();
     this.compareCalls();
     if (this.outcome !== undefined || this.callCount >= this.stored.length) {
-      for (const { index, hasEnded } of this.stored) if (hasEnded && !delivered.has(index)) this.ended.push(index);
+      for (const { index, hasEnded } of this.stored)
+        if (hasEnded && !delivered.has(index)) this.ended.push(index);
       return;
     }
     throw diverged(
@@ -129,8 +136,7 @@ export class ProgramRun {
         await this.deliver(some);
       } else await group.change();
     }
-    if (this.outcome !== undefined && !group.isClosed)
-      await host.cancelItems(group, 'the program has ended');
+    if (this.outcome !== undefined && !group.isClosed) await host.cancelItems(group, 'the program has ended');
   }
 
   private async finish(): Promise<JsonResult | undefined> {

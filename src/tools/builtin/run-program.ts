@@ -22,7 +22,8 @@ type RunProgramInput = z.infer<typeof INPUT>;
 export function runProgramTool(): Tool<RunProgramInput, unknown> {
   return defineTool<RunProgramInput, unknown>({
     name: RUN_PROGRAM,
-    description: 'Runs a JavaScript program that calls tools. Each call is a task of the batch. Returns what the program returns.',
+    description:
+      'Runs a JavaScript program that calls tools. Each call is a task of the batch. Returns what the program returns.',
     input: INPUT,
     idempotent: true,
     resources: { cpu: 0.1, memoryMb: 10, io: 'low' },
