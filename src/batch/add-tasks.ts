@@ -9,7 +9,8 @@ import { LinkedNode } from '../core/graph-node.ts';
 import { NearestNames } from '../core/nearest.ts';
 import { show } from '../core/numbers.ts';
 import { bytesText, countText } from '../core/words.ts';
-import { checkProgram, VM_VERSION } from '../script/program-text.ts';
+import { VM_VERSION } from '../script/program-session.ts';
+import { checkProgram } from '../script/program-text.ts';
 import {
   type AddedTasks,
   isGroup,

@@ -1,9 +1,6 @@
 import { Script } from 'node:vm';
 import { VolleyError } from '../core/errors.ts';
 
-/** The version of the VM. A program that was started with another one cannot be replayed. */
-export const VM_VERSION = 'quickjs-ng 0.32';
-
 /** Throws `INVALID_PROGRAM` for a syntax error. The program is compiled and not run. */
 export function checkProgram(source: string): void {
   try {

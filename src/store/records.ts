@@ -87,6 +87,8 @@ export interface ItemOptions {
   /** The id of the group. */
   readonly group: string;
   readonly index: number;
+  /** If it is a call of a program: the hash of its arguments, and how many deliveries came before it. */
+  readonly call?: { readonly hash: string; readonly after: number };
   /** Why its params could not be computed. It fails with this. */
   readonly problem?: { readonly code: string; readonly message: string };
 }

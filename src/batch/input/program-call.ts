@@ -9,7 +9,6 @@ import { callSettings, TASK_FIELDS } from './fields.ts';
 const CALL_OPTIONS = z.strictObject({
   priority: TASK_FIELDS.priority,
   timeout: TASK_FIELDS.timeout,
-  maxRetries: TASK_FIELDS.max_retries,
   max_retries: TASK_FIELDS.max_retries,
   resources: TASK_FIELDS.resources,
 });
@@ -23,8 +22,7 @@ export function callOptions(tool: string, options: string | undefined): TaskOpti
         `A program cannot call ${tool}. Write it in the program itself.`,
       );
     if (options === undefined) return {};
-    const { maxRetries, ...given } = checkInput(CALL_OPTIONS, tool, JSON.parse(options));
-    return callSettings({ ...(maxRetries !== undefined && { max_retries: maxRetries }), ...given });
+    return callSettings(checkInput(CALL_OPTIONS, tool, JSON.parse(options)));
   } catch (error) {
     if (error instanceof VolleyError) return error;
     throw error;

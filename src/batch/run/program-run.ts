@@ -1,48 +1,43 @@
 import { VolleyError } from '../../core/errors.ts';
-import type { FailureReason } from '../../core/failure.ts';
-import { countText } from '../../core/words.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
 import {
-  type CallEnd,
+  DEFAULT_LIMITS,
   type ProgramCall,
+  type ProgramDelivery,
   type ProgramOutcome,
   ProgramSession,
+  type ProgramStep,
   VM_VERSION,
 } from '../../script/program-session.ts';
-import { isSameCall } from '../../script/replay.ts';
-import {
-  type Delivery,
-  itemId,
-  type NewTask,
-  type TaskOptions,
-  type TaskRecord,
-} from '../../store/records.ts';
+import { type RecordedCall, Replay } from '../../script/replay.ts';
+import { type Delivery, itemId, type NewTask, type TaskRecord } from '../../store/records.ts';
 import { callOptions } from '../input/program-call.ts';
 import type { GroupHost, GroupRun } from './group-run.ts';
 import { JsonResult } from './task-run.ts';
 
-/** How many calls or deliveries are read at once. */
+/** How many calls or deliveries are read or delivered at once. */
 const PAGE = 500;
 const MAX_LOG_LINES = 200;
 const MAX_LOG_CHARACTERS = 64 * 1024;
 
+/** A call in the store. */
+interface StoredCall extends RecordedCall {
+  readonly index: number;
+  readonly hasEnded: boolean;
+}
+
 /**
- * Runs a program whose calls are the items of a group. Calls are stored before they start, and the order of deliveries
- * before they are made, so that a later process can run the program again from its start and continue where this one
- * stopped: calls that have ended do not run again.
+ * Runs a program whose calls are the items of a group. Calls are stored before they start, and deliveries before they
+ * are made. So a later process can run the program again from its start and continue where this one stopped: what has
+ * ended does not run again.
  */
 export class ProgramRun {
-  private session!: ProgramSession;
-  /** Calls that the program has made since they were last taken. */
-  private made: ProgramCall[] = [];
-  /** Indexes of calls that have ended and are not delivered. */
+  /** What the program did that is not handled yet. */
+  private readonly steps: ProgramStep[] = [];
+  /** Indexes of calls that have ended and are not delivered yet. */
   private readonly ended: number[] = [];
-  private outcome: ProgramOutcome | undefined;
-  /** Calls in the store. They are compared with those that the program makes again. */
-  private stored: readonly StoredCall[] = [];
-  private callCount = 0;
-  /** The number of recorded deliveries. */
-  private deliveries = 0;
+  /** The number of recorded deliveries, including the start. */
+  private recorded = 0;
   private readonly log: string[] = [];
   private logLength = 0;
 
@@ -54,163 +49,135 @@ export class ProgramRun {
   ) {}
 
   /** Runs it to its end. Returns undefined if the group was closed before. */
-  async run(params: { readonly code: string; readonly args?: unknown }): Promise<JsonResult | undefined> {
-    const { program, timeoutMs } = this.record.options;
-    const { seed, vm } = program!;
-    this.stored = await this.readCalls();
-    const deliveries = await this.readDeliveries();
-    if (deliveries.length > 0 && vm !== VM_VERSION) {
-      throw diverged(`It began with version ${vm} of the VM, and this is ${VM_VERSION}.`);
-    }
-    const start = deliveries[0] ?? { index: -1, at: Date.now() };
-    if (deliveries.length === 0) await this.recordDeliveries([start]);
-    this.deliveries = Math.max(1, deliveries.length);
-    this.session = new ProgramSession(
+  async run({ code, args }: { readonly code: string; readonly args: unknown }): Promise<JsonResult | undefined> {
+    const { program, timeoutMs = DEFAULT_LIMITS.wallMs } = this.record.options;
+    const calls = await this.readCalls();
+    const [start, ...deliveries] = await this.readDeliveries();
+    if (start !== undefined && program!.vm !== VM_VERSION) throw otherVersion(program!.vm);
+    const startedAt = start?.at ?? Date.now();
+    if (start === undefined) await this.recordDeliveries([{ index: -1, at: startedAt }]);
+    else this.recorded = 1 + deliveries.length;
+    const session = new ProgramSession(
       {
-        source: params.code,
-        args: JSON.stringify(params.args ?? null),
-        seed,
-        startedAt: start.at,
-        ...(timeoutMs !== undefined && { wallMs: timeoutMs }),
+        source: code,
+        args: JSON.stringify(args),
+        seed: program!.seed,
+        startedAt,
+        limits: { ...DEFAULT_LIMITS, wallMs: timeoutMs },
       },
-      {
-        calls: (calls) => {
-          this.made.push(...calls);
-          this.group.wake();
-        },
-        log: (text) => this.logged(text),
-        progress: (share, step) => this.report(share, step),
-        ended: (outcome) => {
-          this.outcome = outcome;
-          this.group.wake();
-        },
+      (step) => {
+        this.steps.push(step);
+        this.group.wake();
       },
     );
     this.group.onItemOver = (index) => this.ended.push(index);
     try {
-      await this.replay(deliveries.slice(1));
-      await this.continue();
-      return await this.finish();
+      const outcome = await this.drive(session, calls, deliveries);
+      return outcome && (await this.finish(outcome));
     } finally {
       this.group.onItemOver = undefined;
-      this.session.stop();
+      session.stop();
     }
   }
 
-  /** Delivers what was delivered before, in the same order. */
-  private async replay(deliveries: readonly Delivery[]): Promise<void> {
-    const delivered = new Set<number>();
-    for (let from = 0; from < deliveries.length; from += PAGE) {
-      const some = deliveries.slice(from, from + PAGE);
-      for (const { index } of some) delivered.add(index);
-      await this.deliver(some);
-      this.compareCalls();
-      if (this.outcome !== undefined || this.group.isClosed) return;
-    }
-    await this.session.idle();
-    this.compareCalls();
-    if (this.outcome !== undefined || this.callCount >= this.stored.length) {
-      for (const { index, hasEnded } of this.stored)
-        if (hasEnded && !delivered.has(index)) this.ended.push(index);
-      return;
-    }
-    throw diverged(
-      `It made ${countText(this.callCount, 'call')} where it had made ${this.stored.length} before.`,
-    );
-  }
-
-  /** Runs calls and delivers their ends until the program ends. */
-  private async continue(): Promise<void> {
-    const { host, group } = this;
-    const hasOpen = this.stored.some(({ hasEnded }) => !hasEnded);
-    if (hasOpen) await group.submitOpen();
-    while (this.outcome === undefined && !group.isClosed) {
-      if (this.made.length > 0) {
-        const calls = this.made;
-        this.made = [];
-        await this.startCalls(calls);
-      } else if (this.ended.length > 0) {
+  /** Delivers what was delivered before, then runs calls and delivers their ends until the program ends. */
+  private async drive(
+    session: ProgramSession,
+    calls: readonly StoredCall[],
+    deliveries: readonly Delivery[],
+  ): Promise<ProgramOutcome | undefined> {
+    const { group } = this;
+    const replay = new Replay({ calls, deliveries });
+    for (let from = 0; from < deliveries.length; from += PAGE)
+      session.deliver(await this.deliveriesOf(deliveries.slice(from, from + PAGE)));
+    for (let isReplaying = true; !group.isClosed; ) {
+      const step = this.steps.shift();
+      if (step !== undefined) {
+        this.note(step);
+        const made = replay.accept(step);
+        if (isReplaying && step.delivered === deliveries.length) {
+          isReplaying = false;
+          await this.resume(calls, deliveries);
+        }
+        if (made.length > 0) await this.start(made);
+        if (step.outcome !== undefined) return step.outcome;
+      } else if (!isReplaying && this.ended.length > 0) {
         const at = Date.now();
         const some = this.ended.splice(0, PAGE).map((index) => ({ index, at }));
         await this.recordDeliveries(some);
-        await this.deliver(some);
+        session.deliver(await this.deliveriesOf(some));
       } else await group.change();
     }
-    if (this.outcome !== undefined && !group.isClosed) await host.cancelItems(group, 'the program has ended');
+    return undefined;
   }
 
-  private async finish(): Promise<JsonResult | undefined> {
-    const { host, group, outcome, log } = this;
-    if (group.isClosed || outcome === undefined) return undefined;
+  /** Goes on with the calls of an earlier process. */
+  private async resume(calls: readonly StoredCall[], deliveries: readonly Delivery[]): Promise<void> {
+    const delivered = new Set(deliveries.map(({ index }) => index));
+    for (const { index, hasEnded } of calls) if (hasEnded && !delivered.has(index)) this.ended.push(index);
+    if (calls.some(({ hasEnded }) => !hasEnded)) await this.group.submitOpen();
+  }
+
+  private async finish(outcome: ProgramOutcome): Promise<JsonResult> {
+    const { host, group, log } = this;
+    if (outcome.inFlight.length > 0) await host.cancelItems(group, 'the program has ended');
     if (log.length > 0) await host.store.logged(host.batch, group.seq, log.join('\n'));
-    if (outcome.status === 'returned') return new JsonResult(outcome.value);
-    const { code, reason, message } = outcome;
-    throw new ToolFailure(message, {
-      retryable: false,
-      reason: reason as FailureReason,
-      cause: new VolleyError(code, message),
-    });
-  }
-
-  /** Compares the calls of a replay with those that were made before. The rest is new. */
-  private compareCalls(): void {
-    const isNew = ({ index }: ProgramCall) => index >= this.stored.length;
-    for (const call of this.made) {
-      if (isNew(call)) continue;
-      const stored = this.stored[call.index]!;
-      if (!isSameCall(call, stored))
-        throw diverged(
-          `Its call ${call.index} is ${call.function} where it was ${stored.function}${stored.function === call.function ? ' with other arguments' : ''}.`,
-        );
-    }
-    this.callCount = Math.max(this.callCount, ...this.made.map(({ index }) => index + 1));
-    this.made = this.made.filter(isNew);
+    if (outcome.error === undefined) return new JsonResult(outcome.value ?? 'null');
+    const { error, reason } = outcome;
+    throw new ToolFailure(error.message, { retryable: false, reason, cause: error });
   }
 
   /** Stores new calls, then starts them. */
-  private async startCalls(calls: readonly ProgramCall[]): Promise<void> {
-    const tasks = calls.map(({ index, function: tool, params, options }): NewTask => {
+  private async start(calls: readonly ProgramCall[]): Promise<void> {
+    const { group } = this;
+    const tasks = calls.map(({ index, function: tool, params, options, hash, after }): NewTask => {
       const checked = callOptions(tool, options);
-      const item = { group: this.group.id, index };
+      const item = { group: group.id, index, call: { hash, after } };
       return {
-        id: itemId(this.group.id, index),
+        id: itemId(group.id, index),
         name: tool,
         function: tool,
         params,
-        options: (checked instanceof VolleyError
-          ? { item: { ...item, problem: { code: checked.code, message: checked.message } } }
-          : { ...checked, item }) satisfies TaskOptions,
+        options:
+          checked instanceof VolleyError
+            ? { item: { ...item, problem: { code: checked.code, message: checked.message } } }
+            : { ...checked, item },
       };
     });
-    if (this.group.isClosed) return;
-    await this.group.startItems(tasks);
+    if (!group.isClosed) await group.startItems(tasks);
   }
 
   private async recordDeliveries(deliveries: readonly Delivery[]): Promise<void> {
     const { store, batch } = this.host;
-    await store.delivered(batch, this.group.seq, this.deliveries, deliveries);
-    this.deliveries += deliveries.length;
+    await store.delivered(batch, this.group.seq, this.recorded, deliveries);
+    this.recorded += deliveries.length;
   }
 
-  private async deliver(deliveries: readonly Delivery[]): Promise<void> {
+  /** Adds to deliveries how the calls ended. */
+  private async deliveriesOf(deliveries: readonly Delivery[]): Promise<ProgramDelivery[]> {
     const { store, batch } = this.host;
     const idOf = ({ index }: Delivery) => itemId(this.group.id, index);
     const results = await store.results(batch, deliveries.map(idOf));
-    const ends: CallEnd[] = [];
-    for (const delivery of deliveries) {
-      const { index, at } = delivery;
-      const id = idOf(delivery);
-      const value = results.get(id);
-      ends.push(value === undefined ? { index, at, error: await this.errorOf(id) } : { index, at, value });
-    }
-    this.session.deliver(ends);
+    return Promise.all(
+      deliveries.map(async (delivery) => {
+        const id = idOf(delivery);
+        const value = results.get(id);
+        return value === undefined
+          ? { ...delivery, error: await this.errorOf(id) }
+          : { ...delivery, value };
+      }),
+    );
   }
 
-  private async errorOf(id: string): Promise<NonNullable<CallEnd['error']>> {
+  private async errorOf(id: string): Promise<NonNullable<ProgramDelivery['error']>> {
     const { store, batch } = this.host;
-    const record = await store.task(batch, id);
-    const { message, code, reason, status = 'cleared' } = record ?? {};
-    return { message: message ?? `It was ${status}.`, code, reason: reason ?? status, callId: id };
+    const { message, code, reason, status = 'cleared' } = (await store.task(batch, id)) ?? {};
+    return {
+      message: message ?? `The call was ${status}.`,
+      ...(code !== undefined && { code }),
+      reason: reason ?? status,
+      callId: id,
+    };
   }
 
   private async readCalls(): Promise<StoredCall[]> {
@@ -218,9 +185,9 @@ export class ProgramRun {
     const calls: StoredCall[] = [];
     for (let afterSeq = 0; ; ) {
       const page = await store.items(batch, this.group.seq, { afterSeq, limit: PAGE });
-      for (const { function: tool, params, status, options } of page) {
-        const hasEnded = status !== 'open' && status !== 'running';
-        calls.push({ index: options.item!.index, function: tool, params, hasEnded });
+      for (const { function: tool, status, options } of page) {
+        const { index, call } = options.item!;
+        calls.push({ index, function: tool, ...call!, hasEnded: status !== 'open' && status !== 'running' });
       }
       if (page.length < PAGE) return calls;
       afterSeq = page.at(-1)!.seq;
@@ -237,24 +204,21 @@ export class ProgramRun {
     }
   }
 
-  private logged(text: string): void {
-    const line = this.host.coordinator.redactor.text(text);
-    this.report(undefined, line);
-    this.log.push(line);
-    this.logLength += line.length;
+  /** Reports what the program logged and how far it is. */
+  private note({ log, progress }: ProgramStep): void {
+    for (const text of log) {
+      const line = this.host.coordinator.redactor.text(text);
+      this.report(undefined, line);
+      this.log.push(line);
+      this.logLength += line.length;
+    }
     while (this.log.length > MAX_LOG_LINES || this.logLength > MAX_LOG_CHARACTERS)
       this.logLength -= this.log.shift()!.length;
+    if (progress !== undefined) this.report(progress.share, progress.step);
   }
 }
 
-interface StoredCall {
-  readonly index: number;
-  readonly function: string;
-  readonly params: string;
-  readonly hasEnded: boolean;
-}
-
-function diverged(what: string): VolleyError {
-  const message = `The program does not repeat what it did before, so it cannot continue. ${what} Retry it to start over.`;
+function otherVersion(vm: string): VolleyError {
+  const message = `The program began with ${vm}, and this is ${VM_VERSION}, so it cannot continue. Retry it to start over.`;
   return Object.assign(new VolleyError('PROGRAM_DIVERGED', message), { retryable: false });
 }

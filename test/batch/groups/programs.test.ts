@@ -96,7 +96,7 @@ describe('a program', () => {
   });
 
   it.each([
-    ['an unknown option', `tools.double({ n: 1 }, { prority: 'high' })`, 'INVALID_REQUEST'],
+    ['an unknown option', `tools.double({ n: 1 }, { prority: 'high' })`, 'INVALID_CALL'],
     ['a wrong priority', `tools.double({ n: 1 }, { priority: 'highest' })`, 'UNKNOWN_PRIORITY'],
     ['wrong arguments', `tools.double({ m: 1 })`, undefined],
     ['another program', `tools.run_program({ code: 'return 1' })`, 'TOOL_NOT_ALLOWED'],
@@ -262,7 +262,7 @@ describe('a program that is stopped', () => {
     expect(await rig.standing()).toEqual([
       'program failed error: PROGRAM_DIVERGED',
       'program[0] completed',
-      'program[1] cancelled',
+      'program[1] failed error: PROGRAM_DIVERGED',
     ]);
   });
 });
