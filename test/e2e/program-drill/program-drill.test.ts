@@ -74,7 +74,7 @@ test(`programs that are killed again and again (seed ${SEED}) run no call again 
         for (const id of await endedCalls(folder)) ranBefore.set(id, counts.get(id) ?? 0);
         continue;
       }
-      expect(status, stderr).toBe(0);
+      expect(status, `${stderr}\n${stdout}`).toBe(0);
       const { returned } = JSON.parse(stdout).data;
       expect(returned).toMatchObject({
         all: 80,
