@@ -1,40 +1,20 @@
 import { parentPort } from 'node:worker_threads';
 import type { QuickJSHandle } from 'quickjs-emscripten-core';
 import type { Evaluated, EvaluationAnswer, EvaluationFailure, EvaluationRequest } from './evaluate.ts';
-import { MemoryImage } from './memory-image.ts';
-import { createVm, run } from './vm.ts';
+import { placeIn, type Thrown, Vm } from './vm.ts';
 
 /** The name of an expression in stack traces. */
 const FILE = 'expression';
-const TOO_DEEP: EvaluationFailure = {
-  code: 'EXPRESSION_TOO_DEEP',
-  message: 'calls functions, or nests values, too deeply',
-};
-/** A thread whose memory has grown beyond this is replaced: it never shrinks. */
-const MAX_KEPT_BYTES = 64 << 20;
 
-/** Functions of ours inside the VM. They use only what they took before the expression could change it. */
-const HARNESS = `(() => {
-  'use strict';
-  const { parse, stringify } = JSON;
+const HARNESS = `({ toJson }) => {
+  const { parse } = JSON;
   const { defineProperty } = Object;
-  const text = String;
   const global = globalThis;
-  const [PromiseClass, RangeErrorClass, InternalErrorClass] = [Promise, RangeError, InternalError];
-  class NotJson extends TypeError {}
-  Math.random = function random() {
-    throw new Error('Math.random() is not available, because an expression must give the same value every time');
-  };
+  const PromiseClass = Promise;
   const define = (target, name, value) =>
     defineProperty(target, name, { value, writable: true, enumerable: true, configurable: true });
-  const toJson = (value) => {
-    if (typeof value === 'symbol') throw new NotJson('a symbol cannot be written as JSON');
-    try {
-      return stringify(value);
-    } catch (error) {
-      if (error instanceof RangeErrorClass || error instanceof InternalErrorClass) throw error;
-      throw new NotJson(text(error?.message));
-    }
+  Math.random = function random() {
+    throw new Error('Math.random() is not available, because an expression must give the same value every time');
   };
   return {
     setResults(pairs, names) {
@@ -44,20 +24,13 @@ const HARNESS = `(() => {
       define(global, 'results', results);
     },
     // One call does all, because a call from outside takes longer than most expressions.
-    evaluate(compute, pairs) {
+    evaluate(compute, pairs, maxChars) {
       for (const [name, value] of parse(pairs)) define(global, name, value);
       const value = compute();
-      return value instanceof PromiseClass ? value : toJson(value);
-    },
-    toJson,
-    describe(thrown) {
-      if (typeof thrown !== 'object' || thrown === null) return stringify({ message: text(thrown) });
-      const { name, message, stack } = thrown;
-      const isNotJson = thrown instanceof NotJson;
-      return stringify({ name: text(name), message: text(message), stack: text(stack), isNotJson });
+      return value instanceof PromiseClass ? value : toJson(value, maxChars);
     },
   };
-})()`;
+}`;
 
 /** Ends the whole request, not only one of its evaluations. */
 class RequestFailure extends Error {
@@ -67,62 +40,54 @@ class RequestFailure extends Error {
 }
 
 const port = parentPort!;
-let deadline = Number.POSITIVE_INFINITY;
 let isClockRead = false;
-let isInterrupted = false;
-
-const { runtime, context, memory } = await createVm(
-  () => {
-    isClockRead = true;
-    return 0;
-  },
-  () => {
-    isInterrupted ||= performance.now() > deadline;
-    return isInterrupted;
-  },
-);
-const harness = run(context, HARNESS);
+const vm = await Vm.create(() => {
+  isClockRead = true;
+  return 0;
+});
+const { context, runtime } = vm;
+const harness = vm.load(HARNESS);
 const setResults = context.getProp(harness, 'setResults');
 const evaluateItem = context.getProp(harness, 'evaluate');
-const toJson = context.getProp(harness, 'toJson');
-const describe = context.getProp(harness, 'describe');
-const none = context.undefined;
-const image = new MemoryImage(memory);
+vm.takeImage();
 
 port.on('message', (request: EvaluationRequest) => {
   const answer = answerTo(request);
   port.postMessage(answer);
   // The next request finds the VM as new, whatever this one did.
-  if (!answer.isSpent) image.restore();
+  if (!answer.isSpent) vm.restore();
 });
 port.postMessage('ready');
 
 function answerTo(request: EvaluationRequest): EvaluationAnswer {
   try {
-    const evaluated = evaluateAll(request);
-    return { evaluated, isSpent: memory.buffer.byteLength > MAX_KEPT_BYTES };
+    return { evaluated: evaluateAll(request), isSpent: vm.isSpent };
   } catch (error) {
-    // If it was not a script that failed but QuickJS itself, the VM may be in any state.
-    return { failure: failureOf(error, request), isSpent: !(error instanceof RequestFailure) };
+    if (error instanceof RequestFailure) return { failure: error.failure, isSpent: vm.isSpent };
+    // QuickJS itself failed, because it ran out of something. It may be in any state.
+    const failure = error instanceof RangeError ? TOO_DEEP : outOfMemory(request);
+    return { failure, isSpent: true };
   }
 }
 
 function evaluateAll(request: EvaluationRequest): readonly Evaluated[] {
-  deadline = performance.now() + request.limitMs;
-  isInterrupted = false;
-  runtime.setMemoryLimit(request.memoryMb * 2 ** 20);
+  vm.limit(request.limitMs, request.memoryMb);
   const compute = compile(request);
   const results = context.newString(request.results);
   const names = context.newString(request.names);
+  let chars = 0;
   return request.items.map((item, index) => {
     // Each item gets its own results, because an expression may change them.
     if (index === 0 || request.results !== '[]') {
-      const set = context.callFunction(setResults, none, results, names);
-      if (set.error !== undefined) throw new RequestFailure(thrownBy(set.error, request));
+      const set = context.callFunction(setResults, vm.undefined, results, names);
+      if (set.error !== undefined) throw new RequestFailure(failureOf(vm.thrown(set.error), request));
     }
     isClockRead = false;
     const evaluated = evaluate(compute, item, request);
-    if (!isClockRead || 'error' in evaluated) return evaluated;
+    if ('error' in evaluated) return evaluated;
+    chars += evaluated.value?.length ?? 0;
+    if (chars > request.maxChars) throw new RequestFailure(tooLarge(request));
+    if (!isClockRead) return evaluated;
     const message = 'reads the current time, but an expression must give the same value every time';
     return { error: { code: 'EXPRESSION_FAILED', message } };
   });
@@ -131,7 +96,7 @@ function evaluateAll(request: EvaluationRequest): readonly Evaluated[] {
 function compile(request: EvaluationRequest): QuickJSHandle {
   const compiled = context.evalCode(`(() => (\n${request.source}\n))`, FILE, { strict: true });
   if (compiled.error !== undefined) {
-    const failure = thrownBy(compiled.error, request);
+    const failure = failureOf(vm.thrown(compiled.error), request);
     throw new RequestFailure({ ...failure, code: 'INVALID_EXPRESSION' });
   }
   if (context.typeof(compiled.value) === 'function') return compiled.value;
@@ -139,80 +104,60 @@ function compile(request: EvaluationRequest): QuickJSHandle {
 }
 
 function evaluate(compute: QuickJSHandle, item: string, request: EvaluationRequest): Evaluated {
-  const result = context.callFunction(evaluateItem, none, compute, context.newString(item));
-  if (result.error !== undefined) return { error: thrownBy(result.error, request) };
-  if (context.typeof(result.value) !== 'object') return { value: textOf(result.value) };
+  const fail = (thrown: Thrown) => ({ error: failureOf(thrown, request) });
+  const args = [compute, context.newString(item), context.newNumber(request.maxChars)];
+  const result = context.callFunction(evaluateItem, vm.undefined, args);
+  if (result.error !== undefined) return fail(vm.thrown(result.error));
+  if (context.typeof(result.value) !== 'object') return { value: vm.text(result.value) };
 
   // It is a promise. After everything that can run has run, it is settled, or never will be.
   const jobs = runtime.executePendingJobs();
-  if (jobs.error !== undefined) return { error: thrownBy(jobs.error, request) };
+  if (jobs.error !== undefined) return fail(vm.thrown(jobs.error));
   const state = context.getPromiseState(result.value);
   switch (state.type) {
     case 'pending':
       return { error: { code: 'EXPRESSION_PENDING', message: 'returns a promise that nothing settles' } };
     case 'rejected':
-      return { error: thrownBy(state.error, request) };
+      return fail(vm.thrown(state.error));
     case 'fulfilled': {
-      const json = context.callFunction(toJson, none, state.value);
-      return json.error === undefined
-        ? { value: textOf(json.value) }
-        : { error: thrownBy(json.error, request) };
+      const json = vm.toJson(state.value, request.maxChars);
+      return 'thrown' in json ? fail(json.thrown) : { value: json.text };
     }
   }
 }
 
-function textOf(value: QuickJSHandle): string | undefined {
-  return context.typeof(value) === 'string' ? context.getString(value) : undefined;
-}
-
-interface Thrown {
-  readonly name?: string;
-  readonly message: string;
-  readonly stack?: string;
-  readonly isNotJson?: boolean;
-}
-
-/** What a script threw. Throws itself if a limit was the reason. */
-function thrownBy(error: QuickJSHandle, request: EvaluationRequest): EvaluationFailure {
-  const described = isInterrupted ? undefined : context.callFunction(describe, none, error);
-  if (isInterrupted) {
+/** Why an expression has no value. Throws if it was a limit of the request. */
+function failureOf(thrown: Thrown, request: EvaluationRequest): EvaluationFailure {
+  if (vm.isInterrupted) {
     const message = `took longer than ${request.limitMs} ms`;
     throw new RequestFailure({ code: 'EXPRESSION_TIMEOUT', message });
   }
-  const thrown: Thrown =
-    described?.error === undefined
-      ? JSON.parse(context.getString(described!.value))
-      : { message: 'an error that cannot be read' };
-  const { name, message, stack, isNotJson } = thrown;
-  // QuickJS throws null if there is not even room for an error.
-  const isNull = name === undefined && message === 'null';
-  const isFull = memory.buffer.byteLength > request.memoryMb * 2 ** 19;
-  if ((name === 'InternalError' && message === 'out of memory') || (isNull && isFull)) {
-    throw new RequestFailure(outOfMemory(request));
+  const { kind, name, message, stack } = thrown;
+  switch (kind) {
+    case 'memory':
+      throw new RequestFailure(outOfMemory(request));
+    case 'depth':
+      return TOO_DEEP;
+    case 'size':
+      return tooLarge(request);
+    case 'json':
+      return { code: 'UNSERIALISABLE_RESULT', message: `has a value that is not JSON: ${message}` };
+    default: {
+      const text = name === undefined ? message : `${name}: ${message}`;
+      return { code: 'EXPRESSION_FAILED', message: `failed: ${text}`, ...placeIn(stack, FILE) };
+    }
   }
-  if (name === 'RangeError' && message === 'Maximum call stack size exceeded') return TOO_DEEP;
-  if (isNotJson) {
-    return {
-      code: 'UNSERIALISABLE_RESULT',
-      message: `has a value that is not JSON: ${message.slice(0, 1000)}`,
-    };
-  }
-  const text = name === undefined ? message : `${name}: ${message}`;
-  return { code: 'EXPRESSION_FAILED', message: `failed: ${text.slice(0, 1000)}`, ...placeIn(stack) };
 }
 
-/** The place in the expression, which starts on the second line of what is compiled. */
-function placeIn(stack: string | undefined): { line: number; column: number } | undefined {
-  const [, line, column] = stack?.match(/\bexpression:(\d+):(\d+)/) ?? [];
-  return Number(line) > 1 ? { line: Number(line) - 1, column: Number(column) } : undefined;
-}
-
-/** Anything but a {@link RequestFailure} comes from QuickJS itself, which ran out of something. */
-function failureOf(error: unknown, request: EvaluationRequest): EvaluationFailure {
-  if (error instanceof RequestFailure) return error.failure;
-  return error instanceof RangeError ? TOO_DEEP : outOfMemory(request);
-}
+const TOO_DEEP: EvaluationFailure = {
+  code: 'EXPRESSION_TOO_DEEP',
+  message: 'calls functions, or nests values, too deeply',
+};
 
 function outOfMemory({ memoryMb }: EvaluationRequest): EvaluationFailure {
   return { code: 'EXPRESSION_MEMORY', message: `needs more than ${memoryMb} MB of memory` };
+}
+
+function tooLarge({ maxChars }: EvaluationRequest): EvaluationFailure {
+  return { code: 'RESULT_TOO_LARGE', message: `has a value of more than ${maxChars >> 20} MB` };
 }

@@ -58,6 +58,8 @@ export interface EvaluationRequest {
   readonly items: readonly string[];
   readonly limitMs: number;
   readonly memoryMb: number;
+  /** The maximum length of all values together. */
+  readonly maxChars: number;
 }
 
 export type Evaluated = { readonly value: string | undefined } | { readonly error: EvaluationFailure };
@@ -99,6 +101,7 @@ export async function evaluateMany(
     names: JSON.stringify([...expression.results.keys()].filter(isName)),
     limitMs: expression.limitMs ?? LIMIT_MS,
     memoryMb: expression.memoryMb ?? MEMORY_MB,
+    maxChars: MAX_VALUE_CHARS,
   };
   const evaluations: Evaluation[] = [];
   for (const items of chunks(list)) {
@@ -147,11 +150,7 @@ function requireRoom(
 }
 
 function toEvaluation(source: string, evaluated: Evaluated): Evaluation {
-  if ('error' in evaluated) return { error: toError(source, evaluated.error) };
-  const { value } = evaluated;
-  if (value === undefined || value.length <= MAX_VALUE_CHARS) return { value };
-  const message = `The value of the expression has ${value.length >> 20} MB; at most ${MAX_VALUE_CHARS >> 20} MB are allowed.`;
-  return { error: permanent(new VolleyError('RESULT_TOO_LARGE', message)) };
+  return 'error' in evaluated ? { error: toError(source, evaluated.error) } : evaluated;
 }
 
 function toError(source: string, { code, message, line, column }: EvaluationFailure): VolleyError {
@@ -202,9 +201,10 @@ class Thread {
   constructor() {
     this.worker = startScriptThread(ENTRY, 'volley expressions');
     this.worker.on('message', (answer: 'ready' | EvaluationAnswer) => this.received(answer));
-    this.worker.on('error', ({ message }) =>
-      this.fail({ code: 'EXPRESSION_MEMORY', message: `ended its thread: ${message}` }),
-    );
+    this.worker.on('error', ({ message }) => {
+      const code = this.isStarting ? 'INTERNAL' : 'EXPRESSION_MEMORY';
+      this.fail({ code, message: `lost its thread: ${message}` });
+    });
   }
 
   get isIdle(): boolean {

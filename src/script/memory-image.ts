@@ -1,10 +1,13 @@
-import type { VmMemory } from './vm.ts';
-
 const BLOCK = 4096;
 /** Zeros in a row that are left out: the stack, which is far larger and has no state between two calls. */
 const MIN_GAP = 1 << 20;
 /** How much of each gap is kept at its ends, because variables that are zero may be next to it. */
 const MARGIN = 64 << 10;
+
+/** The memory of a WebAssembly module. When it grows, it gets another buffer. */
+export interface VmMemory {
+  readonly buffer: ArrayBuffer;
+}
 
 interface Part {
   readonly at: number;
