@@ -16,6 +16,7 @@ export const ENTRIES = [
   'runners/process/child',
   'runners/thread/worker',
   'script/evaluate-worker',
+  'script/program-worker',
   'tools/schema-worker',
 ];
 /** Files that are not TypeScript but belong to the package. */

@@ -261,7 +261,7 @@ const BATCH_ERRORS = {
   },
 } as const satisfies ErrorTable;
 
-/** Errors of expressions. */
+/** Errors of expressions and programs. */
 const SCRIPT_ERRORS = {
   INVALID_EXPRESSION: {
     meaning:
@@ -287,6 +287,50 @@ const SCRIPT_ERRORS = {
   EXPRESSION_PENDING: {
     meaning: 'The value of an expression is a promise that nothing can ever settle.',
     remedy: 'Return a value. Expressions cannot wait for anything.',
+  },
+  INVALID_PROGRAM: {
+    meaning:
+      'The text of a program is not the body of an async JavaScript function. `details` has the line and column.',
+    remedy: 'Correct the place that the message shows.',
+  },
+  PROGRAM_FAILED: {
+    meaning:
+      'A program threw an error, or did not catch the error of a call. `details` has the code and the id of that call.',
+    remedy: 'Correct the program, or catch the error.',
+  },
+  PROGRAM_CPU_TIME: {
+    meaning:
+      'A program computed for longer than its limit. The time in which it waits for calls does not count.',
+    remedy: 'Let it compute less, or raise the limit.',
+  },
+  PROGRAM_MEMORY: {
+    meaning: 'A program needs more memory than its limit.',
+    remedy: 'Keep less data at once, or raise the limit.',
+  },
+  PROGRAM_TOO_DEEP: {
+    meaning: 'A program called functions, or has values nested, too deeply.',
+    remedy: 'Use a loop instead of recursion, or flatter values.',
+  },
+  PROGRAM_CALLS: {
+    meaning: 'A program made more calls than its limit.',
+    remedy: 'Make fewer calls, split the work, or raise the limit.',
+  },
+  PROGRAM_CALLS_IN_FLIGHT: {
+    meaning: 'A program had more calls in flight at once than its limit.',
+    remedy: 'Use `parallel(list, fn, { concurrency })`, or raise the limit.',
+  },
+  PROGRAM_TIMEOUT: {
+    meaning: 'A program took longer than its limit, including the time in which it waited for calls.',
+    remedy: 'Let it do less, or raise the limit.',
+  },
+  PROGRAM_STUCK: {
+    meaning: 'A program waits for a promise, but has no calls in flight, so that nothing can ever settle it.',
+    remedy: 'Await only calls, and what is made of them.',
+  },
+  PROGRAM_DIVERGED: {
+    meaning:
+      'A program that was resumed did something else than before it was interrupted. `details` has the first call that is different.',
+    remedy: 'Start it over with retry.',
   },
 } as const satisfies ErrorTable;
 
