@@ -40,12 +40,13 @@ class RequestFailure extends Error {
 }
 
 const port = parentPort!;
+const INTERRUPTED: Thrown = { message: 'interrupted' };
 let isClockRead = false;
 const vm = await Vm.create(() => {
   isClockRead = true;
   return 0;
 });
-const { context, runtime } = vm;
+const { context } = vm;
 const harness = vm.load(HARNESS);
 const setResults = context.getProp(harness, 'setResults');
 const evaluateItem = context.getProp(harness, 'evaluate');
@@ -111,8 +112,8 @@ function evaluate(compute: QuickJSHandle, item: string, request: EvaluationReque
   if (context.typeof(result.value) !== 'object') return { value: vm.text(result.value) };
 
   // It is a promise. After everything that can run has run, it is settled, or never will be.
-  const jobs = runtime.executePendingJobs();
-  if (jobs.error !== undefined) return fail(vm.thrown(jobs.error));
+  const thrown = vm.drain();
+  if (thrown !== undefined || vm.isInterrupted) return fail(thrown ?? INTERRUPTED);
   const state = context.getPromiseState(result.value);
   switch (state.type) {
     case 'pending':

@@ -139,6 +139,9 @@ export class ProgramSession {
   private unanswered = 0;
   private delivered = 0;
   private usedMs = 0;
+  private hasStarted = false;
+  /** Deliveries that came before the thread was ready. */
+  private early: ProgramDelivery[] = [];
   private isEnded = false;
 
   constructor(
@@ -149,7 +152,12 @@ export class ProgramSession {
     const late = () => this.fail({ code: 'PROGRAM_TIMEOUT', message: `takes longer than ${wallMs} ms` });
     this.wallTimer = setTimeout(late, wallMs);
     this.thread.own({
-      ready: () => this.send({ type: 'start', program }),
+      ready: () => {
+        this.hasStarted = true;
+        this.send({ type: 'start', program });
+        if (this.early.length > 0) this.send({ type: 'deliver', deliveries: this.early });
+        this.early = [];
+      },
       reported: (report) => this.reported(report),
       failed: (message) => this.fail({ code: 'PROGRAM_MEMORY', message: `lost its thread: ${message}` }),
     });
@@ -159,7 +167,8 @@ export class ProgramSession {
   deliver(deliveries: readonly ProgramDelivery[]): void {
     if (this.isEnded) return;
     for (const { index } of deliveries) this.ended.add(index);
-    this.send({ type: 'deliver', deliveries });
+    if (this.hasStarted) this.send({ type: 'deliver', deliveries });
+    else this.early.push(...deliveries);
   }
 
   /** Ends it without an outcome. */

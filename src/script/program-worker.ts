@@ -57,14 +57,22 @@ const HARNESS = `({ toJson }, host) => {
     }
     return toJson(known, ${1 << 16});
   };
-  const call = (name, params = {}, options = undefined) =>
-    new PromiseClass((resolve, reject) => {
-      const json = toJson(params, ${16 << 20});
-      const index = host.call(name, json, optionsOf(name, options));
-      // A limit is exceeded: it is being interrupted.
-      if (index < 0) for (;;);
+  const call = (name, params = {}, options = undefined) => {
+    let input;
+    try {
+      input = [toJson(params, ${16 << 20}), optionsOf(name, options)];
+    } catch (error) {
+      const isRefused = error?.code === 'INVALID_CALL';
+      const why = 'The arguments of ' + name + ' cannot be written as JSON: ' + text(error?.message);
+      return new PromiseClass((_, reject) => reject(isRefused ? error : refusal(why)));
+    }
+    const index = host.call(name, input[0], input[1]);
+    // A limit is exceeded, and the program is being interrupted.
+    if (index < 0) for (;;);
+    return new PromiseClass((resolve, reject) => {
       pending[index] = { name, resolve, reject };
     });
+  };
 
   // tools.read_file, tools.files.read and tools['files.read'] are all functions.
   const tool = (path) =>
@@ -175,7 +183,7 @@ let time = 0;
 let program: RunningProgram | undefined;
 
 const vm = await Vm.create(() => time);
-const { context, runtime } = vm;
+const { context } = vm;
 const host = context.newObject();
 expose('call', (name, params, options) =>
   context.newNumber(program!.call(vm.text(name!)!, vm.text(params!), vm.text(options!))),
@@ -362,14 +370,8 @@ class RunningProgram {
     return { message, code: 'RESULT_TOO_LARGE' };
   }
 
-  /** Runs everything that can run. */
   private drain(): void {
-    while (runtime.hasPendingJob()) {
-      const jobs = runtime.executePendingJobs();
-      // What a callback of queueMicrotask() throws concerns nobody, unless it was a limit.
-      if (jobs.error !== undefined) this.requireLimits(vm.thrown(jobs.error));
-    }
-    this.requireLimits();
+    this.requireLimits(vm.drain());
   }
 
   private requireLimits(thrown?: Thrown): void {

@@ -11,6 +11,8 @@ const STACK_BYTES = 1 << 20;
 /** A VM whose memory has grown beyond this is not used again: the memory never shrinks. */
 const MAX_KEPT_BYTES = 64 << 20;
 
+/** An interruption becomes the rejection of a promise. So it has to be looked for between jobs, too. */
+const JOBS_AT_ONCE = 100;
 const STRICT = { strict: true };
 
 /**
@@ -54,7 +56,7 @@ const HARDEN = `(() => {
         if (error instanceof RangeErrorClass || error instanceof InternalErrorClass) throw error;
         throw new NotJson(text(error?.message));
       }
-      if (json !== undefined && json.length > maxChars) throw new TooLarge(text(json.length));
+      if (json !== undefined && json.length > maxChars) throw new TooLarge('more than ' + maxChars + ' characters');
       return json;
     },
     describe(thrown) {
@@ -152,6 +154,19 @@ export class Vm {
   /** Stops the script, which cannot catch that. */
   interrupt(): void {
     this.isInterrupted = true;
+  }
+
+  /**
+   * Runs what promises and microtasks have left to run, until there is nothing more, or the script is interrupted. An
+   * error of a microtask concerns nobody, unless memory is the reason: then it is returned.
+   */
+  drain(): Thrown | undefined {
+    while (this.runtime.hasPendingJob() && !this.isInterrupted) {
+      const jobs = this.runtime.executePendingJobs(JOBS_AT_ONCE);
+      const thrown = jobs.error && this.thrown(jobs.error);
+      if (thrown?.kind === 'memory') return thrown;
+    }
+    return undefined;
   }
 
   /** A value as JSON text of at most `maxChars` characters. */
