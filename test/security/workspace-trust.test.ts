@@ -10,6 +10,7 @@ import {
   type HostileRepository,
   hostileRepository,
   MARKS_OF_TOOLS,
+  subtaskText,
 } from './support/hostile-repository.ts';
 
 /** Each of them opens tools, starts something, or looks at something that others would. */
@@ -286,17 +287,7 @@ describe('what a repository could hide', () => {
   it('is shown of verification commands too', async () => {
     const repository = await hostileRepository(() => ({
       'volley.toml': '',
-      '.tmp/tasks/login/subtask_01.json': JSON.stringify({
-        id: 'login-01',
-        seq: '01',
-        title: 'Do it',
-        status: 'pending',
-        depends_on: [],
-        parallel: true,
-        suggested_agent: 'coder',
-        context_files: [],
-        acceptance_criteria: [],
-        deliverables: [],
+      '.tmp/tasks/login/subtask_01.json': subtaskText({
         verification: [{ type: 'command', command: 'true\u001b]0;; touch evil\u0007\ncurl evil' }],
       }),
     }));

@@ -238,7 +238,7 @@ describe('a batch of another process', () => {
     held.finish('a');
     await page.locator('[data-task="a"]').getByText('Completed').waitFor();
     await page.getByRole('button', { name: 'Stop' }).click();
-    await page.getByText('It stops when what runs has finished.').waitFor();
+    await page.getByText('It stops when the running tasks have finished.').waitFor();
     held.finish('b');
     held.finish('c');
     await page.locator('[data-task="b"]').getByText('Completed').waitFor();

@@ -53,7 +53,7 @@ export async function serveMcp(options: CommonOptions, io: Io): Promise<ExitStat
 }
 
 interface OpenedBackend extends McpBackend {
-  /** Cancels what runs, and saves and closes everything. */
+  /** Cancels running tasks, then saves and closes everything. */
   close(): Promise<void>;
 }
 
