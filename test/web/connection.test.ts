@@ -27,8 +27,10 @@ describe('the connection', () => {
     held.finish('a');
     held.finish('b');
     await startAgain();
-    await page.getByRole('button', { name: 'Try now' }).click();
-    await page.getByText('Live', { exact: true }).waitFor();
+    // Unless it has come back before the click.
+    const live = page.getByText('Live', { exact: true });
+    await Promise.any([page.getByRole('button', { name: 'Try now' }).click(), live.waitFor()]);
+    await live.waitFor();
     await page.locator('[data-task="d"]').waitFor();
     expect(await page.getByRole('alert').count()).toBe(0);
 
