@@ -20,7 +20,7 @@ engine.submit({ toolName: 'migrate', resources: { exclusive: ['db'] } }, work); 
 engine.submit({ toolName: 'query', resources: { shared: ['db'] } }, work); // while these two may have it
 engine.submit({ toolName: 'query', resources: { shared: ['db'] } }, work); // at the same time.
 
-engine.submit({ toolName: 'deploy', conflictsWith: ['test'] }, work); // No `test` runs meanwhile, whoever submits it.
+engine.submit({ toolName: 'deploy', conflictsWith: ['test'] }, work); // No `test` runs meanwhile, no matter who submits it.
 // #endregion needs
 
 // #region impossible

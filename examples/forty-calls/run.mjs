@@ -15,7 +15,7 @@ const batch = engine.submitAll(calls(), { name: 'research' });
 const board = new Board(batch.handles, ENGINE_OPTIONS.maxConcurrency, Date.now());
 const display = isLive ? new LiveDisplay(board, batch) : new LineDisplay(board);
 
-// Whoever reads from a pipe may have seen enough.
+// The reader of a pipe may have seen enough.
 process.stdout.once('error', () => process.exit());
 
 let wasInterrupted = false;

@@ -30,7 +30,7 @@ export async function isUnfinished(folder, batch) {
   return open + running > 0;
 }
 
-/** How Volley is started with these arguments, for whoever starts it itself. */
+/** How Volley is started with these arguments, for programs that start it themselves. */
 export function commandOf(args) {
   if (!existsSync(PROGRAM)) throw new Error('Run `npm run build` first.');
   return { command: process.execPath, args: [...process.execArgv, PROGRAM, ...args] };

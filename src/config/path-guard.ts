@@ -122,7 +122,10 @@ export class PathGuard implements SandboxGuard {
   private tidying: Promise<unknown> = Promise.resolve();
   private placeholder: string | undefined;
 
-  constructor(private readonly paths: ProtectedPaths) {
+  constructor(
+    private readonly paths: ProtectedPaths,
+    private readonly maxFolders = MAX_FOLDERS,
+  ) {
     this.folder = realAsFarAsItExists(paths.scope.folder);
     this.realRoots = new Map(paths.scope.tools.roots.map((root) => [root, realAsFarAsItExists(root)]));
   }
@@ -239,8 +242,8 @@ export class PathGuard implements SandboxGuard {
     for (let index = 0; index < queue.length; index++) {
       const folder = queue[index]!;
       if (listings.has(folder) || SYSTEM_FOLDERS.has(folder)) continue;
-      if (listings.size >= MAX_FOLDERS) {
-        const why = `is beyond the ${MAX_FOLDERS} folders that are scanned for protected paths. Remove folders, or name smaller ones in \`tools.roots\``;
+      if (listings.size >= this.maxFolders) {
+        const why = `is beyond the ${this.maxFolders} folders that are scanned for protected paths. Remove folders, or name smaller ones in \`tools.roots\``;
         obstacles.push({ path: folder, why, isUnreadable: false });
         break;
       }

@@ -11,7 +11,7 @@ export type ResultSource = (give: (result: CallResult) => void, stop: AbortSigna
 
 /**
  * Results as they come. It begins with the first `next()`. Unlike a generator's, its `return()` is heard while a
- * `next()` is open: both are answered at once, and what runs is cancelled.
+ * `next()` is open: both are answered at once, and running calls are cancelled.
  */
 export class ResultStream implements AsyncGenerator<CallResult, void, undefined> {
   private readonly arrived: CallResult[] = [];

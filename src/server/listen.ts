@@ -92,6 +92,6 @@ function readTls({ certificate, key }: { readonly certificate: string; readonly 
   }
 }
 
-export function notStarted(message: string): VolleyError {
-  return new VolleyError('SERVER_NOT_STARTED', message);
+export function notStarted(message: string, details?: Record<string, unknown>): VolleyError {
+  return new VolleyError('SERVER_NOT_STARTED', message, details);
 }

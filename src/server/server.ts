@@ -225,12 +225,13 @@ export class VolleyServer {
   }
 }
 
-function writeRecord(...record: Parameters<typeof leaveRecord>): string {
+function writeRecord(...[storeFile, record]: Parameters<typeof leaveRecord>): string {
   try {
-    return leaveRecord(...record);
+    return leaveRecord(storeFile, record);
   } catch (error) {
     throw notStarted(
       `The server cannot start because its record cannot be written next to the store: ${reasonText(error)}.`,
+      { storeFile },
     );
   }
 }

@@ -80,7 +80,7 @@ function checked<I, O>(definition: ToolDefinition<I, O>): Tool<I, O> {
   const { priority, timeoutMs, stallMs, retry, limits = {}, env = [] } = definition;
   const { description = '', limitedAs, unrepeatable = false } = definition;
   for (const field of Object.keys(definition))
-    if (!FIELDS.has(field)) fail(name, unknown(field, 'field of a tool', FIELDS));
+    if (!FIELDS.has(field)) failUnknown(name, field, 'field of a tool', FIELDS);
   if (typeof description !== 'string')
     fail(name, `description must be a string, but it is ${show(description)}`);
   if (!ISOLATIONS.includes(isolation))
@@ -129,16 +129,17 @@ function checked<I, O>(definition: ToolDefinition<I, O>): Tool<I, O> {
   };
 }
 
-function unknown(field: string, kind: string, known: ReadonlySet<string>): string {
+function failUnknown(name: string, field: string, kind: string, known: ReadonlySet<string>): never {
   const close = nearest(field, known);
-  return `"${field}" is not a ${kind}${close === undefined ? '' : `; did you mean "${close}"?`}`;
+  const help = close === undefined ? '' : `; did you mean "${close}"?`;
+  return fail(name, `"${field}" is not a ${kind}${help}`, { field, nearest: close });
 }
 
 function checkLimits(name: string, limits: RunLimits, isolation: Isolation): void {
   if (typeof limits !== 'object' || limits === null || Array.isArray(limits))
     fail(name, `limits must be an object such as { memoryMb: 256 }, but it is ${show(limits)}`);
   for (const [limit, value] of Object.entries(limits)) {
-    if (!LIMITS.has(limit)) fail(name, unknown(limit, 'limit', LIMITS));
+    if (!LIMITS.has(limit)) failUnknown(name, limit, 'limit', LIMITS);
     if (value !== undefined) checkNumber(`limits.${limit}`, value, { min: 1, max: Number.MAX_SAFE_INTEGER });
   }
   if (isolation === 'process') return;
@@ -178,6 +179,6 @@ function moduleUrl(name: string, module: unknown): string {
   );
 }
 
-function fail(name: string, problem: string): never {
-  throw new VolleyError('INVALID_TOOL', `Tool ${name}: ${problem}.`, { tool: name });
+function fail(name: string, problem: string, details: object = {}): never {
+  throw new VolleyError('INVALID_TOOL', `Tool ${name}: ${problem}.`, { tool: name, ...details });
 }

@@ -1,17 +1,14 @@
-import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import type { Action } from '../../src/batch/actions/define-action.ts';
 import { DEFINITIONS } from '../../src/batch/actions/definitions.ts';
 import { openRig } from '../batch/support/rig.ts';
-import { buildProgram } from '../e2e/support/built-program.ts';
+import { folderWith, say } from '../cli/support/program.ts';
 import { project } from '../e2e/support/project.ts';
 import { dataOf } from '../mcp/server/support/mcp.ts';
 import { connectStdio } from '../mcp/server/support/stdio-client.ts';
 import { serve } from '../server/support/serve.ts';
-import { trustFolder } from '../support/trust.ts';
 import { CASES, FILE, type Step } from './cases.ts';
 
 interface Answer {
@@ -28,9 +25,7 @@ interface ExecutorAnswer {
   readonly error?: { readonly code: string };
 }
 
-const { main } = await buildProgram();
-
-/** Each way to ask for an action: real servers and processes but for the library. */
+/** Each way to ask for an action: over a real server, but for the library and the command line. */
 const INTERFACES: Readonly<Record<string, () => Promise<Send>>> = {
   library: async () => {
     const { executor, folder } = await openRig();
@@ -55,17 +50,10 @@ const INTERFACES: Readonly<Record<string, () => Promise<Send>>> = {
       answerOf(dataOf(await client.callTool({ name: 'batch_executor_tool', arguments: { ...request } })));
   },
   'command line': async () => {
-    const folder = project({ [FILE.name]: FILE.text });
-    await trustFolder(folder);
+    const folder = folderWith({ [FILE.name]: FILE.text });
     return async (request) => {
       const { argv, input } = commandLine(request);
-      const child = spawn(process.execPath, [main, ...argv, '--json'], {
-        cwd: folder,
-        env: { PATH: process.env['PATH'], XDG_CONFIG_HOME: process.env['XDG_CONFIG_HOME'] },
-      });
-      child.stdin.end(input);
-      const said = await text(child.stdout);
-      return answerOf(JSON.parse(said));
+      return answerOf(JSON.parse((await say(folder, [...argv, '--json'], input)).stdout));
     };
   },
 };

@@ -39,6 +39,7 @@ describe('a batch that another process runs', () => {
     await calls.started('a');
     const stopped = await there.ask('stop');
     expect(stopped.data).toMatchObject({ state: 'stopping', running: 1, holder: { pid: process.pid } });
+    expect(stopped.text).toContain(`process ${process.pid}`);
     calls.finish('a');
     expect((await there.ask('wait')).data).toMatchObject({ finished: true });
     expect(await here.standing()).toEqual(['a completed', 'b open']);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { cancellationText } from '../../src/core/failure.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
 import { openRig } from './support/rig.ts';
 
@@ -56,6 +57,9 @@ describe('a task that cannot run', () => {
     ]);
     await rig.ask('start', { wait: true, fail_fast: true });
     expect(await standing(rig)).toEqual(['a cancelled', 'b failed UNKNOWN_TOOL']);
+    expect(await rig.store.task('default', 'a')).toMatchObject({
+      message: cancellationText({ event: 'fail-fast', id: 'b' }),
+    });
   });
 
   it('is written before "start" answers', async () => {

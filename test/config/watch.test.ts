@@ -13,8 +13,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type LoadedConfig, loadConfig } from '../../src/config/load.ts';
+import { readingProblem } from '../../src/config/problems.ts';
 import { watchConfig } from '../../src/config/watch.ts';
-import { codeOf } from '../engine/support/errors.ts';
 import { folderWith } from './support/folder.ts';
 
 const text = (max: number) => `[limits]\nmax_concurrency = ${max}\n`;
@@ -79,7 +79,10 @@ describe('a file that is watched', () => {
     start();
     rmSync(file);
     const error = await next();
-    expect(codeOf(error)).toBe('INVALID_CONFIG');
+    expect(error).toMatchObject({
+      code: 'INVALID_CONFIG',
+      details: { file, problems: [{ text: readingProblem({ code: 'ENOENT' }) }] },
+    });
     writeFileSync(file, text(2));
     expect(await next()).toBe(2);
   });

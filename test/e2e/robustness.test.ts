@@ -12,6 +12,7 @@ import {
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { MIGRATIONS } from '../../src/store/migrations.ts';
+import { say } from '../cli/support/program.ts';
 import { change } from '../store/support/raw.ts';
 import { trustFolder } from '../support/trust.ts';
 import { DEFINE, type Ended, endOf, runBuilt, startBuilt } from './support/built-volley.ts';
@@ -165,11 +166,13 @@ describe('a store that is deleted while a batch runs', () => {
 describe('a store that cannot be read', () => {
   it('is never changed, and every command says what to do', SLOW, async () => {
     const folder = project({ ...files, 'work.json': tasks(2000) });
-    expect(await runBuilt(folder, ['add-batch', 'work.json'])).toMatchObject({ status: 0 });
+    expect(await say(folder, ['add-batch', 'work.json'])).toMatchObject({ status: 0 });
     truncateSync(join(folder, STORE), 20_000);
     const before = readFileSync(join(folder, STORE));
-    const commands = [['run', 'work.json'], ['status', '--batch', 'work'], ['clear'], ['recover']];
-    for (const ended of await Promise.all(commands.map((args) => runBuilt(folder, args)))) {
+    const commands = [['status', '--batch', 'work'], ['clear'], ['recover']];
+    const ends = [await runBuilt(folder, ['run', 'work.json'])];
+    for (const args of commands) ends.push(await say(folder, args));
+    for (const ended of ends) {
       expectClear(ended, 2, 'It was not changed. Move it away together with', 'or restore a backup');
     }
     expect(readFileSync(join(folder, STORE))).toEqual(before);
@@ -177,13 +180,12 @@ describe('a store that cannot be read', () => {
 
   it('because a newer Volley has written it is left to that one', SLOW, async () => {
     const folder = project({ ...files, 'work.json': tasks(1) });
-    expect(await runBuilt(folder, ['add-batch', 'work.json'])).toMatchObject({ status: 0 });
+    expect(await say(folder, ['add-batch', 'work.json'])).toMatchObject({ status: 0 });
     change(join(folder, STORE), 'PRAGMA user_version = 999');
-    const commands = [['run', 'work.json'], ['list']];
-    for (const ended of await Promise.all(commands.map((args) => runBuilt(folder, args))))
+    for (const ended of [await runBuilt(folder, ['run', 'work.json']), await say(folder, ['list'])])
       expectClear(ended, 2, 'uses store format 999', 'Update Volley');
     change(join(folder, STORE), `PRAGMA user_version = ${MIGRATIONS.at(-1)!.version}`);
-    expect((await runBuilt(folder, ['list'])).stdout).toContain('1 open');
+    expect((await say(folder, ['list'])).stdout).toContain('1 open');
   });
 });
 
@@ -272,7 +274,7 @@ describe('a clock that jumps', () => {
     expect(ended).toMatchObject({ status: 0, stdout: expect.stringContaining('all 4 tasks completed') });
     // By the steady clock it took no year.
     expect(ended.stdout.split('\n')[0]).toMatch(/ in [\d.]+ (ms|s|min)\b/);
-    const { data } = JSON.parse((await runBuilt(folder, ['results', '--format', 'json', '--json'])).stdout);
+    const { data } = JSON.parse((await say(folder, ['results', '--format', 'json', '--json'])).stdout);
     for (const { duration_ms } of data.results) expect(duration_ms).toBeGreaterThanOrEqual(0);
   });
 

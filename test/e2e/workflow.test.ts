@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { say } from '../cli/support/program.ts';
 import { trustFolder } from '../support/trust.ts';
 import { endOf, runBuilt, startBuilt } from './support/built-volley.ts';
 import { project } from './support/project.ts';
@@ -67,14 +68,14 @@ describe('the command line', () => {
     expect(started.stdout).toContain('3 of 5 completed, 1 failed, 1 skipped');
     expect(started.stderr).toContain('could not note d');
 
-    const status = await runBuilt(folder, ['status', '--detailed', '--json']);
+    const status = await say(folder, ['status', '--detailed', '--json']);
     expect(JSON.parse(status.stdout)).toMatchObject({
       ok: true,
       data: { counts: { completed: 3, failed: 1, skipped: 1 } },
     });
-    const results = await runBuilt(folder, ['results', '--format', 'summary']);
+    const results = await say(folder, ['results', '--format', 'summary']);
     expect(results.stdout).toContain('could not note d');
-    expect((await runBuilt(folder, ['results', '--id', 'c'])).stdout).toContain('{"text":"after b"}');
+    expect((await say(folder, ['results', '--id', 'c'])).stdout).toContain('{"text":"after b"}');
     expect(
       await runBuilt(folder, ['export', '--format', 'csv', '--output-file', 'results.csv']),
     ).toMatchObject({
@@ -82,7 +83,7 @@ describe('the command line', () => {
     });
     expect(readFileSync(join(folder, 'results.csv'), 'utf8').split('\r\n')).toHaveLength(7);
     expect(await runBuilt(folder, ['clear'])).toMatchObject({ status: 0 });
-    expect((await runBuilt(folder, ['list'])).stdout).not.toContain('"default"');
+    expect((await say(folder, ['list'])).stdout).not.toContain('"default"');
   });
 
   it('goes on with the same command after it was killed: nothing completed runs again', SLOW, async () => {
@@ -132,7 +133,7 @@ describe('the command line', () => {
       expect(await killed).toMatchObject({ status: null });
       const second = await runBuilt(folder, ['start', '--json']);
       expect(second.status).toBe(1);
-      expect((await runBuilt(folder, ['results'])).stdout).toContain('crashed');
+      expect((await say(folder, ['results'])).stdout).toContain('crashed');
       expect(linesOf(folder, 'start pay')).toHaveLength(1);
     },
   );
@@ -175,7 +176,7 @@ describe('the command line', () => {
     [['run'], 'Give a task file'],
     [['export', '--output-file', '../out.json', '--batch', 'x'], 'x'],
   ])('answers %j with what is wrong, in one or two lines, and status 2', SLOW, async (args, message) => {
-    const ended = await runBuilt(project(files), args);
+    const ended = await say(project(files), args);
     expect(ended.status).toBe(2);
     expect(ended.stderr).toContain(message);
     expect(ended.stderr).not.toMatch(/^\s+at /m);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { cancellationText } from '../../src/core/failure.ts';
 import { renameError, renameOutcome } from '../../src/engine/outcome.ts';
 import { VolleyError } from '../../src/index.ts';
 import { openEngine } from './support/engine.ts';
@@ -20,11 +21,13 @@ describe('An outcome in the names of the caller', () => {
       toolName: 'read',
       error: {
         code: 'EXECUTION_TIMEOUT',
+        message: expect.stringMatching(/^a \(read\) .*\b5 ms/),
         details: { id: 'a', toolName: 'read', timeoutMs: 5 },
       },
     });
     expect(b).toMatchObject({ id: 'b', status: 'skipped', cause: 'a' });
     const skipped = renameError(await rejectionOf(group.handles[1]!.wait()), 'read', local) as VolleyError;
+    expect(skipped.message).toMatch(/^b \(read\) .*\ba \(limited\)/);
     expect(skipped.message).not.toContain('list/');
     expect(skipped.details).toMatchObject({ id: 'b', cause: 'a', causeStatus: 'failed' });
   });
@@ -40,15 +43,15 @@ describe('An outcome in the names of the caller', () => {
     );
     const outcome = (await group.outcomes())[1]!;
     expect(outcome).toMatchObject({
-      reason: expect.stringContaining('list/a'),
+      reason: cancellationText({ event: 'fail-fast', id: 'list/a' }),
       because: { event: 'fail-fast', id: 'list/a' },
     });
     expect(renameOutcome(outcome, 'read', local)).toMatchObject({
-      reason: expect.not.stringContaining('list/a'),
+      reason: cancellationText({ event: 'fail-fast', id: 'a' }),
       because: { event: 'fail-fast', id: 'a' },
     });
     expect(renameError(await rejectionOf(group.handles[1]!.wait()), 'read', local)).toMatchObject({
-      message: expect.not.stringContaining('list/'),
+      message: `b (read) was cancelled: ${cancellationText({ event: 'fail-fast', id: 'a' })}`,
     });
   });
 

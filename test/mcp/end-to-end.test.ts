@@ -153,6 +153,10 @@ describe.each(Object.keys(OPEN))('the official client over %s, Volley, and the r
     ({ client, pid } = await OPEN[kind]!(folder));
     const left = await countsOf('long');
     expect(left.completed).toBeLessThan(40);
+    // Whether a task may run again is known once its server has told its tools.
+    await expect
+      .poll(async () => JSON.stringify(await call('list_batch_functions', {})))
+      .toContain('everything.trigger-long-running-operation');
     await call('batch_executor_tool', { action: 'start', batch: 'long', max_concurrent: 4, wait: true });
     expect(await countsOf('long')).toMatchObject({ completed: 40, failed: 0 });
   });

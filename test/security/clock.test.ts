@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
+import { say } from '../cli/support/program.ts';
 import { runBuilt } from '../e2e/support/built-volley.ts';
 import { project } from '../e2e/support/project.ts';
 
@@ -63,7 +64,7 @@ function folder(): string {
 }
 
 async function results(cwd: string): Promise<readonly Row[]> {
-  const { stdout } = await runBuilt(cwd, ['results', '--batch', 'stdin', '--format', 'json', '--json']);
+  const { stdout } = await say(cwd, ['results', '--batch', 'stdin', '--format', 'json', '--json']);
   return (JSON.parse(stdout) as { data: { results: Row[] } }).data.results;
 }
 
@@ -87,9 +88,11 @@ test.each([
   expect(Math.sign(Date.parse(row!.ended_at) - Date.parse(row!.started_at))).toBe(Math.sign(shift));
   expect(row!.duration_ms).toBeGreaterThanOrEqual(15);
   expect(row!.duration_ms).toBeLessThan(60_000);
-  const forecast = await runBuilt(cwd, ['simulate', '-', '--json', '--max-concurrent', '1'], {
-    input: JSON.stringify([{ id: 'b', function: 'jump' }]),
-  });
+  const forecast = await say(
+    cwd,
+    ['simulate', '-', '--json', '--max-concurrent', '1'],
+    JSON.stringify([{ id: 'b', function: 'jump' }]),
+  );
   const [, expected] = /"expected_ms":\s*([\d.]+)/.exec(forecast.stdout) ?? [];
   expect(Number(expected)).toBeGreaterThanOrEqual(15);
   expect(Number(expected)).toBeLessThan(60_000);

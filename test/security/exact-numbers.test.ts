@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
-import { runBuilt, startBuilt } from '../e2e/support/built-volley.ts';
+import { say } from '../cli/support/program.ts';
+import { startBuilt } from '../e2e/support/built-volley.ts';
 import { project } from '../e2e/support/project.ts';
 import { casesOf } from '../support/depth.ts';
 import { serveBuilt } from './support/built-server.ts';
@@ -27,12 +28,12 @@ test.each(['json', 'jsonl', 'yaml', 'toml'] as const)(
   async (format) => {
     const name = `tasks.${format}`;
     const folder = project({ [name]: SHELLS[format](HUGE) });
-    const { status, stdout } = await runBuilt(folder, ['add-batch', name, '--json']);
+    const { status, stdout } = await say(folder, ['add-batch', name, '--json']);
     const { error } = JSON.parse(stdout) as { error: { code: string; message: string } };
     expect(status).toBe(2);
     expect(error.code).toBe('INVALID_TASK_FILE');
     expect(error.message).toContain(`${name}:${placeOf(SHELLS[format](HUGE), HUGE)}: `);
-    expect(JSON.parse((await runBuilt(folder, ['list', '--json'])).stdout)).toMatchObject({
+    expect(JSON.parse((await say(folder, ['list', '--json'])).stdout)).toMatchObject({
       data: { total: 0 },
     });
   },
@@ -53,9 +54,9 @@ test('numbers that JSON can hold are taken as they are', async () => {
     { id: 'b', function: 'write_file', params: { path: `${HUGE}"1e999`, content: '\\' } },
   ];
   const folder = project({ 'tasks.json': JSON.stringify(tasks).replace('VALUES', values.join(' ')) });
-  expect(await runBuilt(folder, ['add-batch', 'tasks.json'])).toMatchObject({ status: 0 });
+  expect(await say(folder, ['add-batch', 'tasks.json'])).toMatchObject({ status: 0 });
   const numbers = `[{"function":"http_request","params":{"url":"http://127.0.0.1:1/","body":[${values.join(',')}]}}]`;
-  const { stdout } = await runBuilt(folder, ['add-batch', '-', '--json'], { input: numbers });
+  const { stdout } = await say(folder, ['add-batch', '-', '--json'], numbers);
   expect(stdout).not.toContain('INVALID_TASK_FILE');
 });
 
@@ -64,14 +65,14 @@ test.each(casesOf([HUGE, `-${HUGE}`, '9007199254740993', '1e999', '-1E+400', '9'
   async (value) => {
     const folder = project({ a: '' });
     const input = SHELLS.json(value);
-    const read = JSON.parse((await runBuilt(folder, ['run', '-', '--json'], { input })).stdout);
+    const read = JSON.parse((await say(folder, ['run', '-', '--json'], input)).stdout);
     expect(read.error).toMatchObject({ code: 'INVALID_TASK_FILE' });
     const add = ['add', '--function', 'write_file', '--params', `{"path":"a","content":${value}}`];
-    const added = await runBuilt(folder, add);
+    const added = await say(folder, add);
     expect(added.status).toBe(2);
     expect(added.stderr).toContain('column 23, content');
     const each = ['run', '--each', 'a', '--function', 'write_file', '--params', `{"path":"{}","n":${value}}`];
-    const run = JSON.parse((await runBuilt(folder, [...each, '--json'])).stdout);
+    const run = JSON.parse((await say(folder, [...each, '--json'])).stdout);
     expect(run.error).toMatchObject({ code: 'INVALID_TEMPLATE' });
     expect(run.error.message).toContain('column 18, n');
   },
@@ -140,7 +141,7 @@ test.each(
   ),
 )('TOML: %s is refused with its place', async (value) => {
   const text = `# ${value} in a comment is none\n${SHELLS.toml(value)}`;
-  const { stdout } = await runBuilt(project({ 'tasks.toml': text }), ['add-batch', 'tasks.toml', '--json']);
+  const { stdout } = await say(project({ 'tasks.toml': text }), ['add-batch', 'tasks.toml', '--json']);
   const { error } = JSON.parse(stdout) as { error: { code: string; message: string } };
   expect(error).toMatchObject({ code: 'INVALID_TASK_FILE' });
   expect(error.message).toContain(`tasks.toml:${placeOf(text, value)}: `);
@@ -150,11 +151,11 @@ test('TOML: a leap day is a date, and an impossible one in a string is a string'
   const task = (id: string, value: string) =>
     `[[tasks]]\nid = "${id}"\nfunction = "write_file"\nparams = { path = "${id}", content = ${value} }\n`;
   const folder = project({ 'tasks.toml': `${task('leap', '2020-02-29')}${task('text', '"2021-02-30"')}` });
-  expect(await runBuilt(folder, ['run', 'tasks.toml'])).toMatchObject({ status: 0 });
-  const { stdout } = await runBuilt(folder, ['run', '-', '--json', '--batch', 'read'], {
-    input: JSON.stringify(
-      ['leap', 'text'].map((path) => ({ id: path, function: 'read_file', params: { path } })),
-    ),
-  });
+  expect(await say(folder, ['run', 'tasks.toml'])).toMatchObject({ status: 0 });
+  const { stdout } = await say(
+    folder,
+    ['run', '-', '--json', '--batch', 'read'],
+    JSON.stringify(['leap', 'text'].map((path) => ({ id: path, function: 'read_file', params: { path } }))),
+  );
   expect(stdout).toContain('"completed"');
 });

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { project } from '../e2e/support/project.ts';
 import { dataOf } from '../mcp/server/support/mcp.ts';
 import { connectStdio } from '../mcp/server/support/stdio-client.ts';
-import { casesOf } from '../support/depth.ts';
+import { isDeep } from '../support/depth.ts';
 
 const SERVER = fileURLToPath(new URL('./support/hostile-mcp-server.mjs', import.meta.url));
 /** Codes do not stand in the answers of `run_batch`. */
@@ -49,51 +49,52 @@ async function slowestAnswerDuring(client: Client, work: Promise<unknown>): Prom
     const begin = performance.now();
     await client.ping({ timeout: 120_000 });
     slowestMs = Math.max(slowestMs, performance.now() - begin);
-    await sleep(1);
+    await sleep(5);
   }
   return slowestMs;
 }
 
 const chain = (levels: number): object => (levels === 0 ? {} : { next: chain(levels - 1) });
 
-describe('an MCP server with hostile schemas', () => {
-  test.each(
-    casesOf(
-      [
-        ['pattern', { value: NO_MATCH }, 'are not valid'],
-        ['pattern_with_look_around', { value: NO_MATCH }, TOO_SLOW],
-        ['pattern_with_back_reference', { value: NO_MATCH }, TOO_SLOW],
-        ['names_of_properties', { [NO_MATCH]: 1 }, TOO_SLOW],
-        ['format', { value: `http://${'::'.repeat(100_000)}\0` }, TOO_SLOW],
-        ['doubling', { value: 'aa' }, TOO_SLOW],
-        ['recursion', { value: chain(60) }, TOO_SLOW],
-        ['unique_items', { value: Array.from({ length: 100_000 }, (_, id) => ({ id })) }, TOO_SLOW],
-        ['output', {}, TOO_SLOW],
-        ['nested_contains', {}, 'completed'],
-        ['many_choices', { a0: 1, b: 1 }, 'completed'],
-      ] as const,
-      5,
-    ),
-  )('cannot delay other calls: %s', async (tool, params, answer) => {
-    const client = await connect();
-    expect(await call(client, 'honest', { value: 'abc' })).toContain('completed');
-    const maxDelayMs = tool === 'pattern' ? MAX_PATTERN_DELAY_MS : MAX_DELAY_MS;
-    const delays: number[] = [];
-    while (delays.length < ATTEMPTS && Math.min(...delays) > maxDelayMs) {
-      const usual = await slowestAnswerDuring(client, sleep(500));
-      const attack = call(client, tool, params);
-      delays.push((await slowestAnswerDuring(client, attack)) - usual);
-      expect(await attack).toContain(answer);
-    }
-    expect(Math.min(...delays)).toBeLessThanOrEqual(maxDelayMs);
-    expect(await call(client, 'honest', { value: 'abc' })).toContain('completed');
-  });
+/** An attack, a part of the answer to it, and another one. */
+type SchemaAttack = readonly [tool: string, params: object, answer: string, pattern?: string];
 
-  test('is told of by the name of its tool and the pattern that took too long', async () => {
+/** A pattern for the program's own thread, what takes too long before a call and after it, and a slow compilation. */
+const ATTACKS: readonly SchemaAttack[] = [
+  ['pattern', { value: NO_MATCH }, 'are not valid'],
+  ['pattern_with_look_around', { value: NO_MATCH }, TOO_SLOW, '^(?=a)(a+)+$'],
+  ['output', {}, TOO_SLOW],
+  ['many_choices', { a0: 1, b: 1 }, 'completed'],
+];
+/** Each that is stopped takes as long as it may, so that these wait for the deep mode. */
+const MORE_ATTACKS: readonly SchemaAttack[] = [
+  ['pattern_with_back_reference', { value: NO_MATCH }, TOO_SLOW],
+  ['names_of_properties', { [NO_MATCH]: 1 }, TOO_SLOW],
+  ['format', { value: `http://${'::'.repeat(100_000)}\0` }, TOO_SLOW],
+  ['doubling', { value: 'aa' }, TOO_SLOW],
+  ['recursion', { value: chain(60) }, TOO_SLOW],
+  ['unique_items', { value: Array.from({ length: 100_000 }, (_, id) => ({ id })) }, TOO_SLOW],
+  ['nested_contains', {}, 'completed'],
+];
+
+describe('an MCP server with hostile schemas', () => {
+  test('cannot delay other calls, and is told of by the name of its tool and the pattern', async () => {
     const client = await connect();
-    const answer = await call(client, 'pattern_with_look_around', { value: NO_MATCH });
-    expect(answer).toContain('evil.pattern_with_look_around');
-    expect(answer).toContain('^(?=a)(a+)+$');
+    expect(await call(client, 'honest', { value: 'abc' })).toContain('completed');
+    for (const [tool, params, answer, pattern = ''] of isDeep ? [...ATTACKS, ...MORE_ATTACKS] : ATTACKS) {
+      const maxDelayMs = tool === 'pattern' ? MAX_PATTERN_DELAY_MS : MAX_DELAY_MS;
+      const delays: number[] = [];
+      while (delays.length < ATTEMPTS && Math.min(...delays) > maxDelayMs) {
+        const usual = await slowestAnswerDuring(client, sleep(250));
+        const attack = call(client, tool, params);
+        delays.push((await slowestAnswerDuring(client, attack)) - usual);
+        expect([tool, await attack]).toEqual([tool, expect.stringContaining(answer)]);
+        if (answer === TOO_SLOW) expect(await attack).toContain(`evil.${tool}`);
+        expect(await attack).toContain(pattern);
+      }
+      expect([tool, Math.min(...delays) <= maxDelayMs, delays]).toEqual([tool, true, delays]);
+      expect(await call(client, 'honest', { value: 'abc' })).toContain('completed');
+    }
   });
 
   test('has only those of its tools refused that cannot be used, and runs no code', async () => {
@@ -102,7 +103,9 @@ describe('an MCP server with hostile schemas', () => {
       expect(await call(client, tool)).toContain('may not be called');
     expect(await call(client, 'endless_reference', { value: 1 })).toContain('is not valid');
     expect(await call(client, 'broken_promise')).toContain('does not match its output schema');
-    for (const tool of ['large_schema', 'injection']) expect(await call(client, tool)).toContain('completed');
+    // A machine that is busy enough stops what takes long, too.
+    for (const tool of ['large_schema', 'injection'])
+      await expect.poll(() => call(client, tool), { timeout: 120_000 }).toContain('completed');
     expect(await call(client, 'honest', { value: '1' })).toContain('are not valid');
   });
 

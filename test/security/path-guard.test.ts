@@ -11,6 +11,7 @@ import {
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { fold } from '../../src/config/protected-paths.ts';
+import { amount } from '../support/depth.ts';
 import { type Attack, HostileCaller } from './support/hostile-caller.ts';
 
 const SLOW = { timeout: 300_000 };
@@ -32,10 +33,10 @@ describe('a command that runs beside another one', () => {
     agent.write('swap.pl', SWAP(agent.home));
     const attack = 'cat s/secret l/secret; echo hostile >> s/secret; echo hostile >> l/secret; true';
     // One after the other beside it: the chance is in the moment of their start.
-    const attacks = Array.from({ length: 25 }, (_, index) =>
-      shell(`(${attack}) >> loot 2>/dev/null; ${index === 24 ? 'touch stop' : ''}`),
+    const attacks = Array.from({ length: amount({ quick: 9, deep: 24 }) }, () =>
+      shell(`(${attack}) >> loot 2>/dev/null`),
     );
-    await agent.attackBeside(shell('perl swap.pl'), shell(WAIT), ...attacks);
+    await agent.attackBeside(shell('perl swap.pl'), shell(WAIT), ...attacks, shell('touch stop'));
     expect(agent.read('loot')).not.toContain('original');
     expect(readFileSync(join(agent.home, 'secret'), 'utf8')).toBe('original');
   });
@@ -98,19 +99,6 @@ describe('a folder that cannot be looked through', () => {
     spawnSync('rm', ['-rf', 'd'.repeat(200)], { cwd: agent.folder });
     expect(results.map(({ code }) => code)).toEqual(results.map(() => 'PATH_PROTECTED'));
     expect(made).toEqual([]);
-  });
-
-  it('beyond the limit fails the call that made so many, and refuses the next', SLOW, async () => {
-    const agent = new HostileCaller();
-    const results = await agent.attack(
-      shell(
-        `perl -e 'for my $a (1 .. 250) { mkdir "m$a"; mkdir "m$a/$_" for 1 .. 200 } mkdir "m9/9/.husky"'`,
-      ),
-      shell('touch started'),
-    );
-    expect(results.map(({ code }) => code)).toEqual(['PATH_PROTECTED', 'PATH_PROTECTED']);
-    expect(results[1]?.message).toContain('tools.roots');
-    expect(agent.read('started')).toBeUndefined();
   });
 });
 

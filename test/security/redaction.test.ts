@@ -6,6 +6,7 @@ import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { DEFAULTS } from '../../src/config/schema.ts';
 import { Redactor } from '../../src/coordinator/redaction/redactor.ts';
+import { say } from '../cli/support/program.ts';
 import { runBuilt } from '../e2e/support/built-volley.ts';
 import { project } from '../e2e/support/project.ts';
 import { amount } from '../support/depth.ts';
@@ -293,7 +294,7 @@ describe('what leaves the built program', () => {
       ['explain', 'a'],
       ['export', '--output-file', 'out.json', '--json'],
     ])
-      shown.push((await runBuilt(folder, args)).stdout);
+      shown.push((await say(folder, args)).stdout);
     shown.push(readFileSync(join(folder, 'out.json'), 'utf8'));
     const all = shown.join('\n');
     expect(all).toContain('[redacted]');

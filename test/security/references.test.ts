@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { runBuilt } from '../e2e/support/built-volley.ts';
+import { say } from '../cli/support/program.ts';
 import { project } from '../e2e/support/project.ts';
 import { serveBuilt } from './support/built-server.ts';
 
@@ -28,13 +28,12 @@ function folder(): string {
 }
 
 async function ask(cwd: string, args: readonly string[], input?: unknown): Promise<Answer> {
-  const text = input === undefined ? {} : { input: JSON.stringify(input) };
-  return JSON.parse((await runBuilt(cwd, [...args, '--json'], text)).stdout) as Answer;
+  return JSON.parse((await say(cwd, [...args, '--json'], JSON.stringify(input))).stdout) as Answer;
 }
 
 /** Runs tasks to their end, and gives their results. */
 async function run(cwd: string, tasks: readonly object[]): Promise<readonly Record<string, unknown>[]> {
-  await runBuilt(cwd, ['run', '-', '--batch', 'x'], { input: JSON.stringify(tasks) });
+  await say(cwd, ['run', '-', '--batch', 'x'], JSON.stringify(tasks));
   return (await ask(cwd, ['results', '--batch', 'x', '--format', 'json'])).data!.results;
 }
 
@@ -82,7 +81,7 @@ test('a warning is told when a task is added, at the end of a run, and over HTTP
   const cwd = folder();
   const added = await ask(cwd, ['add-batch', '-'], [write('{{name}}')]);
   expect(added.data).toMatchObject({ warnings: [{ id: 'copy' }] });
-  const { stdout } = await runBuilt(cwd, ['run', '-'], { input: JSON.stringify([write('{{name}}')]) });
+  const { stdout } = await say(cwd, ['run', '-'], JSON.stringify([write('{{name}}')]));
   expect(stdout).toContain('Warnings');
   const server = await serveBuilt(cwd);
   const calls = [{ name: 'write_file', arguments: { path: 'b.txt', content: '{{name}}' } }];

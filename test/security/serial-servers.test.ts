@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { endOf, runBuilt, startBuilt } from '../e2e/support/built-volley.ts';
 import { project } from '../e2e/support/project.ts';
 import { isAlive, until } from '../mcp/client/support/open.ts';
-import { amount } from '../support/depth.ts';
+import { amount, casesOf } from '../support/depth.ts';
 import { trustFolder } from '../support/trust.ts';
 
 const SERVER = fileURLToPath(new URL('./support/counter-mcp-server.mjs', import.meta.url));
@@ -34,11 +34,16 @@ ${settings}
 }
 
 describe('two processes of one store that call a serial MCP server', () => {
-  test.each([
-    ['parallel = "none"', {}, 'count'],
-    ['parallel = "read-only"', {}, 'count'],
-    ['parallel = "all"\ntools.add = { lock = "to" }', { to: '-x' }, 'count-x'],
-  ])('lose none of its changes: %s', async (settings, params, file) => {
+  test.each(
+    casesOf(
+      [
+        ['parallel = "none"', {}, 'count'],
+        ['parallel = "read-only"', {}, 'count'],
+        ['parallel = "all"\ntools.add = { lock = "to" }', { to: '-x' }, 'count-x'],
+      ] as const,
+      2,
+    ),
+  )('lose none of its changes: %s', async (settings, params, file) => {
     for (let round = 0; round < ROUNDS; round++) {
       const folder = counterProject(settings, params);
       const ended = await Promise.all(['a.json', 'b.json'].map((list) => runBuilt(folder, ['run', list])));

@@ -17,7 +17,7 @@ const PROTECTED = [
 ];
 
 /** A repository with all of that, and a feature of the user's own with this check. */
-async function featureWith(command: string, victim = new Victim(), env = {}) {
+async function featureWith(commands: readonly string[], victim = new Victim(), env = {}) {
   const folder = project({
     ...Object.fromEntries(PROTECTED.map((path) => [path, path === 'volley.toml' ? '' : '{}'])),
     '.volley/volley.db-server.json': 'the admin token',
@@ -32,7 +32,9 @@ async function featureWith(command: string, victim = new Victim(), env = {}) {
   git(folder, 'add', '-A');
   git(folder, 'commit', '-q', '-m', 'first');
   mkdirSync(join(folder, '.git/hooks'), { recursive: true });
-  const subtasks = [{ title: 'Only', verification: [{ type: 'command', command }] }];
+  const subtasks = [
+    { title: 'Only', verification: commands.map((command) => ({ type: 'command', command })) },
+  ];
   writeFileSync(join(folder, 'feature.json'), JSON.stringify({ feature: 'work', name: 'Work', subtasks }));
   const made = await volley(folder, victim, ['new', 'feature.json'], env);
   expect(made.status, made.stderr).toBe(0);
@@ -43,17 +45,22 @@ function volley(folder: string, { env }: Victim, words: readonly string[], more 
   return runBuilt(folder, ['tasks', ...words, '--json'], { env: { ...env, ...more } });
 }
 
-async function evidenceOf(folder: string, victim: Victim): Promise<{ ok: boolean; text: string }> {
+interface Evidence {
+  readonly ok: boolean;
+  readonly text: string;
+}
+
+async function evidenceOf(folder: string, victim: Victim): Promise<[Evidence, ...Evidence[]]> {
   const { stdout } = await volley(folder, victim, ['verify', 'work', '01']);
-  return JSON.parse(stdout).subtasks[0].evidence[0];
+  return JSON.parse(stdout).subtasks[0].evidence;
 }
 
 describe('a verification command', { timeout: 180_000 }, () => {
   it('writes the work and node_modules, and nothing that is protected', async () => {
     const attempts = [...PROTECTED, 'out.txt', 'node_modules/x/index.js', 'node_modules/y'];
     const command = `for p in ${attempts.join(' ')}; do (echo x >> $p) 2>/dev/null && echo "wrote $p"; done; exit 3`;
-    const { folder, victim } = await featureWith(command);
-    const { ok, text } = await evidenceOf(folder, victim);
+    const { folder, victim } = await featureWith([command]);
+    const [{ ok, text }] = await evidenceOf(folder, victim);
     expect(ok).toBe(false);
     const written = text.split('\n').flatMap((line) => /wrote (\S+)/.exec(line)?.[1] ?? []);
     expect(written).toEqual(['out.txt', 'node_modules/x/index.js', 'node_modules/y']);
@@ -70,23 +77,21 @@ describe('a verification command', { timeout: 180_000 }, () => {
       environment: 'printenv SECRET_OF_THE_USER',
     };
     const tries = Object.entries(attempts).map(([name, attempt]) => `${attempt} && echo "read ${name}"`);
-    const { folder } = await featureWith(`${tries.join('; ')}; echo tried; exit 3`, victim);
-    const { text } = await evidenceOf(folder, victim);
+    const { folder } = await featureWith([`${tries.join('; ')}; echo tried; exit 3`], victim);
+    const [{ text }] = await evidenceOf(folder, victim);
     expect(text).toContain('tried');
     expect(text.match(/read \w+/g)).toBeNull();
     expect(text).not.toContain('hunter2');
   });
 
-  it.each(['npm test', 'node --test', 'git diff --exit-code', 'git log -1 && git status'])(
-    'can be %s',
-    async (command) => {
-      const { folder, victim } = await featureWith(command);
-      expect(await evidenceOf(folder, victim)).toMatchObject({ ok: true });
-    },
-  );
+  it('can be a test run of npm or Node, and a look at the repository by git', async () => {
+    const commands = ['npm test', 'node --test', 'git diff --exit-code', 'git log -1 && git status'];
+    const { folder, victim } = await featureWith(commands);
+    expect(await evidenceOf(folder, victim)).toMatchObject(commands.map(() => ({ ok: true })));
+  });
 
   it('is run over MCP once the user has made the feature, and asked about again when it changes', async () => {
-    const { folder, victim } = await featureWith('test -e package.json');
+    const { folder, victim } = await featureWith(['test -e package.json']);
     const agent = await mcpClient(folder, victim);
     const complete = () => agent.call('tasks_complete', { feature: 'work', seq: '01', summary: 'done' });
     const file = join(folder, '.tmp/tasks/work/subtask_01.json');
@@ -100,7 +105,7 @@ describe('a verification command', { timeout: 180_000 }, () => {
 
   it('of a feature that an agent of a run made waits for the user', async () => {
     const victim = new Victim();
-    const { folder } = await featureWith(victim.payload, victim, { VOLLEY_AGENT: 'coder-1' });
+    const { folder } = await featureWith([victim.payload], victim, { VOLLEY_AGENT: 'coder-1' });
     const { status, stdout } = await volley(folder, victim, ['complete', 'work', '01', 'done']);
     expect([status, JSON.parse(stdout).error.code, victim.isHit]).toEqual([2, 'NOT_TRUSTED', false]);
   });

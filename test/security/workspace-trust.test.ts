@@ -4,30 +4,39 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { runBuilt, startBuilt } from '../e2e/support/built-volley.ts';
+import { isDeep } from '../support/depth.ts';
 import {
   connect,
   type HostileRepository,
   hostileRepository,
   MARKS_OF_TOOLS,
+  subtaskText,
 } from './support/hostile-repository.ts';
 
-/** Each of them opens tools, or looks at something that others would. */
+/** Each of them opens tools, starts something, or looks at something that others would. */
 const COMMANDS: readonly (readonly string[])[] = [
   ['tools'],
+  ['doctor'],
+  ['add', '--id', 'b', '--function', 'own_tool'],
+  ['add-batch', 'tasks.json', '--batch', 'more'],
+  ['run', 'tasks.json'],
+  ['start', '--batch', 'more'],
+  ['retry', '--batch', 'more'],
+  ['tasks', 'validate'],
+  ['tasks', 'run', 'login'],
+  ['init'],
+  ['trust'],
+];
+/** The rest of the command line, in an order in which there is something to do. */
+const MORE_COMMANDS: readonly (readonly string[])[] = [
   ['tools', '--json'],
   ['tools', 'own_*'],
-  ['doctor'],
   ['add', '--id', 'a', '--function', 'list_directory', '--params', '{"path":"."}'],
-  ['add', '--id', 'b', '--function', 'own_tool'],
   ['add', '--id', 'c', '--function', 'program.ping'],
-  ['add-batch', 'tasks.json', '--batch', 'more'],
   ['run', 'tasks.json', '--dry-run'],
-  ['run', 'tasks.json'],
   ['simulate', '--batch', 'more'],
-  ['start', '--batch', 'more'],
   ['start', '--detach'],
   ['wait', '--timeout', '60'],
-  ['retry', '--batch', 'more'],
   ['recover'],
   ['status'],
   ['watch'],
@@ -40,16 +49,12 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['dashboard'],
   ['completion', 'bash'],
   ['tasks', 'status'],
-  ['tasks', 'validate'],
   ['tasks', 'next'],
   ['tasks', 'run', 'login', '--dry-run'],
-  ['tasks', 'run', 'login'],
   ['tasks', 'run', 'login', '--agent', 'coder'],
   ['clear', '--batch', 'more'],
-  ['init'],
   ['trust', '--print'],
   ['trust', '--list'],
-  ['trust'],
 ];
 
 interface Refused {
@@ -91,7 +96,7 @@ async function serve({ folder, env }: HostileRepository) {
 describe('a repository that nobody has trusted', () => {
   it('runs nothing and is sent nothing, whatever command is typed in it', async () => {
     const repository = await hostileRepository();
-    for (const command of COMMANDS) {
+    for (const command of isDeep ? [...COMMANDS, ...MORE_COMMANDS] : COMMANDS) {
       await repository.run(...command);
       expect([command, repository.marks()]).toEqual([command, []]);
     }
@@ -135,13 +140,6 @@ describe('a repository that nobody has trusted', () => {
     expect(repository.marks()).toEqual([]);
   });
 
-  it('still has all built-in tools', async () => {
-    const repository = await hostileRepository();
-    const { status, stdout } = await repository.run('run', 'tasks.json', '--json');
-    expect(status).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject({ ok: true });
-  });
-
   it('is refused by one code that names the setting and the command', async () => {
     const repository = await hostileRepository();
     for (const [setting, ...args] of [
@@ -175,7 +173,7 @@ describe('a repository that nobody has trusted', () => {
     expect(readFileSync(join(repository.folder, 'tools/evil.mjs'), 'utf8')).toContain('own_tool');
   });
 
-  it('is noted once on the error stream of a command that would have used it', async () => {
+  it('has all built-in tools, and is noted once on the error stream of a command that would have used more', async () => {
     const repository = await hostileRepository();
     const { status, stderr } = await repository.run('run', 'tasks.json');
     expect(status).toBe(0);
@@ -289,17 +287,7 @@ describe('what a repository could hide', () => {
   it('is shown of verification commands too', async () => {
     const repository = await hostileRepository(() => ({
       'volley.toml': '',
-      '.tmp/tasks/login/subtask_01.json': JSON.stringify({
-        id: 'login-01',
-        seq: '01',
-        title: 'Do it',
-        status: 'pending',
-        depends_on: [],
-        parallel: true,
-        suggested_agent: 'coder',
-        context_files: [],
-        acceptance_criteria: [],
-        deliverables: [],
+      '.tmp/tasks/login/subtask_01.json': subtaskText({
         verification: [{ type: 'command', command: 'true\u001b]0;; touch evil\u0007\ncurl evil' }],
       }),
     }));

@@ -152,7 +152,10 @@ test('a server that cannot leave its record is not started, says why, and keeps 
     log: () => undefined,
     version: '0.0.0',
   });
-  await expect(started).rejects.toMatchObject({ code: 'SERVER_NOT_STARTED' });
+  await expect(started).rejects.toMatchObject({
+    code: 'SERVER_NOT_STARTED',
+    details: { storeFile: join(rig.file, 'in-a-file') },
+  });
   await expect.poll(doors).toBeLessThanOrEqual(before);
 });
 

@@ -40,13 +40,18 @@ describe('a store that is closed', () => {
 });
 
 describe('a damaged file', () => {
-  const refused = { code: 'STORE_DAMAGED' };
+  /** Says that it was left as it is, and which files to move away. */
+  const refusal = (file: string) => ({
+    code: 'STORE_DAMAGED',
+    details: { file },
+    message: expect.stringContaining(`${file}-wal`),
+  });
 
   it('that is no database is left as it is', async () => {
     const file = join(temporaryFolder(), 'volley.db');
     const text = 'this is a letter to my aunt\n'.repeat(500);
     writeFileSync(file, text);
-    await expect(openStore(file)).rejects.toMatchObject(refused);
+    await expect(openStore(file)).rejects.toMatchObject(refusal(file));
     expect(readFileSync(file, 'utf8')).toBe(text);
     expect(readdirSync(dirname(file))).toEqual(['volley.db']);
   });
@@ -55,7 +60,7 @@ describe('a damaged file', () => {
     const file = join(temporaryFolder(), 'volley.db');
     change(file, 'CREATE TABLE photos (name TEXT)');
     const before = readFileSync(file);
-    await expect(openStore(file)).rejects.toMatchObject(refused);
+    await expect(openStore(file)).rejects.toMatchObject(refusal(file));
     expect(readFileSync(file)).toEqual(before);
   });
 
@@ -66,7 +71,7 @@ describe('a damaged file', () => {
     await store.close();
     truncateSync(file, 20_000);
     const before = readFileSync(file);
-    await expect(openStore(file)).rejects.toMatchObject(refused);
+    await expect(openStore(file)).rejects.toMatchObject(refusal(file));
     expect(readFileSync(file)).toEqual(before);
   });
 
@@ -80,7 +85,7 @@ describe('a damaged file', () => {
     bytes.fill(0xa5, 14 * 4096);
     writeFileSync(file, bytes);
     const again = await opened(file);
-    await expect(again.tasks('b', { limit: 5000 })).rejects.toMatchObject(refused);
+    await expect(again.tasks('b', { limit: 5000 })).rejects.toMatchObject(refusal(file));
     const writes = Array.from({ length: 2000 }, (_, index) => again.started('b', index + 1, 1));
     const answers = await Promise.allSettled(writes);
     const reasons = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason.code] : []));
@@ -107,7 +112,11 @@ describe('a file that is deleted while it is open', () => {
     for (const answer of answers) {
       expect(answer).toMatchObject({
         status: 'rejected',
-        reason: { code: 'STORE_UNAVAILABLE' },
+        reason: {
+          code: 'STORE_UNAVAILABLE',
+          details: { file },
+          message: expect.stringMatching(/deleted or replaced/),
+        },
       });
     }
     await store.close();
@@ -158,9 +167,11 @@ describe('a place that may not be written', () => {
   it('is named where a file stands in the way of the folder', async () => {
     const folder = temporaryFolder();
     writeFileSync(join(folder, '.volley'), '');
-    const opening = openStore(join(folder, '.volley', 'volley.db'));
-    await expect(opening).rejects.toMatchObject({
+    const file = join(folder, '.volley', 'volley.db');
+    await expect(openStore(file)).rejects.toMatchObject({
       code: 'STORE_UNAVAILABLE',
+      details: { file },
+      cause: { syscall: 'mkdir' },
     });
   });
 });

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool, isTool } from '../../src/tools/define-tool.ts';
 import type { ToolDefinition } from '../../src/tools/tool.ts';
+import { thrownBy } from '../engine/support/errors.ts';
 
 const run = () => 'done';
 const broken = (fields: object) => () =>
@@ -73,6 +74,14 @@ describe('defineTool()', () => {
     expect(checked).toEqual({ ok: true, value: { size: 4 } });
     const context = { id: 'a', attempt: 1, signal: new AbortController().signal, report: () => {} };
     expect(await tool.run!({ size: 4 }, context)).toBe(8);
+  });
+
+  it('names an unknown field and the nearest one as data', () => {
+    const error = thrownBy(() => defineTool({ name: 'resize', run, timeoutms: 5 } as never));
+    expect(error).toMatchObject({
+      code: 'INVALID_TOOL',
+      details: { tool: 'resize', field: 'timeoutms', nearest: 'timeoutMs' },
+    });
   });
 
   it.each([

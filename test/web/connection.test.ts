@@ -27,8 +27,10 @@ describe('the connection', () => {
     held.finish('a');
     held.finish('b');
     await startAgain();
-    await page.getByRole('button', { name: 'Try now' }).click();
-    await page.getByText('Live', { exact: true }).waitFor();
+    // Unless it has come back before the click.
+    const live = page.getByText('Live', { exact: true });
+    await Promise.any([page.getByRole('button', { name: 'Try now' }).click(), live.waitFor()]);
+    await live.waitFor();
     await page.locator('[data-task="d"]').waitFor();
     expect(await page.getByRole('alert').count()).toBe(0);
 
@@ -238,7 +240,7 @@ describe('a batch of another process', () => {
     held.finish('a');
     await page.locator('[data-task="a"]').getByText('Completed').waitFor();
     await page.getByRole('button', { name: 'Stop' }).click();
-    await page.getByText('It stops when what runs has finished.').waitFor();
+    await page.getByText('It stops when the running tasks have finished.').waitFor();
     held.finish('b');
     held.finish('c');
     await page.locator('[data-task="b"]').getByText('Completed').waitFor();

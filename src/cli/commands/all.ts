@@ -121,7 +121,7 @@ function actionCommands(group: ActionGroup): CommandEntry[] {
   return ACTIONS.filter(({ cli }) => cli.group === group).map(({ name, cli, hints, load }) => ({
     name: name.replaceAll('_', '-'),
     summary: `${cli.summary[0]!.toLowerCase()}${cli.summary.slice(1)}`,
-    // Whoever waits wants the exit status, even if nobody reads the text.
+    // The point of `wait` is its exit status, even if nobody reads its output.
     onlyShows: 'readOnly' in hints && name !== 'wait',
     load:
       OWN_COMMANDS[name] ??

@@ -142,7 +142,7 @@ function stopSignals(): StopSignals {
   };
 }
 
-/** The first signal drains the server; the second cancels what runs. */
+/** The first signal drains the server; the second cancels running tasks. */
 function untilStopped(signals: StopSignals, server: VolleyServer, log: Log): Promise<void> {
   return new Promise((resolve, reject) => {
     signals.each(() => {

@@ -11,7 +11,7 @@ export const waitCommand = defineCommand<CommonOptions & { readonly batch?: stri
   run: (_, options, io) =>
     withSession(options, io, async ({ executor, store }) => {
       const batch = await chosenBatch(store, options.batch);
-      // Whoever runs it, its end is seen in the store: no server has to keep a request open for that.
+      // The end is read from the store, no matter which process runs the batch: no server keeps a request open.
       const answer = await executor.handle({
         action: 'wait',
         ...fieldsOf(waitAction, { ...options }),

@@ -1,8 +1,9 @@
+import type { Timing } from '../../engine/timing.ts';
 import { createColors, wantsColors } from '../output/colors.ts';
 import { LiveDisplay } from './live-display.ts';
 import { PlainDisplay } from './plain-display.ts';
 import type { TerminalStream } from './screen.ts';
-import type { Display, DisplayedBatch, Timing } from './view.ts';
+import type { Display, DisplayedBatch } from './view.ts';
 
 export interface DisplayOptions {
   readonly stream: TerminalStream & { readonly isTTY?: boolean };

@@ -1,16 +1,10 @@
+import { systemTiming, type Timing } from '../../engine/timing.ts';
 import type { Colors } from '../output/colors.ts';
 import { numberText } from '../output/numbers.ts';
 import { completedLine, failedLine } from './event-lines.ts';
 import { frameLines } from './frame.ts';
 import { Screen, type TerminalStream } from './screen.ts';
-import {
-  type Display,
-  type DisplayedBatch,
-  type DisplayedCompletion,
-  type DisplayedFailure,
-  REAL_TIMING,
-  type Timing,
-} from './view.ts';
+import type { Display, DisplayedBatch, DisplayedCompletion, DisplayedFailure } from './view.ts';
 
 const FRAME_MS = 100;
 /** Elapsed times grow without an event. */
@@ -38,7 +32,7 @@ export class LiveDisplay implements Display {
   private isClosed = false;
 
   constructor(private readonly options: LiveDisplayOptions) {
-    this.timing = options.timing ?? REAL_TIMING;
+    this.timing = options.timing ?? systemTiming(Date.now);
     this.screen = new Screen(options.stream, () => this.changed());
   }
 

@@ -1,16 +1,10 @@
 import { endedOf, totalOf } from '../../batch/counts.ts';
 import { printableLine } from '../../core/printable-text.ts';
+import { systemTiming, type Timing } from '../../engine/timing.ts';
 import { type Colors, createColors, onlyOwnStyles } from '../output/colors.ts';
 import { numberText, percentText, rateText, timeRangeText } from '../output/numbers.ts';
 import { completedLine, failedLine } from './event-lines.ts';
-import {
-  type Display,
-  type DisplayedBatch,
-  type DisplayedCompletion,
-  type DisplayedFailure,
-  REAL_TIMING,
-  type Timing,
-} from './view.ts';
+import type { Display, DisplayedBatch, DisplayedCompletion, DisplayedFailure } from './view.ts';
 
 const INTERVAL_MS = 10_000;
 
@@ -35,7 +29,7 @@ export class PlainDisplay implements Display {
 
   constructor(private readonly options: PlainDisplayOptions) {
     this.colors = options.colors ?? createColors(false);
-    this.timing = options.timing ?? REAL_TIMING;
+    this.timing = options.timing ?? systemTiming(Date.now);
   }
 
   changed(): void {

@@ -51,22 +51,6 @@ export interface Display {
   close(): void;
 }
 
-/** The clock of a display, which tests replace. */
-export interface Timing {
-  now(): number;
-  /** Calls once after a delay. Returns a function that cancels it. */
-  after(ms: number, call: () => void): () => void;
-}
-
-export const REAL_TIMING: Timing = {
-  now: () => Date.now(),
-  after: (ms, call) => {
-    // A display never keeps the process alive.
-    const timer = setTimeout(call, ms).unref();
-    return () => clearTimeout(timer);
-  },
-};
-
 interface NamedTask {
   readonly id: string;
   readonly name: string;

@@ -82,7 +82,7 @@ function offerOf({ config: file, profile: chosen }: McpServeOptions, { cwd, env 
 }
 
 interface OpenedBackend extends McpBackend {
-  /** Cancels what runs, and saves and closes everything. */
+  /** Cancels running tasks, then saves and closes everything. */
   close(): Promise<void>;
 }
 

@@ -96,7 +96,7 @@ async function withExecutor<T>(
       await executor.close();
       await store.close();
     } finally {
-      // If it could not be opened, whoever asked for it has reported that.
+      // If it could not be opened, the caller that asked for it has reported that.
       const tools = await opened?.catch(() => undefined);
       await tools?.close({ cancel: true });
     }

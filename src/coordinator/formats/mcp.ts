@@ -48,7 +48,7 @@ export function mcpTools(tools: readonly ToolDescription[]): McpTool[] {
     name: tool.name,
     ...(tool.description !== '' && { description: tool.description }),
     inputSchema: objectSchema(tool),
-    // Whoever promises a schema must always answer with an object.
+    // A tool with an output schema must always return an object.
     ...(isObjectSchema(tool.outputSchema) && { outputSchema: tool.outputSchema }),
     annotations: { readOnlyHint: tool.readOnly, idempotentHint: tool.idempotent },
   }));

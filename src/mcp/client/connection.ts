@@ -115,7 +115,7 @@ export class Connection {
       return connection;
     } catch (error) {
       const { lastWords } = connection;
-      // Whoever has not begun to work has nothing to finish.
+      // A server that never started its work has nothing to finish.
       if (transport instanceof StdioTransport) transport.kill();
       await connection.close();
       if (target.kind === 'http' && isRefused(error)) throw target.login?.refused() ?? error;

@@ -147,7 +147,7 @@ export class ServerSource implements ToolSource {
   }
 
   async discover(): Promise<void> {
-    // Whoever calls a tool hears of it.
+    // A call of one of its tools reports the failure.
     await this.link.ready().catch(() => {});
   }
 

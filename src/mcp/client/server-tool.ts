@@ -31,9 +31,9 @@ const MAX_VALUES = 32;
 const MAX_NAME_LENGTH = 256;
 
 /**
- * What calls of a tool need. Many servers lose writes that come at once, though each call reports success, so only what
- * says that it reads runs next to others, unless the configuration says more. Whoever runs next to others holds the
- * lock of the server as shared, whoever needs it alone holds it exclusively.
+ * What calls of a tool need. Many servers lose concurrent writes, though each call reports success. So only tools that
+ * declare themselves read-only run concurrently, unless the configuration allows more. A call that may run next to
+ * others holds the lock of the server as shared; any other call holds it exclusively.
  */
 function needsOfTool(
   lockName: string,

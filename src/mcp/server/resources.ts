@@ -24,7 +24,7 @@ export function registerResources(server: McpServer, open: OpenBackend): void {
     new ResourceTemplate(BATCH_TEMPLATE, { list: () => list(batchUri, (name) => `Batch ${name}`) }),
     {
       title: 'How a batch stands',
-      description: 'Counts, rate, time left, what runs and what failed.',
+      description: 'Counts, rate, time left, running and failed tasks.',
       mimeType: JSON_TYPE,
     },
     (uri) => read(uri, open, statusOf),

@@ -186,7 +186,7 @@ export class LiveEvents {
         const view = await this.parts.executor.view(batch);
         if (view !== undefined) this.hub.publish('batch', batch, batchBody(view));
       } catch {
-        // Whoever works with a broken store reports it.
+        // A broken store is reported by the next action that uses it.
       }
     });
   }

@@ -1,17 +1,4 @@
-/** What a rate needs of time, so that a test can move it. */
-export interface RateClock {
-  now(): number;
-  /** Calls once, later; the answer cancels that. */
-  after(ms: number, call: () => void): () => void;
-}
-
-const REAL_CLOCK: RateClock = {
-  now: () => performance.now(),
-  after: (ms, call) => {
-    const timer = setTimeout(call, ms).unref();
-    return () => clearTimeout(timer);
-  },
-};
+import { systemTiming, type Timing } from '../../engine/timing.ts';
 
 /**
  * Passes the first report of each source at once, and later ones at most once in a span: of those that come sooner, the
@@ -25,7 +12,7 @@ export class ProgressRate<T> {
   constructor(
     private readonly spanMs: number,
     private readonly pass: (report: T) => void,
-    private readonly clock: RateClock = REAL_CLOCK,
+    private readonly timing: Timing = systemTiming(() => performance.now()),
   ) {}
 
   add(source: string, report: T): void {
@@ -45,13 +32,13 @@ export class ProgressRate<T> {
   }
 
   private passNow(source: string, report: T): void {
-    this.sources.set(source, { dueAt: this.clock.now() + this.spanMs, waiting: undefined });
-    this.cancelTimer ??= this.clock.after(this.spanMs, this.passDue);
+    this.sources.set(source, { dueAt: this.timing.now() + this.spanMs, waiting: undefined });
+    this.cancelTimer ??= this.timing.after(this.spanMs, this.passDue);
     this.pass(report);
   }
 
   private readonly passDue = (): void => {
-    const now = this.clock.now();
+    const now = this.timing.now();
     const due: [source: string, report: T][] = [];
     for (const [source, { dueAt, waiting }] of this.sources) {
       if (dueAt > now) break;
@@ -59,7 +46,7 @@ export class ProgressRate<T> {
       if (waiting !== undefined) due.push([source, waiting]);
     }
     const [next] = this.sources.values();
-    this.cancelTimer = next && this.clock.after(next.dueAt - now, this.passDue);
+    this.cancelTimer = next && this.timing.after(next.dueAt - now, this.passDue);
     for (const [source, report] of due) this.passNow(source, report);
   };
 }

@@ -15,7 +15,7 @@ const AFTER_LAST = 2 ** 30;
 /** The current state of everything, or of one batch. */
 export type ReadSnapshot = (batch: string | undefined) => Promise<EventBody<'snapshot'>>;
 
-/** The newest batches; or one batch, with what runs and what was added last of what has ended. */
+/** The newest batches; or one batch, with its running tasks and the newest of its ended ones. */
 export async function readSnapshot(
   executor: BatchExecutor,
   store: Store,
@@ -30,7 +30,7 @@ export async function readSnapshot(
     batches: [batchBody(view)],
     executions: [...running, ...ended].map((record) => ({
       ...executionBody(record, executor),
-      // Whoever may read the text of an error asks for it.
+      // Clients that may read error messages ask for them.
       message: null,
     })),
   };

@@ -240,29 +240,25 @@ export class ServerMetrics {
   }
 
   private gauge(name: string, help: string, values: Values, label?: string): void {
-    new Gauge({
-      name,
-      help,
-      labelNames: label === undefined ? [] : [label],
-      registers: [this.registry],
-      collect() {
-        this.reset();
-        for (const [labels, value] of values()) this.set(labels, value);
-      },
-    });
+    new Gauge(this.metric(name, help, values, label));
   }
 
   private counter(name: string, help: string, values: Values, label?: string): void {
-    new Counter({
+    new Counter(this.metric(name, help, values, label));
+  }
+
+  /** Read anew at every scrape, from 0: that suits a counter as well as a gauge. */
+  private metric(name: string, help: string, values: Values, label?: string) {
+    return {
       name,
       help,
       labelNames: label === undefined ? [] : [label],
       registers: [this.registry],
-      collect() {
+      collect(this: Gauge | Counter) {
         this.reset();
         for (const [labels, value] of values()) this.inc(labels, value);
       },
-    });
+    };
   }
 }
 

@@ -30,7 +30,7 @@ interface WorktreeOptions {
   readonly feature: string;
   /** A shell command that prepares a new worktree. */
   readonly setup?: string | undefined;
-  /** Never merged, whoever changed it. */
+  /** Never merged, no matter what changed it. */
   readonly denied: Pick<DeniedPaths, 'among'>;
   /** Called only if there is a setup command. */
   launcher(): Launcher;

@@ -117,7 +117,9 @@ export class Roots {
     if (roots.length === 0) throw notAllowed(named, 'it leads outside the roots');
     const areSame = await Promise.all(roots.map(isStillThere));
     if (!areSame.includes(true))
-      throw notAllowed(named, 'its root was replaced by another folder since the start');
+      throw notAllowed(named, 'its root was replaced by another folder since the start', {
+        replacedRoot: roots[0]!.real,
+      });
     if (SYSTEM_FOLDERS.some((folder) => isInside(real, folder)))
       throw notAllowed(named, 'it belongs to the system');
     if (this.hides(real))
@@ -139,8 +141,11 @@ async function isStillThere({ real, stats }: Root): Promise<boolean> {
   return now?.dev === stats.dev && now.ino === stats.ino;
 }
 
-export function notAllowed(path: string, problem: string): VolleyError {
-  return refusal('PATH_NOT_ALLOWED', `The path ${quoted(path)} may not be used: ${problem}.`, { path });
+export function notAllowed(path: string, problem: string, details: object = {}): VolleyError {
+  return refusal('PATH_NOT_ALLOWED', `The path ${quoted(path)} may not be used: ${problem}.`, {
+    path,
+    ...details,
+  });
 }
 
 /** Names the rule that protects a path, and the setting that makes it writable. */

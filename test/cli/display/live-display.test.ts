@@ -4,12 +4,12 @@ import { createDisplay } from '../../../src/cli/display/create-display.ts';
 import { LiveDisplay } from '../../../src/cli/display/live-display.ts';
 import type { DisplayedBatch } from '../../../src/cli/display/view.ts';
 import { createColors } from '../../../src/cli/output/colors.ts';
+import { FakeTiming } from '../../support/fake-timing.ts';
 import { FakeTerminal } from './support/fake-terminal.ts';
-import { FakeTiming } from './support/fake-timing.ts';
 import { runningTask, viewWith } from './support/views.ts';
 
 function setUp(terminal = new FakeTerminal(60, 12)) {
-  const timing = new FakeTiming();
+  const timing = new FakeTiming(1_000_000);
   const current = { view: viewWith({ counts: { open: 10 }, progress: 0 }) };
   let looks = 0;
   const display = new LiveDisplay({

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { PlainDisplay } from '../../../src/cli/display/plain-display.ts';
 import type { DisplayedBatch } from '../../../src/cli/display/view.ts';
-import { FakeTiming } from './support/fake-timing.ts';
+import { FakeTiming } from '../../support/fake-timing.ts';
 import { viewWith } from './support/views.ts';
 
 function setUp() {
-  const timing = new FakeTiming();
+  const timing = new FakeTiming(1_000_000);
   const lines: string[] = [];
   const current: { view: DisplayedBatch; note?: string } = { view: viewWith() };
   const stream = { write: (text: string) => lines.push(text) };

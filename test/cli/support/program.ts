@@ -29,7 +29,7 @@ export function folderWith(files: Readonly<Record<string, string>> = {}): string
 export async function say(
   folder: string,
   argv: readonly string[],
-  input = '',
+  input: string | Uint8Array = '',
   columns?: number,
   env: Readonly<Record<string, string>> = {},
 ): Promise<Said> {

@@ -3,11 +3,12 @@ import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { amount } from '../../support/depth.ts';
 import type { SoakReport } from './soak.ts';
 
 const SOAK = fileURLToPath(new URL('./soak.ts', import.meta.url));
 /** Ten minutes with `npm run drill:soak`. */
-const SECONDS = Number(process.env['VOLLEY_DRILL_SECONDS'] ?? 6);
+const SECONDS = Number(process.env['VOLLEY_DRILL_SECONDS'] ?? amount({ quick: 4, deep: 6 }));
 const SEED = Number(process.env['VOLLEY_DRILL_SEED'] ?? Date.now() % 1e9);
 const MAX_GROWTH_MB = 12;
 /** Between other tests the machine may be busy at any moment; the long form has it for itself. */

@@ -1,6 +1,6 @@
 /**
- * A coding agent that does its work, and besides what the environment variable ATTACK says: the name of one of the
- * attacks below. It leaves what it was told in the file that ATTACK_LOG names.
+ * A coding agent that does its work, and besides what the environment variable ATTACKS says: for each subtask the name
+ * of one of the attacks below. It leaves what it was told in the folder that ATTACK_LOG names, in a file for each subtask.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHmac, randomBytes } from 'node:crypto';
@@ -8,10 +8,10 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeF
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const { ATTACK, ATTACK_LOG, VOLLEY_TASKS_PROJECT: project, VOLLEY_FEATURE: feature } = process.env;
+const { ATTACKS, ATTACK_LOG, VOLLEY_TASKS_PROJECT: project, VOLLEY_FEATURE: feature } = process.env;
 const { VOLLEY_SUBTASK: seq, VOLLEY_RUN_MAILBOX: mailbox, VOLLEY_RUN_TOKEN: token } = process.env;
 
-const say = (what) => appendFileSync(ATTACK_LOG, `${JSON.stringify(what)}\n`);
+const say = (what) => appendFileSync(join(ATTACK_LOG, `${seq}.jsonl`), `${JSON.stringify(what)}\n`);
 const put = (path, text) => {
   mkdirSync(join(path, '..'), { recursive: true });
   writeFileSync(path, text);
@@ -34,17 +34,16 @@ const volley = (words, env = {}) => {
 const complete = (number, env) => volley(['tasks', 'complete', feature, number, 'Done'], env);
 
 const attacks = {
-  none: () => complete(seq),
   'git hook': () => {
     const common = execFileSync('git', ['rev-parse', '--git-common-dir'], { encoding: 'utf8' }).trim();
     put(join(common, 'hooks/pre-commit'), '#!/bin/sh\ntouch pwned\n');
   },
   'git config': () => execFileSync('git', ['config', 'core.hooksPath', '/tmp/evil']),
   'own subtask': () => edit(seq, { status: 'completed', completion_summary: 'Trust me' }),
-  'another subtask': () => edit('02', { status: 'completed', completion_summary: 'Trust me' }),
-  'verification command': () => edit('02', { verification: [{ type: 'command', command: 'true' }] }),
-  'new subtask': () => edit('09', { seq: '09', title: 'Evil', verification: ['touch pwned'] }),
-  'pipe as subtask': () => execFileSync('mkfifo', [subtaskFile('09')]),
+  'another subtask': () => edit('01', { status: 'completed', completion_summary: 'Trust me' }),
+  'verification command': () => edit('01', { verification: [{ type: 'command', command: 'true' }] }),
+  'new subtask': () => edit('99', { seq: '99', title: 'Evil', verification: ['touch pwned'] }),
+  'pipe as subtask': () => execFileSync('mkfifo', [subtaskFile('99')]),
   'git folder': () => {
     renameSync('.git', 'evil');
     execFileSync('git', ['config', '-f', 'evil/config', 'core.fsmonitor', 'evil']);
@@ -53,7 +52,7 @@ const attacks = {
   'claude settings': () => put('.claude/settings.json', '{"hooks": {}}'),
   'wrong token': () => complete(seq, { VOLLEY_RUN_TOKEN: '0'.repeat(64) }),
   'no token': () => complete(seq, { VOLLEY_RUN_TOKEN: '', VOLLEY_RUN_MAILBOX: '' }),
-  'subtask of another': () => complete('02'),
+  'subtask of another': () => complete('01'),
   force: () => volley(['tasks', 'complete', feature, seq, 'Done', '--force']),
   release: () => volley(['tasks', 'release', feature, seq]),
   /** Without the program: a request that nobody signed, and one that is no file. */
@@ -90,4 +89,4 @@ const attacks = {
 process.stdin.resume();
 for await (const _ of process.stdin);
 writeFileSync(`out-${seq}.txt`, 'work\n');
-await attacks[seq === '01' ? ATTACK : 'none']();
+await attacks[JSON.parse(ATTACKS)[seq]]();

@@ -11,8 +11,11 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { loadStoreFile } from '../../../src/config/load.ts';
 import { PROTECTED_RULES } from '../../../src/config/protected-paths.ts';
+import { loadStore } from '../../../src/store/load-store.ts';
 import { DEFINE, runBuilt } from '../../e2e/support/built-volley.ts';
+import { trustFolder } from '../../support/trust.ts';
 
 /** What an agent asks Volley to call. */
 export interface Attack {
@@ -86,8 +89,7 @@ export class HostileCaller {
 
   /** The user wants these tools; what they may touch is the question. */
   async trust(): Promise<void> {
-    const { status, stderr } = await this.run('trust', '--yes');
-    if (status !== 0) throw new Error(stderr);
+    await trustFolder(this.folder, { ...process.env, ...this.environment, ...this.env });
   }
 
   /** What the user approves: only a change asks again. */
@@ -122,13 +124,28 @@ export class HostileCaller {
     const batch = `attack-${++this.count}`;
     const tasks = attacks.map((each, index) => ({ id: `a${index}`, ...each }));
     this.write(`${batch}.json`, JSON.stringify({ max_concurrent, tasks }));
-    const ran = await this.run('run', `${batch}.json`, '--batch', batch);
-    const exported = await this.run('export', '--batch', batch, '--output-file', `${batch}-results.json`);
-    if (exported.status !== 0) throw new Error(`${ran.stderr}${exported.stderr}`);
-    const { tasks: results } = JSON.parse(this.read(`${batch}-results.json`)!) as {
-      tasks: (AttackResult & { id: string })[];
-    };
-    return tasks.map(({ id }) => results.find((each) => each.id === id)!);
+    const { stderr } = await this.run('run', `${batch}.json`, '--batch', batch);
+    const results = await this.resultsOf(batch);
+    if (results.length !== attacks.length) throw new Error(stderr);
+    return results;
+  }
+
+  /** What the program has recorded, read from its store: a second run of the program takes as long as the attacks. */
+  private async resultsOf(batch: string): Promise<AttackResult[]> {
+    const store = await loadStore(await loadStoreFile({ cwd: this.folder, env: this.environment }));
+    try {
+      const tasks = await store.tasks(batch, { limit: 1000 });
+      const results = await store.results(
+        batch,
+        tasks.map(({ id }) => id),
+      );
+      return tasks.map(({ id, status, code = null, message = null }) => ({
+        ...{ status, code, message },
+        ...(results.has(id) && { result: JSON.parse(results.get(id)!) }),
+      }));
+    } finally {
+      await store.close();
+    }
   }
 }
 

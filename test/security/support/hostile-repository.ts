@@ -58,6 +58,23 @@ createInterface({ input: process.stdin }).on('line', (line) => {
 });
 `;
 
+/** The file of its subtask, with further fields. */
+export function subtaskText(fields: object = {}): string {
+  return JSON.stringify({
+    id: 'login-01',
+    seq: '01',
+    title: 'Do it',
+    status: 'pending',
+    depends_on: [],
+    parallel: true,
+    suggested_agent: 'coder',
+    context_files: [],
+    acceptance_criteria: [],
+    deliverables: [],
+    ...fields,
+  });
+}
+
 /**
  * Makes one. `extra` are further files, and further lines of its volley.toml under the name `+volley.toml`: a new attack is
  * a file that leaves a mark.
@@ -130,18 +147,7 @@ export default defineTool({
       completed_count: 0,
       created_at: '2026-01-01T00:00:00Z',
     }),
-    '.tmp/tasks/login/subtask_01.json': JSON.stringify({
-      id: 'login-01',
-      seq: '01',
-      title: 'Do it',
-      status: 'pending',
-      depends_on: [],
-      parallel: true,
-      suggested_agent: 'coder',
-      context_files: [],
-      acceptance_criteria: [],
-      deliverables: [],
-    }),
+    '.tmp/tasks/login/subtask_01.json': subtaskText(),
     ...files,
   });
   const env = { XDG_CONFIG_HOME: home, USER_TOKEN: SECRET };

@@ -2,10 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { amount } from '../../support/depth.ts';
 import { project, put, texts } from '../support/feature.ts';
 import { buildTasks, startProgram } from '../support/processes.ts';
 
-const AGENTS = 20;
+const AGENTS = amount({ quick: 8, deep: 20 });
 /** VOLLEY_TASKS_ROUNDS=50 for the long form. */
 const ROUNDS = Number(process.env['VOLLEY_TASKS_ROUNDS'] ?? 3);
 

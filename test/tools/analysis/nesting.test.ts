@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'vitest';
+import { amount } from '../../support/depth.ts';
 import { factsOf } from './support/sample.ts';
 
 // The parsers go some thousand levels deep; what lies deeper they report and read less exactly. All that is promised
 // of such a file is that it does no harm.
 describe('deep nesting overflows no stack:', { timeout: 180_000 }, () => {
-  test('100,000 parentheses', () => {
-    const facts = factsOf('a.js', `x = ${'('.repeat(100_000)}a${')'.repeat(100_000)}\nfunction f() {}\n`);
+  test('parentheses', () => {
+    const levels = amount({ quick: 40_000, deep: 100_000 });
+    const facts = factsOf('a.js', `x = ${'('.repeat(levels)}a${')'.repeat(levels)}\nfunction f() {}\n`);
     expect(facts.lines).toEqual({ total: 2, code: 2, comment: 0, blank: 0 });
     expect(facts.functions.count).toBe(1);
   });

@@ -205,8 +205,7 @@ describe('a root that is replaced by another folder', () => {
     renameSync(root, `${root}-moved`);
     mkdirSync(root);
     writeFileSync(join(root, 'b.txt'), 'new');
-    const error = await read('b.txt').catch((error: Error) => error);
-    expect(error).toMatchObject(REFUSED_PATH);
+    await expect(read('b.txt')).rejects.toMatchObject({ ...REFUSED_PATH, details: { replacedRoot: root } });
     expect(await toolsOf(root).read('b.txt')).toMatchObject({ content: 'new' });
   });
 

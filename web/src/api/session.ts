@@ -44,7 +44,7 @@ export async function signIn(key: string): Promise<void> {
     await post('session', { key });
     await check();
   } catch (error) {
-    // A key works once. Whoever opens the printed address again is often signed in already.
+    // A key works once. A user who opens the printed address again is often signed in already.
     const why = error instanceof ApiError && error.status !== 401 ? error.text : WRONG_KEY;
     await check();
     if (session.value.state === 'out') session.value = { state: 'out', why };

@@ -13,7 +13,7 @@ export function Dialog(props: {
   useEffect(() => {
     const dialog = ref.current!;
     dialog.showModal();
-    // Whoever opens a form wants to fill it in, not to close it.
+    // A form is opened to be filled in, not to be closed.
     dialog.querySelector<HTMLElement>('form select, form input, form textarea')?.focus();
     return () => dialog.close();
   }, []);

@@ -19,7 +19,7 @@ interface Draft {
 
 const EMPTY: Draft = { mode: 'one', task: EMPTY_TASK, text: '' };
 
-/** What was written and not sent yet: whoever closes the dialog by mistake finds it again. */
+/** What was written and not sent yet: a user who closes the dialog by mistake finds it again. */
 const written = signal(EMPTY);
 
 /** What was sent last, with its key: where its answer was lost, sending it again adds nothing twice. */

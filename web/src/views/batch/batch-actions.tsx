@@ -44,8 +44,10 @@ export function BatchActions({ batch, add }: { batch: Batch; add: () => void }):
           type="button"
           class="button"
           disabled={isBusy}
-          title="What runs may finish; nothing more is started"
-          onClick={() => void run('It stops when what runs has finished.', 'stop', { graceful: true })}
+          title="Running tasks finish; no others start"
+          onClick={() =>
+            void run('It stops when the running tasks have finished.', 'stop', { graceful: true })
+          }
         >
           <Icon name="stop" /> Stop
         </button>

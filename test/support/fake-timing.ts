@@ -1,9 +1,10 @@
-import type { Timing } from '../../../../src/cli/display/view.ts';
+import type { Timing } from '../../src/engine/timing.ts';
 
 /** Time that a test moves. */
 export class FakeTiming implements Timing {
-  private time = 1_000_000;
   private timers: { at: number; call: () => void }[] = [];
+
+  constructor(private time = 0) {}
 
   get pending(): number {
     return this.timers.length;
@@ -22,7 +23,10 @@ export class FakeTiming implements Timing {
   }
 
   advance(ms: number): void {
-    const end = this.time + ms;
+    this.moveTo(this.time + ms);
+  }
+
+  moveTo(end: number): void {
     for (;;) {
       const [next] = this.timers.filter(({ at }) => at <= end).sort((a, b) => a.at - b.at);
       if (next === undefined) break;
