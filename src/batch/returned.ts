@@ -1,5 +1,5 @@
+import { COMPUTE } from '../core/compute.ts';
 import type { Store } from '../store/store.ts';
-import { COMPUTE } from '../tools/tool.ts';
 import type { ActionResult } from './answer.ts';
 import { RETURN_ID } from './input/fields.ts';
 import { beginOfResult } from './result-row.ts';

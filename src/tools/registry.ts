@@ -1,4 +1,5 @@
 import picomatch from 'picomatch';
+import { COMPUTE } from '../core/compute.ts';
 import { VolleyError } from '../core/errors.ts';
 import { checkGlob } from '../core/glob.ts';
 import { nearest } from '../core/nearest.ts';
@@ -7,7 +8,7 @@ import { reasonText } from '../core/words.ts';
 import { fromAgentTool, isAgentTool, type ParallelAgentTool } from './agent-tool.ts';
 import { isTool } from './define-tool.ts';
 import type { JsonSchema } from './schema.ts';
-import { COMPUTE, type Tool } from './tool.ts';
+import type { Tool } from './tool.ts';
 import { sourceNameOf, type ToolSource } from './tool-source.ts';
 
 /** Which tools may be called, as globs of names. */
@@ -45,6 +46,7 @@ export class ToolRegistry {
   private conflicts = new WeakMap<Tool, readonly string[]>();
   private readonly sources = new WeakMap<Tool, ParallelAgentTool>();
   private readonly isAllowed: (name: string) => boolean;
+  private readonly isCallable: (name: string) => boolean;
 
   /** `waiting` knows the tools that would exist if the folder were trusted. */
   constructor(
@@ -53,8 +55,9 @@ export class ToolRegistry {
       undefined,
   ) {
     const [allowed, denied] = [matcher('allow', allow), matcher('deny', deny)];
-    // `compute` reaches nothing, so an allow list need not name it.
-    this.isAllowed = (name) => (allowed(name) || name === COMPUTE) && !denied(name);
+    this.isAllowed = (name) => allowed(name) && !denied(name);
+    // It reaches nothing, and batches use it for what they return. So an allow list need not name it.
+    this.isCallable = (name) => this.isAllowed(name) || (name === COMPUTE && !denied(name));
   }
 
   /** Registers tools: all of them or, on error, none. */
@@ -119,7 +122,7 @@ export class ToolRegistry {
   resolve(name: string): Tool {
     const tool = this.entries.get(name) ?? this.standIn(name);
     if (tool === undefined) throw this.unknown(name);
-    if (!this.isAllowed(name) && !this.internal.has(name)) {
+    if (!this.isCallable(name) && !this.internal.has(name)) {
       throw new VolleyError(
         'TOOL_NOT_ALLOWED',
         `The tool ${name} may not be called: the allow and deny lists exclude it.`,

@@ -9,9 +9,9 @@ import {
   type WholeReference,
   wholeReference,
 } from '../../coordinator/references.ts';
+import { COMPUTE } from '../../core/compute.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { show } from '../../core/numbers.ts';
-import { COMPUTE } from '../../tools/tool.ts';
 import { type ForEach, RETURN_ID, type TaskInput } from './fields.ts';
 
 /** What a task refers to. */

@@ -15,7 +15,7 @@ const ROUNDS = [
 ];
 
 const compute = defineTool<{ seconds: number; fails?: boolean }>({
-  name: 'compute',
+  name: 'calculate',
   run: async ({ seconds, fails }, { signal }) => {
     await new Promise<void>((resolve, reject) => {
       const timer = setTimeout(resolve, seconds * 1000);

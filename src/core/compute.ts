@@ -1,0 +1,2 @@
+/** The name of the built-in tool whose argument is an expression over results. */
+export const COMPUTE = 'compute';
