@@ -8,6 +8,7 @@ import { VolleyError } from '../core/errors.ts';
 import { LinkedNode } from '../core/graph-node.ts';
 import { NearestNames } from '../core/nearest.ts';
 import { show } from '../core/numbers.ts';
+import { RUN_PROGRAM } from '../core/script-tools.ts';
 import { bytesText, countText } from '../core/words.ts';
 import { VM_VERSION } from '../script/program-session.ts';
 import { checkProgram } from '../script/program-text.ts';
@@ -21,7 +22,6 @@ import {
 } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { isThenable } from '../tools/needs.ts';
-import { RUN_PROGRAM } from '../tools/tool.ts';
 import type { BatchContext } from './context.ts';
 import { callSettings, type TaskInput } from './input/fields.ts';
 import { type TaskReferences, taskReferences } from './input/task-references.ts';

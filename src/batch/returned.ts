@@ -1,6 +1,6 @@
+import { COMPUTE, RUN_PROGRAM } from '../core/script-tools.ts';
 import { bytesText } from '../core/words.ts';
 import type { Store } from '../store/store.ts';
-import { COMPUTE, RUN_PROGRAM } from '../tools/tool.ts';
 import type { ActionResult } from './answer.ts';
 import { PROGRAM_ID, RETURN_ID } from './input/fields.ts';
 import { beginOfResult } from './result-row.ts';

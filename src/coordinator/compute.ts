@@ -1,5 +1,5 @@
 import { show } from '../core/numbers.ts';
-import { COMPUTE } from '../tools/tool.ts';
+import { COMPUTE } from '../core/script-tools.ts';
 import type { ToolCall } from './call.ts';
 
 /** The call with the text of `compute` as an expression in its arguments, so that it is resolved like any other. */

@@ -129,6 +129,7 @@ export class SqliteStore implements Store {
   addItems(batch: string, groupSeq: number, items: readonly NewTask[]): Promise<AddedTasks> {
     const steps = () => {
       this.leases.checkNotLost(batch);
+      this.batchTable.existing(batch);
       return this.adding.add(batch, items, this.now(), groupSeq);
     };
     if (items.length > SHORT_LIST) return this.writeInSteps(steps);

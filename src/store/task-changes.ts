@@ -360,6 +360,7 @@ export class TaskAdding {
   private readonly insertOne: StatementSyncInstance;
   private readonly insertMany: StatementSyncInstance;
   private readonly openThem: StatementSyncInstance;
+  private readonly known: StatementSyncInstance;
 
   constructor(
     writer: DatabaseSyncInstance,
@@ -368,6 +369,7 @@ export class TaskAdding {
     const insert = 'INSERT INTO tasks (key, batch, id, name, function, added_at, options, params) VALUES';
     this.insertOne = writer.prepare(`${insert} ${ROW}`);
     this.insertMany = writer.prepare(`${insert} ${new Array<string>(ROWS).fill(ROW).join(', ')}`);
+    this.known = writer.prepare('SELECT 1 FROM states WHERE key = ?');
     this.openThem = writer.prepare(
       `INSERT INTO states (key, status, attempts, parent)
        SELECT key, ${OPEN}, 0, ? FROM tasks WHERE key BETWEEN ? AND ?`,
@@ -377,7 +379,7 @@ export class TaskAdding {
   /** Atomic if the caller rolls back when it throws. */
   *add(batch: string, tasks: readonly NewTask[], at: number, groupSeq?: number): Steps<AddedTasks> {
     const { id: batchId, last_seq: lastSeq } = this.batches.findOrCreate(batch, at);
-    const parent = groupSeq === undefined ? null : keyOf(batchId, groupSeq);
+    const parent = groupSeq === undefined ? null : this.groupKey(batch, batchId, groupSeq);
     checkRoomFor(batch, lastSeq, tasks.length);
     for (let done = 0; done < tasks.length; done += TASKS_PER_STEP) {
       if (done > 0) yield;
@@ -389,6 +391,15 @@ export class TaskAdding {
     this.batches.setLastSeq(batchId, lastSeq + tasks.length);
     this.batches.changeCount(batchId, OPEN, tasks.length);
     return { firstSeq: lastSeq + 1, lastSeq: lastSeq + tasks.length, addedAt: at };
+  }
+
+  private groupKey(batch: string, batchId: number, seq: number): number {
+    const key = keyOf(batchId, seq);
+    if (this.known.get(key) !== undefined) return key;
+    throw new VolleyError('UNKNOWN_TASK', `The batch ${JSON.stringify(batch)} has no task number ${seq}.`, {
+      batch,
+      seq,
+    });
   }
 
   private addSome(

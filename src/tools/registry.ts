@@ -3,11 +3,12 @@ import { VolleyError } from '../core/errors.ts';
 import { checkGlob } from '../core/glob.ts';
 import { nearest } from '../core/nearest.ts';
 import { show } from '../core/numbers.ts';
+import { COMPUTE, RUN_PROGRAM } from '../core/script-tools.ts';
 import { reasonText } from '../core/words.ts';
 import { fromAgentTool, isAgentTool, type ParallelAgentTool } from './agent-tool.ts';
 import { isTool } from './define-tool.ts';
 import type { JsonSchema } from './schema.ts';
-import { COMPUTE, RUN_PROGRAM, type Tool } from './tool.ts';
+import type { Tool } from './tool.ts';
 import { sourceNameOf, type ToolSource } from './tool-source.ts';
 
 /** Which tools may be called, as globs of names. */
@@ -54,6 +55,7 @@ export class ToolRegistry {
   private conflicts = new WeakMap<Tool, readonly string[]>();
   private readonly sources = new WeakMap<Tool, ParallelAgentTool>();
   private readonly isAllowed: (name: string) => boolean;
+  private readonly isCallable: (name: string) => boolean;
 
   /** `waiting` knows the tools that would exist if the folder were trusted. */
   constructor(
@@ -62,9 +64,10 @@ export class ToolRegistry {
       undefined,
   ) {
     const [allowed, denied] = [matcher('allow', allow), matcher('deny', deny)];
-    // These reach only what is allowed, so an allow list need not name them.
-    const isHarmless = (name: string) => name === COMPUTE || name === RUN_PROGRAM;
-    this.isAllowed = (name) => (allowed(name) || isHarmless(name)) && !denied(name);
+    this.isAllowed = (name) => allowed(name) && !denied(name);
+    // They reach only what is allowed, and batches use them for what they return. So an allow list need not name them.
+    const isScript = (name: string) => name === COMPUTE || name === RUN_PROGRAM;
+    this.isCallable = (name) => this.isAllowed(name) || (isScript(name) && !denied(name));
   }
 
   /** Registers tools: all of them or, on error, none. */
@@ -129,7 +132,7 @@ export class ToolRegistry {
   resolve(name: string): Tool {
     const tool = this.entries.get(name) ?? this.standIn(name);
     if (tool === undefined) throw this.unknown(name);
-    if (!this.isAllowed(name) && !this.internal.has(name)) {
+    if (!this.isCallable(name) && !this.internal.has(name)) {
       throw new VolleyError('TOOL_NOT_ALLOWED', `The tool ${name} may not be called: ${EXCLUDED}.`, { name });
     }
     return tool;

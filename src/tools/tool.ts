@@ -4,12 +4,6 @@ import type { RetryOptions } from '../core/retry.ts';
 import type { RunLimits, ToolCode, ToolContext, ToolRun } from '../runners/runner.ts';
 import type { CompiledSchema, ToolSchema } from './schema.ts';
 
-/** The built-in tool whose argument is an expression over results. */
-export const COMPUTE = 'compute';
-
-/** The built-in tool that runs a program. */
-export const RUN_PROGRAM = 'run_program';
-
 /** Where a tool runs, and so which of its faults are contained; see the table in `docs/tools.md`. */
 export type Isolation = 'inline' | 'thread' | 'process';
 

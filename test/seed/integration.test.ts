@@ -87,7 +87,7 @@ describe('the tool coordinator', () => {
   it('takes tools in the form of the document, and lists them', async () => {
     const { coordinator } = openCoordinator();
     const tool: ParallelAgentTool = {
-      name: 'compute',
+      name: 'calculate',
       description: 'Computes.',
       resourceRequirements: () => ({ cpu: 0.1, memoryMb: 100, io: 'low' }),
       priority: () => 'normal',
@@ -95,8 +95,8 @@ describe('the tool coordinator', () => {
       execute: async (input: unknown) => ({ input }),
     };
     coordinator.register(tool);
-    expect(coordinator.tools().map(({ name }) => name)).toContain('compute');
-    const [result] = await coordinator.executeParallel([{ name: 'compute', arguments: { x: 1 } }]);
+    expect(coordinator.tools().map(({ name }) => name)).toContain('calculate');
+    const [result] = await coordinator.executeParallel([{ name: 'calculate', arguments: { x: 1 } }]);
     expect(result).toMatchObject({ status: 'completed', value: { input: { x: 1 } } });
   });
 

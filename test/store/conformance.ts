@@ -3,6 +3,7 @@ import { attemptTests } from './conformance/attempts.ts';
 import { completionTests } from './conformance/completions.ts';
 import { countTests } from './conformance/counts.ts';
 import type { StoreHarness } from './conformance/harness.ts';
+import { itemTests } from './conformance/items.ts';
 import { leaseTests } from './conformance/leases.ts';
 import { readTests } from './conformance/reads.ts';
 import { recoveryTests } from './conformance/recovery.ts';
@@ -19,6 +20,7 @@ const PARTS = [
   completionTests,
   attemptTests,
   countTests,
+  itemTests,
   leaseTests,
   requestTests,
   recoveryTests,

@@ -70,7 +70,7 @@ describe('the coordinator', () => {
     const { coordinator } = openTestCoordinator((config) => ({ ...config, threads: { max: threads } }));
     coordinator.register(
       defineTool<{ rounds: number }>({
-        name: 'compute',
+        name: 'busy',
         isolation: 'thread',
         resources: { cpu: 1 },
         run: ({ rounds }) => {
@@ -81,7 +81,7 @@ describe('the coordinator', () => {
         },
       }),
     );
-    const work = Array.from({ length: 20 }, () => ({ name: 'compute', arguments: { rounds: ROUNDS } }));
+    const work = Array.from({ length: 20 }, () => ({ name: 'busy', arguments: { rounds: ROUNDS } }));
     await coordinator.executeParallel(work.slice(0, 4));
     const gainOfBare = await bareThreads(threads);
     // The machine may be busy with other things: one good try of eight says that it can.

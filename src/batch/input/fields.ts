@@ -3,8 +3,8 @@ import type { ResourceRequirements } from '../../core/demand.ts';
 import { MAX_SPAN_MS } from '../../core/numbers.ts';
 import { PRIORITIES } from '../../core/priority.ts';
 import { type CountableNeeds, RESOURCE_TABLE } from '../../core/resource-table.ts';
+import { COMPUTE, RUN_PROGRAM } from '../../core/script-tools.ts';
 import { TASK_STATUSES, type TaskOptions } from '../../store/records.ts';
-import { COMPUTE, RUN_PROGRAM } from '../../tools/tool.ts';
 
 /** Control characters and lone surrogates break lines, terminals and files. */
 const UNPRINTABLE = /[\p{Cc}\p{Surrogate}]/u;
@@ -101,6 +101,22 @@ export const RESOURCE_FIELDS = z.strictObject({
   shared: z.array(z.string().min(1).max(256)).max(64).optional().describe('Names of locks.'),
 });
 
+/** A list, an expression or a placeholder, or one of the objects for a reference, an expression or a glob. */
+const FOR_EACH = z
+  .union([EXPRESSION, z.array(z.unknown()), z.record(z.string(), z.unknown())], {
+    error: 'must be a list, a reference, { "glob": "src/**" } or a string with an expression',
+  })
+  .refine((value) => typeof value === 'string' || Array.isArray(value) || isListObject(value), {
+    error: 'must have the fields of a reference ($from, path), an expression ($expr) or a glob (glob)',
+  });
+
+function isListObject(value: Readonly<Record<string, unknown>>): boolean {
+  const { path, ...rest } = value;
+  const [[field, text] = [], ...others] = Object.entries(rest);
+  if (others.length > 0 || typeof text !== 'string') return false;
+  return path === undefined ? ['$from', '$expr', 'glob'].includes(field!) : field === '$from';
+}
+
 /** The fields of a task, of `add` and of each entry of `add_batch`. */
 export const TASK_FIELDS = {
   name: TASK_NAME.optional().describe('A name for people. Default: the id, or the name of the function.'),
@@ -118,38 +134,29 @@ export const TASK_FIELDS = {
     .enum(['skip', 'run', 'on-failure'])
     .optional()
     .describe('What to do if a dependency did not complete. Default skip.'),
-  when: EXPRESSION.optional().describe(
-    'A JavaScript expression over results, such as "list.entries.length > 0". The task is skipped unless it holds.',
+  when: EXPRESSION.optional().describe('JavaScript over results. The task is skipped unless it holds.'),
+  for_each: FOR_EACH.optional().describe(
+    'One run for each element of a list, a reference, { "glob": "src/**" } or JavaScript, with ${item} and ${index} in params. The result is a list.',
   ),
-  for_each: z
-    .custom<ForEach>(isForEach, {
-      error: 'must be a list, a reference, { "glob": "src/**" } or a string with an expression',
-    })
-    .optional()
-    .describe(
-      'Runs the task once for each element of a list, with "item" and "index" in params ("${item.path}"): a list, a reference, { "glob": "src/**" } or a JavaScript expression. The result is the list of results.',
-    ),
   repeat: z
     .strictObject({
-      until: EXPRESSION.optional().describe('A JavaScript expression over "result", "index" and results.'),
+      until: EXPRESSION.optional().describe('JavaScript over result, index and results.'),
       max: z.number().int().min(1).max(MAX_ROUNDS).default(100).describe('Rounds at most. Default 100.'),
-      delay: SECONDS.optional().describe('Seconds between two rounds.'),
+      delay: SECONDS.optional().describe('Seconds between rounds.'),
     })
     .optional()
-    .describe(
-      'Runs the task again until an expression holds, with "last" (the last result) and "index" in params. The result is the list of results.',
-    ),
+    .describe('Runs it again, with ${last} and ${index} in params. The result is a list.'),
   max_concurrent: z
     .number()
     .int()
     .min(1)
     .max(10_000)
     .optional()
-    .describe('With for_each: how many items may run at once.'),
+    .describe('With for_each: items that may run at once.'),
   on_item_error: z
     .enum(['fail', 'null'])
     .optional()
-    .describe('With for_each or repeat: "null" keeps null in place of a failed item. Default fail.'),
+    .describe('"null": a failed item is null in the list. Default fail.'),
 };
 
 /** The settings of a call, in the names of the store. */
@@ -172,21 +179,7 @@ export const TASK = z.strictObject(TASK_FIELDS);
 export type TaskInput = z.output<typeof TASK>;
 
 /** What the items of a group are made from. */
-export type ForEach = string | readonly unknown[] | Readonly<Record<string, unknown>>;
-
-function isForEach(value: unknown): boolean {
-  if (typeof value === 'string') return value !== '' && value.length <= MAX_EXPRESSION_LENGTH;
-  if (Array.isArray(value)) return true;
-  if (typeof value !== 'object' || value === null) return false;
-  const keys = Object.keys(value).filter((key) => key !== 'path' || '$from' in value);
-  return keys.every((key) => ['glob', '$from', '$expr', 'path'].includes(key)) && isOneString(value);
-}
-
-function isOneString(value: object): boolean {
-  const { glob, $from, $expr } = value as { glob?: unknown; $from?: unknown; $expr?: unknown };
-  const given = [glob, $from, $expr].filter((one) => one !== undefined);
-  return given.length === 1 && typeof given[0] === 'string';
-}
+export type ForEach = z.output<typeof FOR_EACH>;
 
 /** The id of the task whose result is what the batch returns. */
 export const RETURN_ID = 'return';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { VolleyError } from '../../core/errors.ts';
+import { COMPUTE, RUN_PROGRAM } from '../../core/script-tools.ts';
 import type { TaskOptions } from '../../store/records.ts';
-import { COMPUTE, RUN_PROGRAM } from '../../tools/tool.ts';
 import { checkInput } from './check.ts';
 import { callSettings, TASK_FIELDS } from './fields.ts';
 

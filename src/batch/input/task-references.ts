@@ -11,7 +11,7 @@ import {
 } from '../../coordinator/references.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { show } from '../../core/numbers.ts';
-import { COMPUTE, RUN_PROGRAM } from '../../tools/tool.ts';
+import { COMPUTE, RUN_PROGRAM } from '../../core/script-tools.ts';
 import { type ForEach, RETURN_ID, type TaskInput } from './fields.ts';
 
 /** What a task refers to. */

@@ -49,7 +49,13 @@ export class ProgramRun {
   ) {}
 
   /** Runs it to its end. Returns undefined if the group was closed before. */
-  async run({ code, args }: { readonly code: string; readonly args: unknown }): Promise<JsonResult | undefined> {
+  async run({
+    code,
+    args,
+  }: {
+    readonly code: string;
+    readonly args: unknown;
+  }): Promise<JsonResult | undefined> {
     const { program, timeoutMs = DEFAULT_LIMITS.wallMs } = this.record.options;
     const calls = await this.readCalls();
     const [start, ...deliveries] = await this.readDeliveries();
@@ -162,9 +168,7 @@ export class ProgramRun {
       deliveries.map(async (delivery) => {
         const id = idOf(delivery);
         const value = results.get(id);
-        return value === undefined
-          ? { ...delivery, error: await this.errorOf(id) }
-          : { ...delivery, value };
+        return value === undefined ? { ...delivery, error: await this.errorOf(id) } : { ...delivery, value };
       }),
     );
   }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { COMPUTE } from '../../core/script-tools.ts';
 import { defineTool } from '../define-tool.ts';
-import { COMPUTE, type Tool } from '../tool.ts';
+import type { Tool } from '../tool.ts';
 
 const INPUT = z.strictObject({
   expression: z

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { VolleyError } from '../../core/errors.ts';
+import { RUN_PROGRAM } from '../../core/script-tools.ts';
 import { defineTool } from '../define-tool.ts';
-import { RUN_PROGRAM, type Tool } from '../tool.ts';
+import type { Tool } from '../tool.ts';
 
 const MAX_CODE_LENGTH = 256 * 1024;
 

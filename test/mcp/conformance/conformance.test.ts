@@ -17,7 +17,7 @@ const ALL_ROUNDS = [
 const ROUNDS = isDeep ? ALL_ROUNDS : ALL_ROUNDS.slice(0, 2);
 
 const compute = defineTool<{ seconds: number; fails?: boolean }>({
-  name: 'compute',
+  name: 'calculate',
   run: async ({ seconds, fails }, { signal }) => {
     await new Promise<void>((resolve, reject) => {
       const timer = setTimeout(resolve, seconds * 1000);

@@ -32,12 +32,25 @@ export function countTests({ newPlace, open }: StoreHarness): void {
       count: fc.constantFrom(1, 3, 150),
       prefix: fc.string(),
     }),
+    fc.record({
+      do: fc.constant('items' as const),
+      batch,
+      seq,
+      count: fc.constantFrom(1, 3, 150),
+      prefix: fc.constantFrom('i', 'j'),
+    }),
+    fc.record({ do: fc.constant('endItems' as const), batch, seq }),
+    fc.record({
+      do: fc.constant('cancel' as const),
+      batch,
+      ids: fc.option(fc.array(fc.constantFrom('t1', 'i1'))),
+    }),
     fc.record({ do: fc.constant('start' as const), batch, seq }),
     fc.record({ do: fc.constant('end' as const), batch, seq, end }),
     fc.record({
       do: fc.constant('reopen' as const),
       batch,
-      ids: fc.option(fc.array(fc.constantFrom('t1', 't2'))),
+      ids: fc.option(fc.array(fc.constantFrom('t1', 't2', 'i1'))),
     }),
     fc.record({ do: fc.constant('clear' as const), batch, statuses: fc.option(fc.array(status)) }),
     fc.record({ do: fc.constant('recover' as const), isIdempotent: fc.boolean() }),
@@ -47,6 +60,12 @@ export function countTests({ newPlace, open }: StoreHarness): void {
     switch (what.do) {
       case 'add':
         return store.addTasks(what.batch, tasks(what.count, what.prefix === '' ? 't' : what.prefix));
+      case 'items':
+        return store.addItems(what.batch, what.seq, tasks(what.count, what.prefix));
+      case 'endItems':
+        return store.endItems(what.batch, what.seq, { status: 'skipped', cause: undefined }, 3);
+      case 'cancel':
+        return store.cancel(what.batch, 'no', what.ids ?? undefined);
       case 'start':
         return store.started(what.batch, what.seq, 1);
       case 'end':
@@ -90,6 +109,8 @@ export function countTests({ newPlace, open }: StoreHarness): void {
   });
 
   function expectRefusal(error: { code?: string }): void {
-    expect(['DUPLICATE_ID', 'UNKNOWN_BATCH', 'UNKNOWN_TASK', 'TASK_SETTLED']).toContain(error.code);
+    expect(['DUPLICATE_ID', 'UNKNOWN_BATCH', 'UNKNOWN_TASK', 'TASK_SETTLED', 'INVALID_REQUEST']).toContain(
+      error.code,
+    );
   }
 }

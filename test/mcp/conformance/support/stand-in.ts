@@ -25,7 +25,7 @@ const failing = { function: 'broken', params: {} };
 /** Ends in a chain, so that there are steps to tell of. */
 const steps = [1, 2, 3].map((step) => ({
   id: `step-${step}`,
-  function: 'compute',
+  function: 'calculate',
   params: { seconds: 0.4 },
   ...(step > 1 && { depends_on: [`step-${step - 1}`] }),
 }));
@@ -39,9 +39,9 @@ const BATCHES: Readonly<Record<string, (args: Named) => Named>> = {
   test_logging_tool: () => ({ tasks: [failing] }),
   test_tool_with_progress: () => ({ tasks: steps }),
   test_streaming_elicitation: () => ({ tasks: [{ function: 'echo', params: {} }] }),
-  slow_compute: ({ seconds }) => ({ tasks: [{ function: 'compute', params: { seconds } }], wait: 0.05 }),
+  slow_compute: ({ seconds }) => ({ tasks: [{ function: 'calculate', params: { seconds } }], wait: 0.05 }),
   failing_job: () => ({
-    tasks: [{ function: 'compute', params: { seconds: 0.5, fails: true } }],
+    tasks: [{ function: 'calculate', params: { seconds: 0.5, fails: true } }],
     wait: 0.05,
   }),
 };
