@@ -41,6 +41,12 @@ export const mcpCommand = defineCommand<McpOptions & McpServeOptions>({
         `Unknown command volley mcp ${action}. Use volley mcp, or volley mcp install CLIENT.`,
       );
     }
+    if (options.profile !== undefined) {
+      throw new VolleyError(
+        'INVALID_VALUE',
+        '--profile is for volley mcp itself. Set profile under [mcp_server] in volley.toml, or add it to the arguments of the entry.',
+      );
+    }
     const { installMcp } = await import('../mcp/install.ts');
     return installMcp(client, options, io);
   },
