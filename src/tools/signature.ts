@@ -31,6 +31,7 @@ const MAX_RESULT_LENGTH = 400;
 /** Parts of one type. What comes after them is left open. */
 const MAX_PARTS = 200;
 const MAX_CHOICES = 20;
+const MAX_FIELDS = 50;
 const MAX_DOC_LENGTH = 200;
 
 /** A tool as a TypeScript signature: `read_file({path: string, offset?: number}): {content: string}`. */
@@ -71,7 +72,7 @@ class TypeText {
   documented(): string {
     const { properties = {} } = this.resolved(this.root);
     const lines = this.fields(this.root, 0).map((field, index) => {
-      const { description } = nodeOf(Object.values(properties)[index]);
+      const { description } = nodeOf(Object.values(nodeOf(properties))[index]);
       const doc = typeof description === 'string' ? ` // ${oneLine(description, MAX_DOC_LENGTH)}` : '';
       return `  ${field},${doc}`;
     });
@@ -109,7 +110,7 @@ class TypeText {
   }
 
   private union(alternatives: readonly unknown[], depth: number): string {
-    const types = alternatives.map((one) => this.typeOf(one, depth + 1));
+    const types = alternatives.slice(0, MAX_CHOICES).map((one) => this.typeOf(one, depth + 1));
     return [...new Set(types)].join(' | ') || 'unknown';
   }
 
@@ -122,7 +123,12 @@ class TypeText {
     if (node.properties !== undefined && depth >= this.objectDepth) return 'object';
     if (node.properties !== undefined) return `{${this.fields(node, depth).join(', ')}}`;
     if (Array.isArray(node.allOf))
-      return node.allOf.map((one) => this.typeOf(one, depth + 1)).join(' & ') || 'unknown';
+      return (
+        node.allOf
+          .slice(0, MAX_CHOICES)
+          .map((one) => this.typeOf(one, depth + 1))
+          .join(' & ') || 'unknown'
+      );
     if (node.type !== 'object') return 'unknown';
     const { additionalProperties: others } = node;
     if (typeof others === 'object') return `Record<string, ${this.typeOf(others, depth + 1)}>`;
@@ -132,10 +138,12 @@ class TypeText {
   private fields(schema: unknown, depth: number): string[] {
     const { properties = {}, required } = this.resolved(schema);
     const needed = new Set(Array.isArray(required) ? required : []);
-    return Object.entries(properties).map(([name, field]) => {
+    const entries = Object.entries(nodeOf(properties));
+    const shown = entries.slice(0, MAX_FIELDS).map(([name, field]) => {
       const key = IDENTIFIER.test(name) ? name : literal(name);
       return `${key}${needed.has(name) ? '' : '?'}: ${this.typeOf(field, depth + 1)}`;
     });
+    return entries.length > MAX_FIELDS ? [...shown, '…'] : shown;
   }
 
   /** Follows a reference inside the schema. */

@@ -187,6 +187,7 @@ describe('what is loaded', () => {
         tls: { certificate: join(folder, 'data/server.crt'), key: join(folder, 'data/server.key') },
         tokens: { ci: { hash: `sha256:${'a'.repeat(64)}`, scope: 'run' } },
       },
+      mcpServer: { profile: 'small', keepRunsMs: 172_800_000 },
       mcp: {
         servers: {
           files: {
@@ -368,6 +369,10 @@ log_level = "warn"
 limits = { max_body_bytes = 1024, max_depth = 8, max_connections = 2, header_timeout_ms = 100, request_timeout_ms = 101, requests_per_second = 3, streams = 4 }
 tls = { certificate = "data/server.crt", key = "data/server.key" }
 tokens.ci = { hash = "sha256:${'a'.repeat(64)}", scope = "run" }
+
+[mcp_server]
+profile = "small"
+forget_runs_after_days = 2
 
 [mcp.servers.files]
 command = "npx"

@@ -39,6 +39,12 @@ export const mcpCommand = defineCommand<McpOptions & McpServeOptions>({
       const { serveMcp } = await import('../mcp/serve-mcp.ts');
       return serveMcp(options, io);
     }
+    if (options.profile !== undefined) {
+      throw new VolleyError(
+        'INVALID_VALUE',
+        '--profile is for volley mcp itself. Set profile under [mcp_server] in volley.toml, or add it to the arguments of the entry.',
+      );
+    }
     switch (action) {
       case 'install': {
         const { installMcp } = await import('../mcp/install.ts');

@@ -1,12 +1,6 @@
 import { z } from 'zod';
-import {
-  PROGRAM_FUNCTION,
-  PROGRAM_ID,
-  RARE_RUN_FIELDS,
-  RUN_FIELDS,
-  RUN_OUTPUT,
-  runTasks,
-} from './run-tasks.ts';
+import { programTask, TASK } from '../../batch/input/fields.ts';
+import { RARE_RUN_FIELDS, RUN_FIELDS, RUN_OUTPUT, runTasks } from './run-tasks.ts';
 import { defineServedTool, RUNS } from './tool.ts';
 
 const MAX_CODE_LENGTH = 1_000_000;
@@ -27,9 +21,6 @@ const {entries} = await tools.list_directory({path: 'notes'}); const notes = awa
   rare: RARE_RUN_FIELDS,
   asTask: true,
   scope: 'run',
-  run: ({ code, args, ...options }, call) => {
-    const params = { code, ...(args !== undefined && { args }) };
-    const tasks = [{ id: PROGRAM_ID, function: PROGRAM_FUNCTION, params }];
-    return runTasks(call, { tasks }, { ...options, fail_fast: false });
-  },
+  run: ({ code, args, ...options }, call) =>
+    runTasks(call, { tasks: [TASK.parse(programTask(code, args))] }, { ...options, fail_fast: false }),
 });

@@ -2,9 +2,10 @@ import { z } from 'zod';
 import type { addBatchAction } from '../../batch/actions/add-batch.ts';
 import { startAction } from '../../batch/actions/start.ts';
 import { countsText, type TaskCounts } from '../../batch/counts.ts';
-import { DEFAULT_WAIT_SECONDS } from '../../batch/input/fields.ts';
+import { DEFAULT_WAIT_SECONDS, PROGRAM_ID, RETURN_ID } from '../../batch/input/fields.ts';
 import { linesText } from '../../batch/text.ts';
 import { VolleyError } from '../../core/errors.ts';
+import { COMPUTE, RUN_PROGRAM } from '../../core/script-tools.ts';
 import { bytesText } from '../../core/words.ts';
 import type { TaskRecord } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
@@ -27,11 +28,6 @@ import { waitForEnd } from './wait-for-end.ts';
 const MAX_ROWS = 1000;
 const DEFAULT_TIMEOUT_SECONDS = 600;
 const NO_TASKS: TaskCounts = { open: 0, running: 0, completed: 0, failed: 0, cancelled: 0, skipped: 0 };
-
-/** The id of the task that a program is. */
-export const PROGRAM_ID = 'program';
-/** The function that runs a program. */
-export const PROGRAM_FUNCTION = 'run_program';
 
 const { max_concurrent, timeout } = startAction.schema.shape;
 
@@ -60,9 +56,10 @@ export const RUN_OUTPUT = z.object({
   batch: z.string(),
   state: z.enum(['ended', 'running']),
   counts: COUNTS.describe('How many tasks have each status.'),
-  value: z.unknown().optional().describe('What the program, or the "return" of the batch, returned.'),
-  value_preview: z.string().optional().describe('The beginning of its JSON, if it is too long.'),
-  value_bytes: z.number().optional().describe('The length of a truncated value.'),
+  returned: z.unknown().optional().describe('What the program, or the "return" of the batch, returned.'),
+  returned_preview: z.string().optional().describe('The beginning of its JSON, if it is too long.'),
+  returned_bytes: z.number().optional().describe('The length of a truncated value.'),
+  log: z.string().optional().describe('What the program logged.'),
   error: z
     .object({ code: z.string().optional(), message: z.string() })
     .optional()
@@ -181,40 +178,57 @@ export async function valueAnswer(
   maxChars: number,
 ): Promise<ToolAnswer | undefined> {
   const program = await store.task(batch, PROGRAM_ID);
-  if (program?.function === PROGRAM_FUNCTION)
+  if (program?.function === RUN_PROGRAM)
     return program.status === 'completed'
       ? returned(store, program, counts, maxChars)
-      : unreturned(program, counts);
-  const returning = await store.task(batch, 'return');
-  if (returning?.function !== 'compute' || returning.status !== 'completed') return undefined;
+      : unreturned(program, counts, await logOf(store, program, maxChars));
+  const returning = await store.task(batch, RETURN_ID);
+  if (returning?.function !== COMPUTE || returning.status !== 'completed') return undefined;
   return returned(store, returning, counts, maxChars);
 }
 
 async function returned(
   store: Store,
-  { batch, id, resultBytes = 0 }: TaskRecord,
+  task: TaskRecord,
   counts: TaskCounts,
   maxChars: number,
 ): Promise<ToolAnswer> {
-  const common = { batch, state: 'ended', counts, results: [], note: DATA_NOTE };
+  const { batch, id, resultBytes = 0 } = task;
+  const { lines, data } = await logOf(store, task, maxChars);
+  const common = { batch, state: 'ended', counts, ...data, results: [], note: DATA_NOTE };
   const length = Math.min(resultBytes, maxChars);
   const text = (await store.result(batch, id, { offset: 0, length })) ?? 'null';
   if (resultBytes <= maxChars)
-    return { text: linesText(DATA_NOTE, text), data: { ...common, value: JSON.parse(text) } };
+    return { text: linesText(DATA_NOTE, text, lines), data: { ...common, returned: JSON.parse(text) } };
   const hints = [
     `For the rest, call batch_results with {"batch": "${batch}", "id": "${id}", "offset": ${length}}.`,
   ];
   return {
-    text: linesText(DATA_NOTE, `${text}… (${bytesText(resultBytes)} in all)`, hints),
-    data: { ...common, value_preview: text, value_bytes: resultBytes, hints },
+    text: linesText(DATA_NOTE, `${text}… (${bytesText(resultBytes)} in all)`, lines, hints),
+    data: { ...common, returned_preview: text, returned_bytes: resultBytes, hints },
   };
 }
 
-function unreturned({ batch, status, code, message = '' }: TaskRecord, counts: TaskCounts): ToolAnswer {
+/** What a program logged, for people and as data. */
+async function logOf(
+  store: Store,
+  { batch, id, function: tool }: TaskRecord,
+  maxChars: number,
+): Promise<{ readonly lines: string | undefined; readonly data: { readonly log?: string } }> {
+  const log = tool === RUN_PROGRAM ? (await store.log(batch, id))?.slice(-maxChars) : undefined;
+  return log === undefined ? { lines: undefined, data: {} } : { lines: `Log:\n${log}`, data: { log } };
+}
+
+function unreturned(
+  { batch, status, code, message = '' }: TaskRecord,
+  counts: TaskCounts,
+  { lines, data }: Awaited<ReturnType<typeof logOf>>,
+): ToolAnswer {
   const hints = [`For its calls, call batch_results with {"batch": "${batch}", "status": ["failed"]}.`];
   return {
     text: linesText(
       `The program ${status === 'failed' ? 'failed' : `was ${status}`}${code === undefined ? '' : ` (${code})`}: ${message}`,
+      lines,
       `Its batch "${batch}" has ${countsText(counts)}.`,
       hints,
     ),
@@ -223,6 +237,7 @@ function unreturned({ batch, status, code, message = '' }: TaskRecord, counts: T
       state: 'ended',
       counts,
       error: { ...(code !== undefined && { code }), message },
+      ...data,
       results: [],
       hints,
     },
