@@ -185,13 +185,15 @@ export interface Store {
   tasks(batch: string, query: TaskQuery): Promise<TaskRecord[]>;
   /** The items of a group in order, a page at a time. */
   items(batch: string, groupSeq: number, query: ItemQuery): Promise<TaskRecord[]>;
+  /** How many items of a group have each status. */
+  itemCounts(batch: string, groupSeq: number): Promise<Readonly<Record<TaskStatus, number>>>;
   /** The items of a group after a number, with their results as long as these have at most `maxBytes` together. */
   itemResults(
     batch: string,
     groupSeq: number,
     query: { readonly afterSeq: number; readonly limit: number; readonly maxBytes: number },
   ): Promise<ItemResult[]>;
-  /** The tasks of the given statuses with the longest duration, from a page after a number. */
+  /** The tasks of the given statuses with the longest duration, from a page after a number. Groups only wait. */
   slowest(
     batch: string,
     status: readonly TaskStatus[],
