@@ -15,11 +15,19 @@ export function endedOf(counts: TaskCounts): number {
   return ENDED.reduce((sum, status) => sum + counts[status], 0);
 }
 
+/**
+ * Whether all tasks of a batch ended well. Where nothing failed and nothing was cancelled, tasks were skipped by their own
+ * conditions.
+ */
+export function hasSucceeded({ failed, cancelled, open, running }: TaskCounts): boolean {
+  return failed + cancelled + open + running === 0;
+}
+
 /** `10 tasks: 8 completed, 2 failed`. */
-export function countsText(counts: TaskCounts): string {
+export function countsText(counts: TaskCounts, noun = 'task'): string {
   const total = totalOf(counts);
   const parts = TASK_STATUSES.filter((status) => counts[status] > 0).map(
     (status) => `${counts[status]} ${status}`,
   );
-  return parts.length === 0 ? 'no tasks' : `${countText(total, 'task')}: ${parts.join(', ')}`;
+  return parts.length === 0 ? `no ${noun}s` : `${countText(total, noun)}: ${parts.join(', ')}`;
 }

@@ -7,6 +7,7 @@ export const HINTS = {
   nextPart: 'The next part starts at "offset": {value}.',
   oneResult:
     'For one full result, pass its "id". For a part of it, add "range": { "offset": 0, "length": 10000 }, in bytes.',
+  itemsOf: 'For the items of a group, pass its id as "group".',
   moreResults: 'For a paged list, pass "format": "detailed". For one full result, pass its "id".',
   retryFailed: 'See "results" for the reasons. "retry" reopens these tasks.',
   retryCause: '"retry" of {value} reopens both.',

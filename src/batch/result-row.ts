@@ -1,5 +1,6 @@
-import type { TaskRecord } from '../store/records.ts';
+import { isGroup, type TaskRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
+import type { TaskCounts } from './counts.ts';
 
 /** A task and how it ended, without its result. */
 export interface ResultRow {
@@ -19,6 +20,9 @@ export interface ResultRow {
   readonly message: string | null;
   /** Only of skipped tasks: the id of the root cause. */
   readonly cause: string | null;
+  /** Only of items: the id of the group, and the place in it from 0. */
+  readonly group?: string;
+  readonly index?: number;
   /** Possible mistakes in its arguments. */
   readonly warnings?: readonly string[];
 }
@@ -36,6 +40,7 @@ export function rowOf(record: TaskRecord): ResultRow {
     code,
     message,
     cause,
+    options: { item, warnings },
   } = record;
   return {
     id,
@@ -50,7 +55,8 @@ export function rowOf(record: TaskRecord): ResultRow {
     code: code ?? null,
     message: message ?? null,
     cause: cause ?? null,
-    ...(record.options.warnings !== undefined && { warnings: record.options.warnings }),
+    ...(item !== undefined && { group: item.group, index: item.index }),
+    ...(warnings !== undefined && { warnings }),
   };
 }
 
@@ -61,11 +67,25 @@ export function beginOfResult(record: TaskRecord, length: number): { text: strin
   return isWhole ? { text: preview, isWhole } : { text: `${preview.slice(0, length)}…`, isWhole };
 }
 
+/** Groups on a page whose items are counted. */
+const MAX_COUNTED = 50;
+
+/** Returns how many items of each group have each status, by the number of the group. */
+export async function itemCountsOf(
+  store: Pick<Store, 'itemCounts'>,
+  records: readonly TaskRecord[],
+): Promise<ReadonlyMap<number, TaskCounts>> {
+  const groups = records.filter(({ options }) => isGroup(options)).slice(0, MAX_COUNTED);
+  const counted = groups.map(async ({ batch, seq }) => [seq, await store.itemCounts(batch, seq)] as const);
+  return new Map(await Promise.all(counted));
+}
+
 /** Returns tasks of one batch with their results, or with the beginnings of large ones. */
 export async function rowsWithResults(
   store: Store,
   batch: string,
   records: readonly TaskRecord[],
+  items: ReadonlyMap<number, TaskCounts>,
   maxBytes: number,
 ): Promise<object[]> {
   const short = records.filter(
@@ -77,6 +97,7 @@ export async function rowsWithResults(
   );
   return records.map((record) => ({
     ...rowOf(record),
+    ...(items.has(record.seq) && { items: items.get(record.seq) }),
     ...boundedResult(record, results.get(record.id), maxBytes),
   }));
 }

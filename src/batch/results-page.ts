@@ -2,15 +2,17 @@ import { bytesText, countText, spanText } from '../core/words.ts';
 import type { TaskRecord, TaskStatus } from '../store/records.ts';
 import type { ResultRange, Store } from '../store/store.ts';
 import type { ActionResult } from './answer.ts';
-import { ENDED } from './counts.ts';
+import { countsText, ENDED, type TaskCounts } from './counts.ts';
 import { hintText } from './hints.ts';
-import { beginOfResult, rowOf, rowsWithResults } from './result-row.ts';
+import { beginOfResult, itemCountsOf, rowOf, rowsWithResults } from './result-row.ts';
 import { pageText } from './results-summary.ts';
 import { linesText, oneLine, taskText } from './text.ts';
 
 /** Which part of the results. */
 export interface PageRequest {
   readonly status: readonly TaskStatus[] | undefined;
+  /** Only the items of this group. */
+  readonly group: TaskRecord | undefined;
   readonly limit: number;
   /** How many tasks to skip. */
   readonly offset: number;
@@ -36,40 +38,48 @@ export async function resultsPage(
     Math.min(MAX_CHARACTERS, Math.floor(BUDGET / Math.max(1, records.length))),
   );
   const next = hasMore ? { next_cursor: records.at(-1)!.seq } : {};
-  const results = await rowsWithResults(store, batch, records, length);
+  const items = await itemCountsOf(store, records);
+  const results = await rowsWithResults(store, batch, records, items, length);
   const data = { batch, results, ...next };
   if (format === 'json') return { text: JSON.stringify(data), data };
   return {
     text: linesText(
       pageText(records.length, hasMore),
-      records.map((record) => lineOf(record, Math.min(length, 200))),
+      records.map((record) => lineOf(record, items.get(record.seq), Math.min(length, 200))),
       hasMore ? hintText('nextPage', records.at(-1)!.seq) : undefined,
       records.some((record) => record.status === 'completed') ? hintText('oneResult') : undefined,
+      items.size > 0 ? hintText('itemsOf') : undefined,
     ),
     data,
   };
 }
 
+/** A group stands for its items, unless they or some statuses are asked for. */
 async function readPage(
   store: Store,
   batch: string,
-  { status = ENDED, limit, offset, cursor }: PageRequest,
+  { status, group, limit, offset, cursor }: PageRequest,
 ): Promise<{ records: TaskRecord[]; hasMore: boolean }> {
+  const read = (afterSeq: number, limit: number) =>
+    group === undefined
+      ? store.tasks(batch, { status: status ?? ENDED, afterSeq, limit, withoutItems: status === undefined })
+      : store.items(batch, group.seq, { status: status ?? ENDED, afterSeq, limit });
   let afterSeq = cursor;
   for (let left = offset; left > 0; ) {
-    const passed = await store.tasks(batch, { status, afterSeq, limit: Math.min(left, 1000) });
+    const passed = await read(afterSeq, Math.min(left, 1000));
     if (passed.length === 0) return { records: [], hasMore: false };
     left -= passed.length;
     afterSeq = passed.at(-1)!.seq;
   }
-  const found = await store.tasks(batch, { status, afterSeq, limit: limit + 1 });
+  const found = await read(afterSeq, limit + 1);
   return { records: found.slice(0, limit), hasMore: found.length > limit };
 }
 
-function lineOf(record: TaskRecord, length: number): string {
+function lineOf(record: TaskRecord, items: TaskCounts | undefined, length: number): string {
   const ms = record.durationMs;
   const took = ms === undefined ? '' : ` in ${spanText(ms)}`;
-  return `- ${taskText(record)}: ${record.status}${took}${outcomeText(record, length)}${warningText(record)}`;
+  const counted = items === undefined ? '' : ` (${countsText(items, 'item')})`;
+  return `- ${taskText(record)}: ${record.status}${took}${counted}${outcomeText(record, length)}${warningText(record)}`;
 }
 
 function warningText({ options: { warnings = [] } }: TaskRecord): string {

@@ -6,7 +6,7 @@ import type { ActionResult } from './answer.ts';
 import { taskPages } from './context.ts';
 import { countsText, ENDED, type TaskCounts } from './counts.ts';
 import { hintText } from './hints.ts';
-import { beginOfResult } from './result-row.ts';
+import { beginOfResult, itemCountsOf } from './result-row.ts';
 import { returnedBy } from './returned.ts';
 import { linesText, oneLine, taskText } from './text.ts';
 
@@ -41,8 +41,11 @@ export async function summaryOf(
   const causes = digest.topCauses();
   const slowest = await slowestOf(store, batch, statuses);
   const first = statuses.includes('completed')
-    ? await store.tasks(batch, { status: ['completed'], limit: MAX_FIRST })
+    ? await store.tasks(batch, { status: ['completed'], limit: MAX_FIRST, withoutItems: true })
     : [];
+  const items = await itemCountsOf(store, first);
+  const countOf = ({ seq }: TaskRecord) =>
+    items.has(seq) ? ` (${countsText(items.get(seq)!, 'item')})` : '';
   const returned = await returnedBy(store, batch);
   return {
     text: linesText(
@@ -53,7 +56,10 @@ export async function summaryOf(
       slowest.length === 0 ? undefined : 'Slowest:',
       slowest.map((record) => `- ${taskText(record)}: ${spanText(record.durationMs ?? 0)}`),
       first.length === 0 ? undefined : 'First results:',
-      first.map((record) => `- ${taskText(record)}: ${oneLine(beginOfResult(record, 100).text, 100)}`),
+      first.map(
+        (record) =>
+          `- ${taskText(record)}${countOf(record)}: ${oneLine(beginOfResult(record, 100).text, 100)}`,
+      ),
       hintText('moreResults'),
     ),
     data: {

@@ -3,7 +3,7 @@ import { roundedText, spanText } from '../core/words.ts';
 import type { BatchRecord } from '../store/records.ts';
 import type { ActionResult } from './answer.ts';
 import { type BatchContext, unknownBatch } from './context.ts';
-import { countsText, endedOf } from './counts.ts';
+import { countsText, endedOf, hasSucceeded } from './counts.ts';
 import { hintText } from './hints.ts';
 import { holderText } from './run/holder-requests.ts';
 import type { FailedTask, RunningTask } from './run/monitor.ts';
@@ -60,12 +60,16 @@ const MANY = 20;
 const MAX_FAILURES = 10;
 
 export function statusText(view: BatchView, waiting: readonly WaitingTask[], isDetailed: boolean): string {
-  const running = view.running.slice(0, isDetailed ? MANY : FEW);
+  const groups = view.running.filter(({ isGroup }) => isGroup).length;
+  const running = runningShown(view, isDetailed);
   const failures = view.lastFailures.slice(0, failuresShown(view, isDetailed));
   return linesText(
     `The batch "${view.name}" ${stateText(view)}. ${percentText(view)} done; ${countsText(view.counts)}.`,
     speedText(view),
-    section(`Running now (${view.counts.running}):`, running.map(runningText)),
+    section(
+      `Running now (${Math.max(running.length, view.counts.running - groups)}):`,
+      running.map(runningText),
+    ),
     section('Last failures:', failures.map(failureText)),
     section(
       'Waiting:',
@@ -93,7 +97,7 @@ export function statusData(view: BatchView, waiting: readonly WaitingTask[], isD
       },
     }),
     ...(view.maxConcurrency !== undefined && { max_concurrent: view.maxConcurrency }),
-    running: view.running.slice(0, isDetailed ? MANY : FEW).map(runningData),
+    running: runningShown(view, isDetailed).map(runningData),
     last_failures: view.lastFailures.slice(0, failuresShown(view, isDetailed)).map(failureData),
     waiting,
     created_at: timeText(view.createdAt),
@@ -102,6 +106,13 @@ export function statusData(view: BatchView, waiting: readonly WaitingTask[], isD
     ...(holder !== undefined && { holder }),
     ...(view.problem !== undefined && { problem: view.problem }),
   };
+}
+
+/** A group stands for its items, unless details are wanted. */
+function runningShown({ running }: BatchView, isDetailed: boolean): RunningTask[] {
+  const tasks = running.filter(({ group }) => group === undefined);
+  const items = isDetailed ? running.filter(({ group }) => group !== undefined) : [];
+  return [...tasks, ...items].slice(0, isDetailed ? MANY : FEW);
 }
 
 /** While a batch runs, its running tasks matter more than its failures. */
@@ -152,8 +163,17 @@ function runningText(task: RunningTask): string {
   return `${taskText(task)}, ${spanText(Math.max(0, Date.now() - task.startedAt))}${attempt}${share}${step}`;
 }
 
-function runningData({ id, name, function: tool, attempt, startedAt, progress, step }: RunningTask): object {
-  return { id, name, function: tool, attempt, since: timeText(startedAt), progress, step };
+function runningData({
+  id,
+  name,
+  function: tool,
+  group,
+  attempt,
+  startedAt,
+  progress,
+  step,
+}: RunningTask): object {
+  return { id, name, function: tool, group, attempt, since: timeText(startedAt), progress, step };
 }
 
 function failureText(task: FailedTask): string {
@@ -199,8 +219,7 @@ export function endText({ name, counts }: BatchRecord, problem: unknown): Action
       batch: name,
       state: 'idle',
       counts,
-      // Where nothing failed and nothing was cancelled, tasks were skipped by their own conditions.
-      succeeded: failed + cancelled + open + running === 0,
+      succeeded: hasSucceeded(counts),
       ...(problem !== undefined && { problem: runProblemText(problem) }),
     },
   };

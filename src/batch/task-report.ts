@@ -1,7 +1,9 @@
 import { listText, spanText } from '../core/words.ts';
-import type { TaskRecord } from '../store/records.ts';
+import { type GroupKind, groupKind, isGroup, type TaskRecord } from '../store/records.ts';
 import type { TaskSummary } from '../store/store.ts';
 import { type BatchContext, findBatch, findTask } from './context.ts';
+import { countsText, type TaskCounts, totalOf } from './counts.ts';
+import { groupText } from './group-text.ts';
 import { hintText } from './hints.ts';
 import { type ResultRow, rowOf } from './result-row.ts';
 import { holderText } from './run/holder-requests.ts';
@@ -11,6 +13,10 @@ import { linesText, oneLine, taskText } from './text.ts';
 export interface TaskReport extends ResultRow {
   readonly text: string;
   readonly depends_on: readonly { readonly id: string; readonly status: string }[];
+  /** Only of groups. */
+  readonly kind?: GroupKind | undefined;
+  /** Only of groups: how many of its items have each status. */
+  readonly items?: TaskCounts;
 }
 
 /** Reports the state of a task. Throws if it does not exist. */
@@ -18,14 +24,47 @@ export async function reportTask(context: BatchContext, batch: string, id: strin
   const task = await findTask(context, batch, id);
   const { dependsOn = [] } = task.options;
   const others = await context.store.tasksById(batch, dependsOn);
+  const items = isGroup(task.options) ? await context.store.itemCounts(batch, task.seq) : undefined;
   return {
     ...rowOf(task),
-    text: `${taskText(task)} ${await stateText(context, task)}`,
+    ...(items !== undefined && { kind: groupKind(task.options), items }),
+    text: linesText(
+      `${taskText(task)} ${await stateText(context, task)}`,
+      items && (await itemLines(context, task, items)),
+    ),
     depends_on: dependsOn.map((other) => ({
       id: other,
       status: others.get(other)?.status ?? 'cleared',
     })),
   };
+}
+
+/** What a group is, how its items stand, and what keeps them from running. */
+async function itemLines(context: BatchContext, task: TaskRecord, counts: TaskCounts): Promise<string[]> {
+  const { batch, seq, status, options } = task;
+  const what = `It runs ${groupText(options)}${concurrencyText(task)}.`;
+  if (totalOf(counts) === 0) return status === 'open' || status === 'running' ? [what] : [];
+  const lines = [`${what} ${countsText(counts, 'item')}.`];
+  const unsuccessful = counts.failed + counts.cancelled + counts.skipped;
+  if (unsuccessful > 0) {
+    const first = await context.store.items(batch, seq, { status: UNSUCCESSFUL, limit: MAX_NAMED });
+    lines.push(
+      `Not completed: ${listText(
+        first.map(({ id }) => id),
+        unsuccessful,
+      )}.`,
+    );
+  }
+  if (status === 'running' && counts.running === 0 && counts.open > 0) {
+    const [next] = await context.store.items(batch, seq, { status: ['open'], limit: 1 });
+    const why = next && (await explainTask(context, batch, next.id));
+    if (why !== undefined) lines.push(`${next!.id}: ${why}`);
+  }
+  return lines;
+}
+
+function concurrencyText({ options: { maxConcurrent } }: TaskRecord): string {
+  return maxConcurrent === undefined ? '' : `, at most ${maxConcurrent} at once`;
 }
 
 async function stateText(context: BatchContext, task: TaskRecord): Promise<string> {
@@ -56,6 +95,7 @@ async function runningText(context: BatchContext, { batch, id, startedAt }: Task
 }
 
 const MAX_NAMED = 5;
+const UNSUCCESSFUL = ['failed', 'cancelled', 'skipped'] as const;
 /** Longer messages are truncated. */
 const MAX_ATTEMPT_MESSAGE = 200;
 const MAX_MESSAGE = 1000;
@@ -94,13 +134,22 @@ async function dependenciesText(
   { store }: BatchContext,
   { batch, options }: TaskRecord,
 ): Promise<string | undefined> {
-  const { dependsOn = [], onDependencyFailure = 'skip' } = options;
+  const { dependsOn = [], onDependencyFailure = 'skip', item } = options;
+  const group = item && (await store.task(batch, item.group));
+  if (group !== undefined) return itemWaitText(group);
   const found = [...(await store.tasksById(batch, dependsOn)).values()];
   const ended = found.filter(({ status }) => !['open', 'running', 'completed'].includes(status));
   if (ended.length > 0 && onDependencyFailure === 'skip')
     return `It will be skipped, because it depends on ${namesText(ended)}. `;
   const waited = found.filter(({ status }) => status === 'open' || status === 'running');
   return waited.length === 0 ? undefined : `It is waiting for ${namesText(waited)}. `;
+}
+
+function itemWaitText({ id, status, options: { maxConcurrent } }: TaskRecord): string {
+  if (status === 'open') return `It runs when its group ${id} runs. `;
+  return maxConcurrent === undefined
+    ? 'Ready; queued behind other tasks. '
+    : `It is waiting for other items of ${id}, of which at most ${maxConcurrent} run at once. `;
 }
 
 function namesText(tasks: readonly TaskSummary[]): string {
@@ -163,7 +212,8 @@ async function skippedText({ store }: Pick<BatchContext, 'store'>, task: TaskRec
 
 function rootText({ status }: TaskRecord): string {
   if (status === 'completed') return 'has since completed';
-  return status === 'cancelled' ? 'was cancelled' : status === 'failed' ? 'failed' : `is ${status} again`;
+  if (status === 'cancelled' || status === 'skipped') return `was ${status}`;
+  return status === 'failed' ? 'failed' : `is ${status} again`;
 }
 
 function tookText(task: TaskRecord): string {

@@ -1,8 +1,10 @@
 import type { TimeLeft } from '../core/predict.ts';
-import type { BatchRecord, LeaseHolder, TaskRecord } from '../store/records.ts';
+import { type BatchRecord, isGroup, type LeaseHolder, type TaskRecord } from '../store/records.ts';
 import { MAX_SEQ } from '../store/rows.ts';
 import type { Store, TaskQuery } from '../store/store.ts';
 import { endedOf, type TaskCounts, totalOf } from './counts.ts';
+import { doneText } from './group-text.ts';
+import { itemCountsOf } from './result-row.ts';
 import type { BatchRun } from './run/batch-run.ts';
 import type { FailedTask, RunningTask } from './run/monitor.ts';
 import type { BatchRuns } from './run/runs.ts';
@@ -52,7 +54,7 @@ export function standingOf(
 
 interface ViewSources {
   readonly runs: BatchRuns;
-  readonly store: Pick<Store, 'batch' | 'batchWithTasks'>;
+  readonly store: Pick<Store, 'batch' | 'batchWithTasks' | 'itemCounts'>;
 }
 
 /** The tasks to read of a batch that another process runs. The failures are those of the tasks added last. */
@@ -70,7 +72,10 @@ export async function readView(name: string, { runs, store }: ViewSources): Prom
     if (run !== undefined) return viewOf(record, runs, run);
   }
   const found = await store.batchWithTasks(name, QUERIES);
-  return found && viewOf(found.batch, runs, runs.current(name), found.tasks);
+  if (found === undefined) return undefined;
+  const [running = [], failed = []] = found.tasks;
+  const elsewhere = runs.otherHolder(found.batch) === undefined ? [] : await runningElsewhere(store, running);
+  return viewOf(found.batch, runs, runs.current(name), elsewhere, failed);
 }
 
 /** Returns a snapshot of a batch whose record is already read. */
@@ -87,7 +92,8 @@ function viewOf(
   record: BatchRecord,
   runs: BatchRuns,
   run: BatchRun | undefined,
-  [running = [], failed = []]: readonly (readonly TaskRecord[])[] = [],
+  elsewhere: readonly RunningTask[] = [],
+  failed: readonly TaskRecord[] = [],
 ): BatchView {
   const { name, createdAt, startedAt, endedAt } = record;
   const holder = runs.otherHolder(record);
@@ -96,7 +102,7 @@ function viewOf(
     name,
     ...standingOf(record, { runs }),
     ...(run?.speed() ?? { ratePerSecond: undefined, timeLeft: undefined }),
-    running: run?.monitor.running(MAX_RUNNING) ?? (holder === undefined ? [] : runningElsewhere(running)),
+    running: run?.monitor.running(MAX_RUNNING) ?? elsewhere,
     lastFailures: run?.monitor.lastFailures() ?? failed.map(failedTask).sort((a, b) => b.at - a.at),
     createdAt,
     startedAt,
@@ -113,20 +119,31 @@ function stateOf(run: BatchRun | undefined, holder: LeaseHolder | undefined): Ba
 }
 
 /**
- * Returns the running tasks of a batch that another process runs. The store has no progress within a task. Tasks that
- * wait for a retry are not running.
+ * Returns the running tasks of a batch that another process runs. The store has no progress within a task, but that of
+ * groups. Tasks that wait for a retry are not running.
  */
-function runningElsewhere(tasks: readonly TaskRecord[]): RunningTask[] {
+async function runningElsewhere(
+  store: Pick<Store, 'itemCounts'>,
+  tasks: readonly TaskRecord[],
+): Promise<RunningTask[]> {
   const running = tasks.filter(({ pause }) => pause === undefined);
-  return running.map(({ id, name, function: tool, attempts, startedAt = Date.now() }) => ({
-    id,
-    name,
-    function: tool,
-    attempt: attempts,
-    startedAt,
-    progress: undefined,
-    step: undefined,
-  }));
+  const items = await itemCountsOf(store, running);
+  return running.map(({ id, seq, name, function: tool, attempts, startedAt = Date.now(), options }) => {
+    const counts = items.get(seq);
+    const total = counts === undefined ? 0 : totalOf(counts);
+    const isCounted = counts !== undefined && total > 0;
+    return {
+      id,
+      name,
+      function: tool,
+      attempt: attempts,
+      group: options.item?.group,
+      isGroup: isGroup(options),
+      startedAt,
+      progress: isCounted && options.repeat === undefined ? endedOf(counts) / total : undefined,
+      step: isCounted ? doneText(counts, options) : undefined,
+    };
+  });
 }
 
 function failedTask({

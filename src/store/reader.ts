@@ -75,6 +75,7 @@ export class Reader {
   private readonly resultsOfItems: StatementSyncInstance;
   private readonly someDeliveries: StatementSyncInstance;
   private readonly oneLog: StatementSyncInstance;
+  private readonly countsOfItems: StatementSyncInstance;
   private readonly slowestKeys: StatementSyncInstance;
   private readonly anyStatus: StatementSyncInstance;
   private readonly oneStatus: StatementSyncInstance;
@@ -123,9 +124,13 @@ export class Reader {
       `SELECT s.key, s.status, t.id, e.result_bytes, e.preview
        FROM states s CROSS JOIN tasks t ON t.key = s.key LEFT JOIN ends e ON e.key = s.key WHERE ${ITEMS}`,
     );
+    this.countsOfItems = reader.prepare(
+      'SELECT status, count(*) AS count FROM states WHERE parent = ? GROUP BY status',
+    );
     this.slowestKeys = reader.prepare(
       `SELECT s.key FROM states s CROSS JOIN ends e ON e.key = s.key
        WHERE s.key > ? AND s.key <= ? AND s.started_at IS NOT NULL AND (? >> s.status) & 1
+         AND NOT EXISTS (SELECT 1 FROM states i WHERE i.parent = s.key)
        ORDER BY coalesce(e.duration_ms, max(0, e.ended_at - coalesce(s.attempt_at, s.started_at))) DESC, s.key LIMIT ?`,
     );
     this.anyStatus = reader.prepare(`${TASKS} WHERE ${PAGE}`);
@@ -254,6 +259,17 @@ export class Reader {
   log(batch: string, id: string): string | undefined {
     const row = this.oneLog.get(toStored(batch), toStored(id)) as { body: StoredText } | undefined;
     return row && fromStored(row.body);
+  }
+
+  itemCounts(batch: string, groupSeq: number): Record<TaskStatus, number> {
+    return this.snapshot(() => {
+      const counts = { open: 0, running: 0, completed: 0, failed: 0, cancelled: 0, skipped: 0 };
+      const row = this.oneBatch.get(toStored(batch)) as BatchData | undefined;
+      if (row === undefined) return counts;
+      const found = this.countsOfItems.all(keyOf(row.id, groupSeq)) as { status: number; count: number }[];
+      for (const { status, count } of found) counts[STATUSES[status]!] = count;
+      return counts;
+    });
   }
 
   itemResults(

@@ -98,6 +98,16 @@ export function isGroup({ forEach, repeat, program }: TaskOptions): boolean {
   return forEach !== undefined || repeat !== undefined || program !== undefined;
 }
 
+/** How a task becomes several. Undefined if it does not. */
+export function groupKind({ forEach, repeat }: TaskOptions): GroupKind | undefined {
+  if (forEach !== undefined) return 'for_each';
+  return repeat === undefined ? undefined : 'repeat';
+}
+
+export const GROUP_KINDS = ['for_each', 'repeat'] as const;
+
+export type GroupKind = (typeof GROUP_KINDS)[number];
+
 /** The id of an item. Ids that users give contain no brackets. */
 export function itemId(group: string, index: number): string {
   return `${group}[${index}]`;

@@ -251,6 +251,10 @@ export class SqliteStore implements Store {
     return this.read(() => this.reader.items(batch, groupSeq, query));
   }
 
+  itemCounts(batch: string, groupSeq: number): Promise<Record<TaskStatus, number>> {
+    return this.read(() => this.reader.itemCounts(batch, groupSeq));
+  }
+
   itemResults(
     batch: string,
     groupSeq: number,

@@ -192,6 +192,8 @@ export interface Store {
   tasks(batch: string, query: TaskQuery): Promise<TaskRecord[]>;
   /** The items of a group in order, a page at a time. */
   items(batch: string, groupSeq: number, query: ItemQuery): Promise<TaskRecord[]>;
+  /** How many items of a group have each status. */
+  itemCounts(batch: string, groupSeq: number): Promise<Readonly<Record<TaskStatus, number>>>;
   /** The items of a group after a number, with their results as long as these have at most `maxBytes` together. */
   itemResults(
     batch: string,
@@ -202,7 +204,7 @@ export interface Store {
   deliveries(batch: string, groupSeq: number, from: number, limit: number): Promise<Delivery[]>;
   /** What a program has logged; undefined if nothing. */
   log(batch: string, id: string): Promise<string | undefined>;
-  /** The tasks of the given statuses with the longest duration, from a page after a number. */
+  /** The tasks of the given statuses with the longest duration, from a page after a number. Groups only wait. */
   slowest(
     batch: string,
     status: readonly TaskStatus[],

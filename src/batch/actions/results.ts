@@ -24,6 +24,7 @@ export const resultsAction = defineAction({
     filter_status: STATUS_FILTER.optional().describe(
       'Only tasks with these statuses. Default: all that ended.',
     ),
+    group: TASK_ID.optional().describe('Only the items of this group.'),
     limit: z.number().int().min(1).max(MAX_ON_A_PAGE).default(20).describe('Tasks on a page.'),
     offset: z.number().int().min(0).max(MAX_SEQ).default(0).describe('Tasks to skip.'),
     cursor: z.number().int().min(0).max(MAX_SEQ).default(0).describe('The next_cursor of the page before.'),
@@ -49,6 +50,7 @@ export const resultsAction = defineAction({
     examples: [
       'volley results --format summary',
       'volley results --format detailed --filter-status failed',
+      'volley results --group read',
       'volley results --id analyze-3',
       'volley results --id analyze-3 --offset 65536',
     ],
@@ -59,10 +61,16 @@ export const resultsAction = defineAction({
       'range.length': { flags: '--length <bytes>', help: 'with --id: how much' },
     },
   },
-  run: async ({ batch, format, filter_status: status, limit, offset, cursor, id, range }, context) => {
+  run: async (
+    { batch, format, filter_status: status, group: groupId, limit, offset, cursor, id, range },
+    context,
+  ) => {
     const { counts } = await findBatch(context, batch);
     if (id !== undefined) return oneResult(context.store, await findTask(context, batch, id), range);
-    if (format === 'summary') return summaryOf(context.store, batch, counts, status);
-    return resultsPage(context.store, batch, { status, limit, offset, cursor }, format);
+    const group = groupId === undefined ? undefined : await findTask(context, batch, groupId);
+    // A summary of one group is its list of items.
+    if (format === 'summary' && group === undefined) return summaryOf(context.store, batch, counts, status);
+    const page = { status, group, limit, offset, cursor };
+    return resultsPage(context.store, batch, page, format === 'summary' ? 'detailed' : format);
   },
 });

@@ -24,6 +24,8 @@ const COLUMNS = [
   'code',
   'message',
   'cause',
+  'group',
+  'index',
 ] as const satisfies readonly (keyof ResultRow)[];
 
 /** Spreadsheets run a text that begins like this as a formula. */
@@ -34,7 +36,7 @@ const QUOTED = /[",\r\n]/;
 /** RFC 4180, with a header line. The result is JSON text. */
 const csvFormat: ExportFormat = {
   begin: () => line([...COLUMNS, 'result']),
-  row: (row, result) => line([...COLUMNS.map((column) => row[column]), result ?? null]),
+  row: (row, result) => line([...COLUMNS.map((column) => row[column] ?? null), result ?? null]),
   end: () => '',
 };
 

@@ -183,13 +183,17 @@ export class BatchRun implements TaskRunParts, GroupHost {
     return { ratePerSecond: this.monitor.ratePerSecond(), timeLeft: this.prediction.timeLeft() };
   }
 
-  /** Explains why the first few waiting tasks wait. */
+  /** Explains why the first few waiting tasks wait; of the items of a group, one. */
   explainWaiting(most: number): { readonly id: string; readonly text: string }[] {
     const found: { id: string; text: string }[] = [];
-    for (const id of this.tasks.keys()) {
+    const groups = new Set<GroupRun>();
+    for (const [id, { owner }] of this.tasks) {
       if (found.length === most) break;
+      if (owner !== undefined && groups.has(owner)) continue;
       const text = this.explain(id);
-      if (text !== undefined) found.push({ id, text });
+      if (text === undefined) continue;
+      found.push({ id, text });
+      if (owner !== undefined) groups.add(owner);
     }
     return found;
   }

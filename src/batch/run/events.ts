@@ -9,6 +9,8 @@ interface TaskEventBase {
   readonly name: string;
   /** The tool. */
   readonly function: string;
+  /** If it is an item: the id of its group. */
+  readonly group: string | undefined;
   /** The attempt number over all runs; 0 before the first. */
   readonly attempt: number;
   /** Unix time in milliseconds. */
@@ -32,8 +34,12 @@ export type TaskEvent =
   /** `durationMs`: of the last attempt. */
   | (TaskEventBase & { readonly type: 'completed'; readonly durationMs: number })
   | (TaskEventBase & { readonly type: 'cancelled' })
-  /** The cause is the id of the task that did not succeed, if that is why. */
-  | (TaskEventBase & { readonly type: 'skipped'; readonly cause: string | undefined })
+  /** The cause is the id of the task that did not succeed, if that is why. The code is that of its own reason. */
+  | (TaskEventBase & {
+      readonly type: 'skipped';
+      readonly cause: string | undefined;
+      readonly code: string | undefined;
+    })
   | (TaskEventBase & { readonly type: 'failed'; readonly reason: FailureReason; readonly message: string })
   /** It is open again, for this run or a later one. */
   | (TaskEventBase & { readonly type: 'opened' });
@@ -102,6 +108,6 @@ export function publishRecovery(events: BatchEvents, { reopened, crashed }: Reco
   for (const batch of batches) events.publish({ type: 'changed', batch, at: Date.now() });
 }
 
-function taskFields({ batch, seq, id, name, function: tool, attempts }: TaskRecord) {
-  return { batch, seq, id, name, function: tool, attempt: attempts };
+function taskFields({ batch, seq, id, name, function: tool, attempts, options }: TaskRecord) {
+  return { batch, seq, id, name, function: tool, group: options.item?.group, attempt: attempts };
 }

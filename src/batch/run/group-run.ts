@@ -217,6 +217,7 @@ export class GroupRun {
         if (delayMs !== undefined) await task.lendWhile(this.pause(delayMs));
         if (this.isClosed) return;
       }
+      this.observer?.reported(undefined, `round ${count + 1}`);
       await this.addItems(record, ROUND_NAMES, count, [
         { last: last === undefined ? undefined : JSON.parse(last), index: count },
       ]);

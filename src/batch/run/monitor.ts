@@ -9,6 +9,10 @@ export interface RunningTask {
   readonly name: string;
   readonly function: string;
   readonly attempt: number;
+  /** If it is an item: the id of its group. */
+  readonly group?: string | undefined;
+  /** Whether it is a group, which waits for its items. */
+  readonly isGroup?: boolean;
   /** The wall-clock start of the attempt. */
   readonly startedAt: number;
   /** 0 to 1, if reported. */
@@ -32,9 +36,8 @@ const MAX_FAILURES = 10;
 type EventBase = Omit<Extract<TaskEvent, { type: 'started' }>, 'type'>;
 
 /** A task of this run, or one that ended before it could run. */
-type EndingTask = Pick<TaskRun, 'seq' | 'id' | 'name' | 'function' | 'attempts'> & {
-  readonly attemptsBefore?: number;
-};
+type EndingTask = Pick<TaskRun, 'seq' | 'id' | 'name' | 'function' | 'attempts'> &
+  Partial<Pick<TaskRun, 'attemptsBefore' | 'owner'>>;
 
 /** Tracks running tasks, recent failures and throughput of a run, and publishes its task events. */
 export class RunMonitor {
@@ -72,12 +75,14 @@ export class RunMonitor {
   }
 
   began(run: TaskRun, attempt: number): RunningTask {
-    const { seq, id, name, function: tool } = run;
+    const { seq, id, name, function: tool, owner, group } = run;
     const task: RunningTask = {
       id,
       name,
       function: tool,
       attempt,
+      group: owner?.id,
+      isGroup: group !== undefined,
       startedAt: Date.now(),
       progress: undefined,
       step: undefined,
@@ -121,7 +126,8 @@ export class RunMonitor {
     if (end === 'completed') return;
     const event = this.eventOf(task);
     if (end === 'opened') this.events.publish({ ...event, type: 'opened' });
-    else if (end.status === 'skipped') this.events.publish({ ...event, type: 'skipped', cause: end.cause });
+    else if (end.status === 'skipped')
+      this.events.publish({ ...event, type: 'skipped', cause: end.cause, code: end.code });
     else if (end.status === 'failed') this.failed(event, end);
     else if (end.status === 'cancelled') this.events.publish({ ...event, type: 'cancelled' });
   }
@@ -133,9 +139,10 @@ export class RunMonitor {
     this.events.publish({ ...event, type: 'failed', reason, message });
   }
 
-  private eventOf({ seq, id, name, function: tool, attempts, attemptsBefore = 0 }: EndingTask): EventBase {
-    const { batch } = this;
-    return { batch, seq, id, name, function: tool, attempt: attemptsBefore + attempts, at: Date.now() };
+  private eventOf(task: EndingTask): EventBase {
+    const { seq, id, name, function: tool, attempts, attemptsBefore = 0, owner } = task;
+    const event = { batch: this.batch, seq, id, name, function: tool, attempt: attemptsBefore + attempts };
+    return { ...event, group: owner?.id, at: Date.now() };
   }
 }
 

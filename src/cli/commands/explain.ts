@@ -15,7 +15,12 @@ const EXPLAINED: readonly TaskStatus[] = ['failed', 'cancelled', 'skipped', 'run
 const MAX_PER_STATUS = 3;
 
 export const explainCommand = defineCommand<ExplainOptions>({
-  examples: ['volley explain', 'volley explain copy', 'volley explain analyze-3 --batch audit --json'],
+  examples: [
+    'volley explain',
+    'volley explain copy',
+    'volley explain read[3]',
+    'volley explain analyze-3 --batch audit --json',
+  ],
   declare: (program) =>
     program
       .argument('[id]', 'the task (default: the first few that did not complete)')
@@ -24,7 +29,9 @@ export const explainCommand = defineCommand<ExplainOptions>({
     withSession(options, io, async ({ executor, store }) => {
       const batch = await chosenBatch(store, named);
       const { counts } = await viewBatch({ executor, store }, batch);
-      const first = (status: TaskStatus) => store.tasks(batch, { status: [status], limit: MAX_PER_STATUS });
+      // A group says how its items stand; a failed item says why.
+      const first = (status: TaskStatus) =>
+        store.tasks(batch, { status: [status], limit: MAX_PER_STATUS, withoutItems: status !== 'failed' });
       const ids = id === undefined ? (await Promise.all(EXPLAINED.map(first))).flat() : [{ id }];
       const reports = await Promise.all(ids.map((task) => executor.report(batch, task.id)));
       if (json) {

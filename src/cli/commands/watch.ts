@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { hasSucceeded } from '../../batch/counts.ts';
 import type { BatchExecutor } from '../../batch/executor/batch-executor.ts';
 import { lessBy } from '../../batch/run/prediction.ts';
 import { statusData } from '../../batch/status.ts';
@@ -53,7 +54,7 @@ export const watchCommand = defineCommand<WatchOptions>({
       const answer = await executor.handle({ action: 'status', batch });
       if (json) io.stdout.writeJson(watchData(view));
       else printAnswer(answer, options, io);
-      return view.counts.completed === view.total ? EXIT.ok : EXIT.failed;
+      return hasSucceeded(view.counts) ? EXIT.ok : EXIT.failed;
     }),
 });
 

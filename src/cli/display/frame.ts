@@ -70,7 +70,8 @@ function countsLine(view: DisplayedBatch, width: number, colors: Colors, lead?: 
   if (counts.failed > 0) add(`${numberText(counts.failed)} failed`, colors.red);
   if (timeLeft !== undefined && ended < total) add(`${timeRangeText(timeLeft)} left`, colors.cyan);
   // A task that has just started is listed before the store counts it.
-  const running = Math.max(counts.running, view.running.length);
+  const groups = view.running.filter(({ isGroup }) => isGroup).length;
+  const running = Math.max(counts.running, view.running.length) - groups;
   if (running > 0) add(`${numberText(running)} running`);
   if (counts.skipped > 0) add(`${numberText(counts.skipped)} skipped`, colors.yellow);
   if (counts.cancelled > 0) add(`${numberText(counts.cancelled)} cancelled`, colors.yellow);
@@ -78,7 +79,7 @@ function countsLine(view: DisplayedBatch, width: number, colors: Colors, lead?: 
   return line;
 }
 
-/** The longest running first. */
+/** The longest running first. A group stands for its items. */
 function runningLines(
   running: readonly DisplayedTask[],
   room: number,
@@ -86,7 +87,8 @@ function runningLines(
   { colors, now }: FrameOptions,
 ): Line[] {
   if (room < 1 || running.length === 0) return [];
-  const sorted = [...running].sort((a, b) => a.startedAt - b.startedAt);
+  const tasks = running.filter(({ group }) => group === undefined);
+  const sorted = (tasks.length === 0 ? [...running] : tasks).sort((a, b) => a.startedAt - b.startedAt);
   const shown = sorted.slice(0, sorted.length > room ? room - 1 : room).map(toPlain);
   const isNarrow = width < NARROW;
   const functions = isNarrow ? 0 : widest(shown, 'function', Math.floor(width * 0.25));

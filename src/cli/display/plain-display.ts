@@ -7,6 +7,7 @@ import { completedLine, failedLine } from './event-lines.ts';
 import type { Display, DisplayedBatch, DisplayedCompletion, DisplayedFailure } from './view.ts';
 
 const INTERVAL_MS = 10_000;
+const MAX_GROUPS = 5;
 
 export interface PlainDisplayOptions {
   readonly stream: { write(text: string): unknown };
@@ -37,7 +38,8 @@ export class PlainDisplay implements Display {
     if (this.isClosed || this.cancelTimer !== undefined) return;
     this.cancelTimer = this.timing.after(INTERVAL_MS, () => {
       this.cancelTimer = undefined;
-      const line = progressLine(this.options.view());
+      const view = this.options.view();
+      const line = [progressLine(view), ...groupLines(view)].join('\n');
       if (line !== this.lastLine) this.write(line);
       this.lastLine = line;
     });
@@ -68,12 +70,20 @@ export class PlainDisplay implements Display {
   }
 }
 
+/** `  read: 37 of 50, 2 failed`. */
+function groupLines({ running }: DisplayedBatch): string[] {
+  const groups = running.filter(({ isGroup, step }) => isGroup && step !== undefined);
+  return groups.slice(0, MAX_GROUPS).map(({ name, step }) => `  ${printableLine(`${name}: ${step}`)}`);
+}
+
 /** `audit: 62%, 620 of 1,000 done, 3 failed, 8 running, 41/s, 8 to 12 s left`. */
-function progressLine({ name, counts, progress, ratePerSecond, timeLeft }: DisplayedBatch): string {
+function progressLine({ name, counts, progress, ratePerSecond, timeLeft, running }: DisplayedBatch): string {
   const [total, ended] = [totalOf(counts), endedOf(counts)];
   const parts = [percentText(progress), `${numberText(ended)} of ${numberText(total)} done`];
+  const groups = running.filter(({ isGroup }) => isGroup).length;
+  const shown = { ...counts, running: counts.running - groups };
   for (const status of ['failed', 'skipped', 'cancelled', 'running'] as const) {
-    if (counts[status] > 0) parts.push(`${numberText(counts[status])} ${status}`);
+    if (shown[status] > 0) parts.push(`${numberText(shown[status])} ${status}`);
   }
   if (ratePerSecond !== undefined && ratePerSecond > 0) parts.push(rateText(ratePerSecond));
   if (timeLeft !== undefined && ended < total) parts.push(`${timeRangeText(timeLeft)} left`);

@@ -24,6 +24,10 @@ export interface DisplayedTask {
   /** 0 to 1, if it reports progress. */
   readonly progress?: number | undefined;
   readonly step?: string | undefined;
+  /** Whether it is a group, which waits for its items. */
+  readonly isGroup?: boolean;
+  /** If it is an item: the id of its group. */
+  readonly group?: string | undefined;
 }
 
 export interface DisplayedFailure {

@@ -50,6 +50,7 @@ const COMMAND_HINTS: Readonly<Record<HintName, string>> = {
   nextPage: 'Next page: --after {value}',
   nextPart: 'Next part: --offset {value}',
   oneResult: 'A whole result: --id ID',
+  itemsOf: 'The items of a group: --group ID',
   moreResults: 'More: --format detailed for a list in pages, --id ID for one result as a whole.',
   retryFailed: '{volley} results{flags} shows the reasons; {volley} retry{flags} reopens them.',
   retryCause: '{volley} retry{flags} --ids {value} reopens both.',
@@ -83,7 +84,18 @@ const RENAMED: Readonly<Record<string, string>> = {
   'range.length': '--length',
 };
 const SAME_NAME = [
-  ...['batch', 'max_concurrent', 'timeout', 'fail_fast', 'format', 'limit', 'id', 'ids', 'filter_status'],
+  ...[
+    'batch',
+    'max_concurrent',
+    'timeout',
+    'fail_fast',
+    'format',
+    'limit',
+    'id',
+    'ids',
+    'group',
+    'filter_status',
+  ],
   ...['output_file', 'name', 'function', 'params', 'priority', 'max_retries', 'depends_on'],
   'on_dependency_failure',
 ];

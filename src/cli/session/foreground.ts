@@ -1,4 +1,5 @@
 import type { BatchAnswer } from '../../batch/answer.ts';
+import type { RunningTask } from '../../batch/run/monitor.ts';
 import { createDisplay } from '../display/create-display.ts';
 import { taskLabel } from '../display/view.ts';
 import type { Io } from '../output/io.ts';
@@ -32,6 +33,8 @@ export interface ForegroundEnd {
 }
 
 const REFRESH_MS = 100;
+/** Further failures of a group are counted only. */
+const MAX_FAILED_ITEMS = 3;
 const STOPPING = 'Finishing running tasks, then stopping. Press Ctrl-C again to cancel them.';
 
 /** Runs a batch in the foreground until it ends or a signal stops it. */
@@ -45,9 +48,15 @@ export async function runInForeground(
   let isStopping = false;
   const note = () => (isStopping && asked === 'gracefully' ? STOPPING : undefined);
   const shown = <T extends LabeledTask>(task: T): T => ({ ...task, ...labelOf(task) });
+  const failedItems = new Map<string, number>();
+  const counted = <T extends RunningTask>(task: T): T => {
+    const failed = failedItems.get(task.id);
+    if (failed === undefined || task.step === undefined) return task;
+    return { ...task, step: `${task.step}, ${failed} failed` };
+  };
   // The display draws on its own schedule, from the last view that was read.
   let latest = quiet ? undefined : await executor.view(batch);
-  const view = () => ({ ...latest!, running: latest!.running.map(shown) });
+  const view = () => ({ ...latest!, running: latest!.running.map((task) => shown(counted(task))) });
   const display = latest === undefined ? undefined : createDisplay({ stream: stderr.raw, env, view, note });
   const refresh = async () => {
     // The run itself reports problems of the store.
@@ -64,8 +73,14 @@ export async function runInForeground(
     handle({ action: 'stop', batch, graceful: request === 'gracefully' }).then(hasStopped, () => undefined);
   };
   const unlisten = executor.follow((event) => {
-    if (event.type === 'failed') display?.failed({ ...shown(event), attempts: event.attempt });
-    else if (event.type === 'completed' && verbose) display?.completed(shown(event));
+    if (event.type === 'failed') {
+      const { group } = event;
+      const count = group === undefined ? 0 : (failedItems.get(group) ?? 0) + 1;
+      if (group !== undefined) failedItems.set(group, count);
+      if (count <= MAX_FAILED_ITEMS) display?.failed({ ...shown(event), attempts: event.attempt });
+    } else if (event.type === 'completed' && verbose && event.group === undefined) {
+      display?.completed(shown(event));
+    }
   });
   const timer = setInterval(() => void refresh(), REFRESH_MS);
   const ignoreSignals = onStopSignals(stop);

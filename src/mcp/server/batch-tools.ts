@@ -75,7 +75,7 @@ export const batchResultsTool = defineServedTool({
     result: z.unknown().optional().describe('With id: the result.'),
     part: z.string().optional().describe('With id: a part of its JSON, if it is too long.'),
     next_offset: z.number().optional(),
-    value: z.unknown().optional().describe('What the program, or the "return" of the batch, returned.'),
+    returned: z.unknown().optional().describe('What the program, or the "return" of the batch, returned.'),
     note: z.string().optional(),
     hints: z.array(z.string()).optional().describe('What to do next.'),
   }),

@@ -197,8 +197,8 @@ function taskKey({ batch, seq }: TaskEvent): string {
 }
 
 function taskBody(event: TaskEvent): EventBody<'task'> {
-  const { batch, id, seq, type, attempt, at } = event;
-  const body = { batch, id, seq, type, attempt, at };
+  const { batch, id, seq, group, type, attempt, at } = event;
+  const body = { batch, id, seq, ...(group !== undefined && { group }), type, attempt, at };
   switch (event.type) {
     case 'progress':
       return { ...body, ...reportFields(event) };
@@ -206,8 +206,10 @@ function taskBody(event: TaskEvent): EventBody<'task'> {
       return { ...body, reason: event.reason, retry_in_ms: Math.round(event.retryInMs) };
     case 'failed':
       return { ...body, reason: event.reason };
-    case 'skipped':
-      return { ...body, ...(event.cause !== undefined && { cause: event.cause }) };
+    case 'skipped': {
+      const { cause, code } = event;
+      return { ...body, ...(cause !== undefined && { cause }), ...(code !== undefined && { code }) };
+    }
     default:
       return body;
   }

@@ -1,10 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createRoute, z } from '@hono/zod-openapi';
 import { findBatch, findTask } from '../../batch/context.ts';
-import { BATCH, STATUS_FILTER } from '../../batch/input/fields.ts';
+import { BATCH, STATUS_FILTER, TASK_ID } from '../../batch/input/fields.ts';
 import type { Redactor } from '../../coordinator/redaction/redactor.ts';
 import { VolleyError } from '../../core/errors.ts';
-import type { BatchRecord, TaskRecord, TaskStatus } from '../../store/records.ts';
+import {
+  type BatchRecord,
+  isGroup,
+  type TaskOptions,
+  type TaskRecord,
+  type TaskStatus,
+} from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import {
   attemptList,
@@ -40,6 +46,8 @@ export function executionRoutes(api: Api, parts: ServerParts): void {
           batch: BATCH.unwrap().optional(),
           status: STATUS_FILTER.optional(),
           function: z.string().max(128).optional(),
+          group: TASK_ID.optional().describe('Only the items of this group. Needs batch.'),
+          items: z.enum(['all', 'none']).optional().describe('none: without the items of groups.'),
           search: z.string().min(1).max(200).optional().describe('Part of the id or name.'),
           sort: z.enum(['seq', '-seq']).optional().describe('-seq: newest first.'),
           limit: LIMIT,
@@ -52,12 +60,15 @@ export function executionRoutes(api: Api, parts: ServerParts): void {
       },
     }),
     async (context) => {
-      const { batch, status, function: tool, search, sort, cursor, limit } = context.req.valid('query');
+      const query = context.req.valid('query');
+      const { batch, status, function: tool, search, group, items, sort, cursor, limit } = query;
       const page = await findExecutions(store, {
         batch,
         status,
         function: tool,
         search,
+        groupSeq: group === undefined ? undefined : await groupSeqOf(store, batch, group, sort),
+        withoutItems: items === 'none',
         isBackwards: sort === '-seq',
         limit: limit ?? DEFAULT_LIMIT,
         cursor,
@@ -147,11 +158,26 @@ async function executionDetail(parts: ServerParts, batch: string, id: string): P
     timeout_ms: options.timeoutMs ?? null,
     max_retries: options.maxRetries ?? null,
     on_dependency_failure: options.onDependencyFailure ?? 'skip',
+    ...groupDetail(options, coordinator.redactor),
+    items: isGroup(options) ? await store.itemCounts(batch, record.seq) : null,
     attempt_list: await attemptList(store, record),
     explanation,
     warnings: [...(options.warnings ?? [])],
     result_bytes: record.resultBytes ?? null,
     result_preview: record.preview ?? null,
+  };
+}
+
+function groupDetail({ when, forEach, repeat, maxConcurrent, onItemError }: TaskOptions, redactor: Redactor) {
+  const { until, max = 0, delayMs } = repeat ?? {};
+  const isOne = forEach === undefined && repeat === undefined;
+  const text = (source: string | undefined) => (source === undefined ? null : redactor.text(source));
+  return {
+    when: text(when),
+    for_each: forEach === undefined ? null : shownParams(JSON.stringify(forEach), redactor),
+    repeat: repeat === undefined ? null : { until: text(until), max, delay_ms: delayMs ?? null },
+    max_concurrent: maxConcurrent ?? null,
+    on_item_error: isOne ? null : (onItemError ?? ('fail' as const)),
   };
 }
 
@@ -173,6 +199,9 @@ interface ExecutionQuery {
   readonly function: string | undefined;
   /** Part of the id or name, case-insensitive. */
   readonly search: string | undefined;
+  /** Only the items of the group with this number. */
+  readonly groupSeq: number | undefined;
+  readonly withoutItems: boolean;
   /** Whether newest come first. */
   readonly isBackwards: boolean;
   readonly limit: number;
@@ -220,6 +249,23 @@ async function findExecutions(store: Store, query: ExecutionQuery): Promise<Exec
   return { records, nextCursor: null };
 }
 
+async function groupSeqOf(
+  store: Store,
+  batch: string | undefined,
+  group: string,
+  sort: string | undefined,
+): Promise<number> {
+  if (batch === undefined || sort === '-seq')
+    throw new VolleyError(
+      'INVALID_REQUEST',
+      batch === undefined
+        ? 'Name the batch of the group, too: batch=…'
+        : 'The items of a group are listed in their order. Leave out the sort.',
+    );
+  await findBatch({ store }, batch);
+  return (await findTask({ store }, batch, group)).seq;
+}
+
 async function firstPlace(store: Store, { batch: name, cursor }: ExecutionQuery): Promise<Place | undefined> {
   const [, number, seq] = cursor === undefined ? [] : (CURSOR.exec(cursor) ?? []);
   if (cursor !== undefined && number === undefined)
@@ -241,14 +287,14 @@ async function firstPlace(store: Store, { batch: name, cursor }: ExecutionQuery)
 
 async function pageAfter(
   store: Store,
-  { status, isBackwards }: ExecutionQuery,
+  { status, groupSeq, withoutItems, isBackwards }: ExecutionQuery,
   batch: string,
   seq: number | undefined,
 ): Promise<TaskRecord[]> {
+  const filter = { ...(status && { status }), limit: PAGE };
+  if (groupSeq !== undefined) return store.items(batch, groupSeq, { ...filter, afterSeq: seq ?? 0 });
   const from = isBackwards ? { beforeSeq: seq ?? 2 ** 30 } : { afterSeq: seq ?? 0 };
-  return isBackwards && seq === 1
-    ? []
-    : store.tasks(batch, { ...from, ...(status && { status }), limit: PAGE });
+  return isBackwards && seq === 1 ? [] : store.tasks(batch, { ...from, ...filter, withoutItems });
 }
 
 function matcher({ function: tool, search }: ExecutionQuery): (record: TaskRecord) => boolean {

@@ -6,7 +6,7 @@ import { TIME } from './kinds.ts';
 const COUNT = z.int().min(0);
 
 /** How many tasks stand where. */
-const COUNTS = z
+export const COUNTS = z
   .object(Object.fromEntries(TASK_STATUSES.map((status) => [status, COUNT])) as StatusCounts)
   .openapi('Counts');
 

@@ -32,7 +32,9 @@ export const EVENTS = {
     batch: z.string(),
     id: z.string(),
     seq: z.int(),
+    group: z.string().optional().describe('Of an item: the id of its group.'),
     type: z.enum([...CHANGES, 'opened']),
+    code: z.string().optional().describe('Of one that was skipped for a reason of its own.'),
     ...CHANGE_FIELDS,
   }),
   /** Something happened to a call that belongs to no batch: of `/v1/execute`, or of a coordinator in the same process. */

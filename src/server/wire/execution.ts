@@ -1,7 +1,14 @@
 import { z } from '@hono/zod-openapi';
 import type { BatchExecutor } from '../../batch/executor/batch-executor.ts';
-import { type AttemptRecord, TASK_STATUSES, type TaskRecord } from '../../store/records.ts';
+import {
+  type AttemptRecord,
+  GROUP_KINDS,
+  groupKind,
+  TASK_STATUSES,
+  type TaskRecord,
+} from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
+import { COUNTS } from './batch.ts';
 import { TIME } from './kinds.ts';
 
 /** One task of a batch as a row of a table: no arguments, no result. */
@@ -16,6 +23,12 @@ export const EXECUTION = z
     priority: z.string(),
     attempts: z.int(),
     depends_on: z.array(z.string()),
+    group_kind: z
+      .enum(GROUP_KINDS)
+      .nullable()
+      .describe('Of a group, which becomes several executions, its items: how. null for others.'),
+    group: z.string().nullable().describe('Of an item: the id of its group.'),
+    index: z.int().nullable().describe('Of an item: its place in the group, from 0.'),
     added_at: TIME,
     started_at: TIME.nullable().describe('When its first attempt began.'),
     ended_at: TIME.nullable(),
@@ -57,6 +70,17 @@ export const EXECUTION_DETAIL = EXECUTION.extend({
   timeout_ms: z.number().nullable(),
   max_retries: z.int().nullable(),
   on_dependency_failure: z.string(),
+  when: z.string().nullable().describe('An expression. It is skipped unless this holds.'),
+  for_each: z
+    .unknown()
+    .describe('Of a group: the list, reference, glob or expression it has an item for each of.'),
+  repeat: z
+    .object({ until: z.string().nullable(), max: z.int(), delay_ms: z.number().nullable() })
+    .nullable()
+    .describe('Of a group of rounds.'),
+  max_concurrent: z.int().nullable().describe('Of a group: how many items may run at once.'),
+  on_item_error: z.enum(['fail', 'null']).nullable().describe('Of a group.'),
+  items: COUNTS.nullable().describe('Of a group: how many items have each status.'),
   warnings: z.array(z.string()).describe('Possible mistakes in its arguments.'),
   attempt_list: z.array(ATTEMPT).describe('The newest 100.'),
   explanation: z
@@ -88,6 +112,9 @@ export function executionBody(record: TaskRecord, executor: BatchExecutor): Exec
     priority: options.priority ?? 'normal',
     attempts: record.attempts + (isJustBegun ? running.attempt : 0),
     depends_on: [...(options.dependsOn ?? [])],
+    group_kind: groupKind(options) ?? null,
+    group: options.item?.group ?? null,
+    index: options.item?.index ?? null,
     added_at: record.addedAt,
     started_at: record.startedAt ?? running?.startedAt ?? null,
     ended_at: record.endedAt ?? null,
