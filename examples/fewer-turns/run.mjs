@@ -1,80 +1,97 @@
-// What fifty calls cost a model: one in each turn, all in one turn, and as one batch of Volley. The model is played by this
-// program, so that every run asks for the same; the servers, the client and the answers are real. It writes down
-// what a model would write and read, and counts that.
+// What five kinds of work cost a model: with the client's own calls, with a sketch of code mode, and with Volley. The
+// model is played by this program, so that every run makes the same requests. The servers, the client and the answers
+// are real. It records what a model would write and read, and counts that.
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { fileURLToPath } from 'node:url';
-import { Client } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { commandOf, trustedIn } from '../shared/volley.mjs';
+import { COMMANDS, connect, connectVolley, OUT } from './servers.mjs';
 import { Transcript } from './transcript.mjs';
+import { WORKS } from './works.mjs';
 
-const OUT = fileURLToPath(new URL('./out/', import.meta.url));
-const NOTES = `${OUT}notes`;
-const FILES = createRequire(import.meta.url).resolve('@modelcontextprotocol/server-filesystem/dist/index.js');
-const PROMPT = 'Which of the 50 notes (01.md to 50.md) are still open?';
-
-const names = Array.from({ length: 50 }, (_, index) => `${String(index + 1).padStart(2, '0')}.md`);
+function write(folder, count, textOf) {
+  mkdirSync(`${OUT}${folder}`, { recursive: true });
+  for (let number = 1; number <= count; number++)
+    writeFileSync(`${OUT}${folder}/${String(number).padStart(2, '0')}.md`, textOf(number));
+}
 
 rmSync(OUT, { recursive: true, force: true });
-mkdirSync(NOTES, { recursive: true });
-for (const [index, name] of names.entries()) {
-  const state = index % 3 === 0 ? 'open' : 'done';
-  writeFileSync(
-    `${NOTES}/${name}`,
-    `# Note ${index + 1}\n\nState: ${state}\n\n${'Some words on it. '.repeat(8)}\n`,
-  );
-}
+const stateOf = (number) => (number % 3 === 1 ? 'open' : 'done');
+write(
+  'notes',
+  50,
+  (number) =>
+    `# Note ${number}\n\nState: ${stateOf(number)}\n\n${'Some words on what was said. '.repeat(20)}\n`,
+);
+write(
+  'reports',
+  30,
+  (number) => `# Report ${number}\n\n${'What was seen, and what follows. '.repeat(20 + number)}\n`,
+);
+const [command, ...args] = COMMANDS.records;
 writeFileSync(
   `${OUT}volley.toml`,
-  `[mcp.servers.files]\ncommand = ${JSON.stringify(process.execPath)}\nargs = ${JSON.stringify([FILES, 'notes'])}\n`,
+  `[mcp.servers.records]\ncommand = ${JSON.stringify(command)}\nargs = ${JSON.stringify(args)}\nparallel = "all"\n`,
 );
 
-const filesServer = { command: process.execPath, args: [FILES, 'notes'], cwd: OUT };
-const volleyServer = { ...commandOf(['mcp']), cwd: OUT, env: trustedIn(OUT) };
-const readOne = (name) => ({ name: 'read_text_file', arguments: { path: name } });
-const readAll = {
-  name: 'run_batch',
-  arguments: {
-    tasks: names.map((name) => ({ function: 'files.read_text_file', params: { path: name } })),
-  },
-};
+const [files, records, code, full, small] = await Promise.all([
+  connect('files'),
+  connect('records'),
+  connect('code'),
+  connectVolley('default'),
+  connectVolley('small'),
+]);
+const toolsOf = async (client) => (await client.listTools()).tools;
+const ownTools = [...(await toolsOf(files)), ...(await toolsOf(records))];
+// Servers start when they are first used, which is not part of what is compared.
+for (const volley of [full, small])
+  await volley.callTool({ name: 'list_batch_functions', arguments: { search: 'order' } });
 
-/** Each turn is the calls that the model asks for in it. */
+/** Each way ends with a value, from which the model says its last words. */
 const WAYS = [
-  { way: 'one call in a turn', server: filesServer, turns: names.map((name) => [readOne(name)]) },
-  { way: 'all calls in one turn', server: filesServer, turns: [names.map(readOne)] },
-  {
-    way: 'one batch, functions looked up first',
-    server: volleyServer,
-    turns: [
-      [{ name: 'list_batch_functions', arguments: { search: 'read text' } }],
-      [{ name: 'list_batch_functions', arguments: { names: ['files.read_text_file'] } }],
-      [readAll],
-    ],
-  },
-  { way: 'one batch, functions known', server: volleyServer, turns: [[readAll]] },
+  { way: "the client's own calls", play: (work, turn) => work.own(textsOf(turn)) },
+  once('code mode, a sketch', code, ({ code: text }) => ({ name: 'run_code', arguments: { code: text } })),
+  once('Volley, a program', full, ({ program }) => ({ name: 'run_program', arguments: { code: program } })),
+  once('the same, small profile', small, ({ program }) => ({
+    name: 'run_program',
+    arguments: { code: program },
+  })),
+  once('Volley, a batch', full, ({ batch }) => ({ name: 'run_batch', arguments: batch })),
 ];
 
-console.log('| way | turns | bytes | tokens written | tokens read in all turns | ms in calls |');
-console.log('|---|---|---|---|---|---|');
-for (const { way, server, turns } of WAYS) {
-  const client = new Client({ name: 'example', version: '1.0.0' });
-  await client.connect(new StdioClientTransport({ ...server, stderr: 'ignore' }));
-  const { tools } = await client.listTools();
-  // Servers are started with their first use, which is no part of what is compared.
-  if (server === volleyServer) await client.callTool({ name: 'list_batch_functions', arguments: {} });
-  const transcript = new Transcript(tools, PROMPT);
-  for (const calls of turns) {
-    transcript.asked(calls);
-    const start = performance.now();
-    const results = await Promise.all(calls.map((call) => client.callTool(call)));
-    transcript.answered(results, performance.now() - start);
-  }
-  transcript.said('Open are 1, 4, 7, 10, 13, 16, 19, 22, 25, 28, 31, 34, 37, 40, 43, 46 and 49.');
-  await client.close();
-  writeFileSync(`${OUT}${way.replaceAll(/\W+/g, '-')}.json`, transcript.text());
-  const { bytes, written, read, ms } = transcript.measure();
-  const cells = [way, transcript.turns, bytes, written, read, Math.round(ms)];
-  console.log(`| ${cells.map((cell) => cell.toLocaleString('en-US')).join(' | ')} |`);
+/** A model reads texts. */
+function textsOf(turn) {
+  return async (calls) =>
+    (await turn(calls)).map(({ content }) => content.map(({ text }) => text).join('\n'));
 }
+
+/** One call of a server does all of the work. */
+function once(way, server, callOf) {
+  return {
+    way,
+    server,
+    play: async (work, turn) => {
+      const [{ content, structuredContent }] = await turn([callOf(work)]);
+      return structuredContent === undefined ? JSON.parse(content[0].text) : structuredContent.returned;
+    },
+  };
+}
+
+console.log('| work | way | turns | tokens written | tokens read in all turns |');
+console.log('|---|---|---|---|---|');
+for (const work of WORKS) {
+  const needed = ownTools.filter(({ name }) => work.tools.includes(name));
+  for (const { way, server, play } of WAYS) {
+    const transcript = new Transcript([...needed, ...(server ? await toolsOf(server) : [])], work.prompt);
+    const clientOf = (name) => server ?? (['list_orders', 'get_customer'].includes(name) ? records : files);
+    const turn = async (calls) => {
+      transcript.asked(calls);
+      const results = await Promise.all(calls.map((call) => clientOf(call.name).callTool(call)));
+      transcript.answered(results);
+      return results;
+    };
+    transcript.said(work.answer(await play(work, turn)));
+    const { written, read } = transcript.measure();
+    const cells = [work.kind, way, transcript.turns, written, read];
+    console.log(`| ${cells.map((cell) => cell.toLocaleString('en-US')).join(' | ')} |`);
+    writeFileSync(`${OUT}${`${work.kind}-${way}`.replaceAll(/\W+/g, '-')}.json`, transcript.text());
+  }
+}
+await Promise.all([files, records, code, full, small].map((client) => client.close()));

@@ -7,7 +7,6 @@ const tokensOf = (value) => tokenizer.encode(JSON.stringify(value), [], []).leng
 /** What a model was given and what it wrote, in order. */
 export class Transcript {
   #messages;
-  #ms = 0;
 
   /** The definitions of all tools come first, as every API for models sends them. */
   constructor(tools, prompt) {
@@ -26,8 +25,7 @@ export class Transcript {
     this.#messages.push({ role: 'assistant', calls });
   }
 
-  answered(results, ms) {
-    this.#ms += ms;
+  answered(results) {
     for (const { isError, content } of results) {
       if (isError) throw new Error(JSON.stringify(content));
       this.#messages.push({ role: 'tool', content });
@@ -56,7 +54,7 @@ export class Transcript {
       }
       context += tokens;
     }
-    return { bytes: Buffer.byteLength(this.text()), written, read, ms: this.#ms };
+    return { written, read };
   }
 
   text() {
