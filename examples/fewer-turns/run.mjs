@@ -27,7 +27,7 @@ for (const [index, name] of names.entries()) {
 }
 writeFileSync(
   `${OUT}volley.toml`,
-  `[mcp.servers.files]\ncommand = ${JSON.stringify(process.execPath)}\nargs = ${JSON.stringify([FILES, 'notes'])}\n`,
+  `[mcp.servers.files]\ncommand = ${JSON.stringify(process.execPath)}\nargs = ${JSON.stringify([FILES, 'notes'])}\nroots = ["notes"]\n`,
 );
 
 const filesServer = { command: process.execPath, args: [FILES, 'notes'], cwd: OUT };
@@ -47,11 +47,7 @@ const WAYS = [
   {
     way: 'one batch, functions looked up first',
     server: volleyServer,
-    turns: [
-      [{ name: 'list_batch_functions', arguments: { search: 'read text' } }],
-      [{ name: 'list_batch_functions', arguments: { names: ['files.read_text_file'] } }],
-      [readAll],
-    ],
+    turns: [[{ name: 'list_batch_functions', arguments: { search: 'read text file', limit: 3 } }], [readAll]],
   },
   { way: 'one batch, functions known', server: volleyServer, turns: [[readAll]] },
 ];
