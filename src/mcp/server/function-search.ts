@@ -28,7 +28,7 @@ const IGNORED = new Set([
   'with',
 ]);
 /** What scores less than this share of the best is left out. */
-const MIN_SHARE = 0.4;
+const MIN_SHARE = 0.6;
 
 const SYNONYMS = new Map(
   SAME.flatMap((words) => words.map((word) => [stem(word), new Set(words.map(stem))])),

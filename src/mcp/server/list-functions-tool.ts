@@ -89,16 +89,15 @@ function listed(
   { withSchema, limit, offset }: Page,
 ): ToolAnswer {
   const { tools: all, servers, missing, waiting } = found;
-  const matches = search === undefined ? all : rankBySearch(all, search);
+  const both: readonly (ToolDescription | WithheldTool)[] = [...all, ...found.withheld];
+  const ranked = search === undefined ? both : rankBySearch(both, search);
+  const matches = ranked.filter((one) => 'inputSchema' in one);
+  const withheld = ranked.filter((one) => 'reason' in one).slice(0, MAX_WITHHELD);
   const rows = matches.slice(offset, offset + limit).map((one) => ({
     ...rowOf(one, servers, withSchema),
     description: oneLine(one.description, SHORT_DESCRIPTION),
   }));
   const next = offset + limit < matches.length ? offset + limit : undefined;
-  const withheld = (search === undefined ? found.withheld : rankBySearch(found.withheld, search)).slice(
-    0,
-    MAX_WITHHELD,
-  );
   const hints = [
     ...(next === undefined ? [] : [`For more, pass "offset": ${next}.`]),
     ...(rows.length > 0 ? [] : [noMatchText(all)]),
