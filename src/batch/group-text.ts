@@ -29,6 +29,11 @@ function expressionText(source: string): string {
   return oneLine(reference, MAX_EXPRESSION);
 }
 
+/** What its items are called. */
+export function itemNoun({ repeat }: TaskOptions): string {
+  return repeat === undefined ? 'item' : 'round';
+}
+
 /** How far a group is: `37 of 50, 2 failed`. Of rounds, nobody knows how many there will be. */
 export function doneText(counts: TaskCounts, { repeat }: TaskOptions): string {
   const { failed, open, running } = counts;

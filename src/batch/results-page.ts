@@ -3,6 +3,7 @@ import type { TaskRecord, TaskStatus } from '../store/records.ts';
 import type { ResultRange, Store } from '../store/store.ts';
 import type { ActionResult } from './answer.ts';
 import { countsText, ENDED, type TaskCounts } from './counts.ts';
+import { itemNoun } from './group-text.ts';
 import { hintText } from './hints.ts';
 import { beginOfResult, itemCountsOf, rowOf, rowsWithResults } from './result-row.ts';
 import { pageText } from './results-summary.ts';
@@ -78,7 +79,7 @@ async function readPage(
 function lineOf(record: TaskRecord, items: TaskCounts | undefined, length: number): string {
   const ms = record.durationMs;
   const took = ms === undefined ? '' : ` in ${spanText(ms)}`;
-  const counted = items === undefined ? '' : ` (${countsText(items, 'item')})`;
+  const counted = items === undefined ? '' : ` (${countsText(items, itemNoun(record.options))})`;
   return `- ${taskText(record)}: ${record.status}${took}${counted}${outcomeText(record, length)}${warningText(record)}`;
 }
 

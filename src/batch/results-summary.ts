@@ -5,6 +5,7 @@ import type { Store } from '../store/store.ts';
 import type { ActionResult } from './answer.ts';
 import { taskPages } from './context.ts';
 import { countsText, ENDED, type TaskCounts } from './counts.ts';
+import { itemNoun } from './group-text.ts';
 import { hintText } from './hints.ts';
 import { beginOfResult, itemCountsOf } from './result-row.ts';
 import { returnedBy } from './returned.ts';
@@ -44,8 +45,8 @@ export async function summaryOf(
     ? await store.tasks(batch, { status: ['completed'], limit: MAX_FIRST, withoutItems: true })
     : [];
   const items = await itemCountsOf(store, first);
-  const countOf = ({ seq }: TaskRecord) =>
-    items.has(seq) ? ` (${countsText(items.get(seq)!, 'item')})` : '';
+  const countOf = ({ seq, options }: TaskRecord) =>
+    items.has(seq) ? ` (${countsText(items.get(seq)!, itemNoun(options))})` : '';
   const returned = await returnedBy(store, batch);
   return {
     text: linesText(

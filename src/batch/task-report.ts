@@ -3,7 +3,7 @@ import { type GroupKind, groupKind, isGroup, type TaskRecord } from '../store/re
 import type { TaskSummary } from '../store/store.ts';
 import { type BatchContext, findBatch, findTask } from './context.ts';
 import { countsText, type TaskCounts, totalOf } from './counts.ts';
-import { groupText } from './group-text.ts';
+import { groupText, itemNoun } from './group-text.ts';
 import { hintText } from './hints.ts';
 import { type ResultRow, rowOf } from './result-row.ts';
 import { holderText } from './run/holder-requests.ts';
@@ -42,9 +42,10 @@ export async function reportTask(context: BatchContext, batch: string, id: strin
 /** What a group is, how its items stand, and what keeps them from running. */
 async function itemLines(context: BatchContext, task: TaskRecord, counts: TaskCounts): Promise<string[]> {
   const { batch, seq, status, options } = task;
-  const what = `It runs ${groupText(options)}${concurrencyText(task)}.`;
-  if (totalOf(counts) === 0) return status === 'open' || status === 'running' ? [what] : [];
-  const lines = [`${what} ${countsText(counts, 'item')}.`];
+  const isOver = status !== 'open' && status !== 'running';
+  const what = `It ${isOver ? 'ran' : 'runs'} ${groupText(options)}${concurrencyText(task)}.`;
+  if (totalOf(counts) === 0) return isOver ? [] : [what];
+  const lines = [`${what} ${countsText(counts, itemNoun(options))}.`];
   const unsuccessful = counts.failed + counts.cancelled + counts.skipped;
   if (unsuccessful > 0) {
     const first = await context.store.items(batch, seq, { status: UNSUCCESSFUL, limit: MAX_NAMED });

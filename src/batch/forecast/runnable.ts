@@ -5,15 +5,17 @@ import { VolleyError } from '../../core/errors.ts';
 import type { Priority } from '../../core/priority.ts';
 import type { DependencyPolicy } from '../../core/terms.ts';
 import { countText } from '../../core/words.ts';
-import type { NewTask, TaskRecord, TaskStatus } from '../../store/records.ts';
-import type { Store } from '../../store/store.ts';
+import { isGroup, type NewTask, type TaskRecord, type TaskStatus } from '../../store/records.ts';
+import type { Store, TaskSummary } from '../../store/store.ts';
+import { COMPUTE } from '../../tools/tool.ts';
 import { addBatchAction } from '../actions/add-batch.ts';
 import { TaskCheck } from '../add-tasks.ts';
 import { type BatchContext, taskPages } from '../context.ts';
 import { checkInput } from '../input/check.ts';
-import type { TaskInput } from '../input/fields.ts';
+import { RETURN_ID, type TaskInput } from '../input/fields.ts';
 import { autoConcurrency } from '../run/auto-concurrency.ts';
 import { planTasks } from '../run/plan-tasks.ts';
+import { type RunnableGroup, runnableGroup } from './groups.ts';
 
 /** A task that a start would run. */
 export interface RunnableTask {
@@ -27,6 +29,12 @@ export interface RunnableTask {
   /** Its needs, as far as known before it runs. */
   readonly resources: ResourceRequirements;
   readonly conflictsWith: readonly string[];
+  /** If it becomes several. */
+  readonly group: RunnableGroup | undefined;
+  /** The expression on which it depends whether it runs. */
+  readonly when: string | undefined;
+  /** The expression that the batch returns, if this is the task that computes it. */
+  readonly returns: string | undefined;
 }
 
 /** What a batch would run if it were started now. */
@@ -67,7 +75,7 @@ export async function runnableBatch(
   const skipped = await skippedOf(context, batch, candidates);
   const left = candidates.filter(({ task }) => !skipped.has(task.id));
   return {
-    tasks: runnableTasks(left),
+    tasks: await runnableTasks(context, left, besides === 'all' ? 'all' : 'open'),
     skipped: [...skipped],
     autoConcurrency: autoConcurrency(left.map(({ ready }) => ready)),
     learned: await learnedDurations(context.store, new Set(left.map(({ task }) => task.function))),
@@ -97,7 +105,10 @@ async function checkKnown(
   status: readonly TaskStatus[] | undefined,
 ): Promise<Candidate[]> {
   const records: TaskRecord[] = [];
-  for await (const page of taskPages(context.store, batch, status)) records.push(...page);
+  for await (const page of taskPages(context.store, batch, status)) {
+    // A group stands for its items.
+    for (const record of page) if (record.options.item === undefined) records.push(record);
+  }
   if (records.length === 0) return [];
   return planCandidates(await context.coordinator(), batch, records);
 }
@@ -137,7 +148,7 @@ async function skippedOf(
     if ((task.options.onDependencyFailure ?? 'skip') !== 'skip') continue;
     for (const id of ready.dependsOn) {
       if (ids.has(id)) dependents.set(id, [...(dependents.get(id) ?? []), task.id]);
-      else if (stored.get(id)?.status !== 'completed') skipped.add(task.id);
+      else if (!isUsable(stored.get(id), task)) skipped.add(task.id);
     }
   }
   // Iterating over a set includes entries added during the loop.
@@ -145,8 +156,23 @@ async function skippedOf(
   return skipped;
 }
 
-function runnableTasks(candidates: readonly Candidate[]): RunnableTask[] {
+/** Whether a task can run after another. One that was skipped by its own condition is undefined in expressions. */
+function isUsable(other: TaskSummary | undefined, { options }: NewTask): boolean {
+  if (other?.status === 'completed') return true;
+  const isUndefined = other?.status === 'skipped' && other.cause === undefined;
+  return isUndefined && options.mentions?.includes(other.id) === true;
+}
+
+async function runnableTasks(
+  { store, ...context }: BatchContext,
+  candidates: readonly Candidate[],
+  which: 'open' | 'all',
+): Promise<RunnableTask[]> {
   const ids = new Set(candidates.map(({ task }) => task.id));
+  const groups = new Map<string, RunnableGroup | undefined>();
+  for (const { task } of candidates)
+    if (isGroup(task.options))
+      groups.set(task.id, await runnableGroup(task, store, await context.coordinator(), which));
   return candidates.map(({ task, ready }) => ({
     id: task.id,
     name: task.name,
@@ -156,7 +182,15 @@ function runnableTasks(candidates: readonly Candidate[]): RunnableTask[] {
     priority: ready.options.priority,
     resources: ready.needs ?? {},
     conflictsWith: ready.options.conflictsWith,
+    group: groups.get(task.id),
+    when: task.options.when,
+    returns: returnedBy(task),
   }));
+}
+
+function returnedBy({ id, function: tool, params }: NewTask): string | undefined {
+  if (id !== RETURN_ID || tool !== COMPUTE) return undefined;
+  return String((JSON.parse(params) as { expression?: unknown }).expression);
 }
 
 /** How long the tasks of a function took. */
@@ -186,7 +220,8 @@ async function learnedDurations(
       const page = await store.tasks(name, { status: ['completed'], afterSeq, limit: Math.min(PAGE, left) });
       for (const task of page) {
         const ms = task.durationMs;
-        if (ms === undefined || !functions.has(task.function)) continue;
+        // A group only waits for its items.
+        if (ms === undefined || !functions.has(task.function) || isGroup(task.options)) continue;
         const known = found.get(task.function);
         if (known === undefined) found.set(task.function, [ms]);
         else known.push(ms);

@@ -1,6 +1,7 @@
 import type { Random } from '../../core/random.ts';
 import type { SchedulerLimits } from '../../core/scheduler-options.ts';
 import { type SimulatedExecution, simulate } from '../../core/simulate.ts';
+import { executionsOf, withGroupLimits } from './groups.ts';
 import type { RunnableBatch, RunnableTask } from './runnable.ts';
 
 /** The predicted duration of a batch at a concurrency. */
@@ -33,10 +34,11 @@ const TAIL = 0.05;
 /** Simulates a batch several times, with durations drawn from earlier runs. Deterministic. */
 export function forecastOf({ tasks, learned }: RunnableBatch, options: ForecastOptions): Forecast {
   const { maxConcurrent, limits, assumedMs } = options;
-  const executions = tasks.map((task) => executionOf(task, learned, assumedMs));
-  const runs = Math.max(MIN_RUNS, Math.min(MAX_RUNS, Math.floor(MAX_SIMULATED / (tasks.length + 1))));
+  const executions = tasks.flatMap((task) => executionsOf(executionOf(task, learned, assumedMs), task.group));
+  const all = { ...withGroupLimits(limits, tasks), concurrency: maxConcurrent };
+  const runs = Math.max(MIN_RUNS, Math.min(MAX_RUNS, Math.floor(MAX_SIMULATED / (executions.length + 1))));
   const played = Array.from({ length: runs }, (_, index) =>
-    simulate(executions, { ...limits, concurrency: maxConcurrent }, { seed: index + 1 }),
+    simulate(executions, all, { seed: index + 1 }),
   ).sort((a, b) => a.makespanMs - b.makespanMs);
   const at = (share: number) => played[Math.round(share * (runs - 1))]!;
   const middle = at(0.5);
@@ -55,7 +57,7 @@ function executionOf(
   task: RunnableTask,
   learned: RunnableBatch['learned'],
   assumedMs: number,
-): SimulatedExecution {
+): SimulatedExecution & { readonly id: string } {
   const known = learned.get(task.function);
   const draw =
     ({ samplesMs }: NonNullable<typeof known>) =>

@@ -40,7 +40,7 @@ export interface GroupHost {
   leave(group: GroupRun): void;
 }
 
-const MAX_ITEMS = 100_000;
+export const MAX_ITEMS = 100_000;
 /** How many items are submitted, or read, at once. */
 const PAGE = 500;
 const MAX_PARAMS_BYTES = 10 * 2 ** 20;
@@ -192,6 +192,7 @@ export class GroupRun {
         list.map((item, index) => ({ item, index })),
       );
     }
+    this.report();
     await task.lendWhile(this.runOpen());
   }
 
@@ -422,7 +423,7 @@ export class GroupRun {
     const over = this.over + this.overBefore;
     if (observer === undefined || total === 0) return;
     const percent = Math.floor((over * 100) / total);
-    if (percent > Math.floor(((over - 1) * 100) / total))
+    if (over === 0 || percent > Math.floor(((over - 1) * 100) / total))
       observer.reported(over / total, `${over} of ${total}`);
   }
 

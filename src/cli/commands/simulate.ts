@@ -13,7 +13,7 @@ import { type Column, tableLines } from '../output/text-layout.ts';
 import { type CommonOptions, defineCommand } from '../program/command.ts';
 import { numbersOption, sourceOptions, spanOption } from '../program/options.ts';
 import { chosenBatch } from '../session/ask.ts';
-import { configuredLimits } from '../session/dry-run.ts';
+import { configuredLimits, groupData, itemsText, planCountText } from '../session/dry-run.ts';
 import { type Session, withSession } from '../session/session.ts';
 
 interface SimulateOptions extends CommonOptions {
@@ -58,7 +58,8 @@ export const simulateCommand = defineCommand<SimulateOptions>({
       if (tasks.length === 0)
         throw new VolleyError('INVALID_VALUE', `Nothing to simulate: "${name}" has no tasks.`);
       const limits = configuredLimits(session.config);
-      const numbers = maxConcurrent ?? DEFAULT_CONCURRENCIES.filter((number) => number < 2 * tasks.length);
+      const count = tasks.reduce((sum, { group }) => sum + (group?.items ?? 1), 0);
+      const numbers = maxConcurrent ?? DEFAULT_CONCURRENCIES.filter((number) => number < 2 * count);
       const forecasts = numbers.map((number) =>
         forecastOf(runnable, { maxConcurrent: number, limits, assumedMs }),
       );
@@ -68,16 +69,27 @@ export const simulateCommand = defineCommand<SimulateOptions>({
           ok: true,
           batch: name,
           tasks: tasks.length,
+          groups: tasks.flatMap(({ id, group }) =>
+            group === undefined ? [] : [{ id, ...groupData(group) }],
+          ),
           forecasts: forecasts.map(forecastData),
           durations: durations.map(durationData),
         });
         return EXIT.ok;
       }
-      const notes = durations.map(durationText);
+      const notes = [
+        ...durations.map(durationText),
+        ...tasks.flatMap(({ id, group }) =>
+          group === undefined ? [] : [`${id}: runs ${group.text}: ${itemsText(group)}`],
+        ),
+        ...tasks.flatMap(({ id, when }) =>
+          when === undefined ? [] : [`${id}: counts as if it ran, though only if ${when}`],
+        ),
+      ];
       const most = session.config.limits.maxConcurrency;
       if (numbers.some((number) => number > most))
         notes.push(`To run more than ${most} at once, raise max_concurrency in [limits] of volley.toml.`);
-      const title = `${name}: ${countText(tasks.length, 'task')}, simulated; nothing was started`;
+      const title = `${name}: ${planCountText(tasks)}, simulated; nothing was started`;
       const colors = createColors(wantsColors(io.stdout, io.env));
       io.stdout.writeStyled(simulationText(title, forecasts, notes, colors));
       return EXIT.ok;

@@ -44,7 +44,7 @@ export function ganttSvg(batchName: string, tasks: readonly FinishedTask[]): str
     svgText(MARGIN, 52, headText(tasks, timeline), 'class="small"'),
     ...axis(lengthMs, toX, plotHeight),
     ...bands(laneCount, size),
-    ...drawBars(bars, toX, size),
+    ...drawBars(bars, toX, size, itemCounts(tasks)),
     ...legend(tasks, MARGIN, PLOT_TOP + plotHeight + 24),
     ...notes.map((note, index) =>
       svgText(MARGIN, PLOT_TOP + plotHeight + 46 + index * 18, note, 'class="small"'),
@@ -56,14 +56,15 @@ export function ganttSvg(batchName: string, tasks: readonly FinishedTask[]): str
 
 function headText(
   tasks: readonly FinishedTask[],
-  { taskCount, spans, laneCount, lengthMs }: Timeline,
+  { taskCount, spans, laneCount, groupLanes, lengthMs }: Timeline,
 ): string {
   if (spans.length === 0) return `${countText(tasks.length, 'task')}, none started.`;
-  const workMs = spans.reduce((sum, { startMs, endMs }) => sum + endMs - startMs, 0);
+  const worked = spans.filter(({ task }) => task.isGroup !== true);
+  const workMs = worked.reduce((sum, { startMs, endMs }) => sum + endMs - startMs, 0);
   const head = `${numberText(taskCount)} ${taskCount === 1 ? 'task' : 'tasks'} in ${spanText(lengthMs)}`;
   const factor = lengthMs > 0 ? workMs / lengthMs : 1;
   if (factor < 1.05) return head;
-  return `${head}: ${spanText(workMs)} of work, ${factorText(factor)}× the speed of one task at a time; at most ${laneCount} at once`;
+  return `${head}: ${spanText(workMs)} of work, ${factorText(factor)}× the speed of one task at a time; at most ${laneCount - groupLanes} at once`;
 }
 
 function axis(lengthMs: number, toX: (ms: number) => number, plotHeight: number): string[] {
@@ -91,7 +92,19 @@ function bands(laneCount: number, { lane: height, hasLabels }: LaneSize): string
   );
 }
 
-function drawBars(bars: readonly Bar[], toX: (ms: number) => number, size: LaneSize): string[] {
+/** How many items each group has, by its id. */
+function itemCounts(tasks: readonly FinishedTask[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { group } of tasks) if (group !== undefined) counts.set(group, (counts.get(group) ?? 0) + 1);
+  return counts;
+}
+
+function drawBars(
+  bars: readonly Bar[],
+  toX: (ms: number) => number,
+  size: LaneSize,
+  items: ReadonlyMap<string, number>,
+): string[] {
   const nextInLane = new Map<number, number>();
   const parts: string[] = [];
   // From the right, so that each bar knows the room after it.
@@ -104,8 +117,11 @@ function drawBars(bars: readonly Bar[], toX: (ms: number) => number, size: LaneS
     // A gap between bars that are wide enough.
     const gap = right - x > 4 ? 1 : 0;
     const radius = size.hasLabels && right - x > 6 ? ' rx="3"' : '';
+    const isGroup = isOfGroup(bar);
+    // A group only waits: it is a frame around its items.
+    const style = isGroup ? ' fill-opacity="0.25"' : '';
     parts.push(
-      `<rect class="${bar.status}" x="${px(x)}" y="${px(y)}" width="${px(right - x - gap)}" height="${size.bar}"${radius}><title>${xml(barText(bar))}</title></rect>`,
+      `<rect class="${bar.status}"${style} x="${px(x)}" y="${px(y)}" width="${px(right - x - gap)}" height="${size.bar}"${radius}><title>${xml(barText(bar, items))}</title></rect>`,
     );
     if (bar.failed > 0 && bar.status !== 'failed') {
       const share = Math.max(NARROWEST_BAR, ((right - x - gap) * bar.failed) / bar.spans.length);
@@ -114,40 +130,55 @@ function drawBars(bars: readonly Bar[], toX: (ms: number) => number, size: LaneS
         `<rect class="failed" x="${px(x)}" y="${px(y + size.bar - height)}" width="${px(share)}" height="${px(height)}"/>`,
       );
     }
-    if (size.hasLabels) parts.push(...label(bar, x, right, limit, y + size.bar / 2 + 4));
+    if (size.hasLabels) parts.push(...label(bar, items, x, right, limit, y + size.bar / 2 + 4));
   }
   return parts;
 }
 
 /** Inside the bar, or after it where there is more room. */
-function label(bar: Bar, x: number, right: number, limit: number, y: number): string[] {
+function label(
+  bar: Bar,
+  items: ReadonlyMap<string, number>,
+  x: number,
+  right: number,
+  limit: number,
+  y: number,
+): string[] {
   const [inside, behind] = [right - x - 12, limit - right - 10];
-  const name = labelText(bar, inside);
+  const name = labelText(bar, items, inside);
   const full = drawnWidth(name, FONT);
   if (full <= inside || inside >= behind) {
     const text = fitName(name, inside, FONT);
     return text === ''
       ? []
-      : [svgText(x + 6, y, text, `class="inside" font-size="${FONT}" pointer-events="none"`)];
+      : [svgText(x + 6, y, text, `${isOfGroup(bar) ? '' : 'class="inside" '}font-size="${FONT}" pointer-events="none"`)];
   }
   const text = fitName(name, behind, FONT, 8);
   return text === '' ? [] : [svgText(right + 4, y, text, `font-size="${FONT}" pointer-events="none"`)];
 }
 
-function labelText({ spans, status }: Bar, room: number): string {
+function isOfGroup({ spans }: Bar): boolean {
+  return spans[0]!.task.isGroup === true;
+}
+
+function labelText({ spans, status }: Bar, items: ReadonlyMap<string, number>, room: number): string {
   const count = numberText(spans.length);
   if (spans.length > 1) return drawnWidth(`${count} tasks`, FONT) <= room ? `${count} tasks` : count;
   const { name, id } = spans[0]!.task;
-  return `${status === 'failed' ? '✗ ' : ''}${name || id}`;
+  return `${status === 'failed' ? '✗ ' : ''}${name || id}${countedText(items.get(id))}`;
 }
 
-function barText({ spans, startMs, endMs, failed }: Bar): string {
+function countedText(items: number | undefined): string {
+  return items === undefined ? '' : `: ${numberText(items)} ${items === 1 ? 'item' : 'items'}`;
+}
+
+function barText({ spans, startMs, endMs, failed }: Bar, items: ReadonlyMap<string, number>): string {
   const when = `${spanText(endMs - startMs)}, from ${spanText(startMs)} to ${spanText(endMs)}`;
   if (spans.length > 1) {
     return `${numberText(spans.length)} tasks${failed > 0 ? `, ${numberText(failed)} of them failed` : ''}: ${when}`;
   }
-  const { name, function: functionName, status, attempts } = spans[0]!.task;
-  return `${name} (${functionName}): ${status}${attempts > 1 ? ` after ${countText(attempts, 'attempt')}` : ''}, ${when}`;
+  const { id, name, function: functionName, status, attempts } = spans[0]!.task;
+  return `${name} (${functionName})${countedText(items.get(id))}: ${status}${attempts > 1 ? ` after ${countText(attempts, 'attempt')}` : ''}, ${when}`;
 }
 
 function notesOf(

@@ -6,6 +6,7 @@ import {
   type DrawnNode,
   endedWithoutResult,
   type FinishedTask,
+  itemsText,
   type TaskGraph,
   taskGraph,
 } from './task-graph.ts';
@@ -92,16 +93,17 @@ function xOf(column: number, { width, columnGap }: Shape): number {
   return MARGIN + column * (width + columnGap);
 }
 
-function drawNode({ tasks }: DrawnNode, x: number, middle: number, shape: Shape): string {
+function drawNode({ tasks, items }: DrawnNode, x: number, middle: number, shape: Shape): string {
   const [task] = tasks as [FinishedTask];
   const { width, height } = shape;
   const y = middle - height / 2;
-  const title = `<title>${xml(nodeText(tasks))}</title>`;
+  const title = `<title>${xml(nodeText(tasks, items))}</title>`;
   if (!shape.hasText) {
     return `<rect class="${task.status}" x="${px(x)}" y="${px(y)}" width="${width}" height="${height}" rx="3">${title}</rect>`;
   }
-  const isMany = tasks.length > 1;
-  const name = isMany ? `${numberText(tasks.length)} tasks` : task.name || task.id;
+  const isMany = tasks.length > 1 || items.length > 0;
+  const small = items.length === 0 ? task.function : `${task.function}: ${itemsText(items)}`;
+  const name = tasks.length > 1 ? `${numberText(tasks.length)} tasks` : task.name || task.id;
   const room = width - 22;
   const box = `width="${width}" height="${height}" rx="5"`;
   return [
@@ -114,14 +116,14 @@ function drawNode({ tasks }: DrawnNode, x: number, middle: number, shape: Shape)
     svgText(
       x + 14,
       middle + 12,
-      fitName(`${task.status === 'completed' ? '' : `${task.status}: `}${task.function}`, room, 10),
+      fitName(`${task.status === 'completed' ? '' : `${task.status}: `}${small}`, room, 10),
       'class="small" style="font-size:10px"',
     ),
     '</g>',
   ].join('');
 }
 
-function nodeText(tasks: readonly FinishedTask[]): string {
+function nodeText(tasks: readonly FinishedTask[], items: readonly FinishedTask[]): string {
   const [first] = tasks as [FinishedTask];
   if (tasks.length > 1) {
     const names = tasks.slice(0, MAX_NAMES).map(({ name, id }) => name || id);
@@ -130,7 +132,8 @@ function nodeText(tasks: readonly FinishedTask[]): string {
   const { id, name, function: functionName, status, durationMs, attempts } = first;
   const took = durationMs === undefined ? '' : ` in ${spanText(durationMs)}`;
   const tried = attempts > 1 ? `, ${attempts} attempts` : '';
-  return `${name || id} (${functionName}, id ${id}): ${status}${took}${tried}`;
+  const counted = items.length === 0 ? '' : `, ${itemsText(items)}`;
+  return `${name || id} (${functionName}, id ${id}): ${status}${took}${tried}${counted}`;
 }
 
 /** A curve that leaves and enters horizontally, and is straight where it passes a column. */

@@ -6,6 +6,8 @@ import {
   type DrawnNode,
   endedWithoutResult,
   type FinishedTask,
+  foldGroups,
+  itemsText,
   STATUS_ORDER,
   taskGraph,
 } from './task-graph.ts';
@@ -24,9 +26,10 @@ const COLORS: Readonly<Record<FinishedTask['status'], string>> = {
 
 /** The graph for Graphviz, with a node for each task. */
 export function graphDot(batchName: string, tasks: readonly FinishedTask[]): string {
-  const shown = tasks.slice(0, MAX_TASKS);
-  const { before } = linkDependencies(shown);
-  const omitted = tasks.length - shown.length;
+  const nodes = foldGroups(tasks);
+  const shown = nodes.slice(0, MAX_TASKS);
+  const { before } = linkDependencies(shown.map(({ task: { id }, dependsOn }) => ({ id, dependsOn })));
+  const omitted = nodes.length - shown.length;
   return [
     `digraph ${quoted(batchName)} {`,
     ...(omitted > 0 ? [`  // ${numberText(omitted)} tasks omitted`] : []),
@@ -34,12 +37,12 @@ export function graphDot(batchName: string, tasks: readonly FinishedTask[]): str
     '  node [shape=box, style="rounded,filled", fillcolor="#ffffff", penwidth=2, fontname="Helvetica", fontsize=11];',
     '  edge [color="#9aa5b1"];',
     ...shown.map(
-      ({ name, id, function: functionName, status }, place) =>
-        `  n${place} [label=${quoted(name || id, functionName)}, color="${COLORS[status]}", tooltip=${quoted(`${id}: ${status}`)}];`,
+      ({ task: { name, id, function: functionName, status }, items }, place) =>
+        `  n${place} [label=${quoted(name || id, functionName, ...(items.length > 0 ? [itemsText(items)] : []))}, color="${COLORS[status]}", tooltip=${quoted(`${id}: ${status}`)}];`,
     ),
     ...before.flatMap((places, place) =>
       places.map((from) => {
-        const isBad = endedWithoutResult(shown[from]!);
+        const isBad = endedWithoutResult(shown[from]!.task);
         return `  n${from} -> n${place}${isBad ? ` [color="${COLORS.failed}", style=dashed]` : ''};`;
       }),
     ),
@@ -88,10 +91,11 @@ export function graphMermaid(batchName: string, tasks: readonly FinishedTask[]):
   ].join('\n');
 }
 
-function labelOf({ tasks }: DrawnNode): string {
+function labelOf({ tasks, items }: DrawnNode): string {
   const [{ name, id, function: functionName }] = tasks as [FinishedTask];
   const title = tasks.length > 1 ? `${numberText(tasks.length)} tasks` : name || id;
-  return `${escaped(title)}<br/>${escaped(functionName)}`;
+  const count = items.length === 0 ? '' : `<br/>${escaped(itemsText(items))}`;
+  return `${escaped(title)}<br/>${escaped(functionName)}${count}`;
 }
 
 /** Escapes what means something to Mermaid, Markdown or HTML, as `#` and the code point. */

@@ -7,7 +7,7 @@ import { writeAtomically } from '../../config/atomic-write.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { printableLine } from '../../core/printable-text.ts';
 import { makeFolder } from '../../store/make-folder.ts';
-import type { TaskRecord } from '../../store/records.ts';
+import { isGroup, type TaskRecord } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import type { Io } from '../output/io.ts';
 import { reportError } from '../output/messages.ts';
@@ -116,6 +116,8 @@ async function finishedTask(store: Store, batch: string, task: TaskRecord): Prom
     startMs: startedAt,
     endMs: endedAt,
     dependsOn: options.dependsOn ?? [],
+    isGroup: isGroup(options),
+    group: options.item?.group,
     ...(attempts > 1 && { tries: await tries() }),
   };
 }

@@ -1,10 +1,14 @@
 import type { TaskStatus } from '../../store/records.ts';
+import { numberText } from '../output/numbers.ts';
+import { type FoldedTask, foldItems } from './fold-items.ts';
 import { type DependencyLinks, linkDependencies } from './graph-layout.ts';
 
 /** A task, or several similar ones that are drawn as one node. */
 export interface DrawnNode {
   /** Several if they have the same function, status, dependencies and dependents. */
   readonly tasks: readonly FinishedTask[];
+  /** The items, if it is a group. */
+  readonly items: readonly FinishedTask[];
 }
 
 export interface TaskGraph extends DependencyLinks {
@@ -18,9 +22,19 @@ const MAX_SINGLE = 40;
 /** From this many, similar tasks share a node. */
 const MIN_GROUP = 6;
 const MAX_NODES = 1500;
+/** Up to this many items of a group are nodes, if the graph is small. */
+const MAX_ITEMS = 6;
+
+/** The nodes of a graph: a group stands for its items, unless these are few. */
+export function foldGroups(tasks: readonly FinishedTask[]): FoldedTask<FinishedTask>[] {
+  const isSmall = tasks.filter(({ group }) => group === undefined).length <= MAX_SINGLE / 2;
+  return foldItems(tasks, (_, { length }) => (isSmall && length <= MAX_ITEMS ? length : 0));
+}
 
 /** The graph of a batch, in which similar tasks share a node. */
-export function taskGraph(tasks: readonly FinishedTask[]): TaskGraph {
+export function taskGraph(all: readonly FinishedTask[]): TaskGraph {
+  const folded = foldGroups(all);
+  const tasks = folded.map(({ task, dependsOn }) => ({ ...task, dependsOn }));
   const dependencies = linkDependencies(tasks);
   const groups =
     tasks.length <= MAX_SINGLE ? tasks.map((_, place) => [place]) : groupSimilar(tasks, dependencies);
@@ -32,7 +46,10 @@ export function taskGraph(tasks: readonly FinishedTask[]): TaskGraph {
     return [...new Set(nodes)];
   };
   return {
-    nodes: shown.map((places) => ({ tasks: places.map((place) => tasks[place]!) })),
+    nodes: shown.map((places) => ({
+      tasks: places.map((place) => tasks[place]!),
+      items: folded[places[0]!]!.items,
+    })),
     // All tasks of a node have the same links.
     before: shown.map(([first]) => toNodes(dependencies.before[first!]!)),
     after: shown.map(([first]) => toNodes(dependencies.after[first!]!)),
@@ -43,8 +60,9 @@ export function taskGraph(tasks: readonly FinishedTask[]): TaskGraph {
 /** Groups similar tasks, in the order of the first of each. Small groups are split again. */
 function groupSimilar(tasks: readonly FinishedTask[], { before, after }: DependencyLinks): number[][] {
   const groups = new Map<string, number[]>();
-  for (const [place, { function: functionName, status }] of tasks.entries()) {
-    const key = JSON.stringify([functionName, status, sorted(before[place]!), sorted(after[place]!)]);
+  for (const [place, { function: functionName, status, isGroup, id }] of tasks.entries()) {
+    const own = isGroup ? [id] : [];
+    const key = JSON.stringify([functionName, status, sorted(before[place]!), sorted(after[place]!), ...own]);
     const group = groups.get(key);
     if (group === undefined) groups.set(key, [place]);
     else group.push(place);
@@ -73,6 +91,17 @@ export interface FinishedTask {
   readonly tries?: readonly { readonly startMs: number; readonly endMs: number }[];
   readonly attempts: number;
   readonly dependsOn: readonly string[];
+  /** Whether it is a group, which waits for its items. */
+  readonly isGroup?: boolean;
+  /** If it is an item: the id of its group. */
+  readonly group?: string | undefined;
+}
+
+/** `30 items`, `30 items, 2 failed`. */
+export function itemsText(items: readonly FinishedTask[]): string {
+  const failed = items.filter(({ status }) => status === 'failed').length;
+  const count = `${numberText(items.length)} ${items.length === 1 ? 'item' : 'items'}`;
+  return failed === 0 ? count : `${count}, ${numberText(failed)} failed`;
 }
 
 /** For legends. */

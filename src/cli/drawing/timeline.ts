@@ -15,6 +15,8 @@ export interface Timeline {
   /** By start. */
   readonly spans: readonly TaskSpan[];
   readonly laneCount: number;
+  /** The first lanes have the groups, which only wait. */
+  readonly groupLanes: number;
   /** From the first start to the last end. */
   readonly lengthMs: number;
 }
@@ -28,7 +30,7 @@ export function timelineOf(tasks: readonly FinishedTask[]): Timeline {
     origin = Math.min(origin, startMs);
     last = Math.max(last, startMs, endMs ?? startMs);
   }
-  if (started.length === 0) return { taskCount: 0, spans: [], laneCount: 0, lengthMs: 0 };
+  if (started.length === 0) return { taskCount: 0, spans: [], laneCount: 0, groupLanes: 0, lengthMs: 0 };
   // An unfinished task is drawn to the end. A clock that was set back makes no negative time.
   const times = started.map(({ task, startMs, endMs = last }) => ({
     task,
@@ -36,11 +38,12 @@ export function timelineOf(tasks: readonly FinishedTask[]): Timeline {
     endMs: Math.max(startMs, endMs) - origin,
   }));
   times.sort((a, b) => a.startMs - b.startMs || b.endMs - a.endMs);
-  const { lanes, laneCount } = packLanes(times);
+  const { lanes, laneCount, groupLanes } = packWithGroups(times, ({ task }) => task.isGroup === true);
   return {
     taskCount: new Set(started.map(({ task }) => task)).size,
     spans: times.map((time, index) => ({ ...time, lane: lanes[index]! })),
     laneCount,
+    groupLanes,
     lengthMs: last - origin,
   };
 }
@@ -57,6 +60,20 @@ function triesOf(task: FinishedTask): Try[] {
   if (tries !== undefined) return tries.map((one) => ({ task, ...one }));
   if (startMs === undefined) return [];
   return [{ task, startMs, endMs: durationMs === undefined ? endMs : startMs + durationMs }];
+}
+
+/** Packs groups into the first lanes, and everything else below them. */
+export function packWithGroups<T extends { readonly startMs: number; readonly endMs: number }>(
+  times: readonly T[],
+  isGroup: (time: T) => boolean,
+): { lanes: number[]; laneCount: number; groupLanes: number } {
+  const groups = packLanes(times.filter(isGroup));
+  const others = packLanes(times.filter((time) => !isGroup(time)));
+  let [group, other] = [0, 0];
+  const lanes = times.map((time) =>
+    isGroup(time) ? groups.lanes[group++]! : others.lanes[other++]! + groups.laneCount,
+  );
+  return { lanes, laneCount: groups.laneCount + others.laneCount, groupLanes: groups.laneCount };
 }
 
 /** Gives each time span, in the order of starts, the first free lane. */

@@ -8,11 +8,14 @@ const PROCESS_ID = 1;
 
 /** A trace for ui.perfetto.dev and chrome://tracing. Lanes are threads, and arrows are dependencies. */
 export function traceJson(batchName: string, tasks: readonly FinishedTask[]): string {
-  const { taskCount, spans, laneCount } = timelineOf(tasks);
+  const { taskCount, spans, laneCount, groupLanes } = timelineOf(tasks);
   const shown = spans.slice(0, MAX_TASKS);
   const events: object[] = [
     metadata('process_name', 0, `volley: ${batchName}`),
-    ...Array.from({ length: laneCount }, (_, lane) => metadata('thread_name', lane + 1, `lane ${lane + 1}`)),
+    ...Array.from({ length: laneCount }, (_, lane) => {
+      const name = lane < groupLanes ? `groups ${lane + 1}` : `lane ${lane + 1 - groupLanes}`;
+      return metadata('thread_name', lane + 1, name);
+    }),
     ...shown.map(taskEvent),
   ];
   const leftOut = addArrows(events, shown);

@@ -1,4 +1,5 @@
 import { findBatch } from '../../batch/context.ts';
+import { executionsOf, type RunnableGroup, withGroupLimits } from '../../batch/forecast/groups.ts';
 import type { VolleyConfig } from '../../config/config.ts';
 import { printableLine } from '../../core/printable-text.ts';
 import type { SchedulerLimits } from '../../core/scheduler-options.ts';
@@ -37,9 +38,9 @@ export async function dryRun(
   const concurrency = maxConcurrent === 'auto' ? runnable.autoConcurrency : maxConcurrent;
   const plan = planDryRun(
     batch,
-    runnable.tasks.map(({ id, name, function: tool, dependsOn, ...terms }) => {
+    runnable.tasks.map(({ id, name, function: tool, dependsOn, group, when, returns, ...terms }) => {
       const expectedMs = runnable.learned.get(tool)?.meanMs;
-      return { id, name, function: tool, dependsOn, expectedMs, terms };
+      return { id, name, function: tool, dependsOn, expectedMs, group, when, returns, terms };
     }),
     Math.min(concurrency, config.limits.maxConcurrency),
     configuredLimits(config),
@@ -78,15 +79,18 @@ interface TaskToPlan {
     SimulatedExecution,
     'priority' | 'resources' | 'conflictsWith' | 'onDependencyFailure'
   >;
+  readonly group?: RunnableGroup | undefined;
+  readonly when?: string | undefined;
+  readonly returns?: string | undefined;
 }
 
 /** What would happen if a batch were started. */
 export interface DryRunPlan {
   readonly name: string;
   readonly maxConcurrent: number;
-  /** In the order of their starts. */
+  /** In the order of their starts. A group stands for its items. */
   readonly tasks: readonly ScheduledTask[];
-  /** The number of tasks in each wave: those without dependencies, those that depend only on these, and so on. */
+  /** The number of tasks and items in each wave: those without dependencies, those that depend only on these, and so on. */
   readonly waves: readonly number[];
   /** The chain of dependencies that takes longest. However many tasks run at once, the batch takes this long. */
   readonly criticalPath: readonly ScheduledTask[];
@@ -117,40 +121,56 @@ export function planDryRun(
   const known = tasks.flatMap(({ expectedMs }) => (expectedMs === undefined ? [] : [expectedMs]));
   const mean = known.length === 0 ? DEFAULT_DURATION_MS : sum(known) / known.length;
   const durations = tasks.map(({ expectedMs }) => expectedMs ?? mean);
-  const executions = tasks.map(({ id, function: toolName, dependsOn, terms }, index) => ({
-    ...terms,
-    id,
-    toolName,
-    dependsOn,
-    durationMs: durations[index]!,
-    // A real run knows as much.
-    estimatedMs: Math.max(1, durations[index]!),
-    timeoutMs: Number.POSITIVE_INFINITY,
-  }));
-  const { schedule, makespanMs } = simulate(executions, { ...limits, concurrency: maxConcurrent });
+  const places: number[] = [];
+  const executions = tasks.flatMap(({ id, function: toolName, dependsOn, group, terms }, index) => {
+    const execution = {
+      ...terms,
+      id,
+      toolName,
+      dependsOn,
+      durationMs: durations[index]!,
+      // A real run knows as much.
+      estimatedMs: Math.max(1, durations[index]!),
+      timeoutMs: Number.POSITIVE_INFINITY,
+    };
+    const all = executionsOf(execution, group);
+    for (const _ of all) places.push(index);
+    return all;
+  });
+  const allLimits = { ...withGroupLimits(limits, tasks), concurrency: maxConcurrent };
+  const { schedule, makespanMs } = simulate(executions, allLimits);
   const links = linkDependencies(tasks);
   const depths = dependencyDepths(links);
-  const scheduled = schedule.map(({ index, startMs, endMs }) => ({
-    task: tasks[index]!,
-    wave: depths[index]! + 1,
-    startMs,
-    endMs,
-  }));
-  const byId = new Map(scheduled.map((one) => [one.task.id, one]));
-  const path = longestChain(links.before, sortByDependencies(links), durations);
+  const scheduled = new Map<number, { task: TaskToPlan; wave: number; startMs: number; endMs: number }>();
+  for (const { index, startMs, endMs } of schedule) {
+    const place = places[index]!;
+    const known = scheduled.get(place);
+    if (known !== undefined) known.endMs = Math.max(known.endMs, endMs);
+    else scheduled.set(place, { task: tasks[place]!, wave: depths[place]! + 1, startMs, endMs });
+  }
+  const chained = tasks.map(({ group }, index) => durations[index]! * roundsOf(group));
+  const path = longestChain(links.before, sortByDependencies(links), chained);
   const waves: number[] = [];
-  for (const depth of depths) waves[depth] = (waves[depth] ?? 0) + 1;
+  for (const [index, depth] of depths.entries())
+    waves[depth] = (waves[depth] ?? 0) + (tasks[index]!.group?.items ?? 1);
   return {
     name,
     maxConcurrent,
-    tasks: scheduled,
+    tasks: [...scheduled.values()],
     waves,
-    criticalPath: path.flatMap((index) => byId.get(tasks[index]!.id) ?? []),
-    criticalPathMs: sum(path.map((index) => durations[index]!)),
+    criticalPath: path.flatMap((index) => scheduled.get(index) ?? []),
+    criticalPathMs: sum(path.map((index) => chained[index]!)),
     expectedMs: makespanMs,
-    workMs: sum(durations),
+    workMs: sum(tasks.map(({ group }, index) => durations[index]! * (group?.items ?? 1))),
     unknown: [...new Set(tasks.flatMap((task) => (task.expectedMs === undefined ? [task.function] : [])))],
   };
+}
+
+/** How many items of a group must run one after the other, however many tasks run at once. */
+function roundsOf(group: RunnableGroup | undefined): number {
+  if (group === undefined) return 1;
+  const { items, isSequence, maxConcurrent = Number.POSITIVE_INFINITY } = group;
+  return isSequence ? items : Math.ceil(items / Math.min(items || 1, maxConcurrent));
 }
 
 function sum(values: readonly number[]): number {
@@ -196,8 +216,16 @@ function planData(plan: DryRunPlan): object {
       start_ms: Math.round(startMs),
       end_ms: Math.round(endMs),
       depends_on: task.dependsOn,
+      ...(task.group !== undefined && groupData(task.group)),
+      ...(task.when !== undefined && { when: task.when }),
+      ...(task.returns !== undefined && { returns: task.returns }),
     })),
   };
+}
+
+/** The fields of a group in `--json` of a dry run and a simulation. */
+export function groupData({ text, items, isExact }: RunnableGroup): object {
+  return { runs: text, items, items_known: isExact };
 }
 
 interface DryRunTextOptions {
@@ -207,7 +235,7 @@ interface DryRunTextOptions {
 
 /** How many tasks, how long, in which waves and order, and the critical path. */
 export function dryRunText(plan: DryRunPlan, options: DryRunTextOptions): string {
-  const blocks = [headLines, waveLines, pathLines, orderLines]
+  const blocks = [headLines, waveLines, pathLines, orderLines, decidedLines]
     .map((write) => write(plan, options))
     .filter((lines) => lines.length > 0);
   return `${blocks.map((lines) => lines.join('\n')).join('\n\n')}\n`;
@@ -217,7 +245,7 @@ function headLines(plan: DryRunPlan, { colors, columns }: DryRunTextOptions): st
   const { name, tasks, maxConcurrent, expectedMs, workMs, unknown } = plan;
   const title = colors.bold(cutMiddleToWidth(printableLine(name), Math.max(8, Math.floor(columns / 2))));
   if (tasks.length === 0) return [`${title}: no open tasks, so nothing would run`];
-  const count = `${numberText(tasks.length)} ${tasks.length === 1 ? 'task' : 'tasks'}`;
+  const count = planCountText(tasks.map(({ task }) => task));
   const lines = [`${title}: ${count}, ${numberText(maxConcurrent)} at once; dry run, nothing was started`];
   if (tasks.every(({ task }) => task.expectedMs === undefined)) {
     lines.push(colors.dim('  Durations are not known yet, so every task counts as 1 s.'));
@@ -283,7 +311,7 @@ function orderLines({ tasks, waves }: DryRunPlan, { colors, columns }: DryRunTex
       ? [{ title: 'wave', align: 'right' as const, cell: ({ wave }: ScheduledTask) => numberText(wave) }]
       : []),
     { title: 'task', cell: ({ task }) => taskLabel(task) },
-    { title: 'function', color: colors.dim, cell: ({ task }) => task.function },
+    { title: 'function', color: colors.dim, cell: ({ task }) => functionText(task) },
   ];
   if (hasWaves)
     table.push({
@@ -301,6 +329,53 @@ function orderLines({ tasks, waves }: DryRunPlan, { colors, columns }: DryRunTex
   return [
     colors.bold('Order'),
     ...lines.map((line) => `  ${line}`),
+    ...(more > 0 ? [colors.dim(`  … and ${numberText(more)} more`)] : []),
+  ];
+}
+
+/** `read_file`, and of a group how often: `read_file × 30`. */
+function functionText({ function: tool, group }: TaskToPlan): string {
+  if (group === undefined) return tool;
+  return `${tool} × ${group.isExact ? '' : 'about '}${numberText(group.items)}`;
+}
+
+/** `8 tasks`, or with groups `8 tasks with about 42 items`. */
+export function planCountText(tasks: readonly { readonly group?: RunnableGroup | undefined }[]): string {
+  const count = `${numberText(tasks.length)} ${tasks.length === 1 ? 'task' : 'tasks'}`;
+  const groups = tasks.flatMap(({ group }) => group ?? []);
+  if (groups.length === 0) return count;
+  const items = sum(groups.map((group) => group.items));
+  const about = groups.every(({ isExact }) => isExact) ? '' : 'about ';
+  return `${count} with ${about}${numberText(items)} ${items === 1 ? 'item' : 'items'}`;
+}
+
+/** How the number of items of a group was found. */
+export function itemsText({ items, isExact, isSequence }: RunnableGroup): string {
+  const noun = isSequence ? 'round' : 'item';
+  const count = `${numberText(items)} ${noun}${items === 1 ? '' : 's'}`;
+  if (isExact) return count;
+  return `not known yet, counts as ${count}`;
+}
+
+/** What is computed while the batch runs. */
+function decidedLines({ tasks }: DryRunPlan, { colors, columns }: DryRunTextOptions): string[] {
+  const rows = tasks.flatMap(({ task }) => {
+    const { group, when, returns } = task;
+    const label = taskLabel(task);
+    return [
+      ...(when === undefined ? [] : [[label, `only if ${when}`, 'counts as if it ran']]),
+      ...(group === undefined ? [] : [[label, `runs ${group.text}`, itemsText(group)]]),
+      ...(returns === undefined ? [] : [[label, returns, 'what the batch returns']]),
+    ];
+  });
+  if (rows.length === 0) return [];
+  const table: Column[] = [{ title: 'task' }, { title: 'expression' }, { title: '', color: colors.dim }];
+  const lines = tableLines(table, rows.slice(0, MAX_TASKS), { colors, width: Math.max(20, columns - 2) });
+  const more = rows.length - MAX_TASKS;
+  return [
+    colors.bold('Decided while it runs'),
+    // Its columns need no titles.
+    ...lines.slice(1).map((line) => `  ${line}`),
     ...(more > 0 ? [colors.dim(`  … and ${numberText(more)} more`)] : []),
   ];
 }
