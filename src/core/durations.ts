@@ -18,26 +18,29 @@ export class DurationModel {
   private sketch: Sketch | undefined;
   /** Actual durations relative to the caller's estimate. */
   private ratios: Sketch | undefined;
-  private estimate = 0;
+  private estimate = UNKNOWN_MS;
   private staleAfter = 0;
 
   /** Records a finished execution; `estimatedMs` is the caller's estimate, 0 if none. */
   learn(durationMs: number, estimatedMs = 0): void {
     this.sketch ??= new Sketch(3);
     add(this.sketch, durationMs);
-    this.staleAfter--;
+    if (--this.staleAfter <= 0) {
+      this.estimate = Math.max(1, Math.round(middleMean(this.sketch)));
+      this.staleAfter = Math.min(32, 1 + (this.sketch.count >> 2));
+    }
     if (estimatedMs === 0) return;
     this.ratios ??= new Sketch(3);
     add(this.ratios, (durationMs / estimatedMs) * RATIO_SCALE);
   }
 
+  /** Whether any duration was recorded. */
+  get isKnown(): boolean {
+    return this.sketch !== undefined;
+  }
+
   /** The expected duration in whole milliseconds, at least 1 so that a longer chain is always a longer path. */
   estimateMs(): number {
-    if (this.sketch === undefined) return UNKNOWN_MS;
-    if (this.staleAfter <= 0) {
-      this.estimate = Math.max(1, Math.round(middleMean(this.sketch)));
-      this.staleAfter = Math.min(32, 1 + (this.sketch.count >> 2));
-    }
     return this.estimate;
   }
 

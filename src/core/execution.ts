@@ -184,6 +184,16 @@ export class Execution extends LinkedNode implements Timed, LockHolder {
     return this.terms.isEstimated ? this.estimateMs : 0;
   }
 
+  /** How long an attempt takes by the caller's estimate, or by what is known of the tool now. */
+  get expectedMs(): number {
+    return this.terms.isEstimated ? this.estimateMs : this.demand.tool.durations.estimateMs();
+  }
+
+  /** Whether that is the caller's estimate or was learned; otherwise it is a guess. */
+  get isEstimateKnown(): boolean {
+    return this.terms.isEstimated || this.demand.tool.durations.isKnown;
+  }
+
   /** The first dependency that settled without completing. */
   firstUnsuccessful(): this | undefined {
     return this.dependencies?.find((dependency) => dependency.state > Status.completed);

@@ -36,7 +36,8 @@ export class Scheduler {
   private readonly rerank = (execution: Execution): void => this.lifecycle.rerank(execution);
   private readonly resumed: (execution: Execution) => void;
   private lastSeq = 0;
-  private now = 0;
+  /** The time of the last `advance`. */
+  now = 0;
 
   /** `shellFields` are the fields of a specification that only the shell reads. */
   constructor(effects: Effects, options: SchedulerOptions = {}, shellFields: readonly string[] = []) {
@@ -128,7 +129,7 @@ export class Scheduler {
     }
     this.wakeRate(applySharedLimits(group, limits));
     this.dispatcher.contest.wake(group.waiters);
-    this.dispatcher.contest.wake(this.dispatcher.reservation.waiters);
+    this.dispatcher.holdersChanged();
     if (failFast !== undefined || group.unsettled === 0) group.failFast = failFast ?? false;
     if (spanMs !== 0 && executions.length > 0) this.timers.set(group, now + spanMs);
     if (linked !== undefined) raiseGroup(linked, this.stepMs, this.rerank);
@@ -171,7 +172,9 @@ export class Scheduler {
 
   /** Restarts the attempt's time limits, because the work begins only now. */
   began(execution: Execution, attempt: number, now: number): void {
-    if (this.progress(execution, attempt, now)) execution.startedAt = now;
+    if (!this.progress(execution, attempt, now)) return;
+    execution.startedAt = now;
+    this.dispatcher.holdersChanged();
   }
 
   /** Restarts time limits and rates when the attempt's function is called, which may be after its start. */

@@ -380,7 +380,7 @@ function checkClass(scheduler: Scheduler, demand: DemandClass): void {
 }
 
 /** Whatever blocks a class must still exist, or its wake-up was lost. */
-function checkKeptOut({ dispatcher }: Scheduler, demand: DemandClass, waiters: ClassQueue): void {
+function checkKeptOut({ dispatcher, now }: Scheduler, demand: DemandClass, waiters: ClassQueue): void {
   const { tool, group, needs, head } = demand;
   const { used, limits } = dispatcher.resources;
   checkHeap(waiters, ({ place }) => place, 'those who are kept out');
@@ -401,7 +401,7 @@ function checkKeptOut({ dispatcher }: Scheduler, demand: DemandClass, waiters: C
     check(rate.timerIndex >= 0, `the rate of ${rate.owner} that others wait for has a timer`, head);
   } else {
     check(dispatcher.reservation.waiters === waiters, 'a class is kept out where it can be woken', head);
-    const isAgainst = dispatcher.reservationAgainst(demand) !== undefined;
+    const isAgainst = dispatcher.reservationAgainst(head!, now) !== undefined;
     check(isAgainst, 'the reservation keeps out what waits for it', head);
   }
 }
