@@ -29,6 +29,9 @@ export class Catalog {
   readonly root = new Group('', 0);
   private lastGroupNumber = 0;
 
+  /** `stepMs` is the allowance between two priorities. */
+  constructor(private readonly stepMs: number) {}
+
   tool(name: string): ToolState {
     let tool = this.tools.get(name);
     if (tool === undefined) {
@@ -67,7 +70,7 @@ export class Catalog {
     conflicts: readonly ToolState[],
   ): DemandClass {
     for (const known of tool.classes) if (known.matches(group, needs, conflicts)) return known;
-    const made = new DemandClass(tool, group, [...needs], conflicts);
+    const made = new DemandClass(tool, group, [...needs], conflicts, this.stepMs);
     tool.classes.push(made);
     group.classes.push(made);
     for (const other of conflicts) other.namedBy++;

@@ -4,7 +4,7 @@ import type { Execution } from './execution.ts';
 import type { Group } from './group.ts';
 import type { LockHolder } from './locks.ts';
 import type { RateLimit } from './rate.ts';
-import { changeRank, dequeue, goesBefore } from './ready-queue.ts';
+import { dequeue, goesBefore, requeue } from './ready-queue.ts';
 import { ResourceAccounts } from './resources.ts';
 import { Status } from './status.ts';
 import type { Timed, Timers } from './timers.ts';
@@ -63,9 +63,9 @@ export class Dispatcher {
     this.reorder(execution.demand);
   }
 
-  /** Changes the rank of a waiting execution. */
-  rerank(execution: Execution, rank: number): void {
-    changeRank(execution, rank, execution.level);
+  /** Moves a waiting execution whose rank changed. */
+  rerank(execution: Execution): void {
+    requeue(execution, execution.level);
     this.reorder(execution.demand);
     // It may now go before the execution that blocked it from a free lock.
     if (execution.claims !== undefined) this.resources.locks.promoteNext(execution);

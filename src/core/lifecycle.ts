@@ -11,7 +11,6 @@ import { retryDelayMs } from './retry.ts';
 import { ALLOWED, isSettled, STATUS_NAMES, Status, type StatusCode } from './status.ts';
 import { mayRetry } from './terms.ts';
 import type { Timed, Timeouts, Timers } from './timers.ts';
-import { rankOf } from './urgency.ts';
 
 interface LifecycleParts {
   readonly graph: ExecutionGraph<Execution>;
@@ -21,7 +20,6 @@ interface LifecycleParts {
   readonly timeouts: Timeouts;
   readonly effects: Effects;
   readonly random: Random;
-  readonly stepMs: number;
   readonly graceMs: number;
   readonly retention: Retention;
 }
@@ -135,10 +133,7 @@ export class Lifecycle {
 
   /** Moves a waiting execution to the position of its new urgency. */
   rerank(execution: Execution): void {
-    if (execution.state !== Status.queued) return;
-    const rank = rankOf(execution, this.parts.stepMs);
-    if (rank === execution.rank) return;
-    this.parts.dispatcher.rerank(execution, rank);
+    if (execution.state === Status.queued) this.parts.dispatcher.rerank(execution);
   }
 
   /** Returns the number of ended executions. One whose result is being kept ends by itself, without another attempt. */
@@ -176,7 +171,6 @@ export class Lifecycle {
 
   private queue(execution: Execution, now: number): void {
     this.move(execution, Status.queued, now);
-    execution.rank = rankOf(execution, this.parts.stepMs);
     if (execution.timerIndex >= 0 || execution.deadlineAt !== 0) this.updateTimer(execution);
     this.parts.dispatcher.enqueue(execution);
   }

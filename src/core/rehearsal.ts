@@ -260,6 +260,7 @@ class Play implements Effects {
         once(this.groups, group, () => new Group(group.name, 0)),
         needs,
         others,
+        this.copy.stepMs,
       );
     });
   }

@@ -23,7 +23,7 @@ import { raiseDependencies, raiseGroup } from './urgency.ts';
  * same schedule.
  */
 export class Scheduler {
-  readonly catalog = new Catalog();
+  readonly catalog: Catalog;
   readonly graph = new ExecutionGraph<Execution>();
   readonly timers = new Timers<Timed>();
   readonly timeouts = new Timeouts((execution, at) => this.timers.set(execution, at));
@@ -51,6 +51,7 @@ export class Scheduler {
     checkNumber('seed', seed, { min: 0, max: 2 ** 32, integer: true });
     const stepMs = Math.ceil(checkNumber('ageingMs', ageingMs, { min: 1, max: MAX_SPAN_MS }));
     this.stepMs = stepMs;
+    this.catalog = new Catalog(stepMs);
     this.dispatcher = new Dispatcher(
       this.timers,
       checkNumber('reserveAfterMs', reserveAfterMs, { min: 0, max: MAX_SPAN_MS }),
@@ -63,7 +64,6 @@ export class Scheduler {
       timeouts: this.timeouts,
       effects,
       random: seededRandom(seed),
-      stepMs,
       graceMs: Math.ceil(checkNumber('graceMs', graceMs, { min: 0, max: MAX_SPAN_MS })),
       retention: new Retention(
         this.graph,

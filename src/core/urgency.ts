@@ -2,7 +2,7 @@ import type { Execution } from './execution.ts';
 import { inOrder, type Linked } from './execution-graph.ts';
 
 /**
- * The start order, as one number that never changes while an execution waits.
+ * The start order, as one number that never changes while an execution waits, unless what depends on it does.
  *
  * Each execution should start within an allowance that depends on its priority: zero for `critical`, one step for
  * `high`, up to four steps for `background`. The execution with the least slack goes first. The longest path of work
@@ -10,11 +10,9 @@ import { inOrder, type Linked } from './execution-graph.ts';
  * together, the critical path wins within a priority, and waiting wins in the end: an execution submitted five steps
  * earlier goes first, whatever its priority.
  */
-export function rankOf(execution: Execution, stepMs: number): number {
-  const { urgentBy, pathMs } = execution;
-  // Not clamped at one step, so that the longer of two long paths still goes first. A small integer, because every
-  // execution stores it.
-  return urgentBy - (((stepMs * pathMs) / (stepMs + pathMs)) | 0);
+export function rankOf(urgentBy: number, pathMs: number, stepMs: number): number {
+  // Neither clamped at one step nor rounded, so that the longer of two long paths still goes first.
+  return urgentBy - (stepMs * pathMs) / (stepMs + pathMs);
 }
 
 /** When an execution should have started by, before inheritance. */
