@@ -1,6 +1,7 @@
 import { checkKnown } from './check-known.ts';
 import type { ResourceVector } from './demand.ts';
 import { DemandClass } from './demand-class.ts';
+import { UnknownDuration } from './durations.ts';
 import { VolleyError } from './errors.ts';
 import { Group } from './group.ts';
 import { checkNumber, checkObject, show } from './numbers.ts';
@@ -27,6 +28,7 @@ export class Catalog {
   readonly groups = new Map<string, Group>();
   /** The group of executions that name none. */
   readonly root = new Group('', 0);
+  readonly unknown = new UnknownDuration();
   private lastGroupNumber = 0;
 
   /** `stepMs` is the allowance between two priorities. */
@@ -35,7 +37,7 @@ export class Catalog {
   tool(name: string): ToolState {
     let tool = this.tools.get(name);
     if (tool === undefined) {
-      tool = new ToolState(name);
+      tool = new ToolState(name, this.unknown);
       this.tools.set(name, tool);
     }
     return tool;
@@ -109,6 +111,7 @@ export class Catalog {
     if (tool.unsettled > 0 || tool.running > 0 || tool.isPinned || tool.namedBy > 0) return;
     for (const demand of [...tool.classes]) this.dropClass(demand);
     this.tools.delete(tool.name);
+    tool.durations.forget();
   }
 }
 

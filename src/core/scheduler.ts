@@ -1,4 +1,4 @@
-import { type Admitting, checkGroupName, discard, fill } from './admission.ts';
+import { type Admitting, checkGroupName, discard, fill, guessByEstimates } from './admission.ts';
 import { applySharedLimits, Catalog, checkAllLimits, checkSharedLimits } from './catalog.ts';
 import { KnownFields } from './check-known.ts';
 import { Dispatcher } from './dispatcher.ts';
@@ -87,6 +87,7 @@ export class Scheduler {
       throw error;
     }
     this.lastSeq++;
+    guessByEstimates(this.admitting, [execution]);
     if (execution.links !== undefined) raiseDependencies([execution], this.rerank);
     this.lifecycle.accept(execution);
     this.lifecycle.judge(execution, now);
@@ -132,6 +133,7 @@ export class Scheduler {
     this.dispatcher.holdersChanged();
     if (failFast !== undefined || group.unsettled === 0) group.failFast = failFast ?? false;
     if (spanMs !== 0 && executions.length > 0) this.timers.set(group, now + spanMs);
+    guessByEstimates(this.admitting, executions);
     if (linked !== undefined) raiseGroup(linked, this.stepMs, this.rerank);
     this.acceptAll(executions, linked, now);
     this.catalog.dropGroupIfIdle(group);

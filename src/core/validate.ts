@@ -116,6 +116,10 @@ function checkTools({ catalog }: Scheduler, { unsettled, holding, limitsWereLowe
     check(tool.unsettled === open, `the tool ${tool.name} counts what is unsettled`);
     check(limitsWereLowered || running <= tool.maxConcurrency, `the tool ${tool.name} is within its limit`);
   }
+  const known = [...catalog.tools.values()].filter(({ durations }) => durations.isKnown);
+  const totalMs = known.reduce((sum, { durations }) => sum + durations.estimateMs(), 0);
+  const { unknown } = catalog;
+  check(unknown.tools === known.length && unknown.totalMs === totalMs, 'the guess is from what is known');
   for (const execution of unsettled) {
     const { tool, group } = execution.demand;
     check(catalog.tools.get(tool.name) === tool, 'the tool of an unsettled execution is known', execution);
