@@ -1,10 +1,11 @@
 import { type Admitting, checkGroupName, discard, fill, guessByEstimates } from './admission.ts';
+import type { Block } from './block.ts';
 import { applySharedLimits, Catalog, checkAllLimits, checkSharedLimits } from './catalog.ts';
 import { KnownFields } from './check-known.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { Effects } from './effects.ts';
 import { Execution } from './execution.ts';
-import { ExecutionGraph, type Linked } from './execution-graph.ts';
+import { ExecutionGraph } from './execution-graph.ts';
 import { type Failure, RelatedCancellation } from './failure.ts';
 import { Group } from './group.ts';
 import { Lifecycle, Retention } from './lifecycle.ts';
@@ -114,7 +115,7 @@ export class Scheduler {
     const spanMs = checkSpanMs(`timeoutMs of group ${name}`, timeoutMs);
     const group = this.catalog.group(name, now);
     const firstSeq = this.lastSeq + 1;
-    let linked: Linked<Execution> | undefined;
+    let block: Block<Execution> | undefined;
     let filled = 0;
     try {
       for (; filled < specs.length; filled++) {
@@ -122,7 +123,7 @@ export class Scheduler {
       }
       // The numbers are used up even if the group is rejected.
       this.lastSeq += executions.length;
-      linked = this.graph.addAll(executions, specs);
+      block = this.graph.addAll(executions, specs);
     } catch (error) {
       discard(this.admitting, executions.slice(0, filled));
       this.catalog.dropGroupIfIdle(group);
@@ -134,8 +135,8 @@ export class Scheduler {
     if (failFast !== undefined || group.unsettled === 0) group.failFast = failFast ?? false;
     if (spanMs !== 0 && executions.length > 0) this.timers.set(group, now + spanMs);
     guessByEstimates(this.admitting, executions);
-    if (linked !== undefined) raiseGroup(linked, this.stepMs, this.rerank);
-    this.acceptAll(executions, linked, now);
+    if (block !== undefined) raiseGroup(block, this.stepMs, this.rerank);
+    this.acceptAll(executions, block, now);
     this.catalog.dropGroupIfIdle(group);
     return group;
   }
@@ -265,6 +266,11 @@ export class Scheduler {
         this.lifecycle.endGroups([due], { kind: 'failed', failure: { reason: 'deadline' } }, now);
       else if (due !== undefined) this.lifecycle.onTimer(due as Execution, now);
     }
+    const { outdated } = this.lifecycle;
+    if (outdated.size > 0) {
+      for (const group of outdated) this.lifecycle.renewPaths(group);
+      outdated.clear();
+    }
     this.dispatcher.dispatch(now, this.begin, this.resumed);
   }
 
@@ -285,17 +291,17 @@ export class Scheduler {
   /** Executions that wait only for others of the new group are judged when those settle, so they are skipped here. */
   private acceptAll(
     executions: readonly Execution[],
-    linked: Linked<Execution> | undefined,
+    block: Block<Execution> | undefined,
     now: number,
   ): void {
     for (const execution of executions) this.lifecycle.accept(execution);
-    if (linked === undefined) {
+    if (block === undefined) {
       for (const execution of executions) this.lifecycle.judge(execution, now);
       return;
     }
-    const { nodes, older, waitingFor } = linked.block;
+    const { nodes, older, waitingFor, order } = block;
     for (let at = 0; at < nodes.length; at++) {
-      const place = linked.order === undefined ? at : linked.order[at]!;
+      const place = order === undefined ? at : order[at]!;
       if (waitingFor[place] === 0 || older.length > 0) this.lifecycle.judge(nodes[place]!, now);
     }
   }

@@ -85,3 +85,74 @@ describe.each(UNITS_MS)('the order of tools of which nothing is known, in units 
     expect(half).toBeLessThan(1.04);
   });
 });
+
+describe.each(UNITS_MS)('what a running group teaches, in units of %i ms', (unitMs) => {
+  it('changes the order of what is left of the group', () => {
+    const world = new World({ limits: { concurrency: 1 } });
+    const drafts = Array.from({ length: 4 }, (_, index) => [
+      { id: `short ${index}`, toolName: 'short', ...NO_TIMEOUT },
+      { id: `long ${index}`, toolName: 'long', ...NO_TIMEOUT },
+    ]).flat();
+    world.submitAll(drafts);
+    while (world.attempts.length > 0) {
+      const { execution } = world.attempts[0]!;
+      world.advance(unitMs * (execution.demand.tool.name === 'long' ? 100 : 10));
+      world.succeed(execution);
+    }
+    const order = world.started.map((id) => id.split(' ')[0]);
+    expect(order).toEqual(['short', ...Array(4).fill('long'), ...Array(3).fill('short')]);
+  });
+
+  it('reaches through dependencies, in whatever order they were submitted', () => {
+    const world = new World({ limits: { concurrency: 1 } });
+    world.submitAll([
+      { id: 'end of short', toolName: 'short', dependsOn: ['short'] },
+      { id: 'short', toolName: 'step' },
+      { id: 'long', toolName: 'step' },
+      { id: 'end of long', toolName: 'long', dependsOn: ['long'], ...NO_TIMEOUT },
+      { id: 'probe', toolName: 'long', priority: 'critical', ...NO_TIMEOUT },
+      { id: 'other probe', toolName: 'short', priority: 'critical', ...NO_TIMEOUT },
+    ]);
+    for (const id of ['probe', 'other probe']) {
+      world.advance(unitMs * (id === 'probe' ? 100 : 10));
+      world.succeed(world.find(id));
+    }
+    expect(world.running).toEqual(['long']);
+  });
+
+  it('makes graphs of unknown tools nearly as short as graphs of known ones', () => {
+    const all = meanOverBound('all', unitMs, 1000, 20, 3);
+    const none = meanOverBound('none', unitMs, 1000, 20, 3);
+    expect(none).toBeLessThan(1.01 * all);
+  });
+});
+
+describe('the cost of renewed paths', () => {
+  it('is bounded for each execution that ends, and nothing for a large group', () => {
+    let visits = 0;
+    const count = 4000;
+    const virtual = new VirtualScheduler({ limits: { concurrency: 8 } });
+    const { lifecycle } = virtual.scheduler;
+    const renew = lifecycle.renewPaths.bind(lifecycle);
+    lifecycle.renewPaths = (group) => {
+      visits += group.unsettled;
+      renew(group);
+    };
+    const random = seededRandom(5);
+    // Every tool gets slower and slower, so that estimates never settle.
+    const works = (length: number) =>
+      Array.from({ length }, (_, index) => ({
+        toolName: `t${index % 7}`,
+        durationMs: Math.ceil(1.01 ** (index % 1500) * (1 + random())),
+        ...NO_TIMEOUT,
+      }));
+    virtual.submitAll(works(count));
+    virtual.run();
+    expect(visits).toBeGreaterThan(count);
+    expect(visits).toBeLessThan(40 * count);
+    visits = 0;
+    virtual.submitAll(works(10_100).map((work) => ({ ...work, toolName: `other ${work.toolName}` })));
+    virtual.run(count + 50);
+    expect(visits).toBe(0);
+  });
+});

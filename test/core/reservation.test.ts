@@ -342,9 +342,14 @@ describe('backfilling', () => {
 
   it('is not made for one that a more urgent one waits before at a lock', () => {
     const world = new World({ reserveAfterMs: 0 });
-    const stream = { toolName: 'stream', conflictsWith: ['stream'], resources: { exclusive: ['db'] } };
+    const stream = {
+      toolName: 'stream',
+      estimatedMs: 10,
+      conflictsWith: ['stream'],
+      resources: { exclusive: ['db'] },
+    };
     for (let index = 0; index < 2; index++) world.submit(stream);
-    const reader = world.submit({ resources: { shared: ['db'] } });
+    const reader = world.submit({ estimatedMs: 10, resources: { shared: ['db'] } });
     for (let count = 0; count < 2; count++) {
       world.advance(10);
       world.submit(stream);
