@@ -75,6 +75,17 @@ export function fill(
   if (locks.length > 0) execution.claims = resources.locks.claim(locks);
 }
 
+/** While no tool is known, what callers estimate is the best guess for executions without an estimate. */
+export function guessByEstimates({ catalog: { unknown } }: Admitting, filled: readonly Execution[]): void {
+  if (unknown.isLearned) return;
+  const before = unknown.guessMs;
+  for (const { ownEstimateMs } of filled) if (ownEstimateMs > 0) unknown.noteEstimate(ownEstimateMs);
+  const { guessMs } = unknown;
+  if (guessMs === before) return;
+  for (const execution of filled)
+    if (!execution.terms.isEstimated) execution.pathMs = execution.estimateMs = guessMs;
+}
+
 /** Undoes `fill`, after another execution of the group was rejected. */
 export function discard({ resources, catalog }: Admitting, filled: readonly Execution[]): void {
   for (const execution of filled) {

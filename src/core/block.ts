@@ -24,8 +24,11 @@ export class Block<N extends LinkedNode> implements Rows<N> {
   readonly older: readonly N[];
   /** The number of open dependencies of each node; negative once it has settled. */
   readonly waitingFor: Int8Array | Int32Array;
-  private readonly dependentStarts: Int32Array;
-  private readonly dependentPlaces: Int32Array;
+  /** The dependents of each node within the block, as rows like those of the dependencies. */
+  readonly dependentStarts: Int32Array;
+  readonly dependentPlaces: Int32Array;
+  /** The indexes in dependency order; undefined if the nodes are in that order already. */
+  order: Int32Array | undefined;
 
   constructor(
     readonly nodes: readonly N[],
@@ -59,7 +62,7 @@ export class Block<N extends LinkedNode> implements Rows<N> {
    * The indexes in dependency order; undefined if there is a cycle, and then `open` shows which nodes are stuck. Kahn's
    * algorithm without the older nodes, which never wait for newer ones.
    */
-  order(open: Int32Array): Int32Array | undefined {
+  findOrder(open: Int32Array): Int32Array | undefined {
     const { starts, entries, dependentStarts, dependentPlaces } = this;
     const size = open.length;
     for (let place = 0; place < size; place++) {
@@ -213,7 +216,7 @@ export class RowBuilder<N> implements Rows<N> {
 /** The indexes of a block in dependency order. */
 export function blockOrder(block: Block<LinkedNode>): Int32Array {
   const open = new Int32Array(block.nodes.length);
-  const order = block.order(open);
+  const order = block.findOrder(open);
   if (order === undefined) throw cycleError(cycleIn(block, open));
   return order;
 }

@@ -1,6 +1,7 @@
 import { checkKnown } from './check-known.ts';
 import type { ResourceVector } from './demand.ts';
 import { DemandClass } from './demand-class.ts';
+import { UnknownDuration } from './durations.ts';
 import { VolleyError } from './errors.ts';
 import { Group } from './group.ts';
 import { checkNumber, checkObject, show } from './numbers.ts';
@@ -27,12 +28,16 @@ export class Catalog {
   readonly groups = new Map<string, Group>();
   /** The group of executions that name none. */
   readonly root = new Group('', 0);
+  readonly unknown = new UnknownDuration();
   private lastGroupNumber = 0;
+
+  /** `stepMs` is the allowance between two priorities. */
+  constructor(private readonly stepMs: number) {}
 
   tool(name: string): ToolState {
     let tool = this.tools.get(name);
     if (tool === undefined) {
-      tool = new ToolState(name);
+      tool = new ToolState(name, this.unknown);
       this.tools.set(name, tool);
     }
     return tool;
@@ -67,7 +72,7 @@ export class Catalog {
     conflicts: readonly ToolState[],
   ): DemandClass {
     for (const known of tool.classes) if (known.matches(group, needs, conflicts)) return known;
-    const made = new DemandClass(tool, group, [...needs], conflicts);
+    const made = new DemandClass(tool, group, [...needs], conflicts, this.stepMs);
     tool.classes.push(made);
     group.classes.push(made);
     for (const other of conflicts) other.namedBy++;
@@ -106,6 +111,7 @@ export class Catalog {
     if (tool.unsettled > 0 || tool.running > 0 || tool.isPinned || tool.namedBy > 0) return;
     for (const demand of [...tool.classes]) this.dropClass(demand);
     this.tools.delete(tool.name);
+    tool.durations.forget();
   }
 }
 

@@ -52,6 +52,11 @@ export class Contest {
     else this.move(demand, waiters);
   }
 
+  /** Lets one class contend again. */
+  readmit(demand: DemandClass): void {
+    this.move(demand, this.free);
+  }
+
   /** Updates a class's position after its queue changed. */
   reorder(demand: DemandClass): void {
     const head = demand.queue.peek();

@@ -27,6 +27,8 @@ export class DemandClass {
     readonly group: Group,
     readonly needs: ResourceVector,
     readonly conflicts: readonly ToolState[],
+    /** The allowance between two priorities. */
+    readonly stepMs: number,
   ) {}
 
   add(execution: Execution): void {

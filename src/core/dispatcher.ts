@@ -4,13 +4,16 @@ import type { Execution } from './execution.ts';
 import type { Group } from './group.ts';
 import type { LockHolder } from './locks.ts';
 import type { RateLimit } from './rate.ts';
-import { changeRank, dequeue, goesBefore } from './ready-queue.ts';
+import { dequeue, goesBefore, requeue } from './ready-queue.ts';
 import { ResourceAccounts } from './resources.ts';
+import { Status } from './status.ts';
 import type { Timed, Timers } from './timers.ts';
 import type { ToolState } from './tool.ts';
 
 /** The most resuming executions a dispatch inspects, so that its cost stays bounded. */
 const MAX_RESUMING = 64;
+/** The most running executions inspected to predict when a reserved one can start. */
+const MAX_HOLDERS = 256;
 
 /** What blocks a class of executions from starting now. */
 export type Obstacle =
@@ -25,7 +28,9 @@ export type Obstacle =
  * one that does, and that nothing starves: after a long enough wait, resources are reserved for an execution until
  * everything it needs is free at once.
  *
- * Classes that may fit are tried in the order of the {@link Contest}.
+ * Classes that may fit are tried in the order of the {@link Contest}. A reservation does not change that order: it only
+ * keeps out executions of a later rank that would delay the reserved one. One that by estimate ends before the reserved
+ * one can start does not.
  */
 export class Dispatcher {
   readonly room: Room;
@@ -33,6 +38,8 @@ export class Dispatcher {
   isPaused = false;
   /** The execution that resources are reserved for. */
   reserved: Execution | undefined;
+  /** How things stand by estimate when the reserved execution can start; computed on demand. */
+  private forecast: Forecast | undefined;
   readonly contest = new Contest();
   readonly reservation = { kind: 'reservation', waiters: new ClassQueue(false) } as const;
   /** Executions that lent their resources and want them back, in order. */
@@ -53,21 +60,23 @@ export class Dispatcher {
 
   enqueue(execution: Execution): void {
     execution.demand.queue.push(execution, execution.level);
-    this.contest.reorder(execution.demand);
+    this.reorder(execution.demand);
   }
 
-  /** Changes the rank of a waiting execution. */
-  rerank(execution: Execution, rank: number): void {
-    changeRank(execution, rank, execution.level);
-    this.contest.reorder(execution.demand);
+  /** Moves a waiting execution whose rank changed. */
+  rerank(execution: Execution): void {
+    requeue(execution, execution.level);
+    this.reorder(execution.demand);
     // It may now go before the execution that blocked it from a free lock.
     if (execution.claims !== undefined) this.resources.locks.promoteNext(execution);
+    // Others may now go before it.
+    if (execution === this.reserved) this.contest.wake(this.reservation.waiters);
   }
 
   /** Removes an execution that will not start. */
   withdraw(execution: Execution): void {
     dequeue(execution);
-    this.contest.reorder(execution.demand);
+    this.reorder(execution.demand);
     if (execution.claims !== undefined) this.resources.locks.noLongerContends(execution);
     if (execution === this.reserved) this.dropReservation();
   }
@@ -77,31 +86,32 @@ export class Dispatcher {
     while (this.resuming.length > 0 && this.tryResume(this.resuming[0]!)) resume(this.resuming.shift()!);
     if (this.resuming.length > 1) this.resumeBehindFirst(resume);
     if (this.isPaused) return;
-    const reserved = this.reserved;
-    if (reserved !== undefined && reserved.room !== 'lent' && this.fitsReserved(reserved, now))
-      this.launch(reserved, now, start);
     while (this.resources.hasSlot()) {
       const demand = this.contest.first();
-      if (demand === undefined) return;
-      const execution = demand.head!;
-      const obstacle = this.obstacle(demand, now) ?? this.reservationAgainst(demand);
+      const execution = demand?.head;
+      if (this.reserved !== undefined && this.isTurnOfReserved(execution, now)) {
+        this.launch(this.reserved, now, start);
+        continue;
+      }
+      if (demand === undefined || execution === undefined) return;
+      const obstacle = this.obstacle(demand, now) ?? this.reservationAgainst(execution, now);
       if (obstacle !== undefined) {
         const waiters = waitersOf(obstacle, demand);
         this.contest.keepOut(demand, waiters);
-        if (obstacle.kind === 'rate') {
-          this.timers.set(obstacle, obstacle.allowedAt(now));
-        } else {
-          const longest = longestWaiting(execution, waiters, this.resources, now - this.reserveAfterMs);
-          this.considerReservation(longest, now, start);
-        }
+        if (obstacle.kind === 'rate') this.timers.set(obstacle, obstacle.allowedAt(now));
+        else
+          this.considerReservation(
+            longestWaiting(execution, waiters, this.resources, now - this.reserveAfterMs),
+            now,
+          );
         continue;
       }
       const lock = execution.claims === undefined ? undefined : this.resources.locks.obstacle(execution);
       if (lock !== undefined) {
         dequeue(execution);
-        this.contest.reorder(demand);
+        this.reorder(demand);
         this.resources.locks.wait(execution, lock);
-        this.considerReservation(execution, now, start);
+        this.considerReservation(execution, now);
         continue;
       }
       this.launch(execution, now, start);
@@ -112,6 +122,7 @@ export class Dispatcher {
   release(execution: Execution): void {
     const { needs, tool, group, conflicts } = execution.demand;
     this.room.vacate(execution);
+    this.forecast = undefined;
     if (this.contest.keptOut === 0) return;
     // Even if other conflicting executions still run: an execution that waited long must be considered for a
     // reservation.
@@ -144,6 +155,8 @@ export class Dispatcher {
   forgetLent(execution: Execution): void {
     execution.room = 'none';
     this.withdrawReclaim(execution);
+    // Its duration may be learned.
+    this.holdersChanged();
   }
 
   /** Reconsiders everything after limits changed or a pause ended. */
@@ -172,20 +185,69 @@ export class Dispatcher {
     return undefined;
   }
 
-  /** Returns the reservation if starting one of the class could delay the reserved execution. */
-  reservationAgainst(demand: DemandClass): Obstacle | undefined {
-    if (this.reserved === undefined) return undefined;
-    return couldDelay(demand, this.reserved.demand, this.resources) ? this.reservation : undefined;
+  /** Returns the reservation if the execution goes after the reserved one and starting it could delay that. */
+  reservationAgainst(execution: Execution, now: number): Obstacle | undefined {
+    const { reserved } = this;
+    if (reserved === undefined || this.goesBeforeReserved(execution)) return undefined;
+    const { demand } = execution;
+    if (!this.couldDelayReserved(demand) || this.isBackfill(execution, now)) return undefined;
+    return this.reservation;
+  }
+
+  /** Whether starting or resuming one of the class could delay the reserved execution, whatever the estimates. */
+  couldDelayReserved(demand: DemandClass): boolean {
+    const { demand: other } = this.reserved!;
+    if (sharesRate(demand, other)) return true;
+    const { used } = this.resources;
+    return couldDelay(demand, other, this.resources, {
+      used,
+      ofTool: other.tool.running,
+      ofGroup: other.group.running,
+    });
+  }
+
+  /** Call this when the reserved execution may have to wait longer for a running one: others may then pass it. */
+  holdersChanged(): void {
+    if (this.reserved === undefined) return;
+    this.forecast = undefined;
+    this.contest.wake(this.reservation.waiters);
+  }
+
+  /** An attempt that wants its lent resources back goes before everything that waits. */
+  private goesBeforeReserved(execution: Execution): boolean {
+    const reserved = this.reserved!;
+    return execution === reserved || (reserved.room !== 'lent' && goesBefore(execution, reserved));
+  }
+
+  /** Whether by estimate the execution has ended when the reserved one can start, or both fit then. */
+  private isBackfill(execution: Execution, now: number): boolean {
+    const reserved = this.reserved!;
+    const { demand } = execution;
+    if (reserved.room === 'lent' || this.holders.length > MAX_HOLDERS || sharesRate(demand, reserved.demand))
+      return false;
+    this.forecast ??= forecastStart(reserved, this.room);
+    const endsInTime = execution.isEstimateKnown && now + execution.expectedMs <= this.forecast.at;
+    return endsInTime || !couldDelay(demand, reserved.demand, this.resources, this.forecast);
+  }
+
+  /** Whether the reserved execution fits and goes before the first of the others. */
+  private isTurnOfReserved(first: Execution | undefined, now: number): boolean {
+    const reserved = this.reserved!;
+    if (reserved.room === 'lent' || (first !== undefined && goesBefore(first, reserved))) return false;
+    if (this.obstacle(reserved.demand, now) !== undefined) return false;
+    return reserved.claims === undefined || this.resources.locks.obstacle(reserved) === undefined;
   }
 
   private launch(execution: Execution, now: number, start: (execution: Execution) => void): void {
     const { demand } = execution;
     dequeue(execution);
-    this.contest.reorder(demand);
+    this.reorder(demand);
     this.room.occupy(execution);
     demand.tool.rate?.record(now);
     demand.group.rate?.record(now);
+    this.forecast = undefined;
     if (execution === this.reserved) this.dropReservation();
+    else if (this.reserved !== undefined && this.goesBeforeReserved(execution)) this.holdersChanged();
     start(execution);
   }
 
@@ -197,9 +259,9 @@ export class Dispatcher {
     const { resuming } = this;
     for (let at = 1; at < resuming.length && at < MAX_RESUMING; at++) {
       const execution = resuming[at]!;
-      if (this.reservationAgainst(execution.demand) !== undefined || !this.room.mayResume(execution))
-        continue;
+      if (this.couldDelayReserved(execution.demand) || !this.room.mayResume(execution)) continue;
       this.room.occupy(execution);
+      this.holdersChanged();
       resuming.splice(at--, 1);
       resume(execution);
     }
@@ -214,32 +276,23 @@ export class Dispatcher {
     }
     this.room.occupy(execution);
     if (execution === this.reserved) this.dropReservation();
+    else this.holdersChanged();
     return true;
   }
 
-  private fitsReserved(execution: Execution, now: number): boolean {
-    if (this.obstacle(execution.demand, now) !== undefined) return false;
-    return this.room.areLocksFree(execution);
-  }
-
   /** Reserves resources for an execution that waited long, unless a more urgent one has the reservation. */
-  private considerReservation(
-    execution: Execution,
-    now: number,
-    start: (execution: Execution) => void,
-  ): void {
-    const reserved = this.reserved;
-    if (reserved !== undefined && (reserved.room === 'lent' || !goesBefore(execution, reserved))) return;
-    if (!mayReserve(execution, this.resources, now - this.reserveAfterMs)) return;
-    this.reserve(execution);
-    // It may have been blocked only by the reservation that just ended, or by the order of a lock's queue.
-    if (this.fitsReserved(execution, now)) this.launch(execution, now, start);
+  private considerReservation(execution: Execution, now: number): void {
+    if (this.reserved !== undefined && !this.goesBeforeReserved(execution)) return;
+    if (execution === this.reserved) return;
+    if (mayReserve(execution, this.resources, now - this.reserveAfterMs)) this.reserve(execution);
   }
 
   private reserve(execution: Execution): void {
     if (this.reserved !== undefined) this.dropReservation();
     this.reserved = execution;
+    this.forecast = undefined;
     this.resources.locks.reservedFor = execution;
+    this.resources.locks.isReservedToResume = execution.room === 'lent';
   }
 
   private dropReservation(): void {
@@ -248,6 +301,14 @@ export class Dispatcher {
     this.resources.locks.reservedFor = undefined;
     if (execution.claims !== undefined) this.resources.locks.promoteNext(execution);
     this.contest.wake(this.reservation.waiters);
+  }
+
+  /** Updates a class after its queue changed. A reservation may keep out its head, but not the next one. */
+  private reorder(demand: DemandClass): void {
+    const { head, headRank } = demand;
+    this.contest.reorder(demand);
+    if (demand.standsIn !== this.reservation.waiters) return;
+    if (demand.head !== head || demand.headRank !== headRank) this.contest.readmit(demand);
   }
 }
 
@@ -289,19 +350,93 @@ function longestWaiting(
   return best ?? execution;
 }
 
-/** Whether starting one of the class could delay one of the reserved class. */
-function couldDelay(demand: DemandClass, other: DemandClass, resources: ResourceAccounts): boolean {
-  const { used, limits } = resources;
-  for (let index = 0; index < demand.needs.length; index++) {
-    const own = demand.needs[index]!;
+/** What is in use, and how many of a class's tool and group run. */
+interface Usage {
+  readonly used: readonly number[];
+  readonly ofTool: number;
+  readonly ofGroup: number;
+}
+
+/** What is still in use at the time when an execution can start by estimate. */
+interface Forecast extends Usage {
+  readonly at: number;
+}
+
+/**
+ * Predicts when an execution can start: running ones end in the order of their estimated ends until it fits. The order
+ * does not depend on the current time, so nothing that starts later than an overdue end can push the start further
+ * away. That bounds the delay, however wrong the estimates are.
+ */
+function forecastStart(execution: Execution, { holders, resources }: Room): Forecast {
+  const { needs, tool, group } = execution.demand;
+  const { limits } = resources;
+  const used = [...resources.used];
+  let ofTool = tool.running;
+  let ofGroup = group.running;
+  let excluding = 0;
+  for (const holder of holders) if (excludes(holder, execution)) excluding++;
+  const fits = () =>
+    excluding === 0 &&
+    ofTool < tool.maxConcurrency &&
+    ofGroup < group.maxConcurrency &&
+    needs.every((need, index) => need === 0 || used[index]! + need <= limits[index]!);
+  let at = Number.NEGATIVE_INFINITY;
+  let isKnown = true;
+  const ends = [...holders].sort((a, b) => expectedEnd(a) - expectedEnd(b) || a.seq - b.seq);
+  for (const holder of ends) {
+    if (expectedEnd(holder) > at && fits()) break;
+    const { demand } = holder;
+    for (let index = 0; index < used.length; index++) used[index]! -= demand.needs[index]!;
+    if (demand.tool === tool) ofTool--;
+    if (demand.group === group) ofGroup--;
+    if (excludes(holder, execution)) excluding--;
+    at = expectedEnd(holder);
+    // A stopped attempt, and one of unknown duration, may end at any time.
+    if (holder.state !== Status.running || !holder.isEstimateKnown) isKnown = false;
+  }
+  return { at: isKnown ? at : Number.NEGATIVE_INFINITY, used, ofTool, ofGroup };
+}
+
+function expectedEnd(holder: Execution): number {
+  return holder.startedAt + holder.expectedMs;
+}
+
+/** Whether a running execution excludes the other by a conflict or a lock. */
+function excludes({ demand, claims }: Execution, other: Execution): boolean {
+  if (conflict(demand, other.demand)) return true;
+  if (claims === undefined || other.claims === undefined) return false;
+  return claims.some(({ lock, exclusive }) =>
+    other.claims!.some((claim) => claim.lock === lock && (claim.exclusive || exclusive)),
+  );
+}
+
+function conflict(a: DemandClass, b: DemandClass): boolean {
+  return a.conflicts.includes(b.tool) || b.conflicts.includes(a.tool);
+}
+
+/** Whether one of the class could delay one of the other class that is to start while this much is in use. */
+function couldDelay(
+  demand: DemandClass,
+  other: DemandClass,
+  { limits }: ResourceAccounts,
+  { used, ofTool, ofGroup }: Usage,
+): boolean {
+  const { needs, tool, group } = demand;
+  for (let index = 0; index < needs.length; index++) {
+    const own = needs[index]!;
     const kept = other.needs[index]!;
     if (own > 0 && kept > 0 && used[index]! + own + kept > limits[index]!) return true;
   }
-  const { tool, group } = demand;
-  if (tool === other.tool && (tool.rate !== undefined || tool.running + 2 > tool.maxConcurrency)) return true;
-  if (group === other.group && (group.rate !== undefined || group.running + 2 > group.maxConcurrency))
-    return true;
-  return demand.conflicts.includes(other.tool) || other.conflicts.includes(tool);
+  if (tool === other.tool && ofTool + 2 > tool.maxConcurrency) return true;
+  if (group === other.group && ofGroup + 2 > group.maxConcurrency) return true;
+  return conflict(demand, other);
+}
+
+/** Whether a start of one class counts against a rate that also limits the other. */
+function sharesRate(a: DemandClass, b: DemandClass): boolean {
+  return (
+    (a.tool === b.tool && a.tool.rate !== undefined) || (a.group === b.group && a.group.rate !== undefined)
+  );
 }
 
 /** Whether a more urgent execution waits for one of its locks. A reservation would pass it over and over. */

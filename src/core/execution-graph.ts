@@ -11,16 +11,9 @@ export interface NodeDependencies<N extends LinkedNode = LinkedNode> {
   readonly dependsOn?: readonly (string | N)[];
 }
 
-/** The edges of nodes that were added together. */
-export interface Linked<N extends LinkedNode> {
-  readonly block: Block<N>;
-  /** Indexes in the block in dependency order; undefined if they are in that order already. */
-  readonly order: Int32Array | undefined;
-}
-
 /** The nodes in dependency order. */
-export function inOrder<N extends LinkedNode>({ block, order }: Linked<N>): readonly N[] {
-  return order === undefined ? block.nodes : Array.from(order, (place) => block.nodes[place]!);
+export function inOrder<N extends LinkedNode>({ nodes, order }: Block<N>): readonly N[] {
+  return order === undefined ? nodes : Array.from(order, (place) => nodes[place]!);
 }
 
 /**
@@ -61,15 +54,15 @@ export class ExecutionGraph<N extends LinkedNode = LinkedNode> {
    * id, an unknown dependency or a cycle; nothing is added then.
    */
   add(nodes: readonly N[], dependents: readonly NodeDependencies<N>[]): readonly N[] {
-    const linked = this.addAll(nodes, dependents);
-    return linked === undefined ? nodes : inOrder(linked);
+    const block = this.addAll(nodes, dependents);
+    return block === undefined ? nodes : inOrder(block);
   }
 
   /**
    * Like `add`, but returns the edges; undefined if there are none.
    * @internal
    */
-  addAll(nodes: readonly N[], dependents: readonly NodeDependencies<N>[]): Linked<N> | undefined {
+  addAll(nodes: readonly N[], dependents: readonly NodeDependencies<N>[]): Block<N> | undefined {
     let added = 0;
     try {
       let edges = 0;
@@ -125,7 +118,7 @@ export class ExecutionGraph<N extends LinkedNode = LinkedNode> {
     return this.directory[Symbol.iterator]();
   }
 
-  private link(nodes: readonly N[], dependents: readonly NodeDependencies<N>[], edges: number): Linked<N> {
+  private link(nodes: readonly N[], dependents: readonly NodeDependencies<N>[], edges: number): Block<N> {
     const rows = new RowBuilder<N>(nodes.length, edges);
     const firstSeq = nodes[0]!.seq;
     for (let index = 0; index < nodes.length; index++) {
@@ -142,9 +135,9 @@ export class ExecutionGraph<N extends LinkedNode = LinkedNode> {
     }
     // A copy, because the caller may sort or truncate its list.
     const block = new Block(nodes.slice(), rows);
-    const order = rows.refersForward ? blockOrder(block) : undefined;
+    if (rows.refersForward) block.order = blockOrder(block);
     block.link();
-    return { block, order };
+    return block;
   }
 
   /** Resolves a dependency that no node of the group declares. */

@@ -6,6 +6,7 @@ import type { LockClaim, LockHolder } from './locks.ts';
 import { type ExecutionStatus, STATUS_NAMES, Status, type StatusCode } from './status.ts';
 import { DEFAULT_TERMS, type Terms } from './terms.ts';
 import type { Timed } from './timers.ts';
+import { rankOf } from './urgency.ts';
 
 /** How an execution ended if it did not complete. */
 export type Ending =
@@ -54,7 +55,6 @@ export class Execution extends LinkedNode implements Timed, LockHolder {
   estimateMs = 0;
   /** The longest predicted path from its start to the end of everything that depends on it. */
   pathMs = 0;
-  rank = 0;
   home: LockHolder['home'] = undefined;
   place = -1;
 
@@ -182,6 +182,21 @@ export class Execution extends LinkedNode implements Timed, LockHolder {
   /** The caller's estimate, 0 if none. */
   get ownEstimateMs(): number {
     return this.terms.isEstimated ? this.estimateMs : 0;
+  }
+
+  /** Computed, because a fraction in a field would be boxed on the heap, and a million executions may wait. */
+  get rank(): number {
+    return rankOf(this.urgentBy, this.pathMs, this.demand.stepMs);
+  }
+
+  /** How long an attempt takes by the caller's estimate, or by what is known of the tool now. */
+  get expectedMs(): number {
+    return this.terms.isEstimated ? this.estimateMs : this.demand.tool.durations.estimateMs();
+  }
+
+  /** Whether that is the caller's estimate or was learned; otherwise it is a guess. */
+  get isEstimateKnown(): boolean {
+    return this.terms.isEstimated || this.demand.tool.durations.isKnown;
   }
 
   /** The first dependency that settled without completing. */

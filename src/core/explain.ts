@@ -266,11 +266,8 @@ function explainQueued({ dispatcher }: Scheduler, execution: Execution, now: num
     if (limit !== undefined) return explainObstacle(dispatcher, execution, limit, now);
     return explainShortage(dispatcher, execution, CONCURRENCY);
   }
-  const obstacle = dispatcher.obstacle(demand, now) ?? dispatcher.reservationAgainst(demand);
-  // A reservation does not block the execution it was made for.
-  if (obstacle !== undefined && !(obstacle.kind === 'reservation' && dispatcher.reserved === execution)) {
-    return explainObstacle(dispatcher, execution, obstacle, now);
-  }
+  const obstacle = dispatcher.obstacle(demand, now) ?? dispatcher.reservationAgainst(execution, now);
+  if (obstacle !== undefined) return explainObstacle(dispatcher, execution, obstacle, now);
   const lock = claims === undefined ? undefined : resources.locks.obstacle(execution);
   if (lock !== undefined) return explainLock(dispatcher, execution, lock);
   return { reason: 'turn', ahead: countAhead(dispatcher, execution) };

@@ -6,6 +6,10 @@ import type { Timed } from './timers.ts';
 
 /** Settled executions kept in a group's list before it is compacted. */
 const MAX_SETTLED = 64;
+/** Paths of a larger group are not computed again while it runs. */
+const MAX_RENEWED = 10_000;
+/** Paths are computed again when one in so many of the group's executions has settled since. */
+const RENEWAL_SHARE = 32;
 
 /** Executions that share a concurrency limit, a rate, a time limit, a failure policy and an end. */
 export class Group implements Timed {
@@ -25,6 +29,9 @@ export class Group implements Timed {
   private readonly members: Execution[] = [];
   readonly classes: DemandClass[] = [];
   readonly waiters = new ClassQueue(true);
+  /** What was known of durations when the paths of its executions were computed, and how many were unsettled then. */
+  pathsVersion = -1;
+  pathsOf = 0;
   /** Whether limits were set for it: such a group is kept while empty. */
   isPinned = false;
 
@@ -61,6 +68,23 @@ export class Group implements Timed {
       if (!isSettled(member.state)) members[kept++] = member;
     }
     members.length = kept;
+  }
+
+  /**
+   * Whether its paths should be computed again: durations changed, and enough has settled since the last time that the
+   * cost is small for each.
+   */
+  hasOutdatedPaths(version: number): boolean {
+    if (this.pathsVersion === version || this.unsettled > MAX_RENEWED || this.unsettled < 2) return false;
+    if (this.unsettled <= this.pathsOf && (this.pathsOf - this.unsettled) * RENEWAL_SHARE < this.unsettled)
+      return false;
+    return true;
+  }
+
+  /** Whether the order of its executions can depend on what their tools take. */
+  get hasSeveralTools(): boolean {
+    const { classes } = this;
+    return classes.some(({ tool, estimated }) => tool !== classes[0]!.tool || estimated > 0);
   }
 
   /** The unsettled executions, oldest first. */

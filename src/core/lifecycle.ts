@@ -11,7 +11,7 @@ import { retryDelayMs } from './retry.ts';
 import { ALLOWED, isSettled, STATUS_NAMES, Status, type StatusCode } from './status.ts';
 import { mayRetry } from './terms.ts';
 import type { Timed, Timeouts, Timers } from './timers.ts';
-import { rankOf } from './urgency.ts';
+import { renewPaths } from './urgency.ts';
 
 interface LifecycleParts {
   readonly graph: ExecutionGraph<Execution>;
@@ -21,7 +21,6 @@ interface LifecycleParts {
   readonly timeouts: Timeouts;
   readonly effects: Effects;
   readonly random: Random;
-  readonly stepMs: number;
   readonly graceMs: number;
   readonly retention: Retention;
 }
@@ -37,6 +36,8 @@ export class Lifecycle {
   lingering = 0;
   /** How often each transition happened: `from * 8 + to`. */
   readonly transitionsTaken: Uint32Array = new Uint32Array(STATUS_NAMES.length ** 2);
+  /** Groups whose paths should be computed again before anything else starts. */
+  readonly outdated = new Set<Group>();
   /** Pending executions that will be skipped because of a dependency; a list, because a chain may be long. */
   private readonly toSkip: Execution[] = [];
 
@@ -74,8 +75,10 @@ export class Lifecycle {
 
   succeeded(execution: Execution, now: number): void {
     this.endAttempt(execution, now);
-    execution.demand.tool.durations.learn(now - execution.startedAt, execution.ownEstimateMs);
+    const { tool, group } = execution.demand;
+    tool.durations.learn(now - execution.startedAt, execution.ownEstimateMs);
     this.settle(execution, Status.completed, undefined, now);
+    if (group.hasOutdatedPaths(this.parts.catalog.unknown.version)) this.outdated.add(group);
   }
 
   /** Releases the resources of an ended attempt. */
@@ -133,12 +136,19 @@ export class Lifecycle {
     }
   }
 
+  /** Orders the executions of a group by what was learned while it ran. */
+  renewPaths(group: Group): void {
+    group.pathsVersion = this.parts.catalog.unknown.version;
+    group.pathsOf = group.unsettled;
+    if (!group.hasSeveralTools) return;
+    renewPaths([...group.unsettledMembers()], (execution) => this.rerank(execution));
+    // Backfilling depends on estimates.
+    this.parts.dispatcher.holdersChanged();
+  }
+
   /** Moves a waiting execution to the position of its new urgency. */
   rerank(execution: Execution): void {
-    if (execution.state !== Status.queued) return;
-    const rank = rankOf(execution, this.parts.stepMs);
-    if (rank === execution.rank) return;
-    this.parts.dispatcher.rerank(execution, rank);
+    if (execution.state === Status.queued) this.parts.dispatcher.rerank(execution);
   }
 
   /** Returns the number of ended executions. One whose result is being kept ends by itself, without another attempt. */
@@ -176,7 +186,6 @@ export class Lifecycle {
 
   private queue(execution: Execution, now: number): void {
     this.move(execution, Status.queued, now);
-    execution.rank = rankOf(execution, this.parts.stepMs);
     if (execution.timerIndex >= 0 || execution.deadlineAt !== 0) this.updateTimer(execution);
     this.parts.dispatcher.enqueue(execution);
   }

@@ -117,8 +117,10 @@ export class Lock {
 /** All named locks. `promoted` is called for each waiter that contends again. */
 export class LockTable {
   private readonly locks = new Map<string, Lock>();
-  /** The execution that resources are reserved for: no other may take its locks. */
+  /** The execution that resources are reserved for: none that goes after it may take its locks. */
   reservedFor: LockHolder | undefined;
+  /** Whether that execution resumes: then none that waits may take its locks. */
+  isReservedToResume = false;
 
   constructor(private readonly promoted: (holder: LockHolder) => void = () => {}) {}
 
@@ -153,6 +155,7 @@ export class LockTable {
     if (exclusive && lock.sharedHolders.size > 0) return false;
     const reserved = this.reservedFor;
     if (reserved === undefined || reserved === holder || reserved.claims === undefined) return true;
+    if (!this.isReservedToResume && goesBefore(holder, reserved)) return true;
     return !reserved.claims.some((other) => other.lock === lock && (other.exclusive || exclusive));
   }
 

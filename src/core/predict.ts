@@ -9,7 +9,6 @@ import { goesBefore } from './ready-queue.ts';
 import { type DurationSource, type Played, Rehearsal } from './rehearsal.ts';
 import type { Scheduler } from './scheduler.ts';
 import { Status } from './status.ts';
-import { rankOf } from './urgency.ts';
 
 /** The remaining time. The true value is between `lowMs` and `highMs` four times out of five. */
 export interface TimeLeft {
@@ -260,7 +259,7 @@ function sharesOf({ classes }: Group): Share[] {
  * have the same share.
  */
 function sharesBefore(scheduler: Scheduler, group: Group): Share[] {
-  const last = lastToStart(scheduler, group);
+  const last = lastToStart(group);
   const others = allGroups(scheduler).filter((other) => other !== group);
   return others.flatMap(sharesOf).flatMap(({ demand, count }) => {
     const { queue } = demand;
@@ -270,12 +269,11 @@ function sharesBefore(scheduler: Scheduler, group: Group): Share[] {
 }
 
 /** The rank of the last execution of a small group; for a large one, of the newest. */
-function lastToStart({ stepMs }: Scheduler, group: Group): { rank: number; seq: number } {
-  const rankedOf = (execution: Execution) => ({ rank: rankOf(execution, stepMs), seq: execution.seq });
-  const newest = rankedOf(group.newest()!);
+function lastToStart(group: Group): Execution {
+  const newest = group.newest()!;
   if (group.unsettled > MAX_COPIED) return newest;
-  const ranked = [...group.unsettledMembers()].map(rankedOf);
-  return ranked.reduce((last, each) => (goesBefore(last, each) ? each : last), newest);
+  const members = [...group.unsettledMembers()];
+  return members.reduce((last, each) => (goesBefore(last, each) ? each : last), newest);
 }
 
 /** How many of the group ran at once so far, if dependencies may have kept slots empty and it runs alone. */

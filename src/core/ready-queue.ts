@@ -215,11 +215,10 @@ export class ReadyQueue<T extends Ranked> {
   }
 }
 
-/** Changes the rank of a waiting item in its queue. */
-export function changeRank<T extends Ranked & { rank: number }>(item: T, rank: number, level: number): void {
+/** Moves a waiting item in its queue after its rank changed. */
+export function requeue(item: Ranked, level: number): void {
   const { queue } = item.home!;
   dequeue(item);
-  item.rank = rank;
   queue.push(item, level);
 }
 

@@ -14,8 +14,9 @@ import { ToolState } from './tool.ts';
 
 /** The spread of the guess for a tool about which nothing is known but what other tools take. */
 const UNKNOWN_SIGMA = 1;
-/** In a rehearsal, nothing fails or times out. */
+/** In a rehearsal, nothing fails or times out. Estimates stay as they are. */
 const TERMS: Terms = { ...DEFAULT_TERMS, timeoutMs: 0, policy: 'run' };
+const KNOWN_TERMS: Terms = { ...TERMS, isEstimated: true };
 
 /** Durations of the same origin: if what is known is wrong, all are too short or too long together. */
 export interface DurationSource {
@@ -244,6 +245,8 @@ class Play implements Effects {
     execution.level = original.level;
     execution.urgentBy = original.urgentBy;
     execution.pathMs = original.pathMs;
+    execution.estimateMs = original.expectedMs;
+    if (original.isEstimateKnown) execution.terms = KNOWN_TERMS;
     if (original.claims !== undefined) {
       const locks = original.claims.map(({ lock, exclusive }) => ({ name: lock.name, exclusive }));
       execution.claims = this.copy.dispatcher.resources.locks.claim(locks);
@@ -260,6 +263,7 @@ class Play implements Effects {
         once(this.groups, group, () => new Group(group.name, 0)),
         needs,
         others,
+        this.copy.stepMs,
       );
     });
   }

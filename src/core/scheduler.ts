@@ -1,10 +1,11 @@
-import { type Admitting, checkGroupName, discard, fill } from './admission.ts';
+import { type Admitting, checkGroupName, discard, fill, guessByEstimates } from './admission.ts';
+import type { Block } from './block.ts';
 import { applySharedLimits, Catalog, checkAllLimits, checkSharedLimits } from './catalog.ts';
 import { KnownFields } from './check-known.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { Effects } from './effects.ts';
 import { Execution } from './execution.ts';
-import { ExecutionGraph, type Linked } from './execution-graph.ts';
+import { ExecutionGraph } from './execution-graph.ts';
 import { type Failure, RelatedCancellation } from './failure.ts';
 import { Group } from './group.ts';
 import { Lifecycle, Retention } from './lifecycle.ts';
@@ -23,7 +24,7 @@ import { raiseDependencies, raiseGroup } from './urgency.ts';
  * same schedule.
  */
 export class Scheduler {
-  readonly catalog = new Catalog();
+  readonly catalog: Catalog;
   readonly graph = new ExecutionGraph<Execution>();
   readonly timers = new Timers<Timed>();
   readonly timeouts = new Timeouts((execution, at) => this.timers.set(execution, at));
@@ -36,7 +37,8 @@ export class Scheduler {
   private readonly rerank = (execution: Execution): void => this.lifecycle.rerank(execution);
   private readonly resumed: (execution: Execution) => void;
   private lastSeq = 0;
-  private now = 0;
+  /** The time of the last `advance`. */
+  now = 0;
 
   /** `shellFields` are the fields of a specification that only the shell reads. */
   constructor(effects: Effects, options: SchedulerOptions = {}, shellFields: readonly string[] = []) {
@@ -50,6 +52,7 @@ export class Scheduler {
     checkNumber('seed', seed, { min: 0, max: 2 ** 32, integer: true });
     const stepMs = Math.ceil(checkNumber('ageingMs', ageingMs, { min: 1, max: MAX_SPAN_MS }));
     this.stepMs = stepMs;
+    this.catalog = new Catalog(stepMs);
     this.dispatcher = new Dispatcher(
       this.timers,
       checkNumber('reserveAfterMs', reserveAfterMs, { min: 0, max: MAX_SPAN_MS }),
@@ -62,7 +65,6 @@ export class Scheduler {
       timeouts: this.timeouts,
       effects,
       random: seededRandom(seed),
-      stepMs,
       graceMs: Math.ceil(checkNumber('graceMs', graceMs, { min: 0, max: MAX_SPAN_MS })),
       retention: new Retention(
         this.graph,
@@ -86,6 +88,7 @@ export class Scheduler {
       throw error;
     }
     this.lastSeq++;
+    guessByEstimates(this.admitting, [execution]);
     if (execution.links !== undefined) raiseDependencies([execution], this.rerank);
     this.lifecycle.accept(execution);
     this.lifecycle.judge(execution, now);
@@ -112,7 +115,7 @@ export class Scheduler {
     const spanMs = checkSpanMs(`timeoutMs of group ${name}`, timeoutMs);
     const group = this.catalog.group(name, now);
     const firstSeq = this.lastSeq + 1;
-    let linked: Linked<Execution> | undefined;
+    let block: Block<Execution> | undefined;
     let filled = 0;
     try {
       for (; filled < specs.length; filled++) {
@@ -120,7 +123,7 @@ export class Scheduler {
       }
       // The numbers are used up even if the group is rejected.
       this.lastSeq += executions.length;
-      linked = this.graph.addAll(executions, specs);
+      block = this.graph.addAll(executions, specs);
     } catch (error) {
       discard(this.admitting, executions.slice(0, filled));
       this.catalog.dropGroupIfIdle(group);
@@ -128,11 +131,12 @@ export class Scheduler {
     }
     this.wakeRate(applySharedLimits(group, limits));
     this.dispatcher.contest.wake(group.waiters);
-    this.dispatcher.contest.wake(this.dispatcher.reservation.waiters);
+    this.dispatcher.holdersChanged();
     if (failFast !== undefined || group.unsettled === 0) group.failFast = failFast ?? false;
     if (spanMs !== 0 && executions.length > 0) this.timers.set(group, now + spanMs);
-    if (linked !== undefined) raiseGroup(linked, this.stepMs, this.rerank);
-    this.acceptAll(executions, linked, now);
+    guessByEstimates(this.admitting, executions);
+    if (block !== undefined) raiseGroup(block, this.stepMs, this.rerank);
+    this.acceptAll(executions, block, now);
     this.catalog.dropGroupIfIdle(group);
     return group;
   }
@@ -173,7 +177,9 @@ export class Scheduler {
 
   /** Restarts the attempt's time limits, because the work begins only now. */
   began(execution: Execution, attempt: number, now: number): void {
-    if (this.progress(execution, attempt, now)) execution.startedAt = now;
+    if (!this.progress(execution, attempt, now)) return;
+    execution.startedAt = now;
+    this.dispatcher.holdersChanged();
   }
 
   /** Restarts time limits and rates when the attempt's function is called, which may be after its start. */
@@ -262,6 +268,11 @@ export class Scheduler {
         this.lifecycle.endGroups([due], { kind: 'failed', failure: { reason: 'deadline' } }, now);
       else if (due !== undefined) this.lifecycle.onTimer(due as Execution, now);
     }
+    const { outdated } = this.lifecycle;
+    if (outdated.size > 0) {
+      for (const group of outdated) this.lifecycle.renewPaths(group);
+      outdated.clear();
+    }
     this.dispatcher.dispatch(now, this.begin, this.resumed);
   }
 
@@ -282,17 +293,17 @@ export class Scheduler {
   /** Executions that wait only for others of the new group are judged when those settle, so they are skipped here. */
   private acceptAll(
     executions: readonly Execution[],
-    linked: Linked<Execution> | undefined,
+    block: Block<Execution> | undefined,
     now: number,
   ): void {
     for (const execution of executions) this.lifecycle.accept(execution);
-    if (linked === undefined) {
+    if (block === undefined) {
       for (const execution of executions) this.lifecycle.judge(execution, now);
       return;
     }
-    const { nodes, older, waitingFor } = linked.block;
+    const { nodes, older, waitingFor, order } = block;
     for (let at = 0; at < nodes.length; at++) {
-      const place = linked.order === undefined ? at : linked.order[at]!;
+      const place = order === undefined ? at : order[at]!;
       if (waitingFor[place] === 0 || older.length > 0) this.lifecycle.judge(nodes[place]!, now);
     }
   }

@@ -1,5 +1,5 @@
 import { ClassQueue, type DemandClass } from './demand-class.ts';
-import { DurationModel } from './durations.ts';
+import { DurationModel, type UnknownDuration } from './durations.ts';
 import type { RateLimit } from './rate.ts';
 import { DEFAULT_TERMS, type Terms } from './terms.ts';
 
@@ -18,9 +18,14 @@ export class ToolState {
   namedBy = 0;
   /** The terms of the last submitted execution; the next ones usually have the same. */
   terms: Terms = DEFAULT_TERMS;
-  readonly durations = new DurationModel();
+  readonly durations: DurationModel;
   readonly classes: DemandClass[] = [];
   readonly waiters = new ClassQueue(false);
 
-  constructor(readonly name: string) {}
+  constructor(
+    readonly name: string,
+    unknown?: UnknownDuration,
+  ) {
+    this.durations = new DurationModel(unknown);
+  }
 }

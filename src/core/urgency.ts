@@ -1,8 +1,9 @@
+import type { Block } from './block.ts';
 import type { Execution } from './execution.ts';
-import { inOrder, type Linked } from './execution-graph.ts';
+import { inOrder } from './execution-graph.ts';
 
 /**
- * The start order, as one number that never changes while an execution waits.
+ * The start order, as one number that never changes while an execution waits, unless what depends on it does.
  *
  * Each execution should start within an allowance that depends on its priority: zero for `critical`, one step for
  * `high`, up to four steps for `background`. The execution with the least slack goes first. The longest path of work
@@ -10,11 +11,9 @@ import { inOrder, type Linked } from './execution-graph.ts';
  * together, the critical path wins within a priority, and waiting wins in the end: an execution submitted five steps
  * earlier goes first, whatever its priority.
  */
-export function rankOf(execution: Execution, stepMs: number): number {
-  const { urgentBy, pathMs } = execution;
-  // Not clamped at one step, so that the longer of two long paths still goes first. A small integer, because every
-  // execution stores it.
-  return urgentBy - (((stepMs * pathMs) / (stepMs + pathMs)) | 0);
+export function rankOf(urgentBy: number, pathMs: number, stepMs: number): number {
+  // Neither clamped at one step nor rounded, so that the longer of two long paths still goes first.
+  return urgentBy - (stepMs * pathMs) / (stepMs + pathMs);
 }
 
 /** When an execution should have started by, before inheritance. */
@@ -60,8 +59,7 @@ const NOT_RAISED = 255;
  * execution is complete when it is reached: what it inherits was collected in arrays until then, so none is touched
  * twice. Executions submitted together are ordered by level.
  */
-function raiseWithin({ block, order }: Linked<Execution>, stepMs: number): void {
-  const { nodes, starts, entries } = block;
+function raiseWithin({ nodes, starts, entries, order }: Block<Execution>, stepMs: number): void {
   const levels = new Uint8Array(nodes.length).fill(NOT_RAISED);
   // Not an array of doubles: small integers must be stored as such, or each execution grows by a boxed number.
   const pathsBehind: number[] = new Array(nodes.length).fill(0);
@@ -85,13 +83,57 @@ function raiseWithin({ block, order }: Linked<Execution>, stepMs: number): void 
 
 /** Propagates urgency and paths through a new group and on to its dependencies outside. */
 export function raiseGroup(
-  linked: Linked<Execution>,
+  block: Block<Execution>,
   stepMs: number,
   changed: (execution: Execution) => void,
 ): void {
-  const { block } = linked;
-  raiseWithin(linked, stepMs);
+  raiseWithin(block, stepMs);
   if (block.older.length === 0) return;
-  const entries = inOrder(linked).filter(({ seq }) => block.reachesOut(seq - block.firstSeq));
+  const entries = inOrder(block).filter(({ seq }) => block.reachesOut(seq - block.firstSeq));
   raiseDependencies(entries, changed);
+}
+
+/**
+ * Recomputes the paths of unsettled executions from what is known of their tools now. They must be in order of
+ * submission, and those submitted together must be next to each other: then each is reached after all that depends on
+ * it. Paths of executions outside are only ever made longer, when something is submitted.
+ */
+export function renewPaths(executions: readonly Execution[], changed: (execution: Execution) => void): void {
+  for (let at = executions.length - 1; at >= 0; at--) {
+    const execution = executions[at]!;
+    const block = execution.block as Block<Execution> | undefined;
+    if (block?.order === undefined) {
+      renewPath(execution, block, changed);
+      continue;
+    }
+    const { nodes, order } = block;
+    for (let place = order.length - 1; place >= 0; place--) {
+      const node = nodes[order[place]!]!;
+      if (!node.isDone) renewPath(node, block, changed);
+    }
+    while (at > 0 && executions[at - 1]!.block === block) at--;
+  }
+}
+
+function renewPath(
+  execution: Execution,
+  block: Block<Execution> | undefined,
+  changed: (execution: Execution) => void,
+): void {
+  let behindMs = 0;
+  if (block !== undefined) {
+    const { nodes, dependentStarts, dependentPlaces } = block;
+    const place = execution.seq - block.firstSeq;
+    for (let at = dependentStarts[place]!; at < dependentStarts[place + 1]!; at++) {
+      const dependent = nodes[dependentPlaces[at]!]!;
+      if (dependent.pathMs > behindMs && !dependent.isDone) behindMs = dependent.pathMs;
+    }
+  }
+  for (const dependent of (execution.links?.dependents ?? []) as Execution[])
+    if (dependent.pathMs > behindMs && !dependent.isDone) behindMs = dependent.pathMs;
+  execution.estimateMs = execution.expectedMs;
+  const pathMs = execution.estimateMs + behindMs;
+  if (pathMs === execution.pathMs) return;
+  execution.pathMs = pathMs;
+  changed(execution);
 }

@@ -116,6 +116,10 @@ function checkTools({ catalog }: Scheduler, { unsettled, holding, limitsWereLowe
     check(tool.unsettled === open, `the tool ${tool.name} counts what is unsettled`);
     check(limitsWereLowered || running <= tool.maxConcurrency, `the tool ${tool.name} is within its limit`);
   }
+  const known = [...catalog.tools.values()].filter(({ durations }) => durations.isKnown);
+  const totalMs = known.reduce((sum, { durations }) => sum + durations.estimateMs(), 0);
+  const { unknown } = catalog;
+  check(unknown.tools === known.length && unknown.totalMs === totalMs, 'the guess is from what is known');
   for (const execution of unsettled) {
     const { tool, group } = execution.demand;
     check(catalog.tools.get(tool.name) === tool, 'the tool of an unsettled execution is known', execution);
@@ -380,7 +384,7 @@ function checkClass(scheduler: Scheduler, demand: DemandClass): void {
 }
 
 /** Whatever blocks a class must still exist, or its wake-up was lost. */
-function checkKeptOut({ dispatcher }: Scheduler, demand: DemandClass, waiters: ClassQueue): void {
+function checkKeptOut({ dispatcher, now }: Scheduler, demand: DemandClass, waiters: ClassQueue): void {
   const { tool, group, needs, head } = demand;
   const { used, limits } = dispatcher.resources;
   checkHeap(waiters, ({ place }) => place, 'those who are kept out');
@@ -401,7 +405,7 @@ function checkKeptOut({ dispatcher }: Scheduler, demand: DemandClass, waiters: C
     check(rate.timerIndex >= 0, `the rate of ${rate.owner} that others wait for has a timer`, head);
   } else {
     check(dispatcher.reservation.waiters === waiters, 'a class is kept out where it can be woken', head);
-    const isAgainst = dispatcher.reservationAgainst(demand) !== undefined;
+    const isAgainst = dispatcher.reservationAgainst(head!, now) !== undefined;
     check(isAgainst, 'the reservation keeps out what waits for it', head);
   }
 }

@@ -131,7 +131,7 @@ export class ProgressTracker {
 class OwnExecutions {
   readonly log: ProgressLog;
   private readonly clock = new SystemClock();
-  private readonly catalog = new Catalog();
+  private readonly catalog = new Catalog(1);
   private readonly counts = STATUS_NAMES.map(() => 0);
   private readonly needs = neededAmounts(undefined, []);
   private readonly jobs = new Map<string, Job>();

@@ -77,6 +77,29 @@ describe('ageing', () => {
     expect(world.started).toEqual(order);
   });
 
+  it.each([1, 1000, 10_000, 600_000])(
+    'tells long paths apart that differ by a thousandth, submitted together, in units of %i ms',
+    (unitMs) => {
+      const world = new World({ limits: { concurrency: 1 } });
+      world.submit({ id: 'blocker' });
+      const lengths = [1000, 1001, 2000, 2002, 3000, 3003];
+      const chains = lengths.flatMap((length) => {
+        const half = { estimatedMs: (length / 2) * unitMs };
+        return [
+          { ...half, id: `${length}` },
+          { ...half, dependsOn: [`${length}`] },
+        ];
+      });
+      world.submitAll(chains);
+      world.succeed(world.find('blocker'));
+      for (const length of [...lengths].reverse()) {
+        expect(world.running).toEqual([`${length}`]);
+        world.cancel(world.find(`${length}`));
+        world.advance(5000);
+      }
+    },
+  );
+
   it('counts the longest of all that waits behind to the path, also where it comes later', () => {
     const world = new World({ limits: { concurrency: 1 } });
     world.submit({ id: 'blocker' });

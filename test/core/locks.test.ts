@@ -59,8 +59,9 @@ describe('those who wait for a lock', () => {
 
   it('do not keep the next in line from a lock while a rate holds them up', () => {
     const world = new World({ limits: { tools: { slow: { rate: { count: 2, perMs: 1000 } } } } });
-    for (const id of ['a', 'b', 'c', 'd']) world.submit({ id, toolName: 'slow', ...WRITE });
-    world.submit({ id: 'quick', toolName: 'quick', ...WRITE });
+    const write = { ...WRITE, estimatedMs: 1 };
+    for (const id of ['a', 'b', 'c', 'd']) world.submit({ id, toolName: 'slow', ...write });
+    world.submit({ id: 'quick', toolName: 'quick', ...write });
     world.succeed(world.find('a'));
     world.succeed(world.find('b'));
     expect(world.running).toEqual(['quick']);

@@ -37,20 +37,14 @@ function learnedOrder(graph: readonly Work[], seen: readonly Work[], slots: numb
   return virtual.run() - begin;
 }
 
-/** The same scheduler with a step of ageing so short that paths play no role: what was submitted first goes first. */
-function orderOfSubmission(graph: readonly Work[], slots: number): number {
-  const virtual = new VirtualScheduler({ limits: { concurrency: slots }, ageingMs: 1 });
-  virtual.submitAll(graph);
-  return virtual.run();
-}
-
-/** A plain queue: what became ready first goes first. */
-function orderOfReadiness(graph: readonly Work[], slots: number): number {
+/** A plain queue: of what is ready, what became so first goes first, or what was submitted first. */
+function firstCome(graph: readonly Work[], slots: number, by: 'readiness' | 'submission'): number {
   const open = new Map(graph.map((work) => [work, new Set(work.dependsOn)]));
   const ready = graph.filter((work) => work.dependsOn!.length === 0);
   const running: { work: Work; endMs: number }[] = [];
   let now = 0;
   while (ready.length > 0 || running.length > 0) {
+    if (by === 'submission') ready.sort((a, b) => graph.indexOf(a) - graph.indexOf(b));
     while (ready.length > 0 && running.length < slots) {
       const work = ready.shift()!;
       running.push({ work, endMs: now + work.durationMs });
@@ -74,8 +68,8 @@ function meanMakespans(
     const random = seededRandom(seed * 7919);
     const graph = randomGraph(random, count, slowness);
     sums.learned += learnedOrder(graph, works(random, 150, slowness), slots);
-    sums.firstSubmitted += orderOfSubmission(graph, slots);
-    sums.firstReady += orderOfReadiness(graph, slots);
+    sums.firstSubmitted += firstCome(graph, slots, 'submission');
+    sums.firstReady += firstCome(graph, slots, 'readiness');
   }
   return sums;
 }

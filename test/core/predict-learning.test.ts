@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Distribution, DurationModel } from '../../src/core/durations.ts';
+import { type Distribution, DurationModel, UnknownDuration } from '../../src/core/durations.ts';
 import { seededRandom } from '../../src/core/random.ts';
 import { lognormalMs } from './support/coverage.ts';
 
@@ -23,6 +23,25 @@ describe('the learned duration of a tool', () => {
   it('starts as a guess', () => {
     expect(new DurationModel().estimateMs()).toBe(1000);
     expect(new DurationModel().distribution()).toBeUndefined();
+  });
+
+  it('starts as a guess from the other tools, so that it neither goes before nor behind all of them', () => {
+    for (const unitMs of [1, 1000, 10_000, 600_000]) {
+      const unknown = new UnknownDuration();
+      const known = [20, 40].map((units) => {
+        const model = new DurationModel(unknown);
+        for (let count = 0; count < 10; count++) model.learn(units * unitMs);
+        return model;
+      });
+      const fresh = new DurationModel(unknown);
+      expect(fresh.isKnown).toBe(false);
+      expect(fresh.estimateMs()).toBeGreaterThan(30 * unitMs);
+      expect(fresh.estimateMs()).toBeLessThan(2 * 33 * unitMs);
+      known[1]!.forget();
+      expect(fresh.estimateMs()).toBeLessThan(2 * 22 * unitMs);
+      known[0]!.forget();
+      expect(fresh.estimateMs()).toBe(1000);
+    }
   });
 
   it('is near what was seen', () => {

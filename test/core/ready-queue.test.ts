@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { changeRank, dequeue, goesBefore, type Ranked, ReadyQueue } from '../../src/core/ready-queue.ts';
+import { dequeue, goesBefore, type Ranked, ReadyQueue, requeue } from '../../src/core/ready-queue.ts';
 
 class Item implements Ranked {
   home: Ranked['home'] = undefined;
@@ -11,6 +11,11 @@ class Item implements Ranked {
     public rank: number,
     public level: number,
   ) {}
+}
+
+function changeRank(item: Item, rank: number, level: number): void {
+  item.rank = rank;
+  requeue(item, level);
 }
 
 type Step = readonly [kind: 'push' | 'take' | 'remove' | 'rerank', pick: number, rank: number, level: number];

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { type Instance, makeInstances } from '../../bench/schedules/instances.ts';
 import type { SchedulerLimits } from '../../src/core/scheduler-options.ts';
+import { simulate } from '../../src/core/simulate.ts';
 import { type Draft, World } from './support/world.ts';
 
 const LARGE = { id: 'large', resources: { cpu: 4 } } as const;
@@ -14,6 +16,94 @@ function runStream(world: World, untilMs: number): number | undefined {
     world.submit(SMALL);
   }
   return large.statusName === 'running' ? large.startedAt : undefined;
+}
+
+/** Durations in tests of the order are multiples of these: what is right must be right at any of them. */
+const UNITS_MS = [1, 1000, 10_000, 600_000];
+
+describe.each(UNITS_MS)('the order under a reservation, in units of %i ms', (unitMs) => {
+  /** Two run that end after 6 and 7 units; `first` and `second` need all of the room. */
+  function makeWorld(first: Draft, second: Draft): World {
+    const world = new World({ limits: { cpu: 4 } });
+    const half = { resources: { cpu: 2 }, timeoutMs: Number.POSITIVE_INFINITY };
+    const running = [0, 1].map(() => world.submit(half));
+    world.submit({ id: 'first', toolName: 'a', resources: { cpu: 4 }, ...first });
+    world.advance(5.5 * unitMs);
+    world.submit({ id: 'second', toolName: 'b', resources: { cpu: 4 }, ...second });
+    for (const execution of running) {
+      world.advance(unitMs);
+      world.succeed(execution);
+    }
+    return world;
+  }
+
+  it('puts a higher priority before a lower one that has waited longer', () => {
+    // One step is longer than what happens here, or waiting would rightly win.
+    const world = makeWorld({ priority: 'background' }, { priority: 'critical' });
+    expect(world.running).toEqual([7.5 * unitMs < 4 * 30_000 ? 'second' : 'first']);
+  });
+
+  it('puts a longer path before a shorter one that has waited longer', () => {
+    const world = new World({ ageingMs: 100 * unitMs, limits: { cpu: 4 } });
+    const half = { estimatedMs: unitMs, resources: { cpu: 2 }, timeoutMs: Number.POSITIVE_INFINITY };
+    const running = [0, 1].map(() => world.submit(half));
+    const whole = { resources: { cpu: 4 } };
+    world.submitAll([
+      { ...whole, id: 'short', toolName: 'a', estimatedMs: unitMs },
+      { ...whole, id: 'long', toolName: 'b', estimatedMs: unitMs, dependsOn: [running[0]!] },
+      { id: 'behind', estimatedMs: 50 * unitMs, dependsOn: ['long'] },
+    ]);
+    for (const execution of running) {
+      world.advance(6 * unitMs);
+      world.succeed(execution);
+    }
+    expect(world.running).toEqual(['long']);
+  });
+
+  it('lets pass what by estimate ends before the reserved one can start, and nothing longer', () => {
+    const world = new World({ reserveAfterMs: 0, limits: { cpu: 4 } });
+    const first = world.submit({ resources: { cpu: 3 }, estimatedMs: 10 * unitMs, timeoutMs: 1e9 });
+    // Its path is the longest, so it goes first.
+    world.submit({ id: 'large', resources: { cpu: 4 }, estimatedMs: 1e9 });
+    world.advance(4 * unitMs);
+    world.submit({ id: 'unknown', toolName: 'unknown', ...SMALL });
+    world.submit({ id: 'too long', toolName: 'b', ...SMALL, estimatedMs: 6 * unitMs + 1 });
+    expect(world.running).toEqual([first.id]);
+    world.submit({ id: 'in time', toolName: 'c', ...SMALL, estimatedMs: 6 * unitMs });
+    expect(world.running).toEqual([first.id, 'in time']);
+  });
+
+  it('lets nothing pass once those it waits for take longer than estimated', () => {
+    const world = new World({ reserveAfterMs: 0, limits: { cpu: 4 } });
+    const first = world.submit({ resources: { cpu: 3 }, estimatedMs: unitMs, timeoutMs: 1e9 });
+    world.submit({ id: 'large', resources: { cpu: 4 }, estimatedMs: 1e9 });
+    world.advance(unitMs);
+    world.submit({ ...SMALL, id: 'small', estimatedMs: 1 });
+    expect(world.running).toEqual([first.id]);
+  });
+
+  it('ends projects about as soon as at units so short that nothing is ever reserved', () => {
+    const instances = makeInstances('projects', 30, 48);
+    const meanOf = (unit: number) =>
+      instances.reduce((sum, instance) => sum + makespan(instance, unit) / instance.bound, 0) / 48;
+    expect(meanOf(unitMs)).toBeLessThan(1.01 * meanOf(1));
+  });
+});
+
+/** The length of the schedule in units. */
+function makespan({ tasks, capacities }: Instance, unitMs: number): number {
+  const [cpu, memoryMb, ioOperations, networkOperations] = capacities as [number, number, number, number];
+  const io = { 0: 'none', 1: 'low', 2: 'medium', 4: 'high' } as const;
+  const executions = tasks.map(({ duration, needs, dependsOn }, index) => ({
+    id: `${index}`,
+    toolName: `tool ${index}`,
+    durationMs: duration * unitMs,
+    estimatedMs: duration * unitMs,
+    timeoutMs: Number.POSITIVE_INFINITY,
+    resources: { cpu: needs[0]!, memoryMb: needs[1]!, io: io[needs[2] as 0], network: needs[3] === 1 },
+    dependsOn: dependsOn.map(String),
+  }));
+  return simulate(executions, { cpu, memoryMb, ioOperations, networkOperations }).makespanMs / unitMs;
 }
 
 describe('backfilling', () => {
@@ -32,8 +122,26 @@ describe('backfilling', () => {
     expect(runStream(world, 10_000)).toBeLessThanOrEqual(1000 + 4 * 50);
   });
 
+  it('keeps room for one that has waited, which a more urgent one that has just come takes first', () => {
+    const world = new World({ reserveAfterMs: 1000, limits: { cpu: 4 } });
+    for (let index = 0; index < 4; index++) world.submit(SMALL);
+    const large = world.submit({ ...LARGE, toolName: 'large' });
+    const urgent = { toolName: 'urgent', priority: 'critical', resources: { cpu: 4 } } as const;
+    let last = world.submit(urgent);
+    while (last.statusName === 'queued' && world.now < 10_000) {
+      world.advance(50);
+      world.cancel(last);
+      last = world.submit(urgent);
+      world.succeed(world.attempts[0]!.execution);
+      world.submit(SMALL);
+    }
+    expect(last.startedAt).toBeLessThanOrEqual(1000 + 5 * 50);
+    expect(large.statusName).toBe('queued');
+    world.succeed(last);
+    expect(large.statusName).toBe('running');
+  });
+
   it.each([
-    { blocker: 'has just come', memoryMb: 1, group: undefined },
     { blocker: 'is of a paused group', memoryMb: 1, group: 'paused' },
     { blocker: 'needs more than a lowered limit', memoryMb: 900, group: undefined },
   ])('sees one that has waited behind another that needs as much and $blocker', ({ memoryMb, group }) => {
@@ -47,7 +155,7 @@ describe('backfilling', () => {
         ...(group !== undefined && { group }),
       });
     for (let index = 0; index < 4; index++) world.submit(small);
-    let blocker = submitBlocker();
+    const blocker = submitBlocker();
     if (group !== undefined) world.pause(blocker.demand.group);
     world.limit({ memoryMb: 500 });
     const large = world.submit({ toolName: 'large', resources: { cpu: 4, memoryMb: 1 } });
@@ -55,9 +163,6 @@ describe('backfilling', () => {
       world.advance(50);
       world.succeed(world.attempts[0]!.execution);
       world.submit(small);
-      if (memoryMb > 1 || group !== undefined) continue;
-      world.cancel(blocker);
-      blocker = submitBlocker();
     }
     expect(large.statusName).toBe('running');
     expect(large.startedAt).toBeLessThanOrEqual(1000 + 5 * 50);
@@ -146,10 +251,10 @@ describe('backfilling', () => {
 
   it('lets others in again as soon as there is room for both', () => {
     const world = new World({ reserveAfterMs: 0, limits: { cpu: 4, memoryMb: 1000 } });
-    const cpu = world.submit({ resources: { cpu: 3, memoryMb: 0 } });
-    const memory = world.submit({ resources: { cpu: 0, memoryMb: 600 } });
-    world.submit({ id: 'large', resources: { cpu: 4, memoryMb: 300 } });
-    world.submit({ id: 'small', resources: { cpu: 0, memoryMb: 200 } });
+    const cpu = world.submit({ estimatedMs: 1000, resources: { cpu: 3, memoryMb: 0 } });
+    const memory = world.submit({ estimatedMs: 5000, resources: { cpu: 0, memoryMb: 600 } });
+    world.submit({ id: 'large', estimatedMs: 5000, resources: { cpu: 4, memoryMb: 300 } });
+    world.submit({ id: 'small', estimatedMs: 5000, resources: { cpu: 0, memoryMb: 200 } });
     expect(world.running).toEqual([cpu.id, memory.id]);
     world.succeed(memory);
     expect(world.running).toEqual([cpu.id, 'small']);
@@ -209,11 +314,17 @@ describe('backfilling', () => {
 
   it('lets others in again as soon as their group has room for both', () => {
     const world = new World({ reserveAfterMs: 0, limits: { cpu: 4 } });
-    const drafts = [SMALL, LARGE, { id: 'small', resources: { cpu: 0 } }];
+    world.submit({ ...SMALL, estimatedMs: 1000 });
+    const long = { estimatedMs: 5000, resources: { cpu: 0 } };
+    const drafts = [
+      { ...long, id: 'long' },
+      { ...LARGE, estimatedMs: 9000 },
+      { ...long, id: 'small' },
+    ];
     world.submitAll(drafts, { name: 'g', maxConcurrency: 2 });
-    expect(world.running).toEqual(['exec-1']);
+    expect(world.running).toEqual(['exec-1', 'long']);
     world.submitAll([], { name: 'g', maxConcurrency: 3 });
-    expect(world.running).toEqual(['exec-1', 'small']);
+    expect(world.running).toEqual(['exec-1', 'long', 'small']);
   });
 
   it('reaches one that others declare a conflict with, though one of them always runs', () => {
@@ -231,9 +342,14 @@ describe('backfilling', () => {
 
   it('is not made for one that a more urgent one waits before at a lock', () => {
     const world = new World({ reserveAfterMs: 0 });
-    const stream = { toolName: 'stream', conflictsWith: ['stream'], resources: { exclusive: ['db'] } };
+    const stream = {
+      toolName: 'stream',
+      estimatedMs: 10,
+      conflictsWith: ['stream'],
+      resources: { exclusive: ['db'] },
+    };
     for (let index = 0; index < 2; index++) world.submit(stream);
-    const reader = world.submit({ resources: { shared: ['db'] } });
+    const reader = world.submit({ estimatedMs: 10, resources: { shared: ['db'] } });
     for (let count = 0; count < 2; count++) {
       world.advance(10);
       world.submit(stream);

@@ -22,13 +22,10 @@ export class Monitor {
   private readonly starts = new Map<RateLimit, number[]>();
   /** Those that asked for their lent room back and do not have it yet. */
   private readonly wantingBack = new Set<Execution>();
-  /** Whether room was kept for somebody when the scheduler had its last turn: that one may go before its time. */
-  private wasReserved = false;
+  /** Whether room was kept for one that resumes when the scheduler had its last turn. */
+  private wasReservedToResume = false;
 
-  constructor(
-    private readonly scheduler: Scheduler,
-    private readonly reserveAfterMs: number,
-  ) {}
+  constructor(private readonly scheduler: Scheduler) {}
 
   accepted(execution: Execution, spec: ExecutionSpec): void {
     this.specs.set(execution, spec);
@@ -90,17 +87,18 @@ export class Monitor {
       else this.expect(resuming.includes(execution), 'will never have its room back', execution);
     }
     assertNothingFits(this.scheduler, now);
-    this.wasReserved = reserved !== undefined;
+    this.wasReservedToResume = reserved?.room === 'lent';
   }
 
   /**
-   * Of those that need no lock, none that goes before would have fitted in its place; unless it has waited so long that
-   * room may be kept for it, which may be made and used in one go.
+   * Of those that need no lock, none that goes before would have fitted in its place, unless a reservation kept it out:
+   * that changes nothing for those that go before the owner of the reservation.
    */
   private expectOrder(execution: Execution, now: number): void {
     const { dispatcher, graph } = this.scheduler;
-    if (this.wasReserved || dispatcher.reserved !== undefined) return;
-    if (now - execution.submittedAt >= this.reserveAfterMs) return;
+    const { reserved } = dispatcher;
+    // What resumes goes before everything.
+    if (this.wasReservedToResume || reserved?.room === 'lent') return;
     const { needs, tool, group, conflicts } = execution.demand;
     const add = (count: 1 | -1) => {
       tool.running += count;
@@ -112,6 +110,7 @@ export class Monitor {
     for (const other of graph) {
       if (other.statusName !== 'queued' || other.claims !== undefined || !goesBefore(other, execution))
         continue;
+      if (reserved !== undefined && goesBefore(reserved, other)) continue;
       const isKeptOut = dispatcher.obstacle(other.demand, now) !== undefined;
       this.expect(isKeptOut, `starts before ${other.id}, which is more urgent and fits`, execution);
     }

@@ -8,8 +8,7 @@ import type { Scheduler } from '../../../src/core/scheduler.ts';
 export function assertNothingFits({ graph, dispatcher }: Scheduler, now: number): void {
   const { resources, reserved, resuming, room } = dispatcher;
   for (const execution of resuming) {
-    const isHeldBack =
-      execution !== reserved && dispatcher.reservationAgainst(execution.demand) !== undefined;
+    const isHeldBack = execution !== reserved && dispatcher.couldDelayReserved(execution.demand);
     if (isHeldBack || !room.mayResume(execution)) continue;
     throw new Error(`${execution.id} waits for the room that it had lent although it is free`);
   }
@@ -17,10 +16,19 @@ export function assertNothingFits({ graph, dispatcher }: Scheduler, now: number)
   for (const execution of graph) {
     if (execution.statusName !== 'queued') continue;
     if (dispatcher.obstacle(execution.demand, now) !== undefined) continue;
-    if (execution !== reserved && dispatcher.reservationAgainst(execution.demand) !== undefined) continue;
+    if (isKeptOutByReservation(dispatcher, execution, now)) continue;
     if (isKeptOutByLock(resources.locks, execution)) continue;
     throw new Error(`${execution.id} waits ${placeOf(dispatcher, execution)} although there is room for it`);
   }
+}
+
+/** If a reservation keeps out the first of a class, those behind it wait too. */
+function isKeptOutByReservation(dispatcher: Dispatcher, execution: Execution, now: number): boolean {
+  const { head } = execution.demand;
+  const isBehind = head !== undefined && head !== execution && goesBefore(head, execution);
+  return [execution, ...(isBehind ? [head] : [])].some(
+    (each) => dispatcher.reservationAgainst(each, now) !== undefined,
+  );
 }
 
 function placeOf({ contest }: Dispatcher, execution: Execution): string {

@@ -46,7 +46,7 @@ export class World implements Effects {
   constructor({ advancesAlone = true, ...options }: WorldOptions = {}) {
     this.advancesAlone = advancesAlone;
     this.scheduler = new Scheduler(this, options);
-    this.monitor = new Monitor(this.scheduler, options.reserveAfterMs ?? 5000);
+    this.monitor = new Monitor(this.scheduler);
   }
 
   submit(draft: Draft): Execution {
