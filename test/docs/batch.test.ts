@@ -47,6 +47,23 @@ describe('a file of tasks in the guide to batches', () => {
   });
 });
 
+describe('a program in the guide to batches', () => {
+  const programs = blocksOf('docs/batch.md').filter(({ language }) => language === 'mjs');
+
+  it('returns what the guide says', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'volley-guide-'));
+    const executor = await executorIn(folder);
+    await mkdir(join(folder, 'notes'));
+    await writeFile(join(folder, 'notes/a.md'), 'State: open\n');
+    await writeFile(join(folder, 'notes/b.md'), 'State: done\n');
+    expect(programs).toHaveLength(1);
+    const { tasks } = parseTaskFile({ name: 'open-notes.mjs', text: programs[0]!.text });
+    await executor.handle({ action: 'add_batch', tasks });
+    const { data } = await executor.handle({ action: 'start', wait: true });
+    expect(data).toMatchObject({ returned: ['notes/a.md'] });
+  });
+});
+
 describe('the example for agents', () => {
   it('completes, and makes a file of what it has read', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'volley-guide-'));

@@ -127,19 +127,35 @@ describe.concurrent('an example', () => {
   );
 
   it(
-    'measures what fifty calls cost a model, and says in the guide what it measured',
+    'measures what five kinds of work cost a model, and says in the guide what it measured',
     SLOW,
     async ({ expect }) => {
       const { status, stdout, stderr } = await checkout.run('examples/fewer-turns/run.mjs');
       expect(status, stderr).toBe(0);
+      const rowsOf = (text: string) =>
+        [...text.matchAll(/^\| ([^|]+) \| ([^|]+) \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \|$/gm)].map(
+          ([, work, way, ...numbers]) => ({
+            key: `${work}: ${way}`,
+            numbers: numbers.map((number) => Number(number.replaceAll(',', ''))),
+          }),
+        );
+      const rows = rowsOf(stdout);
+      expect(rows).toHaveLength(25);
       // Turns, and the tokens that a model writes, are the same everywhere.
       const countsOf = (text: string) =>
-        [...text.matchAll(/^\| ([^|]+) \| ([\d,]+) \| [\d,]+ \| ([\d,]+) \| [\d,]+ \| [\d,]+ \|$/gm)].map(
-          ([, way, turns, written]) => [way, turns, written],
-        );
-      expect(countsOf(stdout)).toHaveLength(4);
+        rowsOf(text).map(({ key, numbers: [turns, written] }) => [key, turns, written]);
       const guide = readFileSync(new URL('../../docs/agents.md', import.meta.url), 'utf8');
       expect(countsOf(guide)).toEqual(countsOf(stdout));
+      const numbersOf = (key: string) => rows.find((row) => row.key === key)!.numbers;
+      const [turns, written, read] = numbersOf('filter and reduce: Volley, a program');
+      expect([turns! <= 2, written! <= 150, read! <= 4200]).toEqual([true, true, true]);
+      expect(numbersOf('filter and reduce: the same, small profile')[2]).toBeLessThanOrEqual(2400);
+      const works = [...new Set(rows.map(({ key }) => key.split(':')[0]!))];
+      const halved = works.filter(
+        (work) =>
+          2 * numbersOf(`${work}: Volley, a program`)[2]! <= numbersOf(`${work}: the client's own calls`)[2]!,
+      );
+      expect(halved).toHaveLength(4);
     },
   );
 });
