@@ -1,4 +1,5 @@
 const BLOCK = 4096;
+const ZEROS = Buffer.alloc(BLOCK);
 /** Zeros in a row that are left out: the stack, which is far larger and has no state between two calls. */
 const MIN_GAP = 1 << 20;
 /** How much of each gap is kept at its ends, because variables that are zero may be next to it. */
@@ -38,7 +39,7 @@ function partsOf(memory: Uint8Array): Part[] {
   let start = 0;
   let end = 0;
   for (let block = 0; block < memory.length; block += BLOCK) {
-    if (!memory.subarray(block, block + BLOCK).some((byte) => byte !== 0)) continue;
+    if (ZEROS.equals(memory.subarray(block, block + BLOCK))) continue;
     if (block - end > MIN_GAP) {
       keep(start, end + MARGIN);
       start = block - MARGIN;

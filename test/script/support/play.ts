@@ -9,7 +9,7 @@ import {
 import { type RecordedDelivery, Replay } from '../../../src/script/replay.ts';
 
 /** What was stored of a program. */
-export interface Journal {
+interface Journal {
   readonly calls: readonly ProgramCall[];
   readonly deliveries: readonly RecordedDelivery[];
 }
