@@ -160,12 +160,12 @@ export class GroupRun {
     return result;
   }
 
-  /** Stores items and submits them. */
-  async startItems(items: readonly NewTask[]): Promise<void> {
+  /** Stores calls of a program, and submits them if they are still wanted. */
+  async addCalls(calls: readonly NewTask[], isWanted: boolean): Promise<void> {
     const { store, batch } = this.host;
-    const added = await store.addItems(batch, this.seq, items);
+    const added = await store.addItems(batch, this.seq, calls);
     this.host.itemsAdded(added);
-    await this.submitOpen(added.firstSeq - 1);
+    if (isWanted) await this.submitOpen(added.firstSeq - 1);
   }
 
   /** Submits all open items after a number. */

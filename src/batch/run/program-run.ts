@@ -10,6 +10,7 @@ import {
   VM_VERSION,
 } from '../../script/program-session.ts';
 import { type RecordedCall, Replay } from '../../script/replay.ts';
+import { hasBlobs, withBlobs } from '../../store/blobs.ts';
 import { type Delivery, itemId, type NewTask, type TaskRecord } from '../../store/records.ts';
 import { callOptions } from '../input/program-call.ts';
 import type { GroupHost, GroupRun } from './group-run.ts';
@@ -17,8 +18,15 @@ import { JsonResult } from './task-run.ts';
 
 /** How many calls or deliveries are read or delivered at once. */
 const PAGE = 500;
+/** Each has a thread. The others wait for their turn. */
+const MAX_PROGRAMS = 8;
 const MAX_LOG_LINES = 200;
 const MAX_LOG_CHARACTERS = 64 * 1024;
+
+interface ProgramParams {
+  readonly code: string;
+  readonly args: unknown;
+}
 
 /** A call in the store. */
 interface StoredCall extends RecordedCall {
@@ -49,13 +57,17 @@ export class ProgramRun {
   ) {}
 
   /** Runs it to its end. Returns undefined if the group was closed before. */
-  async run({
-    code,
-    args,
-  }: {
-    readonly code: string;
-    readonly args: unknown;
-  }): Promise<JsonResult | undefined> {
+  async run(params: ProgramParams): Promise<JsonResult | undefined> {
+    if (!(await takeTurn(this.group))) return undefined;
+    try {
+      return await this.runNow(params);
+    } finally {
+      running--;
+      wakeNext();
+    }
+  }
+
+  private async runNow({ code, args }: ProgramParams): Promise<JsonResult | undefined> {
     const { program, timeoutMs = DEFAULT_LIMITS.wallMs } = this.record.options;
     const calls = await this.readCalls();
     const [start, ...deliveries] = await this.readDeliveries();
@@ -105,7 +117,7 @@ export class ProgramRun {
           isReplaying = false;
           await this.resume(calls, deliveries);
         }
-        if (made.length > 0) await this.start(made);
+        if (made.length > 0) await this.start(made, step.outcome === undefined);
         if (step.outcome !== undefined) return step.outcome;
       } else if (!isReplaying && this.ended.length > 0) {
         const at = Date.now();
@@ -133,24 +145,31 @@ export class ProgramRun {
     throw new ToolFailure(error.message, { retryable: false, reason, cause: error });
   }
 
-  /** Stores new calls, then starts them. */
-  private async start(calls: readonly ProgramCall[]): Promise<void> {
+  /** Stores new calls, then starts them, unless the program has ended meanwhile. */
+  private async start(calls: readonly ProgramCall[], isWanted: boolean): Promise<void> {
     const { group } = this;
-    const tasks = calls.map(({ index, function: tool, params, options, hash, after }): NewTask => {
-      const checked = callOptions(tool, options);
-      const item = { group: group.id, index, call: { hash, after } };
-      return {
-        id: itemId(group.id, index),
-        name: tool,
-        function: tool,
-        params,
-        options:
-          checked instanceof VolleyError
-            ? { item: { ...item, problem: { code: checked.code, message: checked.message } } }
-            : { ...checked, item },
-      };
-    });
-    if (!group.isClosed) await group.startItems(tasks);
+    const tasks = await Promise.all(calls.map((call) => this.taskOf(call)));
+    if (!group.isClosed) await group.addCalls(tasks, isWanted);
+  }
+
+  private async taskOf(call: ProgramCall): Promise<NewTask> {
+    const { host, group } = this;
+    const { index, function: tool, params, hash, after } = call;
+    const checked = callOptions(tool, call.options);
+    const item = { group: group.id, index, call: { hash, after } };
+    return {
+      id: itemId(group.id, index),
+      name: tool,
+      function: tool,
+      // Pictures and files of earlier results are passed on as what they are.
+      params: hasBlobs(params)
+        ? JSON.stringify(await withBlobs(host.store, host.batch, JSON.parse(params)))
+        : params,
+      options:
+        checked instanceof VolleyError
+          ? { item: { ...item, problem: { code: checked.code, message: checked.message } } }
+          : { ...checked, item },
+    };
   }
 
   private async recordDeliveries(deliveries: readonly Delivery[]): Promise<void> {
@@ -225,4 +244,27 @@ export class ProgramRun {
 function otherVersion(vm: string): VolleyError {
   const message = `The program began with ${vm}, and this is ${VM_VERSION}, so it cannot continue. Retry it to start over.`;
   return Object.assign(new VolleyError('PROGRAM_DIVERGED', message), { retryable: false });
+}
+
+/** How many programs run in this process. */
+let running = 0;
+/** The groups of programs that wait for their turn. */
+const waiting = new Set<GroupRun>();
+
+/** Waits until few enough programs run. Returns false if the group was closed before. */
+async function takeTurn(group: GroupRun): Promise<boolean> {
+  waiting.add(group);
+  while (running >= MAX_PROGRAMS && !group.isClosed) await group.change();
+  waiting.delete(group);
+  if (!group.isClosed) {
+    running++;
+    return true;
+  }
+  wakeNext();
+  return false;
+}
+
+function wakeNext(): void {
+  const [next] = waiting;
+  next?.wake();
 }

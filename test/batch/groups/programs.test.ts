@@ -147,9 +147,38 @@ describe('a program', () => {
     ]);
   });
 
+  it('does not start a call that it makes and leaves behind in its last step', async () => {
+    const held = new HeldCalls();
+    const rig = await openRig([held.tool()]);
+    await run(rig, `tools.held({ key: 'left' }); return 1`);
+    expect(held.begun).toEqual([]);
+    expect(await rig.standing()).toEqual(['program completed', 'program[0] cancelled']);
+  });
+
+  it('waits for its turn where many programs run, and all of them end', async () => {
+    const held = new HeldCalls();
+    const rig = await openRig([held.tool()]);
+    const keys = Array.from({ length: 12 }, (_, index) => `k${index}`);
+    await rig.ask('add_batch', {
+      tasks: keys.map((key) => ({
+        id: key,
+        function: 'run_program',
+        params: { code: 'return tools.held({ key: args })', args: key },
+      })),
+    });
+    const ended = rig.ask('start', { wait: true, max_concurrent: 100 });
+    await Promise.all(keys.slice(0, 8).map((key) => held.started(key)));
+    expect(held.begun).toHaveLength(8);
+    for (const key of keys) held.finish(key);
+    expect((await ended).data).toMatchObject({ counts: { completed: 24, failed: 0 } });
+  });
+
   it('keeps what it logs, without secrets, and reports its progress', async () => {
     const rig = await openRig([double]);
-    await run(rig, `log('first', { n: 1 }); progress(0.5, 'half'); await tools.double({ n: 1 }); log('last')`);
+    await run(
+      rig,
+      `log('first', { n: 1 }); progress(0.5, 'half'); await tools.double({ n: 1 }); log('last')`,
+    );
     expect(await rig.store.log('default', 'program')).toBe('first {"n":1}\nlast');
   });
 
