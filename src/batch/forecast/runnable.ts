@@ -5,7 +5,7 @@ import { VolleyError } from '../../core/errors.ts';
 import type { Priority } from '../../core/priority.ts';
 import type { DependencyPolicy } from '../../core/terms.ts';
 import { countText } from '../../core/words.ts';
-import type { NewTask, TaskRecord, TaskStatus } from '../../store/records.ts';
+import { isGroup, type NewTask, type TaskRecord, type TaskStatus } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import { addBatchAction } from '../actions/add-batch.ts';
 import { TaskCheck } from '../add-tasks.ts';
@@ -186,7 +186,7 @@ async function learnedDurations(
       const page = await store.tasks(name, { status: ['completed'], afterSeq, limit: Math.min(PAGE, left) });
       for (const task of page) {
         const ms = task.durationMs;
-        if (ms === undefined || !functions.has(task.function)) continue;
+        if (ms === undefined || !functions.has(task.function) || isGroup(task.options)) continue;
         const known = found.get(task.function);
         if (known === undefined) found.set(task.function, [ms]);
         else known.push(ms);

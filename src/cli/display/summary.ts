@@ -3,7 +3,7 @@ import { endedOf, type TaskCounts, totalOf } from '../../batch/counts.ts';
 import { commonText } from '../../batch/results-summary.ts';
 import { printableLine } from '../../core/printable-text.ts';
 import { listText, spanText } from '../../core/words.ts';
-import type { TaskStatus } from '../../store/records.ts';
+import { isGroup, type TaskStatus } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import { type Colors, createColors, wantsColors } from '../output/colors.ts';
 import type { Io } from '../output/io.ts';
@@ -60,7 +60,8 @@ export async function summarizeRun(
       if ((task.startedAt ?? endedAt) < since) continue;
       hasRun = hadWork;
       for (const warning of task.options.warnings ?? []) warnings.push(`${name}: ${warning}`);
-      if (durationMs === undefined || !WORKED.includes(task.status)) continue;
+      // A group only waits for its items.
+      if (durationMs === undefined || !WORKED.includes(task.status) || isGroup(task.options)) continue;
       workMs += durationMs;
       if (task.status === 'completed') keepSlowest(slowest, { name, function: tool, durationMs });
     }
@@ -123,7 +124,9 @@ function headLines(
   const total = totalOf(counts);
   const isGood = counts.completed === total;
   const isUnfinished = endedOf(counts) < total && counts.failed === 0;
-  const mark = isGood ? colors.green('✓') : isUnfinished ? colors.yellow('◦') : colors.red('✗');
+  // Where nothing failed and nothing was cancelled, tasks were skipped by their own conditions.
+  const isFine = total === counts.completed + counts.skipped;
+  const mark = isGood || isFine ? colors.green('✓') : isUnfinished ? colors.yellow('◦') : colors.red('✗');
   const parts = [
     isGood
       ? colors.green(total === 1 ? '1 task completed' : `all ${numberText(total)} tasks completed`)
@@ -211,7 +214,10 @@ function nextLines(
       `${program} start${flags}`,
       `runs the ${left === 1 ? 'remaining task' : `${numberText(left)} remaining tasks`}`,
     ]);
-  const reopened = (['failed', 'skipped', 'cancelled'] as const).filter((status) => counts[status] > 0);
+  const isWrong = counts.failed + counts.cancelled > 0;
+  const reopened = (['failed', 'skipped', 'cancelled'] as const).filter(
+    (status) => isWrong && counts[status] > 0,
+  );
   if (reopened.length > 0)
     commands.push([
       `${program} retry${flags}`,
