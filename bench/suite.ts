@@ -1,3 +1,4 @@
+import { items } from './batch/items-scenario.ts';
 import { batch } from './batch/scenario.ts';
 import { largeBatch } from './batch/store-scenario.ts';
 import { eventLoop } from './event-loop/scenario.ts';
@@ -31,6 +32,7 @@ export const SCENARIOS: readonly Scenario[] = [
   sandbox,
   batch,
   largeBatch,
+  items,
   sse,
   http,
   mcp,

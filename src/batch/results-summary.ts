@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { countText, spanText } from '../core/words.ts';
-import type { TaskRecord, TaskStatus } from '../store/records.ts';
+import { isGroup, type TaskRecord, type TaskStatus } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import type { ActionResult } from './answer.ts';
 import { taskPages } from './context.ts';
@@ -96,9 +96,10 @@ async function slowestOf(
 ): Promise<TaskRecord[]> {
   let slowest: TaskRecord[] = [];
   for (let after = 0; ; await nextTurn()) {
-    const { tasks, nextSeq } = await store.slowest(batch, statuses, after, MAX_SLOWEST);
+    const { tasks, nextSeq } = await store.slowest(batch, statuses, after, 2 * MAX_SLOWEST);
     // Sorting is stable, so tasks of equal duration stay in the order of the batch.
-    slowest = [...slowest, ...tasks]
+    // A group only waits for its items.
+    slowest = [...slowest, ...tasks.filter(({ options }) => !isGroup(options))]
       .sort((a, b) => (b.durationMs ?? 0) - (a.durationMs ?? 0))
       .slice(0, MAX_SLOWEST);
     if (nextSeq === undefined) return slowest;

@@ -121,12 +121,12 @@ export class Reader {
     );
     this.someItems = reader.prepare(`${TASKS} WHERE (? >> s.status) & 1 AND ${ITEMS}`);
     this.resultsOfItems = reader.prepare(
-      `SELECT s.key, s.status, t.id, e.result_bytes, e.preview
-       FROM states s CROSS JOIN tasks t ON t.key = s.key LEFT JOIN ends e ON e.key = s.key WHERE ${ITEMS}`,
+      `SELECT s.key, s.status, e.result_bytes, e.preview FROM states s LEFT JOIN ends e ON e.key = s.key WHERE ${ITEMS}`,
     );
     this.countsOfItems = reader.prepare(
       'SELECT status, count(*) AS count FROM states WHERE parent = ? GROUP BY status',
     );
+    this.resultsOfItems.setReturnArrays(true);
     this.slowestKeys = reader.prepare(
       `SELECT s.key FROM states s CROSS JOIN ends e ON e.key = s.key
        WHERE s.key > ? AND s.key <= ? AND s.started_at IS NOT NULL AND (? >> s.status) & 1
@@ -283,14 +283,16 @@ export class Reader {
       if (row === undefined) return [];
       const page = [keyOf(row.id, groupSeq), keyOf(row.id, afterSeq), limit] as const;
       let bytes = 0;
-      return (this.resultsOfItems.all(...page) as ItemData[]).map((item) => {
-        bytes += item.result_bytes ?? 0;
+      const rows = this.resultsOfItems.all(...page) as unknown as ItemRow[];
+      return rows.map(([key, status, resultBytes, preview]) => {
+        bytes += resultBytes ?? 0;
+        const isRead = resultBytes !== null && bytes <= maxBytes;
         return {
-          seq: seqInKey(item.key),
-          id: fromStored(item.id),
-          status: STATUSES[item.status]!,
-          result:
-            item.result_bytes === null || bytes > maxBytes ? undefined : this.wholeResult(item as ResultData),
+          seq: seqInKey(key),
+          status: STATUSES[status]!,
+          result: isRead
+            ? this.wholeResult({ key, result_bytes: resultBytes, preview: preview! })
+            : undefined,
         };
       });
     });
@@ -475,13 +477,8 @@ interface SummaryData {
   readonly parent: number | null;
 }
 
-interface ItemData {
-  readonly key: number;
-  readonly status: number;
-  readonly id: StoredText;
-  readonly result_bytes: number | null;
-  readonly preview: StoredText | null;
-}
+/** As an array: objects take twice as long. */
+type ItemRow = [key: number, status: number, resultBytes: number | null, preview: StoredText | null];
 
 interface ResultData {
   readonly key: number;

@@ -30,7 +30,6 @@ export type ItemQuery = Pick<TaskQuery, 'status' | 'afterSeq' | 'limit'>;
 /** How an item of a group ended. */
 export interface ItemResult {
   readonly seq: number;
-  readonly id: string;
   readonly status: TaskStatus;
   /** As JSON, if it completed and the result is not too large for the page. */
   readonly result: string | undefined;

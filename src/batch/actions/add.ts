@@ -25,8 +25,13 @@ export const addAction = defineAction({
       on_dependency_failure: { flags: '--on-dependency-failure <policy>' },
       resources: false,
       repeat: false,
-      for_each: { flags: '--for-each <expression>' },
-      when: { flags: '--when <expression>' },
+      for_each: false,
+      max_concurrent: false,
+      on_item_error: false,
+      when: {
+        flags: '--when <expression>',
+        help: 'a JavaScript expression over results; the task is skipped unless it holds',
+      },
     },
   },
   run: async ({ batch, ...task }, context) => {

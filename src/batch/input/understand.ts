@@ -238,6 +238,8 @@ class Reading {
   private readUnion(options: readonly z.core.$ZodType[], value: unknown, at: string): unknown {
     if (options.some((option) => z.safeParse(option, value).success)) return value;
     for (const option of options) {
+      // A number may be a mistake, such as one for a list.
+      if (typeof value === 'number' && (option as z.core.$ZodTypes)._zod.def.type === 'string') continue;
       const reading = new Reading();
       const read = reading.read(option, value, at);
       if (!z.safeParse(option, read).success) continue;

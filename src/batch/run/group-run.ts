@@ -11,6 +11,7 @@ import { type Expression, evaluate, type Names } from '../../script/evaluate.ts'
 import { expressionText } from '../../script/expression-text.ts';
 import {
   type AddedTasks,
+  type ItemOptions,
   itemId,
   type NewTask,
   type RepeatOptions,
@@ -21,7 +22,7 @@ import type { Store } from '../../store/store.ts';
 import { globFiles } from '../../tools/builtin/glob-files.ts';
 import type { ForEach } from '../input/fields.ts';
 import { ITEM_NAMES, listSource, ROUND_NAMES } from '../input/task-references.ts';
-import { type ItemNames, Template } from './item-params.ts';
+import { type ItemNames, type Resolved, Template } from './item-params.ts';
 import { JsonResult, MAX_RESULT_CHARACTERS, type WrittenEnd } from './task-run.ts';
 
 /** What a group needs of the run of its batch. */
@@ -301,9 +302,10 @@ export class GroupRun {
   /** Resolves data with references to the results of other tasks. */
   private async resolved({ options }: TaskRecord, data: unknown): Promise<unknown> {
     const template = await Template.read(data, options, this.host.resultsOf);
-    const [resolved] = await template.resolve([{}], (value) => value);
-    if ('problem' in resolved!) throw resolved.problem;
-    return resolved!.value;
+    const { value: slice } = await template.resolve([{}]).next();
+    const [resolved] = slice as [Resolved<unknown>];
+    if ('problem' in resolved) throw resolved.problem;
+    return resolved.value;
   }
 
   /** Stores items, with final params. */
@@ -317,12 +319,6 @@ export class GroupRun {
     const { function: tool, options } = record;
     const { arguments: params } = withExpression({ name: tool, arguments: JSON.parse(record.params) });
     const template = await Template.read(params, options, resultsOf, names);
-    let bytes = 0;
-    const resolved = await template.resolve(items, (value) => {
-      const text = paramsText(value);
-      bytes += text.length;
-      return text;
-    });
     const { priority, maxRetries, timeoutMs, resources } = options;
     const shared: TaskOptions = {
       ...(priority !== undefined && { priority }),
@@ -330,28 +326,31 @@ export class GroupRun {
       ...(timeoutMs !== undefined && { timeoutMs }),
       ...(resources !== undefined && { resources }),
     };
-    const tasks = resolved.map((one, offset): NewTask => {
-      const index = firstIndex + offset;
-      const isResolved = 'value' in one;
-      const item = {
-        group: this.id,
-        index,
-        ...(!isResolved && { problem: problemOf(one.problem, coordinator) }),
-      };
-      return {
-        id: itemId(this.id, index),
-        name: itemId(record.name, index),
-        function: tool,
-        params: isResolved ? one.value : record.params,
-        options: { ...shared, item },
-      };
-    });
-    if (bytes > MAX_ITEMS_BYTES)
-      throw new VolleyError(
-        'INVALID_ITEMS',
-        `The params of its items have more than ${MAX_ITEMS_BYTES >> 20} MB together. Pass paths instead of contents.`,
-      );
-    if (this.isClosed) return;
+    const tasks: NewTask[] = [];
+    let bytes = 0;
+    for await (const slice of template.resolve(items)) {
+      for (const resolved of slice) {
+        const index = firstIndex + tasks.length;
+        const { params, problem } = paramsOf(resolved, coordinator);
+        bytes += params?.length ?? 0;
+        tasks.push({
+          id: itemId(this.id, index),
+          name: itemId(record.name, index),
+          function: tool,
+          params: params ?? record.params,
+          options: {
+            ...shared,
+            item: { group: this.id, index, ...(problem !== undefined && { problem }) },
+          },
+        });
+      }
+      if (bytes > MAX_ITEMS_BYTES)
+        throw new VolleyError(
+          'INVALID_ITEMS',
+          `The params of its items have more than ${MAX_ITEMS_BYTES >> 20} MB together. Pass paths instead of contents.`,
+        );
+      if (this.isClosed) return;
+    }
     this.host.itemsAdded(await store.addItems(batch, this.seq, tasks));
   }
 
@@ -394,21 +393,22 @@ export class GroupRun {
     const texts: string[] = [];
     let length = 0;
     let count = 0;
-    const failed: string[] = [];
+    const failed: number[] = [];
     for (let afterSeq = 0; ; await nextTurn()) {
       const maxBytes = MAX_RESULT_CHARACTERS - length;
       const page = await store.itemResults(batch, this.seq, { afterSeq, limit: PAGE, maxBytes });
-      for (const { id, status, result } of page) {
-        if (status !== 'completed') failed.push(id);
+      for (const { status, result } of page) {
+        if (status !== 'completed') failed.push(count);
+        count++;
         const text = status === 'completed' ? result : 'null';
         length = text === undefined ? Number.POSITIVE_INFINITY : length + text.length + 1;
         if (length <= MAX_RESULT_CHARACTERS) texts.push(text!);
       }
-      count += page.length;
       afterSeq = page.at(-1)?.seq ?? afterSeq;
       if (page.length < PAGE) break;
     }
-    if (failed.length > 0 && !this.allowsFailures) throw itemFailed(failed.length, count, failed[0]!);
+    if (failed.length > 0 && !this.allowsFailures)
+      throw itemFailed(failed.length, count, itemId(this.id, failed[0]!));
     return new JsonResult(length <= MAX_RESULT_CHARACTERS ? `[${texts.join(',')}]` : undefined);
   }
 
@@ -460,18 +460,17 @@ function itemFailed(failed: number, total: number, first: string): VolleyError {
   );
 }
 
-function paramsText(value: unknown): string {
-  const text = JSON.stringify(value ?? {});
-  if (text.length <= MAX_PARAMS_BYTES) return text;
-  throw new VolleyError(
-    'INVALID_ARGUMENTS',
-    `The params have more than ${MAX_PARAMS_BYTES >> 20} MB. Pass a path instead of contents.`,
-  );
-}
-
-function problemOf(
-  { code, message }: VolleyError,
+/** The final params of an item as JSON, or why there are none. */
+function paramsOf(
+  resolved: Resolved<unknown>,
   { redactor }: ParallelToolCoordinator,
-): { code: string; message: string } {
-  return { code, message: redactor.text(message) };
+): { readonly params?: string; readonly problem?: ItemOptions['problem'] } {
+  if ('problem' in resolved) {
+    const { code, message } = resolved.problem;
+    return { problem: { code, message: redactor.text(message) } };
+  }
+  const params = JSON.stringify(resolved.value ?? {});
+  if (params.length <= MAX_PARAMS_BYTES) return { params };
+  const message = `The params have more than ${MAX_PARAMS_BYTES >> 20} MB. Pass a path instead of contents.`;
+  return { problem: { code: 'INVALID_ARGUMENTS', message } };
 }

@@ -15,7 +15,7 @@ export type ItemNames = Readonly<Record<string, unknown>>;
 /** A resolved value, or why it could not be computed. */
 export type Resolved<T> = { readonly value: T } | { readonly problem: VolleyError };
 
-const PER_TURN = 200;
+const SLICE = 500;
 const NO_NAMES: ReadonlySet<string> = new Set();
 
 /** Data with references, of a group whose dependencies have ended. It is resolved for each item. */
@@ -42,24 +42,31 @@ export class Template {
     return new Template(data, known, references, await resultsOf(references.ids));
   }
 
-  /** Resolves it for each item and passes the results through `finish`, which may throw. */
-  async resolve<T>(items: readonly ItemNames[], finish: (value: unknown) => T): Promise<Resolved<T>[]> {
-    const computed = new Map<string, readonly Resolved<string | undefined>[]>();
-    for (const source of this.references.expressions)
-      computed.set(source, await this.evaluated(source, items));
-    const resolved: Resolved<T>[] = [];
-    for (const [index, names] of items.entries()) {
-      if (index % PER_TURN === PER_TURN - 1) await nextTurn();
-      const lookup = (id: string) => (this.known.names.has(id) ? namedValue(id, names) : this.resultOf(id));
-      const expression = (source: string) => parsed(computed.get(source)![index]!);
-      try {
-        resolved.push({ value: finish(resolveReferences(this.data, this.known, lookup, expression)) });
-      } catch (error) {
-        if (!(error instanceof VolleyError)) throw error;
-        resolved.push({ problem: error });
-      }
+  /** Resolves it for each item. Yields one slice after another, so that other work can go on. */
+  async *resolve(items: readonly ItemNames[]): AsyncGenerator<Resolved<unknown>[], void, undefined> {
+    for (let start = 0; start < items.length; start += SLICE) {
+      if (start > 0) await nextTurn();
+      const slice = items.slice(start, start + SLICE);
+      const computed = new Map<string, readonly Resolved<string | undefined>[]>();
+      for (const source of this.references.expressions)
+        computed.set(source, await this.evaluated(source, slice));
+      yield slice.map((names, index) => this.resolved(names, (source) => computed.get(source)![index]!));
     }
-    return resolved;
+  }
+
+  private resolved(
+    names: ItemNames,
+    computed: (source: string) => Resolved<string | undefined>,
+  ): Resolved<unknown> {
+    try {
+      const lookup = (id: string) => (this.known.names.has(id) ? namedValue(id, names) : this.resultOf(id));
+      return {
+        value: resolveReferences(this.data, this.known, lookup, (source) => parsed(computed(source))),
+      };
+    } catch (error) {
+      if (!(error instanceof VolleyError)) throw error;
+      return { problem: error };
+    }
   }
 
   private resultOf(id: string): unknown {

@@ -213,8 +213,11 @@ function nextLines(
       `${program} start${flags}`,
       `runs the ${left === 1 ? 'remaining task' : `${numberText(left)} remaining tasks`}`,
     ]);
-  const reopened = (['failed', 'skipped', 'cancelled'] as const).filter((status) => counts[status] > 0);
-  if (counts.failed + counts.cancelled > 0)
+  const isWrong = counts.failed + counts.cancelled > 0;
+  const reopened = (['failed', 'skipped', 'cancelled'] as const).filter(
+    (status) => isWrong && counts[status] > 0,
+  );
+  if (reopened.length > 0)
     commands.push([
       `${program} retry${flags}`,
       `reopens the ${listText(reopened.map((status) => `${numberText(counts[status])} ${status}`))}`,

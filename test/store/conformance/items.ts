@@ -85,10 +85,10 @@ export function itemTests({ newPlace, open }: StoreHarness): void {
       await store.ended('b', 5, failed, 1);
       const page = { afterSeq: 0, limit: 10 };
       expect(await store.itemResults('b', 2, { ...page, maxBytes: 1_000_000 })).toEqual([
-        { seq: 3, id: 'g[0]', status: 'completed', result: '1' },
-        { seq: 4, id: 'g[1]', status: 'completed', result: long },
-        { seq: 5, id: 'g[2]', status: 'failed', result: undefined },
-        { seq: 6, id: 'g[3]', status: 'completed', result: '4' },
+        { seq: 3, status: 'completed', result: '1' },
+        { seq: 4, status: 'completed', result: long },
+        { seq: 5, status: 'failed', result: undefined },
+        { seq: 6, status: 'completed', result: '4' },
       ]);
       const small = await store.itemResults('b', 2, { afterSeq: 3, limit: 2, maxBytes: 10 });
       expect(small).toMatchObject([{ seq: 4, result: undefined }, { seq: 5 }]);
