@@ -5,7 +5,7 @@ import { isDeep } from './test/support/depth.ts';
 const common = {
   pool: 'forks',
   // A quarter of their time the tests wait for programs and time limits. What is timed runs alone anyway.
-  maxWorkers: availableParallelism() + 1,
+  maxWorkers: availableParallelism() + 2,
   globals: false,
   // These end what hangs. What they end must not depend on how quick the machine is, nor on what else it does.
   testTimeout: 180_000,

@@ -7,6 +7,7 @@ import { type Client, StreamableHTTPClientTransport } from '@modelcontextprotoco
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startBuilt } from '../e2e/support/built-volley.ts';
 import { project } from '../e2e/support/project.ts';
+import { isDeep } from '../support/depth.ts';
 import { trustFolder } from '../support/trust.ts';
 import { fiftyCalls } from './client/support/fifty-calls.ts';
 import { isAlive } from './client/support/open.ts';
@@ -82,7 +83,10 @@ const slow = (duration: number) => ({
   params: { duration, steps: 1 },
 });
 
-describe.each(Object.keys(OPEN))('the official client over %s, Volley, and the reference servers', (kind) => {
+/** Much of what the second shows is shown by the official suite, too. */
+const KINDS = Object.keys(OPEN).slice(0, isDeep ? 2 : 1);
+
+describe.each(KINDS)('the official client over %s, Volley, and the reference servers', (kind) => {
   test('fifty calls, progress, a cancel, a server that is killed and a restart half-way', {
     timeout: 400_000,
   }, async () => {

@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } f
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { say } from '../cli/support/program.ts';
 import { runBuilt, startBuilt } from '../e2e/support/built-volley.ts';
 import { isDeep } from '../support/depth.ts';
 import {
@@ -62,11 +63,12 @@ interface Refused {
   readonly error: { readonly code: string; readonly message: string };
 }
 
+/** The error of a command line that is typed in this process: what it says is the question, not what it runs. */
 async function refusalOf(
-  repository: HostileRepository,
+  { folder, env }: HostileRepository,
   ...args: readonly string[]
 ): Promise<Refused['error']> {
-  const { stdout } = await repository.run(...args, '--json');
+  const { stdout } = await say(folder, [...args, '--json'], '', undefined, env);
   const answer = JSON.parse(stdout) as Refused;
   expect(answer.ok).toBe(false);
   return answer.error;

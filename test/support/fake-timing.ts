@@ -1,4 +1,4 @@
-import type { Timing } from '../../src/engine/timing.ts';
+import type { Timing } from '../../src/batch/timing.ts';
 
 /** Time that a test moves. */
 export class FakeTiming implements Timing {

@@ -1,4 +1,4 @@
-import type { Timing } from '../../engine/timing.ts';
+import type { Timing } from '../../batch/timing.ts';
 import { createColors, wantsColors } from '../output/colors.ts';
 import { LiveDisplay } from './live-display.ts';
 import { PlainDisplay } from './plain-display.ts';

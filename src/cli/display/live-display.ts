@@ -1,4 +1,4 @@
-import { systemTiming, type Timing } from '../../engine/timing.ts';
+import { systemTiming, type Timing } from '../../batch/timing.ts';
 import type { Colors } from '../output/colors.ts';
 import { numberText } from '../output/numbers.ts';
 import { completedLine, failedLine } from './event-lines.ts';

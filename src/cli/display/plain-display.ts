@@ -1,6 +1,6 @@
 import { endedOf, totalOf } from '../../batch/counts.ts';
+import { systemTiming, type Timing } from '../../batch/timing.ts';
 import { printableLine } from '../../core/printable-text.ts';
-import { systemTiming, type Timing } from '../../engine/timing.ts';
 import { type Colors, createColors, onlyOwnStyles } from '../output/colors.ts';
 import { numberText, percentText, rateText, timeRangeText } from '../output/numbers.ts';
 import { completedLine, failedLine } from './event-lines.ts';

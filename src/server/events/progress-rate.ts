@@ -1,4 +1,4 @@
-import { systemTiming, type Timing } from '../../engine/timing.ts';
+import { systemTiming, type Timing } from '../../batch/timing.ts';
 
 /**
  * Passes the first report of each source at once, and later ones at most once in a span: of those that come sooner, the
