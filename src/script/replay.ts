@@ -3,7 +3,7 @@ import { VolleyError } from '../core/errors.ts';
 import type { ProgramCall, ProgramStep } from './program-session.ts';
 
 /** What is stored of a call before it starts. Calls are numbered in the order in which the program made them. */
-type RecordedCall = Pick<ProgramCall, 'function' | 'hash' | 'after'>;
+export type RecordedCall = Pick<ProgramCall, 'function' | 'hash' | 'after'>;
 
 /** What is stored of a delivery before it happens: of which call, and when. Its value is that of the call. */
 export interface RecordedDelivery {
