@@ -18,6 +18,38 @@ async function batches(folder: string): Promise<{ batch: string; counts: Record<
 }
 
 describe('run', () => {
+  const computing = {
+    json: '{"tasks": [{"id": "each", "function": "compute", "params": {"expression": "item * 2"}, "for_each": [1, 2]}], "return": "each"}',
+    jsonl:
+      '{"id": "each", "function": "compute", "params": {"expression": "item * 2"}, "for_each": "[1, 2]"}\n{"return": "each"}\n',
+    yaml: 'tasks:\n- id: each\n  function: compute\n  params: { expression: item * 2 }\n  for_each: "[1, 2]"\nreturn: each\n',
+    toml: 'return = "each"\n[[tasks]]\nid = "each"\nfunction = "compute"\nparams = { expression = "item * 2" }\nfor_each = [1, 2]\n',
+  };
+
+  it.each(Object.entries(computing))(
+    'prints what a file of %s returns, also if it has run before',
+    SLOW,
+    async (format, text) => {
+      const folder = folderWith({ [`a.${format}`]: text });
+      const said = await say(folder, ['run', `a.${format}`]);
+      expect(said).toMatchObject({ status: 0, stderr: '' });
+      expect(said.stdout.endsWith('[\n  2,\n  4\n]\n')).toBe(true);
+      const again = await say(folder, ['run', `a.${format}`, '--json']);
+      expect(JSON.parse(again.stdout).data).toMatchObject({ returned: [2, 4], counts: { completed: 4 } });
+      expect((await say(folder, ['results', '--batch', 'a'])).stdout.split('\n')[0]).toContain('[2,4]');
+      expect((await say(folder, ['explain', 'each[1]', '--batch', 'a'])).stdout).toContain('completed');
+    },
+  );
+
+  it.each([
+    ['{"tasks": [{"function": "compute", "params": {"expression": "1"}}], "return": 3}', 'string'],
+    ['{"tasks": [{"function": "compute", "params": {"expression": "1"}}], "return": "1 +"}', 'syntax'],
+  ])('refuses a file whose return is wrong: %s', SLOW, async (text, problem) => {
+    const said = await say(folderWith({ 'a.json': text }), ['run', 'a.json']);
+    expect(said.status).toBe(2);
+    expect(said.stderr).toContain(problem);
+  });
+
   it('says which tasks of a changed file it does not take, because the batch has others', SLOW, async () => {
     const folder = folderWith({ 'a.json': fileOf([read('one', 'a.json'), read('two', 'missing')]) });
     await say(folder, ['run', 'a.json']);

@@ -64,6 +64,22 @@ describe('a program in the guide to batches', () => {
   });
 });
 
+describe('the example of tasks that compute', () => {
+  it('returns the notes that are open', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'volley-guide-'));
+    const executor = await executorIn(folder);
+    await mkdir(join(folder, 'notes'));
+    for (const [name, text] of Object.entries({ a: 'done', b: 'still open', c: 'open, too' }))
+      await writeFile(join(folder, 'notes', name), text);
+    const { text } = blocks.find((block) => block.text.includes('"return"'))!;
+    const { tasks } = parseTaskFile({ name: 'tasks.json', text });
+    await executor.handle({ action: 'add_batch', tasks });
+    expect(await executor.handle({ action: 'start', wait: true })).toMatchObject({
+      data: { succeeded: true, returned: ['notes/b', 'notes/c'] },
+    });
+  });
+});
+
 describe('the example for agents', () => {
   it('completes, and makes a file of what it has read', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'volley-guide-'));

@@ -23,6 +23,15 @@ describe('a function that submits children and waits for them', () => {
     expect(engine.statistics().counts.completed).toBe(15);
   });
 
+  it('may lend its room while it waits for what others submitted', async () => {
+    const engine = openEngine({ maxConcurrency: 1 });
+    const handle = engine.submit({ toolName: 'parent' }, async ({ lendWhile }) => {
+      const other = engine.submit({ toolName: 'other' }, () => 7);
+      return lendWhile(other.wait());
+    });
+    expect(await handle.wait()).toBe(7);
+  });
+
   it('may wait for all of them at once', async () => {
     const engine = openEngine({ maxConcurrency: 1 });
     const handle = engine.submit({ toolName: 'parent' }, async ({ submit }) => {

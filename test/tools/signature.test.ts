@@ -47,7 +47,7 @@ test('a hostile schema has a short signature', () => {
   const evil = { type: 'object', properties: { 'a\nb': { enum: ['*/\n\u001b[2J'] } } };
   for (const schema of [loop, { $ref: '#/$ref' }, wide, choices, evil, { type: 'object', properties: null }])
     expect(signature(schema as JsonSchema, schema as JsonSchema).length).toBeLessThan(20_000);
-  expect(signature(evil)).not.toMatch(/[\n\u001b]/);
+  for (const control of ['\n', '\u001b']) expect(signature(evil)).not.toContain(control);
 });
 
 test('the built-in tools return what their signatures say', async () => {

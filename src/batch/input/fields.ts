@@ -14,7 +14,7 @@ const MAX_ID_LENGTH = 128;
 /** The id of an item is that of its group and a number: `read[3]`. */
 const MAX_ITEM_ID_LENGTH = MAX_ID_LENGTH + 8;
 const BRACKETS = /[[\]]/;
-const MAX_EXPRESSION_LENGTH = 100_000;
+const MAX_EXPRESSION_LENGTH = 20_000;
 const MAX_ROUNDS = 10_000;
 const MAX_LIST_LENGTH = 100_000;
 

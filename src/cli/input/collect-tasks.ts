@@ -68,8 +68,10 @@ export async function changedIds(
     for (const known of page) {
       const task = given.get(known.id);
       if (task === undefined) continue;
-      const { function: tool, params = {} } = task;
-      if (known.function !== tool || known.params !== JSON.stringify(params)) changed.add(known.id);
+      const { function: tool, params = {}, when, for_each } = task;
+      const { when: knownWhen, forEach } = known.options;
+      const isSame = known.function === tool && known.params === JSON.stringify(params) && knownWhen === when;
+      if (!isSame || JSON.stringify(forEach) !== JSON.stringify(for_each)) changed.add(known.id);
     }
   }
   return givenIds(tasks).filter((id) => changed.has(id));

@@ -190,6 +190,23 @@ describe('for_each', () => {
     expect(await resultOf(rig, 'each')).toEqual(['a', 'b', 'c']);
   });
 
+  it('runs more items than are submitted at once, and keeps their order', async () => {
+    const rig = await openRig();
+    const answer = await ran(
+      rig,
+      [
+        {
+          id: 'each',
+          function: 'echo',
+          params: { n: { $from: 'item' } },
+          for_each: 'Array.from({ length: 1203 }, (_, i) => i)',
+        },
+      ],
+      { return: 'each.every(({ n }, index) => n === index) && each.length' },
+    );
+    expect(answer).toMatchObject({ returned: 1203, counts: { completed: 1205 } });
+  });
+
   it('does not deadlock where only one task may run at once', async () => {
     const rig = await openRig();
     await rig.ask('add_batch', {
