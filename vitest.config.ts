@@ -19,7 +19,7 @@ const common = {
  * they need a stack, memory, descriptors, children or globals that nothing else has touched.
  */
 const ALONE = [
-  ...['agents', 'e2e', 'runners'].map((folder) => `test/${folder}/**/*.test.ts`),
+  'test/runners/**/*.test.ts',
   'test/server/globals.test.ts',
   'test/server/load-drill.test.ts',
   'test/tools/analysis/nesting.test.ts',
