@@ -14,6 +14,7 @@ import { memory } from './memory/scenario.ts';
 import { noOps } from './no-ops/scenario.ts';
 import { processes } from './processes/scenario.ts';
 import { sandbox } from './sandbox/scenario.ts';
+import { schedules } from './schedules/scenario.ts';
 import { simulation } from './simulation/scenario.ts';
 import { sse } from './sse/scenario.ts';
 import { threads } from './threads/scenario.ts';
@@ -27,6 +28,7 @@ export const SCENARIOS: readonly Scenario[] = [
   memory,
   eventLoop,
   simulation,
+  schedules,
   threads,
   processes,
   sandbox,

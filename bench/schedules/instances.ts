@@ -61,7 +61,7 @@ export function lowerBound({ tasks, slots, capacities }: Omit<Instance, 'bound' 
     tasks.reduce((sum, task) => sum + task.duration * share(task), 0);
   const byResource = capacities.map((capacity, index) => work(({ needs }) => needs[index]!) / capacity);
   const bySlots = work(() => 1) / slots;
-  return Math.max(...ends, Math.ceil(Math.max(bySlots, ...byResource)));
+  return Math.max(...ends, bySlots, ...byResource);
 }
 
 function withBound(instance: Omit<Instance, 'bound' | 'isOptimum'>): Instance {
@@ -161,8 +161,24 @@ function tiledProject(size: number, _: number, random: Random): Instance {
   const capacities = AMOUNTS.map((_, resource) =>
     Math.max(1, ...tiles.map(({ from }) => usedAt(tiles, tasks, resource, from))),
   );
-  const instance = { tasks, slots: size, capacities: [cpu, ...capacities.slice(1)] };
+  const instance = { tasks: shuffle(tasks, random), slots: size, capacities: [cpu, ...capacities.slice(1)] };
   return { ...instance, bound: length, isOptimum: true };
+}
+
+/** A random order in which each task stands behind what it depends on, so that the order does not reveal the schedule. */
+function shuffle(tasks: readonly InstanceTask[], random: Random): InstanceTask[] {
+  const placeOf = new Map<number, number>();
+  const left = new Set(tasks.keys());
+  while (left.size > 0) {
+    const ready = [...left].filter((at) => tasks[at]!.dependsOn.every((other) => placeOf.has(other)));
+    const chosen = ready[pick(ready.length, random)]!;
+    placeOf.set(chosen, placeOf.size);
+    left.delete(chosen);
+  }
+  return [...placeOf.keys()].map((at) => ({
+    ...tasks[at]!,
+    dependsOn: tasks[at]!.dependsOn.map((other) => placeOf.get(other)!),
+  }));
 }
 
 function largestOf(tiles: readonly Tile[]): number {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type Instance, makeInstances } from '../../bench/schedules/instances.ts';
+import { toExecutions, toLimits } from '../../bench/schedules/executions.ts';
+import { makeInstances } from '../../bench/schedules/instances.ts';
 import type { SchedulerLimits } from '../../src/core/scheduler-options.ts';
 import { simulate } from '../../src/core/simulate.ts';
 import { type Draft, World } from './support/world.ts';
@@ -85,26 +86,13 @@ describe.each(UNITS_MS)('the order under a reservation, in units of %i ms', (uni
   it('ends projects about as soon as at units so short that nothing is ever reserved', () => {
     const instances = makeInstances('projects', 30, 48);
     const meanOf = (unit: number) =>
-      instances.reduce((sum, instance) => sum + makespan(instance, unit) / instance.bound, 0) / 48;
+      instances.reduce((sum, instance) => {
+        const { makespanMs } = simulate(toExecutions(instance, unit), toLimits(instance));
+        return sum + makespanMs / unit / instance.bound / instances.length;
+      }, 0);
     expect(meanOf(unitMs)).toBeLessThan(1.01 * meanOf(1));
   });
 });
-
-/** The length of the schedule in units. */
-function makespan({ tasks, capacities }: Instance, unitMs: number): number {
-  const [cpu, memoryMb, ioOperations, networkOperations] = capacities as [number, number, number, number];
-  const io = { 0: 'none', 1: 'low', 2: 'medium', 4: 'high' } as const;
-  const executions = tasks.map(({ duration, needs, dependsOn }, index) => ({
-    id: `${index}`,
-    toolName: `tool ${index}`,
-    durationMs: duration * unitMs,
-    estimatedMs: duration * unitMs,
-    timeoutMs: Number.POSITIVE_INFINITY,
-    resources: { cpu: needs[0]!, memoryMb: needs[1]!, io: io[needs[2] as 0], network: needs[3] === 1 },
-    dependsOn: dependsOn.map(String),
-  }));
-  return simulate(executions, { cpu, memoryMb, ioOperations, networkOperations }).makespanMs / unitMs;
-}
 
 describe('backfilling', () => {
   it('lets small ones pass a large one that has not waited long', () => {

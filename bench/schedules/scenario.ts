@@ -1,0 +1,126 @@
+import { short } from '../harness/format.ts';
+import { atMost } from '../harness/goals.ts';
+import type { Case, CaseResult, Report, Scenario } from '../harness/scenario.ts';
+import { seededRandom } from '../work/random.ts';
+import { type Family, type Instance, lowerBound, makeInstances } from './instances.ts';
+
+interface ScheduleCase extends Case {
+  readonly family: Family;
+  readonly size: number;
+  readonly count: number;
+}
+
+/** How long a unit of time is, and the spread of the real durations around the estimates (of their logarithms). */
+interface Setting {
+  readonly unitMs: number;
+  readonly sigma: number;
+}
+
+const LIST = 'list';
+const SETTINGS: readonly Setting[] = [
+  ...[1, 1000, 10_000].map((unitMs) => ({ unitMs, sigma: 0 })),
+  ...[0.1, 0.3, 0.6].map((sigma) => ({ unitMs: 1000, sigma })),
+];
+/** How much longer schedules may be in units of 10 s than in units of 1 ms, where nothing is ever reserved. */
+const MAX_LOSS = 0.5;
+
+export const schedules: Scenario<ScheduleCase> = {
+  name: 'schedules',
+  title: 'Schedules',
+  cases(isQuick) {
+    const count = (full: number) => (isQuick ? Math.ceil(full / 4) : full);
+    return [
+      caseOf('projects', 30, count(192)),
+      caseOf('projects', 60, count(96)),
+      caseOf('projects', 120, count(48)),
+      caseOf('tiled projects', 30, count(96)),
+      caseOf('tiled projects', 60, count(96)),
+      caseOf('tiled projects', 120, count(48)),
+      caseOf('graphs', 100, count(96)),
+      caseOf('workflows', 100, count(96)),
+    ];
+  },
+  async measure(_, { family, size, count }) {
+    const { simulate } = await import('../../dist/index.js');
+    const { toExecutions, toLimits } = await import('./executions.ts');
+    const instances = makeInstances(family, size, count);
+    const run = (instance: Instance, unitMs: number, durations?: readonly number[]): number => {
+      const executions = toExecutions(instance, unitMs, durations);
+      return simulate(executions, toLimits(instance)).makespanMs / unitMs;
+    };
+    for (const instance of instances) run(instance, 1);
+    const figures: Record<string, number> = {};
+    const begin = process.cpuUsage();
+    for (const setting of SETTINGS) {
+      const { unitMs, sigma } = setting;
+      const random = seededRandom(7);
+      const over = instances.map((instance) => {
+        if (sigma === 0) return percentOver(run(instance, unitMs), instance.bound);
+        const real = drawDurations(instance, sigma, unitMs, random);
+        return percentOver(run(instance, unitMs, real), boundOf(instance, real));
+      });
+      figures[meanOf(setting)] = over.reduce((sum, each) => sum + each, 0) / over.length;
+      figures[worstOf(setting)] = Math.max(...over);
+    }
+    const { user, system } = process.cpuUsage(begin);
+    return { ...figures, cpuMs: (user + system) / 1000 / (SETTINGS.length * instances.length) };
+  },
+  report(results) {
+    const losses = results.map((result) => {
+      const { median: slow } = result.figure(LIST, meanOf(SETTINGS[2]!));
+      return { figure: slow - result.figure(LIST, meanOf(SETTINGS[0]!)).median, where: result.work.label };
+    });
+    const goal = `Schedules: in units of 10 s at most ${MAX_LOSS} points longer than in units of 1 ms`;
+    return { tables: results.map(tableOf), goals: [atMost(goal, MAX_LOSS, ' points', losses)] };
+  },
+};
+
+function caseOf(family: Family, size: number, count: number): ScheduleCase {
+  const label = `${count} ${family} of ${size} tasks`;
+  return { label, contestants: [LIST], family, size, count };
+}
+
+function tableOf({ work, figure }: CaseResult<ScheduleCase>): Report['tables'][number] {
+  const rows = SETTINGS.map((setting) => [
+    setting.sigma === 0 ? `${setting.unitMs} ms, exact` : `${setting.unitMs} ms, σ ${setting.sigma}`,
+    ...work.contestants.flatMap((name) => [
+      short(figure(name, meanOf(setting)).median),
+      short(figure(name, worstOf(setting)).median),
+    ]),
+  ]);
+  const cpu = work.contestants.flatMap((name) => [short(figure(name, 'cpuMs').median), '']);
+  const over =
+    work.family === 'tiled projects' ? 'the optimum (with a spread: the bound)' : 'the lower bound';
+  return {
+    title: `${work.label}, % over ${over}`,
+    headers: ['unit, durations', ...work.contestants.flatMap((name) => [`${name}: mean`, 'worst'])],
+    rows: [...rows, ['CPU for an instance, ms', ...cpu]],
+  };
+}
+
+function meanOf({ unitMs, sigma }: Setting): string {
+  return `mean ${unitMs} ${sigma}`;
+}
+
+function worstOf({ unitMs, sigma }: Setting): string {
+  return `worst ${unitMs} ${sigma}`;
+}
+
+function percentOver(makespan: number, bound: number): number {
+  return 100 * (makespan / bound - 1);
+}
+
+/** Lognormal around the estimates, in whole milliseconds. */
+function drawDurations({ tasks }: Instance, sigma: number, unitMs: number, random: () => number): number[] {
+  return tasks.map(({ duration }) => {
+    const normal = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+    const ms = duration * unitMs * Math.exp(sigma * normal - sigma ** 2 / 2);
+    return Math.max(1, Math.round(ms)) / unitMs;
+  });
+}
+
+/** The bound for other durations than those of the instance, whose optimum is not known then. */
+function boundOf(instance: Instance, durations: readonly number[]): number {
+  const tasks = instance.tasks.map((task, index) => ({ ...task, duration: durations[index]! }));
+  return lowerBound({ ...instance, tasks });
+}
