@@ -151,7 +151,14 @@ function label(
     const text = fitName(name, inside, FONT);
     return text === ''
       ? []
-      : [svgText(x + 6, y, text, `${isOfGroup(bar) ? '' : 'class="inside" '}font-size="${FONT}" pointer-events="none"`)];
+      : [
+          svgText(
+            x + 6,
+            y,
+            text,
+            `${isOfGroup(bar) ? '' : 'class="inside" '}font-size="${FONT}" pointer-events="none"`,
+          ),
+        ];
   }
   const text = fitName(name, behind, FONT, 8);
   return text === '' ? [] : [svgText(right + 4, y, text, `font-size="${FONT}" pointer-events="none"`)];
