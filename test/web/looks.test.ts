@@ -226,26 +226,26 @@ describe('the pages', { timeout: 300_000 }, () => {
     await page.keyboard.type('task-1');
     await page.getByText(/^\d+ of 120 shown$/).waitFor();
     await page.keyboard.press('Tab');
-    await page.getByRole('grid').focus();
+    await page.getByRole('treegrid').focus();
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Step 10 of the import' }).waitFor();
     await page.keyboard.press('Escape');
-    await focused('[role=grid]');
+    await focused('[role=treegrid]');
     // What was clicked leaves the sight, and the focus must not go with it.
     await page.locator('[data-task="task-1"]').click();
     await page.getByRole('heading', { name: 'Step 1 of the import' }).waitFor();
     await page.keyboard.press('Escape');
     await page.keyboard.press('End');
     await page.locator('[data-task="task-1"]').waitFor({ state: 'detached' });
-    await focused('[role=grid]');
+    await focused('[role=treegrid]');
     await page.getByRole('button', { name: 'Attempts', exact: true }).focus();
     await page.keyboard.press('Enter');
     await page.locator('[aria-sort=ascending]').getByText('Attempts').waitFor();
     expect(await page.getByRole('complementary').count()).toBe(0);
     // Two keys in one frame: the second must know what the first has done.
-    await page.getByRole('grid').focus();
+    await page.getByRole('treegrid').focus();
     await page.keyboard.press('Home');
     await page.keyboard.press('Enter');
     await page.getByRole('complementary').waitFor();

@@ -14,6 +14,18 @@ const WORDS_SCALE = 0.5;
 export const READABLE_SCALE = 0.75;
 const ICONS = new Map(Object.entries(STATUS_PATHS).map(([status, path]) => [status, new Path2D(path)]));
 const NAMES = new Shortener(NODE_WIDTH - 44);
+/** Where a click opens a group, at its right end. */
+export const TOGGLE_WIDTH = 28;
+const COUNT_WIDTH = 48;
+const GROUP_NAMES = new Shortener(NODE_WIDTH - 40 - COUNT_WIDTH - TOGGLE_WIDTH);
+const OPENED = new Path2D('M4 6l4 4l4-4');
+const CLOSED = new Path2D('M6 4l4 4l-4 4');
+
+/** What a node of a group says besides its name. */
+export interface GroupMark {
+  readonly count: string;
+  readonly isOpened: boolean;
+}
 
 export interface Scene {
   readonly graph: PlacedGraph;
@@ -50,6 +62,7 @@ export function drawNodes(
   context: CanvasRenderingContext2D,
   scene: Scene,
   rowAt: (node: number) => Row | undefined,
+  groupOf: (row: Row) => GroupMark | undefined,
 ): void {
   const { graph, camera, view, palette, selected, marked } = scene;
   const { xs, ys } = graph.layout;
@@ -65,7 +78,7 @@ export function drawNodes(
       continue;
     const row = rowAt(node);
     if (row === undefined) continue;
-    if (hasWords) drawCard(context, palette, row, left, top);
+    if (hasWords) drawCard(context, palette, row, groupOf(row), left, top);
     else {
       const status = shownStatus(row);
       const path = marks.get(status) ?? new Path2D();
@@ -86,11 +99,22 @@ function drawCard(
   context: CanvasRenderingContext2D,
   palette: Palette,
   row: Row,
+  group: GroupMark | undefined,
   left: number,
   top: number,
 ): void {
   const status = shownStatus(row);
   const colour = palette.status[status];
+  if (group !== undefined) {
+    // A pile.
+    context.beginPath();
+    context.roundRect(left + 4, top + 4, NODE_WIDTH, NODE_HEIGHT, 6);
+    context.fillStyle = palette.raised;
+    context.fill();
+    context.lineWidth = 1;
+    context.strokeStyle = colour;
+    context.stroke();
+  }
   context.beginPath();
   context.roundRect(left, top, NODE_WIDTH, NODE_HEIGHT, 6);
   context.fillStyle = palette.raised;
@@ -114,7 +138,28 @@ function drawCard(
   context.stroke(ICONS.get(status)!);
   context.restore();
   context.fillStyle = palette.text;
-  context.fillText(NAMES.shorten(context, titleOf(row)), left + 34, top + NODE_HEIGHT / 2);
+  const names = group === undefined ? NAMES : GROUP_NAMES;
+  context.fillText(names.shorten(context, titleOf(row)), left + 34, top + NODE_HEIGHT / 2);
+  if (group !== undefined) drawGroupMark(context, palette, group, left, top);
+}
+
+function drawGroupMark(
+  context: CanvasRenderingContext2D,
+  palette: Palette,
+  { count, isOpened }: GroupMark,
+  left: number,
+  top: number,
+): void {
+  context.save();
+  context.textAlign = 'right';
+  context.font = `12px ${palette.font}`;
+  context.fillStyle = palette.quiet;
+  context.fillText(count, left + NODE_WIDTH - TOGGLE_WIDTH, top + NODE_HEIGHT / 2, COUNT_WIDTH);
+  context.translate(left + NODE_WIDTH - TOGGLE_WIDTH + 6, top + (NODE_HEIGHT - 16) / 2);
+  context.lineWidth = 1.75;
+  context.strokeStyle = palette.quiet;
+  context.stroke(isOpened ? OPENED : CLOSED);
+  context.restore();
 }
 
 function outline(

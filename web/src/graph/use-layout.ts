@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { foldItems } from '../../../src/cli/drawing/fold-items.ts';
 import type { OpenBatch, Row } from '../store/state.ts';
 import type { Layout } from './layout.ts';
 
@@ -8,8 +9,14 @@ export interface PlacedGraph {
   readonly ids: readonly string[];
 }
 
-/** Lays out the graph in a worker, and again when tasks come or go. The former layout stays until the new one is there. */
-export function useLayout({ rows, places }: OpenBatch): PlacedGraph | undefined {
+/** So many items of an open group are nodes; more would bury the rest. */
+export const MAX_ITEMS = 40;
+
+/**
+ * Lays out the graph in a worker, and again when tasks come or go or a group is opened. The former layout stays until
+ * the new one is there.
+ */
+export function useLayout({ rows, places }: OpenBatch, opened: ReadonlySet<string>): PlacedGraph | undefined {
   const [placed, setPlaced] = useState<PlacedGraph>();
   const worker = useRef<Worker | undefined>(undefined);
   const tickets = useRef(0);
@@ -22,14 +29,16 @@ export function useLayout({ rows, places }: OpenBatch): PlacedGraph | undefined 
   useEffect(() => {
     if (places.size === 0) return setPlaced(undefined);
     const ticket = ++tickets.current;
-    const ids = latest.current.map(({ id }) => id);
+    const tasks = latest.current.map(({ id, depends_on, group }) => ({ id, dependsOn: depends_on, group }));
+    const nodes = foldItems(tasks, ({ id }) => (opened.has(id) ? MAX_ITEMS : 0));
+    const items = nodes.map(({ task: { id }, dependsOn }) => ({ id, dependsOn }));
+    const ids = items.map(({ id }) => id);
     const answer = ({ data }: MessageEvent<{ ticket: number; layout: Layout }>) => {
       if (data.ticket === tickets.current) setPlaced({ layout: data.layout, ids });
     };
     worker.current!.addEventListener('message', answer);
-    const items = latest.current.map(({ id, depends_on }) => ({ id, dependsOn: depends_on }));
     worker.current!.postMessage({ ticket, items });
     return () => worker.current?.removeEventListener('message', answer);
-  }, [places]);
+  }, [places, opened]);
   return placed;
 }

@@ -28,7 +28,8 @@ export function criticalPath(
     }, undefined);
   const path: Row[] = [];
   // A dependency always ends before what waits for it starts; the bound is for a clock that was set back.
-  for (let row = latest(rows); row !== undefined && path.length <= rows.length; ) {
+  const tasks = rows.filter(({ group }) => group === null);
+  for (let row = latest(tasks); row !== undefined && path.length <= rows.length; ) {
     path.push(row);
     row = latest(row.depends_on.flatMap((id) => rows[places.get(id) ?? -1] ?? []));
   }

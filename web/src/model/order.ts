@@ -26,7 +26,9 @@ export const NO_FILTER: Filter = { statuses: new Set(), function: '', search: ''
 
 export const FIRST_TABLE: TableState = { filter: NO_FILTER, order: { key: 'seq', isDescending: false } };
 
-/** What needs a look first. */
+const NONE: ReadonlySet<string> = new Set();
+
+/** What needs a look first, in this order. */
 const URGENCY: Readonly<Record<Status, number>> = {
   failed: 0,
   running: 1,
@@ -36,17 +38,64 @@ const URGENCY: Readonly<Record<Status, number>> = {
   completed: 5,
 };
 
-/** The places of the rows that pass, in order. Rows that are equal keep the order in which they were added. */
-export function arrange(rows: readonly Row[], filter: Filter, order: Order, now: number): number[] {
+/** Whether somebody looks for something: then items are found in closed groups, too. */
+export function isSearch({ statuses, search }: Filter): boolean {
+  return statuses.size > 0 || search.trim() !== '';
+}
+
+/** Whether items stand below their groups. What was looked for is in one order. */
+export function isTree(filter: Filter, { key }: Order): boolean {
+  return key === 'seq' || !isSearch(filter);
+}
+
+/**
+ * The places of the rows that pass, in order. Rows that are equal keep the order in which they were added. The items of
+ * a group are below it if it is open, if somebody looks for them, or if it does not pass itself.
+ */
+export function arrange(
+  rows: readonly Row[],
+  filter: Filter,
+  order: Order,
+  now: number,
+  opened: ReadonlySet<string> = NONE,
+): number[] {
   const search = filter.search.trim().toLowerCase();
-  const places: number[] = [];
+  const findsItems = isSearch(filter);
+  const asTree = isTree(filter, order);
+  const tops: number[] = [];
+  /** By the ids of the groups that pass; a group always stands before its items. */
+  const items = new Map<string, number[]>();
   for (let place = 0; place < rows.length; place++) {
-    if (passes(rows[place]!, filter, search)) places.push(place);
+    const row = rows[place]!;
+    if (!passes(row, filter, search)) continue;
+    const own = row.group === null ? undefined : items.get(row.group);
+    if (own === undefined) tops.push(place);
+    else if (findsItems || opened.has(row.group!)) (asTree ? own : tops).push(place);
+    if (row.group_kind !== null) items.set(row.id, []);
   }
   const sign = order.isDescending ? -1 : 1;
-  if (order.key === 'seq') return order.isDescending ? places.reverse() : places;
-  const keys = rows.map((row) => keyOf(row, order.key, now));
-  return places.sort((a, b) => sign * compare(keys[a]!, keys[b]!) || a - b);
+  const keys = order.key === 'seq' ? [] : rows.map((row) => keyOf(row, order.key, now));
+  const sort = (places: number[]) => {
+    if (order.key === 'seq') return order.isDescending ? places.reverse() : places;
+    return places.sort((a, b) => sign * compare(keys[a]!, keys[b]!) || a - b);
+  };
+  if (!asTree || items.size === 0) return sort(tops);
+  return sort(tops).flatMap((place) => {
+    const own = items.get(rows[place]!.id);
+    return own === undefined || own.length === 0 ? [place] : [place, ...sort(own)];
+  });
+}
+
+/** The first few, those that need a look most in front. */
+export function byUrgency(rows: readonly Row[], most: number): Row[] {
+  const found: Row[] = [];
+  for (const status of Object.keys(URGENCY) as Status[]) {
+    for (const row of rows) {
+      if (found.length === most) return found;
+      if (row.status === status) found.push(row);
+    }
+  }
+  return found;
 }
 
 /** How long it has run, or ran, pauses between attempts included. */

@@ -19,7 +19,8 @@ export function batchState({ state, counts, total, started_at }: Batch): BatchSt
   if (state !== 'idle') return state;
   if (total === 0) return 'empty';
   if (counts.open + counts.running > 0) return started_at === null ? 'idle' : 'stopped';
-  return counts.failed + counts.cancelled + counts.skipped > 0 ? 'failed' : 'done';
+  // Where nothing failed, tasks were skipped by their own conditions.
+  return counts.failed + counts.cancelled > 0 ? 'failed' : 'done';
 }
 
 /**
@@ -60,11 +61,15 @@ export function bytesText(bytes: number): string {
   return `${Number((bytes / 1_000_000).toFixed(1))} MB`;
 }
 
-/** What people call an execution. One that was given no name carries that of its function, which tells nothing apart. */
+/**
+ * What people call an execution. One that was given no name carries that of its function, which tells nothing apart, and
+ * an item that of its group.
+ */
 export function titleOf({
   id,
   name,
   function: functionName,
-}: Pick<Execution, 'id' | 'name' | 'function'>): string {
-  return name === '' || name === functionName ? id : name;
+  group,
+}: Pick<Execution, 'id' | 'name' | 'function' | 'group'>): string {
+  return name === '' || name === functionName || group !== null ? id : name;
 }

@@ -38,6 +38,7 @@ export function afterEvent(row: Row, event: TaskEvent): Row {
         ended_at: event.at,
         duration_ms: null,
         cause: event.cause ?? null,
+        code: event.code ?? null,
         retry_at: null,
       };
     default:

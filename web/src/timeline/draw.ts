@@ -1,6 +1,7 @@
 import { ticksFor } from '../../../src/cli/drawing/timeline.ts';
 import type { Extent } from '../drawing/camera.ts';
 import type { Palette } from '../drawing/palette.ts';
+import { doneText, type ItemCounts } from '../model/groups.ts';
 import type { Shown } from '../model/status.ts';
 import { titleOf } from '../model/text.ts';
 import type { Span, Spans } from './spans.ts';
@@ -25,6 +26,8 @@ export interface TimeScene {
   readonly view: Extent;
   readonly palette: Palette;
   readonly critical: ReadonlySet<string>;
+  /** The items of groups, counted. */
+  readonly items: ReadonlyMap<string, ItemCounts>;
   readonly selected: string | undefined;
   /** The place of the marked span, or -1. */
   readonly marked: number;
@@ -97,7 +100,7 @@ interface Seen {
 
 function drawBar(
   context: CanvasRenderingContext2D,
-  { palette, critical }: TimeScene,
+  { palette, critical, items }: TimeScene,
   span: Span,
   { x, y, wide, high }: Box,
   hatch: CanvasPattern | null,
@@ -105,8 +108,16 @@ function drawBar(
   const isCritical = critical.has(span.row.id);
   context.fillStyle = palette.status[statusOf(span)];
   const isDimmed = critical.size > 0 && !isCritical;
-  context.globalAlpha = isDimmed ? 0.45 : 1;
+  // A group only waits: it is a frame around its items.
+  const isGroup = span.row.group_kind !== null;
+  context.globalAlpha = isGroup ? 0.25 : isDimmed ? 0.45 : 1;
   context.fillRect(x, y, wide, high);
+  if (isGroup) {
+    context.globalAlpha = isDimmed ? 0.45 : 1;
+    context.lineWidth = 1;
+    context.strokeStyle = palette.status[statusOf(span)];
+    context.strokeRect(x + 0.5, y + 0.5, wide - 1, high - 1);
+  }
   // Failures are told by their hatching as well as by their colour.
   if (hatch !== null && statusOf(span) === 'failed') {
     context.fillStyle = hatch;
@@ -122,9 +133,11 @@ function drawBar(
   context.beginPath();
   context.rect(Math.max(0, x), y, wide + Math.min(0, x) - 4, high);
   context.clip();
-  context.fillStyle = isDimmed ? palette.text : palette.surface;
+  context.fillStyle = isDimmed || isGroup ? palette.text : palette.surface;
   const attempt = span.attempt > 1 ? ` · try ${span.attempt}` : '';
-  context.fillText(`${titleOf(span.row)}${attempt}`, Math.max(0, x) + 5, y + high / 2);
+  const count = doneText(span.row, items.get(span.row.id));
+  const counted = count === undefined ? '' : ` · ${count}`;
+  context.fillText(`${titleOf(span.row)}${counted}${attempt}`, Math.max(0, x) + 5, y + high / 2);
   context.restore();
 }
 

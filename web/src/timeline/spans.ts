@@ -1,4 +1,4 @@
-import { packLanes } from '../../../src/cli/drawing/timeline.ts';
+import { packWithGroups } from '../../../src/cli/drawing/timeline.ts';
 import type { Row, Try } from '../store/state.ts';
 
 /** One try of an execution, in milliseconds since the first start. */
@@ -20,7 +20,7 @@ export interface Spans {
   readonly lengthMs: number;
 }
 
-/** All tries in as few lanes as there were tries at once, in the order of their starts. */
+/** All tries in as few lanes as there were tries at once, in the order of their starts. Groups are above the rest. */
 export function spansOf(rows: readonly Row[], now: number): Spans {
   const tries = rows.flatMap((row) => triesOf(row).map((one) => ({ row, ...one })));
   if (tries.length === 0) return { list: [], laneCount: 0, lengthMs: 0 };
@@ -30,7 +30,7 @@ export function spansOf(rows: readonly Row[], now: number): Spans {
     return { row, attempt, outcome, startMs, endMs: Math.max(startMs, (endedAt ?? now) - origin) };
   });
   times.sort((a, b) => a.startMs - b.startMs || b.endMs - a.endMs);
-  const { lanes, laneCount } = packLanes(times);
+  const { lanes, laneCount } = packWithGroups(times, ({ row }) => row.group_kind !== null);
   const last = new Map<string, number>();
   const list = times.map((time, place) => {
     const before = last.get(time.row.id) ?? -1;

@@ -45,6 +45,7 @@ const PATHS = {
   download: 'M8 2.5v7.5M4.8 7L8 10.2L11.2 7M3 13.5h10',
   up: 'M4 10l4-4l4 4',
   down: 'M4 6l4 4l4-4',
+  right: 'M6 4l4 4l-4 4',
   fit: 'M2.5 6V2.5H6M10 2.5h3.5V6M13.5 10v3.5H10M6 13.5H2.5V10',
   minus: 'M3 8h10',
 } as const;

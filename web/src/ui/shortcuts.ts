@@ -11,6 +11,8 @@ export const SHORTCUTS: readonly (readonly [keys: readonly string[], what: strin
   [['t'], 'Light, dark or as the system'],
   [['Esc'], 'Close the panel or a dialog'],
   [['↑', '↓', 'Home', 'End'], 'Move in the table'],
+  [['→', '←'], 'Open and close a group in the table'],
+  [['Space'], 'Open and close a group in the graph'],
   [['Enter'], 'Open what is marked'],
   [['←', '→', '↑', '↓'], 'Move the mark in graph and timeline'],
   [['Shift', '←→↑↓'], 'Move the view of graph and timeline'],

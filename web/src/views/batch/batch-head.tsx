@@ -7,8 +7,9 @@ import { now } from '../../ui/clock.ts';
 import { ProgressBar } from '../../ui/progress-bar.tsx';
 import { BatchActions } from './batch-actions.tsx';
 
-/** The name of a batch, what can be done with it, and how far it is. */
-export function BatchHead({ batch, add }: { batch: Batch; add: () => void }): JSX.Element {
+/** The name of a batch, what can be done with it, and how far it is. `groups` that run only wait for their items. */
+export function BatchHead(props: { batch: Batch; groups: number; add: () => void }): JSX.Element {
+  const { batch, groups, add } = props;
   const state = batchState(batch);
   const { counts, total, holder, problem } = batch;
   const done = total - counts.open - counts.running;
@@ -50,7 +51,7 @@ export function BatchHead({ batch, add }: { batch: Batch; add: () => void }): JS
           {runMs === undefined ? <span class="quiet">–</span> : durationText(runMs, !isIdle)}
         </Figure>
         <Figure name="Running">
-          {numberText(counts.running)}
+          {numberText(Math.max(0, counts.running - groups))}
           {batch.max_concurrent !== null && <small>of {numberText(batch.max_concurrent)} at once</small>}
         </Figure>
       </dl>

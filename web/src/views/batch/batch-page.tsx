@@ -1,12 +1,14 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { ApiError } from '../../api/http.ts';
 import { connection } from '../../api/live.ts';
 import { FIRST_TABLE } from '../../model/order.ts';
 import type { BatchTab, Route } from '../../model/route.ts';
 import { BatchSync } from '../../store/batch-sync.ts';
+import type { Row } from '../../store/state.ts';
 import { state } from '../../store/store.ts';
 import { Empty } from '../../ui/empty.tsx';
+import { useOpenedGroups } from '../../ui/opened-groups.ts';
 import { selectTask, showTab } from '../../ui/route.ts';
 import { useShortcuts } from '../../ui/shortcuts.ts';
 import { ConnectionBar } from '../connection-bar.tsx';
@@ -30,6 +32,7 @@ export function BatchPage({ route, add }: { route: BatchRoute; add: () => void }
   const [sync, setSync] = useState<BatchSync>();
   // Kept here, so that it is the same after a look at the graph.
   const [table, setTable] = useState(FIRST_TABLE);
+  const groups = useOpenedGroups();
   const [error, setError] = useState<ApiError>();
   useEffect(() => {
     document.title = `${name} · Volley`;
@@ -45,11 +48,16 @@ export function BatchPage({ route, add }: { route: BatchRoute; add: () => void }
   });
   const batch = state.value.batches.get(name);
   const open = state.value.open?.name === name ? state.value.open : undefined;
+  const running = useMemo(() => runningGroups(open?.rows ?? []), [open?.rows]);
   if (error?.status === 404) return <NoBatch name={name} />;
   return (
     <div class="page is-filled">
       <ConnectionBar retry={() => sync?.retryNow()} />
-      {batch === undefined ? <h1 class="page-title">{name}</h1> : <BatchHead batch={batch} add={add} />}
+      {batch === undefined ? (
+        <h1 class="page-title">{name}</h1>
+      ) : (
+        <BatchHead batch={batch} groups={running} add={add} />
+      )}
       {error !== undefined && (error.status !== 0 || connection.value.state === 'crowded') && (
         <p class="problem" role="alert">
           {error.text}
@@ -72,9 +80,9 @@ export function BatchPage({ route, add }: { route: BatchRoute; add: () => void }
       <div class={task === undefined ? 'split' : 'split has-panel'}>
         <div class="split-main">
           {open !== undefined && tab === 'executions' && (
-            <ExecutionsView open={open} task={task} table={table} change={setTable} />
+            <ExecutionsView open={open} task={task} table={table} change={setTable} groups={groups} />
           )}
-          {open !== undefined && tab === 'graph' && <GraphView open={open} task={task} />}
+          {open !== undefined && tab === 'graph' && <GraphView open={open} task={task} groups={groups} />}
           {open !== undefined && sync !== undefined && tab === 'timeline' && (
             <TimelineView open={open} task={task} sync={sync} />
           )}
@@ -83,6 +91,10 @@ export function BatchPage({ route, add }: { route: BatchRoute; add: () => void }
       </div>
     </div>
   );
+}
+
+function runningGroups(rows: readonly Row[]): number {
+  return rows.filter(({ group_kind, status }) => group_kind !== null && status === 'running').length;
 }
 
 function NoBatch({ name }: { name: string }): JSX.Element {

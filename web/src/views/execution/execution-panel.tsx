@@ -13,6 +13,7 @@ import { Details } from '../executions/grid-row.tsx';
 import { Attempts } from './attempts.tsx';
 import { Arguments, Result } from './data.tsx';
 import { Facts } from './facts.tsx';
+import { Expressions, Group } from './group.tsx';
 import { Neighbours } from './neighbours.tsx';
 import { useDetail } from './use-detail.ts';
 
@@ -65,11 +66,14 @@ export function ExecutionPanel({ open, id }: { open: OpenBatch; id: string }): J
           <p>{detail.explanation}</p>
         </section>
       )}
-      {row !== undefined && shownStatus(row) === 'running' && (row.progress ?? row.step) !== null && (
-        <p>
-          <Details row={row} />
-        </p>
-      )}
+      {row !== undefined &&
+        row.group_kind === null &&
+        shownStatus(row) === 'running' &&
+        (row.progress ?? row.step) !== null && (
+          <p>
+            <Details row={row} />
+          </p>
+        )}
       {detail !== undefined && hasEnded(detail.status) && detail.status !== 'completed' && (
         <section>
           <h3>{detail.status === 'failed' ? 'Error' : 'Why'}</h3>
@@ -83,8 +87,10 @@ export function ExecutionPanel({ open, id }: { open: OpenBatch; id: string }): J
           )}
         </section>
       )}
+      {row !== undefined && <Group open={open} row={row} />}
       {detail !== undefined && (
         <>
+          <Expressions detail={detail} />
           <Result detail={detail} />
           <Attempts detail={detail} />
           <Neighbours open={open} id={id} />

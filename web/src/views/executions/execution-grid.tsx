@@ -1,8 +1,10 @@
 import type { JSX } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
+import type { ItemCounts } from '../../model/groups.ts';
 import type { Order, SortKey } from '../../model/order.ts';
 import type { Row } from '../../store/state.ts';
 import { Icon } from '../../ui/icons.tsx';
+import type { OpenedGroups } from '../../ui/opened-groups.ts';
 import { selectTask } from '../../ui/route.ts';
 import { GridRow } from './grid-row.tsx';
 import { useWindow } from './use-window.ts';
@@ -25,8 +27,13 @@ export function ExecutionGrid(props: {
   order: Order;
   setOrder: (order: Order) => void;
   task: string | undefined;
+  items: ReadonlyMap<string, ItemCounts>;
+  /** Whether items stand below their groups. */
+  isTree: boolean;
+  /** Undefined while somebody looks for something: then nothing is hidden in groups. */
+  groups: OpenedGroups | undefined;
 }): JSX.Element {
-  const { rows, places, order, setOrder, task } = props;
+  const { rows, places, order, setOrder, task, items, isTree, groups } = props;
   const body = useRef<HTMLDivElement>(null);
   const [marked, setMarked] = useState<string>();
   const { rowHeight, first, end, perPage } = useWindow(body, places.length);
@@ -41,14 +48,34 @@ export function ExecutionGrid(props: {
     }
     setMarked(rows[places[next] ?? -1]?.id);
   };
+  const shownGroups = useMemo(() => {
+    const shown = places
+      .flatMap((place) => rows[place] ?? [])
+      .filter(({ group_kind }) => group_kind !== null);
+    return new Set(shown.map(({ id }) => id));
+  }, [places]);
+  const isNested = ({ group }: Row) => isTree && group !== null && shownGroups.has(group);
+  const canOpen = ({ id }: Row) => groups !== undefined && items.has(id) && shownGroups.has(id);
+  /** Opens or closes a group, or goes from an item to its group. */
+  const step = (at: number, isForward: boolean): boolean => {
+    const row = rows[places[at] ?? -1];
+    if (row === undefined) return false;
+    const isOpened = groups?.opened.has(row.id) === true;
+    if (canOpen(row) && isOpened !== isForward) groups!.toggle(row.id);
+    else if (!isForward && isNested(row)) mark(places.findIndex((place) => rows[place]!.id === row.group));
+    else if (isForward && canOpen(row)) mark(at + 1);
+    else return false;
+    return true;
+  };
   const onKeyDown = (event: KeyboardEvent) => {
     const at = places.findIndex((place) => rows[place]!.id === marked);
+    const isSideways = event.key === 'ArrowRight' || event.key === 'ArrowLeft';
     const target = targetOf(event.key, at, perPage, places.length);
     // On a button of the head, Enter presses that.
     const isPressed = event.target instanceof HTMLButtonElement;
     if (event.key === 'Enter' && marked !== undefined && !isPressed) selectTask(marked);
     else if (target !== undefined) mark(target);
-    else return;
+    else if (!isSideways || !step(at, event.key === 'ArrowRight')) return;
     event.preventDefault();
     // A row that has the focus is gone when it is out of sight, and the focus with it.
     if (!isPressed) body.current!.focus({ preventScroll: true });
@@ -60,7 +87,7 @@ export function ExecutionGrid(props: {
       <div
         ref={body}
         class="grid"
-        role="grid"
+        role="treegrid"
         tabIndex={0}
         aria-label="Executions"
         aria-rowcount={places.length + 1}
@@ -90,6 +117,13 @@ export function ExecutionGrid(props: {
               top={(first + index) * rowHeight}
               isMarked={row.id === marked}
               isSelected={row.id === task}
+              level={isNested(row) ? 2 : 1}
+              items={items.get(row.id)}
+              isOpened={canOpen(row) ? groups!.opened.has(row.id) : undefined}
+              toggle={() => {
+                setMarked(row.id);
+                groups!.toggle(row.id);
+              }}
               select={() => {
                 body.current!.focus({ preventScroll: true });
                 setMarked(row.id);

@@ -1,10 +1,13 @@
 import type { JSX } from 'preact';
 import { useMemo, useRef } from 'preact/hooks';
+import { numberText } from '../../../../src/cli/output/numbers.ts';
 import { serverNow } from '../../api/server-time.ts';
-import { arrange, functionsOf, NO_FILTER, type TableState } from '../../model/order.ts';
-import type { OpenBatch } from '../../store/state.ts';
+import { countItems } from '../../model/groups.ts';
+import { arrange, functionsOf, isSearch, isTree, NO_FILTER, type TableState } from '../../model/order.ts';
+import type { OpenBatch, Row } from '../../store/state.ts';
 import { useThrottled } from '../../ui/clock.ts';
 import { Empty } from '../../ui/empty.tsx';
+import type { OpenedGroups } from '../../ui/opened-groups.ts';
 import { useShortcuts } from '../../ui/shortcuts.ts';
 import { ExecutionGrid } from './execution-grid.tsx';
 import { FilterBar } from './filter-bar.tsx';
@@ -18,14 +21,20 @@ export function ExecutionsView(props: {
   task: string | undefined;
   table: TableState;
   change: (table: TableState) => void;
+  groups: OpenedGroups;
 }): JSX.Element {
-  const { open, task, table, change } = props;
+  const { open, task, table, change, groups } = props;
   const { filter, order } = table;
   const search = useRef<HTMLInputElement>(null);
   useShortcuts({ '/': () => search.current?.focus() });
   const settled = useThrottled(open, ARRANGE_MS);
   const rows = settled.name === open.name && settled.places === open.places ? settled.rows : open.rows;
-  const places = useMemo(() => arrange(rows, filter, order, serverNow()), [rows, filter, order]);
+  const { opened } = groups;
+  const places = useMemo(
+    () => arrange(rows, filter, order, serverNow(), opened),
+    [rows, filter, order, opened],
+  );
+  const items = useMemo(() => countItems(rows), [rows]);
   const functions = useMemo(() => functionsOf(open.rows), [open.places]);
   return (
     <>
@@ -33,8 +42,7 @@ export function ExecutionsView(props: {
         filter={filter}
         change={(some) => change({ ...table, filter: { ...filter, ...some } })}
         functions={functions}
-        shown={places.length}
-        total={open.rows.length}
+        shown={shownText(places.length, open.rows, table)}
         searchRef={search}
       />
       {open.rows.length === 0 ? (
@@ -46,6 +54,9 @@ export function ExecutionsView(props: {
           order={order}
           setOrder={(next) => change({ ...table, order: next })}
           task={task}
+          items={items}
+          isTree={isTree(filter, order)}
+          groups={isSearch(filter) ? undefined : groups}
         />
       )}
       {places.length === 0 && open.rows.length > 0 && (
@@ -59,4 +70,12 @@ export function ExecutionsView(props: {
       )}
     </>
   );
+}
+
+/** `120 shown`, `12 of 120 shown`, `3 shown, 50 items in groups`. */
+function shownText(shown: number, rows: readonly Row[], { filter }: TableState): string {
+  const isFiltered = isSearch(filter) || filter.function !== '';
+  if (shown === rows.length) return `${numberText(shown)} shown`;
+  if (isFiltered) return `${numberText(shown)} of ${numberText(rows.length)} shown`;
+  return `${numberText(shown)} shown, ${numberText(rows.length - shown)} more in groups`;
 }

@@ -11,11 +11,10 @@ export function FilterBar(props: {
   filter: Filter;
   change: (change: Partial<Filter>) => void;
   functions: readonly string[];
-  shown: number;
-  total: number;
+  shown: string;
   searchRef: RefObject<HTMLInputElement | null>;
 }): JSX.Element {
-  const { filter, change, functions, shown, total, searchRef } = props;
+  const { filter, change, functions, shown, searchRef } = props;
   const toggle = (status: Status) => {
     const statuses = new Set(filter.statuses);
     if (!statuses.delete(status)) statuses.add(status);
@@ -73,9 +72,7 @@ export function FilterBar(props: {
       </div>
       <span class="spring" />
       <span class="quiet shown-count" role="status">
-        {shown === total
-          ? `${numberText(total)} shown`
-          : `${numberText(shown)} of ${numberText(total)} shown`}
+        {shown}
       </span>
     </div>
   );

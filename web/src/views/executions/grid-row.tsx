@@ -1,12 +1,13 @@
 import type { JSX } from 'preact';
 import { percentText } from '../../../../src/cli/output/numbers.ts';
 import { spanText } from '../../../../src/core/words.ts';
+import { doneText, type ItemCounts, KIND_TEXT, noteText, totalOf } from '../../model/groups.ts';
 import { durationOf } from '../../model/order.ts';
 import { shownStatus } from '../../model/status.ts';
 import { durationText, timeText, titleOf } from '../../model/text.ts';
 import type { Row } from '../../store/state.ts';
 import { now, today } from '../../ui/clock.ts';
-import { StatusText } from '../../ui/icons.tsx';
+import { Icon, StatusText } from '../../ui/icons.tsx';
 
 export function GridRow(props: {
   row: Row;
@@ -15,9 +16,16 @@ export function GridRow(props: {
   top: number;
   isMarked: boolean;
   isSelected: boolean;
+  /** 2 if it is below its group. */
+  level: 1 | 2;
+  /** If it is a group with items. */
+  items: ItemCounts | undefined;
+  /** Undefined if it cannot be opened. */
+  isOpened: boolean | undefined;
+  toggle: () => void;
   select: () => void;
 }): JSX.Element {
-  const { row, rank } = props;
+  const { row, rank, level, items, isOpened } = props;
   const isRunning = row.status === 'running';
   // Only what still counts is drawn anew every second.
   const duration = durationOf(row, isRunning ? now.value : 0);
@@ -25,11 +33,13 @@ export function GridRow(props: {
     <div
       id={props.elementId}
       data-task={row.id}
-      class={`grid-row grid-cells${props.isMarked ? ' is-marked' : ''}`}
+      class={`grid-row grid-cells${props.isMarked ? ' is-marked' : ''}${level === 2 ? ' is-nested' : ''}`}
       role="row"
       tabIndex={-1}
       aria-rowindex={rank + 2}
       aria-selected={props.isSelected}
+      aria-level={level}
+      aria-expanded={isOpened}
       style={{ transform: `translateY(${props.top}px)` }}
       onClick={props.select}
     >
@@ -40,7 +50,25 @@ export function GridRow(props: {
         <StatusText status={shownStatus(row)} />
       </Cell>
       <Cell name="name" title={row.id}>
+        {isOpened !== undefined && (
+          <button
+            type="button"
+            class="disclosure"
+            tabIndex={-1}
+            aria-label={`${isOpened ? 'Close' : 'Open'} ${titleOf(row)}`}
+            title={isOpened ? 'Close (←)' : 'Open (→)'}
+            onClick={(event) => {
+              event.stopPropagation();
+              props.toggle();
+            }}
+          >
+            <Icon name={isOpened ? 'down' : 'right'} />
+          </button>
+        )}
         <span class="row-name">{titleOf(row)}</span>{' '}
+        {row.group_kind !== null && (
+          <span class="row-count">{doneText(row, items) ?? KIND_TEXT[row.group_kind]}</span>
+        )}{' '}
         {titleOf(row) !== row.id && <span class="row-id">{row.id}</span>}
       </Cell>
       <Cell name="function">{row.function}</Cell>
@@ -54,7 +82,11 @@ export function GridRow(props: {
         {duration === undefined ? <span class="quiet">–</span> : durationText(duration, isRunning)}
       </Cell>
       <Cell name="details">
-        <Details row={row} />
+        {items !== undefined && row.status !== 'failed' ? (
+          <GroupDetails row={row} items={items} />
+        ) : (
+          <Details row={row} />
+        )}
       </Cell>
     </div>
   );
@@ -75,6 +107,25 @@ function Cell(props: {
     >
       {props.children}
     </div>
+  );
+}
+
+/** How far the items of a group are. */
+export function GroupDetails({ row, items }: { row: Row; items: ItemCounts }): JSX.Element {
+  const note = noteText(items);
+  const share = (count: number) => `${(count / totalOf(items)) * 100}%`;
+  return (
+    <span class="row-progress">
+      {row.status === 'running' && row.group_kind !== 'repeat' && (
+        <span class="mini-bar">
+          <span class="is-completed" style={{ width: share(items.completed) }} />
+          <span class="is-failed" style={{ width: share(items.failed + items.cancelled + items.skipped) }} />
+        </span>
+      )}
+      <span class="quiet" title={note}>
+        {note}
+      </span>
+    </span>
   );
 }
 
@@ -107,6 +158,8 @@ export function Details({ row }: { row: Row }): JSX.Element | null {
   }
   if (row.status === 'failed') return <span title={row.message ?? ''}>{row.message ?? row.reason}</span>;
   if (row.status === 'skipped' && row.cause !== null) return <>because of {row.cause}</>;
+  if (row.status === 'skipped' && row.code === 'WHEN_FALSE')
+    return <span title={row.message ?? ''}>its condition does not hold</span>;
   if (row.status === 'open' && row.depends_on.length > 0) {
     return (
       <span class="quiet">

@@ -5,15 +5,17 @@ import { type Camera, fitAll, fitReadable, pan, reveal, zoom } from '../../drawi
 import { usePalette } from '../../drawing/palette.ts';
 import { cleared, useExtent } from '../../drawing/use-canvas.ts';
 import { useGestures } from '../../drawing/use-gestures.ts';
-import { drawEdges, drawNodes, READABLE_SCALE } from '../../graph/draw.ts';
+import { drawEdges, drawNodes, type GroupMark, READABLE_SCALE, TOGGLE_WIDTH } from '../../graph/draw.ts';
 import { NODE_HEIGHT, NODE_WIDTH } from '../../graph/layout.ts';
 import { type Direction, neighbour } from '../../graph/neighbours.ts';
-import { useLayout } from '../../graph/use-layout.ts';
+import { MAX_ITEMS, useLayout } from '../../graph/use-layout.ts';
+import { countItems, doneText, noteText, shortText, totalOf } from '../../model/groups.ts';
 import { STATUS_TEXT, shownStatus } from '../../model/status.ts';
 import { titleOf } from '../../model/text.ts';
 import type { OpenBatch, Row } from '../../store/state.ts';
 import { useThrottled } from '../../ui/clock.ts';
 import { Empty } from '../../ui/empty.tsx';
+import type { OpenedGroups } from '../../ui/opened-groups.ts';
 import { selectTask } from '../../ui/route.ts';
 import { DrawingTools } from '../drawing-tools.tsx';
 
@@ -24,14 +26,24 @@ const MAX_READABLE = 300;
 const KEY_STEP_PX = 60;
 
 /** Who waits for whom, with the state of each as it changes. */
-export function GraphView({ open, task }: { open: OpenBatch; task: string | undefined }): JSX.Element {
+export function GraphView(props: {
+  open: OpenBatch;
+  task: string | undefined;
+  groups: OpenedGroups;
+}): JSX.Element {
+  const { open, task, groups } = props;
   const frame = useRef<HTMLDivElement>(null);
   const edgeCanvas = useRef<HTMLCanvasElement>(null);
   const nodeCanvas = useRef<HTMLCanvasElement>(null);
   const view = useExtent(frame);
-  const graph = useLayout(open);
+  const graph = useLayout(open, groups.opened);
   const palette = usePalette();
   const rows = useThrottled(open.rows, DRAW_MS);
+  const items = useMemo(() => countItems(rows), [rows]);
+  const groupOf = (row: Row): GroupMark | undefined => {
+    const counts = items.get(row.id);
+    return counts && { count: shortText(row, counts), isOpened: groups.opened.has(row.id) };
+  };
   const [moved, setMoved] = useState<Camera>();
   const [marked, setMarked] = useState(-1);
   const whole = useMemo(
@@ -58,8 +70,8 @@ export function GraphView({ open, task }: { open: OpenBatch; task: string | unde
     if (scene !== undefined) drawEdges(cleared(edgeCanvas.current!, view), scene);
   }, [graph, camera, view, palette, selected]);
   useEffect(() => {
-    if (scene !== undefined) drawNodes(cleared(nodeCanvas.current!, view), scene, rowAt);
-  }, [graph, camera, view, palette, selected, marked, rows]);
+    if (scene !== undefined) drawNodes(cleared(nodeCanvas.current!, view), scene, rowAt, groupOf);
+  }, [graph, camera, view, palette, selected, marked, rows, groups]);
 
   const zoomBy = (factor: number, x = view.width / 2, y = view.height / 2) => {
     if (camera !== undefined && whole !== undefined) setMoved(zoom(camera, factor, x, y, whole.scale));
@@ -75,16 +87,36 @@ export function GraphView({ open, task }: { open: OpenBatch; task: string | unde
       (nx, node) => Math.abs(nx - wx) <= NODE_WIDTH / 2 && Math.abs(ys[node]! - wy) <= NODE_HEIGHT / 2,
     );
   };
+  const isToggle = (node: number, x: number): boolean => {
+    if (node < 0 || camera === undefined || camera.scale < READABLE_SCALE) return false;
+    return camera.x + x / camera.scale > graph!.layout.xs[node]! + NODE_WIDTH / 2 - TOGGLE_WIDTH;
+  };
+  /** Opens or closes the group of a node, if it is one. */
+  const toggle = (node: number): boolean => {
+    const id = graph?.ids[node];
+    if (id === undefined || !items.has(id)) return false;
+    groups.toggle(id);
+    return true;
+  };
+  const describeNode = (node: number): string => {
+    const row = rowAt(node);
+    const counts = row && items.get(row.id);
+    if (row === undefined || counts === undefined) return describe(row);
+    const isOpened = groups.opened.has(row.id);
+    const hidden = isOpened && totalOf(counts) > MAX_ITEMS ? `, the first ${MAX_ITEMS} of them shown` : '';
+    const parts = [describe(row), doneText(row, counts), noteText(counts)].filter(Boolean);
+    return `${parts.join(', ')}${hidden}. Space ${isOpened ? 'closes' : 'opens'} the group.`;
+  };
   useGestures(frame, {
     pan: panBy,
     zoom: zoomBy,
     tap: (x, y) => {
       const node = nodeAt(x, y);
       setMarked(node);
-      selectTask(graph?.ids[node]);
+      if (!isToggle(node, x) || !toggle(node)) selectTask(graph?.ids[node]);
     },
     hover: (x, y) => {
-      frame.current!.title = describe(rowAt(nodeAt(x, y)));
+      frame.current!.title = describeNode(nodeAt(x, y));
     },
     leave: () => undefined,
   });
@@ -105,6 +137,7 @@ export function GraphView({ open, task }: { open: OpenBatch; task: string | unde
     if (step !== undefined && event.shiftKey) panBy(-step[0] * KEY_STEP_PX, -step[1] * KEY_STEP_PX);
     else if (step !== undefined) markTo(neighbour(graph.layout, marked, event.key as Direction));
     else if (event.key === 'Enter' && marked >= 0) selectTask(graph.ids[marked]);
+    else if (event.key === ' ') toggle(marked);
     else if (event.key === '+' || event.key === '=') zoomBy(1.3);
     else if (event.key === '-') zoomBy(1 / 1.3);
     else if (event.key === '0') setMoved(whole);
@@ -118,7 +151,7 @@ export function GraphView({ open, task }: { open: OpenBatch; task: string | unde
         ref={frame}
         class="drawing-frame"
         role="application"
-        aria-label={`Graph of ${open.rows.length} executions. Arrows move the mark, Enter opens it. The table has the same facts.`}
+        aria-label={`Graph of ${graph?.ids.length ?? open.rows.length} executions. Arrows move the mark, Enter opens it. The table has the same facts.`}
         tabIndex={0}
         onKeyDown={onKeyDown}
       >
@@ -127,7 +160,7 @@ export function GraphView({ open, task }: { open: OpenBatch; task: string | unde
         {graph === undefined && <p class="drawing-wait quiet">Laying out the graph…</p>}
       </div>
       <p class="sr-only" role="status">
-        {describe(rowAt(marked))}
+        {describeNode(marked)}
       </p>
       <DrawingTools
         zoomIn={() => zoomBy(1.3)}

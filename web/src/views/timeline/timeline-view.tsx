@@ -8,6 +8,7 @@ import { usePalette } from '../../drawing/palette.ts';
 import { cleared, useExtent } from '../../drawing/use-canvas.ts';
 import { useGestures } from '../../drawing/use-gestures.ts';
 import { type CriticalPath, criticalPath } from '../../model/critical-path.ts';
+import { countItems } from '../../model/groups.ts';
 import { titleOf } from '../../model/text.ts';
 import type { BatchSync } from '../../store/batch-sync.ts';
 import type { OpenBatch } from '../../store/state.ts';
@@ -45,6 +46,7 @@ export function TimelineView(props: {
   const path = useMemo(() => criticalPath(settled.rows, settled.places, at || serverNow()), [settled, at]);
   const hasDependencies = useMemo(() => settled.rows.some((row) => row.depends_on.length > 0), [settled]);
   const critical = useMemo(() => (hasPath ? new Set(path.ids) : NONE), [path, hasPath]);
+  const items = useMemo(() => countItems(settled.rows), [settled]);
   const time = useTimeView(spans, view);
   const markedPlace = spans.list.findIndex((span) => keyOf(span) === marked);
 
@@ -56,11 +58,12 @@ export function TimelineView(props: {
       view,
       palette,
       critical,
+      items,
       selected: task,
       marked: markedPlace,
       pointed,
     });
-  }, [spans, time.shown, view, palette, critical, task, markedPlace, pointed]);
+  }, [spans, time.shown, view, palette, critical, items, task, markedPlace, pointed]);
 
   const spanAt = (x: number, y: number): Span | undefined => {
     const { fromMs, msPerPx, topPx } = time.shown;
