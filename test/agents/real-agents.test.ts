@@ -4,21 +4,39 @@ import { basename, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { AgentEvent } from '../../src/tasks/agents/adapter.ts';
 import { buildProgram } from '../e2e/support/built-program.ts';
+import { serveBuilt } from '../security/support/built-server.ts';
 import { type Conversation, inOrder, type Script, type ToolCall, USAGE } from './model-server/script.ts';
 import { attempt, mailboxIn } from './support/attempt.ts';
 import { keepStream } from './support/captured.ts';
 import { CHOSEN_AGENTS } from './support/chosen.ts';
 import { installedAgent } from './support/installed.ts';
 import type { RealAgent } from './support/real-agents.ts';
-import { lastOf, workplaceFor } from './support/workplace.ts';
+import { lastOf, type Workplace, workplaceFor } from './support/workplace.ts';
 
 const { main } = await buildProgram();
 const TIMEOUT_MS = 600_000;
 const LAST_WORD = 'The file is written.';
-const TASKS = [
-  { id: 'note', function: 'write_file', params: { path: 'note.txt', content: 'kept by a batch' } },
-  { id: 'again', function: 'read_file', params: { path: 'note.txt' }, depends_on: ['note'] },
-];
+const BATCH = {
+  tasks: [
+    {
+      id: 'note',
+      for_each: ['a', 'b'],
+      function: 'write_file',
+      params: { path: '${item}.txt', content: 'kept by a batch' },
+    },
+    { id: 'again', function: 'read_file', params: { path: 'b.txt' }, depends_on: ['note'] },
+  ],
+  return: '`${note.length} notes, ${again.content}`',
+};
+const PROGRAM = {
+  code: `const notes = await Promise.all(['a', 'b'].map((name) => tools.read_file({ path: name + '.txt' })));
+return notes.map((note) => note.content + ', read by a program').join('; ');`,
+};
+/** What a model asks for, in this order. */
+const ASKED = [
+  [/run_batch$/, BATCH],
+  [/run_program$/, PROGRAM],
+] as const;
 const MAX_WAITS = 60;
 
 beforeAll(() => Promise.all(CHOSEN_AGENTS.map(installedAgent)), TIMEOUT_MS);
@@ -85,24 +103,42 @@ describe.each(CHOSEN_AGENTS.map((agent) => [agent.name, agent] as const))('%s fr
   });
 
   if (agent.mcp === undefined) return;
-  const { client, argv } = agent.mcp;
-  test('runs a batch that its model asks for, set up by `volley mcp install`, and tells it the result', {
+  const { client, argv, overHttp } = agent.mcp;
+  test('runs a batch and a program that its model asks for, set up by `volley mcp install`, and tells it the results', {
     timeout: TIMEOUT_MS,
   }, async () => {
-    const script = onceOffered(agent, /run_batch$/, { tasks: TASKS });
-    const { project, model, run } = await workplaceFor(agent, script);
+    const workplace = await workplaceFor(agent, onceOffered(agent));
+    const { project, run } = workplace;
     installVolley(project);
     const install = [process.execPath, main, 'mcp', 'install', client, '--yes'];
     expect(await run(install, { cwd: project, input: '' })).toMatchObject({ status: 0, stderr: '' });
 
-    const ended = await run(argv, { cwd: project, input: 'Write the note with one batch.' });
+    await runsBoth(workplace, argv);
+  });
 
-    const about = `${ended.lines.join('\n')}\n${ended.stderr}`;
-    expect(lastOf(model).results.at(-1), about).toContain('kept by a batch');
-    expect(readFileSync(join(project, 'note.txt'), 'utf8')).toBe('kept by a batch');
-    expect(ended.status, about).toBe(0);
+  if (overHttp === undefined) return;
+  test('runs the same over HTTP', { timeout: TIMEOUT_MS }, async () => {
+    const workplace = await workplaceFor(agent, onceOffered(agent));
+    const { project } = workplace;
+    const { url, token } = await serveBuilt(project);
+    const [program, ...args] = argv;
+    const input = args.at(-1) === '-' ? ['-'] : [];
+    const rest = args.slice(0, args.length - input.length);
+
+    await runsBoth(workplace, [program!, ...rest, ...overHttp(project, `${url}/mcp`, token), ...input]);
   });
 });
+
+/** Asks an agent, whose model then wants a batch and a program. */
+async function runsBoth({ project, model, run }: Workplace, argv: readonly string[]): Promise<void> {
+  const ended = await run(argv, { cwd: project, input: 'Write the notes with one batch, then read them.' });
+  const about = `${ended.lines.join('\n')}\n${ended.stderr}`;
+  const results = lastOf(model).results.join('\n');
+  expect(results, about).toContain('2 notes, kept by a batch');
+  expect(results, about).toContain('kept by a batch, read by a program; kept by a batch, read by a program');
+  expect(readFileSync(join(project, 'b.txt'), 'utf8')).toBe('kept by a batch');
+  expect(ended.status, about).toBe(0);
+}
 
 function callsIn(agent: RealAgent, folder: string): readonly ToolCall[] {
   return [
@@ -156,13 +192,15 @@ function wordsOf(event: AgentEvent): string {
 }
 
 /** Agents may ask their model before all servers have started. The model passes the time until it has its tool. */
-function onceOffered({ shellCall }: RealAgent, wanted: RegExp, given: ToolCall['arguments']): Script {
-  let isAsked = false;
+function onceOffered({ shellCall }: RealAgent): Script {
+  let asked = 0;
   return ({ tools, results }) => {
+    const [wanted, given] = ASKED[asked] ?? [];
+    if (tools.length === 0 || wanted === undefined || results.length > MAX_WAITS)
+      return { text: 'It is done.' };
     const name = tools.find((offered) => wanted.test(offered));
-    if (tools.length === 0 || isAsked || results.length > MAX_WAITS) return { text: 'It is done.' };
     if (name === undefined) return { call: shellCall('sleep 1') };
-    isAsked = true;
+    asked++;
     return { call: { name, arguments: given } };
   };
 }

@@ -1,8 +1,7 @@
-import { isDeep } from '../../support/depth.ts';
 import { REAL_AGENTS, type RealAgent } from './real-agents.ts';
 
-/** The one that runs fastest, or the two; `VOLLEY_DRILL_AGENTS` names others, separated by commas. */
-const USUAL = isDeep ? 'codex,claude' : 'codex';
+/** Those that are installed and run fastest; `VOLLEY_DRILL_AGENTS` names others, separated by commas. */
+const USUAL = 'codex,claude';
 
 export const CHOSEN_AGENTS: readonly RealAgent[] = (process.env['VOLLEY_DRILL_AGENTS'] ?? USUAL)
   .split(',')

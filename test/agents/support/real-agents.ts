@@ -18,7 +18,12 @@ export interface RealAgent {
   /** Whether it can be told which paths and commands are not for it. */
   readonly keepsRules: boolean;
   /** How it is asked something with the tools of Volley allowed, and the name that `volley mcp install` has for it. */
-  readonly mcp?: { readonly client: string; readonly argv: readonly string[] };
+  readonly mcp?: {
+    readonly client: string;
+    readonly argv: readonly string[];
+    /** Sets it up for a server over HTTP. Returns further arguments. */
+    readonly overHttp?: (project: string, url: string, token: string) => readonly string[];
+  };
 }
 
 const codex: RealAgent = {
@@ -60,6 +65,10 @@ const codex: RealAgent = {
       '--config',
       'mcp_servers.volley.startup_timeout_sec=120',
       '-',
+    ],
+    overHttp: (_, url, token) => [
+      ...['--config', `mcp_servers.volley.url="${url}"`],
+      ...['--config', `mcp_servers.volley.http_headers={ Authorization = "Bearer ${token}" }`],
     ],
   },
 };
@@ -159,6 +168,11 @@ const claude: RealAgent = {
       'mcp__volley',
       'Bash',
     ],
+    overHttp: (project, url, token) => {
+      const volley = { type: 'http', url, headers: { Authorization: `Bearer ${token}` } };
+      write(join(project, '.mcp.json'), JSON.stringify({ mcpServers: { volley } }));
+      return [];
+    },
   },
 };
 
