@@ -6,6 +6,7 @@ export {
   type BatchRequest,
 } from './batch/executor/batch-executor.ts';
 export { BATCH_TOOL_DESCRIPTION } from './batch/executor/description.ts';
+export type { RunnableGroup } from './batch/forecast/groups.ts';
 export type {
   LearnedDuration,
   RunnableBatch,
@@ -187,9 +188,14 @@ export type {
   AttemptRecord,
   BatchRecord,
   Completion,
+  Delivery,
   FailedAttempt,
+  ItemOptions,
   LeaseHolder,
   NewTask,
+  ProgramRecord,
+  RepeatOptions,
+  StoredBlob,
   TaskEnd,
   TaskOptions,
   TaskPause,
@@ -200,6 +206,8 @@ export type {
   AttemptPage,
   BatchWithTasks,
   HolderRequest,
+  ItemQuery,
+  ItemResult,
   Lease,
   Recovery,
   ResultRange,
@@ -207,11 +215,17 @@ export type {
   Store,
   TaskQuery,
   TaskSummary,
+  Unsuccessful,
 } from './store/store.ts';
 export type { ParallelAgentTool } from './tools/agent-tool.ts';
 export type { FileSettings, HttpSettings, ShellSettings } from './tools/builtin/environment.ts';
 export { defineTool } from './tools/define-tool.ts';
 export { loadToolModules } from './tools/modules.ts';
-export { type ToolAccess, type ToolDescription, ToolRegistry } from './tools/registry.ts';
+export {
+  type ToolAccess,
+  type ToolDescription,
+  ToolRegistry,
+  type WithheldTool,
+} from './tools/registry.ts';
 export type { CheckResult, CompiledSchema, JsonSchema, SchemaIssue, ToolSchema } from './tools/schema.ts';
 export type { Isolation, ResourceNeeds, Tool, ToolDefinition, ToolProperties } from './tools/tool.ts';
