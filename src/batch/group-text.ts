@@ -8,7 +8,8 @@ const MAX_EXPRESSION = 80;
 const WHOLE_PLACEHOLDER = /^\$\{([^{}]*)\}$/;
 
 /** What a group does, for a sentence: `once for each item of list.entries`. Undefined for other tasks. */
-export function groupText({ forEach, repeat }: TaskOptions): string | undefined {
+export function groupText({ forEach, repeat, program }: TaskOptions): string | undefined {
+  if (program !== undefined) return 'as a program';
   if (forEach !== undefined) return `once for each ${listText(forEach)}`;
   if (repeat === undefined) return undefined;
   const { until, max } = repeat;
@@ -30,7 +31,8 @@ function expressionText(source: string): string {
 }
 
 /** What its items are called. */
-export function itemNoun({ repeat }: TaskOptions): string {
+export function itemNoun({ repeat, program }: TaskOptions): string {
+  if (program !== undefined) return 'call';
   return repeat === undefined ? 'item' : 'round';
 }
 

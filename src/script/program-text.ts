@@ -7,8 +7,10 @@ export function checkProgram(source: string): void {
     new Script(`(async () => {${source}\n})`, { filename: 'program' });
   } catch (error) {
     const { message, stack = '' } = error as Error;
-    const line = Number(/^program:(\d+)/.exec(stack)?.[1] ?? 1);
-    throw new VolleyError('INVALID_PROGRAM', `The program has a syntax error in line ${line}: ${message}.`, {
+    const found = Number(/^program:(\d+)/.exec(stack)?.[1] ?? 1);
+    const last = source.trimEnd().split('\n').length;
+    const [line, problem] = found > last ? [last, 'something is not closed'] : [found, message];
+    throw new VolleyError('INVALID_PROGRAM', `The program has a syntax error in line ${line}: ${problem}.`, {
       line,
     });
   }

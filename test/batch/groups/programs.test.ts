@@ -205,6 +205,7 @@ describe('a program', () => {
     const program = (params: object, more: object = {}) =>
       refusal(rig, { function: 'run_program', params, ...more });
     expect(await program({ code: 'return (' })).toBe('INVALID_PROGRAM');
+    expect(await program({ code: 'let a = 1;\nlet a = 2;' })).toBe('INVALID_PROGRAM');
     expect(await program({})).toBe('INVALID_ARGUMENTS');
     expect(await program({ code: 'return 1' }, { for_each: [1, 2] })).toBe('INVALID_REQUEST');
   });
