@@ -169,6 +169,7 @@ export class TaskCheck {
     }
     // It refers to tasks that may be in the store: check again after reading them.
     if (this.unread.size > 0) return this.readUnread().then(() => this.checkOne(id, input));
+    if (input.for_each !== undefined) this.textOf(input.for_each);
     const references = found!;
     const { warnings } = references.params;
     const hasDependencies = depends_on.length + references.ids.size > 0;

@@ -1,5 +1,5 @@
 import { bytesText, countText, spanText } from '../core/words.ts';
-import type { TaskRecord, TaskStatus } from '../store/records.ts';
+import { itemId, type TaskRecord, type TaskStatus } from '../store/records.ts';
 import type { ResultRange, Store } from '../store/store.ts';
 import type { ActionResult } from './answer.ts';
 import { countsText, ENDED, type TaskCounts } from './counts.ts';
@@ -129,7 +129,12 @@ export async function oneResult(
       data: { ...row },
     };
   }
-  const { resultBytes = 0 } = record;
+  const { resultBytes } = record;
+  if (resultBytes === undefined)
+    return {
+      text: `${taskText(record)} completed, but the list of its results is too large to be kept. Read those of its items, such as ${itemId(record.id, 0)}.`,
+      data: { ...row },
+    };
   const { offset, length } = range ?? { offset: 0, length: DEFAULT_BYTES };
   const part = (await store.result(record.batch, record.id, { offset, length })) ?? '';
   const end = Math.min(resultBytes, offset + length);

@@ -7,6 +7,20 @@ import { serve, TOKENS } from './support/serve.ts';
 const tasks = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ function: 'echo', params: { value: index } }));
 
+test('a batch that computes returns its value with the answer and with the results', async () => {
+  const { json } = await serve();
+  await json('POST', '/v1/batches', {
+    batch: 'sums',
+    tasks: [{ id: 'each', function: 'echo', params: { value: '${item.n}' }, for_each: [{ n: 1 }, { n: 2 }] }],
+    return: 'each.map(({ value }) => Number(value) * 2)',
+  });
+  const started = await json('POST', '/v1/batches/sums/start', { wait: true });
+  expect(started.body).toMatchObject({ data: { returned: [2, 4], counts: { completed: 4 } } });
+  expect((await json('GET', '/v1/batches/sums/results')).body).toMatchObject({ data: { returned: [2, 4] } });
+  const item = await json('GET', `/v1/executions/sums/${encodeURIComponent('each[1]')}`);
+  expect(item.body).toMatchObject({ id: 'each[1]', status: 'completed', params: { value: '2' } });
+});
+
 test('a batch is made, started, followed to its end and read', async () => {
   const { json, executor } = await serve();
   const made = await json('POST', '/v1/batches', {

@@ -64,7 +64,9 @@ async function cancelTasks(
     const { store, runs } = context;
     const open = ids === 'all' ? undefined : await openOf(context, batch, ids);
     const cancelled = await store.cancel(batch, CANCEL_REASON, open);
-    await publishChange(runs.events, store, batch, open, 'cancelled');
+    // With a group, its items were cancelled, too.
+    const known = cancelled === open?.length ? open : undefined;
+    await publishChange(runs.events, store, batch, known, 'cancelled');
     return cancelled;
   });
 }

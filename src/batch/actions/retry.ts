@@ -34,7 +34,9 @@ export const retryAction = defineAction({
     await findBatch(context, batch);
     const chosen = ids && (await withSkipped(context, batch, ids));
     const reopened = await context.store.reopen(batch, chosen);
-    await publishChange(context.runs.events, context.store, batch, chosen, 'opened');
+    // With a group or an item, others were reopened, too.
+    const known = reopened === chosen?.length ? chosen : undefined;
+    await publishChange(context.runs.events, context.store, batch, known, 'opened');
     const joined = await joinRun(context, batch, 'all');
     return {
       text: linesText(

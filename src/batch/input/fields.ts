@@ -103,7 +103,7 @@ export const RESOURCE_FIELDS = z.strictObject({
 
 /** A list, an expression or a placeholder, or one of the objects for a reference, an expression or a glob. */
 const FOR_EACH = z
-  .union([EXPRESSION, z.array(z.unknown()), z.record(z.string(), z.unknown())], {
+  .union([EXPRESSION, z.array(z.unknown()).max(MAX_LIST_LENGTH), z.record(z.string(), z.unknown())], {
     error: 'must be a list, a reference, { "glob": "src/**" } or a string with an expression',
   })
   .refine((value) => typeof value === 'string' || Array.isArray(value) || isListObject(value), {

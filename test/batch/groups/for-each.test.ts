@@ -207,6 +207,23 @@ describe('for_each', () => {
     expect(answer).toMatchObject({ returned: 1203, counts: { completed: 1205 } });
   });
 
+  it('cannot be used as one list if that is too large to be kept', async () => {
+    const rig = await openRig();
+    await rig.ask('add_batch', { tasks: [{ id: 'each', function: 'echo', for_each: [1] }] });
+    await rig.store.completed('default', [{ seq: 1, result: undefined, endedAt: 1, startedAt: 1 }]);
+    await ran(rig, [
+      { id: 'typed', function: 'echo', params: { all: { $from: 'each' } } },
+      { id: 'mention', function: 'compute', params: { expression: 'each.length' } },
+    ]);
+    expect((await rig.standing()).slice(1)).toEqual([
+      'typed failed error: RESULT_TOO_LARGE',
+      'mention failed error: RESULT_TOO_LARGE',
+    ]);
+    expect((await rig.executor.handle({ action: 'results', id: 'each' })).text).toContain('each');
+    expect((await rig.ask('results', { format: 'json' })).ok).toBe(true);
+    expect((await rig.ask('export', { format: 'json', output_file: 'out.json' })).ok).toBe(true);
+  });
+
   it('does not deadlock where only one task may run at once', async () => {
     const rig = await openRig();
     await rig.ask('add_batch', {
