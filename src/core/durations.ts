@@ -74,7 +74,7 @@ export class DurationModel {
     this.sketch ??= new Sketch(3);
     add(this.sketch, durationMs);
     if (--this.staleAfter <= 0) {
-      this.update(Math.max(1, Math.round(middleMean(this.sketch))));
+      this.update(Math.max(1, Math.round(this.sketch.middleMean())));
       this.staleAfter = Math.min(32, 1 + (this.sketch.count >> 2));
     }
     if (estimatedMs === 0) return;
@@ -122,13 +122,6 @@ export class DurationModel {
 function add(sketch: Sketch, value: number): void {
   if (sketch.count >= RELEVANT_SAMPLES) sketch.decay();
   sketch.add(value);
-}
-
-/** The mean of nine quantiles from 10 % to 90 %, ignoring the tails. */
-function middleMean(sketch: Sketch): number {
-  let sum = 0;
-  for (let tenth = 1; tenth <= 9; tenth++) sum += sketch.quantile(tenth / 10);
-  return sum / 9;
 }
 
 /** A distribution of durations to sample from, and what is known about its mean. */
