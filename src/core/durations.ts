@@ -5,8 +5,8 @@ import { Sketch } from './sketch.ts';
 const UNKNOWN_MS = 1000;
 /**
  * A tool that never ran counts as so many times the mean of the others. It may take much longer than they do, and then
- * it must not start last; but two known calls in a row go first. Measured: at 1, schedules are up to twice as far from
- * the optimum.
+ * it must not start last; but two known calls in a row go first. On random graphs with half of the tools known, a factor
+ * of 1 was about as good at best, and at worst twice as far above the lower bound.
  */
 const CAUTION = 1.9;
 /** An estimate that changed by more than this factor since the last time is a change that matters to the order. */
