@@ -42,6 +42,19 @@ export class Sketch {
     return this.max;
   }
 
+  /** The mean of the quantiles from 10 % to 90 % in steps of 10 %, which ignores the tails. */
+  middleMean(): number {
+    let sum = 0;
+    let tenth = 1;
+    let seen = 0;
+    for (let bucket = 0; bucket < this.buckets.length && tenth < 10; bucket++) {
+      seen += this.buckets[bucket]!;
+      for (; tenth < 10 && seen >= Math.max(1, Math.ceil((tenth / 10) * this.count)); tenth++)
+        sum += Math.min(this.max, this.middleOf(bucket));
+    }
+    return sum / 9;
+  }
+
   /** Halves the weight of everything seen so far, so that new values count more. */
   decay(): void {
     this.count = 0;

@@ -69,6 +69,18 @@ describe('a sketch', () => {
     expect([sketch.count, sketch.sum, sketch.mean(), sketch.max]).toEqual([64, 2016, 31.5, 63]);
   });
 
+  it('gives the mean of nine quantiles as the quantiles one by one do', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(100_000), { minLength: 1, maxLength: 60 }), (values) => {
+        const sketch = new Sketch(3);
+        for (const value of values) sketch.add(value);
+        let sum = 0;
+        for (let tenth = 1; tenth <= 9; tenth++) sum += sketch.quantile(tenth / 10);
+        expect(sketch.middleMean()).toBe(sum / 9);
+      }),
+    );
+  });
+
   it('knows nothing while nothing was added', () => {
     const sketch = new Sketch();
     expect([sketch.quantile(0.5), sketch.mean(), sketch.count]).toEqual([0, 0, 0]);

@@ -37,7 +37,7 @@ describe('statistics()', () => {
       { toolName: 'work', run: () => clock.sleep(30) },
       { toolName: 'work', run: () => clock.sleep(30) },
       { toolName: 'work', run: () => clock.sleep(60) },
-      { toolName: 'fails', run: () => Promise.reject(new Error('not counted')) },
+      { toolName: 'fails', estimatedMs: 1, run: () => Promise.reject(new Error('not counted')) },
     ]);
     await clock.pass(120);
     await group.outcome();
