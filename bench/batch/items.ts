@@ -26,6 +26,35 @@ export const computed: Form = (tool, count) => [
   { ...forEach(tool, count)[0], params: { bytes: { $expr: 'item' } } },
 ];
 
+/** A program that makes the same calls at once. */
+export const program: Form = (tool, count) => [
+  {
+    function: 'run_program',
+    params: {
+      code: `await Promise.all(Array.from({ length: ${count} }, (_, index) => tools.${tool}({ bytes: index % 10 })))`,
+    },
+  },
+];
+
+/** Each task waits for the one before it. */
+export const chain: Form = (tool, count) =>
+  Array.from({ length: count }, (_, index) => ({
+    id: `t${index}`,
+    function: tool,
+    params: { bytes: index % 10 },
+    ...(index > 0 && { depends_on: [`t${index - 1}`] }),
+  }));
+
+/** The same as a loop. */
+export const loop: Form = (tool, count) => [
+  {
+    function: 'run_program',
+    params: {
+      code: `for (let index = 0; index < ${count}; index++) await tools.${tool}({ bytes: index % 10 })`,
+    },
+  },
+];
+
 /** From the request to add the tasks to the end of the last one, and the longest pause of the event loop meanwhile. */
 export async function measureTime(form: Form, count: number): Promise<Figures> {
   return withExecutor(async (ask) => {
