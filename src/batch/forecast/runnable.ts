@@ -7,7 +7,6 @@ import type { DependencyPolicy } from '../../core/terms.ts';
 import { countText } from '../../core/words.ts';
 import { isGroup, type NewTask, type TaskRecord, type TaskStatus } from '../../store/records.ts';
 import type { Store, TaskSummary } from '../../store/store.ts';
-import { COMPUTE } from '../../tools/tool.ts';
 import { addBatchAction } from '../actions/add-batch.ts';
 import { TaskCheck } from '../add-tasks.ts';
 import { type BatchContext, taskPages } from '../context.ts';
@@ -188,9 +187,10 @@ async function runnableTasks(
   }));
 }
 
-function returnedBy({ id, function: tool, params }: NewTask): string | undefined {
-  if (id !== RETURN_ID || tool !== COMPUTE) return undefined;
-  return String((JSON.parse(params) as { expression?: unknown }).expression);
+function returnedBy({ id, params }: NewTask): string | undefined {
+  if (id !== RETURN_ID) return undefined;
+  const { expression } = JSON.parse(params) as { expression?: unknown };
+  return typeof expression === 'string' ? expression : undefined;
 }
 
 /** How long the tasks of a function took. */
