@@ -303,3 +303,68 @@ test('tools are listed with their schemas, and a wrong name gets the nearest', a
     body: { code: 'UNKNOWN_TOOL', facts: { nearest: 'read_file' } },
   });
 });
+
+test('the items of groups can be left out, and those of one group listed', async () => {
+  const served = await serve();
+  const each = { function: 'echo', for_each: [1, 2, 3] };
+  const tasks = [
+    { id: 'a', ...each },
+    { id: 'b', ...each },
+    { id: 'c', function: 'echo' },
+  ];
+  await served.ask('add_batch', { batch: 'x', tasks });
+  await served.ask('start', { batch: 'x', wait: true });
+  expect(await allPages(served, 'batch=x&items=none&limit=2')).toEqual(['x/a', 'x/b', 'x/c']);
+  expect(await allPages(served, 'batch=x&group=b&limit=2')).toEqual(['x/b[0]', 'x/b[1]', 'x/b[2]']);
+  expect(await allPages(served, 'batch=x&group=b&status=failed')).toEqual([]);
+  expect(await allPages(served, 'batch=x&search=b[1')).toEqual(['x/b[1]']);
+  const refused = async (query: string) => (await served.json('GET', `/v1/executions?${query}`)).body.code;
+  expect(await refused('group=b')).toBe('INVALID_REQUEST');
+  expect(await refused('batch=x&group=b&sort=-seq')).toBe('INVALID_REQUEST');
+  expect(await refused('batch=x&group=unknown')).toBe('UNKNOWN_TASK');
+});
+
+test('a group says what it is and how its items stand, and an item names its group', async () => {
+  const served = await serve();
+  await served.ask('add_batch', {
+    batch: 'x',
+    tasks: [
+      {
+        id: 'each',
+        function: 'echo',
+        for_each: '[1, 2]',
+        when: '1 < 2',
+        max_concurrent: 1,
+        on_item_error: 'null',
+      },
+      { id: 'rounds', function: 'echo', repeat: { until: 'index === 1', max: 5, delay: 0.001 } },
+    ],
+  });
+  await served.ask('start', { batch: 'x', wait: true });
+  const one = async (id: string) =>
+    (await served.json('GET', `/v1/executions/x/${encodeURIComponent(id)}`)).body;
+  expect(await one('each')).toMatchObject({
+    group_kind: 'for_each',
+    group: null,
+    index: null,
+    for_each: '[1, 2]',
+    when: '1 < 2',
+    repeat: null,
+    max_concurrent: 1,
+    on_item_error: 'null',
+    items: { completed: 2, failed: 0 },
+  });
+  expect(await one('rounds')).toMatchObject({
+    group_kind: 'repeat',
+    for_each: null,
+    repeat: { until: 'index === 1', max: 5, delay_ms: 1 },
+    items: { completed: 2 },
+  });
+  expect(await one('each[1]')).toMatchObject({
+    group_kind: null,
+    group: 'each',
+    index: 1,
+    items: null,
+    on_item_error: null,
+  });
+});

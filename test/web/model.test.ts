@@ -3,7 +3,8 @@ import type { Batch } from '../../web/src/api/wire.ts';
 import { layOutGraph } from '../../web/src/graph/layout.ts';
 import { neighbour } from '../../web/src/graph/neighbours.ts';
 import { criticalPath } from '../../web/src/model/critical-path.ts';
-import { arrange, NO_FILTER } from '../../web/src/model/order.ts';
+import { countItems, doneText } from '../../web/src/model/groups.ts';
+import { arrange, byUrgency, type Filter, NO_FILTER, type Order } from '../../web/src/model/order.ts';
 import { hashOf, routeOf } from '../../web/src/model/route.ts';
 import { batchState, runLength } from '../../web/src/model/text.ts';
 import { spansOf } from '../../web/src/timeline/spans.ts';
@@ -39,6 +40,81 @@ describe('the table', () => {
     expect(by('status')).toEqual(['a-2', 'b', 'a-10']);
     expect(by('duration', true)).toEqual(['b', 'a-10', 'a-2']);
     expect(by('name')).toEqual(['a-10', 'b', 'a-2']);
+  });
+});
+
+describe('groups in the table', () => {
+  const rows = [
+    row('b', 1),
+    row('each', 2, { group_kind: 'for_each', status: 'running', started_at: 5 }),
+    row('a', 3),
+    row('each[0]', 4, {
+      group: 'each',
+      index: 0,
+      status: 'completed',
+      started_at: 5,
+      duration_ms: 9,
+      ended_at: 14,
+    }),
+    row('each[1]', 5, {
+      group: 'each',
+      index: 1,
+      status: 'failed',
+      started_at: 5,
+      duration_ms: 3,
+      ended_at: 8,
+    }),
+  ];
+  const bySeq = { key: 'seq', isDescending: false } as const;
+  const ids = (filter: Partial<Filter>, order: Order = bySeq, opened: readonly string[] = []) =>
+    arrange(rows, { ...NO_FILTER, ...filter }, order, 100, new Set(opened)).map((place) => rows[place]!.id);
+
+  test('stand for their items until they are opened', () => {
+    expect(ids({})).toEqual(['b', 'each', 'a']);
+    expect(ids({}, bySeq, ['each'])).toEqual(['b', 'each', 'each[0]', 'each[1]', 'a']);
+    expect(ids({}, { key: 'name', isDescending: true }, ['each'])).toEqual([
+      'each',
+      'each[1]',
+      'each[0]',
+      'b',
+      'a',
+    ]);
+  });
+
+  test('hide nothing that somebody looks for', () => {
+    expect(ids({ search: '[1' })).toEqual(['each[1]']);
+    expect(ids({ search: 'EACH' })).toEqual(['each', 'each[0]', 'each[1]']);
+    expect(
+      ids({ statuses: new Set(['failed', 'completed']) }, { key: 'status', isDescending: false }),
+    ).toEqual(['each[1]', 'each[0]']);
+    const byDuration = { key: 'duration', isDescending: true } as const;
+    expect(ids({ search: 'each' }, byDuration)).toEqual(['each', 'each[0]', 'each[1]']);
+    expect(ids({ function: 'read_file' })).toEqual(['b', 'each', 'a']);
+  });
+
+  test('count their items', () => {
+    const counts = countItems(rows).get('each')!;
+    expect(doneText(rows[1]!, counts)).toBe('2 of 2');
+    expect(doneText({ group_kind: 'for_each', status: 'failed' }, counts)).toBe('2 items');
+    expect(doneText({ group_kind: 'repeat', status: 'running' }, counts)).toBe('2 rounds');
+    expect(doneText(rows[1]!, undefined)).toBeUndefined();
+    expect(byUrgency(rows, 2).map(({ id }) => id)).toEqual(['each[1]', 'each']);
+  });
+
+  test('are above everything else on the timeline, and no part of a critical path are their items', () => {
+    const { list } = spansOf(rows, 100);
+    expect(list.map(({ row: { id }, lane }) => [id, lane])).toEqual([
+      ['each', 0],
+      ['each[0]', 1],
+      ['each[1]', 2],
+    ]);
+    const chain = [
+      row('first', 1, { started_at: 0, ended_at: 10 }),
+      row('each', 2, { started_at: 10, ended_at: 90, depends_on: ['first'], group_kind: 'for_each' }),
+      row('each[0]', 3, { started_at: 11, ended_at: 95, group: 'each' }),
+    ];
+    const places = new Map(chain.map(({ id }, place) => [id, place]));
+    expect(criticalPath(chain, places, 100).ids).toEqual(['first', 'each']);
   });
 });
 

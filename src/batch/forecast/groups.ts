@@ -1,5 +1,4 @@
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
-import type { SchedulerLimits } from '../../core/scheduler-options.ts';
 import type { SimulatedExecution } from '../../core/simulate.ts';
 import { isGroup, itemId, type NewTask, type TaskOptions, type TaskRecord } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
@@ -64,7 +63,8 @@ type GroupedExecution = SimulatedExecution & { readonly id: string };
 
 /**
  * Replaces a group by its items, and by an execution that takes no time and has the id of the group, for what waits for
- * all of them. Returns one execution for a task that is no group.
+ * all of them. Where only so many run at once, each waits for the one that many places before. Returns one execution
+ * for a task that is no group.
  */
 export function executionsOf(
   execution: GroupedExecution,
@@ -72,33 +72,22 @@ export function executionsOf(
 ): GroupedExecution[] {
   if (group === undefined) return [execution];
   const { id, dependsOn = [], priority, onDependencyFailure } = execution;
-  const { items, isSequence, maxConcurrent } = group;
+  const { items, isSequence, maxConcurrent = items } = group;
+  const lanes = isSequence ? 1 : maxConcurrent;
   const list = Array.from({ length: items }, (_, index) => ({
     ...execution,
     id: itemId(id, index),
-    dependsOn: isSequence && index > 0 ? [itemId(id, index - 1)] : dependsOn,
-    ...(maxConcurrent !== undefined && { group: id }),
+    dependsOn: index < lanes ? dependsOn : [itemId(id, index - lanes)],
   }));
   const end = {
     id,
     toolName: 'group',
     durationMs: 0,
-    dependsOn: list.length === 0 ? dependsOn : isSequence ? [list.at(-1)!.id] : list.map((one) => one.id),
+    dependsOn: items === 0 ? dependsOn : list.slice(-lanes).map((item) => item.id),
     timeoutMs: Number.POSITIVE_INFINITY,
     resources: {},
     ...(priority !== undefined && { priority }),
     ...(onDependencyFailure !== undefined && { onDependencyFailure }),
   };
   return [...list, end];
-}
-
-/** Adds the concurrency of groups to limits. */
-export function withGroupLimits(
-  limits: SchedulerLimits,
-  tasks: readonly { readonly id: string; readonly group?: RunnableGroup | undefined }[],
-): SchedulerLimits {
-  const groups = tasks.flatMap(({ id, group }) =>
-    group?.maxConcurrent === undefined ? [] : [[id, { maxConcurrency: group.maxConcurrent }] as const],
-  );
-  return { ...limits, groups: { ...limits.groups, ...Object.fromEntries(groups) } };
 }

@@ -188,9 +188,10 @@ async function runnableTasks(
   }));
 }
 
-function returnedBy({ id, function: tool, params }: NewTask): string | undefined {
-  if (id !== RETURN_ID || tool !== COMPUTE) return undefined;
-  return String((JSON.parse(params) as { expression?: unknown }).expression);
+function returnedBy({ id, params }: NewTask): string | undefined {
+  if (id !== RETURN_ID) return undefined;
+  const { expression } = JSON.parse(params) as { expression?: unknown };
+  return typeof expression === 'string' ? expression : undefined;
 }
 
 /** How long the tasks of a function took. */

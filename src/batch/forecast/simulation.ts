@@ -1,7 +1,7 @@
 import type { Random } from '../../core/random.ts';
 import type { SchedulerLimits } from '../../core/scheduler-options.ts';
 import { type SimulatedExecution, simulate } from '../../core/simulate.ts';
-import { executionsOf, withGroupLimits } from './groups.ts';
+import { executionsOf } from './groups.ts';
 import type { RunnableBatch, RunnableTask } from './runnable.ts';
 
 /** The predicted duration of a batch at a concurrency. */
@@ -35,7 +35,7 @@ const TAIL = 0.05;
 export function forecastOf({ tasks, learned }: RunnableBatch, options: ForecastOptions): Forecast {
   const { maxConcurrent, limits, assumedMs } = options;
   const executions = tasks.flatMap((task) => executionsOf(executionOf(task, learned, assumedMs), task.group));
-  const all = { ...withGroupLimits(limits, tasks), concurrency: maxConcurrent };
+  const all = { ...limits, concurrency: maxConcurrent };
   const runs = Math.max(MIN_RUNS, Math.min(MAX_RUNS, Math.floor(MAX_SIMULATED / (executions.length + 1))));
   const played = Array.from({ length: runs }, (_, index) =>
     simulate(executions, all, { seed: index + 1 }),

@@ -13,7 +13,7 @@ import { type Column, tableLines } from '../output/text-layout.ts';
 import { type CommonOptions, defineCommand } from '../program/command.ts';
 import { numbersOption, sourceOptions, spanOption } from '../program/options.ts';
 import { chosenBatch } from '../session/ask.ts';
-import { configuredLimits, groupData, itemsText, planCountText } from '../session/dry-run.ts';
+import { configuredLimits, decisions, groupData, planCountText } from '../session/dry-run.ts';
 import { type Session, withSession } from '../session/session.ts';
 
 interface SimulateOptions extends CommonOptions {
@@ -27,7 +27,7 @@ interface SimulateOptions extends CommonOptions {
 
 const DEFAULT_CONCURRENCIES = [1, 2, 4, 8, 16, 32, 64];
 const DEFAULT_DURATION_MS = 1000;
-const MAX_NOTES = 8;
+const MAX_NOTES = 12;
 const COLUMNS: readonly Column[] = [
   { title: 'at once', align: 'right' },
   { title: 'takes about', align: 'right' },
@@ -77,15 +77,7 @@ export const simulateCommand = defineCommand<SimulateOptions>({
         });
         return EXIT.ok;
       }
-      const notes = [
-        ...durations.map(durationText),
-        ...tasks.flatMap(({ id, group }) =>
-          group === undefined ? [] : [`${id}: runs ${group.text}: ${itemsText(group)}`],
-        ),
-        ...tasks.flatMap(({ id, when }) =>
-          when === undefined ? [] : [`${id}: counts as if it ran, though only if ${when}`],
-        ),
-      ];
+      const notes = [...durations.map(durationText), ...decisions(tasks)];
       const most = session.config.limits.maxConcurrency;
       if (numbers.some((number) => number > most))
         notes.push(`To run more than ${most} at once, raise max_concurrency in [limits] of volley.toml.`);

@@ -102,6 +102,7 @@ function drawNode({ tasks, items }: DrawnNode, x: number, middle: number, shape:
     return `<rect class="${task.status}" x="${px(x)}" y="${px(y)}" width="${width}" height="${height}" rx="3">${title}</rect>`;
   }
   const isMany = tasks.length > 1 || items.length > 0;
+  const state = task.status === 'completed' || items.length > 0 ? '' : `${task.status}: `;
   const small = items.length === 0 ? task.function : `${task.function}: ${itemsText(items)}`;
   const name = tasks.length > 1 ? `${numberText(tasks.length)} tasks` : task.name || task.id;
   const room = width - 22;
@@ -116,7 +117,7 @@ function drawNode({ tasks, items }: DrawnNode, x: number, middle: number, shape:
     svgText(
       x + 14,
       middle + 12,
-      fitName(`${task.status === 'completed' ? '' : `${task.status}: `}${small}`, room, 10),
+      fitName(`${state}${small}`, room, 10),
       'class="small" style="font-size:10px"',
     ),
     '</g>',

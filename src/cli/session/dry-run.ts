@@ -1,5 +1,5 @@
 import { findBatch } from '../../batch/context.ts';
-import { executionsOf, type RunnableGroup, withGroupLimits } from '../../batch/forecast/groups.ts';
+import { executionsOf, type RunnableGroup } from '../../batch/forecast/groups.ts';
 import type { VolleyConfig } from '../../config/config.ts';
 import { printableLine } from '../../core/printable-text.ts';
 import type { SchedulerLimits } from '../../core/scheduler-options.ts';
@@ -10,7 +10,7 @@ import { dependencyDepths, linkDependencies, sortByDependencies } from '../drawi
 import { type Colors, createColors, wantsColors } from '../output/colors.ts';
 import { EXIT, type ExitStatus, type Io } from '../output/io.ts';
 import { factorText, numberText } from '../output/numbers.ts';
-import { type Column, cutMiddleToWidth, tableLines } from '../output/text-layout.ts';
+import { type Column, cutMiddleToWidth, cutToWidth, tableLines, wrapHanging } from '../output/text-layout.ts';
 import { programName, scopeFlags } from '../output/wording.ts';
 import type { Session } from './session.ts';
 import type { StartOptions } from './start-batch.ts';
@@ -21,6 +21,7 @@ const MAX_TASKS = 30;
 const MAX_WAVES = 12;
 const MAX_ON_PATH = 8;
 const MAX_NAME_WIDTH = 60;
+const MAX_DECISION_WIDTH = 200;
 const DEFAULT_DURATION_MS = 1000;
 const MIN_SPEEDUP = 1.05;
 
@@ -137,8 +138,7 @@ export function planDryRun(
     for (const _ of all) places.push(index);
     return all;
   });
-  const allLimits = { ...withGroupLimits(limits, tasks), concurrency: maxConcurrent };
-  const { schedule, makespanMs } = simulate(executions, allLimits);
+  const { schedule, makespanMs } = simulate(executions, { ...limits, concurrency: maxConcurrent });
   const links = linkDependencies(tasks);
   const depths = dependencyDepths(links);
   const scheduled = new Map<number, { task: TaskToPlan; wave: number; startMs: number; endMs: number }>();
@@ -349,33 +349,36 @@ export function planCountText(tasks: readonly { readonly group?: RunnableGroup |
   return `${count} with ${about}${numberText(items)} ${items === 1 ? 'item' : 'items'}`;
 }
 
-/** How the number of items of a group was found. */
-export function itemsText({ items, isExact, isSequence }: RunnableGroup): string {
-  const noun = isSequence ? 'round' : 'item';
-  const count = `${numberText(items)} ${noun}${items === 1 ? '' : 's'}`;
-  if (isExact) return count;
-  return `not known yet, counts as ${count}`;
+/**
+ * What is computed while the batch runs, and what it counts as: `read: once for each item of list.entries (counts as 10
+ * items)`.
+ */
+export function decisions(tasks: readonly Pick<TaskToPlan, 'id' | 'group' | 'when' | 'returns'>[]): string[] {
+  return tasks.flatMap(({ id, group, when, returns }) => [
+    ...(when === undefined ? [] : [`${id}: only if ${when} (counts as if it ran)`]),
+    ...(group === undefined ? [] : [`${id}: ${group.text}${itemsText(group)}`]),
+    ...(returns === undefined ? [] : [`${id}: ${returns}`]),
+  ]);
 }
 
-/** What is computed while the batch runs. */
+function itemsText({ text, items, isExact, isSequence }: RunnableGroup): string {
+  const noun = isSequence ? 'round' : 'item';
+  const count = `${numberText(items)} ${noun}${items === 1 ? '' : 's'}`;
+  if (!isExact) return ` (not known yet, counts as ${count})`;
+  return text.endsWith(count) || isSequence ? '' : ` (${count})`;
+}
+
 function decidedLines({ tasks }: DryRunPlan, { colors, columns }: DryRunTextOptions): string[] {
-  const rows = tasks.flatMap(({ task }) => {
-    const { group, when, returns } = task;
-    const label = taskLabel(task);
-    return [
-      ...(when === undefined ? [] : [[label, `only if ${when}`, 'counts as if it ran']]),
-      ...(group === undefined ? [] : [[label, `runs ${group.text}`, itemsText(group)]]),
-      ...(returns === undefined ? [] : [[label, returns, 'what the batch returns']]),
-    ];
+  const all = decisions(tasks.map(({ task }) => task));
+  if (all.length === 0) return [];
+  const lines = all.slice(0, MAX_TASKS).map((text) => {
+    const short = cutToWidth(printableLine(text), MAX_DECISION_WIDTH);
+    return `  ${wrapHanging(short, columns, 4)}`;
   });
-  if (rows.length === 0) return [];
-  const table: Column[] = [{ title: 'task' }, { title: 'expression' }, { title: '', color: colors.dim }];
-  const lines = tableLines(table, rows.slice(0, MAX_TASKS), { colors, width: Math.max(20, columns - 2) });
-  const more = rows.length - MAX_TASKS;
+  const more = all.length - lines.length;
   return [
     colors.bold('Decided while it runs'),
-    // Its columns need no titles.
-    ...lines.slice(1).map((line) => `  ${line}`),
+    ...lines,
     ...(more > 0 ? [colors.dim(`  … and ${numberText(more)} more`)] : []),
   ];
 }

@@ -294,12 +294,13 @@ describe('looking at groups', () => {
     expect(await rig.executor.explain('default', 'each')).toContain('each[1]');
     expect(await rig.executor.explain('default', 'each[1]')).toContain('it failed');
     expect((await rig.ask('results', { id: 'each[0]' })).data).toMatchObject({ result: 'a' });
-    expect((await rig.ask('results', { format: 'json' })).data).toMatchObject({
-      results: [{ id: 'each', items: { completed: 1, failed: 1 } }],
-    });
-    expect((await rig.ask('results', { format: 'json', group: 'each' })).data).toMatchObject({
-      results: [{ id: 'each[0]', name: 'each[0]' }, { id: 'each[1]' }],
-    });
+    expect((await rig.ask('results', { format: 'json' })).data['results']).toMatchObject([
+      { id: 'each', items: { completed: 1, failed: 1 } },
+    ]);
+    expect((await rig.ask('results', { format: 'json', group: 'each' })).data['results']).toMatchObject([
+      { id: 'each[0]', name: 'each[0]', group: 'each', index: 0 },
+      { id: 'each[1]' },
+    ]);
     expect((await rig.ask('export', { format: 'csv', output_file: 'out.csv' })).ok).toBe(true);
   });
 });

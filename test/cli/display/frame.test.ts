@@ -55,6 +55,17 @@ describe('the picture of a batch', () => {
     expect(frame(view)[1]).toBe('0 of 6 · 2 running');
   });
 
+  it('shows a group as one line, and counts what works', () => {
+    const view = viewWith({
+      counts: { open: 40, running: 9, completed: 11 },
+      running: [
+        runningTask('read', NOW - 2000, { isGroup: true, progress: 0.22, step: '11 of 50' }),
+        ...Array.from({ length: 8 }, (_, index) => runningTask(`read[${index}]`, NOW, { group: 'read' })),
+      ],
+    });
+    expect(frame(view).slice(1)).toEqual(['11 of 60 · 8 running', '   2 s  read  tool   22%  11 of 50']);
+  });
+
   it('fits into any terminal, however narrow or low', () => {
     const running = Array.from({ length: 100 }, (_, index) =>
       runningTask(`解析する😀 ${index}`.repeat(9), NOW - index),

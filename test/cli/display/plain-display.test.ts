@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { PlainDisplay } from '../../../src/cli/display/plain-display.ts';
 import type { DisplayedBatch } from '../../../src/cli/display/view.ts';
 import { FakeTiming } from '../../support/fake-timing.ts';
-import { viewWith } from './support/views.ts';
+import { runningTask, viewWith } from './support/views.ts';
 
 function setUp() {
   const timing = new FakeTiming(1_000_000);
@@ -40,6 +40,19 @@ describe('the plain display', () => {
       '✗ b.py (tool): memory: too much, after 2 attempts\n',
       '✓ a.py (tool) 1.2 s\n',
     ]);
+  });
+
+  it('says how far each group is', () => {
+    const { timing, lines, current, display } = setUp();
+    const group = runningTask('read', 0, { isGroup: true, step: '11 of 50, 2 failed' });
+    current.view = viewWith({
+      counts: { open: 1, running: 3 },
+      progress: 0,
+      running: [group, runningTask('read[4]', 0, { group: 'read' }), runningTask('b', 0)],
+    });
+    display.changed();
+    timing.advance(10_000);
+    expect(lines).toEqual(['audit: 0%, 0 of 4 done, 2 running\n  read: 11 of 50, 2 failed\n']);
   });
 
   it('says at once what the user has to know, and once', () => {

@@ -18,6 +18,48 @@ function layoutOf(tasks: readonly FinishedTask[]) {
   );
 }
 
+describe('groups in a graph', () => {
+  const group = (count: number) => [
+    waiting('list'),
+    finished('read', { dependsOn: ['list'], isGroup: true }),
+    waiting('end', 'read'),
+    ...Array.from({ length: count }, (_, index) =>
+      finished(`read[${index}]`, { group: 'read', status: index === 0 ? 'failed' : 'completed' }),
+    ),
+  ];
+
+  it('are one node with their items counted', () => {
+    const { nodes } = taskGraph(group(50));
+    expect(nodes.map(({ tasks, items }) => [tasks[0]!.id, items.length])).toEqual([
+      ['list', 0],
+      ['read', 50],
+      ['end', 0],
+    ]);
+    const svg = graphSvg('b', group(50));
+    checkXml(svg);
+    expect(svg).toContain('50 items, 1 failed');
+    expect(graphDot('b', group(50))).toContain('50 items, 1 failed');
+    expect(graphMermaid('b', group(50))).toContain('50 items, 1 failed');
+  });
+
+  it('have few items between them and what depends on them', () => {
+    const { nodes, before } = taskGraph(group(2));
+    const ids = nodes.map(({ tasks }) => tasks[0]!.id);
+    expect(ids).toEqual(['list', 'read', 'read[0]', 'read[1]', 'end']);
+    expect(before.map((places) => places.map((place) => ids[place]))).toEqual([
+      [],
+      ['list'],
+      ['read'],
+      ['read'],
+      ['read[0]', 'read[1]'],
+    ]);
+  });
+
+  it('leave items alone whose group was cleared', () => {
+    expect(taskGraph([finished('gone[0]', { group: 'gone' })]).nodes).toHaveLength(1);
+  });
+});
+
 describe('the layout of a graph', () => {
   it('has a column for each step, and lets long lines pass beside the nodes', () => {
     const { nodes, edges, columnCount } = layoutOf([

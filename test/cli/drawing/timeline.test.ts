@@ -50,7 +50,24 @@ describe('the time line', () => {
       ['last', 40],
       ['back', 10],
     ]);
-    expect(timelineOf([])).toEqual({ taskCount: 0, spans: [], laneCount: 0, lengthMs: 0 });
+    expect(timelineOf([])).toEqual({ taskCount: 0, spans: [], laneCount: 0, groupLanes: 0, lengthMs: 0 });
+  });
+
+  it('has groups above their items, which count no lanes of theirs', () => {
+    const group = finished('g', { startMs: 0, endMs: 40, isGroup: true });
+    const { spans, laneCount, groupLanes } = timelineOf([
+      at('first', 0, 5),
+      group,
+      finished('g[0]', { startMs: 5, endMs: 20, group: 'g' }),
+      finished('g[1]', { startMs: 20, endMs: 40, group: 'g' }),
+    ]);
+    expect(Object.fromEntries(spans.map(({ task, lane }) => [task.id, lane]))).toEqual({
+      g: 0,
+      first: 1,
+      'g[0]': 1,
+      'g[1]': 1,
+    });
+    expect({ laneCount, groupLanes }).toEqual({ laneCount: 2, groupLanes: 1 });
   });
 
   it('has round marks, whatever its length', () => {

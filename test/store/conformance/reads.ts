@@ -68,6 +68,24 @@ export function readTests({ newPlace, open }: StoreHarness): void {
       });
     });
 
+    it('count the items of a group, and leave groups out of the slowest', async () => {
+      const store = await open();
+      await store.addTasks('b', [task('g', { options: { forEach: [1] } }), task('other')]);
+      expect(await store.itemCounts('b', 1)).toMatchObject({ open: 0, completed: 0 });
+      const items = [0, 1, 2].map((index) =>
+        task(`g[${index}]`, { options: { item: { group: 'g', index } } }),
+      );
+      await store.addItems('b', 1, items);
+      await store.ended('b', 3, done(), 50, 40);
+      await store.ended('b', 4, failed, 60, 40);
+      await store.ended('b', 1, done(), 1000, 1);
+      const none = { running: 0, cancelled: 0, skipped: 0 };
+      expect(await store.itemCounts('b', 1)).toEqual({ open: 1, completed: 1, failed: 1, ...none });
+      expect(await store.itemCounts('b', 2)).toEqual({ open: 0, completed: 0, failed: 0, ...none });
+      const { tasks: slowest } = await store.slowest('b', ['completed', 'failed'], 0, 5);
+      expect(slowest.map(({ id }) => id)).toEqual(['g[1]', 'g[0]']);
+    });
+
     it('are refused when the store is closed', async () => {
       const store = await open();
       await store.close();
