@@ -93,7 +93,10 @@ export const items: Scenario = {
         ]),
         atMost('A call of a program ≤ 0.5 ms more than a task', 0.5, ' ms', [
           { figure: extraMs('calls of a program at once', 'tasks at once'), where: 'at once' },
-          { figure: extraMs('calls one after another', 'tasks one after another'), where: 'one after another' },
+          {
+            figure: extraMs('calls one after another', 'tasks one after another'),
+            where: 'one after another',
+          },
         ]),
         atMost('Memory: a queued item ≤ 1.5 × a task written out', 1.5, ' ×', [
           { figure: bytes('for_each') / bytes('written out'), where: memory.work.label },

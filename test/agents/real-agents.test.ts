@@ -195,9 +195,10 @@ function wordsOf(event: AgentEvent): string {
 function onceOffered({ shellCall }: RealAgent): Script {
   let asked = 0;
   return ({ tools, results }) => {
-    const [wanted, given] = ASKED[asked] ?? [];
-    if (tools.length === 0 || wanted === undefined || results.length > MAX_WAITS)
+    const next = ASKED[asked];
+    if (tools.length === 0 || next === undefined || results.length > MAX_WAITS)
       return { text: 'It is done.' };
+    const [wanted, given] = next;
     const name = tools.find((offered) => wanted.test(offered));
     if (name === undefined) return { call: shellCall('sleep 1') };
     asked++;

@@ -3,7 +3,6 @@ import type { ReadyCall } from '../../coordinator/plan.ts';
 import type { ResourceRequirements } from '../../core/demand.ts';
 import { VolleyError } from '../../core/errors.ts';
 import type { Priority } from '../../core/priority.ts';
-import { COMPUTE } from '../../core/script-tools.ts';
 import type { DependencyPolicy } from '../../core/terms.ts';
 import { countText } from '../../core/words.ts';
 import { isGroup, type NewTask, type TaskRecord, type TaskStatus } from '../../store/records.ts';
