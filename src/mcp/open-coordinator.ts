@@ -56,7 +56,7 @@ export async function discoveredTools(
 ): Promise<DiscoveredTools> {
   if (names === undefined) await coordinator.discover('*', MAX_DISCOVERY_MS);
   else await coordinator.planner.discover(names, MAX_DISCOVERY_MS);
-  const { mcpHealth, withheldTools } = await import('./client/attach.ts');
+  const { mcpHealth } = await import('./client/attach.ts');
   const health = mcpHealth(coordinator);
   const missing = health.filter(({ status }) => status !== 'ready' && status !== 'idle');
   const { trust } = coordinator;
@@ -65,7 +65,7 @@ export async function discoveredTools(
     tools: coordinator.tools(),
     servers: new Set(health.map(({ name }) => name)),
     missing,
-    withheld: [...coordinator.withheld(), ...withheldTools(coordinator)],
+    withheld: coordinator.withheld(),
     waiting: waiting.length === 0 ? undefined : trustText(trust, waiting),
   };
 }

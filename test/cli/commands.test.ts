@@ -151,7 +151,7 @@ describe('tools', () => {
     const one = await say(folder, ['tools', 'write_file'], '', 80);
     expect(one.stdout.replace(/\s+/g, ' ')).toContain('replacing its whole content atomically.');
     // A line for each where somebody looks for lines.
-    expect((await say(folder, ['tools'])).stdout.trim().split('\n')).toHaveLength(6);
+    expect((await say(folder, ['tools'])).stdout.trim().split('\n')).toHaveLength(7);
   });
 
   it('says which patterns match nothing beside others that do', SLOW, async () => {

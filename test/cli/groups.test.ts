@@ -13,7 +13,7 @@ const JOBS = JSON.stringify({
     {
       id: 'read',
       function: 'read_file',
-      params: { path: 'notes/${item.path}' },
+      params: { path: '${item.path}' },
       for_each: 'list.entries',
       max_concurrent: 1,
     },

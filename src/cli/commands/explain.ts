@@ -18,7 +18,7 @@ export const explainCommand = defineCommand<ExplainOptions>({
   examples: [
     'volley explain',
     'volley explain copy',
-    'volley explain read[3]',
+    'volley explain "read[3]"',
     'volley explain analyze-3 --batch audit --json',
   ],
   declare: (program) =>

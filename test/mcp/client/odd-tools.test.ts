@@ -65,7 +65,9 @@ test('globs match names with a slash as the server writes them', async () => {
 test('a tool whose schema cannot be used is named with the reason, and the others work', async () => {
   const { coordinator } = await open();
   const { withheld } = await discoveredTools(coordinator);
-  expect(withheld).toEqual([{ name: 'odd.bad_schema', reason: expect.stringContaining('schema') }]);
+  expect(withheld.filter(({ name }) => name.startsWith('odd.'))).toEqual([
+    { name: 'odd.bad_schema', reason: expect.stringContaining('schema') },
+  ]);
   const home = folderWith({ 'volley.toml': tableOf('odd') });
   const listed = await say(home, ['tools', 'odd.*']);
   expect(listed.status).toBe(0);
