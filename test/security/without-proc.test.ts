@@ -11,7 +11,7 @@ import { trustFolder } from '../support/trust.ts';
 
 const SLOW = { timeout: 300_000 };
 /** An empty /proc, as on macOS and Windows; `ps` finds no process there either. */
-const before = ['bwrap', '--dev-bind', '/', '/', '--tmpfs', '/proc', '--'];
+const before = ['bwrap', '--die-with-parent', '--dev-bind', '/', '/', '--tmpfs', '/proc', '--'];
 const HOLD =
   '{define} import { existsSync, writeFileSync } from "node:fs";\nexport const hold = defineTool({ name: "hold", run: async () => { writeFileSync("held", ""); while (!existsSync("go")) await new Promise((r) => setTimeout(r, 20)); } });';
 const files = { 'volley.toml': '[tools]\nmodules = ["./tools.mjs"]\n', 'tools.mjs': HOLD };
