@@ -80,7 +80,8 @@ export const EXECUTION_DETAIL = EXECUTION.extend({
     .describe('Of a group of rounds.'),
   max_concurrent: z.int().nullable().describe('Of a group: how many items may run at once.'),
   on_item_error: z.enum(['fail', 'null']).nullable().describe('Of a group.'),
-  items: COUNTS.nullable().describe('Of a group: how many items have each status.'),
+  // The description of a nullable reference would refuse null.
+  items: z.union([COUNTS, z.null()]).describe('Of a group: how many items have each status.'),
   warnings: z.array(z.string()).describe('Possible mistakes in its arguments.'),
   attempt_list: z.array(ATTEMPT).describe('The newest 100.'),
   explanation: z
