@@ -45,6 +45,8 @@ export function GraphView(props: {
     return counts && { count: shortText(row, counts), isOpened: groups.opened.has(row.id) };
   };
   const [moved, setMoved] = useState<Camera>();
+  /** The group that was opened or closed last, and where it was: it stays there. */
+  const anchor = useRef<{ id: string; x: number; y: number; camera: Camera } | undefined>(undefined);
   const [marked, setMarked] = useState(-1);
   const whole = useMemo(
     () => (graph === undefined || view.width === 0 ? undefined : fitAll(graph.layout, view)),
@@ -66,6 +68,14 @@ export function GraphView(props: {
       ? undefined
       : { graph, camera, view, palette, selected, marked };
 
+  useEffect(() => {
+    const node = nodeOf.get(anchor.current?.id ?? '');
+    if (graph === undefined || anchor.current === undefined || node === undefined) return;
+    const { x, y, camera: before } = anchor.current;
+    const { xs, ys } = graph.layout;
+    anchor.current = undefined;
+    setMoved({ ...before, x: before.x + xs[node]! - x, y: before.y + ys[node]! - y });
+  }, [graph]);
   useEffect(() => {
     if (scene !== undefined) drawEdges(cleared(edgeCanvas.current!, view), scene);
   }, [graph, camera, view, palette, selected]);
@@ -94,7 +104,8 @@ export function GraphView(props: {
   /** Opens or closes the group of a node, if it is one. */
   const toggle = (node: number): boolean => {
     const id = graph?.ids[node];
-    if (id === undefined || !items.has(id)) return false;
+    if (id === undefined || camera === undefined || !items.has(id)) return false;
+    anchor.current = { id, x: graph!.layout.xs[node]!, y: graph!.layout.ys[node]!, camera };
     groups.toggle(id);
     return true;
   };
