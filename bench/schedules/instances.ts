@@ -1,7 +1,7 @@
 import { seededRandom } from '../work/random.ts';
 
 /** A task of an instance: times in units, needs in the order of {@link Instance.capacities}. */
-export interface InstanceTask {
+interface InstanceTask {
   readonly duration: number;
   readonly needs: readonly number[];
   /** Indexes of earlier tasks. */

@@ -7,7 +7,7 @@ import type { Store } from './store.ts';
  * What stands for binary data in a stored result: a label for people and models, and the id of the data. The data
  * itself is stored once for each batch.
  */
-export interface BlobReference {
+interface BlobReference {
   readonly $blob: string;
   readonly id: string;
 }

@@ -30,7 +30,7 @@ export function binaryOf(part: unknown): BinaryContent | undefined {
 }
 
 /** The same block with other data. */
-export function withData(part: object, data: unknown): object {
+function withData(part: object, data: unknown): object {
   const { type, resource } = part as Block;
   return type === 'resource' ? { ...part, resource: { ...resource, blob: data } } : { ...part, data };
 }

@@ -199,7 +199,7 @@ function secretsOf({ tokens, client }: Login): string[] {
 }
 
 /** Says which command logs in. */
-export function loginNeeded(server: string, hasEnded = false): VolleyError {
+function loginNeeded(server: string, hasEnded = false): VolleyError {
   const why = hasEnded ? 'needs a new login, because the last one has ended' : 'needs a login';
   return new VolleyError(
     'MCP_LOGIN_NEEDED',

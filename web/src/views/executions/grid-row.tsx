@@ -111,7 +111,7 @@ function Cell(props: {
 }
 
 /** How far the items of a group are. */
-export function GroupDetails({ row, items }: { row: Row; items: ItemCounts }): JSX.Element {
+function GroupDetails({ row, items }: { row: Row; items: ItemCounts }): JSX.Element {
   const note = noteText(items);
   const share = (count: number) => `${(count / totalOf(items)) * 100}%`;
   return (
