@@ -118,6 +118,7 @@ test(
     const graph = page.getByRole('application', { name: 'Graph of 3 executions' });
     await graph.focus();
     await page.keyboard.press('ArrowDown');
+    await page.getByText('first: completed').waitFor({ state: 'attached' });
     await page.keyboard.press('ArrowRight');
     await page
       .getByText('37 of 50, 1 running, 1 failed. Space opens the group.')
@@ -126,7 +127,7 @@ test(
     await page.getByRole('application', { name: 'Graph of 43 executions' }).waitFor();
     await picture(page, 'group-graph');
     await page.getByRole('button', { name: 'Timeline' }).click();
-    await page.getByRole('application', { name: 'Timeline of 40 tries in 2 lanes' }).waitFor();
+    await page.getByRole('application', { name: 'Timeline of 40 tries' }).waitFor();
     await picture(page, 'group-timeline');
   },
 );
