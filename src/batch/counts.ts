@@ -1,5 +1,5 @@
 import { countText } from '../core/words.ts';
-import { TASK_STATUSES, type TaskStatus } from '../store/records.ts';
+import { type BatchRecord, TASK_STATUSES, type TaskStatus } from '../store/records.ts';
 
 /** How many tasks have each status. */
 export type TaskCounts = Readonly<Record<TaskStatus, number>>;
@@ -15,12 +15,9 @@ export function endedOf(counts: TaskCounts): number {
   return ENDED.reduce((sum, status) => sum + counts[status], 0);
 }
 
-/**
- * Whether all tasks of a batch ended well. Where nothing failed and nothing was cancelled, tasks were skipped by their own
- * conditions.
- */
-export function hasSucceeded({ failed, cancelled, open, running }: TaskCounts): boolean {
-  return failed + cancelled + open + running === 0;
+/** Whether all tasks of a batch have ended without failures. Tasks that are skipped by their own conditions are none. */
+export function hasSucceeded({ counts, hasFailures }: Pick<BatchRecord, 'counts' | 'hasFailures'>): boolean {
+  return counts.open + counts.running === 0 && !hasFailures;
 }
 
 /** `10 tasks: 8 completed, 2 failed`. */

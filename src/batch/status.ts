@@ -193,9 +193,10 @@ function seconds(ms: number): number {
 }
 
 /** Describes a batch that is not running. */
-export function endText({ name, counts }: BatchRecord, problem: unknown): ActionResult {
-  const { failed, cancelled, open, running } = counts;
-  const remedy = failed + cancelled > 0 ? hintText('retryFailed') : undefined;
+export function endText(record: BatchRecord, problem: unknown): ActionResult {
+  const { name, counts, hasFailures } = record;
+  const { open, running } = counts;
+  const remedy = hasFailures ? hintText('retryFailed') : undefined;
   // A run that gave up reports its problem. One without a problem has died.
   const hasDied = running > 0 && problem === undefined;
   const state = hasDied
@@ -219,7 +220,7 @@ export function endText({ name, counts }: BatchRecord, problem: unknown): Action
       batch: name,
       state: 'idle',
       counts,
-      succeeded: hasSucceeded(counts),
+      succeeded: hasSucceeded(record),
       ...(problem !== undefined && { problem: runProblemText(problem) }),
     },
   };

@@ -8,6 +8,9 @@ import {
   asBuffer,
   type BatchData,
   batchRecord,
+  CANCELLED,
+  COMPLETED,
+  FAILED,
   fromStored,
   keyOf,
   lastKeyOf,
@@ -76,6 +79,7 @@ export class Reader {
   private readonly someDeliveries: StatementSyncInstance;
   private readonly oneLog: StatementSyncInstance;
   private readonly countsOfItems: StatementSyncInstance;
+  private readonly anyFailure: StatementSyncInstance;
   private readonly slowestKeys: StatementSyncInstance;
   private readonly anyStatus: StatementSyncInstance;
   private readonly oneStatus: StatementSyncInstance;
@@ -127,6 +131,10 @@ export class Reader {
       'SELECT status, count(*) AS count FROM states WHERE parent = ? GROUP BY status',
     );
     this.resultsOfItems.setReturnArrays(true);
+    this.anyFailure = reader.prepare(
+      `SELECT 1 FROM states s WHERE s.status IN (${FAILED}, ${CANCELLED}) AND s.key BETWEEN ? AND ?
+         AND NOT EXISTS (SELECT 1 FROM states g WHERE g.key = s.parent AND g.status = ${COMPLETED}) LIMIT 1`,
+    );
     this.slowestKeys = reader.prepare(
       `SELECT s.key FROM states s CROSS JOIN ends e ON e.key = s.key
        WHERE s.key > ? AND s.key <= ? AND s.started_at IS NOT NULL AND (? >> s.status) & 1
@@ -424,7 +432,11 @@ export class Reader {
   }
 
   private recordOf(row: BatchData): BatchRecord {
-    return batchRecord(row, this.leases.holderOf(row.id));
+    const { id, open, running, failed, cancelled } = row;
+    let hasFailures = failed + cancelled > 0;
+    if (hasFailures && open + running === 0)
+      hasFailures = this.anyFailure.get(keyOf(id, 0), keyOf(id, MAX_SEQ)) !== undefined;
+    return batchRecord(row, this.leases.holderOf(id), hasFailures);
   }
 
   /** Runs several statements on one snapshot of the store. */

@@ -99,12 +99,13 @@ export function isGroup({ forEach, repeat, program }: TaskOptions): boolean {
 }
 
 /** How a task becomes several. Undefined if it does not. */
-export function groupKind({ forEach, repeat }: TaskOptions): GroupKind | undefined {
+export function groupKind({ forEach, repeat, program }: TaskOptions): GroupKind | undefined {
+  if (program !== undefined) return 'program';
   if (forEach !== undefined) return 'for_each';
   return repeat === undefined ? undefined : 'repeat';
 }
 
-export const GROUP_KINDS = ['for_each', 'repeat'] as const;
+export const GROUP_KINDS = ['for_each', 'repeat', 'program'] as const;
 
 export type GroupKind = (typeof GROUP_KINDS)[number];
 
@@ -150,6 +151,28 @@ export interface TaskRecord extends NewTask {
   readonly preview: string | undefined;
   /** Set while a running task pauses before its next attempt. */
   readonly pause?: TaskPause;
+}
+
+/** The record of a task that was just added. */
+export function addedRecord(task: NewTask, batch: string, seq: number, addedAt: number): TaskRecord {
+  return {
+    ...task,
+    batch,
+    seq,
+    status: 'open',
+    attempts: 0,
+    failures: 0,
+    addedAt,
+    startedAt: undefined,
+    endedAt: undefined,
+    durationMs: undefined,
+    reason: undefined,
+    message: undefined,
+    code: undefined,
+    cause: undefined,
+    resultBytes: undefined,
+    preview: undefined,
+  };
 }
 
 /** Why the last attempt failed, and when the next one is due (wall clock). */
@@ -238,6 +261,11 @@ export interface BatchRecord {
   /** The last options of `start`, as JSON. */
   readonly options: string | undefined;
   readonly counts: Readonly<Record<TaskStatus, number>>;
+  /**
+   * Whether a task failed or was cancelled. When all tasks have ended, items of a group that completed nevertheless do
+   * not count.
+   */
+  readonly hasFailures: boolean;
   /** The process that runs it now; a dead process holds nothing. */
   readonly holder: LeaseHolder | undefined;
 }

@@ -135,7 +135,11 @@ export interface TaskData {
   readonly retry_message: StoredText | null;
 }
 
-export function batchRecord(row: BatchData, holder: LeaseHolder | undefined): BatchRecord {
+export function batchRecord(
+  row: BatchData,
+  holder: LeaseHolder | undefined,
+  hasFailures: boolean,
+): BatchRecord {
   const { open, running, completed, failed, cancelled, skipped } = row;
   return {
     number: row.id,
@@ -145,6 +149,7 @@ export function batchRecord(row: BatchData, holder: LeaseHolder | undefined): Ba
     endedAt: row.ended_at ?? undefined,
     options: fromStoredOrNull(row.options),
     counts: { open, running, completed, failed, cancelled, skipped },
+    hasFailures,
     holder: holder && { pid: holder.pid, host: holder.host, since: holder.since, seenAt: holder.seenAt },
   };
 }

@@ -228,7 +228,7 @@ describe('the summary of a run', () => {
     await calls.started('a');
     const begun = (await rig.store.tasks('default', { limit: 1 }))[0]?.startedAt ?? Date.now();
     await expect.poll(() => Date.now()).toBeGreaterThan(begun + 20);
-    const facts = { hadWork: true, since: Date.now(), elapsedMs: 1 };
+    const facts = { hasFailures: false, hadWork: true, since: Date.now(), elapsedMs: 1 };
     calls.finish('a');
     await rig.ask('wait');
     // A terminal that does not know how wide it is says 0.

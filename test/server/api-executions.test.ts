@@ -338,6 +338,7 @@ test('a group says what it is and how its items stand, and an item names its gro
         on_item_error: 'null',
       },
       { id: 'rounds', function: 'echo', repeat: { until: 'index === 1', max: 5, delay: 0.001 } },
+      { id: 'program', function: 'run_program', params: { code: 'return tools.echo({})' } },
     ],
   });
   await served.ask('start', { batch: 'x', wait: true });
@@ -360,6 +361,8 @@ test('a group says what it is and how its items stand, and an item names its gro
     repeat: { until: 'index === 1', max: 5, delay_ms: 1 },
     items: { completed: 2 },
   });
+  expect(await one('program')).toMatchObject({ group_kind: 'program', items: { completed: 1 } });
+  expect(await one('program[0]')).toMatchObject({ group_kind: null, group: 'program', index: 0 });
   expect(await one('each[1]')).toMatchObject({
     group_kind: null,
     group: 'each',

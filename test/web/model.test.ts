@@ -121,7 +121,7 @@ describe('groups in the table', () => {
 describe('the state of a batch that does not run', () => {
   const idle = (open: number, failed: number, started_at: number | null = 1) => {
     const counts = { open, running: 0, completed: 1, failed, cancelled: 0, skipped: 0 };
-    return batchState(batch('b', { counts, total: 1 + open + failed, started_at }));
+    return batchState(batch('b', { counts, total: 1 + open + failed, succeeded: failed === 0, started_at }));
   };
 
   test('tells apart what never ran, what was stopped, and what came to its end', () => {

@@ -65,7 +65,7 @@ export const ACTIONS = [
   },
   {
     name: 'status',
-    summary: 'Show progress: counts, rate, time left, what runs, what failed, what waits and why',
+    summary: 'Show progress: counts, rate, time left, running, failed and waiting tasks, and why they wait',
     scope: 'read',
     hints: { readOnly: true, askHolder: true },
     cli: { summary: 'Show the progress of a batch, its running tasks, and why others wait', group: 'look' },

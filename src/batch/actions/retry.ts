@@ -41,7 +41,7 @@ export const retryAction = defineAction({
     return {
       text: linesText(
         reopened === 0
-          ? 'Nothing to retry: no task failed, was cancelled or was skipped.'
+          ? 'Nothing to retry: no task failed, was cancelled or was skipped, except where its group handled that.'
           : `Reopened ${countText(reopened, 'task')} of the batch "${batch}".`,
         // Then there is nothing for a running batch to take.
         reopened === 0 && joined.state !== 'idle' ? `It has ${countsText(joined.counts)}.` : joined.text,

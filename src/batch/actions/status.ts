@@ -6,12 +6,12 @@ import { defineAction } from './define-action.ts';
 export const statusAction = defineAction({
   name: 'status',
   order: 80,
-  summary: 'Show progress: counts, rate, time left, what runs, what failed, what waits and why',
+  summary: 'Show progress: counts, rate, time left, running, failed and waiting tasks, and why they wait',
   scope: 'read',
   hints: { readOnly: true, askHolder: true },
   schema: z.strictObject({
     batch: BATCH,
-    detailed: z.boolean().default(false).describe('Show more of what runs, failed and waits.'),
+    detailed: z.boolean().default(false).describe('Show more of the running, failed and waiting tasks.'),
   }),
   cli: {
     group: 'look',

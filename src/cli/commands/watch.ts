@@ -54,7 +54,7 @@ export const watchCommand = defineCommand<WatchOptions>({
       const answer = await executor.handle({ action: 'status', batch });
       if (json) io.stdout.writeJson(watchData(view));
       else printAnswer(answer, options, io);
-      return hasSucceeded(view.counts) ? EXIT.ok : EXIT.failed;
+      return hasSucceeded(view) ? EXIT.ok : EXIT.failed;
     }),
 });
 

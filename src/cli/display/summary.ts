@@ -27,6 +27,7 @@ const MIN_SPEEDUP = 1.2;
 /** What the caller knows about a run. */
 interface RunFacts {
   readonly counts: TaskCounts;
+  readonly hasFailures: boolean;
   /** Whether there was anything to run. */
   readonly hadWork: boolean;
   /** Wall-clock time. Tasks that started before belong to another run. */
@@ -39,7 +40,7 @@ interface RunFacts {
 export async function summarizeRun(
   store: Store,
   batch: string,
-  { counts, hadWork, since: startedAt, elapsedMs }: RunFacts,
+  { counts, hasFailures, hadWork, since: startedAt, elapsedMs }: RunFacts,
   config: string | undefined,
   io: Pick<Io, 'stdout' | 'env'>,
 ): Promise<string> {
@@ -67,7 +68,17 @@ export async function summarizeRun(
     }
   }
   return summaryText(
-    { name: batch, counts, hasRun, elapsedMs, workMs, slowest, warnings, failures: groupFailures(failures) },
+    {
+      name: batch,
+      counts,
+      hasFailures,
+      hasRun,
+      elapsedMs,
+      workMs,
+      slowest,
+      warnings,
+      failures: groupFailures(failures),
+    },
     {
       colors: createColors(wantsColors(io.stdout, io.env)),
       columns: io.stdout.columns || DEFAULT_COLUMNS,
@@ -88,6 +99,8 @@ function keepSlowest(slowest: DisplayedCompletion[], task: DisplayedCompletion):
 export interface RunSummary {
   readonly name: string;
   readonly counts: TaskCounts;
+  /** Whether a failure was not handled by a group. */
+  readonly hasFailures: boolean;
   /** Whether anything was left to run. */
   readonly hasRun: boolean;
   readonly elapsedMs: number;
@@ -118,12 +131,12 @@ export function summaryText(summary: RunSummary, options: SummaryOptions): strin
 }
 
 function headLines(
-  { name, counts, hasRun, elapsedMs, workMs }: RunSummary,
+  { name, counts, hasFailures, hasRun, elapsedMs, workMs }: RunSummary,
   { colors, columns }: SummaryOptions,
 ): string[] {
   const total = totalOf(counts);
   const isAll = counts.completed === total;
-  const isGood = isAll || hasSucceeded(counts);
+  const isGood = isAll || hasSucceeded({ counts, hasFailures });
   const isUnfinished = endedOf(counts) < total && counts.failed === 0;
   const mark = isGood ? colors.green('✓') : isUnfinished ? colors.yellow('◦') : colors.red('✗');
   const parts = [
@@ -131,7 +144,8 @@ function headLines(
       ? colors.green(total === 1 ? '1 task completed' : `all ${numberText(total)} tasks completed`)
       : `${numberText(counts.completed)} of ${numberText(total)} completed`,
   ];
-  if (counts.failed > 0) parts.push(colors.red(`${numberText(counts.failed)} failed`));
+  const alarming = hasFailures ? colors.red : colors.yellow;
+  if (counts.failed > 0) parts.push(alarming(`${numberText(counts.failed)} failed`));
   for (const status of ['skipped', 'cancelled'] as const) {
     if (counts[status] > 0) parts.push(colors.yellow(`${numberText(counts[status])} ${status}`));
   }
@@ -166,9 +180,12 @@ function slowestLines({ slowest }: RunSummary, { colors, columns }: SummaryOptio
   return [colors.bold('Slowest'), ...rows];
 }
 
-function failureLines({ failures, counts }: RunSummary, { colors, columns }: SummaryOptions): string[] {
+function failureLines(
+  { failures, counts, hasFailures }: RunSummary,
+  { colors, columns }: SummaryOptions,
+): string[] {
   if (failures.length === 0) return [];
-  const lines = [colors.bold('Failed')];
+  const lines = [colors.bold(hasFailures ? 'Failed' : 'Failed, and handled by the program or group')];
   const shown = failures.slice(0, MAX_SHOWN_CAUSES);
   const counted = shown.map(({ count }) => `${numberText(count)} ×`);
   const widest = Math.max(...counted.map(textWidth));
@@ -202,7 +219,7 @@ function warningLines({ warnings = [] }: RunSummary, { colors, columns }: Summar
 
 /** The commands to continue with. */
 function nextLines(
-  { name, counts, hasRun }: RunSummary,
+  { name, counts, hasFailures, hasRun }: RunSummary,
   { colors, columns, program, config }: SummaryOptions,
 ): string[] {
   const flags = scopeFlags({ batch: printableLine(name), config });
@@ -213,9 +230,8 @@ function nextLines(
       `${program} start${flags}`,
       `runs the ${left === 1 ? 'remaining task' : `${numberText(left)} remaining tasks`}`,
     ]);
-  const isWrong = counts.failed + counts.cancelled > 0;
   const reopened = (['failed', 'skipped', 'cancelled'] as const).filter(
-    (status) => isWrong && counts[status] > 0,
+    (status) => hasFailures && counts[status] > 0,
   );
   if (reopened.length > 0)
     commands.push([

@@ -78,8 +78,9 @@ export async function startBatch(
   }
   if (json) printAnswer(answer, options, io);
   else {
-    const { counts } = await viewBatch(session, batch);
-    const facts = { counts, hadWork: open + running > 0, since, elapsedMs: performance.now() - beganAt };
+    const { counts, hasFailures } = await viewBatch(session, batch);
+    const elapsedMs = performance.now() - beganAt;
+    const facts = { counts, hasFailures, hadWork: open + running > 0, since, elapsedMs };
     io.stdout.writeStyled(await summarizeRun(session.store, batch, facts, config, io));
     printReturned(answer.data, io);
   }

@@ -129,7 +129,7 @@ export async function endedAnswer(
   maxChars = DEFAULT_CHARS,
 ): Promise<ToolAnswer> {
   const { store, executor } = backend;
-  const counts = (await store.batch(batch))?.counts ?? NO_TASKS;
+  const { counts, hasFailures } = (await store.batch(batch)) ?? { counts: NO_TASKS, hasFailures: false };
   const value = await valueAnswer(store, batch, counts, maxChars);
   if (value !== undefined) return value;
   const { rows, text, content, next } = await resultRows(store, batch, {
@@ -145,7 +145,7 @@ export async function endedAnswer(
     ...(next === undefined
       ? []
       : [`For more results, call batch_results with {"batch": "${batch}", "cursor": ${next}}.`]),
-    ...(counts.failed > 0 && profile === 'default'
+    ...(hasFailures && profile === 'default'
       ? [
           `To retry the failed tasks, call batch_executor_tool with {"action": "retry", "batch": "${batch}"}, then "start".`,
         ]

@@ -1,4 +1,5 @@
 import { z } from '@hono/zod-openapi';
+import { hasSucceeded } from '../../batch/counts.ts';
 import type { BatchView } from '../../batch/view.ts';
 import { TASK_STATUSES } from '../../store/records.ts';
 import { TIME } from './kinds.ts';
@@ -26,6 +27,11 @@ export const BATCH_VIEW = z
       .describe('elsewhere: another process runs it; stop, cancel, retry and new tasks are passed on to it.'),
     counts: COUNTS,
     total: COUNT,
+    succeeded: z
+      .boolean()
+      .describe(
+        'Whether all tasks have ended and none failed or was cancelled. Items of a group that completed nevertheless do not count.',
+      ),
     progress: z.number().min(0).max(1).describe('The share of the work that is done.'),
     rate_per_second: z.number().nullable().describe('Tasks that end in a second, over the last ten.'),
     time_left: z
@@ -51,6 +57,7 @@ export function batchBody(view: BatchView): BatchBody {
     state: view.state,
     counts: view.counts,
     total: view.total,
+    succeeded: hasSucceeded(view),
     progress: view.progress,
     rate_per_second: view.ratePerSecond ?? null,
     time_left:

@@ -143,6 +143,7 @@ describe('for_each', () => {
       },
     ]);
     expect(await resultOf(rig, 'each')).toEqual(['fine', null, 'fine']);
+    expect((await rig.ask('wait')).data).toMatchObject({ counts: { failed: 1 }, succeeded: true });
   });
 
   it('fails only the item whose arguments cannot be computed', async () => {

@@ -64,7 +64,11 @@ describe('a program', () => {
          return [error instanceof Error, error.code, error.reason, error.function]
        }`,
     );
-    expect(data).toMatchObject({ returned: [true, 'UNKNOWN_TOOL', 'error', 'no_such_tool'] });
+    expect(data).toMatchObject({
+      returned: [true, 'UNKNOWN_TOOL', 'error', 'no_such_tool'],
+      counts: { failed: 1 },
+      succeeded: true,
+    });
   });
 
   it('takes options for a call: priority, time limit, retries and resources', async () => {
@@ -122,6 +126,7 @@ describe('a program', () => {
     await add(rig, `tools.held({ key: 'a' }); await tools.double({ n: 1 }); throw new RangeError('no good')`);
     const { data } = await rig.ask('start', { wait: true });
     expect(data).not.toHaveProperty('returned');
+    expect(data).toMatchObject({ succeeded: false });
     expect(await rig.standing()).toEqual([
       'program failed error: PROGRAM_FAILED',
       'program[0] cancelled',
@@ -138,7 +143,7 @@ describe('a program', () => {
       `tools.held({ key: 'slow' }).catch(() => {});
        return Promise.race([tools.held({ key: 'never' }).catch(() => {}), tools.double({ n: 2 })]);`,
     );
-    expect(data).toMatchObject({ returned: { value: 4 } });
+    expect(data).toMatchObject({ returned: { value: 4 }, counts: { cancelled: 2 }, succeeded: true });
     expect(await rig.standing()).toEqual([
       'program completed',
       'program[0] cancelled',

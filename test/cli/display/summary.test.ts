@@ -23,6 +23,7 @@ describe('the summary of a run', () => {
     const view = {
       name: 'my audit',
       counts: { ...NO_COUNTS, completed: 1995, failed: 3, skipped: 2 },
+      hasFailures: true,
       hasRun: true,
       elapsedMs: 24_300,
       workMs: 100_000,
@@ -59,6 +60,7 @@ Next
     const view = {
       name: 'a',
       counts: { ...NO_COUNTS, failed: 1 },
+      hasFailures: true,
       hasRun: true,
       elapsedMs: 1,
       workMs: 1,
@@ -74,6 +76,7 @@ Next
     const view = {
       name: 'default',
       counts: { ...NO_COUNTS, completed: 5, failed: 4, skipped: 2 },
+      hasFailures: true,
       hasRun: true,
       elapsedMs: 1000,
       workMs: 9000,
@@ -92,6 +95,7 @@ Next
     const view = {
       name: 'default',
       counts: { ...NO_COUNTS, completed: 3 },
+      hasFailures: false,
       hasRun: true,
       elapsedMs: 12,
       workMs: 13,
@@ -105,10 +109,33 @@ Next
 `);
   });
 
+  it('does not ask to retry what a group or program has handled', () => {
+    const view = {
+      name: 'default',
+      counts: { ...NO_COUNTS, completed: 1, failed: 1, cancelled: 1 },
+      hasFailures: false,
+      hasRun: true,
+      elapsedMs: 12,
+      workMs: 13,
+      slowest: [],
+      failures: groupFailures([failed('program[0]', 'error', 'there is no such file')]),
+    };
+    expect(summaryText(view, OPTIONS)).toBe(`✓ default: 1 of 3 completed, 1 failed, 1 cancelled in 12 ms
+
+Failed, and handled by the program or group
+  1 × there is no such file
+      program[0]
+
+Next
+  volley results --filter-status failed --format detailed  shows each failure
+`);
+  });
+
   it('says how to go on after an interruption', () => {
     const view = {
       name: 'default',
       counts: { ...NO_COUNTS, completed: 3, open: 7 },
+      hasFailures: false,
       hasRun: true,
       elapsedMs: 100,
       workMs: 100,

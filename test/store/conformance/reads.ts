@@ -86,6 +86,24 @@ export function readTests({ newPlace, open }: StoreHarness): void {
       expect(slowest.map(({ id }) => id)).toEqual(['g[1]', 'g[0]']);
     });
 
+    it('do not count failures of items whose group completed, when all tasks have ended', async () => {
+      const store = await open();
+      await store.addTasks('b', [task('g', { options: { forEach: [1] } }), task('other')]);
+      const items = [0, 1].map((index) => task(`g[${index}]`, { options: { item: { group: 'g', index } } }));
+      await store.addItems('b', 1, items);
+      const hasFailures = async () => (await store.batch('b'))!.hasFailures;
+      expect(await hasFailures()).toBe(false);
+      await store.ended('b', 3, failed, 50, 40);
+      await store.ended('b', 4, { status: 'cancelled', message: 'late' }, 60, 40);
+      expect(await hasFailures()).toBe(true);
+      await store.ended('b', 1, done(), 70, 1);
+      await store.ended('b', 2, done(), 80, 1);
+      expect(await hasFailures()).toBe(false);
+      await store.addTasks('b', [task('more')]);
+      await store.ended('b', 5, failed, 90, 1);
+      expect(await hasFailures()).toBe(true);
+    });
+
     it('are refused when the store is closed', async () => {
       const store = await open();
       await store.close();

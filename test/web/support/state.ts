@@ -51,6 +51,7 @@ export function batch(name: string, rest: Partial<Batch> = {}): Batch {
     state: 'idle',
     counts: { open: 0, running: 0, completed: 0, failed: 0, cancelled: 0, skipped: 0 },
     total: 0,
+    succeeded: false,
     progress: 0,
     rate_per_second: null,
     time_left: null,

@@ -24,17 +24,20 @@ export function totalOf(counts: ItemCounts): number {
   return STATUSES.reduce((sum, status) => sum + counts[status], 0);
 }
 
-/** `37 of 50`; of rounds, of which nobody knows how many there will be, `4 rounds`. Undefined before there are items. */
+type GroupKind = NonNullable<Execution['group_kind']>;
+
+/** `37 of 50`; if nobody knows how many there will be, `4 rounds`. Undefined before there are items. */
 export function doneText(
   { group_kind, status }: Pick<Execution, 'group_kind' | 'status'>,
   counts: ItemCounts | undefined,
 ): string | undefined {
-  if (counts === undefined) return undefined;
+  if (counts === undefined || group_kind === null) return undefined;
   const total = totalOf(counts);
   const done = total - counts.open - counts.running;
-  if (group_kind === 'repeat') return `${numberText(total)} ${total === 1 ? 'round' : 'rounds'}`;
-  if (hasEnded(status) && done === total) return `${numberText(total)} ${total === 1 ? 'item' : 'items'}`;
-  return `${numberText(done)} of ${numberText(total)}`;
+  const isWhole = hasEnded(status) && done === total;
+  if (!isWhole && group_kind === 'for_each') return `${numberText(done)} of ${numberText(total)}`;
+  const [one, several] = ITEM_NOUN[group_kind];
+  return `${numberText(total)} ${total === 1 ? one : several}`;
 }
 
 /** The same where there is little room: `37/50`, `× 50`. */
@@ -44,7 +47,7 @@ export function shortText(
 ): string {
   const total = totalOf(counts);
   const done = total - counts.open - counts.running;
-  const isWhole = group_kind === 'repeat' || (hasEnded(status) && done === total);
+  const isWhole = group_kind !== 'for_each' || (hasEnded(status) && done === total);
   return isWhole ? `× ${numberText(total)}` : `${numberText(done)}/${numberText(total)}`;
 }
 
@@ -59,7 +62,15 @@ export function noteText(counts: ItemCounts): string {
 }
 
 /** What makes a group, as a word. */
-export const KIND_TEXT: Readonly<Record<NonNullable<Execution['group_kind']>, string>> = {
+export const KIND_TEXT: Readonly<Record<GroupKind, string>> = {
   for_each: 'for each',
   repeat: 'repeat',
+  program: 'program',
+};
+
+/** What its items are called, for one and for several. */
+export const ITEM_NOUN: Readonly<Record<GroupKind, readonly [one: string, several: string]>> = {
+  for_each: ['item', 'items'],
+  repeat: ['round', 'rounds'],
+  program: ['call', 'calls'],
 };

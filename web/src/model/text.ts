@@ -15,12 +15,11 @@ export const BATCH_STATE_TEXT: Readonly<Record<BatchStateShown, string>> = {
 };
 
 /** An idle batch is told apart by what became of its tasks. */
-export function batchState({ state, counts, total, started_at }: Batch): BatchStateShown {
+export function batchState({ state, counts, total, succeeded, started_at }: Batch): BatchStateShown {
   if (state !== 'idle') return state;
   if (total === 0) return 'empty';
   if (counts.open + counts.running > 0) return started_at === null ? 'idle' : 'stopped';
-  // Where nothing failed, tasks were skipped by their own conditions.
-  return counts.failed + counts.cancelled > 0 ? 'failed' : 'done';
+  return succeeded ? 'done' : 'failed';
 }
 
 /**

@@ -3,7 +3,7 @@ import { useMemo } from 'preact/hooks';
 import { numberText } from '../../../../src/cli/output/numbers.ts';
 import { countText, spanText } from '../../../../src/core/words.ts';
 import type { ExecutionDetail } from '../../api/wire.ts';
-import { countItems, doneText, totalOf } from '../../model/groups.ts';
+import { countItems, doneText, ITEM_NOUN, totalOf } from '../../model/groups.ts';
 import { byUrgency } from '../../model/order.ts';
 import { hasEnded, STATUS_TEXT, STATUSES, shownStatus } from '../../model/status.ts';
 import { titleOf } from '../../model/text.ts';
@@ -27,11 +27,12 @@ function Items({ open, row }: { open: OpenBatch; row: Row }): JSX.Element | null
   const counts = useMemo(() => countItems(items).get(row.id), [items]);
   const first = useMemo(() => byUrgency(items, MOST), [items]);
   if (counts === undefined) return null;
+  const [, noun] = ITEM_NOUN[row.group_kind!];
+  const heading = noun[0]!.toUpperCase() + noun.slice(1);
   return (
     <section>
       <h3>
-        {row.group_kind === 'repeat' ? 'Rounds' : 'Items'}{' '}
-        <small>{hasEnded(row.status) ? numberText(totalOf(counts)) : doneText(row, counts)}</small>
+        {heading} <small>{hasEnded(row.status) ? numberText(totalOf(counts)) : doneText(row, counts)}</small>
       </h3>
       <ul class="item-counts">
         {STATUSES.filter((status) => counts[status] > 0).map((status) => (

@@ -116,7 +116,7 @@ function GroupDetails({ row, items }: { row: Row; items: ItemCounts }): JSX.Elem
   const share = (count: number) => `${(count / totalOf(items)) * 100}%`;
   return (
     <span class="row-progress">
-      {row.status === 'running' && row.group_kind !== 'repeat' && (
+      {row.status === 'running' && row.group_kind === 'for_each' && (
         <span class="mini-bar">
           <span class="is-completed" style={{ width: share(items.completed) }} />
           <span class="is-failed" style={{ width: share(items.failed + items.cancelled + items.skipped) }} />
