@@ -63,7 +63,7 @@ type GroupedExecution = SimulatedExecution & { readonly id: string };
 
 /**
  * Replaces a group by its items, and by an execution that takes no time and has the id of the group, for what waits for
- * all of them. Where only so many run at once, each waits for the one that many places before. Returns one execution
+ * all of them. With a limit of n at once, each item waits for the item n places before it. Returns one execution
  * for a task that is no group.
  */
 export function executionsOf(

@@ -11,6 +11,7 @@ import { type Expression, evaluate, type Names } from '../../script/evaluate.ts'
 import { expressionText } from '../../script/expression-text.ts';
 import {
   type AddedTasks,
+  addedRecord,
   type ItemOptions,
   itemId,
   type NewTask,
@@ -58,8 +59,10 @@ export class GroupRun {
   neverRun = 0;
   /** Resolves when the attempt adds and submits nothing more. */
   finished: Promise<void> = Promise.resolve();
-  /** Called with the index of each item that has ended. */
-  onItemOver: ((index: number) => void) | undefined;
+  /** Called for each item that completes, while its result is being stored. */
+  onResult: ((id: string, text: string | undefined, stored: Promise<void>) => void) | undefined;
+  /** Called for each item that ended without a result. */
+  onFailure: ((id: string) => void) | undefined;
   private submitted = 0;
   private over = 0;
   /** The items that ended in earlier runs, and all of them. */
@@ -131,7 +134,7 @@ export class GroupRun {
 
   itemOver(id: string, end: WrittenEnd): void {
     this.over++;
-    if (end !== undefined && end !== 'opened') this.onItemOver?.(indexOf(id));
+    if (end !== undefined && end !== 'opened' && end !== 'completed') this.onFailure?.(id);
     this.report();
     this.wake();
   }
@@ -166,13 +169,18 @@ export class GroupRun {
     const { store, batch } = this.host;
     const added = await store.addItems(batch, this.seq, calls);
     this.host.itemsAdded(added);
-    if (isWanted) await this.submitOpen(added.firstSeq - 1);
+    const { firstSeq, addedAt } = added;
+    for (let from = 0; isWanted && from < calls.length && !this.isClosed; from += PAGE) {
+      const page = calls.slice(from, from + PAGE);
+      const records = page.map((call, index) => addedRecord(call, batch, firstSeq + from + index, addedAt));
+      await this.host.submitItems(records, this);
+    }
   }
 
-  /** Submits all open items after a number. */
-  async submitOpen(after = 0): Promise<void> {
+  /** Submits all open items. */
+  async submitOpen(): Promise<void> {
     const { store, batch } = this.host;
-    for (let afterSeq = after; !this.isClosed; ) {
+    for (let afterSeq = 0; !this.isClosed; ) {
       const page = await store.items(batch, this.seq, { status: ['open'], afterSeq, limit: PAGE });
       if (page.length > 0) await this.host.submitItems(page, this);
       if (page.length < PAGE) return;
@@ -443,11 +451,6 @@ export class GroupRun {
 /** Whether the value of an expression counts as true. */
 export async function holds({ source, results }: Expression, names?: Names): Promise<boolean> {
   return (await evaluate({ source: `!!(${expressionText(source)}\n)`, results }, names)) === 'true';
-}
-
-/** The index in the id of an item. */
-function indexOf(id: string): number {
-  return Number(id.slice(id.lastIndexOf('[') + 1, -1));
 }
 
 function itemFailed(failed: number, total: number, first: string): VolleyError {

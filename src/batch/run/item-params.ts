@@ -9,7 +9,7 @@ import { VolleyError } from '../../core/errors.ts';
 import { evaluateMany } from '../../script/evaluate.ts';
 import type { TaskOptions } from '../../store/records.ts';
 
-/** The values of names such as `item` and `index`; undefined where there is none. */
+/** The values of names such as `item` and `index`. A missing name has the value undefined. */
 export type ItemNames = Readonly<Record<string, unknown>>;
 
 /** A resolved value, or why it could not be computed. */

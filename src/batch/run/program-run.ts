@@ -34,18 +34,28 @@ interface StoredCall extends RecordedCall {
   readonly hasEnded: boolean;
 }
 
+interface EndedCall {
+  readonly index: number;
+  /** Its result as JSON text, if it need not be read. */
+  readonly text?: string | undefined;
+}
+
 /**
- * Runs a program whose calls are the items of a group. Calls are stored before they start, and deliveries before they
- * are made. So a later process can run the program again from its start and continue where this one stopped: what has
- * ended does not run again.
+ * Runs a program whose calls are the items of a group. Calls are stored before they start, together with the deliveries
+ * that came before them. So a later process can run the program again from its start and continue where this one
+ * stopped: what has ended does not run again. A delivery that was not recorded in time had no effect outside the program.
  */
 export class ProgramRun {
   /** What the program did that is not handled yet. */
   private readonly steps: ProgramStep[] = [];
-  /** Indexes of calls that have ended and are not delivered yet. */
-  private readonly ended: number[] = [];
+  /** Calls that have ended and are not delivered yet. */
+  private readonly ended: EndedCall[] = [];
   /** The number of recorded deliveries, including the start. */
   private recorded = 0;
+  /** Deliveries that were made and are not recorded yet. */
+  private readonly unrecorded: Delivery[] = [];
+  /** Results that were delivered while they were being stored. */
+  private readonly storing: Promise<void>[] = [];
   private readonly log: string[] = [];
   private logLength = 0;
 
@@ -88,12 +98,18 @@ export class ProgramRun {
         this.group.wake();
       },
     );
-    this.group.onItemOver = (index) => this.ended.push(index);
+    this.group.onResult = (id, text, stored) => {
+      this.ended.push({ index: indexOf(id), text });
+      this.storing.push(stored);
+      this.group.wake();
+    };
+    this.group.onFailure = (id) => this.ended.push({ index: indexOf(id) });
     try {
       const outcome = await this.drive(session, calls, deliveries);
       return outcome && (await this.finish(outcome));
     } finally {
-      this.group.onItemOver = undefined;
+      this.group.onResult = undefined;
+      this.group.onFailure = undefined;
       session.stop();
     }
   }
@@ -117,13 +133,14 @@ export class ProgramRun {
           isReplaying = false;
           await this.resume(calls, deliveries);
         }
-        if (made.length > 0) await this.start(made, step.outcome === undefined);
+        await Promise.all(this.storing.splice(0));
+        await Promise.all([this.recordMade(), this.start(made, step.outcome === undefined)]);
         if (step.outcome !== undefined) return step.outcome;
       } else if (!isReplaying && this.ended.length > 0) {
         const at = Date.now();
-        const some = this.ended.splice(0, PAGE).map((index) => ({ index, at }));
-        await this.recordDeliveries(some);
+        const some = this.ended.splice(0, PAGE).map((call) => ({ ...call, at }));
         session.deliver(await this.deliveriesOf(some));
+        for (const { index } of some) this.unrecorded.push({ index, at });
       } else await group.change();
     }
     return undefined;
@@ -132,7 +149,8 @@ export class ProgramRun {
   /** Goes on with the calls of an earlier process. */
   private async resume(calls: readonly StoredCall[], deliveries: readonly Delivery[]): Promise<void> {
     const delivered = new Set(deliveries.map(({ index }) => index));
-    for (const { index, hasEnded } of calls) if (hasEnded && !delivered.has(index)) this.ended.push(index);
+    for (const { index, hasEnded } of calls)
+      if (hasEnded && !delivered.has(index)) this.ended.push({ index });
     if (calls.some(({ hasEnded }) => !hasEnded)) await this.group.submitOpen();
   }
 
@@ -147,6 +165,7 @@ export class ProgramRun {
 
   /** Stores new calls, then starts them, unless the program has ended meanwhile. */
   private async start(calls: readonly ProgramCall[], isWanted: boolean): Promise<void> {
+    if (calls.length === 0) return;
     const { group } = this;
     const tasks = await Promise.all(calls.map((call) => this.taskOf(call)));
     if (!group.isClosed) await group.addCalls(tasks, isWanted);
@@ -172,6 +191,10 @@ export class ProgramRun {
     };
   }
 
+  private async recordMade(): Promise<void> {
+    if (this.unrecorded.length > 0) await this.recordDeliveries(this.unrecorded.splice(0));
+  }
+
   private async recordDeliveries(deliveries: readonly Delivery[]): Promise<void> {
     const { store, batch } = this.host;
     await store.delivered(batch, this.group.seq, this.recorded, deliveries);
@@ -179,14 +202,15 @@ export class ProgramRun {
   }
 
   /** Adds to deliveries how the calls ended. */
-  private async deliveriesOf(deliveries: readonly Delivery[]): Promise<ProgramDelivery[]> {
+  private async deliveriesOf(deliveries: readonly (Delivery & EndedCall)[]): Promise<ProgramDelivery[]> {
     const { store, batch } = this.host;
     const idOf = ({ index }: Delivery) => itemId(this.group.id, index);
-    const results = await store.results(batch, deliveries.map(idOf));
+    const unread = deliveries.filter(({ text }) => text === undefined);
+    const results = unread.length === 0 ? undefined : await store.results(batch, unread.map(idOf));
     return Promise.all(
-      deliveries.map(async (delivery) => {
+      deliveries.map(async ({ text, ...delivery }) => {
         const id = idOf(delivery);
-        const value = results.get(id);
+        const value = text ?? results?.get(id);
         return value === undefined ? { ...delivery, error: await this.errorOf(id) } : { ...delivery, value };
       }),
     );
@@ -239,6 +263,11 @@ export class ProgramRun {
       this.logLength -= this.log.shift()!.length;
     if (progress !== undefined) this.report(progress.share, progress.step);
   }
+}
+
+/** The index in the id of a call. */
+function indexOf(id: string): number {
+  return Number(id.slice(id.lastIndexOf('[') + 1, -1));
 }
 
 function otherVersion(vm: string): VolleyError {

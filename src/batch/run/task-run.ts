@@ -144,7 +144,9 @@ export class TaskRun {
       if (stops.length > 0) throw stops[0];
       // From here on the result counts, also for dependents. Nothing cancels it while it is being stored.
       task.keeping();
-      await journal.completed(this.seq, text, this.attemptMs(), blobs);
+      const stored = journal.completed(this.seq, text, this.attemptMs(), blobs);
+      this.owner?.onResult?.(this.id, text, stored);
+      await stored;
       // Published before any dependent starts.
       monitor.completed(this, this.attemptMs());
     } catch (error) {
