@@ -200,6 +200,14 @@ function onceOffered({ shellCall }: RealAgent): Script {
       return { text: 'It is done.' };
     const [wanted, given] = next;
     const name = tools.find((offered) => wanted.test(offered));
+    // Some agents offer the tools of servers only to a model that searches for them.
+    if (name === undefined && tools.includes('tool_search') && results.length % 2 === 0)
+      return {
+        call: {
+          name: 'tool_search',
+          arguments: { query: 'select:mcp__volley__run_batch,mcp__volley__run_program' },
+        },
+      };
     if (name === undefined) return { call: shellCall('sleep 1') };
     asked++;
     return { call: { name, arguments: given } };

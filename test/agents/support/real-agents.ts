@@ -95,7 +95,15 @@ const opencode: RealAgent = {
   writeCall: (path, content) => ({ name: 'write', arguments: { filePath: path, content } }),
   shellCall: (command) => ({ name: 'bash', arguments: { command, description: 'a command' } }),
   keepsRules: true,
-  mcp: { client: 'opencode', argv: ['opencode', 'run', '--format', 'json'] },
+  mcp: {
+    client: 'opencode',
+    argv: ['opencode', 'run', '--format', 'json'],
+    overHttp: (project, url, token) => {
+      const volley = { type: 'remote', url, enabled: true, headers: { Authorization: `Bearer ${token}` } };
+      write(join(project, 'opencode.json'), JSON.stringify({ mcp: { volley } }));
+      return [];
+    },
+  },
 };
 
 const gemini: RealAgent = {
@@ -122,6 +130,7 @@ const gemini: RealAgent = {
   mcp: {
     client: 'gemini',
     argv: ['gemini', '--prompt', '', '--output-format', 'stream-json', '--approval-mode', 'yolo'],
+    overHttp: settingsOverHttp('.gemini'),
   },
 };
 
@@ -141,6 +150,11 @@ const qwen: RealAgent = {
   writeCall: (path, content) => ({ name: 'write_file', arguments: { file_path: path, content } }),
   shellCall: (command) => ({ name: 'run_shell_command', arguments: { command, is_background: false } }),
   keepsRules: true,
+  mcp: {
+    client: 'qwen',
+    argv: ['qwen', '--output-format', 'stream-json', '--approval-mode', 'yolo'],
+    overHttp: settingsOverHttp('.qwen'),
+  },
 };
 
 const claude: RealAgent = {
@@ -177,6 +191,15 @@ const claude: RealAgent = {
 };
 
 export const REAL_AGENTS: readonly RealAgent[] = [codex, opencode, gemini, qwen, claude];
+
+/** Qwen has the settings of Gemini, in a folder of its own. */
+function settingsOverHttp(folder: string): NonNullable<NonNullable<RealAgent['mcp']>['overHttp']> {
+  return (project, url, token) => {
+    const volley = { httpUrl: url, headers: { Authorization: `Bearer ${token}` } };
+    write(join(project, folder, 'settings.json'), JSON.stringify({ mcpServers: { volley } }));
+    return [];
+  };
+}
 
 function write(path: string, text: string): void {
   mkdirSync(dirname(path), { recursive: true });
