@@ -55,7 +55,7 @@ export function durationText(ms: number, isRunning: boolean): string {
 
 /** `1.4 KB`, `3 MB`. */
 export function bytesText(bytes: number): string {
-  if (bytes < 1000) return `${bytes} bytes`;
+  if (bytes < 1000) return `${bytes} ${bytes === 1 ? 'byte' : 'bytes'}`;
   if (bytes < 1_000_000) return `${Number((bytes / 1000).toFixed(1))} KB`;
   return `${Number((bytes / 1_000_000).toFixed(1))} MB`;
 }

@@ -13,7 +13,7 @@ import { go } from '../../ui/route.ts';
 /** What can be done with a batch as it stands now. */
 export function BatchActions({ batch, add }: { batch: Batch; add: () => void }): JSX.Element {
   const [isBusy, setBusy] = useState(false);
-  const { counts, state } = batch;
+  const { counts, state, succeeded } = batch;
   const path = batchPath(batch.batch);
   const busily = async (action: () => Promise<string>) => {
     setBusy(true);
@@ -26,7 +26,8 @@ export function BatchActions({ batch, add }: { batch: Batch; add: () => void }):
       await post(`${path}/${action}`, body);
       return done;
     });
-  const ended = counts.failed + counts.cancelled + counts.skipped;
+  // A batch that succeeded has handled its failures.
+  const ended = succeeded ? 0 : counts.failed + counts.cancelled + counts.skipped;
   return (
     <div class="actions">
       {may('run') && state === 'idle' && counts.open > 0 && (
