@@ -73,7 +73,10 @@ export class GroupHandle {
 
   /** Calls back for every failed attempt of the group that will be retried. Replaces the previous callback. */
   onRetry(callback: (notice: RetryNotice) => void): void {
-    this.runtime.retryCallbacks.set(this.group, callback);
+    const { runtime, group } = this;
+    runtime.retryCallbacks.set(group, callback);
+    // The history of allocations keeps some executions, and with them the group, but must not keep the callback.
+    runtime.onGroupEnd(group, () => runtime.retryCallbacks.delete(group));
   }
 
   /**

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ExecutionContext } from '../../src/index.ts';
 import { openEngine, openTimedEngine } from './support/engine.ts';
@@ -53,6 +55,29 @@ describe('submitAll', () => {
     // The id and the lock are free again.
     await engine.submit({ toolName: 'good', id: 'a', resources: { exclusive: ['x'] } }, run).wait();
     expect(calls).toBe(1);
+  });
+
+  it('does not keep the callbacks of a group that has ended, although its history names the executions', async () => {
+    setFlagsFromString('--expose-gc');
+    const collectGarbage = runInNewContext('gc') as () => void;
+    const engine = openEngine();
+    const run = () => 1;
+    const runGroup = async () => {
+      const held = { bytes: new Uint8Array(1000) };
+      const group = engine.submitAll([{ toolName: 'step', run }]);
+      group.onRetry(() => held);
+      group.onSettled(() => held);
+      await group.outcome();
+      return new WeakRef(held);
+    };
+    const held = await runGroup();
+    expect(engine.allocationHistory()).toHaveLength(1);
+    await expect
+      .poll(() => {
+        collectGarbage();
+        return held.deref() === undefined;
+      })
+      .toBe(true);
   });
 
   it('ends at once with nothing in it', async () => {
