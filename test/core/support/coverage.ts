@@ -2,6 +2,7 @@ import { normal } from '../../../src/core/durations.ts';
 import { predictRemaining } from '../../../src/core/predict.ts';
 import { type Random, seededRandom } from '../../../src/core/random.ts';
 import type { SchedulerLimits } from '../../../src/core/scheduler-options.ts';
+import { isDeep } from '../../support/depth.ts';
 import { VirtualScheduler, type Work } from './virtual-scheduler.ts';
 
 /** A kind of batch: what was run before, so that durations are known, and what is predicted. */
@@ -10,6 +11,9 @@ export interface Shape {
   training(random: Random): Work[];
   work(random: Random): Work[];
 }
+
+/** The share of runs that a range for four of five must cover. The few runs of the quick mode say less. */
+export const EXPECTED_COVERAGE = isDeep ? { least: 0.7, most: 0.9 } : { least: 0.65, most: 0.95 };
 
 /**
  * In what share of seeded runs the predicted range held the time that was really left, when the given shares of the
