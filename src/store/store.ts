@@ -2,6 +2,9 @@ import type {
   AddedTasks,
   AttemptRecord,
   BatchRecord,
+  CachedEntry,
+  CachedResultRecord,
+  CacheUse,
   Completion,
   Delivery,
   FailedAttempt,
@@ -231,6 +234,22 @@ export interface Store {
   attemptsOf(batch: string, id: string): Promise<AttemptRecord[]>;
   /** A number that changes with every write by any process. */
   version(): Promise<number>;
+
+  /** A cached result, unless it is larger than `maxBytes`. */
+  cachedResult(key: Uint8Array, maxBytes: number): Promise<CachedResultRecord | undefined>;
+  /** Stores results in the cache, in place of those with the same keys. */
+  cacheResults(entries: readonly CachedEntry[]): Promise<void>;
+  /** Records that cached results were used, for {@link trimCache}. */
+  cacheUsed(keys: readonly Uint8Array[], at: number): Promise<void>;
+  /**
+   * Deletes cached results that were created before a time, and then the least recently used ones until all together
+   * have at most `maxBytes`. Returns the number of deleted results.
+   */
+  trimCache(limits: { readonly createdAfter: number; readonly maxBytes: number }): Promise<number>;
+  /** What is cached, by function, the largest first. */
+  cacheUse(): Promise<CacheUse[]>;
+  /** Deletes all cached results and returns their number. */
+  clearCache(): Promise<number>;
 
   /**
    * Reports how long each transaction took, from its first write until it was safe. Returns a function that removes the
