@@ -1,0 +1,189 @@
+import { createHash, type Hash } from 'node:crypto';
+import type { BigIntStats } from 'node:fs';
+import { type FileHandle, lstat, open, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { MISSING } from '../config/trust-store.ts';
+import { Folder } from '../tools/builtin/folder.ts';
+import { codeOf } from '../tools/builtin/refusal.ts';
+import { openFile } from '../tools/builtin/regular-file.ts';
+import type { Roots } from '../tools/builtin/roots.ts';
+import { FolderWalk, MAX_DEPTH, pathMatcher } from '../tools/builtin/walk.ts';
+import type { CacheInputs, FolderInput } from '../tools/tool.ts';
+
+/** Calls that read more are not cached: hashing must stay cheap compared with the call. */
+export const MAX_INPUT_BYTES = 64 * 2 ** 20;
+export const MAX_INPUT_FILES = 10_000;
+/** Hashing a chunk takes well below a millisecond, and the event loop runs between two. */
+const CHUNK_BYTES = 256 * 1024;
+/** Files that are hashed at once. */
+const AT_ONCE = 16;
+/** How many hashes are remembered. */
+const MAX_KNOWN = 20_000;
+/**
+ * Two changes of a file within this time may have the same timestamps, so a file that changed shortly before it was read
+ * is read again. Git calls such a file racily clean.
+ */
+const RACY_MS = 2500;
+
+interface KnownFile {
+  readonly signature: string;
+  readonly hash: string;
+  /** Whether it changed so shortly before it was read that its timestamps prove nothing. */
+  readonly isRacy: boolean;
+}
+
+/** The inputs cannot be described: they are too large, or change too quickly. */
+class Undescribable extends Error {}
+
+/**
+ * Describes what calls read: contents of files, entries of folders, and what is missing. Everything is opened inside the
+ * roots, as the file tools do it. The hash of a file is remembered until its size, inode or timestamps change.
+ */
+export class InputReader {
+  /** By real path; the least recently used first. */
+  private readonly known = new Map<string, KnownFile>();
+
+  constructor(private readonly roots: Roots) {}
+
+  /** A hash of the inputs as they are now. Throws if they cannot be read, or are too large to be described. */
+  async describe({ files = [], folders = [] }: CacheInputs, signal: AbortSignal): Promise<string> {
+    const hash = createHash('sha256');
+    const read = new ReadFiles();
+    for (const path of files) read.add(path, this.roots.sizeOf(path));
+    for (const folder of folders) await this.addFolder(hash, folder, read, signal);
+    const paths = [...read.paths];
+    for (let first = 0; first < paths.length; first += AT_ONCE) {
+      signal.throwIfAborted();
+      const some = paths.slice(first, first + AT_ONCE);
+      const hashes = await Promise.all(some.map((path) => this.fileHash(path, signal)));
+      hash.update(JSON.stringify([some, hashes]));
+    }
+    return hash.digest('hex');
+  }
+
+  /** The hash of a file anywhere, or `MISSING`. Only for code that Volley itself loads. */
+  async codeHash(path: string, signal: AbortSignal): Promise<string> {
+    const stats = await existing(stat(path, { bigint: true }));
+    // It may be a folder: whatever is loaded from it has its own path.
+    if (stats?.isFile() !== true) return MISSING;
+    const known = this.knownHash(path, stats);
+    if (known !== undefined) return known;
+    const handle = await existing(open(path));
+    return handle === undefined ? MISSING : this.read(path, handle, signal);
+  }
+
+  private async addFolder(
+    hash: Hash,
+    { path, glob, depth = MAX_DEPTH, skip = [], reads = 'contents' }: FolderInput,
+    read: ReadFiles,
+    signal: AbortSignal,
+  ): Promise<void> {
+    hash.update(JSON.stringify(['folder', path, glob, depth, skip, reads]));
+    const folder = await existing(Folder.open(this.roots, path));
+    if (folder === undefined) {
+      hash.update(MISSING);
+      return;
+    }
+    const matches = glob === undefined ? () => true : pathMatcher(glob);
+    const walk = new FolderWalk(Math.min(depth, MAX_DEPTH), (name) => !skip.includes(name), signal);
+    try {
+      for await (const entry of walk.through(folder)) {
+        if (!matches(entry.path, entry.name)) continue;
+        const isRead = entry.type === 'file' && reads !== 'names';
+        const stats = isRead ? await existing(lstat(entry.folder.pathTo(entry.name))) : undefined;
+        hash.update(JSON.stringify([entry.path, entry.type, stats?.size]));
+        if (isRead && reads === 'contents') read.add(join(path, entry.path), stats?.size ?? 0);
+      }
+    } finally {
+      await folder.close();
+    }
+    if (walk.isCut) throw new Undescribable();
+    hash.update(JSON.stringify(walk.unreadable));
+  }
+
+  private async fileHash(path: string, signal: AbortSignal): Promise<string> {
+    const real = await existing(this.roots.realPlace(path));
+    if (real === undefined) return MISSING;
+    const stats = await existing(lstat(real, { bigint: true }));
+    if (stats === undefined) return MISSING;
+    // The same inode, unchanged, was inside the roots when it was read.
+    const known = this.knownHash(real, stats);
+    if (known !== undefined) return known;
+    const file = await existing(openFile(this.roots, path));
+    return file === undefined ? MISSING : this.read(real, file.handle, signal);
+  }
+
+  private knownHash(path: string, stats: BigIntStats): string | undefined {
+    const known = this.known.get(path);
+    if (known === undefined || known.isRacy || known.signature !== signatureOf(stats)) return undefined;
+    this.known.delete(path);
+    this.known.set(path, known);
+    return known.hash;
+  }
+
+  /** Closes the file. */
+  private async read(path: string, handle: FileHandle, signal: AbortSignal): Promise<string> {
+    try {
+      const readAt = Date.now();
+      const before = await handle.stat({ bigint: true });
+      if (before.size > MAX_INPUT_BYTES) throw new Undescribable();
+      const hash = await contentHash(handle, Number(before.size), signal);
+      const signature = signatureOf(before);
+      if (signatureOf(await handle.stat({ bigint: true })) !== signature) throw new Undescribable();
+      const changedAt = Math.max(Number(before.mtimeMs), Number(before.ctimeMs));
+      this.remember(path, { signature, hash, isRacy: changedAt > readAt - RACY_MS });
+      return hash;
+    } finally {
+      await handle.close();
+    }
+  }
+
+  private remember(path: string, file: KnownFile): void {
+    this.known.delete(path);
+    this.known.set(path, file);
+    if (this.known.size <= MAX_KNOWN) return;
+    const [oldest] = this.known.keys();
+    this.known.delete(oldest!);
+  }
+}
+
+/** The files whose content is an input. */
+class ReadFiles {
+  readonly paths = new Set<string>();
+  private bytes = 0;
+
+  add(path: string, bytes: number): void {
+    this.paths.add(path);
+    this.bytes += bytes;
+    if (this.paths.size > MAX_INPUT_FILES || this.bytes > MAX_INPUT_BYTES) throw new Undescribable();
+  }
+}
+
+async function contentHash(handle: FileHandle, size: number, signal: AbortSignal): Promise<string> {
+  const hash = createHash('sha256');
+  const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, size));
+  for (let position = 0; position < size; ) {
+    signal.throwIfAborted();
+    const wanted = Math.min(chunk.length, size - position);
+    const { bytesRead } = await handle.read(chunk, 0, wanted, position);
+    if (bytesRead === 0) break;
+    hash.update(chunk.subarray(0, bytesRead));
+    position += bytesRead;
+  }
+  return hash.digest('hex');
+}
+
+function signatureOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
+  return [dev, ino, size, mtimeNs, ctimeNs].join();
+}
+
+/** Undefined for what does not exist. */
+async function existing<T>(looking: Promise<T>): Promise<T | undefined> {
+  try {
+    return await looking;
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw error;
+  }
+}
