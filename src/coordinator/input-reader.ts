@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { MISSING } from '../config/trust-store.ts';
 import { Folder } from '../tools/builtin/folder.ts';
 import { codeOf } from '../tools/builtin/refusal.ts';
-import { openFile } from '../tools/builtin/regular-file.ts';
+import { openRegular } from '../tools/builtin/regular-file.ts';
 import type { Roots } from '../tools/builtin/roots.ts';
 import { FolderWalk, MAX_DEPTH, pathMatcher } from '../tools/builtin/walk.ts';
 import type { CacheInputs, FolderInput } from '../tools/tool.ts';
@@ -104,12 +104,11 @@ export class InputReader {
   private async fileHash(path: string, signal: AbortSignal): Promise<string> {
     const real = await existing(this.roots.realPlace(path));
     if (real === undefined) return MISSING;
-    const stats = await existing(lstat(real, { bigint: true }));
-    if (stats === undefined) return MISSING;
+    const stats = this.known.has(real) ? await existing(lstat(real, { bigint: true })) : undefined;
     // The same inode, unchanged, was inside the roots when it was read.
-    const known = this.knownHash(real, stats);
+    const known = stats && this.knownHash(real, stats);
     if (known !== undefined) return known;
-    const file = await existing(openFile(this.roots, path));
+    const file = await existing(openRegular(this.roots, real, path));
     return file === undefined ? MISSING : this.read(real, file.handle, signal);
   }
 

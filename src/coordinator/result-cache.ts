@@ -24,31 +24,36 @@ const USE_STEP_MS = 3_600_000;
 /** After this share of the maximum size was added, the oldest entries are deleted. */
 const TRIM_SHARE = 1 / 8;
 
-/** Where cached results are kept: a `Store`. */
-export interface CacheStore {
-  cachedResult(
-    key: Uint8Array,
-    maxBytes: number,
-  ): Promise<
-    | {
-        readonly createdAt: number;
-        readonly usedAt: number;
-        readonly signature: Uint8Array;
-        readonly body: Uint8Array;
-      }
-    | undefined
-  >;
-  cacheResults(entries: readonly SignedResult[]): Promise<void>;
-  cacheUsed(keys: readonly Uint8Array[], at: number): Promise<void>;
-  trimCache(limits: { readonly createdAfter: number; readonly maxBytes: number }): Promise<number>;
-}
-
-interface SignedResult {
+/** A result that later calls may use instead of running. */
+export interface CachedEntry {
+  /** A hash of everything that the result depends on. */
   readonly key: Uint8Array;
   readonly function: string;
   readonly createdAt: number;
+  /** Proves which user stored it. The store does not look at it. */
   readonly signature: Uint8Array;
+  /** The result as JSON, in UTF-8. */
   readonly body: Uint8Array;
+}
+
+/** A stored entry. */
+export interface StoredCachedEntry extends CachedEntry {
+  readonly usedAt: number;
+}
+
+/** Where cached results are kept. Every `Store` is one. */
+export interface CacheStore {
+  /** A cached result, unless it is larger than `maxBytes`. */
+  cachedResult(key: Uint8Array, maxBytes: number): Promise<StoredCachedEntry | undefined>;
+  /** Stores results in the cache, in place of those with the same keys. */
+  cacheResults(entries: readonly CachedEntry[]): Promise<void>;
+  /** Records that cached results were used, for {@link trimCache}. */
+  cacheUsed(keys: readonly Uint8Array[], at: number): Promise<void>;
+  /**
+   * Deletes cached results that were created before a time, and then the least recently used ones until all together
+   * have at most `maxBytes`. Returns the number of deleted results.
+   */
+  trimCache(limits: { readonly createdAfter: number; readonly maxBytes: number }): Promise<number>;
 }
 
 /** `force` runs every call, and keeps the results for later ones. */
@@ -81,7 +86,7 @@ export class ResultCache {
   private readonly maxBytes: number;
   private readonly maxAgeMs: number;
   private secret: Buffer | undefined | 'unknown' = 'unknown';
-  private added: SignedResult[] = [];
+  private added: CachedEntry[] = [];
   /** Results that are not written yet, by key. */
   private readonly unwritten = new Map<string, string>();
   private used: Uint8Array[] = [];

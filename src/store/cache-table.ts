@@ -1,5 +1,6 @@
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
-import type { CachedEntry, CachedResultRecord, CacheUse } from './records.ts';
+import type { CachedEntry, StoredCachedEntry } from '../coordinator/result-cache.ts';
+import type { CacheUse } from './records.ts';
 import { fromStored, type StoredText, toStored } from './rows.ts';
 import type { Steps } from './write-queue.ts';
 
@@ -50,7 +51,7 @@ export class CacheTable {
     this.removeOne = writer.prepare('DELETE FROM cache WHERE rowid = ?');
   }
 
-  find(key: Uint8Array, maxBytes: number): CachedResultRecord | undefined {
+  find(key: Uint8Array, maxBytes: number): StoredCachedEntry | undefined {
     const row = this.select.get(key, maxBytes, maxBytes) as CacheData | undefined;
     if (row === undefined) return undefined;
     const { created_at: createdAt, used_at: usedAt, signature, body } = row;

@@ -225,23 +225,6 @@ export interface StoredBlob {
   readonly bytes: Uint8Array;
 }
 
-/** A result that later calls may use instead of running. */
-export interface CachedEntry {
-  /** A hash of everything that the result depends on. */
-  readonly key: Uint8Array;
-  readonly function: string;
-  readonly createdAt: number;
-  /** Proves who stored it. The store does not look at it. */
-  readonly signature: Uint8Array;
-  /** The result as JSON, in UTF-8. */
-  readonly body: Uint8Array;
-}
-
-/** A stored entry. */
-export interface CachedResultRecord extends CachedEntry {
-  readonly usedAt: number;
-}
-
 /** The cached results of one function. */
 export interface CacheUse {
   readonly function: string;

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { CachedEntry, StoredCachedEntry } from '../coordinator/result-cache.ts';
 import { VolleyError } from '../core/errors.ts';
 import { AttemptWrites } from './attempt-table.ts';
 import { BatchTable } from './batch-table.ts';
@@ -19,8 +20,6 @@ import type {
   AddedTasks,
   AttemptRecord,
   BatchRecord,
-  CachedEntry,
-  CachedResultRecord,
   CacheUse,
   Completion,
   Delivery,
@@ -305,7 +304,7 @@ export class SqliteStore implements Store {
     return this.read(() => this.reader.attemptsOf(batch, id));
   }
 
-  cachedResult(key: Uint8Array, maxBytes: number): Promise<CachedResultRecord | undefined> {
+  cachedResult(key: Uint8Array, maxBytes: number): Promise<StoredCachedEntry | undefined> {
     return this.read(() => this.cache.find(key, maxBytes));
   }
 

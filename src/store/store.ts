@@ -1,9 +1,8 @@
+import type { CacheStore } from '../coordinator/result-cache.ts';
 import type {
   AddedTasks,
   AttemptRecord,
   BatchRecord,
-  CachedEntry,
-  CachedResultRecord,
   CacheUse,
   Completion,
   Delivery,
@@ -117,7 +116,7 @@ export interface SlowestPage {
  * next read may see a later one. A decision based on a read may be outdated: every write checks its preconditions again
  * inside its transaction.
  */
-export interface Store {
+export interface Store extends CacheStore {
   /**
    * Adds all tasks or, if an id is a duplicate, none. Creates the batch if necessary. At least one task is required.
    */
@@ -235,17 +234,6 @@ export interface Store {
   /** A number that changes with every write by any process. */
   version(): Promise<number>;
 
-  /** A cached result, unless it is larger than `maxBytes`. */
-  cachedResult(key: Uint8Array, maxBytes: number): Promise<CachedResultRecord | undefined>;
-  /** Stores results in the cache, in place of those with the same keys. */
-  cacheResults(entries: readonly CachedEntry[]): Promise<void>;
-  /** Records that cached results were used, for {@link trimCache}. */
-  cacheUsed(keys: readonly Uint8Array[], at: number): Promise<void>;
-  /**
-   * Deletes cached results that were created before a time, and then the least recently used ones until all together
-   * have at most `maxBytes`. Returns the number of deleted results.
-   */
-  trimCache(limits: { readonly createdAfter: number; readonly maxBytes: number }): Promise<number>;
   /** What is cached, by function, the largest first. */
   cacheUse(): Promise<CacheUse[]>;
   /** Deletes all cached results and returns their number. */

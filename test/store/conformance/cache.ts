@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { CachedEntry } from '../../../src/store/records.ts';
+import type { CachedEntry } from '../../../src/coordinator/result-cache.ts';
 import { counts, task } from '../support/store.ts';
 import type { StoreHarness } from './harness.ts';
 
