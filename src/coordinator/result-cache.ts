@@ -16,7 +16,7 @@ import type { InputReader } from './input-reader.ts';
 /** Changes when keys are computed in another way. */
 const FORMAT = 1;
 /** Larger results are not cached: each is read and written whole. */
-export const MAX_CACHED_BYTES = 4 * 2 ** 20;
+const MAX_CACHED_BYTES = 4 * 2 ** 20;
 const DAY_MS = 24 * 3_600_000;
 const MB = 2 ** 20;
 /** The last use is recorded only if the recorded one is older than this. */
@@ -112,15 +112,16 @@ export class ResultCache {
   ): Promise<unknown> {
     const inputs = inputsOf(tool, request.input);
     const secret = this.secretOfUser();
-    const key = inputs && secret && (await this.keyOf(tool, request, inputs, secret, signal));
-    if (key === undefined || secret === undefined) return run();
+    const before = inputs && secret && (await this.lookAt(tool, request, inputs, secret, signal));
+    if (before === undefined || secret === undefined) return run();
+    const { key, stamp } = before;
     const found = this.mode === 'force' ? undefined : await this.find(key, secret);
     if (found !== undefined) return found;
     const value = await run();
     const json = faithfulJson(value);
     if (json === undefined || json.length > MAX_CACHED_BYTES) return value;
-    const after = await this.keyOf(tool, request, inputs!, secret, signal);
-    if (after?.equals(key)) this.keep(tool.name, key, json, secret);
+    const after = await this.lookAt(tool, request, inputs!, secret, signal);
+    if (after?.key.equals(key) && after.stamp === stamp) this.keep(tool.name, key, json, secret);
     return value;
   }
 
@@ -137,13 +138,13 @@ export class ResultCache {
   }
 
   /** Undefined if the call cannot be cached: an input is outside the roots, too large, or cannot be read. */
-  private async keyOf(
+  private async lookAt(
     tool: Tool,
     request: RunnerCall,
     inputs: CacheInputs,
     secret: Buffer,
     signal: AbortSignal,
-  ): Promise<Buffer | undefined> {
+  ): Promise<{ readonly key: Buffer; readonly stamp: string } | undefined> {
     const { tools, files } = this.parts.config;
     const { limits, sandbox, env } = request;
     try {
@@ -151,9 +152,10 @@ export class ResultCache {
       const said =
         code && canonicalJson([inputs.version ?? null, request.input, limits, env, files, tools.roots]);
       if (said === undefined) return undefined;
-      const read = await this.parts.inputs.describe(inputs, signal);
+      const { content, stamp } = await this.parts.inputs.describe(inputs, signal);
       const policy = tool.isolation === 'process' ? [sandbox.mode, sandbox.network] : [];
-      return sign(secret, [FORMAT, tool.name, tool.isolation, code, said, policy, PLATFORM, read]);
+      const key = sign(secret, [FORMAT, tool.name, tool.isolation, code, said, policy, PLATFORM, content]);
+      return { key, stamp };
     } catch {
       signal.throwIfAborted();
       // The call itself reports what is wrong with its files.

@@ -59,7 +59,7 @@ describe('a function that declares what it reads', () => {
     const tasks = ['a', 'b', 'c'].map((name) => measure(name, name));
     expect(await cachedIn(rig, tasks)).toBe(0);
     const second = await run(rig, tasks);
-    expect([second.cached, calls]).toEqual([3, ['a', 'b', 'c']]);
+    expect([second.cached, [...calls].sort()]).toEqual([3, ['a', 'b', 'c']]);
     expect(await rig.store.result(second.batch, 'b')).toBe('{"path":"b","length":3}');
     writeFileSync(join(rig.folder, 'b'), 'B');
     expect([await cachedIn(rig, tasks), calls.slice(3)]).toEqual([2, ['b']]);
@@ -457,16 +457,13 @@ describe('a cached result', () => {
   it('is shown as such by all that reports it', async () => {
     const { tool } = counting({});
     const rig = await openRig([tool]);
-    const events: unknown[] = [];
+    const cachedById: Record<string, unknown> = {};
     await run(rig, [measure('t', 'x')]);
     rig.executor.follow((event) => {
-      if (event.type === 'completed') events.push(event);
+      if (event.type === 'completed') cachedById[event.id] = event.cached ?? false;
     });
     const { batch } = await run(rig, [measure('t', 'x'), measure('u', 'new')]);
-    expect(events).toEqual([
-      expect.objectContaining({ id: 't', cached: true }),
-      expect.not.objectContaining({ cached: true }),
-    ]);
+    expect(cachedById).toEqual({ t: true, u: false });
     const text = '2 tasks: 2 completed (1 from cache)';
     for (const action of ['status', 'results', 'wait'])
       expect(await rig.ask(action, { batch })).toMatchObject({
