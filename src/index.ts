@@ -19,6 +19,7 @@ export type { TaskReport } from './batch/task-report.ts';
 export type { BatchView } from './batch/view.ts';
 export type {
   AgentSettings,
+  CacheSettings,
   CallDefaults,
   EngineSettings,
   LimitSettings,
@@ -99,6 +100,7 @@ export {
   vercelCalls,
   vercelResults,
 } from './coordinator/formats/vercel.ts';
+export type { CachedEntry, CacheStore, StoredCachedEntry } from './coordinator/result-cache.ts';
 export {
   type AggregatedProgress,
   type AllocationRecord,
@@ -187,6 +189,7 @@ export type {
   AddedTasks,
   AttemptRecord,
   BatchRecord,
+  CacheUse,
   Completion,
   Delivery,
   FailedAttempt,
@@ -228,4 +231,13 @@ export {
   type WithheldTool,
 } from './tools/registry.ts';
 export type { CheckResult, CompiledSchema, JsonSchema, SchemaIssue, ToolSchema } from './tools/schema.ts';
-export type { Isolation, ResourceNeeds, Tool, ToolDefinition, ToolProperties } from './tools/tool.ts';
+export type {
+  CacheDeclaration,
+  CacheInputs,
+  FolderInput,
+  Isolation,
+  ResourceNeeds,
+  Tool,
+  ToolDefinition,
+  ToolProperties,
+} from './tools/tool.ts';

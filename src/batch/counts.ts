@@ -20,11 +20,12 @@ export function hasSucceeded({ counts, hasFailures }: Pick<BatchRecord, 'counts'
   return counts.open + counts.running === 0 && !hasFailures;
 }
 
-/** `10 tasks: 8 completed, 2 failed`. */
-export function countsText(counts: TaskCounts, noun = 'task'): string {
+/** `10 tasks: 8 completed (3 from cache), 2 failed`. */
+export function countsText(counts: TaskCounts, noun = 'task', cached = 0): string {
   const total = totalOf(counts);
-  const parts = TASK_STATUSES.filter((status) => counts[status] > 0).map(
-    (status) => `${counts[status]} ${status}`,
-  );
+  const parts = TASK_STATUSES.filter((status) => counts[status] > 0).map((status) => {
+    const source = status === 'completed' && cached > 0 ? ` (${cached} from cache)` : '';
+    return `${counts[status]} ${status}${source}`;
+  });
   return parts.length === 0 ? `no ${noun}s` : `${countText(total, noun)}: ${parts.join(', ')}`;
 }

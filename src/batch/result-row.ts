@@ -20,6 +20,8 @@ export interface ResultRow {
   readonly message: string | null;
   /** Only of skipped tasks: the id of the root cause. */
   readonly cause: string | null;
+  /** Only of tasks whose result came from the cache. */
+  readonly cached?: true;
   /** Only of items: the id of the group, and the place in it from 0. */
   readonly group?: string;
   readonly index?: number;
@@ -55,6 +57,7 @@ export function rowOf(record: TaskRecord): ResultRow {
     code: code ?? null,
     message: message ?? null,
     cause: cause ?? null,
+    ...(record.cached && { cached: true }),
     ...(item !== undefined && { group: item.group, index: item.index }),
     ...(warnings !== undefined && { warnings }),
   };

@@ -78,7 +78,7 @@ async function readPage(
 
 function lineOf(record: TaskRecord, items: TaskCounts | undefined, length: number): string {
   const ms = record.durationMs;
-  const took = ms === undefined ? '' : ` in ${spanText(ms)}`;
+  const took = record.cached ? ' (from cache)' : ms === undefined ? '' : ` in ${spanText(ms)}`;
   const counted = items === undefined ? '' : ` (${countsText(items, itemNoun(record.options))})`;
   return `- ${taskText(record)}: ${record.status}${took}${counted}${outcomeText(record, length)}${warningText(record)}`;
 }

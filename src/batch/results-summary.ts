@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { countText, spanText } from '../core/words.ts';
-import { isGroup, type TaskRecord, type TaskStatus } from '../store/records.ts';
+import { type BatchRecord, isGroup, type TaskRecord, type TaskStatus } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import type { ActionResult } from './answer.ts';
 import { taskPages } from './context.ts';
-import { countsText, ENDED, type TaskCounts } from './counts.ts';
+import { countsText, ENDED } from './counts.ts';
 import { itemNoun } from './group-text.ts';
 import { hintText } from './hints.ts';
 import { beginOfResult, itemCountsOf } from './result-row.ts';
@@ -30,8 +30,7 @@ interface Cause {
 /** Summarizes a batch of any size in a few lines. */
 export async function summaryOf(
   store: Store,
-  batch: string,
-  counts: TaskCounts,
+  { name: batch, counts, cached }: Pick<BatchRecord, 'name' | 'counts' | 'cached'>,
   statuses: readonly TaskStatus[] = ENDED,
 ): Promise<ActionResult> {
   // Most tasks of a large batch have completed, and need not be read.
@@ -51,7 +50,7 @@ export async function summaryOf(
   return {
     text: linesText(
       returned?.text,
-      `The batch "${batch}" has ${countsText(counts)}.`,
+      `The batch "${batch}" has ${countsText(counts, 'task', cached)}.`,
       causes.length === 0 ? undefined : 'Not completed, by cause:',
       causes.map(({ count, text, examples }) => `- ${count} × ${text} (${examples.join(', ')})`),
       slowest.length === 0 ? undefined : 'Slowest:',
@@ -67,6 +66,7 @@ export async function summaryOf(
       batch,
       ...returned?.data,
       counts,
+      ...(cached > 0 && { cached }),
       causes: causes.map(({ status, reason, text, count, examples }) => ({
         status,
         reason,

@@ -64,7 +64,7 @@ export function statusText(view: BatchView, waiting: readonly WaitingTask[], isD
   const running = runningShown(view, isDetailed);
   const failures = view.lastFailures.slice(0, failuresShown(view, isDetailed));
   return linesText(
-    `The batch "${view.name}" ${stateText(view)}. ${percentText(view)} done; ${countsText(view.counts)}.`,
+    `The batch "${view.name}" ${stateText(view)}. ${percentText(view)} done; ${countsText(view.counts, 'task', view.cached)}.`,
     speedText(view),
     section(
       `Running now (${Math.max(running.length, view.counts.running - groups)}):`,
@@ -86,6 +86,7 @@ export function statusData(view: BatchView, waiting: readonly WaitingTask[], isD
     state: view.state,
     total,
     counts,
+    ...(view.cached > 0 && { cached: view.cached }),
     done: endedOf(counts),
     percent: Math.floor(view.progress * 1000) / 10,
     ...(view.ratePerSecond !== undefined && { rate_per_second: Number(roundedText(view.ratePerSecond)) }),
@@ -194,7 +195,7 @@ function seconds(ms: number): number {
 
 /** Describes a batch that is not running. */
 export function endText(record: BatchRecord, problem: unknown): ActionResult {
-  const { name, counts, hasFailures } = record;
+  const { name, counts, cached, hasFailures } = record;
   const { open, running } = counts;
   const remedy = hasFailures ? hintText('retryFailed') : undefined;
   // A run that gave up reports its problem. One without a problem has died.
@@ -212,7 +213,7 @@ export function endText(record: BatchRecord, problem: unknown): ActionResult {
   return {
     text: linesText(
       problem === undefined ? undefined : runProblemText(problem),
-      `The batch "${name}" ${state}. It has ${countsText(counts)}.`,
+      `The batch "${name}" ${state}. It has ${countsText(counts, 'task', cached)}.`,
       remedy,
       left,
     ),
@@ -220,6 +221,7 @@ export function endText(record: BatchRecord, problem: unknown): ActionResult {
       batch: name,
       state: 'idle',
       counts,
+      ...(cached > 0 && { cached }),
       succeeded: hasSucceeded(record),
       ...(problem !== undefined && { problem: runProblemText(problem) }),
     },

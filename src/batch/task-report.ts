@@ -174,6 +174,8 @@ async function endedText(
     case 'running':
       return undefined;
     case 'completed':
+      if (task.cached)
+        return `completed from the cache${tookText(task)}${agoText(task)}: an earlier call had the same arguments and read the same.`;
       return `completed after ${attemptsText(task)}${tookText(task)}${agoText(task)}.`;
     case 'failed':
       return linesText(

@@ -17,6 +17,8 @@ export interface BatchView {
   readonly state: 'idle' | 'running' | 'stopping' | 'elsewhere';
   readonly counts: TaskCounts;
   readonly total: number;
+  /** How many completed tasks have a result from the cache. */
+  readonly cached: number;
   /** See {@link BatchRecord}. */
   readonly hasFailures: boolean;
   /** The share of the work that is done, 0 to 1: ended tasks, and the reported progress of running ones. */
@@ -45,13 +47,13 @@ const MAX_FAILURES = 10;
 export function standingOf(
   record: BatchRecord,
   { runs }: { readonly runs: BatchRuns },
-): Pick<BatchView, 'state' | 'counts' | 'total' | 'hasFailures' | 'progress'> {
-  const { name, counts, hasFailures } = record;
+): Pick<BatchView, 'state' | 'counts' | 'total' | 'cached' | 'hasFailures' | 'progress'> {
+  const { name, counts, cached, hasFailures } = record;
   const run = runs.current(name);
   const total = totalOf(counts);
   const done = Math.min(total, endedOf(counts) + (run?.partial() ?? 0));
   const state = stateOf(run, runs.otherHolder(record));
-  return { state, counts, total, hasFailures, progress: total === 0 ? 0 : done / total };
+  return { state, counts, total, cached, hasFailures, progress: total === 0 ? 0 : done / total };
 }
 
 interface ViewSources {

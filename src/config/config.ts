@@ -39,6 +39,7 @@ export interface VolleyConfig {
   readonly processes: ProcessSettings;
   readonly secrets: SecretSettings;
   readonly store: StoreSettings;
+  readonly cache: CacheSettings;
   readonly server: ServerSettings;
   readonly mcp: McpSettings;
   readonly mcpServer: McpServeSettings;
@@ -83,6 +84,9 @@ export interface StoreSettings {
   /** Absolute. */
   readonly file: string;
 }
+
+/** The cache of results. */
+export interface CacheSettings extends CamelKeys<Settings['cache']> {}
 
 /** Settings of `volley serve`. */
 export interface ServerSettings extends Omit<CamelKeys<Settings['server']>, 'port' | 'tls' | 'tokens'> {
@@ -234,6 +238,7 @@ export function toConfig(
     processes: { sandbox, limits: camelKeys(processLimits) },
     secrets: camelKeys(settings.secrets),
     store: { file: resolve(folder, store.file) },
+    cache: camelKeys(settings.cache),
     server: {
       ...camelKeys({ ...server, tls: undefined, tokens: undefined }),
       port: server.port,

@@ -406,6 +406,25 @@ const storeSection = table('Where batches and their results are stored.', {
   }),
 });
 
+const cacheSection = table(
+  'Results of functions that declare what they read (see docs/batch.md). They are kept in the store.',
+  {
+    enabled: flag({ does: 'Whether results are cached.', default: true }),
+    max_mb: wholeNumber({
+      does: 'The size of all cached results together. Beyond it, those that were not used for the longest time are deleted.',
+      default: 256,
+      min: 1,
+      max: 1_048_576,
+    }),
+    max_age_days: wholeNumber({
+      does: 'How old a cached result may be.',
+      default: 30,
+      min: 1,
+      max: 3650,
+    }),
+  },
+);
+
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
 const token = table(
@@ -807,6 +826,7 @@ export const SECTIONS = {
   processes: processesSection,
   secrets: secretsSection,
   store: storeSection,
+  cache: cacheSection,
   server: serverSection,
   mcp: mcpSection,
   mcp_server: mcpServerSection,

@@ -52,6 +52,17 @@ export async function trustedFiles(
   return collection.result();
 }
 
+/**
+ * The files of a module and of what it imports by a relative path, with their hashes, by absolute path; `MISSING` marks
+ * paths that it would load if a file appeared. Throws if they are too many or too large.
+ */
+export async function moduleFiles(path: string): Promise<ReadonlyMap<string, string>> {
+  const collection = new Collection(dirname(path));
+  collection.add(path);
+  await collection.addImports();
+  return collection.result().paths;
+}
+
 class Collection {
   private readonly files = new Map<string, string>();
   private readonly paths = new Map<string, string>();

@@ -12,6 +12,7 @@ import type { CallResult } from './call.ts';
 import { toCallError } from './errors.ts';
 import type { AttemptWork, CallPlanner, Placement, PlannedCall } from './plan.ts';
 import type { Redactor } from './redaction/redactor.ts';
+import { CachedResult, type ResultCache } from './result-cache.ts';
 
 /** A call, and the group of calls to which it belongs. */
 export interface CallId {
@@ -38,6 +39,8 @@ export class CallGroup {
   /** The executions that do the work of calls in their place, by the id of the call. */
   private readonly children = new Map<string, ExecutionHandle>();
   private readonly around = { attempt: attemptsInThisContext() };
+  /** The calls that the cache has answered. */
+  private readonly cached = new Set<string>();
 
   constructor(
     planner: CallPlanner,
@@ -45,6 +48,7 @@ export class CallGroup {
     private readonly planned: readonly PlannedCall[],
     private readonly name: string,
     options: GroupSpec,
+    private readonly cache?: ResultCache,
   ) {
     const submitted = planned.filter((one) => one.kind === 'refused' || one.sameAs === undefined);
     try {
@@ -90,8 +94,19 @@ export class CallGroup {
         };
       },
       group: this.name,
-      around: this.around,
+      around: this.cache === undefined ? this.around : { attempt: this.throughCache(id) },
+      cache: this.cache,
       onChild: (child) => this.children.set(id, child),
+    };
+  }
+
+  /** An attempt returns the value itself, so that other calls can refer to it. */
+  private throughCache(id: string): (task: TaskContext, work: AttemptWork) => Promise<unknown> {
+    return async (task, work) => {
+      const result = await this.around.attempt(task, work);
+      if (!(result instanceof CachedResult)) return result;
+      this.cached.add(id);
+      return result.value;
     };
   }
 
@@ -103,9 +118,11 @@ export class CallGroup {
     const child = await this.children.get(source ?? planned.id)?.outcome();
     const result = this.toResult(planned, withChild(outcome, child));
     const warnings = planned.kind === 'ready' ? planned.warnings : [];
-    if (source === undefined && warnings.length === 0) return result;
+    const isCached = result.status === 'completed' && this.cached.has(source ?? planned.id);
+    if (source === undefined && warnings.length === 0 && !isCached) return result;
     return {
       ...result,
+      ...(isCached && { cached: true }),
       ...(source !== undefined && { sharedWith: source }),
       ...(warnings.length > 0 && { warnings: warnings.map((warning) => redactor.text(warning)) }),
     };

@@ -16,6 +16,7 @@ import { ReportedError } from './errors.ts';
 import type { ReadyCall } from './plan.ts';
 import type { Redactor } from './redaction/redactor.ts';
 import { type ExpressionLookup, type Results, resolveReferences } from './references.ts';
+import type { ResultCache } from './result-cache.ts';
 import type { RunnerSet } from './runner-set.ts';
 
 const NO_VARIABLES: Readonly<Record<string, string>> = {};
@@ -31,12 +32,19 @@ export interface AttemptObserver {
   reported(progress: number | undefined, step: string | undefined): void;
 }
 
-interface NestedOptions {
+interface AttemptOptions {
+  readonly observer?: AttemptObserver | undefined;
+  /** An attempt that it answers returns a `CachedResult`. */
+  readonly cache?: ResultCache | undefined;
+}
+
+interface NestedOptions extends AttemptOptions {
   /** The group of the child. */
   readonly group: string;
   readonly onChild: ((child: ExecutionHandle) => void) | undefined;
-  readonly observer: AttemptObserver | undefined;
 }
+
+const NO_OPTIONS: AttemptOptions = {};
 
 /** Runs the attempts of calls: resolves references, checks what goes in and out, and lets no secret through. */
 export class CallRunner {
@@ -52,12 +60,13 @@ export class CallRunner {
     needs: ResourceRequirements,
     task: TaskContext,
     results: ResultReader,
-    observer?: AttemptObserver,
+    { observer, cache }: AttemptOptions = NO_OPTIONS,
   ): Promise<unknown> {
     try {
       const isPlain = ready.references.size + ready.expressions.size === 0;
       const input = isPlain ? ready.input : await inputOf(ready, task, results);
-      return await this.call(ready.tool, input, needs, new RedactedTask(task, task, this.redactor, observer));
+      const redacted = new RedactedTask(task, task, this.redactor, observer);
+      return await this.call(ready.tool, input, needs, redacted, cache);
     } catch (error) {
       throw this.reported(error);
     }
@@ -71,7 +80,7 @@ export class CallRunner {
     planned: ReadyCall,
     task: TaskContext,
     results: ResultReader,
-    { group, onChild, observer }: NestedOptions,
+    { group, onChild, observer, cache }: NestedOptions,
   ): Promise<unknown> {
     try {
       const ready = planned.tool.later === undefined ? planned : await this.withTool(planned, task);
@@ -83,7 +92,7 @@ export class CallRunner {
         async (inner) => {
           try {
             const redacted = new RedactedTask(inner, task, this.redactor, observer);
-            return await this.call(ready.tool, input, needs, redacted);
+            return await this.call(ready.tool, input, needs, redacted, cache);
           } catch (error) {
             throw this.reported(error);
           }
@@ -107,11 +116,26 @@ export class CallRunner {
     });
   }
 
-  private call(tool: Tool, input: unknown, needs: ResourceRequirements, task: RunnerTask): Promise<unknown> {
+  private call(
+    tool: Tool,
+    input: unknown,
+    needs: ResourceRequirements,
+    task: RunnerTask,
+    cache: ResultCache | undefined,
+  ): Promise<unknown> {
     this.redactor.refreshForCall();
-    // Its thread or process may load the module now.
-    if (tool.code.kind === 'module') requireUnchanged(this.config.trust);
-    const running = this.runners.get(tool.isolation).run(this.requestFor(tool, input, needs), task);
+    const isCached = cache !== undefined && tool.cache !== undefined;
+    // Its thread or process may load the module now. A cached result needs the same approval.
+    if (tool.code.kind === 'module' || (isCached && tool.source !== undefined))
+      requireUnchanged(this.config.trust);
+    const request = this.requestFor(tool, input, needs);
+    return isCached
+      ? cache.through(tool, request, task.signal, () => this.send(tool, request, task))
+      : this.send(tool, request, task);
+  }
+
+  private send(tool: Tool, request: RunnerCall, task: RunnerTask): Promise<unknown> {
+    const running = this.runners.get(tool.isolation).run(request, task);
     return tool.output === undefined ? running : running.then((value) => checkResult(tool, value));
   }
 

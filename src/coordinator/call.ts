@@ -41,6 +41,8 @@ interface CallResultBase {
   readonly durationMs: number;
   /** The id of the identical call whose result this is. */
   readonly sharedWith?: string;
+  /** Whether its result came from the cache. */
+  readonly cached?: true;
   /** Possible mistakes in its arguments, such as a placeholder that is not a reference. */
   readonly warnings?: readonly string[];
 }

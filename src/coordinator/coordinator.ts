@@ -18,8 +18,16 @@ import type { Tool } from '../tools/tool.ts';
 import { discoverAll, sourceNameOf, type ToolSource } from '../tools/tool-source.ts';
 import type { CallResult, ToolCall } from './call.ts';
 import { CallGroup } from './call-group.ts';
+import { InputReader } from './input-reader.ts';
 import { CallPlanner } from './plan.ts';
 import { Redactor } from './redaction/redactor.ts';
+import {
+  type CacheMode,
+  type CacheParts,
+  type CacheStore,
+  CodeVersions,
+  ResultCache,
+} from './result-cache.ts';
 import { ResultStream } from './result-stream.ts';
 import { environmentOf, RunnerSet } from './runner-set.ts';
 
@@ -27,6 +35,11 @@ import { environmentOf, RunnerSet } from './runner-set.ts';
 export interface CoordinatorOptions {
   /** The result of `loadConfig()`. Default: the defaults, with the working directory as the only root. */
   readonly config?: VolleyConfig;
+  /**
+   * Where the results of tools that declare what they read are cached: the result of `openStore()`. Default: nowhere.
+   * Closing the coordinator leaves it open. Batches use the store that they are in.
+   */
+  readonly cache?: CacheStore;
 }
 
 /** Options for one list of calls. */
@@ -51,7 +64,7 @@ const EXECUTE_OPTIONS: ReadonlySet<string> = new Set<keyof ExecuteOptions>([
   'onGroup',
 ]);
 
-const COORDINATOR_OPTIONS: ReadonlySet<string> = new Set<keyof CoordinatorOptions>(['config']);
+const COORDINATOR_OPTIONS: ReadonlySet<string> = new Set<keyof CoordinatorOptions>(['config', 'cache']);
 
 /**
  * Runs tool calls in parallel and returns one result per call, in order.
@@ -84,6 +97,9 @@ export class ParallelToolCoordinator implements AsyncDisposable {
    */
   readonly roots: Roots;
   private config: VolleyConfig;
+  private readonly cacheParts: CacheParts;
+  /** Of lists of calls. */
+  private readonly cache: ResultCache | undefined;
   private lists = 0;
   private readonly plannings = new Set<Planning>();
   private closing: Promise<void> | undefined;
@@ -100,6 +116,9 @@ export class ParallelToolCoordinator implements AsyncDisposable {
     this.runners = new RunnerSet(config);
     this.redactor = new Redactor({ ...config.secrets, env: process.env });
     this.roots = new Roots(config.tools.roots, undefined, this.runners.protection);
+    const inputs = new InputReader(this.roots);
+    this.cacheParts = { config, inputs, code: new CodeVersions(inputs) };
+    this.cache = options.cache && this.resultCache(options.cache, 'use');
     const { engine, registry, runners, redactor } = this;
     this.planner = new CallPlanner({ engine, registry, runners, redactor, config });
     const { tools, absent } = builtinTools(environmentOf(config, runners));
@@ -128,6 +147,15 @@ export class ParallelToolCoordinator implements AsyncDisposable {
    */
   registerInternal(tool: Tool): void {
     this.registry.registerInternal(tool);
+  }
+
+  /**
+   * A cache of results in a store. Undefined if the configuration switches it off.
+   *
+   * @internal
+   */
+  resultCache(store: CacheStore, mode: CacheMode): ResultCache | undefined {
+    return this.config.cache.enabled ? new ResultCache(store, mode, this.cacheParts) : undefined;
   }
 
   /** Removes a tool. Running calls continue. */
@@ -234,7 +262,7 @@ export class ParallelToolCoordinator implements AsyncDisposable {
 
   private async closeParts(): Promise<void> {
     const sources = this.registry.listSources().map((source) => source.close());
-    await Promise.all([this.runners.close(), ...sources]);
+    await Promise.all([this.runners.close(), this.cache?.close(), ...sources]);
   }
 
   private async start(
@@ -256,11 +284,12 @@ export class ParallelToolCoordinator implements AsyncDisposable {
     const { leftMs } = planning;
     const name = `calls-${++this.lists}`;
     options.onGroup?.(name);
-    const group = new CallGroup(this.planner, this.redactor, planned, name, {
+    const groupOptions = {
       ...(failFast !== undefined && { failFast }),
       ...(maxConcurrency !== undefined && { maxConcurrency }),
       ...(leftMs !== undefined && { timeoutMs: leftMs }),
-    });
+    };
+    const group = new CallGroup(this.planner, this.redactor, planned, name, groupOptions, this.cache);
     const unlinks = signals.map((one) => linkSignal(group, one, this.redactor));
     return {
       group,

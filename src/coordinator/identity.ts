@@ -11,9 +11,23 @@ export function identityOf({ tool, input, call, dependsOn }: ReadyCall): string 
   const { onDependencyFailure, priority, timeoutMs, stallMs, deadlineMs, retry, resources } = call;
   const overrides = [onDependencyFailure, priority, timeoutMs, stallMs, deadlineMs, retry, resources];
   const said = overrides.map((override) => (override === undefined ? [] : [finite(override)]));
+  const text = canonicalJson([tool.name, input, [...dependsOn].sort(), said]);
+  return text === undefined || text.length > MAX_IDENTITY_LENGTH ? undefined : text;
+}
+
+/** JSON with the fields of objects sorted. Undefined if JSON would lose something of the value. */
+export function canonicalJson(value: unknown): string | undefined {
+  return writePlain(value, sortedPlain);
+}
+
+/** JSON as it is. Undefined if JSON would lose something of the value. */
+export function faithfulJson(value: unknown): string | undefined {
+  return writePlain(value, plain);
+}
+
+function writePlain(value: unknown, replacer: typeof plain): string | undefined {
   try {
-    const text = JSON.stringify([tool.name, input, [...dependsOn].sort(), said], plainData);
-    return text.length > MAX_IDENTITY_LENGTH ? undefined : text;
+    return JSON.stringify(value, replacer);
   } catch {
     // A cycle, a BigInt or other data that JSON does not have.
     return undefined;
@@ -26,10 +40,10 @@ function finite(override: unknown): unknown {
 }
 
 /**
- * Sorts the fields of objects, and throws for what JSON would change or drop: different inputs must not look alike. The
- * second argument of a replacer may have gone through a `toJSON` already, so the value is read again.
+ * Throws for what JSON would change or drop: different values must not look alike. The second argument of a replacer may
+ * have gone through a `toJSON` already, so the value is read again.
  */
-function plainData(this: Record<string, unknown>, key: string): unknown {
+function plain(this: Record<string, unknown>, key: string): unknown {
   const value = this[key];
   switch (typeof value) {
     case 'string':
@@ -40,9 +54,14 @@ function plainData(this: Record<string, unknown>, key: string): unknown {
       break;
     case 'object':
       if (value === null) return value;
-      if (isPlain(value)) return Array.isArray(value) ? value : sorted(value);
+      if (isPlain(value)) return value;
   }
   throw new TypeError('no plain data');
+}
+
+function sortedPlain(this: Record<string, unknown>, key: string): unknown {
+  const value = plain.call(this, key);
+  return typeof value !== 'object' || value === null || Array.isArray(value) ? value : sorted(value);
 }
 
 function isPlain(value: object): boolean {

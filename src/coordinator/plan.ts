@@ -31,6 +31,7 @@ import {
   referencesIn,
   resolveReferences,
 } from './references.ts';
+import type { ResultCache } from './result-cache.ts';
 import type { RunnerSet } from './runner-set.ts';
 
 /*
@@ -102,6 +103,8 @@ export interface Placement {
   readonly reload?: (() => Promise<ReadyCall>) | undefined;
   /** Wraps the work of each attempt. */
   readonly around?: { attempt(task: TaskContext, work: AttemptWork): unknown };
+  /** Answers attempts of tools that declare what they read. */
+  readonly cache?: ResultCache | undefined;
   /** Called with the child that does the work, if the needs were not known before the attempt. */
   readonly onChild?: (child: ExecutionHandle) => void;
 }
@@ -330,12 +333,12 @@ export class CallPlanner {
     return place.isOptional === true ? { ...item, isOptional: true } : item;
   }
 
-  private work(ready: ReadyCall, { results, group, onChild }: Placement): AttemptWork {
+  private work(ready: ReadyCall, { results, group, onChild, cache }: Placement): AttemptWork {
     const { runner } = this;
     const { needs } = ready;
     if (needs === undefined)
-      return (task, observer) => runner.runNested(ready, task, results, { group, onChild, observer });
-    return (task, observer) => runner.run(ready, needs, task, results, observer);
+      return (task, observer) => runner.runNested(ready, task, results, { group, onChild, observer, cache });
+    return (task, observer) => runner.run(ready, needs, task, results, { observer, cache });
   }
 
   /** A separate method, so that its closure does not retain the planned call. */

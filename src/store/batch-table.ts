@@ -13,12 +13,16 @@ interface BatchRow {
  */
 export class BatchTable {
   private readonly changes = new Map<number, number[]>();
+  /** How many results of this transaction came from the cache, by batch. */
+  private readonly cached = new Map<number, number>();
   /** Lookups of this transaction. */
   private readonly ids = new Map<string, number>();
   private readonly select: StatementSyncInstance;
   private readonly insert: StatementSyncInstance;
   private readonly number: StatementSyncInstance;
   private readonly count: StatementSyncInstance;
+  private readonly countCached: StatementSyncInstance;
+  private readonly recountCached: StatementSyncInstance;
   private readonly start: StatementSyncInstance;
   private readonly end: StatementSyncInstance;
   private readonly open: StatementSyncInstance;
@@ -30,6 +34,10 @@ export class BatchTable {
     this.number = writer.prepare('UPDATE batches SET last_seq = ? WHERE id = ?');
     const sums = STATUSES.map((status) => `${status} = ${status} + ?`).join(', ');
     this.count = writer.prepare(`UPDATE batches SET ${sums} WHERE id = ?`);
+    this.countCached = writer.prepare('UPDATE batches SET cached = cached + ? WHERE id = ?');
+    this.recountCached = writer.prepare(
+      'UPDATE batches SET cached = (SELECT count(*) FROM ends WHERE cached = 1 AND key BETWEEN ? AND ?) WHERE id = ?',
+    );
     this.start = writer.prepare(
       'UPDATE batches SET started_at = ?, ended_at = NULL, options = ? WHERE id = ?',
     );
@@ -82,6 +90,7 @@ export class BatchTable {
 
   delete(id: number): void {
     this.changes.delete(id);
+    this.cached.delete(id);
     this.ids.clear();
     this.remove.run(id);
   }
@@ -96,16 +105,29 @@ export class BatchTable {
     sums[status]! += by;
   }
 
+  /** Counts a task whose result came from the cache. */
+  addCached(id: number): void {
+    this.cached.set(id, (this.cached.get(id) ?? 0) + 1);
+  }
+
+  /** Counts them again, after completed tasks were removed. */
+  recountCachedOf(id: number): void {
+    this.recountCached.run(keyOf(id, 0), lastKeyOf(id), id);
+    this.cached.delete(id);
+  }
+
   /**
    * Resets at the start of a transaction: other processes may have written, and the last transaction may have been
    * rolled back.
    */
   begin(): void {
     this.changes.clear();
+    this.cached.clear();
     this.ids.clear();
   }
 
   writeCounts(): void {
     for (const [id, sums] of this.changes) this.count.run(...sums, id);
+    for (const [id, by] of this.cached) this.countCached.run(by, id);
   }
 }

@@ -155,6 +155,27 @@ const PROGRAMS = `
   ) STRICT;
 `;
 
+/**
+ * Results of functions that declare what they read, by a hash of all of that; see `CachedEntry`. Tasks remember whether
+ * their result came from there, and batches count them. The body comes last, so that the other columns are read without it.
+ */
+const CACHE = `
+  CREATE TABLE store.cache (
+    key BLOB PRIMARY KEY,
+    function ANY NOT NULL,
+    created_at INTEGER NOT NULL,
+    used_at INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    signature BLOB NOT NULL,
+    body BLOB NOT NULL
+  ) STRICT;
+  CREATE INDEX store.cache_by_use ON cache (used_at, bytes, function);
+  CREATE INDEX store.cache_by_age ON cache (created_at);
+  ALTER TABLE store.ends ADD COLUMN cached INTEGER;
+  CREATE INDEX store.ends_cached ON ends (key) WHERE cached = 1;
+  ALTER TABLE store.batches ADD COLUMN cached INTEGER NOT NULL DEFAULT 0;
+`;
+
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, sql: FIRST },
   { version: 2, sql: REQUESTS },
@@ -165,6 +186,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 7, sql: ITEMS },
   { version: 8, sql: BLOBS },
   { version: 9, sql: PROGRAMS },
+  { version: 10, sql: CACHE },
 ];
 
 /** Marks a SQLite file as ours ("Voly"), so that no other database is ever written to. */

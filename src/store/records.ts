@@ -149,6 +149,8 @@ export interface TaskRecord extends NewTask {
   /** If completed: the size of its result as JSON in bytes, and the beginning of it. */
   readonly resultBytes: number | undefined;
   readonly preview: string | undefined;
+  /** Set if its result came from the cache. */
+  readonly cached?: true;
   /** Set while a running task pauses before its next attempt. */
   readonly pause?: TaskPause;
 }
@@ -211,6 +213,8 @@ export interface Completion {
   readonly durationMs?: number | undefined;
   /** Binary data that the result refers to. What the batch has already is not stored again. */
   readonly blobs?: readonly StoredBlob[] | undefined;
+  /** Whether the result came from the cache. */
+  readonly isCached?: boolean;
 }
 
 /** Binary data of a result: a picture, sound or a file. */
@@ -219,6 +223,14 @@ export interface StoredBlob {
   readonly id: string;
   readonly mimeType: string;
   readonly bytes: Uint8Array;
+}
+
+/** The cached results of one function. */
+export interface CacheUse {
+  readonly function: string;
+  readonly results: number;
+  readonly bytes: number;
+  readonly lastUsedAt: number;
 }
 
 /** A failed attempt that will be followed by another. */
@@ -261,6 +273,8 @@ export interface BatchRecord {
   /** The last options of `start`, as JSON. */
   readonly options: string | undefined;
   readonly counts: Readonly<Record<TaskStatus, number>>;
+  /** How many completed tasks have a result from the cache. */
+  readonly cached: number;
   /**
    * Whether a task failed or was cancelled. When all tasks have ended, items of a group that completed nevertheless do
    * not count.

@@ -103,6 +103,7 @@ export interface BatchData extends Readonly<Record<TaskStatus, number>> {
   readonly ended_at: number | null;
   readonly options: StoredText | null;
   readonly last_seq: number;
+  readonly cached: number;
 }
 
 /** A row of `tasks` with its state and its end. */
@@ -129,6 +130,7 @@ export interface TaskData {
   readonly cause: StoredText | null;
   readonly result_bytes: number | null;
   readonly preview: StoredText | null;
+  readonly cached: 1 | null;
   /** The last failed attempt, if the next one has not begun. */
   readonly retry_at: number | null;
   readonly retry_reason: FailureReason | null;
@@ -149,6 +151,7 @@ export function batchRecord(
     endedAt: row.ended_at ?? undefined,
     options: fromStoredOrNull(row.options),
     counts: { open, running, completed, failed, cancelled, skipped },
+    cached: row.cached,
     hasFailures,
     holder: holder && { pid: holder.pid, host: holder.host, since: holder.since, seenAt: holder.seenAt },
   };
@@ -176,6 +179,7 @@ export function taskRecord(row: TaskData, batch: string): TaskRecord {
     cause: fromStoredOrNull(row.cause),
     resultBytes: row.result_bytes ?? undefined,
     preview: fromStoredOrNull(row.preview),
+    ...(row.cached === 1 && { cached: true }),
     ...(row.retry_at !== null && { pause: pauseOf(row, row.retry_at) }),
   };
 }

@@ -1,8 +1,10 @@
 import { statSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { CachedEntry, StoredCachedEntry } from '../coordinator/result-cache.ts';
 import { VolleyError } from '../core/errors.ts';
 import { AttemptWrites } from './attempt-table.ts';
 import { BatchTable } from './batch-table.ts';
+import { CacheTable } from './cache-table.ts';
 import {
   closeDatabase,
   type Database,
@@ -18,6 +20,7 @@ import type {
   AddedTasks,
   AttemptRecord,
   BatchRecord,
+  CacheUse,
   Completion,
   Delivery,
   FailedAttempt,
@@ -80,6 +83,7 @@ export class SqliteStore implements Store {
   private readonly leases: Leases;
   private readonly recoverer: Recoverer;
   private readonly requests: Requests;
+  private readonly cache: CacheTable;
   private readonly queue: WriteQueue;
   private readonly reader: Reader;
   private heartbeat: NodeJS.Timeout | undefined = undefined;
@@ -101,6 +105,7 @@ export class SqliteStore implements Store {
     this.changes = new TaskChanges(writer, batchTable, leases, taskTable, attemptWrites);
     this.recoverer = new Recoverer(writer, this.batchTable, this.taskTable, this.changes, this.leases);
     this.requests = new Requests(database);
+    this.cache = new CacheTable(database);
     this.queue = new WriteQueue(database, {
       begun: () => {
         this.batchTable.begin();
@@ -297,6 +302,30 @@ export class SqliteStore implements Store {
 
   attemptsOf(batch: string, id: string): Promise<AttemptRecord[]> {
     return this.read(() => this.reader.attemptsOf(batch, id));
+  }
+
+  cachedResult(key: Uint8Array, maxBytes: number): Promise<StoredCachedEntry | undefined> {
+    return this.read(() => this.cache.find(key, maxBytes));
+  }
+
+  cacheResults(entries: readonly CachedEntry[]): Promise<void> {
+    return this.write(() => this.cache.add(entries));
+  }
+
+  cacheUsed(keys: readonly Uint8Array[], at: number): Promise<void> {
+    return this.write(() => this.cache.used(keys, at));
+  }
+
+  trimCache({ createdAfter, maxBytes }: { createdAfter: number; maxBytes: number }): Promise<number> {
+    return this.writeInSteps(() => this.cache.trim(createdAfter, maxBytes));
+  }
+
+  cacheUse(): Promise<CacheUse[]> {
+    return this.read(() => this.cache.uses());
+  }
+
+  clearCache(): Promise<number> {
+    return this.writeInSteps(() => this.cache.trim(Number.MAX_SAFE_INTEGER, 0));
   }
 
   version(): Promise<number> {

@@ -1,7 +1,9 @@
+import type { CacheStore } from '../coordinator/result-cache.ts';
 import type {
   AddedTasks,
   AttemptRecord,
   BatchRecord,
+  CacheUse,
   Completion,
   Delivery,
   FailedAttempt,
@@ -114,7 +116,7 @@ export interface SlowestPage {
  * next read may see a later one. A decision based on a read may be outdated: every write checks its preconditions again
  * inside its transaction.
  */
-export interface Store {
+export interface Store extends CacheStore {
   /**
    * Adds all tasks or, if an id is a duplicate, none. Creates the batch if necessary. At least one task is required.
    */
@@ -231,6 +233,11 @@ export interface Store {
   attemptsOf(batch: string, id: string): Promise<AttemptRecord[]>;
   /** A number that changes with every write by any process. */
   version(): Promise<number>;
+
+  /** What is cached, by function, the largest first. */
+  cacheUse(): Promise<CacheUse[]>;
+  /** Deletes all cached results and returns their number. */
+  clearCache(): Promise<number>;
 
   /**
    * Reports how long each transaction took, from its first write until it was safe. Returns a function that removes the

@@ -132,6 +132,7 @@ export class TaskChanges {
     const statement = statuses === undefined ? this.removeTasks : this.removeTopTasks;
     for (const status of statuses ?? STATUSES)
       total += yield* this.remove(row.id, statusNumber(status), statement);
+    this.batches.recountCachedOf(row.id);
     // Only results of completed tasks refer to them. Items may be left, because their group is.
     if (this.keys.get(COMPLETED, keyOf(row.id, 0), lastKeyOf(row.id)) === undefined)
       this.removeBlobs.run(row.id);
@@ -243,6 +244,7 @@ export class TaskChanges {
         this.batches.changeCount(batchId, status, -removed);
       }
     }
+    this.batches.recountCachedOf(batchId);
   }
 
   private optionsOf(key: number): TaskOptions {

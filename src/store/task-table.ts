@@ -175,6 +175,7 @@ interface BufferedCompletion {
   readonly durationMs: number | null;
   readonly result: string | undefined;
   readonly blobs: readonly StoredBlob[] | undefined;
+  readonly isCached: boolean;
 }
 
 /** Buffers the completions of a transaction and writes them at its end with as few statements as possible. */
@@ -187,6 +188,7 @@ export class Completions {
   private readonly insertMany: StatementSyncInstance;
   private readonly insertResult: StatementSyncInstance;
   private readonly insertBlob: StatementSyncInstance;
+  private readonly markCached: StatementSyncInstance;
 
   constructor(
     writer: DatabaseSyncInstance,
@@ -210,6 +212,7 @@ export class Completions {
     this.insertBlob = writer.prepare(
       'INSERT INTO blobs (batch, id, mime_type, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
     );
+    this.markCached = writer.prepare('UPDATE ends SET cached = 1 WHERE key = ?');
   }
 
   /** Starts a transaction: the previous buffer was written or undone. */
@@ -224,7 +227,7 @@ export class Completions {
   add(
     batch: string,
     batchId: number,
-    { seq, result, startedAt, endedAt, durationMs, blobs }: Completion,
+    { seq, result, startedAt, endedAt, durationMs, blobs, isCached = false }: Completion,
   ): void {
     const key = keyOf(batchId, seq);
     this.settle(key);
@@ -237,6 +240,7 @@ export class Completions {
       durationMs: durationMs === undefined ? null : Math.trunc(durationMs),
       result,
       blobs,
+      isCached,
     });
   }
 
@@ -305,6 +309,11 @@ export class Completions {
       rows = 0;
     }
     for (let at = 0; at < values.length; at += COLUMNS) this.insertOne.run(...values.slice(at, at + COLUMNS));
+    for (const { key, batchId, isCached } of tasks) {
+      if (!isCached) continue;
+      this.markCached.run(key);
+      this.batches.addCached(batchId);
+    }
   }
 
   private writeParts(key: number, bytes: Buffer): void {

@@ -5,6 +5,7 @@ import { checkNumber, checkSpanMs, show } from '../core/numbers.ts';
 import { priorityLevel } from '../core/priority.ts';
 import { retryPolicy } from '../core/retry.ts';
 import type { RunLimits, ToolCode, ToolRun } from '../runners/runner.ts';
+import { cacheProblem } from './cache-inputs.ts';
 import { checkNeeds } from './needs.ts';
 import { compileSchema } from './schema.ts';
 import type { Isolation, Tool, ToolDefinition } from './tool.ts';
@@ -12,7 +13,7 @@ import type { Isolation, Tool, ToolDefinition } from './tool.ts';
 const NAME = /^[A-Za-z_][\w.-]{0,127}$/;
 const ISOLATIONS: readonly Isolation[] = ['inline', 'thread', 'process'];
 const FIELDS = new Set<string>(
-  `name description input output resources priority conflictsWith idempotent readOnly dedupe isolation timeoutMs
+  `name description input output resources priority conflictsWith idempotent readOnly dedupe cache isolation timeoutMs
   stallMs retry limits env limitedAs unrepeatable run module exportName`.split(/\s+/),
 );
 /** Limits that only another process can enforce. */
@@ -63,6 +64,11 @@ export function withCode(tool: Tool, code: ToolCode): Tool {
   return branded({ ...tool, code });
 }
 
+/** The same tool, found in a module. */
+export function withSource(tool: Tool, source: string): Tool {
+  return branded({ ...tool, source });
+}
+
 /** A stand-in for a tool that is not loaded yet; `later` loads the tool itself. */
 export function standInFor(name: string, limitedAs: string, later: () => Promise<Tool>): Tool {
   const run = () => {
@@ -78,7 +84,7 @@ function branded<T extends object>(tool: T): T {
 function checked<I, O>(definition: ToolDefinition<I, O>): Tool<I, O> {
   const { name, isolation = 'inline', readOnly = false, resources, conflictsWith = [] } = definition;
   const { priority, timeoutMs, stallMs, retry, limits = {}, env = [] } = definition;
-  const { description = '', limitedAs, unrepeatable = false } = definition;
+  const { description = '', limitedAs, unrepeatable = false, cache } = definition;
   for (const field of Object.keys(definition))
     if (!FIELDS.has(field)) failUnknown(name, field, 'field of a tool', FIELDS);
   if (typeof description !== 'string')
@@ -98,6 +104,7 @@ function checked<I, O>(definition: ToolDefinition<I, O>): Tool<I, O> {
   checkSpanMs('timeoutMs', timeoutMs);
   checkSpanMs('stallMs', stallMs);
   retryPolicy(retry);
+  checkCache(name, cache, readOnly);
   checkLimits(name, limits, isolation);
 
   const flag = (field: 'readOnly' | 'idempotent' | 'dedupe'): boolean => {
@@ -116,6 +123,7 @@ function checked<I, O>(definition: ToolDefinition<I, O>): Tool<I, O> {
     readOnly,
     idempotent: flag('idempotent'),
     dedupe: flag('dedupe'),
+    cache,
     isolation,
     timeoutMs,
     stallMs,
@@ -127,6 +135,14 @@ function checked<I, O>(definition: ToolDefinition<I, O>): Tool<I, O> {
     code: codeOf(definition, isolation),
     ...('run' in definition && { run: definition.run }),
   };
+}
+
+function checkCache(name: string, cache: unknown, readOnly: unknown): void {
+  if (cache === undefined) return;
+  if (readOnly !== true) fail(name, 'cache is only for tools that change nothing: set readOnly to true');
+  if (typeof cache === 'function') return;
+  const problem = cacheProblem(cache);
+  if (problem !== undefined) fail(name, problem);
 }
 
 function failUnknown(name: string, field: string, kind: string, known: ReadonlySet<string>): never {

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import picomatch from 'picomatch';
 import { VolleyError } from '../core/errors.ts';
 import { listText } from '../core/words.ts';
-import { isTool, withCode } from './define-tool.ts';
+import { isTool, withCode, withSource } from './define-tool.ts';
 import { importFailureText } from './import-failure.ts';
 import type { Tool } from './tool.ts';
 
@@ -104,10 +104,15 @@ export async function loadToolModules(patterns: readonly string[], baseFolder: s
   return [...byName.values()].map(({ tool }) => tool);
 }
 
-/** The same tool, found by path in another thread or process: its source alone would lack the rest of its module. */
+/**
+ * The same tool with its module. In another thread or process it is found by path: its source alone would lack the rest
+ * of its module.
+ */
 function fromModule(tool: Tool, url: string, exportName: string): Tool {
   const isByPath = tool.code.kind === 'module';
-  return tool.isolation === 'inline' || isByPath ? tool : withCode(tool, { kind: 'module', url, exportName });
+  const found =
+    tool.isolation === 'inline' || isByPath ? tool : withCode(tool, { kind: 'module', url, exportName });
+  return withSource(found, url);
 }
 
 async function toolsOf(file: string): Promise<FoundTool[]> {

@@ -18,6 +18,40 @@ interface NeedsMethod<I> {
   needs(input: I): ResourceRequirements;
 }
 
+/**
+ * What a result depends on besides the arguments. Paths are absolute or relative to the first root, and inside the
+ * roots. What does not exist is an input too: its appearance changes the result.
+ */
+export interface CacheInputs {
+  /** Files whose content it reads. */
+  readonly files?: readonly string[];
+  /** Folders that it walks. */
+  readonly folders?: readonly FolderInput[];
+  /** Change it when results change for a reason that the code of the tool does not show, such as a new package. */
+  readonly version?: string;
+}
+
+/** A folder that a tool walks. Symbolic links in it are not followed. */
+export interface FolderInput {
+  readonly path: string;
+  /** Only entries that match: by name at any depth, or with a slash by the path from the folder. Default: all. */
+  readonly glob?: string;
+  /** How many levels deep; 1 is only the folder itself. Default 32, the maximum. */
+  readonly depth?: number;
+  /** Names of folders inside that it does not enter. */
+  readonly skip?: readonly string[];
+  /** What it reads of the files there. Default `contents`. */
+  readonly reads?: 'names' | 'sizes' | 'contents';
+}
+
+/** The inputs of a tool: constant, or computed from the checked input. Undefined: this call is not cached. */
+export type CacheDeclaration<I> = CacheInputs | CacheMethod<I>['inputs'];
+
+/** Bivariant, like {@link NeedsMethod}. */
+interface CacheMethod<I> {
+  inputs(input: I): CacheInputs | undefined;
+}
+
 /** The settings of every tool, however its code is given. */
 export interface ToolProperties<I> {
   /** 1 to 128 letters, digits, `_`, `-` and `.`; the first is a letter or `_`. */
@@ -36,6 +70,11 @@ export interface ToolProperties<I> {
   readonly readOnly?: boolean;
   /** Whether identical calls of one group run once. Default `readOnly`. */
   readonly dedupe?: boolean;
+  /**
+   * What its result depends on. Results are then cached, and a call with the same arguments and inputs is answered from
+   * the cache. Only for tools that are `readOnly` and depend on nothing else: no clock, network or database.
+   */
+  readonly cache?: CacheDeclaration<I>;
   /** Default `inline`. */
   readonly isolation?: Isolation;
   /** How long an attempt may run. Default 300000. */
@@ -87,6 +126,7 @@ export interface Tool<I = unknown, O = unknown> {
   readonly idempotent: boolean;
   readonly readOnly: boolean;
   readonly dedupe: boolean;
+  readonly cache: CacheDeclaration<I> | undefined;
   readonly isolation: Isolation;
   readonly timeoutMs: number | undefined;
   readonly stallMs: number | undefined;
@@ -96,6 +136,12 @@ export interface Tool<I = unknown, O = unknown> {
   readonly env: readonly string[];
   readonly limitedAs: string | undefined;
   readonly code: ToolCode;
+  /**
+   * The URL of the module in which it was found.
+   *
+   * @internal
+   */
+  readonly source?: string;
   /**
    * For a stand-in: loads the tool itself. Rejects if there is no such tool.
    *

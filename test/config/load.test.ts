@@ -167,6 +167,7 @@ describe('what is loaded', () => {
       },
       secrets: { names: ['MY_*'], maxTextLength: 99 },
       store: { file: join(folder, 'data/batches.db') },
+      cache: { enabled: false, maxMb: 3, maxAgeDays: 4 },
       server: {
         host: '::1',
         port: 8080,
@@ -357,6 +358,10 @@ names = ["MY_*"]
 max_text_length = 99
 [store]
 file = "data/batches.db"
+[cache]
+enabled = false
+max_mb = 3
+max_age_days = 4
 
 [server]
 host = "::1"

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -161,18 +161,29 @@ describe.concurrent('an example', () => {
 });
 
 describe('the demonstration', () => {
-  it('goes on with what an earlier run has left, and begins anew when all of it was done', SLOW, async () => {
+  it('goes on with what an earlier run has left, and then analyzes only what has changed', SLOW, async () => {
     const left = ['--id', 'left', '--function', 'read_file', '--params', '{"path":"package.json"}'];
     expect(await checkout.volley(['add', '--batch', 'demo', ...left], '.')).toMatchObject({ status: 0 });
+    // Other examples have analyzed some of these files.
+    await checkout.volley(['cache', 'clear'], '.');
     const counts: number[] = [];
-    for (const time of ['first', 'second']) {
+    const cached: string[] = [];
+    for (const time of ['first', 'second', 'third']) {
+      if (time === 'third') appendFileSync(join(checkout.folder, 'src/store/store.ts'), '// changed\n');
       const { status, stdout, stderr } = await checkout.run('examples/demo.mjs');
       expect(status, `${time} time: ${stderr}`).toBe(0);
       counts.push(Number(/^✓ demo: all (\d{2,}) tasks completed in /m.exec(stdout)?.[1]));
+      cached.push(/^ {2}(.* from cache.*)$/m.exec(stdout)?.[1] ?? '');
       const path = /^Wrote (\S+\.svg)$/m.exec(stderr)?.[1];
       expect(read(path ?? 'no picture')).toContain('<title>demo');
     }
-    expect(counts[0]).toBe(counts[1]! + 1);
+    const all = counts[1]!;
+    expect(counts).toEqual([all + 1, all, all]);
+    expect(cached).toEqual([
+      '',
+      `${all} of ${all} from cache; nothing had to run`,
+      `${all - 1} of ${all} from cache`,
+    ]);
   });
 });
 

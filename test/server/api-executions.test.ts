@@ -371,3 +371,21 @@ test('a group says what it is and how its items stand, and an item names its gro
     on_item_error: null,
   });
 });
+
+test('a result from the cache is marked in the batch and its executions, and a start may do without', async () => {
+  const pure = defineTool({ name: 'pure', readOnly: true, cache: {}, run: () => 1 }) as Tool;
+  const { json } = await serve({ tools: [pure] });
+  const runs = [
+    ['first', {}, 0],
+    ['second', {}, 1],
+    ['third', { force: true }, 0],
+    ['fourth', { cache: false }, 0],
+  ] as const;
+  for (const [batch, options, cached] of runs) {
+    await json('POST', '/v1/batches', { batch, tasks: [{ id: 'a', function: 'pure' }] });
+    await json('POST', `/v1/batches/${batch}/start`, { wait: true, ...options });
+    expect([batch, (await json('GET', `/v1/batches/${batch}`)).body.cached]).toEqual([batch, cached]);
+    const { body } = await json('GET', `/v1/executions?batch=${batch}`);
+    expect(body.executions).toMatchObject([{ id: 'a', status: 'completed', cached: cached === 1 }]);
+  }
+});

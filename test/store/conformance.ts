@@ -1,5 +1,6 @@
 import { describe } from 'vitest';
 import { attemptTests } from './conformance/attempts.ts';
+import { cacheTests } from './conformance/cache.ts';
 import { completionTests } from './conformance/completions.ts';
 import { countTests } from './conformance/counts.ts';
 import type { StoreHarness } from './conformance/harness.ts';
@@ -24,6 +25,7 @@ const PARTS = [
   leaseTests,
   requestTests,
   recoveryTests,
+  cacheTests,
 ];
 
 /** What every `Store` does, however it keeps things. A new implementation calls this and nothing else. */

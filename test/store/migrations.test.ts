@@ -88,6 +88,31 @@ describe('the versions of a store', () => {
     expect(await store.attemptsOf('b', '1')).toMatchObject([{ durationMs: 50 }]);
   });
 
+  it.each(MIGRATIONS.slice(0, 9))(
+    'bring the cache to a file of version $version, which keeps its results',
+    async ({ version }) => {
+      const file = newFile();
+      closeDatabase(await openDatabase(file, MIGRATIONS.slice(0, version)));
+      change(
+        file,
+        `INSERT INTO batches (id, name, created_at, last_seq, completed, open) VALUES (1, 'b', 1, 2, 1, 1);
+       INSERT INTO tasks (key, batch, id, name, function, added_at, params)
+         VALUES (${keyOf(1, 1)}, 1, 'x', 'n', 'f', 1, '{}'), (${keyOf(1, 2)}, 1, 'y', 'n', 'f', 1, '{}');
+       INSERT INTO states (key, status, attempts, started_at) VALUES (${keyOf(1, 1)}, 2, 1, 1), (${keyOf(1, 2)}, 0, 0, NULL);
+       INSERT INTO ends (key, ended_at, result_bytes, preview) VALUES (${keyOf(1, 1)}, 2, 1, '7');`,
+      );
+      const store = await opened(file);
+      expect(await store.cacheUse()).toEqual([]);
+      await store.completed('b', [{ seq: 2, result: '8', endedAt: 3, startedAt: 2, isCached: true }]);
+      expect(await store.batch('b')).toMatchObject({ cached: 1, counts: { completed: 2 } });
+      const tasks = await store.tasks('b', { limit: 9 });
+      expect(tasks.map(({ preview, cached }) => [preview, cached])).toEqual([
+        ['7', undefined],
+        ['8', true],
+      ]);
+    },
+  );
+
   it('are not changed by a step that fails', async () => {
     const file = await todaysFile();
     const failing = [...LATER, { version: newest + 3, sql: 'UPDATE missing SET x = 1' }];

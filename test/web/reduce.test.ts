@@ -4,6 +4,13 @@ import { EMPTY } from '../../web/src/store/state.ts';
 import { batch, execution, opened, rowIn, taskEvent } from './support/state.ts';
 
 describe('an execution on the page', () => {
+  test('shows that its result came from the cache, until it runs again', () => {
+    const cached = taskEvent('a', 'completed', 3000, { cached: true });
+    const state = reduce(opened(execution('a', 1)), [taskEvent('a', 'started', 2000), cached]);
+    expect(rowIn(state, 'a')).toMatchObject({ status: 'completed', cached: true });
+    expect(rowIn(reduce(state, [taskEvent('a', 'started', 4000)]), 'a')).toMatchObject({ cached: false });
+  });
+
   test('is followed through a failed attempt, the pause, and success', () => {
     let state = opened(execution('a', 1));
     state = reduce(state, [taskEvent('a', 'started', 2000)]);

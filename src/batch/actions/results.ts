@@ -65,11 +65,11 @@ export const resultsAction = defineAction({
     { batch, format, filter_status: status, group: groupId, limit, offset, cursor, id, range },
     context,
   ) => {
-    const { counts } = await findBatch(context, batch);
+    const record = await findBatch(context, batch);
     if (id !== undefined) return oneResult(context.store, await findTask(context, batch, id), range);
     const group = groupId === undefined ? undefined : await findTask(context, batch, groupId);
     // A summary of one group is its list of items.
-    if (format === 'summary' && group === undefined) return summaryOf(context.store, batch, counts, status);
+    if (format === 'summary' && group === undefined) return summaryOf(context.store, record, status);
     const page = { status, group, limit, offset, cursor };
     return resultsPage(context.store, batch, page, format === 'summary' ? 'detailed' : format);
   },

@@ -32,6 +32,8 @@ export const startAction = defineAction({
       .default(false)
       .describe('Answer only when the batch has ended, or after this many seconds.'),
     fail_fast: z.boolean().default(false).describe('Cancel the rest after the first failure.'),
+    cache: z.boolean().default(true).describe('Whether results may come from the cache, and are kept there.'),
+    force: z.boolean().default(false).describe('Run all tasks, even if their results are cached.'),
   }),
   http: { method: 'post', path: '/v1/batches/{batch}/start', operationId: 'startBatch' },
   cli: {
@@ -41,14 +43,20 @@ export const startAction = defineAction({
       'volley start --dry-run',
       'volley start --batch audit --detach && volley watch --batch audit',
     ],
-    options: { timeout: { flags: '--timeout <seconds>' }, wait: false },
+    options: {
+      timeout: { flags: '--timeout <seconds>' },
+      wait: false,
+      cache: { flags: '--no-cache', help: 'neither use cached results nor keep new ones' },
+    },
   },
-  run: async ({ batch, max_concurrent, timeout, wait, fail_fast }, context) => {
+  run: async ({ batch, max_concurrent, timeout, wait, fail_fast, cache, force }, context) => {
     await findBatch(context, batch);
     const { run, recovery } = await context.runs.start(batch, {
       maxConcurrency: max_concurrent,
       timeoutMs: timeout === undefined ? undefined : timeout * 1000,
       failFast: fail_fast,
+      cache,
+      force,
     });
     const recovered = recoveryText(recovery.reopened.length, recovery.crashed.length);
     if (wait === true) await run.done;

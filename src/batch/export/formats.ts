@@ -24,6 +24,7 @@ const COLUMNS = [
   'code',
   'message',
   'cause',
+  'cached',
   'group',
   'index',
 ] as const satisfies readonly (keyof ResultRow)[];
@@ -33,6 +34,8 @@ const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
 const NUMBER = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
 const QUOTED = /[",\r\n]/;
 
+type Value = string | number | boolean | null;
+
 /** RFC 4180, with a header line. The result is JSON text. */
 const csvFormat: ExportFormat = {
   begin: () => line([...COLUMNS, 'result']),
@@ -40,11 +43,11 @@ const csvFormat: ExportFormat = {
   end: () => '',
 };
 
-function line(values: readonly (string | number | null)[]): string {
+function line(values: readonly Value[]): string {
   return `${values.map(cell).join(',')}\r\n`;
 }
 
-function cell(value: string | number | null): string {
+function cell(value: Value): string {
   if (value === null) return '';
   const text = harmless(String(value));
   return QUOTED.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
@@ -86,7 +89,8 @@ const markdownFormat: ExportFormat = {
     const why = [reason, message, cause === null ? null : `because of ${cause}`].filter(
       (part) => part !== null,
     );
-    const cells = [id, name, tool, status, attempts, ms ?? '', result ?? why.join(': ')];
+    const state = row.cached ? `${status} (from cache)` : status;
+    const cells = [id, name, tool, state, attempts, ms ?? '', result ?? why.join(': ')];
     return `| ${cells.map((cell) => escaped(String(cell))).join(' | ')} |\n`;
   },
   end: () => '',

@@ -3,6 +3,7 @@ import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import { toCallError } from '../../coordinator/errors.ts';
 import type { Placement, PlannedCall, ReadyCall } from '../../coordinator/plan.ts';
 import type { Results } from '../../coordinator/references.ts';
+import type { ResultCache } from '../../coordinator/result-cache.ts';
 import { VolleyError } from '../../core/errors.ts';
 import type { FailureReason } from '../../core/failure.ts';
 import type { GroupSpec } from '../../core/spec.ts';
@@ -28,6 +29,10 @@ export interface RunOptions {
   /** Limits the whole batch, from its start. */
   readonly timeoutMs: number | undefined;
   readonly failFast: boolean;
+  /** Whether results may come from the cache, and are kept there. */
+  readonly cache: boolean;
+  /** Whether all tasks run, even if their results are cached. */
+  readonly force: boolean;
 }
 
 export interface RunSetup {
@@ -68,6 +73,7 @@ export class BatchRun implements TaskRunParts, GroupHost {
   /** Submitted tasks whose end is not written yet, by id. */
   readonly tasks = new Map<string, TaskRun>();
   private readonly groupName: string;
+  private readonly cache: ResultCache | undefined;
   /** The root causes of tasks that are skipped because of an earlier run, also for tasks that depend on those. */
   private readonly earlierCauses = new Map<string, string>();
   /** Monotonic time. */
@@ -87,6 +93,8 @@ export class BatchRun implements TaskRunParts, GroupHost {
     this.deadlineAt = options.timeoutMs === undefined ? undefined : performance.now() + options.timeoutMs;
     this.journal = new RunJournal(store, this.batch, (error) => this.abandon(error));
     this.monitor = new RunMonitor(this.batch, events);
+    const mode = options.force ? 'force' : 'use';
+    this.cache = options.cache ? setup.coordinator.resultCache(store, mode) : undefined;
     this.done = new Promise((resolve) => {
       this.resolveDone = resolve;
     });
@@ -440,6 +448,7 @@ export class BatchRun implements TaskRunParts, GroupHost {
           : { attempt: (context) => task.attempt(context, (inner, observer) => group.run(inner, observer)) },
       reload: isLong ? () => this.reload(task.id) : undefined,
       isOptional: owner?.allowsFailures,
+      cache: this.cache,
     };
   }
 
@@ -582,6 +591,7 @@ export class BatchRun implements TaskRunParts, GroupHost {
   private async end(): Promise<void> {
     const { lease, end } = this.setup;
     try {
+      await this.cache?.close();
       if (!(await end(this.isStopping || this.problem !== undefined))) {
         // A task was added or reopened since the last pull, and the caller was promised that this run takes it.
         this.hasEnded = false;

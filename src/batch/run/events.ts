@@ -31,8 +31,8 @@ export type TaskEvent =
       readonly reason: FailureReason;
       readonly retryInMs: number;
     })
-  /** `durationMs`: of the last attempt. */
-  | (TaskEventBase & { readonly type: 'completed'; readonly durationMs: number })
+  /** `durationMs`: of the last attempt. `cached`: if the result came from the cache. */
+  | (TaskEventBase & { readonly type: 'completed'; readonly durationMs: number; readonly cached?: true })
   | (TaskEventBase & { readonly type: 'cancelled' })
   /** The cause is the id of the task that did not succeed, if that is why. The code is that of its own reason. */
   | (TaskEventBase & {

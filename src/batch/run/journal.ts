@@ -50,6 +50,7 @@ export class RunJournal {
     result: string | undefined,
     durationMs: number,
     blobs?: readonly StoredBlob[],
+    isCached = false,
   ): Promise<void> {
     if (this.completions === undefined) {
       const tasks: Completion[] = [];
@@ -62,6 +63,7 @@ export class RunJournal {
       startedAt: this.takeStart(seq),
       durationMs,
       blobs,
+      isCached,
     });
     return this.completions.written;
   }

@@ -113,9 +113,10 @@ export class RunMonitor {
   }
 
   /** Called when the result of a task is stored. */
-  completed(task: TaskRun, durationMs: number): void {
-    if (this.events.hasListeners)
-      this.events.publish({ ...this.eventOf(task), type: 'completed', durationMs });
+  completed(task: TaskRun, durationMs: number, isCached: boolean): void {
+    if (!this.events.hasListeners) return;
+    const event = { ...this.eventOf(task), type: 'completed', durationMs } as const;
+    this.events.publish(isCached ? { ...event, cached: true } : event);
   }
 
   /** Called when the end of a task is stored, or when it is open again. */

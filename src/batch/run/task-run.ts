@@ -1,5 +1,6 @@
 import type { AttemptObserver } from '../../coordinator/call-runner.ts';
 import type { AttemptWork } from '../../coordinator/plan.ts';
+import { CachedResult } from '../../coordinator/result-cache.ts';
 import { VolleyError } from '../../core/errors.ts';
 import type { FailureReason } from '../../core/failure.ts';
 import { unwritableText } from '../../core/words.ts';
@@ -7,7 +8,7 @@ import type { ExecutionHandle } from '../../engine/handle.ts';
 import type { TaskContext } from '../../engine/task.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
 import { takeBlobs } from '../../store/blobs.ts';
-import type { TaskEnd, TaskRecord } from '../../store/records.ts';
+import type { StoredBlob, TaskEnd, TaskRecord } from '../../store/records.ts';
 import type { Unsuccessful } from '../../store/store.ts';
 import type { GroupRun } from './group-run.ts';
 import type { RunJournal } from './journal.ts';
@@ -139,16 +140,15 @@ export class TaskRun {
       if (this.isIdempotent && this.group === undefined) this.noteStart(task, shown);
       else await this.startWritten(task);
       if (stops.length > 0) throw stops[0];
-      const { value, blobs } = takeBlobs(await work(task, this.observer(shown)));
-      const text = resultText(value, this);
+      const { text, blobs, isCached } = toStored(await work(task, this.observer(shown)), this);
       if (stops.length > 0) throw stops[0];
       // From here on the result counts, also for dependents. Nothing cancels it while it is being stored.
       task.keeping();
-      const stored = journal.completed(this.seq, text, this.attemptMs(), blobs);
+      const stored = journal.completed(this.seq, text, this.attemptMs(), blobs, isCached);
       this.owner?.onResult?.(this.id, text, stored);
       await stored;
       // Published before any dependent starts.
-      monitor.completed(this, this.attemptMs());
+      monitor.completed(this, this.attemptMs(), isCached);
     } catch (error) {
       if (!journal.isClosed) throw error;
       // The run has ended and must not wait for a retry.
@@ -203,6 +203,20 @@ export class TaskRun {
     await this.parts.journal.started(this.seq);
     task.began();
   }
+}
+
+interface ResultToStore {
+  readonly text: string | undefined;
+  readonly blobs?: readonly StoredBlob[];
+  readonly isCached: boolean;
+}
+
+function toStored(returned: unknown, task: TaskRun): ResultToStore {
+  const isCached = returned instanceof CachedResult;
+  // Only the parts of a result have binary data. Any other is JSON already.
+  if (isCached && !returned.json.includes('"parts"')) return { text: returned.json, isCached };
+  const { value, blobs } = takeBlobs(isCached ? returned.value : returned);
+  return { text: resultText(value, task), isCached, ...(blobs !== undefined && { blobs }) };
 }
 
 function resultText(value: unknown, { id, function: tool }: TaskRun): string | undefined {

@@ -21,6 +21,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     },
     ...actionCommands('run'),
     {
+      name: 'cache',
+      summary: 'show the cached results; cache clear deletes them',
+      load: async () => (await import('./cache.ts')).cacheCommand,
+    },
+    {
       name: 'recover',
       summary: 'recover tasks of a process that died',
       load: async () => (await import('./recover.ts')).recoverCommand,

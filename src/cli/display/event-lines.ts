@@ -15,9 +15,9 @@ export function failedLine(task: DisplayedFailure, colors: Colors): string {
   return `${line.replace(/\.$/, '')}${colors.dim(`, after ${countText(task.attempts, 'attempt')}`)}`;
 }
 
-/** `✓ name (function) 1.2 s`. */
+/** `✓ name (function) 1.2 s`, or `from cache` in place of the time. */
 export function completedLine(task: DisplayedCompletion, colors: Colors): string {
-  return `${colors.green('✓')} ${nameText(task, colors)} ${colors.dim(spanText(task.durationMs))}`;
+  return `${colors.green('✓')} ${nameText(task, colors)} ${colors.dim(task.cached ? 'from cache' : spanText(task.durationMs))}`;
 }
 
 /** The reason and the message, or only the message where the reason adds nothing. */

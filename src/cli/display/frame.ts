@@ -58,7 +58,7 @@ function barLine({ name, counts, progress }: DisplayedBatch, width: number, colo
 
 /** The most important first. What does not fit is left out. */
 function countsLine(view: DisplayedBatch, width: number, colors: Colors, lead?: string): Line {
-  const { counts, ratePerSecond, timeLeft } = view;
+  const { counts, cached = 0, ratePerSecond, timeLeft } = view;
   const [total, ended] = [totalOf(counts), endedOf(counts)];
   const line = new Line(width);
   if (lead !== undefined) line.add(`${lead} `, colors.bold);
@@ -73,6 +73,7 @@ function countsLine(view: DisplayedBatch, width: number, colors: Colors, lead?: 
   const groups = view.running.filter(({ isGroup }) => isGroup).length;
   const running = Math.max(counts.running, view.running.length) - groups;
   if (running > 0) add(`${numberText(running)} running`);
+  if (cached > 0) add(`${numberText(cached)} from cache`);
   if (counts.skipped > 0) add(`${numberText(counts.skipped)} skipped`, colors.yellow);
   if (counts.cancelled > 0) add(`${numberText(counts.cancelled)} cancelled`, colors.yellow);
   if (ratePerSecond !== undefined && ratePerSecond > 0) add(rateText(ratePerSecond));

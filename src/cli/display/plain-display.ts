@@ -77,7 +77,8 @@ function groupLines({ running }: DisplayedBatch): string[] {
 }
 
 /** `audit: 62%, 620 of 1,000 done, 3 failed, 8 running, 41/s, 8 to 12 s left`. */
-function progressLine({ name, counts, progress, ratePerSecond, timeLeft, running }: DisplayedBatch): string {
+function progressLine(view: DisplayedBatch): string {
+  const { name, counts, cached = 0, progress, ratePerSecond, timeLeft, running } = view;
   const [total, ended] = [totalOf(counts), endedOf(counts)];
   const parts = [percentText(progress), `${numberText(ended)} of ${numberText(total)} done`];
   const groups = running.filter(({ isGroup }) => isGroup).length;
@@ -85,6 +86,7 @@ function progressLine({ name, counts, progress, ratePerSecond, timeLeft, running
   for (const status of ['failed', 'skipped', 'cancelled', 'running'] as const) {
     if (shown[status] > 0) parts.push(`${numberText(shown[status])} ${status}`);
   }
+  if (cached > 0) parts.push(`${numberText(cached)} from cache`);
   if (ratePerSecond !== undefined && ratePerSecond > 0) parts.push(rateText(ratePerSecond));
   if (timeLeft !== undefined && ended < total) parts.push(`${timeRangeText(timeLeft)} left`);
   return `${printableLine(name)}: ${parts.join(', ')}`;

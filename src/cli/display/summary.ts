@@ -50,6 +50,7 @@ export async function summarizeRun(
   const failures: DisplayedFailure[] = [];
   const warnings: string[] = [];
   let workMs = 0;
+  let cached = 0;
   // Another process may have finished everything before it was our turn.
   let hasRun = hadWork && counts.open + counts.running > 0;
   for await (const page of taskPages(store, batch, ENDED)) {
@@ -63,6 +64,10 @@ export async function summarizeRun(
       for (const warning of task.options.warnings ?? []) warnings.push(`${name}: ${warning}`);
       // A group only waits for its items.
       if (durationMs === undefined || !WORKED.includes(task.status) || isGroup(task.options)) continue;
+      if (task.cached) {
+        cached++;
+        continue;
+      }
       workMs += durationMs;
       if (task.status === 'completed') keepSlowest(slowest, { name, function: tool, durationMs });
     }
@@ -75,6 +80,7 @@ export async function summarizeRun(
       hasRun,
       elapsedMs,
       workMs,
+      cached,
       slowest,
       warnings,
       failures: groupFailures(failures),
@@ -106,6 +112,8 @@ export interface RunSummary {
   readonly elapsedMs: number;
   /** The sum of all durations. */
   readonly workMs: number;
+  /** How many results of this run came from the cache. */
+  readonly cached?: number;
   /** The longest first. */
   readonly slowest: readonly DisplayedCompletion[];
   /** The largest group first. */
@@ -131,7 +139,7 @@ export function summaryText(summary: RunSummary, options: SummaryOptions): strin
 }
 
 function headLines(
-  { name, counts, hasFailures, hasRun, elapsedMs, workMs }: RunSummary,
+  { name, counts, hasFailures, hasRun, elapsedMs, workMs, cached = 0 }: RunSummary,
   { colors, columns }: SummaryOptions,
 ): string[] {
   const total = totalOf(counts);
@@ -155,6 +163,10 @@ function headLines(
   const time = spanText(elapsedMs);
   const took = !hasRun ? '; nothing left to run' : isGood ? ` in ${time}` : `; took ${time}`;
   const lines = [wrapHanging(`${mark} ${colors.bold(title)}: ${parts.join(', ')}${took}`, columns, 2)];
+  if (cached > 0) {
+    const source = `${numberText(cached)} of ${numberText(total)} from cache`;
+    lines.push(`  ${source}${colors.dim(cached === counts.completed ? '; nothing had to run' : '')}`);
+  }
   const factor = elapsedMs > 0 ? workMs / elapsedMs : 0;
   if (factor >= MIN_SPEEDUP) {
     const compared = `${colors.dim(`${spanText(workMs)} of work,`)} ${factorText(factor)}× ${colors.dim('the speed of one task at a time')}`;

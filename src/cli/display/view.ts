@@ -5,6 +5,8 @@ import type { TimeRange } from '../output/numbers.ts';
 export interface DisplayedBatch {
   readonly name: string;
   readonly counts: TaskCounts;
+  /** How many results came from the cache. */
+  readonly cached?: number;
   /** 0 to 1: ended tasks, and the reported part of running ones. */
   readonly progress: number;
   /** Undefined while unknown. */
@@ -43,6 +45,8 @@ export interface DisplayedCompletion {
   readonly name: string;
   readonly function: string;
   readonly durationMs: number;
+  /** If its result came from the cache. */
+  readonly cached?: true;
 }
 
 /** Shows a batch while it runs. */

@@ -20,12 +20,15 @@ export interface StartOptions extends CommonOptions, PictureOptions {
   readonly maxConcurrent?: number | 'auto';
   readonly timeout?: number;
   readonly failFast?: boolean;
+  /** False with `--no-cache`. */
+  readonly cache?: boolean;
+  readonly force?: boolean;
   readonly verbose?: boolean;
   readonly dryRun?: boolean;
 }
 
 export function startOptions(program: Command): Command {
-  fieldOptions(program, startAction, ['max_concurrent', 'timeout', 'fail_fast'])
+  fieldOptions(program, startAction, ['max_concurrent', 'timeout', 'fail_fast', 'cache', 'force'])
     .option('--dry-run', 'check everything and show the plan, but add and start nothing')
     .option('--verbose', 'also show each completed task')
     .option('--gantt <file>', 'draw a timeline as SVG')
@@ -97,6 +100,9 @@ function printReturned(data: BatchAnswer['data'], { stdout }: Io): void {
   else if (returned !== undefined) stdout.write(`${JSON.stringify(returned, undefined, 2)}\n`);
 }
 
-function startFields({ maxConcurrent, timeout, failFast }: StartOptions): Record<string, unknown> {
-  return given({ max_concurrent: maxConcurrent, timeout, fail_fast: failFast });
+function startFields(options: StartOptions): Record<string, unknown> {
+  const { maxConcurrent, timeout, failFast, force } = options;
+  // Without `--no-cache` it is true, which is the default.
+  const cache = options.cache === false ? false : undefined;
+  return given({ max_concurrent: maxConcurrent, timeout, fail_fast: failFast, cache, force });
 }

@@ -93,6 +93,7 @@ export const batchResultsTool = defineServedTool({
     }
     const { data } = await executor.perform('status', { batch, detailed: false });
     const counts = data['counts'] as TaskCounts;
+    const cached = (data['cached'] as number | undefined) ?? 0;
     const hasEnded = data['state'] === 'idle';
     if (hasEnded && status === undefined && cursor === 0) {
       const value = await valueAnswer(store, batch, counts, maxChars);
@@ -110,7 +111,7 @@ export const batchResultsTool = defineServedTool({
     ];
     return {
       text: linesText(
-        `The batch "${batch}" has ${countsText(counts)}.`,
+        `The batch "${batch}" has ${countsText(counts, 'task', cached)}.`,
         rows.length === 0 ? 'No tasks on this page.' : undefined,
         text === '' ? undefined : text,
         hints,
@@ -119,6 +120,7 @@ export const batchResultsTool = defineServedTool({
       data: {
         batch,
         counts,
+        ...(cached > 0 && { cached }),
         results: rows,
         ...(next !== undefined && { next_cursor: next }),
         ...(rows.length > 0 && { note: DATA_NOTE }),

@@ -22,6 +22,7 @@ export const RESULT_ROW = z.object({
   warnings: z.array(z.string()).optional().describe('Possible mistakes in its arguments.'),
   attempts: z.number(),
   duration_ms: z.number().optional(),
+  cached: z.boolean().optional().describe('Whether the result came from the cache.'),
 });
 
 type ResultRow = z.output<typeof RESULT_ROW>;
@@ -122,8 +123,9 @@ function show(record: TaskRecord, { fields, text }: ShownResult): { row: ResultR
     ...(warnings !== undefined && { warnings: [...warnings] }),
     attempts,
     ...(ms !== undefined && { duration_ms: ms }),
+    ...(record.cached && { cached: true }),
   };
-  const took = ms === undefined ? '' : ` in ${spanText(ms)}`;
+  const took = record.cached ? ' (from cache)' : ms === undefined ? '' : ` in ${spanText(ms)}`;
   const why =
     cause === undefined
       ? [reason, message].filter((part) => part !== undefined).join(': ')

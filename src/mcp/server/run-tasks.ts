@@ -56,6 +56,7 @@ export const RUN_OUTPUT = z.object({
   batch: z.string(),
   state: z.enum(['ended', 'running']),
   counts: COUNTS.describe('How many tasks have each status.'),
+  cached: z.number().optional().describe('How many results came from the cache.'),
   returned: z.unknown().optional().describe('What the program, or the "return" of the batch, returned.'),
   returned_preview: z.string().optional().describe('The beginning of its JSON, if it is too long.'),
   returned_bytes: z.number().optional().describe('The length of a truncated value.'),
@@ -84,7 +85,15 @@ export async function runTasks(call: McpCall, added: Added, options: RunOptions)
   // It must not delay or fail this call.
   forgetOldRuns(backend, Date.now()).catch(() => undefined);
   if (!call.signal.aborted)
-    await executor.perform('start', { batch, max_concurrent, timeout, fail_fast, wait: false });
+    await executor.perform('start', {
+      batch,
+      max_concurrent,
+      timeout,
+      fail_fast,
+      wait: false,
+      cache: true,
+      force: false,
+    });
   const outcome = await waitForEnd(call, batch, Math.min(wait, taskAfterSeconds ?? wait));
   if (outcome === 'cancelled') return cancelled(call, batch);
   // The client asks for the result of a task later, whether or not it has ended.
@@ -129,7 +138,8 @@ export async function endedAnswer(
   maxChars = DEFAULT_CHARS,
 ): Promise<ToolAnswer> {
   const { store, executor } = backend;
-  const { counts, hasFailures } = (await store.batch(batch)) ?? { counts: NO_TASKS, hasFailures: false };
+  const record = await store.batch(batch);
+  const { counts, cached, hasFailures } = record ?? { counts: NO_TASKS, cached: 0, hasFailures: false };
   const value = await valueAnswer(store, batch, counts, maxChars);
   if (value !== undefined) return value;
   const { rows, text, content, next } = await resultRows(store, batch, {
@@ -152,12 +162,18 @@ export async function endedAnswer(
       : []),
   ];
   return {
-    text: linesText(view?.problem, `The batch "${batch}" has ended: ${countsText(counts)}.`, text, hints),
+    text: linesText(
+      view?.problem,
+      `The batch "${batch}" has ended: ${countsText(counts, 'task', cached)}.`,
+      text,
+      hints,
+    ),
     content,
     data: {
       batch,
       state: 'ended',
       counts,
+      ...(cached > 0 && { cached }),
       results: rows,
       ...(next !== undefined && { next_cursor: next }),
       ...(rows.length > 0 && { note: DATA_NOTE }),

@@ -206,6 +206,8 @@ function taskBody(event: TaskEvent): EventBody<'task'> {
       return { ...body, reason: event.reason, retry_in_ms: Math.round(event.retryInMs) };
     case 'failed':
       return { ...body, reason: event.reason };
+    case 'completed':
+      return event.cached ? { ...body, cached: true } : body;
     case 'skipped': {
       const { cause, code } = event;
       return { ...body, ...(cause !== undefined && { cause }), ...(code !== undefined && { code }) };

@@ -27,6 +27,7 @@ export const BATCH_VIEW = z
       .describe('elsewhere: another process runs it; stop, cancel, retry and new tasks are passed on to it.'),
     counts: COUNTS,
     total: COUNT,
+    cached: COUNT.describe('How many completed tasks have a result from the cache.'),
     succeeded: z
       .boolean()
       .describe(
@@ -57,6 +58,7 @@ export function batchBody(view: BatchView): BatchBody {
     state: view.state,
     counts: view.counts,
     total: view.total,
+    cached: view.cached,
     succeeded: hasSucceeded(view),
     progress: view.progress,
     rate_per_second: view.ratePerSecond ?? null,

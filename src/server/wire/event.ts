@@ -35,6 +35,7 @@ export const EVENTS = {
     group: z.string().optional().describe('Of an item: the id of its group.'),
     type: z.enum([...CHANGES, 'opened']),
     code: z.string().optional().describe('Of one that was skipped for a reason of its own.'),
+    cached: z.boolean().optional().describe('Of a completed one: whether its result came from the cache.'),
     ...CHANGE_FIELDS,
   }),
   /** Something happened to a call that belongs to no batch: of `/v1/execute`, or of a coordinator in the same process. */

@@ -40,6 +40,7 @@ export const CALL_RESULT = z
     waited_ms: z.number(),
     duration_ms: z.number(),
     shared_with: z.string().optional().describe('The identical call whose result this is.'),
+    cached: z.boolean().optional().describe('Whether the result came from the cache.'),
     warnings: z.array(z.string()).optional().describe('Possible mistakes in its arguments.'),
     value: z.unknown().optional().describe('Of a completed one.'),
     reason: z.string().optional().describe('Of a failed or cancelled one.'),
@@ -70,6 +71,7 @@ function callResultBody(result: CallResult): CallResultBody {
   const base = { id, name, status, attempts, waited_ms: waitedMs, duration_ms: durationMs };
   const shared = {
     ...(sharedWith !== undefined && { shared_with: sharedWith }),
+    ...(result.cached && { cached: true }),
     ...(result.warnings !== undefined && { warnings: [...result.warnings] }),
   };
   switch (result.status) {

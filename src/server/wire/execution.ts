@@ -38,6 +38,7 @@ export const EXECUTION = z
       .describe(
         'Of one that has ended: how long its attempts took together, without the pauses between them.',
       ),
+    cached: z.boolean().describe('Whether its result came from the cache.'),
     progress: z.number().nullable().describe('Of a running one, 0 to 1, if it tells.'),
     step: z.string().nullable(),
     retry_at: TIME.nullable().describe('Of one that pauses before its next attempt.'),
@@ -120,6 +121,7 @@ export function executionBody(record: TaskRecord, executor: BatchExecutor): Exec
     started_at: record.startedAt ?? running?.startedAt ?? null,
     ended_at: record.endedAt ?? null,
     duration_ms: record.durationMs ?? null,
+    cached: record.cached ?? false,
     progress: running?.progress ?? null,
     step: running?.step ?? null,
     retry_at: pause?.until ?? null,

@@ -1,5 +1,3 @@
-import { statSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { z } from 'zod';
 import { analyse } from '../analysis/analyse.ts';
 import type { ClassFacts, CodeFacts, FunctionFacts } from '../analysis/facts.ts';
@@ -80,6 +78,8 @@ type ClassReport = z.infer<typeof CLASS>;
 type AnalyzerInput = z.infer<typeof INPUT>;
 type AnalyzerResult = z.infer<typeof OUTPUT>;
 
+/** Raise it when the same input gives another result, so that cached results are not used. */
+const VERSION = '1';
 const MIB = 2 ** 20;
 /** The measured memory of a tree: 20 times the size of ordinary code. */
 const TREE_SHARE = 20;
@@ -97,8 +97,9 @@ export function codeAnalyzerTool(
     input: INPUT,
     output: OUTPUT,
     readOnly: true,
+    cache: ({ file_path }) => ({ files: [file_path], version: VERSION }),
     resources: ({ file_path }) => {
-      const bytes = Math.min(maxBytes, sizeOf(resolve(environment.roots[0] ?? '/', file_path)));
+      const bytes = Math.min(maxBytes, roots.sizeOf(file_path));
       return {
         cpu: 1,
         memoryMb: memoryForMb(bytes) + Math.ceil((TREE_SHARE * bytes) / MIB),
@@ -150,15 +151,6 @@ async function readSource(
 function* linesOf(source: string) {
   const lines = yield* Lines.of(source);
   return yield* lines.count(source, []);
-}
-
-/** Only an estimate of its needs; whether it may be read is checked later. */
-function sizeOf(path: string): number {
-  try {
-    return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-  } catch {
-    return 0;
-  }
 }
 
 function reportOf(path: string, facts: CodeFacts): AnalyzedCode {

@@ -1,4 +1,4 @@
-import { type BigIntStats, existsSync, lstatSync, realpathSync } from 'node:fs';
+import { type BigIntStats, existsSync, lstatSync, realpathSync, statSync } from 'node:fs';
 import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import type { VolleyError } from '../../core/errors.ts';
@@ -89,6 +89,16 @@ export class Roots {
   lockName(path: string): string {
     if (problemOf(path) !== undefined) return `file:${resolve('/', 'invalid')}`;
     return `file:${realAsFarAsItExists(resolve(this.base ?? '/', path))}`;
+  }
+
+  /** The size of a file, 0 if unknown: only an estimate of its needs. Whether it may be read is checked later. */
+  sizeOf(path: string): number {
+    if (problemOf(path) !== undefined) return 0;
+    try {
+      return statSync(resolve(this.base ?? '/', path), { throwIfNoEntry: false })?.size ?? 0;
+    } catch {
+      return 0;
+    }
   }
 
   /** Rejects paths that tools may not write. `real` is a path inside the roots that need not exist. */

@@ -35,6 +35,11 @@ describe('the picture of a batch', () => {
     ]);
   });
 
+  it('counts the results that came from the cache', () => {
+    const [, counts] = frame({ ...BUSY, cached: 1200 }, 120);
+    expect(counts).toContain('3 running · 1,200 from cache · 9 skipped');
+  });
+
   it('shows long names whole where there is room, and leaves some for what is being done', () => {
     const name = 'src/runners/process/process-failure-table.ts';
     const busy = (more: object) => {

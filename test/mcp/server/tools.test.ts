@@ -391,3 +391,17 @@ test('what fails while a call waits is logged to the client', async () => {
     },
   ]);
 });
+
+test('results from the cache are marked in every answer', async () => {
+  const { call, folder } = await open();
+  writeFileSync(join(folder, 'a.txt'), 'a');
+  const tasks = [{ id: 'a', function: 'read_file', params: { path: 'a.txt' } }];
+  expect(dataOf(await call('run_batch', { batch: 'one', tasks }))).not.toHaveProperty('cached');
+  const again = await call('run_batch', { batch: 'two', tasks });
+  const marked = { cached: 1, results: [{ id: 'a', status: 'completed', cached: true }] };
+  expect(dataOf(again)).toMatchObject(marked);
+  expect(textOf(again)).toContain('1 completed (1 from cache)');
+  expect(dataOf(await call('batch_results', { batch: 'two' }))).toMatchObject(marked);
+  const status = await call('batch_executor_tool', { action: 'status', batch: 'two' });
+  expect(textOf(status)).toContain('(1 from cache)');
+});

@@ -177,6 +177,7 @@ export function taskTests({ newPlace, open }: StoreHarness): void {
         endedAt: undefined,
         options: undefined,
         counts: { open: 1, running: 0, completed: 0, failed: 0, cancelled: 0, skipped: 0 },
+        cached: 0,
         hasFailures: false,
         holder: undefined,
       });

@@ -47,6 +47,7 @@ export function afterEvent(row: Row, event: TaskEvent): Row {
         status: event.type,
         ended_at: event.at,
         duration_ms: null,
+        cached: event.cached ?? false,
         reason: event.reason ?? null,
         progress: null,
         step: null,
@@ -59,6 +60,7 @@ export function afterEvent(row: Row, event: TaskEvent): Row {
 const NOT_ENDED = {
   ended_at: null,
   duration_ms: null,
+  cached: false,
   progress: null,
   step: null,
   reason: null,

@@ -39,6 +39,7 @@ export function BatchHead(props: { batch: Batch; groups: number; add: () => void
           <strong>{percentText(batch.progress)}</strong>
           <small>
             {numberText(done)} of {numberText(total)}
+            {batch.cached > 0 && `, ${numberText(batch.cached)} from cache`}
           </small>
         </Figure>
         <Figure name="Rate">

@@ -156,6 +156,7 @@ export function Details({ row }: { row: Row }): JSX.Element | null {
       </span>
     );
   }
+  if (row.cached) return <span class="quiet">from cache</span>;
   if (row.status === 'failed') return <span title={row.message ?? ''}>{row.message ?? row.reason}</span>;
   if (row.status === 'skipped' && row.cause !== null) return <>because of {row.cause}</>;
   if (row.status === 'skipped' && row.code === 'WHEN_FALSE')
